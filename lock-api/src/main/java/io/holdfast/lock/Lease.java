@@ -1,0 +1,108 @@
+package io.holdfast.lock;
+
+import java.time.Duration;
+import java.util.function.Consumer;
+
+/**
+ * The right to a lock until {@link #close()} or until it is lost. One handle per acquisition, nested
+ * ones too.
+ *
+ * <p>A lease is a promise about time: it is valid until its local deadline, which counts from before
+ * the request that got it was sent, on the monotonic clock, and is kept ahead by renewal. It says
+ * nothing about writes that are already on their way: a process that was paused past its deadline
+ * can still send one. {@link #token()} and the store's guard are for that.
+ *
+ * <p>A lease that becomes unreachable without {@code close()} is no longer renewed, and a warning
+ * names it.
+ *
+ * <p>Threads: every method may be called from any thread. Only {@link #verify()} and {@link #close()}
+ * do I/O.
+ */
+public interface Lease extends AutoCloseable {
+
+  /** The name of the lock. */
+  @CheckReturnValue
+  String name();
+
+  /**
+   * The fencing token: above that of every earlier acquisition of this name, except nested ones,
+   * which share it. Fixed, and readable after the lease's end: a stale token is meant to be refused
+   * by whatever it is sent to.
+   */
+  @CheckReturnValue
+  long token();
+
+  /** What this handle knows now. No I/O. */
+  @CheckReturnValue
+  LeaseState state();
+
+  /**
+   * Whether the lease still stands by our own clocks: false from the local deadline on, even if no
+   * thread of ours has run since; false while the wall clock says that the machine may have been
+   * suspended; false after close. No I/O.
+   */
+  @CheckReturnValue
+  boolean isHeld();
+
+  /**
+   * Returns if {@link #isHeld()}; for loops of long work. No I/O.
+   *
+   * @throws LockLostException the lease does not stand; stop
+   * @throws IllegalStateException this handle was closed
+   */
+  void ensureHeld();
+
+  /**
+   * Asks the store. Returning means that the store showed this lease as the holder after the call
+   * began.
+   *
+   * @throws LockLostException the lease does not stand; stop
+   * @throws LockStoreException the store gave no usable answer; the lease is {@link
+   *     LeaseState#UNCERTAIN}
+   * @throws IllegalStateException this handle was closed
+   */
+  void verify();
+
+  /** The time left until the local deadline; zero if the lease is not held. No I/O. */
+  @CheckReturnValue
+  Duration remaining();
+
+  /**
+   * How long the name can stay taken if this process dies now: the TTL or the session's timeout, as
+   * the store has it.
+   */
+  @CheckReturnValue
+  Duration crashBound();
+
+  /**
+   * Calls back once if this lease is lost before this handle is closed; also if it already is. Never
+   * after a clean close. The listener runs on the client's callback executor; a slow or throwing one
+   * delays nothing else.
+   */
+  void onLost(Consumer<? super LeaseLoss> listener);
+
+  /**
+   * Takes this lease from its owner thread, so that any thread may carry it on: the thread can no
+   * longer re-enter it. Does nothing if it has no owner thread.
+   *
+   * @return this lease
+   * @throws IllegalStateException the calling thread does not own it, it has nested handles that are
+   *     open, or this handle was closed
+   * @throws LockLostException the lease was lost
+   */
+  Lease detach();
+
+  /**
+   * Ends this acquisition; the last one frees the lock. Idempotent, from any thread, and never ends
+   * somebody else's lease.
+   *
+   * <p>If the store cannot be reached, this logs, tells the listener, goes on trying in the
+   * background until the TTL is over, and does not throw: the work was exclusive.
+   *
+   * @throws LockLostException the lease was lost before: assume that another held the lock meanwhile
+   * @throws IllegalStateException a guard is open on this lease; it is no longer renewed, and is
+   *     released when the guard ends
+   */
+  @Override
+  void close() throws LockLostException;
+}

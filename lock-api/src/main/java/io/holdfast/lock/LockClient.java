@@ -1,0 +1,45 @@
+package io.holdfast.lock;
+
+/**
+ * One process's connection to the locks of a store. Made once by a store's builder, shared by all
+ * threads, closed last.
+ *
+ * <p>Two clients never share a lease, not even in one JVM: to each, the other is another machine.
+ *
+ * <p>Threads: safe for all. {@link #get(String)} returns at once; {@link #close()} blocks, bounded
+ * by about two store timeouts.
+ */
+public interface LockClient extends AutoCloseable {
+
+  /**
+   * The lock of this name, with the client's default options. No I/O, and nothing to close.
+   *
+   * <p>A name is any well-formed Unicode string of 1 to 200 code points without control
+   * characters. Names that differ in any way (case, trailing space, normalisation form) are
+   * different locks on every store.
+   *
+   * @throws IllegalArgumentException the name breaks a rule above; the message says which
+   */
+  @CheckReturnValue
+  DistributedLock get(String name);
+
+  /**
+   * As {@code get(name).with(options)}.
+   *
+   * @throws IllegalArgumentException the name is not allowed, or the options' TTL is too short for
+   *     this client's store timeout; the message names the value and the remedy
+   */
+  @CheckReturnValue
+  DistributedLock get(String name, LockOptions options);
+
+  /**
+   * Ends this client: every open lease becomes {@link LeaseState#LOST} (reason {@link
+   * LeaseLoss.Reason#CLIENT_CLOSED}) before the store lets others in, every waiting thread gets a
+   * {@link LockClientClosedException}, and our threads stop. Leases that the store could not be told
+   * about in time end by their TTL, and a log line names them. Idempotent.
+   *
+   * <p>The data source or driver object that the client was built on stays open: it is yours.
+   */
+  @Override
+  void close();
+}

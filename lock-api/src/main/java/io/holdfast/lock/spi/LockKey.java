@@ -1,0 +1,64 @@
+package io.holdfast.lock.spi;
+
+import java.util.Objects;
+
+/**
+ * The kind and name of a lock: what a store tells locks apart by. Two keys are equal only if every
+ * character is.
+ *
+ * @param kind what sort of lock it is
+ * @param name 1 to {@value #NAME_CODE_POINTS_MAX} code points of well-formed Unicode without control
+ *     characters (at most 800 bytes of UTF-8); a store that cannot take such a text as it is escapes
+ *     it injectively
+ */
+public record LockKey(LockKind kind, String name) {
+  /** The most code points that a name has. */
+  public static final int NAME_CODE_POINTS_MAX = 200;
+
+  /**
+   * Checks the name.
+   *
+   * @throws IllegalArgumentException the name breaks a rule; the message says which and what to do
+   */
+  public LockKey {
+    Objects.requireNonNull(kind, "kind");
+    Objects.requireNonNull(name, "name");
+    if (name.isEmpty()) {
+      throw new IllegalArgumentException("A lock name must not be empty");
+    }
+    // The length in chars bounds the scan of a huge string.
+    if (name.length() > 2 * NAME_CODE_POINTS_MAX
+        || name.codePointCount(0, name.length()) > NAME_CODE_POINTS_MAX) {
+      throw new IllegalArgumentException(
+          "A lock name has at most "
+              + NAME_CODE_POINTS_MAX
+              + " code points, this one has "
+              + name.codePointCount(0, name.length())
+              + " (use a hash of it, or a shorter id): '"
+              + name.substring(0, name.offsetByCodePoints(0, 40))
+              + "...'");
+    }
+    for (int i = 0; i < name.length(); ) {
+      int codePoint = name.codePointAt(i);
+      if (Character.isISOControl(codePoint)) {
+        throw illegal(name, i, codePoint, "is a control character");
+      }
+      if (codePoint >= Character.MIN_SURROGATE && codePoint <= Character.MAX_SURROGATE) {
+        throw illegal(name, i, codePoint, "is half of a surrogate pair, so the text is no Unicode");
+      }
+      i += Character.charCount(codePoint);
+    }
+  }
+
+  private static IllegalArgumentException illegal(
+      String name, int index, int codePoint, String problem) {
+    return new IllegalArgumentException(
+        String.format(
+            java.util.Locale.ROOT,
+            "The lock name of %d characters is not allowed: U+%04X at index %d %s; remove it",
+            name.length(),
+            codePoint,
+            index,
+            problem));
+  }
+}

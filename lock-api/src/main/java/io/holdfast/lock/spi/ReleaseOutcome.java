@@ -1,0 +1,9 @@
+package io.holdfast.lock.spi;
+
+/** What a release found. */
+public enum ReleaseOutcome {
+  /** The grant had the lock and has it no more (or only until its minimum hold is over). */
+  RELEASED,
+  /** The grant did not have the lock any more; nothing was changed. */
+  ALREADY_LOST
+}
