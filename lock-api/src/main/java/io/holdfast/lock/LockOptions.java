@@ -83,7 +83,8 @@ public final class LockOptions {
   /**
    * The name stays taken for this long after each acquisition, even if the lease is closed earlier
    * and the process exits: a nightly job that takes 1 s must not run twice on machines whose clocks
-   * are 5 s apart. Zero (the default) frees at close. A lease that is lost keeps nothing.
+   * are 5 s apart. Zero (the default) frees at close. A process that dies without closing is bounded
+   * by {@link Lease#crashBound()}, as ever.
    *
    * @throws IllegalArgumentException negative, over 365 days, above maxHold, or above the TTL of a
    *     fixed lease

@@ -1,5 +1,7 @@
 package io.holdfast.lock.spi;
 
+import java.time.Duration;
+
 /** What came of asking for a lock with the readiness to wait. */
 public sealed interface Acquisition {
   /**
@@ -13,6 +15,7 @@ public sealed interface Acquisition {
    * The lock is taken, and the claim stands in line.
    *
    * @param ticket its place
+   * @param recheckAfter the longest time to the first {@link Ticket#poll()} if no wake-up comes
    */
-  record Queued(Ticket ticket) implements Acquisition {}
+  record Queued(Ticket ticket, Duration recheckAfter) implements Acquisition {}
 }

@@ -32,6 +32,8 @@ public interface LeaseGuard<G extends Grant> extends AutoCloseable {
   /**
    * From now until {@link #close()} the engine does not renew this grant. Waits for a renewal that is
    * under way, at most one store timeout. For stores whose guard locks what a renewal would write.
+   *
+   * @throws LockLostException the lease was lost
    */
   void suspendRenewal();
 
