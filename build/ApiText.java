@@ -74,11 +74,10 @@ final class ApiText {
       return;
     }
     diff(before, now).forEach(System.err::println);
-    fail(
-        "The public API is not what "
-            + file
-            + " says (lines above: - that text, + this build)."
-            + " If the change is meant, run dev/update-api and commit the text with it.");
+    fail("The public API is not what "
+        + file
+        + " says (lines above: - that text, + this build)."
+        + " If the change is meant, run dev/update-api and commit the text with it.");
   }
 
   private static void fail(String message) {
@@ -89,13 +88,13 @@ final class ApiText {
   // Loading
 
   private static Module load(Path classes, String classPath) {
-    Path[] path =
-        Stream.of(classPath.split(System.getProperty("path.separator")))
-            .map(Path::of)
-            .filter(Files::exists)
-            .toArray(Path[]::new);
+    Path[] path = Stream.of(classPath.split(System.getProperty("path.separator")))
+        .map(Path::of)
+        .filter(Files::exists)
+        .toArray(Path[]::new);
     ModuleFinder finder = ModuleFinder.of(path);
-    ModuleDescriptor descriptor = ModuleFinder.of(classes).findAll().iterator().next().descriptor();
+    ModuleDescriptor descriptor =
+        ModuleFinder.of(classes).findAll().iterator().next().descriptor();
     resolve(finder, Set.of(descriptor.name())); // as a user who has no optional dependency
     Set<String> roots = new TreeSet<>(Set.of(descriptor.name()));
     descriptor.requires().stream()
@@ -115,14 +114,13 @@ final class ApiText {
 
   private List<Class<?>> types(String packageName) throws IOException {
     String folder = packageName.replace('.', '/') + "/";
-    try (var reader =
-            module
-                .getLayer()
-                .configuration()
-                .findModule(module.getName())
-                .orElseThrow()
-                .reference()
-                .open();
+    try (var reader = module
+            .getLayer()
+            .configuration()
+            .findModule(module.getName())
+            .orElseThrow()
+            .reference()
+            .open();
         Stream<String> names = reader.list()) {
       return names
           .filter(name -> name.startsWith(folder) && name.endsWith(".class"))
@@ -162,12 +160,10 @@ final class ApiText {
     ModuleDescriptor descriptor = module.getDescriptor();
     line("module " + descriptor.name());
     descriptor.requires().stream()
-        .map(
-            r ->
-                Stream.concat(
-                        r.modifiers().stream().sorted().map(Object::toString), Stream.of(r.name()))
-                    .map(s -> s.equals(r.name()) ? s : s.toLowerCase(Locale.ROOT))
-                    .collect(Collectors.joining(" ", "  requires ", "")))
+        .map(r -> Stream.concat(
+                r.modifiers().stream().sorted().map(Object::toString), Stream.of(r.name()))
+            .map(s -> s.equals(r.name()) ? s : s.toLowerCase(Locale.ROOT))
+            .collect(Collectors.joining(" ", "  requires ", "")))
         .filter(s -> !s.endsWith(" java.base"))
         .sorted()
         .forEach(this::line);
@@ -184,12 +180,11 @@ final class ApiText {
         .sorted()
         .map(p -> "  provides " + p.service() + " with " + String.join(", ", p.providers()))
         .forEach(this::line);
-    List<String> exported =
-        descriptor.exports().stream()
-            .filter(e -> !e.isQualified())
-            .map(ModuleDescriptor.Exports::source)
-            .sorted()
-            .toList();
+    List<String> exported = descriptor.exports().stream()
+        .filter(e -> !e.isQualified())
+        .map(ModuleDescriptor.Exports::source)
+        .sorted()
+        .toList();
     for (String name : exported) {
       line("");
       line(packageAnnotations(name) + "package " + name);
@@ -271,20 +266,18 @@ final class ApiText {
     } else if (!Modifier.isFinal(type.getModifiers()) && parents.anyMatch(Class::isSealed)) {
       text.append(" non-sealed");
     }
-    String kind =
-        type.isAnnotation()
-            ? " @interface "
-            : type.isInterface()
-                ? " interface "
-                : type.isEnum() ? " enum " : type.isRecord() ? " record " : " class ";
+    String kind = type.isAnnotation()
+        ? " @interface "
+        : type.isInterface()
+            ? " interface "
+            : type.isEnum() ? " enum " : type.isRecord() ? " record " : " class ";
     text.append(kind);
     text.append(type.getCanonicalName().substring(type.getPackageName().length() + 1));
     text.append(typeParameters(type, type));
     if (type.isRecord()) {
-      text.append(
-          Stream.of(type.getRecordComponents())
-              .map(c -> type(type, c.getAnnotatedType()) + " " + c.getName())
-              .collect(Collectors.joining(", ", "(", ")")));
+      text.append(Stream.of(type.getRecordComponents())
+          .map(c -> type(type, c.getAnnotatedType()) + " " + c.getName())
+          .collect(Collectors.joining(", ", "(", ")")));
     }
     Class<?> parent = type.getSuperclass();
     if (parent != null
@@ -294,20 +287,18 @@ final class ApiText {
         && hiddenParent(type) == null) {
       text.append(" extends ").append(type(type, type.getAnnotatedSuperclass()));
     }
-    String interfaces =
-        Stream.of(type.getAnnotatedInterfaces())
-            .map(i -> type(type, i))
-            .collect(Collectors.joining(", "));
+    String interfaces = Stream.of(type.getAnnotatedInterfaces())
+        .map(i -> type(type, i))
+        .collect(Collectors.joining(", "));
     if (!interfaces.isEmpty() && !type.isAnnotation()) {
       text.append(type.isInterface() ? " extends " : " implements ").append(interfaces);
     }
     if (type.isSealed() && !type.isEnum()) {
-      text.append(
-          Stream.of(type.getPermittedSubclasses())
-              .map(c -> isVisible(c) ? name(type, c) : "(not public)")
-              .distinct()
-              .sorted()
-              .collect(Collectors.joining(", ", " permits ", "")));
+      text.append(Stream.of(type.getPermittedSubclasses())
+          .map(c -> isVisible(c) ? name(type, c) : "(not public)")
+          .distinct()
+          .sorted()
+          .collect(Collectors.joining(", ", " permits ", "")));
     }
     return text.toString();
   }
@@ -374,18 +365,16 @@ final class ApiText {
   }
 
   private String parameters(Class<?> in, Executable executable) {
-    String text =
-        Stream.of(executable.getAnnotatedParameterTypes())
-            .map(t -> type(in, t))
-            .collect(Collectors.joining(", "));
+    String text = Stream.of(executable.getAnnotatedParameterTypes())
+        .map(t -> type(in, t))
+        .collect(Collectors.joining(", "));
     if (executable.isVarArgs()) {
       text = text.substring(0, text.length() - "[]".length()) + "...";
     }
-    String thrown =
-        Stream.of(executable.getAnnotatedExceptionTypes())
-            .map(t -> type(in, t))
-            .sorted()
-            .collect(Collectors.joining(", "));
+    String thrown = Stream.of(executable.getAnnotatedExceptionTypes())
+        .map(t -> type(in, t))
+        .sorted()
+        .collect(Collectors.joining(", "));
     return "(" + text + ")" + (thrown.isEmpty() ? "" : " throws " + thrown);
   }
 
@@ -399,11 +388,8 @@ final class ApiText {
     return variables.length == 0
         ? ""
         : Stream.of(variables)
-            .map(
-                v ->
-                    annotations(in, v)
-                        + v.getName()
-                        + bounds(in, " extends ", v.getAnnotatedBounds()))
+            .map(v ->
+                annotations(in, v) + v.getName() + bounds(in, " extends ", v.getAnnotatedBounds()))
             .collect(Collectors.joining(", ", "<", ">"));
   }
 
@@ -487,10 +473,9 @@ final class ApiText {
     int[][] common = new int[before.size() + 1][now.size() + 1];
     for (int i = before.size() - 1; i >= 0; i--) {
       for (int j = now.size() - 1; j >= 0; j--) {
-        common[i][j] =
-            before.get(i).equals(now.get(j))
-                ? common[i + 1][j + 1] + 1
-                : Math.max(common[i + 1][j], common[i][j + 1]);
+        common[i][j] = before.get(i).equals(now.get(j))
+            ? common[i + 1][j + 1] + 1
+            : Math.max(common[i + 1][j], common[i][j + 1]);
       }
     }
     List<String> out = new ArrayList<>();
