@@ -18,9 +18,9 @@ import java.util.concurrent.locks.Lock;
  * <p>Every acquiring method throws, besides what it lists:
  *
  * <ul>
- *   <li>{@link LockStoreException} if the store gave no usable answer: nothing is held, and the name
- *       may stay taken for up to one TTL. Threads that stand behind the failing one in the local
- *       line get it too.
+ *   <li>{@link LockStoreException} if the store gave no usable answer: nothing is held, and the
+ *       name may stay taken for up to one TTL. Threads that stand behind the failing one in the
+ *       local line get it too.
  *   <li>{@link LockLostException} if the calling thread owns a lease of this lock that was lost and
  *       is not closed yet: finish and close that one first.
  *   <li>{@link LockClientClosedException} if the client was closed before or during the call;
@@ -28,9 +28,9 @@ import java.util.concurrent.locks.Lock;
  *   <li>{@link IllegalStateException} if the calling thread owns this lock with other options.
  * </ul>
  *
- * <p>Memory: among threads of one client, actions before {@link Lease#close()} happen-before actions
- * after the next successful acquire of the same name. Between clients there is no such edge: send
- * {@link Lease#token()} with every write, or use the store's guard.
+ * <p>Memory: among threads of one client, actions before {@link Lease#close()} happen-before
+ * actions after the next successful acquire of the same name. Between clients there is no such
+ * edge: send {@link Lease#token()} with every write, or use the store's guard.
  *
  * <p>Threads: safe for all, virtual threads included; a view has no state.
  */
@@ -53,12 +53,12 @@ public interface DistributedLock {
   DistributedLock with(LockOptions options);
 
   /**
-   * Asks once and does not wait. While a thread of this client has the lock or is asking for it, the
-   * answer is "taken" without a round trip.
+   * Asks once and does not wait. While a thread of this client has the lock or is asking for it,
+   * the answer is "taken" without a round trip.
    *
    * <p>Not interruptible: an interrupt stays pending. On a virtual thread an interrupt during the
-   * request may break the store's connection, and then the call ends with a {@link
-   * LockStoreException}.
+   * request may break the store's connection, and then the call ends with a
+   * {@link LockStoreException}.
    *
    * <p>{@code tryLock().ifPresent(...)} leaks the lease; {@link #tryRun(LeaseAction)} is what you
    * want then.
@@ -99,7 +99,8 @@ public interface DistributedLock {
   /**
    * Waits without limit, runs the action under the lock, and releases.
    *
-   * @throws LockLostException the lease was lost before the action ended: it may not have been alone
+   * @throws LockLostException the lease was lost before the action ended: it may not have been
+   *     alone
    * @throws InterruptedException interrupted before or while waiting; the action did not run
    * @throws X what the action threw
    */
@@ -154,7 +155,9 @@ public interface DistributedLock {
   <T, X extends Exception> Optional<T> tryCall(Duration maxWait, LeaseFunction<T, X> action)
       throws X, InterruptedException;
 
-  /** Whether the calling thread owns an open and valid lease of this lock in this client. No I/O. */
+  /**
+   * Whether the calling thread owns an open and valid lease of this lock in this client. No I/O.
+   */
   @CheckReturnValue
   boolean isHeldByCurrentThread();
 
@@ -179,9 +182,10 @@ public interface DistributedLock {
   boolean forceRelease(long expectedToken);
 
   /**
-   * This lock for code that takes a {@link Lock}: {@code lock()} does not react to interrupts, {@code
-   * unlock()} by a thread that does not own the lock is an {@link IllegalMonitorStateException} and
-   * after loss a {@link LockLostException}, {@code newCondition()} is unsupported.
+   * This lock for code that takes a {@link Lock}: {@code lock()} does not react to interrupts,
+   * {@code unlock()} by a thread that does not own the lock is an
+   * {@link IllegalMonitorStateException} and after loss a {@link LockLostException},
+   * {@code newCondition()} is unsupported.
    *
    * @throws IllegalStateException this view has {@link Ownership#LEASE}: a {@code Lock} is owned by
    *     threads

@@ -4,19 +4,19 @@ import java.time.Duration;
 import java.util.function.Consumer;
 
 /**
- * The right to a lock until {@link #close()} or until it is lost. One handle per acquisition, nested
- * ones too.
+ * The right to a lock until {@link #close()} or until it is lost. One handle per acquisition,
+ * nested ones too.
  *
- * <p>A lease is a promise about time: it is valid until its local deadline, which counts from before
- * the request that got it was sent, on the monotonic clock, and is kept ahead by renewal. It says
- * nothing about writes that are already on their way: a process that was paused past its deadline
- * can still send one. {@link #token()} and the store's guard are for that.
+ * <p>A lease is a promise about time: it is valid until its local deadline, which counts from
+ * before the request that got it was sent, on the monotonic clock, and is kept ahead by renewal. It
+ * says nothing about writes that are already on their way: a process that was paused past its
+ * deadline can still send one. {@link #token()} and the store's guard are for that.
  *
  * <p>A lease that becomes unreachable without {@code close()} is no longer renewed, and a warning
  * names it.
  *
- * <p>Threads: every method may be called from any thread. Only {@link #verify()} and {@link #close()}
- * do I/O.
+ * <p>Threads: every method may be called from any thread. Only {@link #verify()} and
+ * {@link #close()} do I/O.
  */
 public interface Lease extends AutoCloseable {
 
@@ -57,8 +57,8 @@ public interface Lease extends AutoCloseable {
    * began.
    *
    * @throws LockLostException the lease does not stand; stop
-   * @throws LockStoreException the store gave no usable answer; the lease is {@link
-   *     LeaseState#UNCERTAIN}
+   * @throws LockStoreException the store gave no usable answer; the lease is
+   *     {@link LeaseState#UNCERTAIN}
    * @throws IllegalStateException this handle was closed
    */
   void verify();
@@ -75,9 +75,9 @@ public interface Lease extends AutoCloseable {
   Duration crashBound();
 
   /**
-   * Calls back once if this lease is lost before this handle is closed; also if it already is. Never
-   * after a clean close. The listener runs on the client's callback executor; a slow or throwing one
-   * delays nothing else.
+   * Calls back once if this lease is lost before this handle is closed; also if it already is.
+   * Never after a clean close. The listener runs on the client's callback executor; a slow or
+   * throwing one delays nothing else.
    */
   void onLost(Consumer<? super LeaseLoss> listener);
 
@@ -86,8 +86,8 @@ public interface Lease extends AutoCloseable {
    * longer re-enter it. Does nothing if it has no owner thread.
    *
    * @return this lease
-   * @throws IllegalStateException the calling thread does not own it, it has nested handles that are
-   *     open, or this handle was closed
+   * @throws IllegalStateException the calling thread does not own it, it has nested handles that
+   *     are open, or this handle was closed
    * @throws LockLostException the lease was lost
    */
   Lease detach();
@@ -99,7 +99,8 @@ public interface Lease extends AutoCloseable {
    * <p>If the store cannot be reached, this logs, tells the listener, goes on trying in the
    * background until the TTL is over, and does not throw: the work was exclusive.
    *
-   * @throws LockLostException the lease was lost before: assume that another held the lock meanwhile
+   * @throws LockLostException the lease was lost before: assume that another held the lock
+   *     meanwhile
    * @throws IllegalStateException a guard is open on this lease; it is no longer renewed, and is
    *     released when the guard ends
    */

@@ -14,9 +14,9 @@ public interface LockClient extends AutoCloseable {
   /**
    * The lock of this name, with the client's default options. No I/O, and nothing to close.
    *
-   * <p>A name is any well-formed Unicode string of 1 to 200 code points without control
-   * characters. Names that differ in any way (case, trailing space, normalisation form) are
-   * different locks on every store.
+   * <p>A name is any well-formed Unicode string of 1 to 200 code points without control characters.
+   * Names that differ in any way (case, trailing space, normalisation form) are different locks on
+   * every store.
    *
    * @throws IllegalArgumentException the name breaks a rule above; the message says which
    */
@@ -33,10 +33,10 @@ public interface LockClient extends AutoCloseable {
   DistributedLock get(String name, LockOptions options);
 
   /**
-   * Ends this client: every open lease becomes {@link LeaseState#LOST} (reason {@link
-   * LeaseLoss.Reason#CLIENT_CLOSED}) before the store lets others in, every waiting thread gets a
-   * {@link LockClientClosedException}, and our threads stop. Leases that the store could not be told
-   * about in time end by their TTL, and a log line names them. Idempotent.
+   * Ends this client: every open lease becomes {@link LeaseState#LOST} (reason
+   * {@link LeaseLoss.Reason#CLIENT_CLOSED}) before the store lets others in, every waiting thread
+   * gets a {@link LockClientClosedException}, and our threads stop. Leases that the store could not
+   * be told about in time end by their TTL, and a log line names them. Idempotent.
    *
    * <p>The data source or driver object that the client was built on stays open: it is yours.
    */

@@ -64,13 +64,12 @@ public abstract class LockClientBuilder<B extends LockClientBuilder<B>> {
    */
   public final B storeTimeout(Duration timeout) {
     if (timeout.compareTo(STORE_TIMEOUT_MIN) < 0 || timeout.compareTo(STORE_TIMEOUT_MAX) > 0) {
-      throw new IllegalArgumentException(
-          "A store timeout must be "
-              + STORE_TIMEOUT_MIN
-              + " to "
-              + STORE_TIMEOUT_MAX
-              + ", was "
-              + timeout);
+      throw new IllegalArgumentException("A store timeout must be "
+          + STORE_TIMEOUT_MIN
+          + " to "
+          + STORE_TIMEOUT_MAX
+          + ", was "
+          + timeout);
     }
     this.storeTimeout = timeout;
     return self();
@@ -83,9 +82,9 @@ public abstract class LockClientBuilder<B extends LockClientBuilder<B>> {
   }
 
   /**
-   * Where {@link Lease#onLost} listeners and events that are not a caller's own run; default: daemon
-   * threads of the client, made as needed. The executor stays yours to shut down; a task that it
-   * rejects runs on a thread of ours.
+   * Where {@link Lease#onLost} listeners and events that are not a caller's own run; default:
+   * daemon threads of the client, made as needed. The executor stays yours to shut down; a task
+   * that it rejects runs on a thread of ours.
    */
   public final B callbackExecutor(Executor executor) {
     this.callbackExecutor = Objects.requireNonNull(executor);
@@ -93,9 +92,9 @@ public abstract class LockClientBuilder<B extends LockClientBuilder<B>> {
   }
 
   /**
-   * Whether a lease may pass from one thread of this client to the next in line without a round trip,
-   * with a higher token, bounded in count and time so that other clients get their turn; default
-   * true.
+   * Whether a lease may pass from one thread of this client to the next in line without a round
+   * trip, with a higher token, bounded in count and time so that other clients get their turn;
+   * default true.
    */
   public final B localHandOff(boolean allowed) {
     this.localHandOff = allowed;
@@ -120,7 +119,7 @@ public abstract class LockClientBuilder<B extends LockClientBuilder<B>> {
   public final LockClient build() {
     return Engine.start(
         new Engine.Settings(
-            clientName == null ? Engine.hostName() : clientName,
+            clientName,
             defaultOptions,
             storeTimeout,
             List.copyOf(listeners),

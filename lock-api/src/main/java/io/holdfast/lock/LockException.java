@@ -3,8 +3,8 @@ package io.holdfast.lock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What went wrong with a lock at run time. Misuse is an {@link IllegalArgumentException} or an {@link
- * IllegalStateException}.
+ * What went wrong with a lock at run time. Misuse is an {@link IllegalArgumentException} or an
+ * {@link IllegalStateException}.
  */
 public abstract class LockException extends RuntimeException {
   private static final long serialVersionUID = 1;

@@ -5,8 +5,9 @@ import java.time.Duration;
 /** Who has a lock, as its store told it at one moment. */
 public interface LockHolder {
   /**
-   * A token of the holder's grant, which is what {@link DistributedLock#forceRelease(long)} expects.
-   * The holder's own {@link Lease#token()} can be above it after hand-offs within its client.
+   * A token of the holder's grant, which is what {@link DistributedLock#forceRelease(long)}
+   * expects. The holder's own {@link Lease#token()} can be above it after hand-offs within its
+   * client.
    */
   long token();
 

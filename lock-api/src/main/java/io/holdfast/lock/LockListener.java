@@ -15,7 +15,9 @@ public interface LockListener {
   /** A caller has a lease. */
   default void acquired(Acquired event) {}
 
-  /** A caller went without: the lock was taken, the wait ran out or was interrupted, or it failed. */
+  /**
+   * A caller went without: the lock was taken, the wait ran out or was interrupted, or it failed.
+   */
   default void notAcquired(NotAcquired event) {}
 
   /** The last handle of a lease was closed by its holder. */
@@ -34,8 +36,8 @@ public interface LockListener {
   default void leaked(LeaseEvent event) {}
 
   /**
-   * A thread asks for a lock whose open lease it acquired itself, with {@link Ownership#LEASE}: often
-   * a deadlock. Told on the caller's thread, before it waits.
+   * A thread asks for a lock whose open lease it acquired itself, with {@link Ownership#LEASE}:
+   * often a deadlock. Told on the caller's thread, before it waits.
    */
   default void waitsForItself(LockEvent event) {}
 

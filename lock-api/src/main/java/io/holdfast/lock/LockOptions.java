@@ -1,6 +1,7 @@
 package io.holdfast.lock;
 
 import java.time.Duration;
+import java.time.temporal.ChronoUnit;
 import java.util.Objects;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -38,8 +39,8 @@ public final class LockOptions {
     this.maxHold = maxHold;
     this.ownership = ownership;
     if (!renewed && minHold.compareTo(ttl) > 0) {
-      throw new IllegalArgumentException(
-          "minHold " + minHold + " is longer than the TTL " + ttl + " of a fixed lease: raise the TTL");
+      throw new IllegalArgumentException("minHold " + minHold + " is longer than the TTL " + ttl
+          + " of a fixed lease: raise the TTL");
     }
     if (maxHold != null && maxHold.compareTo(minHold) < 0) {
       throw new IllegalArgumentException(
@@ -83,8 +84,8 @@ public final class LockOptions {
   /**
    * The name stays taken for this long after each acquisition, even if the lease is closed earlier
    * and the process exits: a nightly job that takes 1 s must not run twice on machines whose clocks
-   * are 5 s apart. Zero (the default) frees at close. A process that dies without closing is bounded
-   * by {@link Lease#crashBound()}, as ever.
+   * are 5 s apart. Zero (the default) frees at close. A process that dies without closing is
+   * bounded by {@link Lease#crashBound()}, as ever.
    *
    * @throws IllegalArgumentException negative, over 365 days, above maxHold, or above the TTL of a
    *     fixed lease
@@ -177,6 +178,6 @@ public final class LockOptions {
   }
 
   private static Duration toMicros(Duration duration) {
-    return duration.withNanos(duration.getNano() / 1_000 * 1_000);
+    return duration.truncatedTo(ChronoUnit.MICROS);
   }
 }

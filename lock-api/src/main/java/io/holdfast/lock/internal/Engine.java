@@ -1,9 +1,13 @@
 package io.holdfast.lock.internal;
 
+import io.holdfast.lock.LeaseLoss;
 import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockListener;
 import io.holdfast.lock.LockOptions;
+import io.holdfast.lock.LockStoreException;
+import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockStore;
+import io.holdfast.lock.spi.StoreEvents;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoreSettings;
 import io.holdfast.lock.spi.TimeSource;
@@ -12,12 +16,18 @@ import java.util.List;
 import java.util.concurrent.Executor;
 import org.jspecify.annotations.Nullable;
 
-/** Placeholder: being written. */
+/** Starts clients. */
 public final class Engine {
   private Engine() {}
 
+  /**
+   * What a builder collected; the builder says what each means.
+   *
+   * @param clientName null: the host's name
+   * @param callbackExecutor null: threads of ours
+   */
   public record Settings(
-      String clientName,
+      @Nullable String clientName,
       LockOptions defaultOptions,
       Duration storeTimeout,
       List<LockListener> listeners,
@@ -25,15 +35,54 @@ public final class Engine {
       boolean localHandOff,
       TimeSource time) {}
 
+  /** Opens the store of one client. */
   public interface StoreOpener {
+    /** See {@code LockClientBuilder.openStore}. */
     LockStore open(StoreSettings settings) throws StoreException;
   }
 
-  public static String hostName() {
-    return "localhost";
+  /**
+   * Opens the store and starts a client on it.
+   *
+   * @throws LockStoreException the store gave no usable answer
+   */
+  public static LockClient start(Settings settings, StoreOpener opener) {
+    StoreTimeouts.check(settings.defaultOptions(), settings.storeTimeout());
+    String hostName = HostName.get();
+    String clientName = settings.clientName() == null ? hostName : settings.clientName();
+    Relay relay = new Relay();
+    LockStore store;
+    try {
+      store = opener.open(
+          new StoreSettings(clientName, settings.storeTimeout(), settings.time(), relay));
+    } catch (StoreException e) {
+      throw new LockStoreException("", "The lock store could not be opened: " + e.getMessage(), e);
+    }
+    EngineClient client =
+        new EngineClient(settings, clientName, new Claims(clientName, hostName), store);
+    relay.client = client;
+    client.start();
+    return client;
   }
 
-  public static LockClient start(Settings settings, StoreOpener opener) {
-    throw new UnsupportedOperationException("being written");
+  /** A store may tell things before there is a client; no grant exists then. */
+  private static final class Relay implements StoreEvents {
+    private volatile @Nullable EngineClient client;
+
+    @Override
+    public void suspended(Grant grant) {
+      EngineClient told = client;
+      if (told != null) {
+        told.suspended(grant);
+      }
+    }
+
+    @Override
+    public void lost(Grant grant, LeaseLoss.Reason reason) {
+      EngineClient told = client;
+      if (told != null) {
+        told.lost(grant, reason);
+      }
+    }
   }
 }

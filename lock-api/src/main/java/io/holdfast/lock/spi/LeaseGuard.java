@@ -5,9 +5,9 @@ import io.holdfast.lock.LockLostException;
 import io.holdfast.lock.internal.GuardedLease;
 
 /**
- * A store's right to make writes conditional on a lease. Open while such a write can still be on its
- * way; the lease can't be released meanwhile, and is never handed on locally afterwards, since the
- * store could not tell its next holder from this one.
+ * A store's right to make writes conditional on a lease. Open while such a write can still be on
+ * its way; the lease can't be released meanwhile, and is never handed on locally afterwards, since
+ * the store could not tell its next holder from this one.
  *
  * <p>Threads: safe for all.
  *
@@ -18,7 +18,8 @@ public interface LeaseGuard<G extends Grant> extends AutoCloseable {
   /**
    * Opens a guard on a lease. No I/O.
    *
-   * @throws IllegalArgumentException the lease is not of this store's engine (another store, a mock)
+   * @throws IllegalArgumentException the lease is not of this store's engine (another store, a
+   *     mock)
    * @throws IllegalStateException this handle was closed
    * @throws LockLostException the lease was lost
    */
@@ -30,8 +31,9 @@ public interface LeaseGuard<G extends Grant> extends AutoCloseable {
   G grant();
 
   /**
-   * From now until {@link #close()} the engine does not renew this grant. Waits for a renewal that is
-   * under way, at most one store timeout. For stores whose guard locks what a renewal would write.
+   * From now until {@link #close()} the engine does not renew this grant. Waits for a renewal that
+   * is under way, at most one store timeout. For stores whose guard locks what a renewal would
+   * write.
    *
    * @throws LockLostException the lease was lost
    */
@@ -45,8 +47,8 @@ public interface LeaseGuard<G extends Grant> extends AutoCloseable {
   LockLostException lost();
 
   /**
-   * The guarded write is over. Renewal goes on; if the lease was closed meanwhile, it is released now,
-   * in the background. Idempotent, no I/O.
+   * The guarded write is over. Renewal goes on; if the lease was closed meanwhile, it is released
+   * now, in the background. Idempotent, no I/O.
    */
   @Override
   void close();

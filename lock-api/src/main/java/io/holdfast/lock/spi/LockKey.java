@@ -7,9 +7,9 @@ import java.util.Objects;
  * character is.
  *
  * @param kind what sort of lock it is
- * @param name 1 to {@value #NAME_CODE_POINTS_MAX} code points of well-formed Unicode without control
- *     characters (at most 800 bytes of UTF-8); a store that cannot take such a text as it is escapes
- *     it injectively
+ * @param name 1 to {@value #NAME_CODE_POINTS_MAX} code points of well-formed Unicode without
+ *     control characters (at most 800 bytes of UTF-8); a store that cannot take such a text as it
+ *     is escapes it injectively
  */
 public record LockKey(LockKind kind, String name) {
   /** The most code points that a name has. */
@@ -29,14 +29,13 @@ public record LockKey(LockKind kind, String name) {
     // The length in chars bounds the scan of a huge string.
     if (name.length() > 2 * NAME_CODE_POINTS_MAX
         || name.codePointCount(0, name.length()) > NAME_CODE_POINTS_MAX) {
-      throw new IllegalArgumentException(
-          "A lock name has at most "
-              + NAME_CODE_POINTS_MAX
-              + " code points, this one has "
-              + name.codePointCount(0, name.length())
-              + " (use a hash of it, or a shorter id): '"
-              + name.substring(0, name.offsetByCodePoints(0, 40))
-              + "...'");
+      throw new IllegalArgumentException("A lock name has at most "
+          + NAME_CODE_POINTS_MAX
+          + " code points, this one has "
+          + name.codePointCount(0, name.length())
+          + " (use a hash of it, or a shorter id): '"
+          + name.substring(0, name.offsetByCodePoints(0, 40))
+          + "...'");
     }
     for (int i = 0; i < name.length(); ) {
       int codePoint = name.codePointAt(i);
@@ -52,13 +51,12 @@ public record LockKey(LockKind kind, String name) {
 
   private static IllegalArgumentException illegal(
       String name, int index, int codePoint, String problem) {
-    return new IllegalArgumentException(
-        String.format(
-            java.util.Locale.ROOT,
-            "The lock name of %d characters is not allowed: U+%04X at index %d %s; remove it",
-            name.length(),
-            codePoint,
-            index,
-            problem));
+    return new IllegalArgumentException(String.format(
+        java.util.Locale.ROOT,
+        "The lock name of %d characters is not allowed: U+%04X at index %d %s; remove it",
+        name.length(),
+        codePoint,
+        index,
+        problem));
   }
 }

@@ -10,8 +10,8 @@ import java.util.Optional;
  * <p>Calls block and run on the calling thread, so that an uncontended acquire has no thread hop.
  * Every call ends within the {@linkplain StoreSettings#storeTimeout() store timeout}, whether the
  * store answers or not: socket, connection pool and lock waits included. No call reacts to an
- * interrupt by giving up quietly: it finishes, or throws {@link StoreException}, and leaves the flag
- * set. The engine holds no lock of its own during a call.
+ * interrupt by giving up quietly: it finishes, or throws {@link StoreException}, and leaves the
+ * flag set. The engine holds no lock of its own during a call.
  *
  * <p>Threads: safe for all. The engine asks for one key from one thread at a time, but releases,
  * renews and withdraws from others.
@@ -37,8 +37,8 @@ public interface LockStore extends AutoCloseable {
   Acquisition acquireOrQueue(Claim claim, Runnable wakeUp) throws StoreException;
 
   /**
-   * Frees the lock if the grant still has it; never touches another owner. May be sent again after a
-   * failure.
+   * Frees the lock if the grant still has it; never touches another owner. May be sent again after
+   * a failure.
    *
    * @param holdFor how much longer the name must stay taken, counted from now; zero: free at once
    * @throws StoreException no usable answer; it may have been released

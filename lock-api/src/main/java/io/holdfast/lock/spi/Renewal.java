@@ -7,8 +7,8 @@ public sealed interface Renewal {
   /**
    * The grant stands.
    *
-   * @param validFor for how long, counted from the moment at which the engine called {@link
-   *     LockStore#renew}
+   * @param validFor for how long, counted from the moment at which the engine called
+   *     {@link LockStore#renew}
    */
   record Renewed(Duration validFor) implements Renewal {}
 

@@ -3,8 +3,8 @@ package io.holdfast.lock.spi;
 import io.holdfast.lock.LeaseLoss;
 
 /**
- * What a store tells the engine unasked. For stores with sessions; a store whose only sign of trouble
- * is a failed call has nothing to tell.
+ * What a store tells the engine unasked. For stores with sessions; a store whose only sign of
+ * trouble is a failed call has nothing to tell.
  *
  * <p>Threads: any; returns at once and calls no user code. A grant that the engine does not know
  * (any more) is ignored.

@@ -10,5 +10,4 @@ import java.time.Duration;
  * @param remaining the time until the store frees the name if nothing renews it; never negative
  * @param released whether the holder is done and only a minimum hold keeps the name taken
  */
-public record StoredHolder(
-    long number, String description, Duration remaining, boolean released) {}
+public record StoredHolder(long number, String description, Duration remaining, boolean released) {}

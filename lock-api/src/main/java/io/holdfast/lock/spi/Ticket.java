@@ -4,16 +4,16 @@ import java.time.Duration;
 import java.util.Optional;
 
 /**
- * A claim's place in a store's line. Used by one thread at a time; always closed, unless {@link
- * #poll()} granted it.
+ * A claim's place in a store's line. Used by one thread at a time; always closed, unless
+ * {@link #poll()} granted it.
  */
 public interface Ticket extends AutoCloseable {
 
   /**
    * Asks whether the lock is the claim's by now, and takes it if it is free for the claim. Called
-   * after the wake-up given to {@link LockStore#acquireOrQueue}, after {@link Waiting#recheckAfter},
-   * and once more before the engine reports that a wait ran out: so it must ask the store, and a
-   * store that does not answer is an exception.
+   * after the wake-up given to {@link LockStore#acquireOrQueue}, after
+   * {@link Waiting#recheckAfter}, and once more before the engine reports that a wait ran out: so
+   * it must ask the store, and a store that does not answer is an exception.
    *
    * @throws StoreException no usable answer; the engine then closes the ticket and withdraws the
    *     claim

@@ -17,8 +17,8 @@ public interface TimeSource {
   long wallMillis();
 
   /**
-   * Parks the calling thread until {@link LockSupport#unpark}, an interrupt, or {@code nanos} of the
-   * monotonic clock are over; may return early for no reason. Zero or less returns at once.
+   * Parks the calling thread until {@link LockSupport#unpark}, an interrupt, or {@code nanos} of
+   * the monotonic clock are over; may return early for no reason. Zero or less returns at once.
    */
   void park(Object blocker, long nanos);
 

@@ -1,8 +1,8 @@
 /**
  * What a store implements, and nothing that a user of locks needs.
  *
- * <p>A backend is a {@link io.holdfast.lock.spi.LockStore} and a {@link
- * io.holdfast.lock.LockClientBuilder} that opens it. Ownership, reentrancy, local waiting,
+ * <p>A backend is a {@link io.holdfast.lock.spi.LockStore} and a
+ * {@link io.holdfast.lock.LockClientBuilder} that opens it. Ownership, reentrancy, local waiting,
  * renewal, deadlines and events are the engine's: a store holds its protocol and nothing else.
  */
 @NullMarked

@@ -1,0 +1,582 @@
+package io.holdfast.lock.internal;
+
+import io.holdfast.lock.DistributedLock;
+import io.holdfast.lock.LeaseLoss;
+import io.holdfast.lock.LockClient;
+import io.holdfast.lock.LockClientClosedException;
+import io.holdfast.lock.LockHolder;
+import io.holdfast.lock.LockOptions;
+import io.holdfast.lock.LockStoreException;
+import io.holdfast.lock.internal.Standing.Phase;
+import io.holdfast.lock.spi.Grant;
+import io.holdfast.lock.spi.LockKey;
+import io.holdfast.lock.spi.LockKind;
+import io.holdfast.lock.spi.LockStore;
+import io.holdfast.lock.spi.ReleaseOutcome;
+import io.holdfast.lock.spi.StoreException;
+import io.holdfast.lock.spi.StoredHolder;
+import io.holdfast.lock.spi.TimeSource;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** A client: what its locks and leases do, put together from the parts of the engine. */
+final class EngineClient implements LockClient, Tenure.Observer {
+  private static final Logger log = LoggerFactory.getLogger(EngineClient.class);
+
+  private static final long CLOSE_LOOK_NANOS = 2_000_000;
+
+  private final LockOptions defaultOptions;
+  private final Duration storeTimeout;
+  private final HandOff handOff;
+  private final TimeSource time;
+  private final LockStore store;
+  private final Claims claims;
+
+  private final Lines lines = new Lines();
+  private final Background background;
+  private final Events events;
+  private final Keeper keeper;
+  private final Aftermath aftermath;
+  private final AtomicBoolean closed = new AtomicBoolean();
+
+  EngineClient(Engine.Settings settings, String clientName, Claims claims, LockStore store) {
+    this.defaultOptions = settings.defaultOptions();
+    this.storeTimeout = settings.storeTimeout();
+    this.handOff = settings.localHandOff() ? HandOff.BOUNDED : HandOff.NEVER;
+    this.time = settings.time();
+    this.store = store;
+    this.claims = claims;
+    this.background = new Background(clientName);
+    Callbacks callbacks = settings.callbackExecutor() == null
+        ? new Callbacks(background::callBack, background::callBack)
+        : new Callbacks(settings.callbackExecutor(), background::callBack);
+    this.events = new Events(settings.listeners(), callbacks, time);
+    this.keeper = new Keeper(clientName, store, time, background, this::dropped);
+    this.aftermath = new Aftermath(store, time, background, keeper, storeTimeout);
+  }
+
+  void start() {
+    keeper.start();
+  }
+
+  @Override
+  public DistributedLock get(String name) {
+    return new LockView(this, new LockKey(LockKind.MUTEX, name), defaultOptions);
+  }
+
+  @Override
+  public DistributedLock get(String name, LockOptions options) {
+    return lock(new LockKey(LockKind.MUTEX, name), options);
+  }
+
+  DistributedLock lock(LockKey key, LockOptions options) {
+    StoreTimeouts.check(options, storeTimeout);
+    return new LockView(this, key, options);
+  }
+
+  TimeSource time() {
+    return time;
+  }
+
+  LockStore store() {
+    return store;
+  }
+
+  Claims claims() {
+    return claims;
+  }
+
+  Lines lines() {
+    return lines;
+  }
+
+  Events events() {
+    return events;
+  }
+
+  Keeper keeper() {
+    return keeper;
+  }
+
+  Aftermath aftermath() {
+    return aftermath;
+  }
+
+  long storeTimeoutNanos() {
+    return Nanos.of(storeTimeout);
+  }
+
+  boolean isClosed() {
+    return closed.get();
+  }
+
+  // Acquiring
+
+  /**
+   * What came of a call that wants a lock.
+   *
+   * @param lease null: the lock stayed taken
+   * @param waited how long the call took
+   * @param holder who has the lock, as far as known
+   */
+  record Outcome(
+      @Nullable LeaseHandle lease,
+      Duration waited,
+      @Nullable String holder) {}
+
+  Outcome acquire(LockKey key, LockOptions options, Patience patience) throws InterruptedException {
+    Events.Asking asking = events.asking(key.name());
+    try {
+      Outcome outcome = new Attempt(this, key, options, patience, asking).run();
+      if (outcome.lease() == null) {
+        asking.notAcquired(null);
+      }
+      return outcome;
+    } catch (InterruptedException | RuntimeException e) {
+      asking.notAcquired(e);
+      throw e;
+    }
+  }
+
+  Outcome askOnce(LockKey key, LockOptions options) {
+    try {
+      return acquire(key, options, Patience.ASK_ONCE);
+    } catch (InterruptedException e) {
+      throw new AssertionError("An attempt that is not interruptible was interrupted", e);
+    }
+  }
+
+  LeaseHandle lock(LockKey key, LockOptions options, Patience patience)
+      throws InterruptedException {
+    return Objects.requireNonNull(
+        acquire(key, options, patience).lease(), "A wait without limit ran out");
+  }
+
+  LeaseHandle lockUninterruptibly(LockKey key, LockOptions options) {
+    try {
+      return lock(key, options, Patience.unlimitedAndUninterruptible(time));
+    } catch (InterruptedException e) {
+      throw new AssertionError("An attempt that is not interruptible was interrupted", e);
+    }
+  }
+
+  // Holding
+
+  /** Asks the store; false: the lease is over. */
+  boolean verify(Tenure tenure) {
+    if (tenure.standing().isOver()) {
+      return false;
+    }
+    requireOpen(tenure.line().key());
+    boolean interrupted = Thread.interrupted();
+    try {
+      long sentAtNanos = time.nanos();
+      Optional<Duration> left = store.verify(tenure.grant());
+      if (left.isPresent()) {
+        tenure.confirmed(sentAtNanos, left.get());
+      } else {
+        tenure.lose(LeaseLoss.Reason.TAKEN);
+      }
+      return tenure.stands();
+    } catch (StoreException e) {
+      tenure.unanswered();
+      throw failure(tenure.line().key(), e);
+    } finally {
+      restore(interrupted);
+    }
+  }
+
+  boolean isHeldBy(LockKey key, Thread thread) {
+    Line line = lines.find(key);
+    Hold hold = line == null ? null : line.ownedBy(thread);
+    return hold != null && hold.tenure().stands();
+  }
+
+  void onLost(Handle handle, Consumer<? super LeaseLoss> listener) {
+    LeaseLoss loss = handle.hold().tenure().line().onLost(handle, listener);
+    if (loss != null) {
+      events.lost(loss, listener);
+    }
+  }
+
+  void rememberLocked(LeaseHandle lease) {
+    lease.handle().hold().tenure().line().rememberLocked(lease);
+  }
+
+  @Nullable
+  LeaseHandle lastLocked(LockKey key, Thread thread) {
+    Line line = lines.find(key);
+    return line == null ? null : line.lastLocked(thread);
+  }
+
+  // Giving back
+
+  void close(Handle handle) {
+    Hold hold = handle.hold();
+    Tenure tenure = hold.tenure();
+    Line line = tenure.line();
+    // Marks a deadline that has passed, so that the line knows of the loss.
+    boolean stood = tenure.stands();
+    Line.Closing closing = line.close(handle, stood ? handOff : HandOff.NEVER, time.nanos());
+    if (closing instanceof Line.GiveBack) {
+      LeaseLoss loss = giveBack(hold, handle);
+      if (loss != null) {
+        throw Line.exceptionOf(loss);
+      }
+    } else if (closing instanceof Line.HandedOn) {
+      lines.leave(line);
+      events.released(hold, handle.sinceNanos(), true);
+    } else if (closing instanceof Line.WasLost lost) {
+      if (lost.last()) {
+        lines.leave(line);
+      }
+      throw Line.exceptionOf(lost.loss());
+    } else if (closing instanceof Line.Guarded) {
+      tenure.renewal().stop();
+      throw new IllegalStateException("A guard is open on the lease of lock '"
+          + line.key().name()
+          + "': close the guard first. The lease is no longer renewed, and is released when the"
+          + " guard ends");
+    }
+  }
+
+  /** Closes a handle that its caller never got to see; leaves the use of the line to the caller. */
+  void abandon(Handle handle) {
+    Tenure tenure = handle.hold().tenure();
+    boolean stood = tenure.stands();
+    Line.Closing closing =
+        tenure.line().close(handle, stood ? handOff : HandOff.NEVER, time.nanos());
+    if (closing instanceof Line.GiveBack) {
+      endAtStore(tenure);
+    }
+  }
+
+  /** Gives back a grant that nobody got to see. */
+  void giveBack(Grant grant) {
+    boolean interrupted = Thread.interrupted();
+    try {
+      ReleaseOutcome outcome = store.release(grant, Duration.ZERO);
+      log.debug("Lock '{}' given back unused: {}", grant.claim().key().name(), outcome);
+    } catch (StoreException | RuntimeException e) {
+      log.debug("Lock '{}' not given back yet", grant.claim().key().name(), e);
+      aftermath.release(grant, Duration.ZERO);
+    } finally {
+      restore(interrupted);
+    }
+  }
+
+  void closeGuard(Hold hold) {
+    if (hold.tenure().line().closeGuard(hold)) {
+      background.cleanUp(() -> giveBack(hold, null));
+    } else {
+      keeper.wake();
+    }
+  }
+
+  /**
+   * Gives the lease back to the store, after the line said so.
+   *
+   * @param handle whose listeners are told if it turns out to have been lost
+   * @return the loss, if so
+   */
+  private @Nullable LeaseLoss giveBack(Hold hold, @Nullable Handle handle) {
+    Tenure tenure = hold.tenure();
+    Line line = tenure.line();
+    boolean confirmed;
+    try {
+      confirmed = endAtStore(tenure);
+    } finally {
+      lines.leave(line);
+    }
+    LeaseLoss.Reason lostBy = tenure.standing().lostBy();
+    if (lostBy == null) {
+      long sinceNanos = handle == null ? tenure.grantedAtNanos() : handle.sinceNanos();
+      events.released(hold, sinceNanos, confirmed);
+      return null;
+    }
+    LeaseLoss loss = Line.lossOf(hold, lostBy);
+    events.lost(hold, loss, handle == null ? List.of() : handle.lossListeners);
+    return loss;
+  }
+
+  /** As the line's talker, which it no longer is on return; whether the store confirmed the end. */
+  private boolean endAtStore(Tenure tenure) {
+    keeper.forget(tenure);
+    tenure.renewal().stop();
+    try {
+      return tenure.beginEnd() && release(tenure);
+    } finally {
+      tenure.line().doneTalking();
+    }
+  }
+
+  /** Whether the store confirmed it. */
+  private boolean release(Tenure tenure) {
+    boolean interrupted = Thread.interrupted();
+    try {
+      if (store.release(tenure.grant(), tenure.minHoldLeft()) == ReleaseOutcome.ALREADY_LOST) {
+        tenure.endLost();
+        return false;
+      }
+      tenure.endReleased();
+      return true;
+    } catch (StoreException | RuntimeException e) {
+      tenure.endReleased();
+      log.warn(
+          "The lease of lock '{}' could not be given back; we go on trying until its TTL is over",
+          tenure.line().key().name(),
+          e);
+      aftermath.release(tenure.grant(), tenure.minHoldLeft());
+      return false;
+    } finally {
+      restore(interrupted);
+    }
+  }
+
+  // Told by tenures, by the keeper and by the store
+
+  @Override
+  public void uncertain(Tenure tenure) {
+    if (tenure.standing().phase() == Phase.SUSPECT) {
+      tenure.renewal().doubted();
+      keeper.wake();
+    }
+    Hold hold = holdOf(tenure);
+    if (hold != null) {
+      events.uncertain(hold);
+    }
+  }
+
+  @Override
+  public void confirmed(Tenure tenure) {
+    Hold hold = holdOf(tenure);
+    if (hold != null) {
+      events.confirmed(hold);
+    }
+  }
+
+  @Override
+  public void lost(Tenure tenure, LeaseLoss.Reason reason) {
+    keeper.forget(tenure);
+    Line line = tenure.line();
+    Line.Loss loss = line.lost(tenure, reason);
+    boolean ours = reason == LeaseLoss.Reason.EXPIRED || reason == LeaseLoss.Reason.MAX_HOLD;
+    if (loss == null) {
+      // The closing thread tells.
+      if (ours) {
+        aftermath.release(tenure.grant(), tenure.minHoldLeft());
+      }
+      return;
+    }
+    log.warn(
+        "The lease of lock '{}' with token {} was lost: {}",
+        line.key().name(),
+        loss.loss().token(),
+        reason);
+    events.lost(loss.hold(), loss.loss(), loss.listeners());
+    if (ours && !loss.guarded()) {
+      // Others need not wait for the rest of the TTL.
+      aftermath.release(tenure.grant(), tenure.minHoldLeft());
+    }
+    if (loss.unused()) {
+      lines.leave(line);
+    }
+  }
+
+  void suspended(Grant grant) {
+    Tenure tenure = tenureOf(grant);
+    if (tenure != null) {
+      tenure.renewal().doubted();
+      tenure.unanswered();
+      keeper.wake();
+    }
+  }
+
+  void lost(Grant grant, LeaseLoss.Reason reason) {
+    Tenure tenure = tenureOf(grant);
+    if (tenure != null) {
+      tenure.lose(reason);
+    }
+  }
+
+  private void dropped(Handle handle) {
+    Hold hold = handle.hold();
+    Tenure tenure = hold.tenure();
+    Line line = tenure.line();
+    Line.Drop drop = line.drop(handle);
+    if (drop == Line.Drop.CLOSED_BEFORE) {
+      return;
+    }
+    log.warn(
+        "A lease of lock '{}' with token {} became unreachable without close(){}",
+        line.key().name(),
+        hold.token(),
+        drop == Line.Drop.LAST ? "; it is no longer renewed, and ends with its TTL" : "");
+    events.leaked(hold);
+    if (drop == Line.Drop.LAST) {
+      tenure.renewal().stop();
+    } else if (drop == Line.Drop.LAST_OF_LOST) {
+      lines.leave(line);
+    }
+  }
+
+  private @Nullable Tenure tenureOf(Grant grant) {
+    Line line = lines.find(grant.claim().key());
+    Hold hold = line == null ? null : line.holder();
+    return hold != null && hold.tenure().grant().equals(grant) ? hold.tenure() : null;
+  }
+
+  private static @Nullable Hold holdOf(Tenure tenure) {
+    Hold hold = tenure.line().holder();
+    return hold != null && hold.tenure() == tenure ? hold : null;
+  }
+
+  // Administration
+
+  Optional<LockHolder> inspect(LockKey key) {
+    return ask(key, () -> store.inspect(key)).map(StoredLockHolder::new);
+  }
+
+  boolean forceRelease(LockKey key, long grantNumber) {
+    boolean released = ask(key, () -> store.forceRelease(key, grantNumber));
+    Line line = lines.find(key);
+    Hold hold = line == null ? null : line.holder();
+    if (released && hold != null && hold.tenure().grant().number() == grantNumber) {
+      hold.tenure().lose(LeaseLoss.Reason.TAKEN);
+    }
+    return released;
+  }
+
+  private interface Question<T> {
+    T ask() throws StoreException;
+  }
+
+  private <T> T ask(LockKey key, Question<T> question) {
+    requireOpen(key);
+    boolean interrupted = Thread.interrupted();
+    try {
+      return question.ask();
+    } catch (StoreException e) {
+      throw failure(key, e);
+    } finally {
+      restore(interrupted);
+    }
+  }
+
+  private record StoredLockHolder(
+      long token, String description, Duration remaining, boolean isReleased)
+      implements LockHolder {
+    StoredLockHolder(StoredHolder holder) {
+      this(
+          Token.of(holder.number(), 0),
+          holder.description(),
+          holder.remaining(),
+          holder.released());
+    }
+  }
+
+  // The end
+
+  @Override
+  public void close() {
+    if (!closed.compareAndSet(false, true)) {
+      return;
+    }
+    boolean interrupted = Thread.interrupted();
+    try {
+      long untilNanos = time.nanos() + storeTimeoutNanos();
+      giveUp(loseAll(), untilNanos);
+      interrupted |= awaitTalkers(untilNanos);
+      keeper.close();
+      background.close();
+      store.close();
+    } finally {
+      restore(interrupted);
+    }
+  }
+
+  private List<Tenure> loseAll() {
+    List<Tenure> tenures = new ArrayList<>();
+    for (Line line : lines.all()) {
+      line.closeClient();
+      Hold hold = line.holder();
+      if (hold != null) {
+        tenures.add(hold.tenure());
+        hold.tenure().lose(LeaseLoss.Reason.CLIENT_CLOSED);
+      }
+    }
+    return tenures;
+  }
+
+  private void giveUp(List<Tenure> tenures, long untilNanos) {
+    for (int i = 0; i < tenures.size(); i++) {
+      Tenure tenure = tenures.get(i);
+      try {
+        if (time.nanos() - untilNanos >= 0) {
+          throw StoreException.refused("There was no time left to give it back", null);
+        }
+        ReleaseOutcome outcome = store.release(tenure.grant(), tenure.minHoldLeft());
+        log.debug("Lock '{}' at close: {}", tenure.line().key().name(), outcome);
+      } catch (StoreException | RuntimeException e) {
+        log.warn(
+            "The lock client was closed with leases that could not be given back and end with their"
+                + " TTL: {}",
+            names(tenures.subList(i, tenures.size())),
+            e);
+        return;
+      }
+    }
+  }
+
+  private static List<String> names(List<Tenure> tenures) {
+    return tenures.stream().map(tenure -> tenure.line().key().name()).limit(20).toList();
+  }
+
+  /** Whether the waiting thread was interrupted. */
+  private boolean awaitTalkers(long untilNanos) {
+    boolean interrupted = false;
+    while (lines.all().stream().anyMatch(Line::isTalking)) {
+      if (time.nanos() - untilNanos >= 0) {
+        log.warn(
+            "The lock client was closed while the store had not answered about {}; what it grants"
+                + " late ends with its TTL",
+            lines.all().stream()
+                .filter(Line::isTalking)
+                .map(l -> l.key().name())
+                .limit(20)
+                .toList());
+        break;
+      }
+      time.park(this, CLOSE_LOOK_NANOS);
+      interrupted |= Thread.interrupted();
+    }
+    return interrupted;
+  }
+
+  private void requireOpen(LockKey key) {
+    if (closed.get()) {
+      throw new LockClientClosedException(key.name());
+    }
+  }
+
+  static LockStoreException failure(LockKey key, StoreException e) {
+    return new LockStoreException(
+        key.name(),
+        "The store gave no usable answer about lock '" + key.name() + "': " + e.getMessage(),
+        e);
+  }
+
+  private static void restore(boolean interrupted) {
+    if (interrupted) {
+      Thread.currentThread().interrupt();
+    }
+  }
+}

@@ -1,0 +1,209 @@
+package io.holdfast.lock.internal;
+
+import io.holdfast.lock.spi.LockStore;
+import io.holdfast.lock.spi.TimeSource;
+import java.lang.ref.ReferenceQueue;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.PriorityQueue;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.locks.LockSupport;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Consumer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Keeps a client's leases: one thread that does no I/O itself. It marks deadlines that passed,
+ * sends each group of leases off to be renewed when a third of their TTL is over, finds handles
+ * that were dropped, and starts what was put off until later.
+ *
+ * <p>Renewals are gathered: whoever is due within a twelfth of its TTL goes along, so that leases
+ * that were acquired one by one are soon renewed together.
+ */
+final class Keeper implements AutoCloseable {
+  private static final Logger log = LoggerFactory.getLogger(Keeper.class);
+
+  /** Many leases that end one by one must not make the keeper scan all of them each time. */
+  private static final long SCAN_INTERVAL_NANOS_MIN = 2_000_000;
+
+  private final LockStore store;
+  private final TimeSource time;
+  private final Background background;
+  private final Consumer<Handle> onDropped;
+  private final Thread thread;
+
+  private final Set<Tenure> tenures = ConcurrentHashMap.newKeySet();
+  private final Set<Object> groupsInFlight = ConcurrentHashMap.newKeySet();
+  private final ReferenceQueue<LeaseHandle> dropped = new ReferenceQueue<>();
+
+  private final ReentrantLock errandsMutex = new ReentrantLock();
+
+  /** Guarded by its mutex. */
+  private final PriorityQueue<Errand> errands =
+      new PriorityQueue<>((a, b) -> Long.signum(a.atNanos() - b.atNanos()));
+
+  private volatile boolean stopped;
+
+  /** When the keeper looks next if nobody wakes it; far ahead while it looks. */
+  private volatile long nextLookNanos;
+
+  Keeper(
+      String clientName,
+      LockStore store,
+      TimeSource time,
+      Background background,
+      Consumer<Handle> onDropped) {
+    this.store = store;
+    this.time = time;
+    this.background = background;
+    this.onDropped = onDropped;
+    this.nextLookNanos = time.nanos() + Nanos.FOREVER;
+    this.thread = new Thread(this::work, "holdfast-keeper-" + clientName);
+    thread.setDaemon(true);
+  }
+
+  void start() {
+    thread.start();
+  }
+
+  /** Begins to keep a tenure. */
+  void keep(Tenure tenure) {
+    tenures.add(tenure);
+    if (nextEventNanos(tenure, tenure.grantedAtNanos()) - nextLookNanos < 0) {
+      wake();
+    }
+  }
+
+  void forget(Tenure tenure) {
+    tenures.remove(tenure);
+  }
+
+  List<Tenure> kept() {
+    return List.copyOf(tenures);
+  }
+
+  /** Has a handle watched: if it becomes unreachable before it is closed, the keeper tells. */
+  void watch(LeaseHandle leaseHandle, Handle handle) {
+    handle.leakReference = new LeakReference(leaseHandle, handle, dropped);
+  }
+
+  /** Runs a task on a clean-up thread at that time. */
+  void runAt(long atNanos, Runnable task) {
+    errandsMutex.lock();
+    try {
+      errands.add(new Errand(atNanos, task));
+    } finally {
+      errandsMutex.unlock();
+    }
+    wake();
+  }
+
+  void wake() {
+    LockSupport.unpark(thread);
+  }
+
+  /** Stops the thread soon. */
+  @Override
+  public void close() {
+    stopped = true;
+    wake();
+  }
+
+  private void work() {
+    while (!stopped) {
+      try {
+        look();
+      } catch (RuntimeException | Error e) {
+        // Nothing in a look is expected to throw, but a keeper that died would lose every lease.
+        log.error("The keeper of lock leases failed, and goes on", e);
+        nextLookNanos = time.nanos();
+      }
+      time.park(this, Math.max(SCAN_INTERVAL_NANOS_MIN, nextLookNanos - time.nanos()));
+    }
+  }
+
+  private void look() {
+    // From here on a new tenure wakes us, since the scan may have passed it.
+    nextLookNanos = time.nanos() + Nanos.FOREVER;
+    for (var reference = dropped.poll(); reference != null; reference = dropped.poll()) {
+      onDropped.accept(((LeakReference) reference).handle());
+    }
+    long next = startErrands();
+    boolean due = false;
+    long nowNanos = time.nanos();
+    for (Tenure tenure : tenures) {
+      tenure.stands();
+      due |= tenure.renewal().isDue(nowNanos, false);
+    }
+    if (due) {
+      startRenewals(nowNanos);
+    }
+    for (Tenure tenure : tenures) {
+      next = earlier(next, nextEventNanos(tenure, nowNanos));
+    }
+    nextLookNanos = next;
+  }
+
+  private long startErrands() {
+    errandsMutex.lock();
+    try {
+      long nowNanos = time.nanos();
+      while (!errands.isEmpty() && errands.peek().atNanos() - nowNanos <= 0) {
+        background.cleanUp(errands.remove().task());
+      }
+      return errands.isEmpty() ? nowNanos + Nanos.FOREVER : errands.peek().atNanos();
+    } finally {
+      errandsMutex.unlock();
+    }
+  }
+
+  private void startRenewals(long nowNanos) {
+    Map<Object, List<Tenure>> groups = new HashMap<>();
+    for (Tenure tenure : tenures) {
+      if (tenure.renewal().isDue(nowNanos, true)) {
+        groups.computeIfAbsent(group(tenure), g -> new ArrayList<>()).add(tenure);
+      }
+    }
+    groups.forEach((group, members) -> {
+      if (groupsInFlight.add(group)) {
+        members.removeIf(tenure -> !tenure.renewal().beginFlight());
+        background.renew(() -> renew(group, members));
+      }
+    });
+  }
+
+  /** A fixed lease in doubt is verified by itself. */
+  private Object group(Tenure tenure) {
+    return tenure.renewal().extendsLease() ? store.renewalGroup(tenure.grant()) : tenure;
+  }
+
+  private void renew(Object group, List<Tenure> members) {
+    try {
+      new RenewalRound(store, time, members).run();
+    } finally {
+      members.forEach(tenure -> tenure.renewal().endFlight());
+      groupsInFlight.remove(group);
+      wake();
+    }
+  }
+
+  /**
+   * When there is something to do for a tenure after a look. What was due in that look and did not
+   * start waits for the end of a flight or of a guard, which wake the keeper.
+   */
+  private static long nextEventNanos(Tenure tenure, long lookedAtNanos) {
+    long deadlineNanos = tenure.standing().deadlineNanos();
+    long askAtNanos = tenure.renewal().askAtNanos();
+    return askAtNanos - lookedAtNanos > 0 ? earlier(deadlineNanos, askAtNanos) : deadlineNanos;
+  }
+
+  private static long earlier(long aNanos, long bNanos) {
+    return aNanos - bNanos < 0 ? aNanos : bNanos;
+  }
+
+  private record Errand(long atNanos, Runnable task) {}
+}

@@ -1,0 +1,155 @@
+package io.holdfast.lock.internal;
+
+import io.holdfast.lock.spi.TimeSource;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.locks.LockSupport;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * When the store is to be asked about a tenure next, and whether it may be: not while a guard has
+ * the grant's row locked, not twice at once, and not once its holder has closed it.
+ *
+ * <p>A fixed lease is asked about only when it is in doubt, and is then verified, not extended.
+ *
+ * <p>Threads: any.
+ */
+final class RenewalPlan {
+  private static final int RENEWALS_PER_TTL = 3;
+  private static final int RETRIES_PER_TTL = 12;
+  private static final double JITTER = 0.1;
+
+  private final TimeSource time;
+  private final boolean renewed;
+  private final long ttlNanos;
+
+  private volatile long askAtNanos;
+
+  private final ReentrantLock mutex = new ReentrantLock();
+
+  /** Guarded by the mutex. */
+  private int suspensions;
+
+  /** Guarded by the mutex. */
+  private boolean stopped;
+
+  /** Guarded by the mutex. */
+  private boolean inFlight;
+
+  /** Guarded by the mutex. */
+  private @Nullable Thread waitingForFlight;
+
+  RenewalPlan(TimeSource time, boolean renewed, long ttlNanos, long grantedAtNanos) {
+    this.time = time;
+    this.renewed = renewed;
+    this.ttlNanos = ttlNanos;
+    answered(grantedAtNanos);
+  }
+
+  /** Whether the store extends it, or only tells how it stands. */
+  boolean extendsLease() {
+    return renewed;
+  }
+
+  long askAtNanos() {
+    return askAtNanos;
+  }
+
+  /** Whether it is due, or so nearly due that it goes along with another that is. */
+  boolean isDue(long nowNanos, boolean goesAlong) {
+    long slackNanos = goesAlong ? ttlNanos / RETRIES_PER_TTL : 0;
+    return askAtNanos - nowNanos <= slackNanos;
+  }
+
+  /** Whether it may be asked about now; if so, {@link #endFlight} must follow. */
+  boolean beginFlight() {
+    mutex.lock();
+    try {
+      if (stopped || suspensions > 0 || inFlight) {
+        return false;
+      }
+      inFlight = true;
+      return true;
+    } finally {
+      mutex.unlock();
+    }
+  }
+
+  void endFlight() {
+    mutex.lock();
+    try {
+      inFlight = false;
+      LockSupport.unpark(waitingForFlight);
+    } finally {
+      mutex.unlock();
+    }
+  }
+
+  /** The store answered a request that was sent then. */
+  void answered(long sentAtNanos) {
+    askAtNanos =
+        renewed ? sentAtNanos + jittered(ttlNanos / RENEWALS_PER_TTL) : sentAtNanos + Nanos.FOREVER;
+  }
+
+  /** The store did not answer: again soon. */
+  void unanswered() {
+    askAtNanos = time.nanos() + jittered(ttlNanos / RETRIES_PER_TTL);
+  }
+
+  /** Something asks for doubt: at once. */
+  void doubted() {
+    askAtNanos = time.nanos();
+  }
+
+  /** No more: its holder closed it. */
+  void stop() {
+    mutex.lock();
+    try {
+      stopped = true;
+    } finally {
+      mutex.unlock();
+    }
+  }
+
+  /** Not until {@link #resume}; waits for what is in flight, up to that long. */
+  void suspend(long timeoutNanos) {
+    mutex.lock();
+    try {
+      suspensions++;
+    } finally {
+      mutex.unlock();
+    }
+    long untilNanos = time.nanos() + timeoutNanos;
+    boolean interrupted = false;
+    for (long left = timeoutNanos; left > 0 && awaitsFlight(); left = untilNanos - time.nanos()) {
+      time.park(this, left);
+      interrupted |= Thread.interrupted();
+    }
+    if (interrupted) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  void resume() {
+    mutex.lock();
+    try {
+      suspensions--;
+    } finally {
+      mutex.unlock();
+    }
+  }
+
+  private boolean awaitsFlight() {
+    mutex.lock();
+    try {
+      waitingForFlight = inFlight ? Thread.currentThread() : null;
+      return inFlight;
+    } finally {
+      mutex.unlock();
+    }
+  }
+
+  private static long jittered(long nanos) {
+    return (long) (nanos * (1 + JITTER * (2 * ThreadLocalRandom.current().nextDouble() - 1)));
+  }
+}

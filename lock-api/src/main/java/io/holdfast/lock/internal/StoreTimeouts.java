@@ -1,0 +1,30 @@
+package io.holdfast.lock.internal;
+
+import io.holdfast.lock.LockOptions;
+import java.time.Duration;
+
+/** The relation between a lease's TTL and the time that a call to the store may take. */
+final class StoreTimeouts {
+  /**
+   * A renewal that is sent when a third of the TTL is over must be able to fail and be repeated.
+   */
+  private static final int TIMEOUTS_PER_RENEWED_TTL = 3;
+
+  private StoreTimeouts() {}
+
+  static void check(LockOptions options, Duration storeTimeout) {
+    Duration ttlMin = options.isRenewed()
+        ? storeTimeout.multipliedBy(TIMEOUTS_PER_RENEWED_TTL)
+        : storeTimeout.plusMillis(1);
+    if (options.ttl().compareTo(ttlMin) < 0) {
+      throw new IllegalArgumentException("A TTL of "
+          + options.ttl()
+          + (options.isRenewed() ? " for renewed leases" : " for fixed leases")
+          + " is too short for the client's store timeout of "
+          + storeTimeout
+          + ": take a TTL of at least "
+          + ttlMin
+          + ", or build the client with a shorter storeTimeout");
+    }
+  }
+}

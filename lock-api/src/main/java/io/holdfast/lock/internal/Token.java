@@ -1,0 +1,25 @@
+package io.holdfast.lock.internal;
+
+/**
+ * Fencing tokens: the store numbers grants, and a grant that is handed on locally numbers its
+ * holders.
+ */
+final class Token {
+  private static final int HAND_OFF_BITS = 10;
+
+  /** The highest hand-off index within one grant. */
+  static final int HAND_OFFS_MAX = (1 << HAND_OFF_BITS) - 1;
+
+  private Token() {}
+
+  static long of(long grantNumber, int handOffs) {
+    if (grantNumber <= 0 || grantNumber >= 1L << (63 - HAND_OFF_BITS)) {
+      throw new IllegalStateException("The store gave a grant number out of range: " + grantNumber);
+    }
+    return grantNumber << HAND_OFF_BITS | handOffs;
+  }
+
+  static long grantNumber(long token) {
+    return token >>> HAND_OFF_BITS;
+  }
+}

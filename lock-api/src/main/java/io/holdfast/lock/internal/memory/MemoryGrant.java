@@ -1,0 +1,18 @@
+package io.holdfast.lock.internal.memory;
+
+import io.holdfast.lock.spi.Claim;
+import io.holdfast.lock.spi.Grant;
+import java.time.Duration;
+
+/** A row's owner. */
+record MemoryGrant(Claim claim, long number) implements Grant {
+  @Override
+  public Duration validFor() {
+    return claim.ttl();
+  }
+
+  @Override
+  public Duration crashBound() {
+    return claim.ttl();
+  }
+}

@@ -1,0 +1,109 @@
+package io.holdfast.lock.internal.memory;
+
+import io.holdfast.lock.spi.Acquisition;
+import io.holdfast.lock.spi.Claim;
+import io.holdfast.lock.spi.Grant;
+import io.holdfast.lock.spi.LockKey;
+import io.holdfast.lock.spi.LockStore;
+import io.holdfast.lock.spi.ReleaseOutcome;
+import io.holdfast.lock.spi.Renewal;
+import io.holdfast.lock.spi.StoredHolder;
+import io.holdfast.lock.spi.TimeSource;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/** A client's side of a {@link MemoryTable}. */
+public final class MemoryStore implements LockStore {
+  /** Those who look at the end of a TTL shall find it over. */
+  static final Duration RECHECK_SLACK = Duration.ofMillis(1);
+
+  private final MemoryTable table;
+  private final TimeSource time;
+
+  /** A client of that table that counts time by that clock. */
+  public MemoryStore(MemoryTable table, TimeSource time) {
+    this.table = table;
+    this.time = time;
+  }
+
+  @Override
+  public Optional<Grant> tryAcquire(Claim claim) {
+    return Optional.ofNullable(table.acquire(claim, time.nanos()));
+  }
+
+  @Override
+  public Acquisition acquireOrQueue(Claim claim, Runnable wakeUp) {
+    MemoryTicket ticket = new MemoryTicket(this, claim, wakeUp);
+    MemoryGrant grant = table.acquireOrQueue(claim, ticket, time.nanos());
+    return grant == null
+        ? new Acquisition.Queued(ticket, ticket.recheckAfter())
+        : new Acquisition.Granted(grant);
+  }
+
+  @Override
+  public ReleaseOutcome release(Grant grant, Duration holdFor) {
+    return table.release((MemoryGrant) grant, holdFor, time.nanos());
+  }
+
+  @Override
+  public void withdraw(Claim claim) {
+    table.withdraw(claim, time.nanos());
+  }
+
+  @Override
+  public Object renewalGroup(Grant grant) {
+    return table;
+  }
+
+  @Override
+  public List<Renewal> renew(List<Grant> grants) {
+    List<Renewal> results = new ArrayList<>(grants.size());
+    for (Grant grant : grants) {
+      results.add(
+          table.renew((MemoryGrant) grant, time.nanos())
+              ? new Renewal.Renewed(grant.claim().ttl())
+              : new Renewal.Lost());
+    }
+    return results;
+  }
+
+  @Override
+  public Optional<Duration> verify(Grant grant) {
+    return table.remaining((MemoryGrant) grant, time.nanos());
+  }
+
+  @Override
+  public Optional<StoredHolder> inspect(LockKey key) {
+    return table.inspect(key, time.nanos());
+  }
+
+  @Override
+  public boolean forceRelease(LockKey key, long number) {
+    return table.forceRelease(key, number, time.nanos());
+  }
+
+  @Override
+  public void close() {
+    // The table belongs to the user.
+  }
+
+  @Nullable
+  MemoryGrant poll(MemoryTicket ticket) {
+    return table.poll(ticket, time.nanos());
+  }
+
+  void leave(MemoryTicket ticket) {
+    table.leave(ticket, time.nanos());
+  }
+
+  Duration takenFor(LockKey key) {
+    return table.takenFor(key, time.nanos());
+  }
+
+  Optional<String> holderOf(LockKey key) {
+    return inspect(key).map(StoredHolder::description);
+  }
+}

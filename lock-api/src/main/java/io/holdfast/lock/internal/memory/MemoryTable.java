@@ -1,0 +1,232 @@
+package io.holdfast.lock.internal.memory;
+
+import io.holdfast.lock.spi.Claim;
+import io.holdfast.lock.spi.LockKey;
+import io.holdfast.lock.spi.ReleaseOutcome;
+import io.holdfast.lock.spi.StoredHolder;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The server's side: who has which lock until when, and who waits. Times are given by the caller
+ * and are those of one clock.
+ *
+ * <p>Threads: any; everything is guarded by one mutex, under which wake-ups run (they only unpark).
+ */
+public final class MemoryTable {
+  private final ReentrantLock mutex = new ReentrantLock();
+  private final Map<LockKey, Row> rows = new HashMap<>();
+
+  /**
+   * One number for all names: rising per name is all that is asked for, and no name is remembered.
+   */
+  private long lastNumber;
+
+  /** A table without rows. */
+  public MemoryTable() {}
+
+  private static final class Row {
+    private @Nullable MemoryGrant owner;
+    private long untilNanos;
+    private boolean released;
+    private final Deque<MemoryTicket> waiting = new ArrayDeque<>();
+  }
+
+  /** The grant, or null if the lock is taken or others come first. */
+  @Nullable
+  MemoryGrant acquire(Claim claim, long nowNanos) {
+    mutex.lock();
+    try {
+      Row row = rows.computeIfAbsent(claim.key(), key -> new Row());
+      return isTaken(row, nowNanos) || !row.waiting.isEmpty() ? null : grant(row, claim, nowNanos);
+    } finally {
+      mutex.unlock();
+    }
+  }
+
+  /** The grant, or null: the ticket stands in line. */
+  @Nullable
+  MemoryGrant acquireOrQueue(Claim claim, MemoryTicket ticket, long nowNanos) {
+    mutex.lock();
+    try {
+      MemoryGrant grant = acquire(claim, nowNanos);
+      if (grant == null) {
+        row(claim.key()).waiting.add(ticket);
+      }
+      return grant;
+    } finally {
+      mutex.unlock();
+    }
+  }
+
+  /** The grant for the first in line, if the lock is free. */
+  @Nullable
+  MemoryGrant poll(MemoryTicket ticket, long nowNanos) {
+    mutex.lock();
+    try {
+      Row row = row(ticket.claim().key());
+      if (isTaken(row, nowNanos) || row.waiting.peek() != ticket) {
+        return null;
+      }
+      row.waiting.remove();
+      return grant(row, ticket.claim(), nowNanos);
+    } finally {
+      mutex.unlock();
+    }
+  }
+
+  void leave(MemoryTicket ticket, long nowNanos) {
+    mutex.lock();
+    try {
+      Row row = rows.get(ticket.claim().key());
+      if (row != null && row.waiting.remove(ticket)) {
+        tidy(ticket.claim().key(), row, nowNanos);
+      }
+    } finally {
+      mutex.unlock();
+    }
+  }
+
+  ReleaseOutcome release(MemoryGrant grant, Duration holdFor, long nowNanos) {
+    mutex.lock();
+    try {
+      Row row = rows.get(grant.claim().key());
+      if (row == null || !stands(row, grant, nowNanos)) {
+        return ReleaseOutcome.ALREADY_LOST;
+      }
+      row.released = true;
+      row.untilNanos = nowNanos + holdFor.toNanos();
+      tidy(grant.claim().key(), row, nowNanos);
+      return ReleaseOutcome.RELEASED;
+    } finally {
+      mutex.unlock();
+    }
+  }
+
+  void withdraw(Claim claim, long nowNanos) {
+    mutex.lock();
+    try {
+      Row row = rows.get(claim.key());
+      if (row != null) {
+        row.waiting.removeIf(ticket -> ticket.claim().equals(claim));
+        if (row.owner != null && row.owner.claim().equals(claim) && !row.released) {
+          row.owner = null;
+        }
+        tidy(claim.key(), row, nowNanos);
+      }
+    } finally {
+      mutex.unlock();
+    }
+  }
+
+  /** Whether it stood, and stands for its TTL from now. */
+  boolean renew(MemoryGrant grant, long nowNanos) {
+    mutex.lock();
+    try {
+      Row row = rows.get(grant.claim().key());
+      if (row == null || !stands(row, grant, nowNanos)) {
+        return false;
+      }
+      row.untilNanos = nowNanos + grant.claim().ttl().toNanos();
+      return true;
+    } finally {
+      mutex.unlock();
+    }
+  }
+
+  Optional<Duration> remaining(MemoryGrant grant, long nowNanos) {
+    mutex.lock();
+    try {
+      Row row = rows.get(grant.claim().key());
+      return row != null && stands(row, grant, nowNanos)
+          ? Optional.of(Duration.ofNanos(row.untilNanos - nowNanos))
+          : Optional.empty();
+    } finally {
+      mutex.unlock();
+    }
+  }
+
+  Optional<StoredHolder> inspect(LockKey key, long nowNanos) {
+    mutex.lock();
+    try {
+      Row row = rows.get(key);
+      if (row == null || row.owner == null || !isTaken(row, nowNanos)) {
+        return Optional.empty();
+      }
+      return Optional.of(new StoredHolder(
+          row.owner.number(),
+          row.owner.claim().holder(),
+          Duration.ofNanos(row.untilNanos - nowNanos),
+          row.released));
+    } finally {
+      mutex.unlock();
+    }
+  }
+
+  boolean forceRelease(LockKey key, long number, long nowNanos) {
+    mutex.lock();
+    try {
+      Row row = rows.get(key);
+      if (row == null
+          || row.owner == null
+          || row.owner.number() != number
+          || !isTaken(row, nowNanos)) {
+        return false;
+      }
+      row.owner = null;
+      tidy(key, row, nowNanos);
+      return true;
+    } finally {
+      mutex.unlock();
+    }
+  }
+
+  /** The time until the lock is free if nothing renews it. */
+  Duration takenFor(LockKey key, long nowNanos) {
+    mutex.lock();
+    try {
+      Row row = rows.get(key);
+      return row != null && isTaken(row, nowNanos)
+          ? Duration.ofNanos(row.untilNanos - nowNanos)
+          : Duration.ZERO;
+    } finally {
+      mutex.unlock();
+    }
+  }
+
+  private Row row(LockKey key) {
+    return rows.computeIfAbsent(key, k -> new Row());
+  }
+
+  private MemoryGrant grant(Row row, Claim claim, long nowNanos) {
+    MemoryGrant grant = new MemoryGrant(claim, ++lastNumber);
+    row.owner = grant;
+    row.released = false;
+    row.untilNanos = nowNanos + claim.ttl().toNanos();
+    return grant;
+  }
+
+  private static boolean isTaken(Row row, long nowNanos) {
+    return row.owner != null && row.untilNanos - nowNanos > 0;
+  }
+
+  private static boolean stands(Row row, MemoryGrant grant, long nowNanos) {
+    return grant.equals(row.owner) && !row.released && isTaken(row, nowNanos);
+  }
+
+  /** Wakes the first in line (also when the time left has shortened); drops what is not in use. */
+  private void tidy(LockKey key, Row row, long nowNanos) {
+    MemoryTicket first = row.waiting.peek();
+    if (first != null) {
+      first.wake();
+    } else if (!isTaken(row, nowNanos)) {
+      rows.remove(key);
+    }
+  }
+}
