@@ -1,0 +1,380 @@
+package io.holdfast.lock.tck.fault;
+
+import io.holdfast.lock.spi.Acquisition;
+import io.holdfast.lock.spi.Claim;
+import io.holdfast.lock.spi.Grant;
+import io.holdfast.lock.spi.LockKey;
+import io.holdfast.lock.spi.LockStore;
+import io.holdfast.lock.spi.ReleaseOutcome;
+import io.holdfast.lock.spi.Renewal;
+import io.holdfast.lock.spi.StoreException;
+import io.holdfast.lock.spi.StoredHolder;
+import io.holdfast.lock.spi.Ticket;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.EnumMap;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Faults for a store that has no network: every call to the store is a request and its result the
+ * reply. A call whose reply does not come in time ends with {@link StoreException#unanswered}; its
+ * request may still arrive later.
+ */
+public final class StoreLink implements Link {
+  private final ReentrantLock lock = new ReentrantLock();
+  private final Condition changed = lock.newCondition();
+  // All below: under the lock.
+  private final Map<Direction, Long> delayNanos = new EnumMap<>(Direction.class);
+  private final Set<Direction> held = EnumSet.noneOf(Direction.class);
+  private final Deque<AutoCloseable> closeables = new ArrayDeque<>();
+  private boolean blackhole;
+  private boolean refusing;
+  private int requestsToDrop;
+  private long requests;
+
+  /** Counts the cuts: a call that waits for its reply ends when there is a new one. */
+  private long cuts;
+
+  /** A link without a fault yet. */
+  public StoreLink() {}
+
+  /** The store at the other end of this link; its calls end after {@code storeTimeout}. */
+  public LockStore through(LockStore store, Duration storeTimeout) {
+    return new LinkedStore(store, storeTimeout.toNanos());
+  }
+
+  @Override
+  public void delay(Direction direction, Duration delay) {
+    change(() -> delayNanos.put(direction, delay.toNanos()));
+  }
+
+  @Override
+  public void hold(Direction direction) {
+    change(() -> held.add(direction));
+  }
+
+  @Override
+  public void blackhole() {
+    change(() -> blackhole = true);
+  }
+
+  @Override
+  public void dropReply(int n) {
+    if (n < 1) {
+      throw new IllegalArgumentException("Requests are counted from 1, not from " + n);
+    }
+    change(() -> requestsToDrop = n);
+  }
+
+  @Override
+  public void cut() {
+    change(() -> cuts++);
+  }
+
+  @Override
+  public void refuse() {
+    change(() -> {
+      refusing = true;
+      cuts++;
+    });
+  }
+
+  @Override
+  public void heal() {
+    change(() -> {
+      delayNanos.clear();
+      held.clear();
+      cuts += blackhole ? 1 : 0;
+      blackhole = false;
+      refusing = false;
+      requestsToDrop = 0;
+    });
+  }
+
+  @Override
+  public long requests() {
+    return locked(() -> requests);
+  }
+
+  @Override
+  public void onClose(AutoCloseable resource) {
+    change(() -> closeables.addFirst(resource));
+  }
+
+  @Override
+  public void close() {
+    refuse();
+    for (AutoCloseable resource : locked(() -> List.copyOf(closeables))) {
+      try {
+        resource.close();
+      } catch (Exception e) {
+        // Nothing hangs on it.
+      }
+    }
+    change(closeables::clear);
+  }
+
+  private boolean isSilent() {
+    return locked(() -> blackhole || refusing || held.contains(Direction.REPLIES));
+  }
+
+  private void change(Runnable change) {
+    locked(() -> {
+      change.run();
+      changed.signalAll();
+      return true;
+    });
+  }
+
+  private <T> T locked(Supplier<T> body) {
+    lock.lock();
+    try {
+      return body.get();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** What a call does at the store. */
+  @FunctionalInterface
+  private interface Request<T> {
+    T run() throws StoreException;
+  }
+
+  /** A request on its way, and what came of it. */
+  private static final class Exchange<T> {
+    private @Nullable T result;
+    private @Nullable StoreException refusal;
+    private @Nullable RuntimeException failure;
+    private long doneNanos;
+    private boolean done;
+
+    void carryOut(Request<T> request) {
+      try {
+        result = request.run();
+      } catch (StoreException e) {
+        refusal = e;
+      } catch (RuntimeException e) {
+        failure = e;
+      }
+      doneNanos = System.nanoTime();
+    }
+
+    @SuppressWarnings("NullAway") // the result is there if nothing was thrown
+    T get() throws StoreException {
+      if (refusal != null) {
+        throw refusal;
+      }
+      if (failure != null) {
+        throw failure;
+      }
+      return result;
+    }
+  }
+
+  /** The store as its client sees it. */
+  private final class LinkedStore implements LockStore {
+    private final LockStore store;
+    private final long timeoutNanos;
+
+    LinkedStore(LockStore store, long timeoutNanos) {
+      this.store = store;
+      this.timeoutNanos = timeoutNanos;
+    }
+
+    private <T> T call(Request<T> request) throws StoreException {
+      long sentNanos = System.nanoTime();
+      Exchange<T> exchange = new Exchange<>();
+      boolean direct;
+      boolean dropped;
+      long cutsBefore;
+      lock.lock();
+      try {
+        requests++;
+        if (refusing) {
+          throw StoreException.refused("The link refuses connections", null);
+        }
+        dropped = requestsToDrop > 0 && --requestsToDrop == 0;
+        direct = !blackhole
+            && !held.contains(Direction.REQUESTS)
+            && delayNanos.getOrDefault(Direction.REQUESTS, 0L) == 0;
+        cutsBefore = cuts;
+        if (!direct && !blackhole) {
+          Thread late = new Thread(() -> deliver(exchange, request, sentNanos), "store-link-late");
+          late.setDaemon(true);
+          late.start();
+        }
+      } finally {
+        lock.unlock();
+      }
+      if (direct) {
+        exchange.carryOut(request);
+        change(() -> exchange.done = true);
+      }
+      awaitReply(exchange, sentNanos, cutsBefore);
+      if (dropped) {
+        throw StoreException.unanswered("The link dropped the reply", null);
+      }
+      return exchange.get();
+    }
+
+    private void awaitReply(Exchange<?> exchange, long sentNanos, long cutsBefore)
+        throws StoreException {
+      boolean interrupted = false;
+      lock.lock();
+      try {
+        while (true) {
+          long now = System.nanoTime();
+          long leftNanos = timeoutNanos - (now - sentNanos);
+          if (exchange.done && !blackhole && !held.contains(Direction.REPLIES)) {
+            long delayLeftNanos =
+                exchange.doneNanos + delayNanos.getOrDefault(Direction.REPLIES, 0L) - now;
+            if (delayLeftNanos <= 0) {
+              return;
+            }
+            leftNanos = leftNanos <= 0 ? leftNanos : Math.min(leftNanos, delayLeftNanos);
+          }
+          if (leftNanos <= 0) {
+            throw StoreException.unanswered("The link gave no reply in time", null);
+          }
+          if (cuts != cutsBefore) {
+            throw StoreException.unanswered("The link was cut", null);
+          }
+          try {
+            leftNanos = changed.awaitNanos(leftNanos);
+          } catch (InterruptedException e) {
+            interrupted = true;
+          }
+        }
+      } finally {
+        lock.unlock();
+        if (interrupted) {
+          Thread.currentThread().interrupt();
+        }
+      }
+    }
+
+    private <T> void deliver(Exchange<T> exchange, Request<T> request, long sentNanos) {
+      lock.lock();
+      try {
+        while (true) {
+          long waitNanos =
+              sentNanos + delayNanos.getOrDefault(Direction.REQUESTS, 0L) - System.nanoTime();
+          if (held.contains(Direction.REQUESTS)) {
+            changed.await();
+          } else if (waitNanos > 0) {
+            boolean unused = changed.await(waitNanos, TimeUnit.NANOSECONDS);
+          } else {
+            break;
+          }
+        }
+      } catch (InterruptedException e) {
+        throw new IllegalStateException("Nobody interrupts threads of the link", e);
+      } finally {
+        lock.unlock();
+      }
+      exchange.carryOut(request);
+      change(() -> exchange.done = true);
+    }
+
+    @Override
+    public Optional<Grant> tryAcquire(Claim claim) throws StoreException {
+      return call(() -> store.tryAcquire(claim));
+    }
+
+    @Override
+    public Acquisition acquireOrQueue(Claim claim, Runnable wakeUp) throws StoreException {
+      Runnable heardWakeUp = () -> {
+        if (!isSilent()) {
+          wakeUp.run();
+        }
+      };
+      Acquisition acquisition = call(() -> store.acquireOrQueue(claim, heardWakeUp));
+      return acquisition instanceof Acquisition.Queued queued
+          ? new Acquisition.Queued(new LinkedTicket(queued.ticket()), queued.recheckAfter())
+          : acquisition;
+    }
+
+    @Override
+    public ReleaseOutcome release(Grant grant, Duration holdFor) throws StoreException {
+      return call(() -> store.release(grant, holdFor));
+    }
+
+    @Override
+    public void withdraw(Claim claim) throws StoreException {
+      boolean unused = call(() -> {
+        store.withdraw(claim);
+        return true;
+      });
+    }
+
+    @Override
+    public Object renewalGroup(Grant grant) {
+      return store.renewalGroup(grant);
+    }
+
+    @Override
+    public List<Renewal> renew(List<Grant> grants) throws StoreException {
+      List<Grant> copy = new ArrayList<>(grants);
+      return call(() -> store.renew(copy));
+    }
+
+    @Override
+    public Optional<Duration> verify(Grant grant) throws StoreException {
+      return call(() -> store.verify(grant));
+    }
+
+    @Override
+    public Optional<StoredHolder> inspect(LockKey key) throws StoreException {
+      return call(() -> store.inspect(key));
+    }
+
+    @Override
+    public boolean forceRelease(LockKey key, long number) throws StoreException {
+      return call(() -> store.forceRelease(key, number));
+    }
+
+    @Override
+    public void close() {
+      store.close();
+    }
+
+    /** A ticket at the other end. */
+    private final class LinkedTicket implements Ticket {
+      private final Ticket ticket;
+
+      LinkedTicket(Ticket ticket) {
+        this.ticket = ticket;
+      }
+
+      @Override
+      public Status poll() throws StoreException {
+        return call(ticket::poll);
+      }
+
+      @Override
+      public Optional<String> holder() {
+        return ticket.holder();
+      }
+
+      @Override
+      public void close() throws StoreException {
+        boolean unused = call(() -> {
+          ticket.close();
+          return true;
+        });
+      }
+    }
+  }
+}
