@@ -1,0 +1,38 @@
+package io.holdfast.lock.tck;
+
+import io.holdfast.lock.spi.TimeSource;
+import java.time.Duration;
+
+/**
+ * The machine's clocks, with a wall clock that can be set wrong. The monotonic clock, which waiting
+ * goes by, is the machine's.
+ *
+ * <p>Threads: safe for all.
+ */
+public final class SkewedTime implements TimeSource {
+  private final TimeSource system = TimeSource.system();
+  private volatile long skewMillis;
+
+  /** A clock that is right until it is set. */
+  public SkewedTime() {}
+
+  /** Sets the wall clock: ahead of the machine's by this much, behind it if negative. */
+  public void setWallAhead(Duration skew) {
+    skewMillis = skew.toMillis();
+  }
+
+  @Override
+  public long nanos() {
+    return system.nanos();
+  }
+
+  @Override
+  public long wallMillis() {
+    return system.wallMillis() + skewMillis;
+  }
+
+  @Override
+  public void park(Object blocker, long nanos) {
+    system.park(blocker, nanos);
+  }
+}

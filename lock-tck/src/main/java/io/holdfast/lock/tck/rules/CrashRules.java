@@ -1,0 +1,294 @@
+package io.holdfast.lock.tck.rules;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import io.holdfast.lock.Lease;
+import io.holdfast.lock.LeaseState;
+import io.holdfast.lock.LockClient;
+import io.holdfast.lock.LockLostException;
+import io.holdfast.lock.LockStoreException;
+import io.holdfast.lock.tck.Capability;
+import io.holdfast.lock.tck.GuardedWrites;
+import io.holdfast.lock.tck.Requires;
+import io.holdfast.lock.tck.Rule;
+import io.holdfast.lock.tck.SkewedTime;
+import io.holdfast.lock.tck.fault.Link;
+import io.holdfast.lock.tck.process.ChildProcess;
+import java.time.Duration;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** Chapter 9: crashes, restarts and clocks. */
+public abstract class CrashRules extends RuleTest {
+
+  /** For JUnit. */
+  protected CrashRules() {}
+
+  @Rule("L-9.1")
+  @Requires(Capability.CHILD_PROCESSES)
+  @Test
+  void aKilledHoldersLockIsFreeAfterItsCrashBoundAndNotBefore() {
+    String name = freshName();
+    LockClient other = client();
+    ChildProcess child = child();
+    List<String> granted =
+        child.ask(LONG, "lock", name, "renewed", ttl().toMillis(), 0, LONG.toMillis());
+    assertThat(granted.get(0)).isEqualTo("granted");
+    long token = Long.parseLong(granted.get(1));
+    Duration crashBound = Duration.ofMillis(Long.parseLong(granted.get(3)));
+    assertThat(crashBound).as("crashBound()").isGreaterThanOrEqualTo(Duration.ofSeconds(1));
+    assertTaken(other, name, "held by the child");
+
+    long asked = System.nanoTime();
+    List<String> held = child.ask(LONG, "held");
+    assertThat(held.get(1)).isEqualTo("true");
+    Duration remaining = Duration.ofMillis(Long.parseLong(held.get(2)));
+    child.kill();
+    long killed = System.nanoTime();
+
+    Lease next = takeWhenFree(other, name, renewed(), crashBound.plus(slack()));
+    assertThat(since(asked))
+        .as("time to the next grant, where the killed holder believed to have %s", remaining)
+        .isGreaterThanOrEqualTo(remaining);
+    assertThat(since(killed)).isLessThan(crashBound.plus(slack()));
+    assertThat(next.token()).isGreaterThan(token);
+    next.close();
+  }
+
+  @Rule("L-9.1")
+  @Requires(Capability.CHILD_PROCESSES)
+  @Test
+  void aKilledWaiterLeavesNothing() {
+    String name = freshName();
+    LockClient holder = client();
+    LockClient other = client();
+    Lease lease = take(holder.get(name, lasting()));
+    ChildProcess child = child();
+    child.send("lock", name, "renewed", ttl().toMillis(), 0, LONG_TTL.toMillis());
+    pause(quiet()); // it asks, and waits
+    child.kill();
+    long start = System.nanoTime();
+    lease.close();
+    Duration bound = lease.crashBound().compareTo(ttl()) < 0 ? ttl() : lease.crashBound();
+    Duration patience = bound.compareTo(LONG) < 0 ? bound : ttl();
+    takeWhenFree(other, name, renewed(), patience.plus(slack())).close();
+    assertThat(since(start)).isLessThan(patience.plus(slack()).plus(slack()));
+  }
+
+  @Rule("L-9.2")
+  @Requires(Capability.CHILD_PROCESSES)
+  @Test
+  void aProcessThatWasFrozenPastItsDeadlineKnowsThatItLostTheLock() {
+    String name = freshName();
+    LockClient other = client();
+    ChildProcess child = child();
+    List<String> granted =
+        child.ask(LONG, "lock", name, "renewed", ttl().toMillis(), 0, LONG.toMillis());
+    assertThat(granted.get(0)).isEqualTo("granted");
+    Duration crashBound = Duration.ofMillis(Long.parseLong(granted.get(3)));
+    child.freeze();
+    Lease next = takeWhenFree(other, name, lasting(), crashBound.plus(slack()));
+    child.thaw();
+    List<String> held = child.ask(LONG, "held");
+    assertThat(held.get(1))
+        .as("isHeld() of a process that was frozen past its TTL")
+        .isEqualTo("false");
+    assertThat(child.ask(LONG, "close")).as("close() after that").containsExactly("lost");
+    next.verify();
+    assertTaken(client(), name, "held by the next client");
+    next.close();
+    assertThat(child
+            .ask(LONG, "lock", name, "renewed", ttl().toMillis(), 0, LONG.toMillis())
+            .get(0))
+        .as("a later acquire by the process that was frozen")
+        .isEqualTo("granted");
+    assertThat(child.ask(LONG, "close")).containsExactly("closed");
+  }
+
+  @Rule("L-9.2")
+  @Requires({Capability.CHILD_PROCESSES, Capability.GUARDED_WRITES})
+  @Test
+  void theGuardedWriteOfAProcessThatWasFrozenIsRefused() throws Exception {
+    String name = freshName();
+    GuardedWrites writes = fixture().guardedWrites();
+    String log = freshName();
+    writes.create(log);
+    LockClient other = client();
+    ChildProcess child = child();
+    List<String> granted =
+        child.ask(LONG, "lock", name, "renewed", ttl().toMillis(), 0, LONG.toMillis());
+    assertThat(child.ask(LONG, "append", log, "before")).containsExactly("appended");
+    Duration crashBound = Duration.ofMillis(Long.parseLong(granted.get(3)));
+    child.freeze();
+    Lease next = takeWhenFree(other, name, lasting(), crashBound.plus(slack()));
+    writes.append(log, next, "by-the-next");
+    child.thaw();
+    assertThat(child.ask(LONG, "append", log, "stale"))
+        .as("a guarded write by a process that was frozen past its TTL")
+        .containsExactly("refused");
+    assertThat(writes.read(log)).containsExactly("before", "by-the-next");
+    next.close();
+  }
+
+  @Rule("L-9.3")
+  @Requires({Capability.SERVER_RESTART, Capability.DURABLE})
+  @Alone
+  @Test
+  void aServerThatWasKilledStillKnowsTheHolder() throws Exception {
+    String name = freshName();
+    LockClient holder = client();
+    LockClient other = client();
+    Lease lease = take(holder.get(name, lasting()));
+    killAndStart();
+    String probe = freshName();
+    takeDespiteFailures(other, probe, LONG).close();
+    assertTaken(other, name, "held since before the server was killed");
+    eventually("the holder's client reaches the server again", LONG, () -> {
+      try {
+        lease.verify();
+        return true;
+      } catch (LockStoreException e) {
+        return false;
+      }
+    });
+    lease.close();
+    Lease next = takeWhenFree(other, name, renewed(), slack());
+    assertThat(next.token()).isGreaterThan(lease.token());
+    next.close();
+  }
+
+  @Rule("L-9.3")
+  @Requires(Capability.SERVER_RESTART)
+  @Alone
+  @Test
+  void tokensRiseOverARestartOfTheServer() throws Exception {
+    String name = freshName();
+    LockClient client = client();
+    LockClient other = client();
+    Lease before = take(client.get(name));
+    before.close();
+    killAndStart();
+    Lease after = takeDespiteFailures(other, name, LONG);
+    assertThat(after.token()).as("a token after the restart").isGreaterThan(before.token());
+    after.close();
+  }
+
+  private void killAndStart() throws Exception {
+    closeLater(() -> {
+      fixture().startServer();
+      takeDespiteFailures(client(), freshName(), LONG).close();
+    });
+    fixture().killServer();
+    fixture().startServer();
+  }
+
+  @Rule("L-9.4")
+  @Requires(Capability.SERVER_PAUSE)
+  @Alone
+  @Test
+  void aServerThatAnswersNobodyForLongerThanTheTtlCostsTheLeaseAndNothingElse() throws Exception {
+    String name = freshName();
+    LockClient holder = client();
+    LockClient other = client();
+    Lease lease = take(holder.get(name));
+    take(other.get(freshName())).close();
+    closeLater(fixture()::resumeServer);
+    fixture().pauseServer();
+    long start = System.nanoTime();
+    assertThatExceptionOfType(LockStoreException.class)
+        .isThrownBy(() -> other.get(name).tryLock().isPresent());
+    assertThat(since(start))
+        .as("time in tryLock() while the server is paused")
+        .isLessThan(timing().storeTimeout().plus(slack()));
+    eventually("the lease ends at its deadline", ttl().plus(slack()), () -> !lease.isHeld());
+    fixture().resumeServer();
+    takeDespiteFailures(other, name, ttl().plus(Duration.ofSeconds(10))).close();
+    assertThatExceptionOfType(LockLostException.class).isThrownBy(lease::close);
+  }
+
+  @Rule("L-9.4")
+  @Requires(Capability.SERVER_PAUSE)
+  @Alone
+  @Test
+  void aShortPauseOfTheServerCostsNothing() throws Exception {
+    Duration ttl = ttl().multipliedBy(4);
+    LockClient holder = client();
+    Lease lease = take(holder.get(freshName(), renewed().withTtl(ttl)));
+    closeLater(fixture()::resumeServer);
+    fixture().pauseServer();
+    never("the lease ends in a short pause", ttl.dividedBy(2), () -> !lease.isHeld());
+    fixture().resumeServer();
+    never("the lease ends after a short pause", ttl, () -> !lease.isHeld());
+    lease.verify();
+    assertThat(lease.state()).isEqualTo(LeaseState.HELD);
+    lease.close();
+  }
+
+  @Rule("L-9.5")
+  @Test
+  void aWallClockThatIsSetBackChangesNothing() {
+    SkewedTime time = new SkewedTime();
+    LockClient client = client(builder -> builder.timeSource(time));
+    LockClient other = client();
+    Lease lease = take(client.get(freshName()));
+    time.setWallAhead(Duration.ofHours(-1));
+    never(
+        "the lease is doubted",
+        ttl().plus(quiet()),
+        () -> !lease.isHeld() || lease.state() != LeaseState.HELD);
+    assertTaken(other, lease.name(), "the wall clock was set back");
+    lease.verify();
+    lease.close();
+    take(other.get(lease.name())).close();
+  }
+
+  @Rule("L-9.5")
+  @Test
+  void aWallClockThatRanAheadPutsALeaseInDoubtUntilItIsVerified() {
+    SkewedTime time = new SkewedTime();
+    LockClient client = client(builder -> builder.timeSource(time));
+    LockClient other = client();
+    Lease lease = take(client.get(freshName(), lasting()));
+    time.setWallAhead(Duration.ofHours(1));
+    assertThat(lease.isHeld()).as("isHeld() after the wall clock ran ahead").isFalse();
+    lease.verify();
+    assertThat(lease.state()).isEqualTo(LeaseState.HELD);
+    assertThat(lease.isHeld()).isTrue();
+    assertTaken(other, lease.name(), "verified");
+    lease.close();
+    take(other.get(lease.name())).close();
+  }
+
+  @Rule("L-9.5")
+  @Requires(Capability.FAULTS)
+  @Test
+  void aLeaseInDoubtStaysSoWhileNobodyCanVerifyIt() {
+    SkewedTime time = new SkewedTime();
+    Link link = link();
+    LockClient client = client(link, builder -> builder.timeSource(time));
+    Duration ttl = ttl().multipliedBy(4);
+    Lease lease = take(client.get(freshName(), renewed().withTtl(ttl)));
+    link.refuse();
+    time.setWallAhead(Duration.ofHours(1));
+    never("the lease is trusted", quiet(), lease::isHeld);
+    assertThat(lease.state()).isEqualTo(LeaseState.UNCERTAIN);
+    assertThat(lease.remaining()).isZero();
+    link.heal();
+    eventually("the client verifies it by itself", ttl, lease::isHeld);
+    assertThat(lease.state()).isEqualTo(LeaseState.HELD);
+    lease.close();
+  }
+
+  @Rule("L-9.5")
+  @Test
+  void closingALeaseThatTheWallClockPutInDoubtIsNoLoss() {
+    SkewedTime time = new SkewedTime();
+    LockClient client = client(builder -> builder.timeSource(time));
+    Lease lease = take(client.get(freshName(), lasting()));
+    time.setWallAhead(Duration.ofHours(1));
+    assertThat(lease.isHeld()).isFalse();
+    lease.close();
+    take(client().get(lease.name())).close();
+  }
+}

@@ -1,0 +1,281 @@
+package io.holdfast.lock.tck.rules;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import io.holdfast.lock.DistributedLock;
+import io.holdfast.lock.Lease;
+import io.holdfast.lock.LeaseLoss;
+import io.holdfast.lock.LeaseState;
+import io.holdfast.lock.LockClient;
+import io.holdfast.lock.LockClientClosedException;
+import io.holdfast.lock.LockListener;
+import io.holdfast.lock.LockLostException;
+import io.holdfast.lock.tck.Capability;
+import io.holdfast.lock.tck.Requires;
+import io.holdfast.lock.tck.Rule;
+import io.holdfast.lock.tck.fault.Link;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Test;
+
+/** Chapter 10: closing a client, leaving nothing behind, and what it costs. */
+public abstract class HygieneRules extends RuleTest {
+  private static final int NAMES = Integer.getInteger("holdfast.tck.names", 1_000);
+
+  /** For JUnit. */
+  protected HygieneRules() {}
+
+  @Rule("L-10.1")
+  @Test
+  void closingAClientLosesItsLeasesAndFreesTheirLocks() {
+    LockClient client = client();
+    LockClient other = client();
+    Lease lease = take(client.get(freshName(), lasting()));
+    Slot<LeaseLoss> loss = new Slot<>();
+    AtomicBoolean heldByTwo = new AtomicBoolean();
+    lease.onLost(loss::set);
+    Worker<Lease> waiting = start(() -> {
+      Lease next = other.get(lease.name()).lock();
+      heldByTwo.set(lease.isHeld());
+      return next;
+    });
+    awaitWaiting(waiting);
+    client.close();
+    assertThat(lease.isHeld()).isFalse();
+    assertThat(lease.state()).isEqualTo(LeaseState.LOST);
+    Lease next = waiting.get(slack());
+    assertThat(heldByTwo)
+        .as("held by the closed client while another has the lock")
+        .isFalse();
+    eventually("onLost is told", slack(), loss::isSet);
+    assertThat(loss.get().reason()).isEqualTo(LeaseLoss.Reason.CLIENT_CLOSED);
+    assertThatExceptionOfType(LockLostException.class)
+        .isThrownBy(lease::close)
+        .satisfies(e -> assertThat(e.reason()).isEqualTo(LeaseLoss.Reason.CLIENT_CLOSED));
+    next.verify();
+    next.close();
+  }
+
+  @Rule("L-10.2")
+  @Test
+  void closingAClientWakesItsWaitersAndRefusesLaterUse() {
+    LockClient client = client();
+    String taken = freshName();
+    Lease elsewhere = take(client().get(taken, lasting()));
+    DistributedLock local = client.get(freshName(), lasting());
+    Lease lease = take(local);
+    List<Worker<Boolean>> waiting = new ArrayList<>();
+    for (DistributedLock lock : List.of(client.get(taken), client.get(taken), local)) {
+      Worker<Boolean> worker = start(() -> {
+        lock.lock().close();
+        return true;
+      });
+      awaitWaiting(worker);
+      waiting.add(worker);
+    }
+    client.close();
+    for (Worker<Boolean> worker : waiting) {
+      assertThat(worker.failure(slack())).isInstanceOf(LockClientClosedException.class);
+    }
+    assertThatExceptionOfType(LockClientClosedException.class)
+        .isThrownBy(() -> client.get(freshName()).tryLock().isPresent());
+    assertThatExceptionOfType(LockLostException.class).isThrownBy(lease::close);
+    client.close(); // once more changes nothing
+    elsewhere.close();
+    take(client().get(taken)).close();
+  }
+
+  @Rule("L-10.3")
+  @Requires(Capability.FAULTS)
+  @Test
+  void closingAClientIsBoundedWhenTheStoreIsDead() {
+    Link link = link();
+    LockClient client = client(link);
+    LockClient other = client();
+    Lease lease = take(client.get(freshName()));
+    link.blackhole();
+    long start = System.nanoTime();
+    client.close();
+    assertThat(since(start))
+        .as("time in LockClient.close() with a dead store")
+        .isLessThan(timing().storeTimeout().multipliedBy(3).plus(slack()));
+    assertThat(lease.isHeld()).isFalse();
+    Lease next = takeWhenFree(other, lease.name(), renewed(), lease.crashBound().plus(slack()));
+    assertThatExceptionOfType(LockLostException.class).isThrownBy(lease::close);
+    next.close();
+  }
+
+  @Rule("L-10.4")
+  @Test
+  void aClosedClientLeavesNoThread() {
+    String clientName = freshName();
+    LockClient client = client(builder -> builder.clientName(clientName));
+    Lease lease = take(client.get(freshName()));
+    eventually(
+        "the client's threads carry its name",
+        LONG,
+        () -> !threadsNamed(clientName).isEmpty());
+    lease.close();
+    client.close();
+    eventually("its threads end", slack(), () -> threadsNamed(clientName).isEmpty());
+    // What the client was built on is the user's, and goes on.
+    take(client().get(lease.name())).close();
+  }
+
+  private static List<String> threadsNamed(String part) {
+    return Thread.getAllStackTraces().keySet().stream()
+        .map(Thread::getName)
+        .filter(name -> name.contains(part))
+        .toList();
+  }
+
+  @Rule("L-10.5")
+  @Requires(Capability.LEFTOVERS)
+  @Alone
+  @Test
+  void nothingIsLeftOfNamesThatAreNotInUse() throws Exception {
+    LockClient warm = client();
+    take(warm.get(freshName())).close();
+    warm.close();
+    Map<String, Long> before = fixture().leftovers();
+    LockClient client = client();
+    LockClient other = client();
+    int threadsBefore = Thread.activeCount();
+    for (int i = 0; i < NAMES; i++) {
+      String name = freshName();
+      Lease lease = take(client.get(name));
+      if (i % 10 == 0) {
+        assertTaken(other, name, "held");
+        assertThat(other.get(name).tryLock(Duration.ofMillis(1))).isEmpty();
+      }
+      lease.close();
+    }
+    assertThat(Thread.activeCount()).as("threads").isLessThan(threadsBefore + 20);
+    client.close();
+    other.close();
+    eventually("what the store keeps is what it was: " + before, ttl().plus(slack()), () -> {
+      Map<String, Long> after = fixture().leftovers();
+      return after.entrySet().stream()
+          .allMatch(one -> one.getValue() <= before.getOrDefault(one.getKey(), 0L));
+    });
+  }
+
+  @Rule("L-10.6")
+  @Requires(Capability.CALLER_TRANSACTIONS)
+  @Test
+  void aLockInACallersOpenTransactionIsNoPartOfIt() throws Exception {
+    String name = freshName();
+    LockClient client = client();
+    LockClient other = client();
+    Slot<Lease> held = new Slot<>();
+    boolean rolledBack = fixture().isRolledBackAround(() -> {
+      take(client.get(freshName())).close();
+      held.set(take(client.get(name)));
+      return true;
+    });
+    assertThat(rolledBack).as("the caller's write is rolled back").isTrue();
+    assertTaken(other, name, "acquired in a transaction that was rolled back");
+    held.get().verify();
+    held.get().close();
+    take(other.get(name)).close();
+  }
+
+  @Rule("L-10.7")
+  @Requires(Capability.FAULTS)
+  @Test
+  void acquireAndReleaseAreTwoRequestsAndReentryIsNone() {
+    Link link = link();
+    LockClient client = client(link);
+    DistributedLock lock = client.get(freshName(), lasting());
+    take(lock).close();
+    take(lock).close();
+    int rounds = 20;
+    long before = link.requests();
+    for (int i = 0; i < rounds; i++) {
+      take(lock).close();
+    }
+    assertThat(link.requests() - before)
+        .as("requests for %s times acquire and release", rounds)
+        .isBetween(2L * rounds, 2L * rounds + rounds / 4);
+    Lease outer = take(lock);
+    before = link.requests();
+    for (int i = 0; i < rounds; i++) {
+      take(lock).close();
+    }
+    assertThat(link.requests() - before)
+        .as("requests for %s times re-entry", rounds)
+        .isLessThan(rounds / 4);
+    outer.close();
+  }
+
+  @Rule("L-10.8")
+  @Test
+  void aForgottenLeaseEnds() {
+    AtomicInteger leaks = new AtomicInteger();
+    String name = freshName();
+    LockClient client = client(builder -> builder.addListener(new LockListener() {
+      @Override
+      public void leaked(LeaseEvent event) {
+        if (event.lockName().equals(name)) {
+          leaks.incrementAndGet();
+        }
+      }
+    }));
+    LockClient other = client();
+    boolean taken = onAnotherThread(() -> take(client.get(name)).isHeld());
+    assertThat(taken).isTrue();
+    eventually("the leak is noticed", LONG, () -> {
+      System.gc();
+      return leaks.get() == 1;
+    });
+    takeWhenFree(other, name, renewed(), ttl().plus(slack())).close();
+  }
+
+  @Rule("L-10.9")
+  @Test
+  void aListenerIsToldWhatHappens() {
+    String name = freshName();
+    List<String> events = Collections.synchronizedList(new ArrayList<>());
+    Thread caller = Thread.currentThread();
+    LockClient client = client(builder -> builder.addListener(new LockListener() {
+      private void add(LockEvent event, String what) {
+        if (event.lockName().equals(name)) {
+          events.add(what + (Thread.currentThread() == caller ? "" : " elsewhere"));
+        }
+      }
+
+      @Override
+      public void acquired(Acquired event) {
+        add(event, "acquired " + event.source());
+      }
+
+      @Override
+      public void notAcquired(NotAcquired event) {
+        add(event, "notAcquired " + event.failure().isPresent());
+      }
+
+      @Override
+      public void released(Released event) {
+        add(event, "released " + event.confirmed());
+        throw new IllegalStateException("thrown by a listener of the kit, on purpose");
+      }
+    }));
+    LockClient other = client();
+    Lease elsewhere = take(other.get(name));
+    assertThat(client.get(name).tryLock()).isEmpty();
+    elsewhere.close();
+    Lease outer = take(client.get(name));
+    Lease inner = take(client.get(name));
+    inner.close();
+    outer.close();
+    assertThat(events)
+        .containsExactly(
+            "notAcquired false", "acquired STORE", "acquired REENTRANT", "released true");
+  }
+}

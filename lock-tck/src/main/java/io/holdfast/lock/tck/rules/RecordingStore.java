@@ -1,0 +1,124 @@
+package io.holdfast.lock.tck.rules;
+
+import io.holdfast.lock.spi.Acquisition;
+import io.holdfast.lock.spi.Claim;
+import io.holdfast.lock.spi.Grant;
+import io.holdfast.lock.spi.LockKey;
+import io.holdfast.lock.spi.LockStore;
+import io.holdfast.lock.spi.ReleaseOutcome;
+import io.holdfast.lock.spi.Renewal;
+import io.holdfast.lock.spi.StoreException;
+import io.holdfast.lock.spi.StoredHolder;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentSkipListSet;
+import java.util.concurrent.atomic.AtomicLong;
+
+/** Passes everything on, and remembers what the rules ask about. */
+final class RecordingStore implements LockStore {
+  private final LockStore store;
+  private final long graceNanos;
+  /** When the release of an attempt's grant had ended. */
+  private final Map<String, Long> releasedNanos = new ConcurrentHashMap<>();
+
+  private final Set<Object> groups = ConcurrentHashMap.newKeySet();
+  private final Set<String> renewedAfterRelease = new ConcurrentSkipListSet<>();
+  private final AtomicLong renewals = new AtomicLong();
+  private final AtomicLong renewalCalls = new AtomicLong();
+
+  /**
+   * Records what reaches this store. A renewal that begins within {@code grace} after a release may
+   * have been on its way before.
+   */
+  RecordingStore(LockStore store, Duration grace) {
+    this.store = store;
+    this.graceNanos = grace.toNanos();
+  }
+
+  /** How many groups the renewals are in. */
+  long groups() {
+    return groups.size();
+  }
+
+  /** How many grants were renewed, each time counted. */
+  long renewals() {
+    return renewals.get();
+  }
+
+  /** How many calls that took. */
+  long renewalCalls() {
+    return renewalCalls.get();
+  }
+
+  /** The names of grants of which a renewal began after their release was over. */
+  List<String> renewedAfterRelease() {
+    return new ArrayList<>(renewedAfterRelease);
+  }
+
+  @Override
+  public Optional<Grant> tryAcquire(Claim claim) throws StoreException {
+    return store.tryAcquire(claim);
+  }
+
+  @Override
+  public Acquisition acquireOrQueue(Claim claim, Runnable wakeUp) throws StoreException {
+    return store.acquireOrQueue(claim, wakeUp);
+  }
+
+  @Override
+  public ReleaseOutcome release(Grant grant, Duration holdFor) throws StoreException {
+    ReleaseOutcome outcome = store.release(grant, holdFor);
+    releasedNanos.put(grant.claim().attemptId(), System.nanoTime());
+    return outcome;
+  }
+
+  @Override
+  public void withdraw(Claim claim) throws StoreException {
+    store.withdraw(claim);
+  }
+
+  @Override
+  public Object renewalGroup(Grant grant) {
+    Object group = store.renewalGroup(grant);
+    groups.add(group);
+    return group;
+  }
+
+  @Override
+  public List<Renewal> renew(List<Grant> grants) throws StoreException {
+    renewalCalls.incrementAndGet();
+    renewals.addAndGet(grants.size());
+    for (Grant grant : grants) {
+      Long released = releasedNanos.get(grant.claim().attemptId());
+      if (released != null && System.nanoTime() - released > graceNanos) {
+        renewedAfterRelease.add(grant.claim().key().name());
+      }
+    }
+    return store.renew(grants);
+  }
+
+  @Override
+  public Optional<Duration> verify(Grant grant) throws StoreException {
+    return store.verify(grant);
+  }
+
+  @Override
+  public Optional<StoredHolder> inspect(LockKey key) throws StoreException {
+    return store.inspect(key);
+  }
+
+  @Override
+  public boolean forceRelease(LockKey key, long number) throws StoreException {
+    return store.forceRelease(key, number);
+  }
+
+  @Override
+  public void close() {
+    store.close();
+  }
+}

@@ -1,0 +1,197 @@
+package io.holdfast.lock.tck.rules;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import io.holdfast.lock.Lease;
+import io.holdfast.lock.LockClient;
+import io.holdfast.lock.LockHolder;
+import io.holdfast.lock.LockLostException;
+import io.holdfast.lock.spi.Claim;
+import io.holdfast.lock.spi.Grant;
+import io.holdfast.lock.spi.LockStore;
+import io.holdfast.lock.spi.Renewal;
+import io.holdfast.lock.spi.StoreException;
+import io.holdfast.lock.tck.Capability;
+import io.holdfast.lock.tck.Requires;
+import io.holdfast.lock.tck.Rule;
+import io.holdfast.lock.tck.fault.Link;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** Chapter 5: renewal. */
+public abstract class RenewalRules extends RuleTest {
+
+  /** For JUnit. */
+  protected RenewalRules() {}
+
+  @Rule("L-5.1")
+  @Test
+  void aRenewedLeaseLivesAsLongAsItsProcess() {
+    String name = freshName();
+    LockClient other = client();
+    Lease lease = take(client().get(name));
+    never(
+        "the lease ends, or another client gets the lock",
+        ttl().multipliedBy(3),
+        () -> !lease.isHeld() || other.get(name).tryLock().isPresent());
+    lease.verify();
+    lease.close();
+    take(other.get(name)).close();
+  }
+
+  @Rule("L-5.2")
+  @Requires(Capability.TAP)
+  @Test
+  void anExpiredGrantIsNotRevived() throws StoreException {
+    LockStore store = store();
+    Claim claim = claim(freshName(), ttl());
+    Grant grant = grant(store, claim);
+    eventually(
+        "the grant expires at the store",
+        grant.crashBound().plus(slack()),
+        () -> store.inspect(claim.key()).isEmpty());
+    assertThat(store.renew(List.of(grant)))
+        .as("the renewal of an expired grant")
+        .hasOnlyElementsOfType(Renewal.Lost.class);
+    assertThat(store.inspect(claim.key())).as("the holder after it").isEmpty();
+    assertThat(store.verify(grant)).as("verify() of the expired grant").isEmpty();
+  }
+
+  @Rule("L-5.2")
+  @Requires(Capability.FAULTS)
+  @Test
+  void aRenewalThatArrivesLateRevivesNothing() {
+    String name = freshName();
+    LockClient other = client();
+    Link link = link();
+    Lease lease = take(client(link).get(name));
+    link.hold(Link.Direction.REQUESTS); // what is sent from now on arrives when all is over
+    eventually(
+        "the lock is free at the store",
+        lease.crashBound().plus(slack()),
+        () -> other.get(name).inspect().isEmpty());
+    assertThat(lease.isHeld()).isFalse();
+    link.heal();
+    never(
+        "a late renewal revives the lease",
+        quiet(),
+        () -> lease.isHeld() || other.get(name).inspect().isPresent());
+    assertThatExceptionOfType(LockLostException.class).isThrownBy(lease::close);
+    take(other.get(name)).close();
+  }
+
+  @Rule("L-5.3")
+  @Requires(Capability.TAP)
+  @Test
+  void aRenewalNeverExtendsASuccessor() throws StoreException {
+    LockStore store = store();
+    String name = freshName();
+    Grant first = grant(store, claim(name, ttl()));
+    Slot<Grant> next = new Slot<>();
+    Claim claim = claim(name, ttl().multipliedBy(3));
+    eventually("the lock is free for a successor", first.crashBound().plus(slack()), () -> {
+      store.tryAcquire(claim).ifPresent(next::set);
+      return next.isSet();
+    });
+    Grant successor = next.get();
+    pause(quiet()); // so that an extension is longer than what is left
+    Duration before = store.inspect(claim.key()).orElseThrow().remaining();
+    assertThat(store.renew(List.of(first)))
+        .as("the renewal of a grant that has a successor")
+        .hasOnlyElementsOfType(Renewal.Lost.class);
+    assertThat(store.inspect(claim.key()).orElseThrow().remaining())
+        .as("the successor's time after a renewal by its predecessor")
+        .isLessThanOrEqualTo(before);
+    assertThat(store.verify(successor)).as("verify() of the successor").isPresent();
+    store.release(successor, Duration.ZERO);
+  }
+
+  @Rule("L-5.4")
+  @Requires(Capability.TAP)
+  @Test
+  void renewalStopsAtRelease() {
+    RecordingStore[] recorder = new RecordingStore[1];
+    LockClient client =
+        tapped(store -> recorder[0] = new RecordingStore(store, quiet().dividedBy(2)));
+    List<Lease> leases = new ArrayList<>();
+    for (int i = 0; i < 60; i++) {
+      leases.add(take(client.get(freshName())));
+    }
+    // Close them one by one around the first renewal, so that some closes race with it.
+    Duration step = ttl().dividedBy(2L * leases.size());
+    pause(ttl().dividedBy(6));
+    for (Lease lease : leases) {
+      lease.close();
+      pause(step);
+    }
+    pause(ttl().dividedBy(2));
+    assertThat(recorder[0].renewals()).as("renewals of the leases").isPositive();
+    assertThat(recorder[0].renewedAfterRelease())
+        .as("grants that were renewed after their release")
+        .isEmpty();
+  }
+
+  @Rule("L-5.4")
+  @Test
+  void nothingMovesTheEndOfAReleasedLease() {
+    String name = freshName();
+    LockClient other = client();
+    Duration minHold = ttl().multipliedBy(2);
+    Lease lease = take(client().get(name, renewed().withMinHold(minHold)));
+    lease.close();
+    LockHolder mark = other.get(name).inspect().orElseThrow();
+    long seen = System.nanoTime();
+    never("the end of the minimum hold moves", ttl(), () -> {
+      Duration before = mark.remaining().minus(since(seen));
+      Duration now = other.get(name).inspect().orElseThrow().remaining();
+      return now.compareTo(before.plus(quiet())) > 0;
+    });
+    Lease next = takeWhenFree(other, name, renewed(), minHold.plus(slack()));
+    next.close();
+  }
+
+  @Rule("L-5.5")
+  @Requires(Capability.FAULTS)
+  @Test
+  void aFailedRenewalIsTriedAgain() {
+    String name = freshName();
+    LockClient other = client();
+    Link link = link();
+    LockClient client = client(link);
+    Duration ttl = ttl().multipliedBy(2);
+    Lease lease = take(client.get(name, renewed().withTtl(ttl)));
+    link.refuse();
+    pause(ttl.dividedBy(2)); // the first renewal is due after a third
+    link.heal();
+    never("the lease ends although the store is back", ttl, () -> !lease.isHeld());
+    lease.verify();
+    assertTaken(other, name, "renewed after a failure");
+    lease.close();
+    Lease later = take(client.get(freshName()));
+    never("renewal of later locks has stopped", ttl().plus(quiet()), () -> !later.isHeld());
+    later.close();
+  }
+
+  @Rule("L-5.6")
+  @Requires(Capability.TAP)
+  @Test
+  void leasesOfAClientAreRenewedTogether() {
+    RecordingStore[] recorder = new RecordingStore[1];
+    LockClient client =
+        tapped(store -> recorder[0] = new RecordingStore(store, quiet().dividedBy(2)));
+    List<Lease> leases = new ArrayList<>();
+    for (int i = 0; i < 100; i++) {
+      leases.add(take(client.get(freshName())));
+    }
+    pause(ttl());
+    assertThat(recorder[0].renewals()).as("renewals").isGreaterThan(leases.size());
+    assertThat(recorder[0].renewalCalls())
+        .as("calls for %s renewals", recorder[0].renewals())
+        .isLessThanOrEqualTo(20 * recorder[0].groups());
+    leases.forEach(lease -> assertThat(lease.isHeld()).isTrue());
+    leases.forEach(Lease::close);
+  }
+}

@@ -1,0 +1,123 @@
+package io.holdfast.lock.tck.rules;
+
+import io.holdfast.lock.tck.Capability;
+import io.holdfast.lock.tck.Fixture;
+import io.holdfast.lock.tck.Requires;
+import java.lang.management.LockInfo;
+import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadInfo;
+import java.lang.reflect.Method;
+import java.time.Duration;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.locks.Lock;
+import java.util.concurrent.locks.ReentrantReadWriteLock;
+import org.junit.jupiter.api.Assumptions;
+import org.junit.jupiter.api.extension.ExtensionContext;
+import org.junit.jupiter.api.extension.InvocationInterceptor;
+import org.junit.jupiter.api.extension.ReflectiveInvocationContext;
+import org.opentest4j.TestAbortedException;
+
+/**
+ * Runs each test on a thread of its own with a deadline, past which all threads are dumped and the
+ * test fails; skips what the fixture can't do; keeps tests apart that disturb each other.
+ */
+public final class RuleRunner implements InvocationInterceptor {
+  private static final Duration DEADLINE = Duration.ofMinutes(2);
+
+  /** Held exclusively by tests that run alone. Fair, so that those get their turn. */
+  private static final ReentrantReadWriteLock SERVER = new ReentrantReadWriteLock(true);
+
+  private static final Semaphore HEAVY = new Semaphore(1, true);
+
+  /** For JUnit. */
+  RuleRunner() {}
+
+  @Override
+  public void interceptTestMethod(
+      Invocation<Void> invocation,
+      ReflectiveInvocationContext<Method> invocationContext,
+      ExtensionContext context)
+      throws Throwable {
+    Method method = invocationContext.getExecutable();
+    Fixture fixture = ((RuleTest) context.getRequiredTestInstance()).fixture();
+    try {
+      skipWithout(fixture, method);
+    } catch (TestAbortedException e) {
+      invocation.skip();
+      throw e;
+    }
+    Lock server = method.isAnnotationPresent(Alone.class) ? SERVER.writeLock() : SERVER.readLock();
+    boolean heavy = method.isAnnotationPresent(Heavy.class);
+    if (heavy) {
+      HEAVY.acquire();
+    }
+    server.lock();
+    try {
+      proceedWithDeadline(invocation, method);
+    } finally {
+      server.unlock();
+      if (heavy) {
+        HEAVY.release();
+      }
+    }
+  }
+
+  private static void skipWithout(Fixture fixture, Method method) {
+    Requires requires = method.getAnnotation(Requires.class);
+    if (requires != null) {
+      for (Capability capability : requires.value()) {
+        Assumptions.assumeTrue(
+            fixture.capabilities().contains(capability), () -> fixture.whyNot(capability));
+      }
+    }
+  }
+
+  private static void proceedWithDeadline(Invocation<Void> invocation, Method method)
+      throws Throwable {
+    AtomicReference<Throwable> failure = new AtomicReference<>();
+    Thread thread = new Thread(
+        () -> {
+          try {
+            invocation.proceed();
+          } catch (Throwable e) {
+            failure.set(e);
+          }
+        },
+        "tck-" + method.getName());
+    thread.setDaemon(true);
+    StallWatch stalls = StallWatch.start();
+    thread.start();
+    thread.join(DEADLINE.toMillis());
+    Duration stall = stalls.stop();
+    if (thread.isAlive()) {
+      String where = dump();
+      thread.interrupt();
+      throw new AssertionError("Not done within " + DEADLINE + "; all threads:\n" + where);
+    }
+    Throwable thrown = failure.get();
+    if (thrown != null) {
+      if (stall.compareTo(StallWatch.WORTH_TELLING) > 0) {
+        thrown.addSuppressed(new IllegalStateException(
+            "Inconclusive: the machine ran nothing of ours for " + stall + " during the test"));
+      }
+      throw thrown;
+    }
+  }
+
+  private static String dump() {
+    StringBuilder text = new StringBuilder();
+    for (ThreadInfo info : ManagementFactory.getThreadMXBean().dumpAllThreads(true, true)) {
+      text.append('"').append(info.getThreadName()).append("\" ").append(info.getThreadState());
+      LockInfo blocker = info.getLockInfo();
+      if (blocker != null) {
+        text.append(" on ").append(blocker);
+      }
+      text.append('\n');
+      for (StackTraceElement element : info.getStackTrace()) {
+        text.append("    at ").append(element).append('\n');
+      }
+    }
+    return text.toString();
+  }
+}

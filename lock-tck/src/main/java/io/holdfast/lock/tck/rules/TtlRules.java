@@ -1,0 +1,207 @@
+package io.holdfast.lock.tck.rules;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import io.holdfast.lock.Lease;
+import io.holdfast.lock.LeaseLoss;
+import io.holdfast.lock.LeaseState;
+import io.holdfast.lock.LockClient;
+import io.holdfast.lock.LockLostException;
+import io.holdfast.lock.LockOptions;
+import io.holdfast.lock.spi.Claim;
+import io.holdfast.lock.spi.Grant;
+import io.holdfast.lock.spi.LockStore;
+import io.holdfast.lock.spi.StoreException;
+import io.holdfast.lock.tck.Capability;
+import io.holdfast.lock.tck.Requires;
+import io.holdfast.lock.tck.Rule;
+import io.holdfast.lock.tck.fault.Link;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicReference;
+import org.junit.jupiter.api.Test;
+
+/** Chapter 4: how long a lease lasts. */
+public abstract class TtlRules extends RuleTest {
+
+  /** For JUnit. */
+  protected TtlRules() {}
+
+  @Rule("L-4.1")
+  @Test
+  void aLeaseThatNothingRenewsEnds() {
+    String name = freshName();
+    LockClient other = client();
+    Lease lease = take(client().get(name, fixed()));
+    Duration bound = lease.crashBound().plus(slack());
+    Lease next = takeWhenFree(other, name, renewed(), bound);
+    assertThat(lease.isHeld()).isFalse();
+    next.close();
+  }
+
+  @Rule("L-4.2")
+  @Test
+  void noLeaseIsGivenAwayBeforeItsHolderHasGivenItUp() {
+    String name = freshName();
+    LockClient holder = client();
+    LockClient other = client();
+    Lease lease = take(holder.get(name, fixed()));
+    long asked = System.nanoTime();
+    Duration believed = lease.remaining();
+    Optional<Lease> next = Optional.empty();
+    while (next.isEmpty()) {
+      assertThat(since(asked)).isLessThan(LONG);
+      next = other.get(name).tryLock();
+      Duration granted = since(asked);
+      if (next.isPresent()) {
+        assertThat(lease.isHeld())
+            .as("the first lease while another client has one")
+            .isFalse();
+        assertThat(granted).as("time to the next grant").isGreaterThanOrEqualTo(believed);
+      } else {
+        pause(Duration.ofMillis(2));
+      }
+    }
+    next.orElseThrow().close();
+  }
+
+  @Rule("L-4.2")
+  @Requires(Capability.TAP)
+  @Test
+  void theStoreKeepsAGrantForAsLongAsItSaid() throws StoreException {
+    LockStore store = store();
+    String name = freshName();
+    long beforeAcquire = System.nanoTime();
+    Grant grant = grant(store, claim(name, ttl()));
+    assertThat(grant.validFor()).isPositive().isLessThanOrEqualTo(ttl());
+    assertThat(grant.crashBound()).isGreaterThanOrEqualTo(grant.validFor());
+    Claim next = claim(name, ttl());
+    while (store.tryAcquire(next).isEmpty()) {
+      assertThat(since(beforeAcquire)).isLessThan(LONG);
+      pause(Duration.ofMillis(2));
+    }
+    assertThat(since(beforeAcquire))
+        .as("from before the first acquire to the next grant")
+        .isGreaterThanOrEqualTo(grant.validFor());
+  }
+
+  @Rule("L-4.3")
+  @Requires(Capability.FAULTS)
+  @Test
+  void theDeadlineCountsFromBeforeTheRequestWasSent() {
+    Link link = link();
+    LockClient client = client(link);
+    take(client.get(freshName())).close();
+    Duration delay = timing().storeTimeout().dividedBy(3);
+    link.delay(Link.Direction.REPLIES, delay);
+    Lease lease = take(client.get(freshName(), fixed()));
+    assertThat(lease.remaining())
+        .as("remaining() of a lease whose grant travelled for %s", delay)
+        .isPositive()
+        .isLessThanOrEqualTo(ttl().minus(delay));
+    link.heal();
+    lease.close();
+  }
+
+  @Rule("L-4.3")
+  @Requires(Capability.FAULTS)
+  @Test
+  void aRenewedDeadlineCountsFromBeforeTheRenewalWasSent() {
+    Link link = link();
+    LockClient client = client(link);
+    Duration delay = timing().storeTimeout().dividedBy(3);
+    Lease lease = take(client.get(freshName()));
+    link.delay(Link.Direction.REPLIES, delay);
+    Duration first = lease.remaining();
+    AtomicReference<Duration> last = new AtomicReference<>(first);
+    eventually(
+        "the lease is renewed",
+        ttl(),
+        () -> lease.remaining().compareTo(last.getAndSet(lease.remaining())) > 0);
+    never(
+        "remaining() is above the TTL less what the answer to the renewal took",
+        ttl(),
+        () -> lease.remaining().compareTo(ttl().minus(delay)) > 0);
+    link.heal();
+    lease.close();
+  }
+
+  @Rule("L-4.4")
+  @Test
+  void theHolderNeverBelievesLongerThanTheStore() {
+    String name = freshName();
+    LockClient other = client();
+    Lease lease = take(client().get(name));
+    never("the local deadline is after the store's", ttl(), () -> {
+      long before = System.nanoTime();
+      Duration local = lease.remaining();
+      Duration atStore = other.get(name).inspect().orElseThrow().remaining();
+      // A renewal in between only moves the store's deadline further away.
+      return local.compareTo(atStore.plus(since(before))) > 0;
+    });
+    lease.close();
+  }
+
+  @Rule("L-4.5")
+  @Test
+  void fromItsDeadlineOnALeaseIsNotHeld() {
+    long beforeAcquire = System.nanoTime();
+    Lease lease = take(client().get(freshName(), fixed()));
+    assertThat(lease.remaining()).isPositive().isLessThanOrEqualTo(ttl());
+    while (lease.isHeld()) {
+      assertThat(since(beforeAcquire)).as("age of a lease that is held").isLessThan(LONG);
+      pause(Duration.ofMillis(1));
+    }
+    assertThat(lease.remaining()).isZero();
+    assertThat(lease.isHeld()).isFalse();
+    assertThatExceptionOfType(LockLostException.class).isThrownBy(lease::ensureHeld);
+    eventually("the state is LOST", slack(), () -> lease.state() == LeaseState.LOST);
+    assertThatExceptionOfType(LockLostException.class)
+        .isThrownBy(lease::close)
+        .satisfies(e -> assertThat(e.reason()).isEqualTo(LeaseLoss.Reason.EXPIRED))
+        .satisfies(e -> assertThat(e.token()).isEqualTo(lease.token()));
+  }
+
+  @Rule("L-4.5")
+  @Test
+  void aLeaseIsNotHeldForLongerThanItsTtl() {
+    Lease lease = take(client().get(freshName(), fixed()));
+    long afterAcquire = System.nanoTime();
+    eventually("the TTL is over", LONG, () -> since(afterAcquire).compareTo(ttl()) >= 0);
+    assertThat(lease.isHeld()).isFalse();
+    assertThatExceptionOfType(LockLostException.class).isThrownBy(lease::close);
+  }
+
+  @Rule("L-4.6")
+  @Test
+  void maxHoldEndsALeaseThatIsRenewed() {
+    String name = freshName();
+    Duration maxHold = ttl().plus(ttl().dividedBy(2));
+    LockClient other = client();
+    long beforeAcquire = System.nanoTime();
+    Lease lease = take(client().get(name, renewed().withMaxHold(maxHold)));
+    Slot<LeaseLoss> loss = new Slot<>();
+    lease.onLost(loss::set);
+    eventually("the lease is lost", maxHold.plus(slack()), () -> !lease.isHeld());
+    assertThat(since(beforeAcquire)).as("age at its end").isGreaterThan(ttl());
+    Lease next = takeWhenFree(other, name, renewed(), ttl().plus(slack()));
+    assertThat(since(beforeAcquire)).as("age at the next grant").isGreaterThan(ttl());
+    eventually("onLost is told", slack(), loss::isSet);
+    assertThat(loss.get().reason()).isEqualTo(LeaseLoss.Reason.MAX_HOLD);
+    assertThatExceptionOfType(LockLostException.class)
+        .isThrownBy(lease::close)
+        .satisfies(e -> assertThat(e.reason()).isEqualTo(LeaseLoss.Reason.MAX_HOLD));
+    next.close();
+  }
+
+  @Rule("L-4.6")
+  @Test
+  void maxHoldLeavesAShortLeaseAlone() {
+    String name = freshName();
+    Lease lease = take(client().get(name, LockOptions.renewed(ttl()).withMaxHold(LONG_TTL)));
+    assertThat(lease.isHeld()).isTrue();
+    lease.close();
+    take(client().get(name)).close();
+  }
+}

@@ -1,0 +1,445 @@
+package io.holdfast.lock.tck.rules;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import io.holdfast.lock.DistributedLock;
+import io.holdfast.lock.Lease;
+import io.holdfast.lock.LockClient;
+import io.holdfast.lock.LockStoreException;
+import io.holdfast.lock.LockTimeoutException;
+import io.holdfast.lock.tck.Capability;
+import io.holdfast.lock.tck.Requires;
+import io.holdfast.lock.tck.Rule;
+import io.holdfast.lock.tck.fault.Link;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.junit.jupiter.api.Test;
+
+/** Chapter 6: asking, waiting, and not getting it. */
+public abstract class WaitingRules extends RuleTest {
+
+  /** For JUnit. */
+  protected WaitingRules() {}
+
+  @Rule("L-6.1")
+  @Test
+  void tryLockDoesNotWait() {
+    DistributedLock lock = client().get(freshName());
+    LockClient other = client();
+    Lease lease = take(lock.with(lasting()));
+    long start = System.nanoTime();
+    assertThat(other.get(lock.name()).tryLock()).isEmpty();
+    assertThat(since(start)).isLessThan(timing().storeTimeout().plus(slack()));
+    lease.close();
+  }
+
+  @Rule("L-6.1")
+  @Requires(Capability.FAULTS)
+  @Test
+  void aLockOfAnotherLocalThreadIsBusyWithoutARequest() {
+    Link link = link();
+    DistributedLock lock = client(link).get(freshName(), lasting());
+    Lease lease = take(lock);
+    long before = link.requests();
+    for (int i = 0; i < 20; i++) {
+      assertThat(tryOnAnotherThread(lock)).isEmpty();
+    }
+    assertThat(link.requests() - before).as("requests for 20 refusals").isLessThan(5);
+    lease.close();
+  }
+
+  @Rule("L-6.2")
+  @Test
+  void aTimedWaitEndsInTime() throws InterruptedException {
+    DistributedLock lock = client().get(freshName());
+    LockClient other = client();
+    Lease lease = take(lock.with(lasting()));
+    Duration wait = quiet();
+    long start = System.nanoTime();
+    assertThat(other.get(lock.name()).tryLock(wait)).isEmpty();
+    assertThat(since(start))
+        .as("time in tryLock(%s) by another client", wait)
+        .isGreaterThanOrEqualTo(wait)
+        .isLessThan(wait.plus(timing().storeTimeout()).plus(slack()));
+    Duration local = onAnotherThread(() -> {
+      long localStart = System.nanoTime();
+      assertThat(lock.tryLock(wait)).isEmpty();
+      return since(localStart);
+    });
+    assertThat(local)
+        .as("time in tryLock(%s) by another thread", wait)
+        .isGreaterThanOrEqualTo(wait)
+        .isLessThan(wait.plus(timing().storeTimeout()).plus(slack()));
+    lease.close();
+  }
+
+  @Rule("L-6.2")
+  @Test
+  void lockWithinTellsWhatItWaitedFor() {
+    DistributedLock lock = client(builder -> builder.clientName("the-holder")).get(freshName());
+    LockClient other = client();
+    Lease lease = take(lock.with(lasting()));
+    assertThatExceptionOfType(LockTimeoutException.class)
+        .isThrownBy(() -> other.get(lock.name()).lockWithin(quiet()).close())
+        .satisfies(e -> assertThat(e.lockName()).isEqualTo(lock.name()))
+        .satisfies(e -> assertThat(e.waited()).isGreaterThanOrEqualTo(quiet()));
+    lease.close();
+  }
+
+  @Rule("L-6.3")
+  @Requires(Capability.FAULTS)
+  @Test
+  void anUnreachableStoreIsNeitherBusyNorAGrant() {
+    Link link = link();
+    LockClient client = client(link);
+    take(client.get(freshName())).close();
+    Duration bound = timing().storeTimeout().plus(slack());
+
+    link.refuse();
+    long start = System.nanoTime();
+    assertThatExceptionOfType(LockStoreException.class)
+        .as("tryLock() while connections are refused")
+        .isThrownBy(() -> client.get(freshName()).tryLock().isPresent())
+        .satisfies(e -> assertThat(e).hasMessageNotContaining("busy"));
+    assertThat(since(start)).isLessThan(bound);
+    assertThatExceptionOfType(LockStoreException.class)
+        .as("tryLock(Duration) while connections are refused")
+        .isThrownBy(() -> client.get(freshName()).tryLock(quiet()).isPresent());
+    assertThatExceptionOfType(LockStoreException.class)
+        .as("inspect() while connections are refused")
+        .isThrownBy(() -> client.get(freshName()).inspect().isPresent());
+    link.heal();
+    takeDespiteFailures(client, freshName(), slack().multipliedBy(2)).close();
+
+    link.blackhole();
+    start = System.nanoTime();
+    assertThatExceptionOfType(LockStoreException.class)
+        .as("tryLock() while nothing is answered")
+        .isThrownBy(() -> client.get(freshName()).tryLock().isPresent());
+    assertThat(since(start)).isLessThan(bound);
+    link.heal();
+    takeDespiteFailures(client, freshName(), slack().multipliedBy(2)).close();
+  }
+
+  @Rule("L-6.3")
+  @Requires(Capability.FAULTS)
+  @Test
+  void aWaiterLearnsThatTheStoreIsGone() {
+    Link link = link();
+    LockClient client = client(link);
+    DistributedLock lock = client().get(freshName());
+    Lease lease = take(lock.with(lasting()));
+    Duration wait = timing().storeTimeout().multipliedBy(2);
+    Worker<Optional<Lease>> waiting = start(() -> client.get(lock.name()).tryLock(wait));
+    awaitWaiting(waiting);
+    link.blackhole();
+    assertThat(waiting.failure(wait.plus(timing().storeTimeout()).plus(slack())))
+        .isInstanceOf(LockStoreException.class);
+    link.heal();
+    lease.close();
+  }
+
+  @Rule("L-6.4")
+  @Test
+  void aWaiterGetsTheLockWhenItIsReleased() {
+    LockClient holder = client();
+    LockClient other = client();
+    for (int round = 0; round < 5; round++) {
+      String name = freshName();
+      Lease lease = take(holder.get(name, lasting()));
+      Worker<Lease> waiting = start(() -> other.get(name, lasting()).lock());
+      awaitWaiting(waiting);
+      lease.close();
+      Lease next = waiting.get(slack());
+      assertThat(next.isHeld()).isTrue();
+      assertThat(next.token()).isGreaterThan(lease.token());
+      next.close();
+    }
+  }
+
+  @Rule("L-6.4")
+  @Test
+  void aWaitingThreadOfTheSameClientGetsTheLockWhenItIsReleased() {
+    for (boolean handOff : new boolean[] {true, false}) {
+      DistributedLock lock =
+          client(builder -> builder.localHandOff(handOff)).get(freshName(), lasting());
+      for (int round = 0; round < 5; round++) {
+        Lease lease = take(lock);
+        Worker<Long> waiting = start(() -> lock.call(Lease::token));
+        awaitWaiting(waiting);
+        lease.close();
+        assertThat(waiting.get(slack())).isGreaterThan(lease.token());
+      }
+    }
+  }
+
+  @Rule("L-6.4")
+  @Test
+  void aWaiterGetsTheLockWhenItsHolderExpires() {
+    String name = freshName();
+    LockClient other = client();
+    Lease lease = take(client().get(name, fixed()));
+    Worker<Lease> waiting = start(() -> other.get(name).lock());
+    Lease next = waiting.get(lease.crashBound().plus(slack()));
+    assertThat(lease.isHeld()).isFalse();
+    next.close();
+  }
+
+  @Rule("L-6.5")
+  @Test
+  void anInterruptEndsAWait() {
+    LockClient holder = client();
+    String name = freshName();
+    Lease lease = take(holder.get(name, lasting()));
+    for (DistributedLock lock : List.of(client().get(name), holder.get(name, lasting()))) {
+      for (boolean timed : new boolean[] {true, false}) {
+        Worker<Boolean> waiting = start(() -> {
+          if (timed) {
+            return lock.tryLock(LONG_TTL).isPresent();
+          }
+          lock.lock().close();
+          return true;
+        });
+        awaitWaiting(waiting);
+        waiting.interrupt();
+        assertThat(waiting.failure(slack())).isInstanceOf(InterruptedException.class);
+      }
+    }
+    lease.close();
+  }
+
+  @Rule("L-6.5")
+  @Test
+  void anInterruptFromBeforeEndsAWaitEvenIfTheLockIsFree() {
+    DistributedLock lock = client().get(freshName());
+    for (boolean timed : new boolean[] {true, false}) {
+      Worker<Boolean> interrupted = start(() -> {
+        Thread.currentThread().interrupt();
+        if (timed) {
+          return lock.tryLock(LONG).isPresent();
+        }
+        lock.lock().close();
+        return true;
+      });
+      assertThat(interrupted.failure(LONG)).isInstanceOf(InterruptedException.class);
+      assertThat(lock.inspect()).as("who has the lock").isEmpty();
+    }
+  }
+
+  @Rule("L-6.5")
+  @Test
+  void tryLockKeepsAnInterruptPending() {
+    DistributedLock lock = client().get(freshName());
+    Worker<Boolean> interrupted = start(() -> {
+      Thread.currentThread().interrupt();
+      Lease lease = take(lock);
+      boolean flag = Thread.interrupted();
+      lease.close();
+      return flag;
+    });
+    assertThat(interrupted.get(LONG)).as("the interrupt is still pending").isTrue();
+  }
+
+  @Rule("L-6.6")
+  @Test
+  void whoGaveUpWaitingIsNotGrantedLater() {
+    LockClient other = client();
+    LockClient observer = client();
+    String timedOut = freshName();
+    String interrupted = freshName();
+    LockClient holder = client();
+    Lease first = take(holder.get(timedOut, lasting()));
+    Lease second = take(holder.get(interrupted, lasting()));
+    Worker<Optional<Lease>> waitingShortly = start(() -> other.get(timedOut).tryLock(quiet()));
+    Worker<Lease> waitingLong = start(() -> other.get(interrupted).lock());
+    awaitWaiting(waitingLong);
+    waitingLong.interrupt();
+    assertThat(waitingLong.failure(LONG)).isInstanceOf(InterruptedException.class);
+    assertThat(waitingShortly.get(LONG)).isEmpty();
+    first.close();
+    second.close();
+    never(
+        "a waiter that gave up is granted the lock",
+        quiet().multipliedBy(2),
+        () -> observer.get(timedOut).inspect().isPresent()
+            || observer.get(interrupted).inspect().isPresent());
+    take(observer.get(timedOut)).close();
+    take(observer.get(interrupted)).close();
+  }
+
+  @Rule("L-6.7")
+  @Heavy
+  @Test
+  void aGrantThatMeetsAnInterruptIsGivenBack() {
+    LockClient holder = client();
+    LockClient other = client();
+    String name = freshName();
+    for (int round = 0; round < 25; round++) {
+      Lease lease = take(holder.get(name, lasting()));
+      Worker<Boolean> waiting = start(() -> {
+        try {
+          other.get(name, lasting()).lock().close();
+          return true;
+        } catch (InterruptedException e) {
+          return false;
+        }
+      });
+      awaitWaiting(waiting);
+      Worker<Boolean> releasing = start(() -> {
+        lease.close();
+        return true;
+      });
+      // From interrupts that come first to ones that come too late.
+      pause(Duration.ofMillis(round % 8));
+      waiting.interrupt();
+      assertThat(releasing.get(LONG)).isTrue();
+      assertThat(waiting.get(LONG)).isNotNull();
+      takeWhenFree(holder, name, lasting(), slack()).close();
+    }
+  }
+
+  @Rule("L-6.8")
+  @Test
+  void threadsOfOneClientAreServedInTheOrderTheyAsked() {
+    DistributedLock lock = client().get(freshName(), lasting());
+    Lease lease = take(lock);
+    List<Integer> served = Collections.synchronizedList(new ArrayList<>());
+    List<Worker<?>> waiting = new ArrayList<>();
+    for (int i = 0; i < 5; i++) {
+      int place = i;
+      Worker<?> worker = start(() -> {
+        lock.run(held -> served.add(place));
+        return true;
+      });
+      awaitWaiting(worker);
+      waiting.add(worker);
+    }
+    lease.close();
+    waiting.forEach(worker -> worker.get(LONG));
+    assertThat(served).containsExactly(0, 1, 2, 3, 4);
+  }
+
+  @Rule("L-6.9")
+  @Requires(Capability.FAULTS)
+  @Test
+  void anAcquireWhoseAnswerIsLostNeverBlocksTheNameForLongerThanATtl() {
+    LockClient other = client();
+    List<Worker<?>> attempts = new ArrayList<>();
+    // Whichever request is the acquire: a driver may send others before it.
+    for (int n = 1; n <= 4; n++) {
+      int nth = n;
+      attempts.add(start(() -> {
+        loseTheAnswerOf(nth, other);
+        return true;
+      }));
+    }
+    attempts.forEach(attempt -> attempt.get(LONG));
+  }
+
+  private void loseTheAnswerOf(int nth, LockClient other) throws InterruptedException {
+    Link link = link();
+    LockClient client = client(link);
+    take(client.get(freshName())).close();
+    String name = freshName();
+    link.dropReply(nth);
+    Optional<Lease> lease;
+    try {
+      lease = client.get(name).tryLock(quiet());
+    } catch (LockStoreException e) {
+      lease = Optional.empty();
+    }
+    link.heal();
+    if (lease.isPresent()) {
+      Lease held = lease.get();
+      assertTaken(other, name, "granted although an answer was lost");
+      held.verify();
+      held.close();
+      take(other.get(name)).close();
+    } else {
+      takeWhenFree(other, name, renewed(), ttl().plus(slack())).close();
+    }
+  }
+
+  @Rule("L-6.9")
+  @Requires(Capability.FAULTS)
+  @Test
+  void anAcquireThatArrivesLateNeverBlocksTheNameForLongerThanATtl() {
+    LockClient other = client();
+    Link link = link();
+    LockClient client = client(link);
+    take(client.get(freshName())).close();
+    String name = freshName();
+    link.hold(Link.Direction.REQUESTS);
+    assertThatExceptionOfType(LockStoreException.class)
+        .isThrownBy(() -> client.get(name).tryLock().isPresent());
+    link.heal(); // now it arrives, and nobody wants it any more
+    Lease lease = takeWhenFree(other, name, renewed(), ttl().plus(slack()));
+    never("the late request takes the lock", quiet(), () -> !lease.isHeld());
+    lease.verify();
+    lease.close();
+    eventually(
+        "the name stays free of the late request",
+        ttl().plus(slack()),
+        () -> other.get(name).inspect().isEmpty());
+  }
+
+  @Rule("L-6.10")
+  @Heavy
+  @Test
+  void handOffWithinAClientLeavesOtherClientsTheirTurn() {
+    String name = freshName();
+    LockClient busy = client();
+    LockClient other = client();
+    AtomicBoolean stop = new AtomicBoolean();
+    List<Worker<?>> greedy = new ArrayList<>();
+    for (int i = 0; i < 3; i++) {
+      greedy.add(start(() -> {
+        while (!stop.get()) {
+          busy.get(name).run(lease -> pause(Duration.ofMillis(1)));
+        }
+        return true;
+      }));
+    }
+    Worker<Boolean> served = start(() -> {
+      for (int i = 0; i < 3; i++) {
+        other.get(name).lock().close();
+      }
+      return true;
+    });
+    try {
+      assertThat(served.get(LONG)).isTrue();
+    } finally {
+      stop.set(true);
+    }
+    greedy.forEach(worker -> worker.get(LONG));
+  }
+
+  @Rule("L-6.11")
+  @Requires(Capability.FAULTS)
+  @Test
+  void whoStandsBehindAFailingThreadFailsToo() {
+    Link link = link();
+    LockClient client = client(link);
+    String name = freshName();
+    Lease lease = take(client().get(name, lasting()));
+    Duration wait = timing().storeTimeout().multipliedBy(2);
+    List<Worker<Optional<Lease>>> waiting = new ArrayList<>();
+    for (int i = 0; i < 3; i++) {
+      Worker<Optional<Lease>> one = start(() -> client.get(name).tryLock(wait.plus(slack())));
+      awaitWaiting(one);
+      waiting.add(one);
+    }
+    link.blackhole();
+    for (Worker<Optional<Lease>> one : waiting) {
+      assertThat(one.failure(wait.plus(slack()).plus(timing().storeTimeout()).plus(slack())))
+          .isInstanceOf(LockStoreException.class);
+    }
+    link.heal();
+    lease.close();
+  }
+}

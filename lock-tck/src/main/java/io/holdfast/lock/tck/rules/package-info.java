@@ -1,0 +1,8 @@
+/**
+ * The rules as tests, one abstract class for each chapter of docs/SPEC.md.
+ * {@link io.holdfast.lock.tck.LockConformance} runs them all; a backend does not name them.
+ */
+@NullMarked
+package io.holdfast.lock.tck.rules;
+
+import org.jspecify.annotations.NullMarked;
