@@ -1,0 +1,149 @@
+package io.holdfast.lock.jdbc;
+
+import io.holdfast.lock.jdbc.dialect.Dialect;
+import io.holdfast.lock.spi.StoreException;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+
+/**
+ * One database as the store asks it: on a lent connection, within a budget, again if a collision
+ * undid the statement, and with the driver's errors told apart by what they leave behind.
+ *
+ * <p>Threads: safe for all.
+ */
+final class Database {
+  private final Dialect dialect;
+  private final Lender pool;
+  private final Lender spare;
+  private final Duration storeTimeout;
+
+  Database(Dialect dialect, Lender pool, Lender spare, Duration storeTimeout) {
+    this.dialect = dialect;
+    this.pool = pool;
+    this.spare = spare;
+    this.storeTimeout = storeTimeout;
+  }
+
+  Dialect dialect() {
+    return dialect;
+  }
+
+  Budget budget() {
+    return Budget.of(storeTimeout);
+  }
+
+  /**
+   * What is asked: the statements that follow each other on one connection, each standing alone.
+   */
+  @FunctionalInterface
+  interface Question<T> {
+    T ask(Dialect dialect, Connection connection) throws SQLException;
+  }
+
+  /** Asks on a connection of the user's pool. */
+  <T> T onPool(Budget budget, Question<T> question) throws StoreException {
+    try {
+      return ask(pool, budget, question);
+    } catch (NoConnectionException e) {
+      throw StoreException.refused(String.valueOf(e.getMessage()), e);
+    }
+  }
+
+  /** Asks on the client's own connection. */
+  <T> T onSpare(Budget budget, Question<T> question) throws StoreException {
+    try {
+      return ask(spare, budget, question);
+    } catch (NoConnectionException e) {
+      throw StoreException.refused(String.valueOf(e.getMessage()), e);
+    }
+  }
+
+  /**
+   * Asks on a connection of the pool, and on the client's own if the pool gives none soon: what
+   * frees locks must get through.
+   */
+  <T> T onPoolOrSpare(Budget budget, Question<T> question) throws StoreException {
+    try {
+      return ask(pool, budget.part(4), budget, question);
+    } catch (NoConnectionException e) {
+      return onSpare(budget, question);
+    }
+  }
+
+  /** Keeps a connection of the pool for as long as the user of it runs. */
+  void lendFor(Duration patience, LongUse use)
+      throws NoConnectionException, StoreException, SQLException {
+    Connection connection = pool.lend(Budget.of(patience));
+    boolean usable = false;
+    try {
+      use.of(connection);
+      usable = true;
+    } finally {
+      pool.giveBack(connection, usable);
+    }
+  }
+
+  /** What is done with a connection that is kept. */
+  @FunctionalInterface
+  interface LongUse {
+    void of(Connection connection) throws StoreException, SQLException;
+  }
+
+  private <T> T ask(Lender lender, Budget budget, Question<T> question)
+      throws StoreException, NoConnectionException {
+    return ask(lender, budget, budget, question);
+  }
+
+  /**
+   * Keeps an interrupt away from the call: it would close the socket of a virtual thread, and pools
+   * refuse interrupted threads. The flag is set again at the end.
+   */
+  private <T> T ask(Lender lender, Budget patience, Budget budget, Question<T> question)
+      throws StoreException, NoConnectionException {
+    boolean interrupted = Thread.interrupted();
+    try {
+      return askUninterrupted(lender, patience, budget, question);
+    } finally {
+      if (interrupted) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+
+  private <T> T askUninterrupted(
+      Lender lender, Budget patience, Budget budget, Question<T> question)
+      throws StoreException, NoConnectionException {
+    for (int failures = 0; ; failures++) {
+      SQLException failure;
+      Connection connection = lender.lend(patience);
+      boolean usable = false;
+      try {
+        T answer = Sessions.run(connection, budget, c -> question.ask(dialect, c));
+        usable = true;
+        return answer;
+      } catch (SQLException e) {
+        failure = e;
+        // An error that the server told leaves the connection as it was.
+        usable = dialect.isRefused(e);
+      } finally {
+        lender.giveBack(connection, usable);
+      }
+      if (!dialect.isTransient(failure)) {
+        throw dialect.isRefused(failure)
+            ? StoreException.refused(dialect.database() + " refused: " + failure, failure)
+            : StoreException.unanswered(
+                dialect.database() + " gave no usable answer: " + failure, failure);
+      }
+      if (!budget.pause(failures)) {
+        throw StoreException.refused(
+            dialect.database()
+                + " undid the statement in favour of others for all of "
+                + budget.whole()
+                + ": "
+                + failure,
+            failure);
+      }
+    }
+  }
+}

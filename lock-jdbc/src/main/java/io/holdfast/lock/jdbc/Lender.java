@@ -1,0 +1,12 @@
+package io.holdfast.lock.jdbc;
+
+import java.sql.Connection;
+
+/** Who lends connections, each to one borrower at a time. Safe for all threads. */
+interface Lender {
+  /** Lends a connection within the budget; it must be given back. */
+  Connection lend(Budget budget) throws NoConnectionException;
+
+  /** Takes a connection back; one that is not usable had trouble on its line. Never throws. */
+  void giveBack(Connection connection, boolean usable);
+}

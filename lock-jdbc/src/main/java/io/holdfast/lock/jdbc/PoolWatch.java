@@ -1,0 +1,156 @@
+package io.holdfast.lock.jdbc;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
+import javax.sql.DataSource;
+
+/**
+ * Bounds the wait for a connection of a pool that the application has exhausted: pools wait for as
+ * long as their own setting says, often 30 s. A thread that waits longer than its budget is
+ * interrupted, and the interrupt is taken back before anybody else can see it.
+ *
+ * <p>Borrowing costs an entry in a concurrent set: no hop to another thread, no timer. The watching
+ * thread ticks while borrowing goes on, and sleeps otherwise.
+ *
+ * <p>Threads: safe for all.
+ */
+final class PoolWatch implements AutoCloseable {
+  private static final long TICK_NANOS_MAX = TimeUnit.MILLISECONDS.toNanos(50);
+  private static final long TICK_NANOS_MIN = TimeUnit.MILLISECONDS.toNanos(1);
+
+  /** After so many ticks without a borrower the watching thread sleeps until the next one. */
+  private static final int IDLE_TICKS = 40;
+
+  private final DataSource dataSource;
+  private final long tickNanos;
+  private final Set<Wait> waits = ConcurrentHashMap.newKeySet();
+  private final Thread thread;
+  private volatile boolean asleep;
+  private volatile boolean closed;
+
+  PoolWatch(DataSource dataSource, long storeTimeoutNanos, String threadName) {
+    this.dataSource = dataSource;
+    tickNanos = Math.max(TICK_NANOS_MIN, Math.min(TICK_NANOS_MAX, storeTimeoutNanos / 20));
+    thread = new Thread(this::watch, threadName);
+    thread.setDaemon(true);
+    thread.start();
+  }
+
+  /**
+   * Borrows a connection within the budget. An interrupt that is not ours doesn't end the wait and
+   * stays set.
+   */
+  Connection borrow(Budget budget) throws NoConnectionException {
+    boolean interrupted = false;
+    try {
+      while (true) {
+        Wait wait = new Wait(Thread.currentThread(), budget.deadlineNanos());
+        waits.add(wait);
+        if (asleep) {
+          LockSupport.unpark(thread);
+        }
+        SQLException failure;
+        boolean ours;
+        try {
+          return dataSource.getConnection();
+        } catch (SQLException e) {
+          failure = e;
+        } finally {
+          waits.remove(wait);
+          ours = wait.end();
+        }
+        if (ours || budget.nanosLeft() <= 0) {
+          throw NoConnectionException.none(
+              "The data source gave no connection within "
+                  + budget.whole()
+                  + ": its pool is probably exhausted by the application; enlarge it, or hold"
+                  + " connections for less time",
+              failure);
+        }
+        if (!Thread.interrupted()) {
+          throw NoConnectionException.none(
+              "The data source gave no connection: " + failure, failure);
+        }
+        interrupted = true;
+      }
+    } finally {
+      if (interrupted) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+
+  @Override
+  public void close() {
+    closed = true;
+    LockSupport.unpark(thread);
+  }
+
+  private void watch() {
+    int idleTicks = 0;
+    while (!closed) {
+      idleTicks++;
+      for (Wait wait : waits) {
+        idleTicks = 0;
+        wait.interruptIfLate();
+      }
+      if (idleTicks < IDLE_TICKS) {
+        LockSupport.parkNanos(this, tickNanos);
+      } else {
+        // A borrower adds itself and then looks at the flag; this thread does the reverse.
+        asleep = true;
+        if (waits.isEmpty() && !closed) {
+          LockSupport.park(this);
+        }
+        asleep = false;
+        idleTicks = 0;
+      }
+    }
+  }
+
+  /** One thread that waits for the pool. Identity is what counts. */
+  private static final class Wait {
+    private static final int WAITING = 0;
+    private static final int INTERRUPTING = 1;
+    private static final int INTERRUPTED = 2;
+    private static final int ENDED = 3;
+
+    private final Thread borrower;
+    private final long deadlineNanos;
+    private final AtomicInteger state = new AtomicInteger(WAITING);
+
+    Wait(Thread borrower, long deadlineNanos) {
+      this.borrower = borrower;
+      this.deadlineNanos = deadlineNanos;
+    }
+
+    void interruptIfLate() {
+      if (System.nanoTime() - deadlineNanos >= 0 && state.compareAndSet(WAITING, INTERRUPTING)) {
+        borrower.interrupt();
+        state.set(INTERRUPTED);
+      }
+    }
+
+    /**
+     * Ends the wait and takes our interrupt back. One of the user's at the same moment can't be
+     * told from it and goes with it; any other stays.
+     *
+     * @return whether we interrupted
+     */
+    boolean end() {
+      if (state.compareAndSet(WAITING, ENDED)) {
+        return false;
+      }
+      while (state.get() != INTERRUPTED) {
+        Thread.onSpinWait();
+      }
+      Thread.interrupted();
+      return true;
+    }
+  }
+}

@@ -1,0 +1,211 @@
+package io.holdfast.lock.jdbc;
+
+import io.holdfast.lock.jdbc.dialect.Postgres;
+import io.holdfast.lock.spi.StoreException;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.util.UUID;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+import org.postgresql.PGConnection;
+import org.postgresql.PGNotification;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Hears of releases on PostgreSQL, on a connection of the pool that is kept while anybody waits and
+ * for a minute after. Notifications are believed in only after one of our own has arrived: behind a
+ * pooler that hands out server connections per transaction none does. Without them the poller looks
+ * as it does on other databases.
+ *
+ * <p>Threads: safe for all.
+ */
+final class PostgresListener implements AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(PostgresListener.class);
+
+  private static final Duration OPEN_BUDGET = Duration.ofSeconds(2);
+  private static final long KEEP_NANOS = TimeUnit.SECONDS.toNanos(60);
+  private static final long CHECK_NANOS = TimeUnit.SECONDS.toNanos(15);
+  private static final long RETRY_NANOS = TimeUnit.SECONDS.toNanos(10);
+
+  /** How long the thread reads at a time, and so how late it sees that it shall end. */
+  private static final int READ_MILLIS = 200;
+
+  private static final int VALID_SECONDS = 2;
+
+  private final Postgres dialect;
+  private final Database database;
+  private final String threadName;
+
+  private final ReentrantLock lock = new ReentrantLock();
+  // Guarded by the lock.
+  private @Nullable Thread thread;
+  private long retryAtNanos = System.nanoTime();
+
+  private volatile boolean listening;
+  private volatile boolean impossible;
+  private volatile boolean closed;
+
+  PostgresListener(Postgres dialect, Database database, String threadName) {
+    this.dialect = dialect;
+    this.database = database;
+    this.threadName = threadName;
+  }
+
+  /** Whether a release that somebody waits for is heard of. */
+  boolean isListening() {
+    return listening;
+  }
+
+  /** Somebody waits: begins to listen unless it does already. Returns at once. */
+  void listen(Poller poller) {
+    if (listening || impossible || closed) {
+      return;
+    }
+    lock.lock();
+    try {
+      if (thread == null && System.nanoTime() - retryAtNanos >= 0) {
+        thread = new Thread(() -> run(poller), threadName);
+        thread.setDaemon(true);
+        thread.start();
+      }
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  @Override
+  public void close() {
+    closed = true;
+    Thread running;
+    lock.lock();
+    try {
+      running = thread;
+    } finally {
+      lock.unlock();
+    }
+    if (running != null) {
+      joinUninterruptibly(running);
+    }
+  }
+
+  private void run(Poller poller) {
+    try {
+      database.lendFor(OPEN_BUDGET, connection -> hear(connection, poller));
+    } catch (NoConnectionException | StoreException | SQLException | RuntimeException e) {
+      LOG.debug("Listening for releases ended; waiting falls back to polling for now", e);
+    } catch (LinkageError e) {
+      giveUp("PostgreSQL's driver is not visible to Holdfast: " + e);
+    } finally {
+      listening = false;
+      lock.lock();
+      try {
+        thread = null;
+        retryAtNanos = System.nanoTime() + RETRY_NANOS;
+      } finally {
+        lock.unlock();
+      }
+      poller.lookAtAll();
+    }
+  }
+
+  private void giveUp(String reason) {
+    impossible = true;
+    LOG.info("Waiting for locks polls, since notifications can't be used: {}", reason);
+  }
+
+  private void hear(Connection connection, Poller poller) throws SQLException, StoreException {
+    if (!connection.isWrapperFor(PGConnection.class)) {
+      giveUp("the connection does not unwrap to org.postgresql.PGConnection");
+      return;
+    }
+    PGConnection notified = connection.unwrap(PGConnection.class);
+    String channel = Sessions.run(connection, Budget.of(OPEN_BUDGET), c -> dialect.channel(c));
+    execute(connection, "LISTEN \"" + channel + '"');
+    try {
+      if (!hearsItself(notified)) {
+        giveUp("a notification of our own did not arrive (a pooler in transaction mode?)");
+        return;
+      }
+      listening = true;
+      poller.lookAtAll();
+      hearUntilIdle(connection, notified, poller);
+    } finally {
+      listening = false;
+      // The pool's next borrower must not get our notifications.
+      execute(connection, "UNLISTEN \"" + channel + '"');
+    }
+  }
+
+  private boolean hearsItself(PGConnection notified) throws SQLException, StoreException {
+    String hello = "hello " + UUID.randomUUID();
+    Budget budget = Budget.of(OPEN_BUDGET);
+    database.onPool(budget, (d, c) -> {
+      dialect.notify(c, hello);
+      return true;
+    });
+    while (budget.nanosLeft() > 0 && !closed) {
+      for (PGNotification notification : read(notified)) {
+        if (hello.equals(notification.getParameter())) {
+          return true;
+        }
+      }
+    }
+    return closed;
+  }
+
+  private void hearUntilIdle(Connection connection, PGConnection notified, Poller poller)
+      throws SQLException {
+    long awaitedAt = System.nanoTime();
+    long checkedAt = awaitedAt;
+    while (!closed) {
+      for (PGNotification notification : read(notified)) {
+        poller.released(notification.getParameter());
+      }
+      long now = System.nanoTime();
+      if (poller.isAwaited()) {
+        awaitedAt = now;
+      } else if (now - awaitedAt >= KEEP_NANOS) {
+        return;
+      }
+      if (now - checkedAt >= CHECK_NANOS) {
+        // A line that is dead is silent.
+        checkedAt = now;
+        if (!connection.isValid(VALID_SECONDS)) {
+          throw new SQLException("The listening connection is dead");
+        }
+      }
+    }
+  }
+
+  private static PGNotification[] read(PGConnection notified) throws SQLException {
+    PGNotification[] notifications = notified.getNotifications(READ_MILLIS);
+    return notifications == null ? new PGNotification[0] : notifications;
+  }
+
+  private static void execute(Connection connection, String sql) throws SQLException {
+    Sessions.run(connection, Budget.of(OPEN_BUDGET), c -> {
+      try (Statement statement = c.createStatement()) {
+        return statement.execute(sql);
+      }
+    });
+  }
+
+  private static void joinUninterruptibly(Thread running) {
+    boolean interrupted = false;
+    while (true) {
+      try {
+        running.join(TimeUnit.NANOSECONDS.toMillis(KEEP_NANOS));
+        break;
+      } catch (InterruptedException e) {
+        interrupted = true;
+      }
+    }
+    if (interrupted) {
+      Thread.currentThread().interrupt();
+    }
+  }
+}

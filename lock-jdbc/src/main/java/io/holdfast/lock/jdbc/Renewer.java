@@ -1,0 +1,119 @@
+package io.holdfast.lock.jdbc;
+
+import io.holdfast.lock.jdbc.dialect.Dialect;
+import io.holdfast.lock.jdbc.dialect.Row;
+import io.holdfast.lock.spi.Grant;
+import io.holdfast.lock.spi.Renewal;
+import io.holdfast.lock.spi.StoreException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Renews many grants with two statements per {@value Dialect#BATCH_MAX}: one extends what is still
+ * held, one tells what is. On the client's own connection.
+ *
+ * <p>Threads: safe for all.
+ */
+final class Renewer {
+  /** How often a row that somebody has locked is tried; whoever tries to take a lock locks it. */
+  private static final int LOCKED_TRIES = 5;
+
+  /** The least that a row's time can differ from the TTL for the row to count as not extended. */
+  private static final long SLACK_MICROS = 2_000;
+
+  private final Database database;
+
+  Renewer(Database database) {
+    this.database = database;
+  }
+
+  /** One result for each grant, in order. */
+  List<Renewal> renew(List<Grant> grants) throws StoreException {
+    Budget budget = database.budget();
+    Renewal[] results = new Renewal[grants.size()];
+    Map<Duration, List<Integer>> byTtl = new LinkedHashMap<>();
+    for (int i = 0; i < grants.size(); i++) {
+      byTtl
+          .computeIfAbsent(grants.get(i).claim().ttl(), ttl -> new ArrayList<>())
+          .add(i);
+    }
+    StoreException failure = null;
+    boolean answered = false;
+    for (List<Integer> group : byTtl.values()) {
+      for (int from = 0; from < group.size(); from += Dialect.BATCH_MAX) {
+        List<Integer> batch = group.subList(from, Math.min(group.size(), from + Dialect.BATCH_MAX));
+        try {
+          renewBatch(grants, batch, results, budget);
+          answered = true;
+        } catch (StoreException e) {
+          failure = e;
+          for (int i : batch) {
+            results[i] = new Renewal.Unknown(e);
+          }
+        }
+      }
+    }
+    if (failure != null && !answered) {
+      throw failure;
+    }
+    return Arrays.asList(results);
+  }
+
+  private void renewBatch(List<Grant> grants, List<Integer> batch, Renewal[] results, Budget budget)
+      throws StoreException {
+    List<Integer> open = batch;
+    for (int tries = 1; !open.isEmpty(); tries++) {
+      open = renewOnce(grants, open, results, budget);
+      if (!open.isEmpty() && (tries == LOCKED_TRIES || !budget.pause(tries))) {
+        for (int i : open) {
+          results[i] = new Renewal.Unknown(
+              StoreException.refused("Another transaction has the lock's row locked", null));
+        }
+        return;
+      }
+    }
+  }
+
+  /** Returns those that stand, but could not be extended. */
+  private List<Integer> renewOnce(
+      List<Grant> grants, List<Integer> batch, Renewal[] results, Budget budget)
+      throws StoreException {
+    List<String> keys = new ArrayList<>(batch.size());
+    List<String> owners = new ArrayList<>(batch.size());
+    for (int i : batch) {
+      keys.add(((JdbcGrant) grants.get(i)).key());
+      owners.add(grants.get(i).claim().attemptId());
+    }
+    Duration ttl = grants.get(batch.get(0)).claim().ttl();
+    long ttlMicros = Keys.micros(ttl);
+    long begin = System.nanoTime();
+    database.onSpare(budget, (d, c) -> {
+      d.renew(c, keys, owners, ttlMicros);
+      return true;
+    });
+    Map<String, Row> rows = new HashMap<>();
+    for (Row row : database.onSpare(budget, (d, c) -> d.look(c, keys))) {
+      rows.put(row.key(), row);
+    }
+    long elapsedMicros = (System.nanoTime() - begin) / 1_000;
+    List<Integer> locked = new ArrayList<>();
+    for (int i : batch) {
+      JdbcGrant grant = (JdbcGrant) grants.get(i);
+      Row row = rows.get(grant.key());
+      if (row == null || !row.isHeldBy(grant.claim().attemptId(), grant.number())) {
+        results[i] = new Renewal.Lost();
+      } else if (row.remainingMicros() < ttlMicros - elapsedMicros - SLACK_MICROS) {
+        locked.add(i);
+      } else {
+        // The database counted the TTL from a moment after the engine's call.
+        results[i] = new Renewal.Renewed(ttl);
+      }
+    }
+    return locked;
+  }
+}

@@ -1,0 +1,192 @@
+package io.holdfast.lock.jdbc;
+
+import io.holdfast.lock.jdbc.dialect.Dialect;
+import io.holdfast.lock.jdbc.dialect.Row;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.ResultSetMetaData;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.sql.Types;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
+
+/** Checks and creates the table. */
+final class Schema {
+  private static final String SCRIPTS = "schema/";
+  private static final int CREATE_TRIES = 5;
+
+  private static final String[] NUMBERS = {
+    "number", "changed_at", "expires_at", "wanted_until", "guarded"
+  };
+  private static final String[] TEXTS = {"owner", "holder"};
+
+  private Schema() {}
+
+  /**
+   * Does what the mode says.
+   *
+   * @throws IllegalStateException the table can't be used; the message says why and what to run
+   */
+  static void prepare(Connection connection, Dialect dialect, SchemaMode mode) throws SQLException {
+    dialect.checkServer(connection);
+    if (mode == SchemaMode.NONE) {
+      return;
+    }
+    String flaw = flaw(connection, dialect);
+    if (flaw != null && mode == SchemaMode.CREATE) {
+      flaw = create(connection, dialect, flaw);
+    }
+    if (flaw != null) {
+      throw new IllegalStateException("The table "
+          + dialect.table()
+          + " can't be used for locks: "
+          + flaw
+          + ". The script for "
+          + dialect.database()
+          + " is "
+          + Schema.class.getPackageName().replace('.', '/')
+          + '/'
+          + SCRIPTS
+          + dialect.script()
+          + " in the jar of lock-jdbc; with schema(SchemaMode.CREATE) the client runs it");
+    }
+  }
+
+  /** Several clients that create at once can fail each other; then one of them has done it. */
+  private static @Nullable String create(Connection connection, Dialect dialect, String before)
+      throws SQLException {
+    String flaw = before;
+    SQLException failure = null;
+    for (int tries = 0; flaw != null && tries < CREATE_TRIES; tries++) {
+      try (Statement statement = connection.createStatement()) {
+        for (String sql : script(dialect)) {
+          statement.execute(sql);
+        }
+        commit(connection);
+        failure = null;
+      } catch (SQLException e) {
+        rollBack(connection);
+        failure = e;
+      }
+      flaw = flaw(connection, dialect);
+    }
+    if (flaw != null && failure != null) {
+      throw new IllegalStateException(
+          "The table "
+              + dialect.table()
+              + " could not be created: "
+              + failure.getMessage()
+              + " (a database user who may not create tables? then run the script "
+              + dialect.script()
+              + " from the jar of lock-jdbc as one who may)",
+          failure);
+    }
+    return flaw;
+  }
+
+  /** What is wrong with the table; null: nothing. */
+  private static @Nullable String flaw(Connection connection, Dialect dialect) throws SQLException {
+    try {
+      String flaw = columnFlaw(connection, dialect);
+      if (flaw == null) {
+        flaw = dialect.flaw(connection);
+      }
+      return flaw == null ? versionFlaw(connection, dialect) : flaw;
+    } catch (SQLException e) {
+      rollBack(connection);
+      String state = e.getSQLState();
+      if (state != null && state.startsWith("42")) {
+        return "it is missing or may not be read ("
+            + String.valueOf(e.getMessage()).strip() + ")";
+      }
+      throw e;
+    }
+  }
+
+  private static @Nullable String columnFlaw(Connection connection, Dialect dialect)
+      throws SQLException {
+    Map<String, Integer> types = new TreeMap<>();
+    String nameType = "";
+    try (Statement statement = connection.createStatement();
+        ResultSet result =
+            statement.executeQuery("SELECT * FROM " + dialect.table() + " WHERE 1 = 0")) {
+      ResultSetMetaData columns = result.getMetaData();
+      for (int i = 1; i <= columns.getColumnCount(); i++) {
+        String column = columns.getColumnName(i).toLowerCase(Locale.ROOT);
+        types.put(column, columns.getColumnType(i));
+        if (column.equals("name")) {
+          nameType = columns.getColumnTypeName(i);
+        }
+      }
+    }
+    if (!types.containsKey("name")) {
+      return "it has no column name";
+    }
+    if (!dialect.isExactNameType(nameType)) {
+      return "its column name is " + nameType + ", which may take two names for one";
+    }
+    for (String column : NUMBERS) {
+      Integer type = types.get(column);
+      if (type == null || type != Types.BIGINT) {
+        return "it has no column " + column + " of type BIGINT";
+      }
+    }
+    for (String column : TEXTS) {
+      if (!types.containsKey(column)) {
+        return "it has no column " + column;
+      }
+    }
+    return null;
+  }
+
+  private static @Nullable String versionFlaw(Connection connection, Dialect dialect)
+      throws SQLException {
+    List<Row> rows = dialect.look(connection, List.of(Dialect.VERSION_KEY));
+    if (rows.isEmpty()) {
+      return "it has no row that tells its version";
+    }
+    long version = rows.get(0).number();
+    return version == Dialect.SCHEMA_VERSION
+        ? null
+        : "its version is "
+            + version
+            + ", and this release of Holdfast needs "
+            + Dialect.SCHEMA_VERSION;
+  }
+
+  /** The script's statements for the dialect's table. */
+  static String[] script(Dialect dialect) {
+    try (InputStream in = Schema.class.getResourceAsStream(SCRIPTS + dialect.script())) {
+      if (in == null) {
+        throw new IllegalStateException("The jar has no " + SCRIPTS + dialect.script());
+      }
+      return new String(in.readAllBytes(), StandardCharsets.UTF_8)
+          .replaceAll("--[^\n]*", "")
+          .replace(JdbcLocks.DEFAULT_TABLE, dialect.table())
+          .strip()
+          .split(";\\s*");
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  private static void commit(Connection connection) throws SQLException {
+    if (!connection.getAutoCommit()) {
+      connection.commit();
+    }
+  }
+
+  private static void rollBack(Connection connection) throws SQLException {
+    if (!connection.getAutoCommit()) {
+      connection.rollback();
+    }
+  }
+}

@@ -1,0 +1,84 @@
+package io.holdfast.lock.jdbc;
+
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.SQLFeatureNotSupportedException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * How a lent connection is used: with a limit on its socket, committed if it has no autocommit, and
+ * left as it was found. Autocommit is never switched.
+ */
+final class Sessions {
+  private static final Logger LOG = LoggerFactory.getLogger(Sessions.class);
+
+  private Sessions() {}
+
+  /** What is done with a connection: one or more statements that each stand alone. */
+  @FunctionalInterface
+  interface Call<T> {
+    T on(Connection connection) throws SQLException;
+  }
+
+  /** Runs a call within the budget. If it throws, what it did without autocommit is rolled back. */
+  static <T> T run(Connection connection, Budget budget, Call<T> call) throws SQLException {
+    int before = limitSocket(connection, budget.millisLeft());
+    boolean explicit = false;
+    boolean done = false;
+    try {
+      explicit = !connection.getAutoCommit();
+      T result = call.on(connection);
+      if (explicit) {
+        connection.commit();
+      }
+      done = true;
+      return result;
+    } finally {
+      if (explicit && !done) {
+        rollBackQuietly(connection);
+      }
+      if (before != UNLIMITED_UNKNOWN) {
+        restoreSocket(connection, before);
+      }
+    }
+  }
+
+  private static final int UNLIMITED_UNKNOWN = -1;
+
+  /** Local in the drivers of MySQL, MariaDB and PostgreSQL: no round trip. H2 has no such limit. */
+  private static int limitSocket(Connection connection, int millis) throws SQLException {
+    try {
+      int before = connection.getNetworkTimeout();
+      connection.setNetworkTimeout(Runnable::run, millis);
+      return before;
+    } catch (SQLFeatureNotSupportedException e) {
+      return UNLIMITED_UNKNOWN;
+    }
+  }
+
+  private static void restoreSocket(Connection connection, int millis) {
+    try {
+      connection.setNetworkTimeout(Runnable::run, millis);
+    } catch (SQLException e) {
+      LOG.trace("The connection is broken already", e);
+    }
+  }
+
+  private static void rollBackQuietly(Connection connection) {
+    try {
+      connection.rollback();
+    } catch (SQLException e) {
+      LOG.trace("The connection is broken already", e);
+    }
+  }
+
+  /** Closes a connection whose result is in already. */
+  static void closeQuietly(Connection connection) {
+    try {
+      connection.close();
+    } catch (SQLException e) {
+      LOG.debug("A connection could not be given back", e);
+    }
+  }
+}

@@ -1,0 +1,11 @@
+package io.holdfast.lock.jdbc.dialect;
+
+/**
+ * What an acquire writes.
+ *
+ * @param key the stored name
+ * @param owner the attempt's id
+ * @param ttlMicros for how long the lock is taken
+ * @param holder who asks, for a human
+ */
+public record Attempt(String key, String owner, long ttlMicros, String holder) {}

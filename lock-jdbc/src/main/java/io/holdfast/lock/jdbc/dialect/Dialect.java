@@ -1,0 +1,382 @@
+package io.holdfast.lock.jdbc.dialect;
+
+import java.nio.charset.StandardCharsets;
+import java.sql.Connection;
+import java.sql.DatabaseMetaData;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Locale;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The statements of one database, for one table. Each method sends one statement, on a connection
+ * that the caller lent, and never commits.
+ *
+ * <p>Threads: safe for all; immutable.
+ */
+public abstract sealed class Dialect permits MySql, Postgres, H2 {
+  /** The version of the schema that these statements work on. */
+  public static final long SCHEMA_VERSION = 1;
+
+  /** The key of the row that holds the schema's version; no lock's, since theirs begin "x:". */
+  public static final String VERSION_KEY = "version";
+
+  /** The most locks that one statement works on. */
+  public static final int BATCH_MAX = 512;
+
+  /** What {@link #acquire} and {@link #insert} answer if they took nothing. */
+  public static final long NONE = 0;
+
+  /** What {@link #release} answers if the grant did not have the lock. */
+  public static final long NOT_OWNER = -1;
+
+  /** Lists are padded to one of these lengths, so that few texts of each statement exist. */
+  private static final int[] LIST_SIZES = {1, 8, 64, BATCH_MAX};
+
+  /** A row that nobody used since the given number of microseconds; the version's row never is. */
+  private static final String DEAD =
+      "changed_at > 0 AND changed_at < {now} - ? AND expires_at < {now} - ? AND wanted_until < {now}";
+
+  private final String table;
+  private final String[] lookBySize;
+  private final String[] renewBySize;
+  private final String[] announceBySize;
+  private final String[] deleteDeadBySize;
+  private final String listDead;
+  private final String listFirstDead;
+
+  Dialect(String table) {
+    this.table = table;
+    lookBySize = bySize("""
+            SELECT name, owner, number, {now} - changed_at, expires_at - {now},
+              wanted_until - {now}, holder
+            FROM {table} WHERE name IN ({list})
+            """);
+    renewBySize = bySize(updateUnlocked(
+        "name IN ({list}) AND owner IN ({list}) AND expires_at > {now}", "expires_at = {now} + ?"));
+    announceBySize = bySize(updateUnlocked(
+        "name IN ({list}) AND expires_at > {now}",
+        "wanted_until = GREATEST(wanted_until, {now} + ?)"));
+    deleteDeadBySize = bySize(deleteUnlocked("name IN ({list}) AND " + DEAD));
+    listDead =
+        sql("SELECT name FROM {table} WHERE name > ? AND " + DEAD + " ORDER BY name LIMIT 512");
+    listFirstDead = sql("SELECT name FROM {table} WHERE " + DEAD + " ORDER BY name LIMIT 512");
+  }
+
+  /**
+   * The dialect of the database behind this connection. No I/O with the known drivers.
+   *
+   * @throws IllegalStateException an unknown database
+   */
+  public static Dialect of(Connection connection, String table) throws SQLException {
+    DatabaseMetaData metaData = connection.getMetaData();
+    String product = metaData.getDatabaseProductName();
+    // A MariaDB server behind MySQL's driver calls itself MySQL, and MariaDB in the version.
+    String description =
+        (product + " " + metaData.getDatabaseProductVersion()).toLowerCase(Locale.ROOT);
+    if (description.contains("mariadb")) {
+      return new MariaDb(table);
+    }
+    if (description.startsWith("mysql")) {
+      return new MySql(table);
+    }
+    if (description.startsWith("postgresql")) {
+      return new Postgres(table);
+    }
+    if (description.startsWith("h2")) {
+      return new H2(table);
+    }
+    throw new IllegalStateException("Holdfast does not know the database '"
+        + product
+        + "'. It knows MySQL, MariaDB, PostgreSQL and H2");
+  }
+
+  /** The name of the database, for messages. */
+  public abstract String database();
+
+  /** The file name of the schema script in the jar. */
+  public abstract String script();
+
+  /** The table, as it was configured. */
+  public final String table() {
+    return table;
+  }
+
+  /**
+   * Fails if this database can't be used at all, with a message that says why; asks it if need be.
+   */
+  public void checkServer(Connection connection) throws SQLException {}
+
+  /**
+   * Whether the table has a unique key on the name alone and whatever else guards rely on.
+   *
+   * @return what is wrong; null: nothing
+   */
+  public abstract @Nullable String flaw(Connection connection) throws SQLException;
+
+  /** Whether a column of this type, as the driver calls it, tells all names apart. */
+  public abstract boolean isExactNameType(String typeName);
+
+  // One lock.
+
+  /**
+   * Takes the lock if it is free.
+   *
+   * @return the grant's number; {@link #NONE}: taken, or locked by somebody, or there is no row
+   */
+  public abstract long acquire(Connection connection, Attempt attempt) throws SQLException;
+
+  /**
+   * Takes a lock that has no row yet.
+   *
+   * @return the grant's number; {@link #NONE}: it has a row by now
+   */
+  public abstract long insert(Connection connection, Attempt attempt) throws SQLException;
+
+  /**
+   * Frees the lock if the grant has it.
+   *
+   * @param holdMicros how much longer it stays taken
+   * @return for how many microseconds another client counts on being next; {@link #NOT_OWNER}:
+   *     nothing was changed
+   */
+  public abstract long release(
+      Connection connection, String key, String owner, long number, long holdMicros)
+      throws SQLException;
+
+  /** Frees the lock if this attempt has it. */
+  public abstract void withdraw(Connection connection, String key, String owner)
+      throws SQLException;
+
+  /** Frees the lock if the grant of this number has it; tells whether it had. */
+  public abstract boolean forceRelease(Connection connection, String key, long number)
+      throws SQLException;
+
+  /**
+   * Writes to the row if the grant still is the last one, so that nobody takes the lock before the
+   * caller's transaction ends. A write rather than a locking read, since on a cluster with several
+   * writers (Galera, group replication) only a write is seen by the other nodes.
+   *
+   * @return whether it is
+   */
+  public final boolean guard(Connection connection, String key, String owner, long number)
+      throws SQLException {
+    try (PreparedStatement statement = connection.prepareStatement("UPDATE "
+        + table
+        + " SET guarded = guarded + 1 WHERE name = ? AND owner = ? AND number = ?")) {
+      setKey(statement, 1, key);
+      statement.setString(2, owner);
+      statement.setLong(3, number);
+      return statement.executeUpdate() > 0;
+    }
+  }
+
+  // A transaction's own row lock.
+
+  /** Locks the row until the transaction ends, creating it if need be; waits. */
+  public abstract void lockRow(Connection transaction, String key) throws SQLException;
+
+  /** As {@link #lockRow}, but does not wait for a transaction that has the row. */
+  public abstract boolean tryLockRow(Connection transaction, String key) throws SQLException;
+
+  // Many locks.
+
+  /** Reads rows without locking them; those that don't exist are missing from the answer. */
+  public final List<Row> look(Connection connection, List<String> keys) throws SQLException {
+    try (PreparedStatement statement = connection.prepareStatement(pick(lookBySize, keys.size()))) {
+      setKeys(statement, 1, keys);
+      try (ResultSet result = statement.executeQuery()) {
+        List<Row> rows = new ArrayList<>(keys.size());
+        while (result.next()) {
+          rows.add(new Row(
+              key(result, 1),
+              result.getString(2),
+              result.getLong(3),
+              result.getLong(4),
+              result.getLong(5),
+              result.getLong(6),
+              result.getString(7)));
+        }
+        return rows;
+      }
+    }
+  }
+
+  /**
+   * Extends what these attempts hold; rows that somebody has locked are left alone. An attempt's id
+   * belongs to one lock, so two lists match no pair but the right ones.
+   */
+  public final void renew(
+      Connection connection, List<String> keys, List<String> owners, long ttlMicros)
+      throws SQLException {
+    try (PreparedStatement statement =
+        connection.prepareStatement(pick(renewBySize, keys.size()))) {
+      int next = setKeys(statement, 1, keys);
+      next = setStrings(statement, next, owners);
+      statement.setLong(next, ttlMicros);
+      statement.execute();
+    }
+  }
+
+  /**
+   * Says in the rows of taken locks that somebody waits.
+   *
+   * @return how many rows took the note; the others are free, locked or missing
+   */
+  public final int announce(Connection connection, List<String> keys, long micros)
+      throws SQLException {
+    try (PreparedStatement statement =
+        connection.prepareStatement(pick(announceBySize, keys.size()))) {
+      int next = setKeys(statement, 1, keys);
+      statement.setLong(next, micros);
+      return statement.executeUpdate();
+    }
+  }
+
+  /** The first names above this one that were not used for so long; an empty list: no more. */
+  public final List<String> listDead(
+      Connection connection, @Nullable String after, long unusedMicros) throws SQLException {
+    try (PreparedStatement statement =
+        connection.prepareStatement(after == null ? listFirstDead : listDead)) {
+      int next = 1;
+      if (after != null) {
+        setKey(statement, next++, after);
+      }
+      next = setLong(statement, next, unusedMicros);
+      statement.setLong(next, unusedMicros);
+      try (ResultSet result = statement.executeQuery()) {
+        List<String> keys = new ArrayList<>();
+        while (result.next()) {
+          keys.add(key(result, 1));
+        }
+        return keys;
+      }
+    }
+  }
+
+  /** Deletes those of these rows that still are dead and not locked; tells how many. */
+  public final int deleteDead(Connection connection, List<String> keys, long unusedMicros)
+      throws SQLException {
+    try (PreparedStatement statement =
+        connection.prepareStatement(pick(deleteDeadBySize, keys.size()))) {
+      int next = setKeys(statement, 1, keys);
+      next = setLong(statement, next, unusedMicros);
+      statement.setLong(next, unusedMicros);
+      return statement.executeUpdate();
+    }
+  }
+
+  // Errors.
+
+  /** Whether the statement certainly changed nothing, and may succeed if it is sent again. */
+  public abstract boolean isTransient(SQLException e);
+
+  /** Whether the statement certainly changed nothing. */
+  public abstract boolean isRefused(SQLException e);
+
+  /**
+   * Whether {@link #guard} failed because another transaction wrote the row since the caller's
+   * began to read: some isolation levels tell so by an error instead of finding nothing.
+   */
+  public boolean isOvertaken(SQLException e) {
+    return "40001".equals(e.getSQLState());
+  }
+
+  // What the dialects fill in.
+
+  /** The database's clock in microseconds since 1970, whatever the session's time zone. */
+  abstract String now();
+
+  /**
+   * An update of the rows that match and that nobody has locked. The parameters of {@code where}
+   * come first.
+   */
+  abstract String updateUnlocked(String where, String set);
+
+  /** A deletion of the rows that match and that nobody has locked. */
+  abstract String deleteUnlocked(String where);
+
+  /** Names go as UTF-8 bytes, unless a database compares its texts bytewise. */
+  void setKey(PreparedStatement statement, int index, String key) throws SQLException {
+    statement.setBytes(index, key.getBytes(StandardCharsets.UTF_8));
+  }
+
+  String key(ResultSet result, int column) throws SQLException {
+    return new String(result.getBytes(column), StandardCharsets.UTF_8);
+  }
+
+  final String sql(String template) {
+    return template.strip().replace("{table}", table).replace("{now}", now());
+  }
+
+  /** The answer's first column; {@code none} if it has no row. */
+  static long queryLong(PreparedStatement statement, long none) throws SQLException {
+    try (ResultSet result = statement.executeQuery()) {
+      return result.next() ? result.getLong(1) : none;
+    }
+  }
+
+  static boolean hasClass(SQLException e, String... classes) {
+    String state = e.getSQLState();
+    if (state == null || state.length() != 5) {
+      return false;
+    }
+    for (String sqlClass : classes) {
+      if (state.startsWith(sqlClass)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  private String[] bySize(String template) {
+    String[] texts = new String[LIST_SIZES.length];
+    for (int i = 0; i < texts.length; i++) {
+      texts[i] = sql(template)
+          .replace("{list}", String.join(",", Collections.nCopies(LIST_SIZES[i], "?")));
+    }
+    return texts;
+  }
+
+  private static String pick(String[] texts, int size) {
+    return texts[sizeIndex(size)];
+  }
+
+  private static int sizeIndex(int size) {
+    for (int i = 0; i < LIST_SIZES.length; i++) {
+      if (size <= LIST_SIZES[i]) {
+        return i;
+      }
+    }
+    throw new IllegalArgumentException("A list of " + size + " is too long for one statement");
+  }
+
+  private static int setLong(PreparedStatement statement, int index, long value)
+      throws SQLException {
+    statement.setLong(index, value);
+    return index + 1;
+  }
+
+  /** Sets a list and pads it with its last element; returns the next index. */
+  private int setKeys(PreparedStatement statement, int index, List<String> keys)
+      throws SQLException {
+    int end = index + LIST_SIZES[sizeIndex(keys.size())];
+    for (int i = index; i < end; i++) {
+      setKey(statement, i, keys.get(Math.min(i - index, keys.size() - 1)));
+    }
+    return end;
+  }
+
+  private static int setStrings(PreparedStatement statement, int index, List<String> values)
+      throws SQLException {
+    int end = index + LIST_SIZES[sizeIndex(values.size())];
+    for (int i = index; i < end; i++) {
+      statement.setString(i, values.get(Math.min(i - index, values.size() - 1)));
+    }
+    return end;
+  }
+}

@@ -1,0 +1,228 @@
+package io.holdfast.lock.jdbc.dialect;
+
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.util.Locale;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/** H2 2.2.220 and later, for tests and demonstrations. */
+public final class H2 extends Dialect {
+  private static final int DUPLICATE = 23505;
+
+  // Lock timeout, deadlock, concurrent update.
+  private static final Set<Integer> TRANSIENT = Set.of(50200, 40001, 90131);
+
+  private final String acquire;
+  private final String insert;
+  private final String release;
+  private final String withdraw;
+  private final String forceRelease;
+  private final String createRow;
+  private final String lockRow;
+  private final String selectRow;
+  private final String tryLockRow;
+
+  H2(String table) {
+    super(table);
+    acquire = sql("""
+            SELECT number FROM FINAL TABLE (
+              UPDATE {table}
+              SET number = GREATEST(number + 1, {now}), owner = ?, changed_at = {now},
+                expires_at = {now} + ?, wanted_until = 0, holder = ?
+              WHERE expires_at <= {now} AND name = (
+                SELECT name FROM {table} WHERE name = ? AND expires_at <= {now}
+                FOR UPDATE SKIP LOCKED))
+            """);
+    insert = sql("""
+            SELECT number FROM FINAL TABLE (
+              INSERT INTO {table}
+                (name, owner, number, changed_at, expires_at, wanted_until, guarded, holder)
+              VALUES (?, ?, {now}, {now}, {now} + ?, 0, 0, ?))
+            """);
+    release = sql("""
+            SELECT GREATEST(wanted_until - {now}, 0) FROM FINAL TABLE (
+              UPDATE {table}
+              SET owner = '', changed_at = {now},
+                expires_at = CASE WHEN CAST(? AS BIGINT) = 0 THEN 0 ELSE {now} + ? END
+              WHERE name = ? AND owner = ? AND number = ?)
+            """);
+    withdraw = sql("""
+            UPDATE {table} SET owner = '', changed_at = {now}, expires_at = 0
+            WHERE name = ? AND owner = ?
+            """);
+    forceRelease = sql("""
+            UPDATE {table} SET owner = '', changed_at = {now}, expires_at = 0
+            WHERE name = ? AND number = ? AND expires_at > {now}
+            """);
+    createRow = sql("""
+            INSERT INTO {table}
+              (name, owner, number, changed_at, expires_at, wanted_until, guarded, holder)
+            VALUES (?, '', 0, {now}, 0, 0, 0, '')
+            """);
+    lockRow = sql("SELECT 1 FROM {table} WHERE name = ? FOR UPDATE");
+    selectRow = sql("SELECT 1 FROM {table} WHERE name = ?");
+    tryLockRow = sql("SELECT 1 FROM {table} WHERE name = ? FOR UPDATE SKIP LOCKED");
+  }
+
+  @Override
+  public String database() {
+    return "H2";
+  }
+
+  @Override
+  public String script() {
+    return "h2.sql";
+  }
+
+  @Override
+  public @Nullable String flaw(Connection connection) throws SQLException {
+    int dot = table().indexOf('.');
+    String schema =
+        dot < 0 ? connection.getSchema() : table().substring(0, dot).toUpperCase(Locale.ROOT);
+    try (PreparedStatement statement = connection.prepareStatement("""
+            SELECT COUNT(*) FROM (
+              SELECT MAX(c.index_name) FROM information_schema.index_columns c
+              WHERE UPPER(c.table_schema) = UPPER(?) AND UPPER(c.table_name) = UPPER(?)
+                AND c.is_unique
+              GROUP BY c.index_schema, c.index_name
+              HAVING COUNT(*) = 1 AND UPPER(MAX(c.column_name)) = 'NAME')
+            """)) {
+      statement.setString(1, schema);
+      statement.setString(2, table().substring(dot + 1));
+      return queryLong(statement, 0) > 0 ? null : "it has no unique key on the column name";
+    }
+  }
+
+  @Override
+  public boolean isExactNameType(String typeName) {
+    return typeName.equalsIgnoreCase("BINARY VARYING") || typeName.equalsIgnoreCase("VARBINARY");
+  }
+
+  @Override
+  public long acquire(Connection connection, Attempt attempt) throws SQLException {
+    try (PreparedStatement statement = connection.prepareStatement(acquire)) {
+      statement.setString(1, attempt.owner());
+      statement.setLong(2, attempt.ttlMicros());
+      statement.setString(3, attempt.holder());
+      setKey(statement, 4, attempt.key());
+      return queryLong(statement, NONE);
+    }
+  }
+
+  @Override
+  public long insert(Connection connection, Attempt attempt) throws SQLException {
+    try (PreparedStatement statement = connection.prepareStatement(insert)) {
+      setKey(statement, 1, attempt.key());
+      statement.setString(2, attempt.owner());
+      statement.setLong(3, attempt.ttlMicros());
+      statement.setString(4, attempt.holder());
+      return queryLong(statement, NONE);
+    } catch (SQLException e) {
+      if (e.getErrorCode() == DUPLICATE) {
+        return NONE;
+      }
+      throw e;
+    }
+  }
+
+  @Override
+  public long release(Connection connection, String key, String owner, long number, long holdMicros)
+      throws SQLException {
+    try (PreparedStatement statement = connection.prepareStatement(release)) {
+      statement.setLong(1, holdMicros);
+      statement.setLong(2, holdMicros);
+      setKey(statement, 3, key);
+      statement.setString(4, owner);
+      statement.setLong(5, number);
+      return queryLong(statement, NOT_OWNER);
+    }
+  }
+
+  @Override
+  public void withdraw(Connection connection, String key, String owner) throws SQLException {
+    try (PreparedStatement statement = connection.prepareStatement(withdraw)) {
+      setKey(statement, 1, key);
+      statement.setString(2, owner);
+      statement.executeUpdate();
+    }
+  }
+
+  @Override
+  public boolean forceRelease(Connection connection, String key, long number) throws SQLException {
+    try (PreparedStatement statement = connection.prepareStatement(forceRelease)) {
+      setKey(statement, 1, key);
+      statement.setLong(2, number);
+      return statement.executeUpdate() > 0;
+    }
+  }
+
+  @Override
+  public void lockRow(Connection transaction, String key) throws SQLException {
+    while (!hasRow(transaction, lockRow, key)) {
+      create(transaction, key);
+    }
+  }
+
+  @Override
+  public boolean tryLockRow(Connection transaction, String key) throws SQLException {
+    if (!hasRow(transaction, selectRow, key)) {
+      create(transaction, key);
+    }
+    return hasRow(transaction, tryLockRow, key);
+  }
+
+  private void create(Connection transaction, String key) throws SQLException {
+    try (PreparedStatement statement = transaction.prepareStatement(createRow)) {
+      setKey(statement, 1, key);
+      statement.executeUpdate();
+    } catch (SQLException e) {
+      if (e.getErrorCode() != DUPLICATE) {
+        throw e;
+      }
+    }
+  }
+
+  private boolean hasRow(Connection transaction, String select, String key) throws SQLException {
+    try (PreparedStatement statement = transaction.prepareStatement(select)) {
+      setKey(statement, 1, key);
+      try (ResultSet result = statement.executeQuery()) {
+        return result.next();
+      }
+    }
+  }
+
+  @Override
+  public boolean isTransient(SQLException e) {
+    return TRANSIENT.contains(e.getErrorCode());
+  }
+
+  @Override
+  public boolean isRefused(SQLException e) {
+    return isTransient(e) || hasClass(e, "22", "23", "42");
+  }
+
+  @Override
+  String now() {
+    return "CAST(EXTRACT(EPOCH FROM CURRENT_TIMESTAMP) * 1000000 AS BIGINT)";
+  }
+
+  /** A MERGE, since for an update H2 would run the inner query once for each row. */
+  @Override
+  String updateUnlocked(String where, String set) {
+    return mergeUnlocked(where) + " UPDATE SET " + set;
+  }
+
+  @Override
+  String deleteUnlocked(String where) {
+    return mergeUnlocked(where) + " DELETE";
+  }
+
+  private static String mergeUnlocked(String where) {
+    return "MERGE INTO {table} USING (SELECT name AS mine_name FROM {table} WHERE "
+        + where
+        + " FOR UPDATE SKIP LOCKED) mine ON name = mine_name WHEN MATCHED THEN";
+  }
+}

@@ -1,0 +1,300 @@
+package io.holdfast.lock.jdbc.dialect;
+
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * PostgreSQL 12 and later.
+ *
+ * <p>A release that somebody waits for notifies in the same statement, on a channel that is named
+ * after the table's object id, with the stored name as the payload. Nobody waiting means no
+ * notification: those are serialised over the whole server at commit.
+ */
+public final class Postgres extends Dialect {
+  private static final String CHANNEL = "'holdfast_' || '{table}'::regclass::oid";
+
+  private final String acquire;
+  private final String insert;
+  private final String release;
+  private final String withdraw;
+  private final String forceRelease;
+  private final String channel;
+  private final String notify;
+  private final String lockRow;
+  private final String tryLockRow;
+  private final String createRow;
+  private final String lockCreation;
+  private final String tryLockCreation;
+
+  Postgres(String table) {
+    super(table);
+    acquire = sql("""
+            WITH free AS (
+              SELECT name AS free_name, {now} AS now FROM {table}
+              WHERE name = ? AND expires_at <= {now} FOR UPDATE SKIP LOCKED
+            )
+            UPDATE {table}
+            SET number = GREATEST(number + 1, now), owner = ?, changed_at = now,
+              expires_at = now + ?, wanted_until = 0, holder = ?
+            FROM free WHERE name = free_name
+            RETURNING number
+            """);
+    insert = sql("""
+            INSERT INTO {table}
+              (name, owner, number, changed_at, expires_at, wanted_until, guarded, holder)
+            SELECT ?, ?, now, now, now + ?, 0, 0, ? FROM (SELECT {now} AS now) clock
+            ON CONFLICT (name) DO NOTHING
+            RETURNING number
+            """);
+    release = freeing("CASE WHEN ? = 0 THEN 0 ELSE {now} + ? END", "owner = ? AND number = ?");
+    withdraw = freeing("0", "owner = ?");
+    forceRelease = freeing("0", "number = ? AND expires_at > {now}");
+    channel = sql("SELECT " + CHANNEL);
+    notify = sql("SELECT pg_notify(" + CHANNEL + ", ?)");
+    lockRow = sql("SELECT 1 FROM {table} WHERE name = ? FOR UPDATE");
+    tryLockRow = sql("""
+            SELECT CASE WHEN locked.name IS NOT NULL THEN 2 ELSE 1 END
+            FROM {table} known
+            LEFT JOIN (SELECT name FROM {table} WHERE name = ? FOR UPDATE SKIP LOCKED) locked
+              ON locked.name = known.name
+            WHERE known.name = ?
+            """);
+    createRow = sql("""
+            INSERT INTO {table}
+              (name, owner, number, changed_at, expires_at, wanted_until, guarded, holder)
+            VALUES (?, '', 0, {now}, 0, 0, 0, '')
+            ON CONFLICT (name) DO NOTHING
+            """);
+    lockCreation = "SELECT pg_advisory_xact_lock(hashtextextended(?, 0))";
+    tryLockCreation = "SELECT pg_try_advisory_xact_lock(hashtextextended(?, 0))::int";
+  }
+
+  /** Frees a row for which the condition holds, and tells those who wait for it, if any. */
+  private String freeing(String expiresAt, String condition) {
+    return sql("""
+        WITH freed AS (
+          UPDATE {table} SET owner = '', changed_at = {now}, expires_at = {expiresAt}
+          WHERE name = ? AND {condition}
+          RETURNING name, GREATEST(wanted_until - {now}, 0) AS wanted, expires_at
+        )
+        SELECT wanted,
+          CASE WHEN wanted > 0 AND expires_at = 0 THEN pg_notify({channel}, name)::text END
+        FROM freed
+        """.replace("{expiresAt}", expiresAt)
+        .replace("{condition}", condition)
+        .replace("{channel}", CHANNEL));
+  }
+
+  @Override
+  public String database() {
+    return "PostgreSQL";
+  }
+
+  @Override
+  public String script() {
+    return "postgresql.sql";
+  }
+
+  @Override
+  public void checkServer(Connection connection) throws SQLException {
+    try (Statement statement = connection.createStatement();
+        ResultSet result = statement.executeQuery("SHOW server_encoding")) {
+      result.next();
+      String encoding = result.getString(1);
+      if (!encoding.equals("UTF8") && !encoding.equals("SQL_ASCII")) {
+        throw new IllegalStateException("The database's encoding is "
+            + encoding
+            + ", which can't hold every lock name; it must be UTF8");
+      }
+    }
+  }
+
+  @Override
+  public @Nullable String flaw(Connection connection) throws SQLException {
+    try (PreparedStatement statement = connection.prepareStatement("""
+            SELECT count(*) FROM pg_index i
+            JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
+            WHERE i.indrelid = ?::regclass AND i.indisunique AND i.indisvalid
+              AND i.indnkeyatts = 1 AND i.indpred IS NULL AND a.attname = 'name'
+            """)) {
+      statement.setString(1, table());
+      return queryLong(statement, 0) > 0 ? null : "it has no unique key on the column name";
+    }
+  }
+
+  @Override
+  public boolean isExactNameType(String typeName) {
+    return typeName.equalsIgnoreCase("text") || typeName.equalsIgnoreCase("varchar");
+  }
+
+  @Override
+  public long acquire(Connection connection, Attempt attempt) throws SQLException {
+    return take(connection, acquire, attempt);
+  }
+
+  @Override
+  public long insert(Connection connection, Attempt attempt) throws SQLException {
+    return take(connection, insert, attempt);
+  }
+
+  private long take(Connection connection, String sql, Attempt attempt) throws SQLException {
+    try (PreparedStatement statement = connection.prepareStatement(sql)) {
+      setKey(statement, 1, attempt.key());
+      statement.setString(2, attempt.owner());
+      statement.setLong(3, attempt.ttlMicros());
+      statement.setString(4, attempt.holder());
+      return queryLong(statement, NONE);
+    }
+  }
+
+  @Override
+  public long release(Connection connection, String key, String owner, long number, long holdMicros)
+      throws SQLException {
+    try (PreparedStatement statement = connection.prepareStatement(release)) {
+      statement.setLong(1, holdMicros);
+      statement.setLong(2, holdMicros);
+      setKey(statement, 3, key);
+      statement.setString(4, owner);
+      statement.setLong(5, number);
+      return queryLong(statement, NOT_OWNER);
+    }
+  }
+
+  @Override
+  public void withdraw(Connection connection, String key, String owner) throws SQLException {
+    try (PreparedStatement statement = connection.prepareStatement(withdraw)) {
+      setKey(statement, 1, key);
+      statement.setString(2, owner);
+      queryLong(statement, NOT_OWNER);
+    }
+  }
+
+  @Override
+  public boolean forceRelease(Connection connection, String key, long number) throws SQLException {
+    try (PreparedStatement statement = connection.prepareStatement(forceRelease)) {
+      setKey(statement, 1, key);
+      statement.setLong(2, number);
+      return queryLong(statement, NOT_OWNER) != NOT_OWNER;
+    }
+  }
+
+  /** The channel on which releases are notified. */
+  public String channel(Connection connection) throws SQLException {
+    try (Statement statement = connection.createStatement();
+        ResultSet result = statement.executeQuery(channel)) {
+      result.next();
+      return result.getString(1);
+    }
+  }
+
+  /** Sends a notification to all who listen on the channel of this table. */
+  public void notify(Connection connection, String payload) throws SQLException {
+    try (PreparedStatement statement = connection.prepareStatement(notify)) {
+      statement.setString(1, payload);
+      statement.execute();
+    }
+  }
+
+  @Override
+  public void lockRow(Connection transaction, String key) throws SQLException {
+    while (!hasRow(transaction, lockRow, key)) {
+      create(transaction, lockCreation, key);
+    }
+  }
+
+  /** Never fails for a locked row, which would abort the caller's transaction. */
+  @Override
+  public boolean tryLockRow(Connection transaction, String key) throws SQLException {
+    while (true) {
+      try (PreparedStatement statement = transaction.prepareStatement(tryLockRow)) {
+        setKey(statement, 1, key);
+        setKey(statement, 2, key);
+        long found = queryLong(statement, NONE);
+        if (found != NONE) {
+          return found == 2;
+        }
+      }
+      if (!create(transaction, tryLockCreation, key)) {
+        return false;
+      }
+    }
+  }
+
+  /**
+   * Creates the row in the caller's transaction. An insert would wait for another transaction that
+   * inserts the same, so an advisory lock, which can be tried, comes first.
+   */
+  private boolean create(Connection transaction, String lock, String key) throws SQLException {
+    try (PreparedStatement statement = transaction.prepareStatement(lock)) {
+      statement.setString(1, table() + ' ' + key);
+      try (ResultSet result = statement.executeQuery()) {
+        result.next();
+        if ("0".equals(result.getString(1))) {
+          return false;
+        }
+      }
+    }
+    try (PreparedStatement statement = transaction.prepareStatement(createRow)) {
+      setKey(statement, 1, key);
+      statement.executeUpdate();
+      return true;
+    }
+  }
+
+  private boolean hasRow(Connection transaction, String select, String key) throws SQLException {
+    try (PreparedStatement statement = transaction.prepareStatement(select)) {
+      setKey(statement, 1, key);
+      return queryLong(statement, NONE) != NONE;
+    }
+  }
+
+  @Override
+  public boolean isTransient(SQLException e) {
+    return hasClass(e, "40001", "40P01", "55P03");
+  }
+
+  /** An error that the server reported aborted the statement; these may be about the connection. */
+  @Override
+  public boolean isRefused(SQLException e) {
+    String state = e.getSQLState();
+    return state != null
+        && state.length() == 5
+        && !hasClass(e, "08", "40003", "57P", "58", "99", "F0", "XX", "00");
+  }
+
+  /** The transaction's own clock would stand still. */
+  @Override
+  String now() {
+    return "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
+  }
+
+  @Override
+  String updateUnlocked(String where, String set) {
+    return "WITH mine AS (SELECT name AS mine_name FROM {table} WHERE "
+        + where
+        + " FOR UPDATE SKIP LOCKED) UPDATE {table} SET "
+        + set
+        + " FROM mine WHERE name = mine_name";
+  }
+
+  @Override
+  String deleteUnlocked(String where) {
+    return "WITH mine AS (SELECT name AS mine_name FROM {table} WHERE "
+        + where
+        + " FOR UPDATE SKIP LOCKED) DELETE FROM {table} USING mine WHERE name = mine_name";
+  }
+
+  @Override
+  void setKey(PreparedStatement statement, int index, String key) throws SQLException {
+    statement.setString(index, key);
+  }
+
+  @Override
+  String key(ResultSet result, int column) throws SQLException {
+    return result.getString(column);
+  }
+}

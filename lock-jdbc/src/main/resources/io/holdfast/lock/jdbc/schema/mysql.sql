@@ -1,0 +1,28 @@
+-- Holdfast's lock table, schema version 1, for MySQL 8.0.19 or later.
+-- Times are microseconds since 1970 by the database's clock. Safe to run again.
+
+CREATE TABLE IF NOT EXISTS holdfast_lock (
+  -- The kind of lock ('m': mutex), a colon, and the name in UTF-8.
+  name         VARBINARY(802) NOT NULL,
+  -- The attempt that has the lock; empty: nobody, or only a minimum hold.
+  owner        VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  -- The number of the last grant; only rises.
+  number       BIGINT NOT NULL,
+  -- When the lock was last taken or released.
+  changed_at   BIGINT NOT NULL,
+  -- Until when the lock is taken; in the past: free.
+  expires_at   BIGINT NOT NULL,
+  -- Until when another client counts on being next.
+  wanted_until BIGINT NOT NULL,
+  -- Counts transactions that were guarded by a lease of this lock.
+  guarded      BIGINT NOT NULL,
+  -- Who took it last, for a human.
+  holder       VARCHAR(200) CHARACTER SET utf8mb4 NOT NULL,
+  PRIMARY KEY (name)
+) ENGINE = InnoDB;
+
+INSERT INTO holdfast_lock
+  (name, owner, number, changed_at, expires_at, wanted_until, guarded, holder)
+VALUES
+  ('version', '', 1, 0, 0, 0, 0, 'schema version, in the column number')
+ON DUPLICATE KEY UPDATE name = name;

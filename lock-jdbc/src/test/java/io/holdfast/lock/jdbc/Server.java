@@ -1,0 +1,142 @@
+package io.holdfast.lock.jdbc;
+
+import com.zaxxer.hikari.HikariConfig;
+import com.zaxxer.hikari.HikariDataSource;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.Locale;
+import java.util.Map;
+import java.util.function.Consumer;
+import org.junit.jupiter.api.Assumptions;
+import org.testcontainers.DockerClientFactory;
+import org.testcontainers.containers.GenericContainer;
+import org.testcontainers.containers.wait.strategy.Wait;
+
+/** The databases of the tests, each started once per JVM, when first asked for. */
+enum Server {
+  H2("jdbc:h2:mem:holdfast;DB_CLOSE_DELAY=-1"),
+  MYSQL("jdbc:mysql://%s:%d/holdfast?sslMode=DISABLED&allowPublicKeyRetrieval=true"),
+  MARIADB("jdbc:mariadb://%s:%d/holdfast"),
+  MARIADB_BY_MYSQL_DRIVER(
+      "jdbc:mysql://%s:%d/holdfast?sslMode=DISABLED&allowPublicKeyRetrieval=true"),
+  POSTGRES("jdbc:postgresql://%s:%d/holdfast");
+
+  private static final String PASSWORD = "holdfast";
+  private static final Duration STARTUP = Duration.ofMinutes(2);
+
+  private final String urlPattern;
+
+  Server(String urlPattern) {
+    this.urlPattern = urlPattern;
+  }
+
+  /** A pool as users have it, with autocommit. */
+  HikariDataSource pool(int size) {
+    return pool(size, config -> {});
+  }
+
+  HikariDataSource pool(int size, Consumer<HikariConfig> more) {
+    HikariConfig config = new HikariConfig();
+    config.setJdbcUrl(url());
+    config.setUsername(user());
+    config.setPassword(PASSWORD);
+    config.setMaximumPoolSize(size);
+    config.setMinimumIdle(1);
+    more.accept(config);
+    return new HikariDataSource(config);
+  }
+
+  /** A connection of its own, apart from any pool. */
+  Connection connect() throws SQLException {
+    return DriverManager.getConnection(url(), user(), PASSWORD);
+  }
+
+  String url() {
+    return switch (this) {
+      case H2 -> urlPattern;
+      case MYSQL -> urlOf(MySqlContainer.RUNNING);
+      case MARIADB, MARIADB_BY_MYSQL_DRIVER -> urlOf(MariaDbContainer.RUNNING);
+      case POSTGRES -> urlOf(PostgresContainer.RUNNING);
+    };
+  }
+
+  String user() {
+    return switch (this) {
+      case H2 -> "sa";
+      case POSTGRES -> "postgres";
+      default -> "root";
+    };
+  }
+
+  boolean isMariaDb() {
+    return this == MARIADB || this == MARIADB_BY_MYSQL_DRIVER;
+  }
+
+  boolean isMySqlFamily() {
+    return this == MYSQL || isMariaDb();
+  }
+
+  private String urlOf(GenericContainer<?> container) {
+    return String.format(
+        Locale.ROOT, urlPattern, container.getHost(), container.getFirstMappedPort());
+  }
+
+  private static GenericContainer<?> start(
+      String image, int port, String readyLog, Map<String, String> environment, String... options) {
+    Assumptions.assumeTrue(
+        "true".equals(System.getenv("CI")) || DockerClientFactory.instance().isDockerAvailable(),
+        "Docker is not available: dev/containers up");
+    @SuppressWarnings("resource") // Ends with the JVM.
+    GenericContainer<?> container = new GenericContainer<>(image)
+        .withExposedPorts(port)
+        .withEnv(environment)
+        .withCommand(options)
+        .waitingFor(Wait.forLogMessage(readyLog, 1).withStartupTimeout(STARTUP));
+    container.start();
+    return container;
+  }
+
+  // Their disks need not survive a power cut. The images' entry points run a server without a port
+  // first; these lines are the real one's.
+
+  private static final class MySqlContainer {
+    static final GenericContainer<?> RUNNING = start(
+        "mysql:9",
+        3306,
+        ".*ready for connections.*port: 3306.*",
+        Map.of("MYSQL_ROOT_PASSWORD", PASSWORD, "MYSQL_DATABASE", "holdfast"),
+        "--innodb-flush-log-at-trx-commit=2",
+        "--sync-binlog=0");
+  }
+
+  private static final class MariaDbContainer {
+    static final GenericContainer<?> RUNNING = start(
+        "mariadb:11.8",
+        3306,
+        ".*port: 3306.*",
+        Map.of("MARIADB_ROOT_PASSWORD", PASSWORD, "MARIADB_DATABASE", "holdfast"),
+        "--innodb-flush-log-at-trx-commit=2");
+  }
+
+  private static final class PostgresContainer {
+    static final GenericContainer<?> RUNNING = start(
+        "postgres:17",
+        5432,
+        ".*listening on IPv4 address.*",
+        Map.of("POSTGRES_PASSWORD", PASSWORD, "POSTGRES_DB", "holdfast"),
+        "-c",
+        "synchronous_commit=off",
+        "-c",
+        "shared_preload_libraries=pg_stat_statements",
+        "-c",
+        "pg_stat_statements.track_utility=on");
+  }
+
+  /** What a database calls itself, in test names. */
+  @Override
+  public String toString() {
+    return name().toLowerCase(Locale.ROOT).replace('_', ' ');
+  }
+}

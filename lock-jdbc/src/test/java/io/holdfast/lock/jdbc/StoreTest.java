@@ -1,0 +1,395 @@
+package io.holdfast.lock.jdbc;
+
+import static io.holdfast.lock.jdbc.Stores.claim;
+import static io.holdfast.lock.jdbc.Stores.freshKey;
+import static io.holdfast.lock.jdbc.Stores.key;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.zaxxer.hikari.HikariDataSource;
+import io.holdfast.lock.spi.Acquisition;
+import io.holdfast.lock.spi.Claim;
+import io.holdfast.lock.spi.Grant;
+import io.holdfast.lock.spi.LockKey;
+import io.holdfast.lock.spi.ReleaseOutcome;
+import io.holdfast.lock.spi.Renewal;
+import io.holdfast.lock.spi.StoredHolder;
+import io.holdfast.lock.spi.Ticket;
+import java.nio.charset.StandardCharsets;
+import java.sql.Connection;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.UUID;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** The protocol, statement by statement, on each database and driver. */
+class StoreTest {
+
+  @ParameterizedTest
+  @EnumSource
+  void takesRefusesAndFreesALock(Server server) throws Exception {
+    try (HikariDataSource pool = server.pool(4);
+        JdbcStore store = Stores.open(pool)) {
+      LockKey key = freshKey();
+      Grant first = store.tryAcquire(claim(key)).orElseThrow();
+      assertThat(store.tryAcquire(claim(key))).isEmpty();
+      assertThat(store.tryAcquire(claim(freshKey()))).isPresent();
+
+      assertThat(store.release(first, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
+      Grant second = store.tryAcquire(claim(key)).orElseThrow();
+      assertThat(second.number()).isGreaterThan(first.number());
+      assertThat(second.number()).isLessThan(1L << 53);
+
+      assertThat(store.release(first, Duration.ZERO)).isEqualTo(ReleaseOutcome.ALREADY_LOST);
+      assertThat(store.tryAcquire(claim(key))).isEmpty();
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void anExpiredLockCanBeTakenAndNotReleasedOrRenewedByItsFirstHolder(Server server)
+      throws Exception {
+    try (HikariDataSource pool = server.pool(4);
+        JdbcStore store = Stores.open(pool)) {
+      LockKey key = freshKey();
+      Duration ttl = Duration.ofMillis(300);
+      long begin = System.nanoTime();
+      Grant first = store.tryAcquire(claim(key, ttl)).orElseThrow();
+      assertThat(store.verify(first))
+          .hasValueSatisfying(left -> assertThat(left).isBetween(Duration.ofMillis(1), ttl));
+
+      Optional<Grant> second = store.tryAcquire(claim(key));
+      while (second.isEmpty()) {
+        second = store.tryAcquire(claim(key));
+      }
+      assertThat(System.nanoTime() - begin).isGreaterThanOrEqualTo(ttl.toNanos() - 1_000_000);
+
+      assertThat(second.get().number()).isGreaterThan(first.number());
+      assertThat(store.verify(first)).isEmpty();
+      assertThat(store.renew(List.of(first))).containsExactly(new Renewal.Lost());
+      assertThat(store.release(first, Duration.ZERO)).isEqualTo(ReleaseOutcome.ALREADY_LOST);
+      assertThat(store.verify(second.get())).isPresent();
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void renewalExtendsWhatStandsAndRevivesNothing(Server server) throws Exception {
+    try (HikariDataSource pool = server.pool(4);
+        JdbcStore store = Stores.open(pool)) {
+      Duration ttl = Duration.ofMillis(400);
+      Grant expiring = store.tryAcquire(claim(freshKey(), ttl)).orElseThrow();
+      Grant standing =
+          store.tryAcquire(claim(freshKey(), Duration.ofSeconds(10))).orElseThrow();
+      Grant released = store.tryAcquire(claim(freshKey(), ttl)).orElseThrow();
+      assertThat(store.release(released, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
+      Stores.pause(Duration.ofMillis(200));
+      assertThat(store.renew(List.of(expiring, standing, released)))
+          .containsExactly(
+              new Renewal.Renewed(ttl),
+              new Renewal.Renewed(Duration.ofSeconds(10)),
+              new Renewal.Lost());
+      assertThat(store.verify(standing).orElseThrow()).isGreaterThan(Duration.ofSeconds(8));
+
+      Stores.pause(Duration.ofMillis(450));
+      assertThat(store.renew(List.of(expiring, standing)))
+          .containsExactly(new Renewal.Lost(), new Renewal.Renewed(Duration.ofSeconds(10)));
+      assertThat(store.verify(expiring)).isEmpty();
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void aThousandGrantsAreRenewedTogether(Server server) throws Exception {
+    try (HikariDataSource pool = server.pool(4);
+        JdbcStore store = Stores.open(pool)) {
+      List<Grant> grants = new ArrayList<>();
+      for (int i = 0; i < 1_000; i++) {
+        grants.add(store.tryAcquire(claim(freshKey())).orElseThrow());
+      }
+      try (Connection other = server.connect()) {
+        // Somebody has the row of one of them locked: the others must not wait for that.
+        other.setAutoCommit(false);
+        lockRow(other, server, grants.get(700));
+        List<Renewal> renewals = store.renew(grants);
+        assertThat(renewals).hasSize(1_000);
+        assertThat(renewals.get(700)).isInstanceOf(Renewal.Unknown.class);
+        assertThat(renewals.stream().filter(Renewal.Renewed.class::isInstance)).hasSize(999);
+        other.rollback();
+      }
+      assertThat(store.renew(grants).stream().filter(Renewal.Renewed.class::isInstance))
+          .hasSize(1_000);
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void aRowThatSomebodyHasLockedIsBusyAndNotWaitedFor(Server server) throws Exception {
+    try (HikariDataSource pool = server.pool(4);
+        JdbcStore store = Stores.open(pool);
+        Connection other = server.connect()) {
+      Grant grant = store.tryAcquire(claim(freshKey())).orElseThrow();
+      assertThat(store.release(grant, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
+      other.setAutoCommit(false);
+      lockRow(other, server, grant);
+
+      long begin = System.nanoTime();
+      assertThat(store.tryAcquire(claim(grant.claim().key()))).isEmpty();
+      assertThat(Duration.ofNanos(System.nanoTime() - begin)).isLessThan(Duration.ofSeconds(1));
+
+      other.rollback();
+      assertThat(store.tryAcquire(claim(grant.claim().key()))).isPresent();
+    }
+  }
+
+  private static void lockRow(Connection transaction, Server server, Grant grant) throws Exception {
+    try (var statement = transaction.prepareStatement(
+        "SELECT number FROM holdfast_lock WHERE name = ? FOR UPDATE")) {
+      String key = Keys.of(grant.claim().key());
+      if (server == Server.POSTGRES) {
+        statement.setString(1, key);
+      } else {
+        statement.setBytes(1, key.getBytes(StandardCharsets.UTF_8));
+      }
+      try (var result = statement.executeQuery()) {
+        assertThat(result.next()).isTrue();
+      }
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void aMinimumHoldKeepsTheNameTakenAfterTheRelease(Server server) throws Exception {
+    try (HikariDataSource pool = server.pool(4);
+        JdbcStore store = Stores.open(pool)) {
+      LockKey key = freshKey();
+      Grant grant = store.tryAcquire(claim(key)).orElseThrow();
+      Duration hold = Duration.ofMillis(400);
+      long begin = System.nanoTime();
+      assertThat(store.release(grant, hold)).isEqualTo(ReleaseOutcome.RELEASED);
+
+      StoredHolder holder = store.inspect(key).orElseThrow();
+      assertThat(holder.released()).isTrue();
+      assertThat(holder.number()).isEqualTo(grant.number());
+      assertThat(holder.remaining()).isLessThanOrEqualTo(hold);
+      assertThat(store.verify(grant)).isEmpty();
+      assertThat(store.renew(List.of(grant))).containsExactly(new Renewal.Lost());
+      while (store.tryAcquire(claim(key)).isEmpty()) {
+        Stores.pause(Duration.ofMillis(5));
+      }
+      assertThat(System.nanoTime() - begin).isGreaterThanOrEqualTo(hold.toNanos() - 1_000_000);
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void anAdministratorFreesTheExpectedGrantAndNoOther(Server server) throws Exception {
+    try (HikariDataSource pool = server.pool(4);
+        JdbcStore store = Stores.open(pool)) {
+      LockKey key = freshKey();
+      assertThat(store.inspect(key)).isEmpty();
+      Grant first = store.tryAcquire(claim(key)).orElseThrow();
+      StoredHolder holder = store.inspect(key).orElseThrow();
+      assertThat(holder.number()).isEqualTo(first.number());
+      assertThat(holder.description()).isEqualTo("test of the store");
+      assertThat(holder.released()).isFalse();
+      assertThat(holder.remaining()).isBetween(Duration.ofSeconds(20), Stores.TTL);
+
+      assertThat(store.forceRelease(key, first.number() - 1)).isFalse();
+      assertThat(store.forceRelease(key, first.number())).isTrue();
+      assertThat(store.inspect(key)).isEmpty();
+      assertThat(store.forceRelease(key, first.number())).isFalse();
+      assertThat(store.verify(first)).isEmpty();
+
+      Grant second = store.tryAcquire(claim(key)).orElseThrow();
+      assertThat(store.release(second, Duration.ofHours(1))).isEqualTo(ReleaseOutcome.RELEASED);
+      assertThat(store.forceRelease(key, second.number())).isTrue();
+      assertThat(store.tryAcquire(claim(key))).isPresent();
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void aWithdrawnAttemptLeavesNothingAndTouchesNobodyElse(Server server) throws Exception {
+    try (HikariDataSource pool = server.pool(4);
+        JdbcStore store = Stores.open(pool)) {
+      LockKey key = freshKey();
+      Claim unanswered = claim(key);
+      Grant granted = store.tryAcquire(unanswered).orElseThrow();
+      store.withdraw(unanswered);
+      assertThat(store.verify(granted)).isEmpty();
+      Grant next = store.tryAcquire(claim(key)).orElseThrow();
+      store.withdraw(unanswered);
+      assertThat(store.verify(next)).isPresent();
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void namesThatDifferInAnyWayAreDifferentLocks(Server server) throws Exception {
+    try (HikariDataSource pool = server.pool(4);
+        JdbcStore store = Stores.open(pool)) {
+      String run = UUID.randomUUID().toString();
+      List<String> names = List.of(
+          run + "a",
+          run + "A",
+          run + "a ",
+          run + "\u00e4",
+          run + "a\u0308",
+          run + "%",
+          run + "_",
+          run + "'",
+          run + "\\",
+          run + "\ud83d\udd12",
+          run + "\u0131",
+          run + "i",
+          "\ud83d\udd12".repeat(199) + run.charAt(0),
+          "\ud83d\udd12".repeat(200));
+      List<Grant> grants = new ArrayList<>();
+      for (String name : names) {
+        if (name.startsWith("\ud83d\udd12")) {
+          // These are the same in every run on the same server.
+          store.inspect(key(name)).ifPresent(h -> force(store, name, h.number()));
+        }
+        grants.add(store.tryAcquire(claim(key(name))).orElseThrow());
+        assertThat(store.tryAcquire(claim(key(name)))).isEmpty();
+      }
+      for (Grant grant : grants) {
+        assertThat(store.release(grant, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
+      }
+    }
+  }
+
+  private static void force(JdbcStore store, String name, long number) {
+    try {
+      assertThat(store.forceRelease(key(name), number)).isTrue();
+    } catch (Exception e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void aHolderThatNoDatabaseCanWriteIsMadeReadable(Server server) throws Exception {
+    try (HikariDataSource pool = server.pool(4);
+        JdbcStore store = Stores.open(pool)) {
+      LockKey key = freshKey();
+      Claim claim = claim(key);
+      String odd = "host\u0000 pid\n thread \ud83d \ud83d\udd12";
+      assertThat(store.tryAcquire(
+              new Claim(key, claim.attemptId(), claim.ttl(), claim.minHold(), odd)))
+          .isPresent();
+      assertThat(store.inspect(key).orElseThrow().description())
+          .isEqualTo("host? pid? thread ? \ud83d\udd12");
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void oneOfManyWhoTryAtOnceGetsALockAndNumbersRise(Server server) throws Exception {
+    int threads = 8;
+    try (HikariDataSource pool = server.pool(threads + 1);
+        JdbcStore store = Stores.open(pool)) {
+      LockKey key = freshKey();
+      AtomicInteger holders = new AtomicInteger();
+      AtomicLong last = new AtomicLong();
+      AtomicInteger grants = new AtomicInteger();
+      CountDownLatch start = new CountDownLatch(1);
+      ExecutorService executor = Executors.newFixedThreadPool(threads);
+      List<Future<?>> results = new ArrayList<>();
+      for (int i = 0; i < threads; i++) {
+        results.add(executor.submit(() -> {
+          start.await();
+          long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(2);
+          while (System.nanoTime() - end < 0) {
+            Optional<Grant> grant = store.tryAcquire(claim(key));
+            if (grant.isPresent()) {
+              assertThat(holders.incrementAndGet()).isEqualTo(1);
+              assertThat(grant.get().number())
+                  .isGreaterThan(last.getAndSet(grant.get().number()));
+              grants.incrementAndGet();
+              assertThat(holders.decrementAndGet()).isZero();
+              assertThat(store.release(grant.get(), Duration.ZERO))
+                  .isEqualTo(ReleaseOutcome.RELEASED);
+            }
+          }
+          return null;
+        }));
+      }
+      start.countDown();
+      for (Future<?> result : results) {
+        result.get(30, TimeUnit.SECONDS);
+      }
+      executor.shutdown();
+      assertThat(grants).hasPositiveValue();
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void oneOfManyWhoUseANameForTheFirstTimeGetsIt(Server server) throws Exception {
+    int threads = 8;
+    try (HikariDataSource pool = server.pool(threads + 1);
+        JdbcStore store = Stores.open(pool)) {
+      ExecutorService executor = Executors.newFixedThreadPool(threads);
+      for (int round = 0; round < 20; round++) {
+        LockKey key = freshKey();
+        CountDownLatch start = new CountDownLatch(1);
+        List<Future<Optional<Grant>>> results = new ArrayList<>();
+        for (int i = 0; i < threads; i++) {
+          results.add(executor.submit(() -> {
+            start.await();
+            return store.tryAcquire(claim(key));
+          }));
+        }
+        start.countDown();
+        int granted = 0;
+        for (Future<Optional<Grant>> result : results) {
+          granted += result.get(30, TimeUnit.SECONDS).isPresent() ? 1 : 0;
+        }
+        assertThat(granted).isEqualTo(1);
+      }
+      executor.shutdown();
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void aTicketIsWokenByTheReleaseAndByTheExpiry(Server server) throws Exception {
+    try (HikariDataSource pool = server.pool(8);
+        HikariDataSource otherPool = server.pool(8);
+        JdbcStore store = Stores.open(pool);
+        JdbcStore other = Stores.open(otherPool)) {
+      LockKey key = freshKey();
+      Grant first = store.tryAcquire(claim(key)).orElseThrow();
+      CountDownLatch woken = new CountDownLatch(1);
+      Ticket ticket = queue(other, claim(key, Duration.ofMillis(300)), woken::countDown);
+      assertThat(ticket.poll()).isInstanceOf(Ticket.Waiting.class);
+      assertThat(ticket.holder()).contains("test of the store");
+      assertThat(store.release(first, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
+      assertThat(woken.await(20, TimeUnit.SECONDS)).isTrue();
+      Ticket.Status status = ticket.poll();
+      assertThat(status).isInstanceOf(Ticket.Granted.class);
+
+      CountDownLatch expired = new CountDownLatch(1);
+      Ticket next = queue(store, claim(key), expired::countDown);
+      assertThat(expired.await(20, TimeUnit.SECONDS)).isTrue();
+      assertThat(next.poll()).isInstanceOf(Ticket.Granted.class);
+    }
+  }
+
+  private static Ticket queue(JdbcStore store, Claim claim, Runnable wakeUp) throws Exception {
+    Acquisition acquisition = store.acquireOrQueue(claim, wakeUp);
+    assertThat(acquisition).isInstanceOf(Acquisition.Queued.class);
+    return ((Acquisition.Queued) acquisition).ticket();
+  }
+}

@@ -1,0 +1,83 @@
+package io.holdfast.lock.jdbc;
+
+import io.holdfast.lock.LeaseLoss;
+import io.holdfast.lock.spi.Claim;
+import io.holdfast.lock.spi.Grant;
+import io.holdfast.lock.spi.LockKey;
+import io.holdfast.lock.spi.LockKind;
+import io.holdfast.lock.spi.StoreEvents;
+import io.holdfast.lock.spi.StoreException;
+import io.holdfast.lock.spi.StoreSettings;
+import io.holdfast.lock.spi.TimeSource;
+import java.time.Duration;
+import java.util.UUID;
+import java.util.function.BooleanSupplier;
+import javax.sql.DataSource;
+
+/** What tests of the store share. */
+final class Stores {
+  static final Duration STORE_TIMEOUT = Duration.ofSeconds(5);
+  static final Duration TTL = Duration.ofSeconds(30);
+
+  /** How long a test waits for what must happen; far longer than it should take. */
+  static final Duration PATIENCE = Duration.ofSeconds(20);
+
+  private static final StoreEvents NO_EVENTS = new StoreEvents() {
+    @Override
+    public void suspended(Grant grant) {}
+
+    @Override
+    public void lost(Grant grant, LeaseLoss.Reason reason) {}
+  };
+
+  private Stores() {}
+
+  static JdbcStore open(DataSource dataSource) throws StoreException {
+    return open(settings(dataSource), STORE_TIMEOUT);
+  }
+
+  static JdbcStore open(JdbcStore.Settings settings, Duration storeTimeout) throws StoreException {
+    return JdbcStore.open(
+        settings, new StoreSettings("test", storeTimeout, TimeSource.system(), NO_EVENTS));
+  }
+
+  static JdbcStore.Settings settings(DataSource dataSource) {
+    return new JdbcStore.Settings(dataSource, JdbcLocks.DEFAULT_TABLE, SchemaMode.CREATE, false);
+  }
+
+  /** A name that no other test has. */
+  static LockKey freshKey() {
+    return key("test/" + UUID.randomUUID());
+  }
+
+  static LockKey key(String name) {
+    return new LockKey(LockKind.MUTEX, name);
+  }
+
+  static Claim claim(LockKey key) {
+    return claim(key, TTL);
+  }
+
+  static Claim claim(LockKey key, Duration ttl) {
+    String attemptId = UUID.randomUUID().toString().replace("-", "");
+    return new Claim(key, attemptId, ttl, Duration.ZERO, "test of the store");
+  }
+
+  static void await(String what, BooleanSupplier condition) {
+    long deadline = System.nanoTime() + PATIENCE.toNanos();
+    while (!condition.getAsBoolean()) {
+      if (System.nanoTime() - deadline > 0) {
+        throw new AssertionError("Still not: " + what);
+      }
+      pause(Duration.ofMillis(2));
+    }
+  }
+
+  static void pause(Duration duration) {
+    try {
+      Thread.sleep(duration.toMillis());
+    } catch (InterruptedException e) {
+      throw new AssertionError(e);
+    }
+  }
+}
