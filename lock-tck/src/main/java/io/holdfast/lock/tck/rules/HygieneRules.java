@@ -47,7 +47,7 @@ public abstract class HygieneRules extends RuleTest {
     });
     awaitWaiting(waiting);
     client.close();
-    assertThat(lease.isHeld()).isFalse();
+    assertThat(lease.isHeld()).as("isHeld() after the client was closed").isFalse();
     assertThat(lease.state()).isEqualTo(LeaseState.LOST);
     Lease next = waiting.get(slack());
     assertThat(heldByTwo)

@@ -40,6 +40,18 @@ public abstract class TtlRules extends RuleTest {
     next.close();
   }
 
+  @Rule("L-4.1")
+  @Requires(Capability.TAP)
+  @Test
+  void aGrantWhoseHolderIsGoneEnds() throws StoreException {
+    LockStore store = store();
+    LockClient other = client();
+    String name = freshName();
+    Grant grant = grant(store, claim(name, ttl())); // and nobody will release it
+    takeWhenFree(other, name, renewed(), grant.crashBound().plus(slack())).close();
+    assertThat(store.verify(grant)).isEmpty();
+  }
+
   @Rule("L-4.2")
   @Test
   void noLeaseIsGivenAwayBeforeItsHolderHasGivenItUp() {

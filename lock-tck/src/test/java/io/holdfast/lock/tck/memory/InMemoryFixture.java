@@ -32,8 +32,6 @@ import java.util.function.UnaryOperator;
 /** The in-memory store: the kit's simplest subject. */
 public class InMemoryFixture implements Fixture {
   private final InMemoryServer server = new InMemoryServer();
-  private final LockStore store = openStore(
-      new StoreSettings("fixture", timing().storeTimeout(), TimeSource.system(), new NoEvents()));
 
   @Override
   public Set<Capability> capabilities() {
@@ -84,6 +82,10 @@ public class InMemoryFixture implements Fixture {
 
   /** The store of a client, as its builder opens it. */
   protected LockStore openStore(StoreSettings settings) {
+    return openPlainStore(settings);
+  }
+
+  private LockStore openPlainStore(StoreSettings settings) {
     try {
       InMemoryLocks.Builder builder = InMemoryLocks.builder(server);
       Method openStore = builder.getClass().getDeclaredMethod("openStore", StoreSettings.class);
@@ -92,6 +94,12 @@ public class InMemoryFixture implements Fixture {
     } catch (NoSuchMethodException | IllegalAccessException | InvocationTargetException e) {
       throw new LinkageError("The builder has no openStore", e);
     }
+  }
+
+  /** The store as it should be. */
+  protected final LockStore plainStore() {
+    return openPlainStore(new StoreSettings(
+        "fixture", timing().storeTimeout(), TimeSource.system(), new NoEvents()));
   }
 
   private final GuardedWrites writes = new GuardedLogs();
@@ -119,7 +127,7 @@ public class InMemoryFixture implements Fixture {
         beforeEffect.run();
         Log target = logs.get(log);
         synchronized (target) {
-          if (store.verify(guard.grant()).isEmpty() || guard.grant().number() < target.lastNumber) {
+          if (plainStore().verify(guard.grant()).isEmpty() || guard.grant().number() < target.lastNumber) {
             throw guard.lost();
           }
           target.lastNumber = guard.grant().number();
