@@ -97,7 +97,7 @@ public class InMemoryFixture implements Fixture {
   }
 
   /** The store as it should be. */
-  protected final LockStore plainStore() {
+  public final LockStore plainStore() {
     return openPlainStore(new StoreSettings(
         "fixture", timing().storeTimeout(), TimeSource.system(), new NoEvents()));
   }
