@@ -55,7 +55,9 @@ class SpecTest {
     for (Class<?> chapter : chapters()) {
       for (Method method : chapter.getSuperclass().getDeclaredMethods()) {
         if (method.isAnnotationPresent(Test.class)) {
-          assertThat(method.isAnnotationPresent(Rule.class)).as("@Rule of %s", method).isTrue();
+          assertThat(method.isAnnotationPresent(Rule.class))
+              .as("@Rule of %s", method)
+              .isTrue();
         }
       }
     }

@@ -212,7 +212,9 @@ public abstract class ExclusionRules extends RuleTest {
     lease.verify();
     assertTaken(admin, name, "still held");
 
-    assertThat(admin.get(name).forceRelease(token + 7)).as("any token of the grant").isTrue();
+    assertThat(admin.get(name).forceRelease(token + 7))
+        .as("any token of the grant")
+        .isTrue();
     Lease next = take(admin.get(name, lasting()));
     assertThat(next.token()).isGreaterThan(lease.token());
     assertThat(admin.get(name).forceRelease(token)).as("the same token again").isFalse();

@@ -199,7 +199,9 @@ public abstract class GuardRules extends RuleTest {
           case "isHeld" -> true;
           default -> null;
         });
-    assertThatIllegalArgumentException().as("a guarded write by a lease that no client gave").isThrownBy(() -> writes.append(log, mock, "mock"));
+    assertThatIllegalArgumentException()
+        .as("a guarded write by a lease that no client gave")
+        .isThrownBy(() -> writes.append(log, mock, "mock"));
     assertThat(writes.read(log)).isEmpty();
   }
 

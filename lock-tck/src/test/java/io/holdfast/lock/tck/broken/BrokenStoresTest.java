@@ -33,7 +33,9 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 
-/** Each rule has been seen to fail: on a store, an engine or a guard with the bug that it is for. */
+/**
+ * Each rule has been seen to fail: on a store, an engine or a guard with the bug that it is for.
+ */
 @Execution(ExecutionMode.CONCURRENT)
 @Timeout(600)
 class BrokenStoresTest {
@@ -43,13 +45,12 @@ class BrokenStoresTest {
   @Test
   void aStoreThatIgnoresCaseAndSpacesIsCaught() {
     assertCaught(
-        BrokenFixture.store(
-            store -> new NameChanger(store) {
-              @Override
-              String changed(String name) {
-                return name.strip().toLowerCase(Locale.ROOT);
-              }
-            }),
+        BrokenFixture.store(store -> new NameChanger(store) {
+          @Override
+          String changed(String name) {
+            return name.strip().toLowerCase(Locale.ROOT);
+          }
+        }),
         "L-1.2",
         "namesThatDifferInAnyWayAreDifferentLocks",
         "while only names that differ from it are held");
@@ -58,13 +59,12 @@ class BrokenStoresTest {
   @Test
   void aStoreThatCutsLongNamesIsCaught() {
     assertCaught(
-        BrokenFixture.store(
-            store -> new NameChanger(store) {
-              @Override
-              String changed(String name) {
-                return name.length() > 191 ? name.substring(0, 191) : name;
-              }
-            }),
+        BrokenFixture.store(store -> new NameChanger(store) {
+          @Override
+          String changed(String name) {
+            return name.length() > 191 ? name.substring(0, 191) : name;
+          }
+        }),
         "L-1.3",
         "aLongNameIsNeverCutShort",
         "tryLock() of the free lock");
@@ -103,17 +103,16 @@ class BrokenStoresTest {
   @Test
   void aStoreWithoutExclusionIsCaught() {
     assertCaught(
-        BrokenFixture.store(
-            store -> new StoreDecorator(store) {
-              @Override
-              public Optional<Grant> tryAcquire(Claim claim) throws StoreException {
-                Optional<Grant> grant = super.tryAcquire(claim);
-                return grant.isPresent()
-                    ? grant
-                    : Optional.of(new GrantDecorator.Changed(
-                        null, claim, Long.MAX_VALUE >>> 11, claim.ttl()));
-              }
-            }),
+        BrokenFixture.store(store -> new StoreDecorator(store) {
+          @Override
+          public Optional<Grant> tryAcquire(Claim claim) throws StoreException {
+            Optional<Grant> grant = super.tryAcquire(claim);
+            return grant.isPresent()
+                ? grant
+                : Optional.of(
+                    new GrantDecorator.Changed(null, claim, Long.MAX_VALUE >>> 11, claim.ttl()));
+          }
+        }),
         "L-2.1",
         "anotherClientIsRefusedWhileTheLockIsHeld",
         "held by the first client: tryLock() by another client");
@@ -122,21 +121,20 @@ class BrokenStoresTest {
   @Test
   void anAcquireThatChecksThenWritesIsCaught() {
     assertCaught(
-        BrokenFixture.store(
-            store -> new StoreDecorator(store) {
-              @Override
-              public Optional<Grant> tryAcquire(Claim claim) throws StoreException {
-                if (inspect(claim.key()).isPresent()) {
-                  return Optional.empty();
-                }
-                sleep(20);
-                Optional<StoredHolder> overwritten = inspect(claim.key());
-                if (overwritten.isPresent()) {
-                  forceRelease(claim.key(), overwritten.get().number());
-                }
-                return super.tryAcquire(claim);
-              }
-            }),
+        BrokenFixture.store(store -> new StoreDecorator(store) {
+          @Override
+          public Optional<Grant> tryAcquire(Claim claim) throws StoreException {
+            if (inspect(claim.key()).isPresent()) {
+              return Optional.empty();
+            }
+            sleep(20);
+            Optional<StoredHolder> overwritten = inspect(claim.key());
+            if (overwritten.isPresent()) {
+              forceRelease(claim.key(), overwritten.get().number());
+            }
+            return super.tryAcquire(claim);
+          }
+        }),
         "L-2.1",
         "ofManyClientsThatAskAtOnceOnlyOneGetsIt",
         "leases of one name, asked for at once by many clients");
@@ -145,14 +143,13 @@ class BrokenStoresTest {
   @Test
   void aForcedReleaseByNameAloneIsCaught() {
     assertCaught(
-        BrokenFixture.store(
-            store -> new StoreDecorator(store) {
-              @Override
-              public boolean forceRelease(LockKey key, long number) throws StoreException {
-                Optional<StoredHolder> holder = inspect(key);
-                return holder.isPresent() && super.forceRelease(key, holder.get().number());
-              }
-            }),
+        BrokenFixture.store(store -> new StoreDecorator(store) {
+          @Override
+          public boolean forceRelease(LockKey key, long number) throws StoreException {
+            Optional<StoredHolder> holder = inspect(key);
+            return holder.isPresent() && super.forceRelease(key, holder.get().number());
+          }
+        }),
         "L-2.7",
         "forceReleaseFreesTheGrantThatWasMeantAndNoOther",
         "an earlier grant's token");
@@ -229,20 +226,19 @@ class BrokenStoresTest {
   @Test
   void aRenewalThatRevivesAnExpiredLeaseIsCaught() {
     assertCaught(
-        BrokenFixture.store(
-            store -> new StoreDecorator(store) {
-              @Override
-              public List<Renewal> renew(List<Grant> grants) throws StoreException {
-                List<Renewal> results = new ArrayList<>(super.renew(grants));
-                for (int i = 0; i < results.size(); i++) {
-                  if (results.get(i) instanceof Renewal.Lost
-                      && tryAcquire(grants.get(i).claim()).isPresent()) {
-                    results.set(i, new Renewal.Renewed(grants.get(i).claim().ttl()));
-                  }
-                }
-                return results;
+        BrokenFixture.store(store -> new StoreDecorator(store) {
+          @Override
+          public List<Renewal> renew(List<Grant> grants) throws StoreException {
+            List<Renewal> results = new ArrayList<>(super.renew(grants));
+            for (int i = 0; i < results.size(); i++) {
+              if (results.get(i) instanceof Renewal.Lost
+                  && tryAcquire(grants.get(i).claim()).isPresent()) {
+                results.set(i, new Renewal.Renewed(grants.get(i).claim().ttl()));
               }
-            }),
+            }
+            return results;
+          }
+        }),
         "L-5.2",
         "anExpiredGrantIsNotRevived",
         "the renewal of an expired grant");
@@ -251,17 +247,16 @@ class BrokenStoresTest {
   @Test
   void aLateRenewalThatRevivesAnExpiredLeaseIsCaught() {
     assertCaught(
-        BrokenFixture.store(
-            store -> new StoreDecorator(store) {
-              @Override
-              public List<Renewal> renew(List<Grant> grants) throws StoreException {
-                List<Renewal> results = super.renew(grants);
-                for (Grant grant : grants) {
-                  Optional<Grant> unseen = tryAcquire(grant.claim());
-                }
-                return results;
-              }
-            }),
+        BrokenFixture.store(store -> new StoreDecorator(store) {
+          @Override
+          public List<Renewal> renew(List<Grant> grants) throws StoreException {
+            List<Renewal> results = super.renew(grants);
+            for (Grant grant : grants) {
+              Optional<Grant> unused = tryAcquire(grant.claim());
+            }
+            return results;
+          }
+        }),
         "L-5.2",
         "aRenewalThatArrivesLateRevivesNothing",
         "a late renewal revives the lease");
@@ -271,22 +266,21 @@ class BrokenStoresTest {
   void aRenewalThatExtendsASuccessorIsCaught() {
     Map<LockKey, Grant> owners = new ConcurrentHashMap<>();
     assertCaught(
-        BrokenFixture.store(
-            store -> new StoreDecorator(store) {
-              @Override
-              public Optional<Grant> tryAcquire(Claim claim) throws StoreException {
-                Optional<Grant> grant = super.tryAcquire(claim);
-                grant.ifPresent(owner -> owners.put(claim.key(), owner));
-                return grant;
-              }
+        BrokenFixture.store(store -> new StoreDecorator(store) {
+          @Override
+          public Optional<Grant> tryAcquire(Claim claim) throws StoreException {
+            Optional<Grant> grant = super.tryAcquire(claim);
+            grant.ifPresent(owner -> owners.put(claim.key(), owner));
+            return grant;
+          }
 
-              @Override
-              public List<Renewal> renew(List<Grant> grants) throws StoreException {
-                List<Renewal> byName = super.renew(
-                    grants.stream().map(grant -> owners.get(grant.claim().key())).toList());
-                return byName.isEmpty() ? byName : super.renew(grants);
-              }
-            }),
+          @Override
+          public List<Renewal> renew(List<Grant> grants) throws StoreException {
+            List<Renewal> byName = super.renew(
+                grants.stream().map(grant -> owners.get(grant.claim().key())).toList());
+            return byName.isEmpty() ? byName : super.renew(grants);
+          }
+        }),
         "L-5.3",
         "aRenewalNeverExtendsASuccessor",
         "the successor's time after a renewal by its predecessor");
@@ -295,20 +289,19 @@ class BrokenStoresTest {
   @Test
   void renewalAfterReleaseIsCaught() {
     assertCaught(
-        BrokenFixture.engine(
-            store -> new StoreDecorator(store) {
-              @Override
-              public ReleaseOutcome release(Grant grant, Duration holdFor) throws StoreException {
-                ReleaseOutcome outcome = super.release(grant, holdFor);
-                inBackground(() -> {
-                  for (int i = 0; i < 3; i++) {
-                    sleep(500);
-                    super.renew(List.of(grant));
-                  }
-                });
-                return outcome;
+        BrokenFixture.engine(store -> new StoreDecorator(store) {
+          @Override
+          public ReleaseOutcome release(Grant grant, Duration holdFor) throws StoreException {
+            ReleaseOutcome outcome = super.release(grant, holdFor);
+            inBackground(() -> {
+              for (int i = 0; i < 3; i++) {
+                sleep(500);
+                super.renew(List.of(grant));
               }
-            }),
+            });
+            return outcome;
+          }
+        }),
         "L-5.4",
         "renewalStopsAtRelease",
         "grants that were renewed after their release");
@@ -317,22 +310,21 @@ class BrokenStoresTest {
   @Test
   void aRenewalThatExtendsTheMinimumHoldIsCaught() {
     assertCaught(
-        BrokenFixture.store(
-            store -> new StoreDecorator(store) {
-              @Override
-              public ReleaseOutcome release(Grant grant, Duration holdFor) throws StoreException {
-                if (holdFor.isZero()) {
-                  return super.release(grant, holdFor);
-                }
-                inBackground(() -> {
-                  for (int i = 0; i < 3; i++) {
-                    sleep(1_000);
-                    super.renew(List.of(grant));
-                  }
-                });
-                return ReleaseOutcome.RELEASED;
+        BrokenFixture.store(store -> new StoreDecorator(store) {
+          @Override
+          public ReleaseOutcome release(Grant grant, Duration holdFor) throws StoreException {
+            if (holdFor.isZero()) {
+              return super.release(grant, holdFor);
+            }
+            inBackground(() -> {
+              for (int i = 0; i < 3; i++) {
+                sleep(1_000);
+                super.renew(List.of(grant));
               }
-            }),
+            });
+            return ReleaseOutcome.RELEASED;
+          }
+        }),
         "L-5.4",
         "nothingMovesTheEndOfAReleasedLease",
         "the end of the minimum hold moves");
@@ -343,17 +335,16 @@ class BrokenStoresTest {
   @Test
   void aStoreFailureThatIsReportedAsBusyIsCaught() {
     assertCaught(
-        BrokenFixture.engine(
-            store -> new StoreDecorator(store) {
-              @Override
-              public Optional<Grant> tryAcquire(Claim claim) {
-                try {
-                  return super.tryAcquire(claim);
-                } catch (StoreException e) {
-                  return Optional.empty();
-                }
-              }
-            }),
+        BrokenFixture.engine(store -> new StoreDecorator(store) {
+          @Override
+          public Optional<Grant> tryAcquire(Claim claim) {
+            try {
+              return super.tryAcquire(claim);
+            } catch (StoreException e) {
+              return Optional.empty();
+            }
+          }
+        }),
         "L-6.3",
         "anUnreachableStoreIsNeitherBusyNorAGrant",
         "tryLock() while connections are refused");
@@ -362,17 +353,15 @@ class BrokenStoresTest {
   @Test
   void aLostWakeUpIsCaught() {
     assertCaught(
-        BrokenFixture.store(
-            store -> new StoreDecorator(store) {
-              @Override
-              public Acquisition acquireOrQueue(Claim claim, Runnable wakeUp)
-                  throws StoreException {
-                Acquisition acquisition = super.acquireOrQueue(claim, () -> {});
-                return acquisition instanceof Acquisition.Queued queued
-                    ? new Acquisition.Queued(queued.ticket(), Duration.ofHours(1))
-                    : acquisition;
-              }
-            }),
+        BrokenFixture.store(store -> new StoreDecorator(store) {
+          @Override
+          public Acquisition acquireOrQueue(Claim claim, Runnable wakeUp) throws StoreException {
+            Acquisition acquisition = super.acquireOrQueue(claim, () -> {});
+            return acquisition instanceof Acquisition.Queued queued
+                ? new Acquisition.Queued(queued.ticket(), Duration.ofHours(1))
+                : acquisition;
+          }
+        }),
         "L-6.4",
         "aWaiterGetsTheLockWhenItIsReleased",
         "Another thread was not done within");
@@ -381,31 +370,29 @@ class BrokenStoresTest {
   @Test
   void aWaiterThatLeaksAndIsGrantedLaterIsCaught() {
     assertCaught(
-        BrokenFixture.store(
-            store -> new StoreDecorator(store) {
-              @Override
-              public Acquisition acquireOrQueue(Claim claim, Runnable wakeUp)
-                  throws StoreException {
-                Acquisition acquisition = super.acquireOrQueue(claim, wakeUp);
-                return acquisition instanceof Acquisition.Queued queued
-                    ? new Acquisition.Queued(
-                        new TicketDecorator(queued.ticket()) {
-                          @Override
-                          public void close() {
-                            inBackground(() -> {
-                              for (int i = 0; i < 500; i++) {
-                                if (ticket.poll() instanceof Ticket.Granted) {
-                                  return;
-                                }
-                                sleep(10);
-                              }
-                            });
+        BrokenFixture.store(store -> new StoreDecorator(store) {
+          @Override
+          public Acquisition acquireOrQueue(Claim claim, Runnable wakeUp) throws StoreException {
+            Acquisition acquisition = super.acquireOrQueue(claim, wakeUp);
+            return acquisition instanceof Acquisition.Queued queued
+                ? new Acquisition.Queued(
+                    new TicketDecorator(queued.ticket()) {
+                      @Override
+                      public void close() {
+                        inBackground(() -> {
+                          for (int i = 0; i < 500; i++) {
+                            if (ticket.poll() instanceof Ticket.Granted) {
+                              return;
+                            }
+                            sleep(10);
                           }
-                        },
-                        queued.recheckAfter())
-                    : acquisition;
-              }
-            }),
+                        });
+                      }
+                    },
+                    queued.recheckAfter())
+                : acquisition;
+          }
+        }),
         "L-6.6",
         "whoGaveUpWaitingIsNotGrantedLater",
         "a waiter that gave up is granted the lock");
@@ -416,17 +403,16 @@ class BrokenStoresTest {
   @Test
   void aReleaseByNameAloneIsCaught() {
     assertCaught(
-        BrokenFixture.store(
-            store -> new StoreDecorator(store) {
-              @Override
-              public ReleaseOutcome release(Grant grant, Duration holdFor) throws StoreException {
-                LockKey key = grant.claim().key();
-                Optional<StoredHolder> holder = inspect(key);
-                return holder.isPresent() && forceRelease(key, holder.get().number())
-                    ? ReleaseOutcome.RELEASED
-                    : ReleaseOutcome.ALREADY_LOST;
-              }
-            }),
+        BrokenFixture.store(store -> new StoreDecorator(store) {
+          @Override
+          public ReleaseOutcome release(Grant grant, Duration holdFor) throws StoreException {
+            LockKey key = grant.claim().key();
+            Optional<StoredHolder> holder = inspect(key);
+            return holder.isPresent() && forceRelease(key, holder.get().number())
+                ? ReleaseOutcome.RELEASED
+                : ReleaseOutcome.ALREADY_LOST;
+          }
+        }),
         "L-7.2",
         "releasingAGrantThatIsOverLeavesItsSuccessorAlone",
         "the release of a grant that has a successor");
@@ -450,13 +436,12 @@ class BrokenStoresTest {
   @Test
   void aReleaseThatForgetsTheMinimumHoldIsCaught() {
     assertCaught(
-        BrokenFixture.store(
-            store -> new StoreDecorator(store) {
-              @Override
-              public ReleaseOutcome release(Grant grant, Duration holdFor) throws StoreException {
-                return super.release(grant, holdFor.dividedBy(10));
-              }
-            }),
+        BrokenFixture.store(store -> new StoreDecorator(store) {
+          @Override
+          public ReleaseOutcome release(Grant grant, Duration holdFor) throws StoreException {
+            return super.release(grant, holdFor.dividedBy(10));
+          }
+        }),
         "L-7.5",
         "minHoldKeepsTheNameTakenAfterAnEarlyClose",
         "from the acquire with minHold to the next grant");
@@ -468,19 +453,18 @@ class BrokenStoresTest {
   void tokensThatRepeatAreCaught() {
     Map<LockKey, Long> numbers = new ConcurrentHashMap<>();
     assertCaught(
-        BrokenFixture.store(
-            store -> new GrantDecorator(store) {
-              @Override
-              Changed told(Grant real, Claim claim, Duration took) {
-                long number = numbers.computeIfAbsent(claim.key(), key -> real.number());
-                return new Changed(real, claim, number, real.validFor());
-              }
+        BrokenFixture.store(store -> new GrantDecorator(store) {
+          @Override
+          Changed told(Grant real, Claim claim, Duration took) {
+            long number = numbers.computeIfAbsent(claim.key(), key -> real.number());
+            return new Changed(real, claim, number, real.validFor());
+          }
 
-              @Override
-              public boolean forceRelease(LockKey key, long number) throws StoreException {
-                return super.forceRelease(key, inspect(key).orElseThrow().number());
-              }
-            }),
+          @Override
+          public boolean forceRelease(LockKey key, long number) throws StoreException {
+            return super.forceRelease(key, inspect(key).orElseThrow().number());
+          }
+        }),
         "L-8.1",
         "tokensRiseWithEveryGrant",
         "tokens in the order of the grants");
@@ -501,8 +485,7 @@ class BrokenStoresTest {
     assertCaught(
         BrokenFixture.client(ClientDecorator.ofLeases(Map.of(
             "onLost",
-            (real, arguments, call) ->
-                ((Lease) real).isHeld() ? call.proceed(arguments) : null))),
+            (real, arguments, call) -> ((Lease) real).isHeld() ? call.proceed(arguments) : null))),
         "L-8.5",
         "aListenerThatComesLateIsToldAtOnce",
         "the late listener is told");
@@ -511,19 +494,18 @@ class BrokenStoresTest {
   @Test
   void aFailedRenewalThatIsReportedAsDoneIsCaught() {
     assertCaught(
-        BrokenFixture.engine(
-            store -> new StoreDecorator(store) {
-              @Override
-              public List<Renewal> renew(List<Grant> grants) {
-                try {
-                  return super.renew(grants);
-                } catch (StoreException e) {
-                  return grants.stream()
-                      .<Renewal>map(grant -> new Renewal.Renewed(grant.validFor()))
-                      .toList();
-                }
-              }
-            }),
+        BrokenFixture.engine(store -> new StoreDecorator(store) {
+          @Override
+          public List<Renewal> renew(List<Grant> grants) {
+            try {
+              return super.renew(grants);
+            } catch (StoreException e) {
+              return grants.stream()
+                  .<Renewal>map(grant -> new Renewal.Renewed(grant.validFor()))
+                  .toList();
+            }
+          }
+        }),
         "L-8.7",
         "aLeaseThatCannotBeRenewedIsLostAtItsDeadline",
         "the lease is no longer held");
@@ -532,13 +514,12 @@ class BrokenStoresTest {
   @Test
   void aVerifyThatAsksNobodyIsCaught() {
     assertCaught(
-        BrokenFixture.engine(
-            store -> new StoreDecorator(store) {
-              @Override
-              public Optional<Duration> verify(Grant grant) {
-                return Optional.of(grant.validFor());
-              }
-            }),
+        BrokenFixture.engine(store -> new StoreDecorator(store) {
+          @Override
+          public Optional<Duration> verify(Grant grant) {
+            return Optional.of(grant.validFor());
+          }
+        }),
         "L-8.8",
         "verifyAsksTheStore",
         "verify() of a lease that the store no longer shows");

@@ -61,22 +61,18 @@ final class ClientDecorator {
   }
 
   private static Object changed(Object real, UnaryOperator<Object> wrapper, Map<String, Bug> bugs) {
-    Class<?> type =
-        real instanceof Lease
-            ? Lease.class
-            : real instanceof DistributedLock ? DistributedLock.class : LockClient.class;
+    Class<?> type = real instanceof Lease
+        ? Lease.class
+        : real instanceof DistributedLock ? DistributedLock.class : LockClient.class;
     return Proxy.newProxyInstance(
-        type.getClassLoader(),
-        new Class<?>[] {type},
-        (proxy, method, arguments) -> {
+        type.getClassLoader(), new Class<?>[] {type}, (proxy, method, arguments) -> {
           Object[] changed = arguments == null ? new Object[0] : arguments.clone();
           for (int i = 0; i < changed.length; i++) {
             changed[i] = wrapper.apply(changed[i]);
           }
           Bug bug = bugs.get(method.getName());
           Call call = actual -> invoke(real, method, actual);
-          return wrapper.apply(
-              bug == null ? call.proceed(changed) : bug.run(real, changed, call));
+          return wrapper.apply(bug == null ? call.proceed(changed) : bug.run(real, changed, call));
         });
   }
 

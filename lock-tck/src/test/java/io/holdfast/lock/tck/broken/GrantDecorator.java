@@ -95,7 +95,8 @@ abstract class GrantDecorator extends StoreDecorator {
   @Override
   public List<Renewal> renew(List<Grant> grants) throws StoreException {
     long start = System.nanoTime();
-    List<Renewal> results = super.renew(grants.stream().map(GrantDecorator::real).toList());
+    List<Renewal> results =
+        super.renew(grants.stream().map(GrantDecorator::real).toList());
     return results.stream()
         .map(result -> result instanceof Renewal.Renewed renewed
             ? new Renewal.Renewed(told(renewed.validFor(), since(start)))

@@ -36,8 +36,8 @@ final class RuleCheck {
   }
 
   /**
-   * Asserts that this test of the rule fails on the broken fixture with such a message, and that all
-   * tests of the rule pass on the correct one.
+   * Asserts that this test of the rule fails on the broken fixture with such a message, and that
+   * all tests of the rule pass on the correct one.
    */
   static void assertCaught(Fixture broken, String rule, String test, String message) {
     assertThat(CORRECT.computeIfAbsent(rule, same -> failures(new InMemoryFixture(), same)))
@@ -54,8 +54,8 @@ final class RuleCheck {
     try {
       List<Event> finished = EngineTestKit.engine("junit-jupiter")
           .selectors(selectClass(Subject.class))
-          .filters((PostDiscoveryFilter) descriptor -> FilterResult.includedIf(
-              descriptor.getSource().stream()
+          .filters((PostDiscoveryFilter) descriptor ->
+              FilterResult.includedIf(descriptor.getSource().stream()
                   .filter(MethodSource.class::isInstance)
                   .map(source -> ((MethodSource) source).getJavaMethod())
                   .anyMatch(method -> method.getAnnotation(Rule.class) != null

@@ -98,8 +98,8 @@ public class InMemoryFixture implements Fixture {
 
   /** The store as it should be. */
   public final LockStore plainStore() {
-    return openPlainStore(new StoreSettings(
-        "fixture", timing().storeTimeout(), TimeSource.system(), new NoEvents()));
+    return openPlainStore(
+        new StoreSettings("fixture", timing().storeTimeout(), TimeSource.system(), new NoEvents()));
   }
 
   private final GuardedWrites writes = new GuardedLogs();
@@ -127,7 +127,8 @@ public class InMemoryFixture implements Fixture {
         beforeEffect.run();
         Log target = logs.get(log);
         synchronized (target) {
-          if (plainStore().verify(guard.grant()).isEmpty() || guard.grant().number() < target.lastNumber) {
+          if (plainStore().verify(guard.grant()).isEmpty()
+              || guard.grant().number() < target.lastNumber) {
             throw guard.lost();
           }
           target.lastNumber = guard.grant().number();

@@ -68,26 +68,22 @@ class RemoteAccess implements StoreAccess {
   private final class RemoteLogs implements GuardedWrites {
     @Override
     public void create(String log) throws StoreException {
-      DataInputStream done =
-          call(
-              out -> {
-                out.writeByte(RemoteServer.CREATE_LOG);
-                out.writeUTF(log);
-              });
+      DataInputStream unused = call(out -> {
+        out.writeByte(RemoteServer.CREATE_LOG);
+        out.writeUTF(log);
+      });
     }
 
     @Override
     public void append(String log, Lease lease, String entry, Step beforeEffect) throws Exception {
       try (LeaseGuard<Grant> guard = LeaseGuard.open(lease, Grant.class)) {
         beforeEffect.run();
-        DataInputStream answer =
-            call(
-                out -> {
-                  out.writeByte(RemoteServer.APPEND);
-                  out.writeUTF(log);
-                  out.writeUTF(guard.grant().claim().attemptId());
-                  out.writeUTF(entry);
-                });
+        DataInputStream answer = call(out -> {
+          out.writeByte(RemoteServer.APPEND);
+          out.writeUTF(log);
+          out.writeUTF(guard.grant().claim().attemptId());
+          out.writeUTF(entry);
+        });
         if (!answer.readBoolean()) {
           throw guard.lost();
         }
@@ -96,12 +92,10 @@ class RemoteAccess implements StoreAccess {
 
     @Override
     public List<String> read(String log) throws Exception {
-      DataInputStream answer =
-          call(
-              out -> {
-                out.writeByte(RemoteServer.READ_LOG);
-                out.writeUTF(log);
-              });
+      DataInputStream answer = call(out -> {
+        out.writeByte(RemoteServer.READ_LOG);
+        out.writeUTF(log);
+      });
       List<String> entries = new ArrayList<>();
       for (int n = answer.readInt(); n > 0; n--) {
         entries.add(answer.readUTF());

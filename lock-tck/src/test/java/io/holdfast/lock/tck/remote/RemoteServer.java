@@ -116,19 +116,18 @@ final class RemoteServer implements AutoCloseable {
   }
 
   private void startAccepting(ServerSocket current) {
-    startThread(
-        () -> {
-          while (true) {
-            Socket socket;
-            try {
-              socket = current.accept();
-            } catch (IOException e) {
-              return; // killed
-            }
-            connections.add(socket);
-            startThread(() -> serve(socket));
-          }
-        });
+    startThread(() -> {
+      while (true) {
+        Socket socket;
+        try {
+          socket = current.accept();
+        } catch (IOException e) {
+          return; // killed
+        }
+        connections.add(socket);
+        startThread(() -> serve(socket));
+      }
+    });
   }
 
   private void serve(Socket socket) {
@@ -160,8 +159,7 @@ final class RemoteServer implements AutoCloseable {
     return Wire.message(out -> answer(in, out));
   }
 
-  private void answer(DataInputStream in, DataOutputStream out)
-      throws IOException, StoreException {
+  private void answer(DataInputStream in, DataOutputStream out) throws IOException, StoreException {
     switch (in.readByte()) {
       case ACQUIRE -> {
         Claim claim = Wire.readClaim(in);
@@ -172,8 +170,7 @@ final class RemoteServer implements AutoCloseable {
       case RELEASE -> {
         Grant grant = grants.get(in.readUTF());
         Duration holdFor = Duration.ofNanos(in.readLong());
-        out.writeBoolean(
-            grant != null && store.release(grant, holdFor) == ReleaseOutcome.RELEASED);
+        out.writeBoolean(grant != null && store.release(grant, holdFor) == ReleaseOutcome.RELEASED);
       }
       case WITHDRAW -> {
         Claim claim = Wire.readClaim(in);
@@ -189,8 +186,7 @@ final class RemoteServer implements AutoCloseable {
       }
       case VERIFY -> out.writeLong(verify(in.readUTF()));
       case INSPECT -> {
-        Optional<StoredHolder> holder =
-            store.inspect(new LockKey(LockKind.MUTEX, in.readUTF()));
+        Optional<StoredHolder> holder = store.inspect(new LockKey(LockKind.MUTEX, in.readUTF()));
         out.writeBoolean(holder.isPresent());
         if (holder.isPresent()) {
           out.writeLong(holder.get().number());
@@ -200,8 +196,8 @@ final class RemoteServer implements AutoCloseable {
         }
       }
       case FORCE_RELEASE ->
-          out.writeBoolean(
-              store.forceRelease(new LockKey(LockKind.MUTEX, in.readUTF()), in.readLong()));
+        out.writeBoolean(
+            store.forceRelease(new LockKey(LockKind.MUTEX, in.readUTF()), in.readLong()));
       case CREATE_LOG -> logs.put(in.readUTF(), new ArrayList<>());
       case APPEND -> {
         String log = in.readUTF();

@@ -71,8 +71,7 @@ final class RemoteStore implements LockStore {
   private Socket connect() throws StoreException {
     Socket socket = new Socket();
     try {
-      socket.connect(
-          new InetSocketAddress(InetAddress.getLoopbackAddress(), port), timeoutMillis);
+      socket.connect(new InetSocketAddress(InetAddress.getLoopbackAddress(), port), timeoutMillis);
       socket.setTcpNoDelay(true);
       return socket;
     } catch (IOException e) {
@@ -104,13 +103,10 @@ final class RemoteStore implements LockStore {
 
   @Override
   public Optional<Grant> tryAcquire(Claim claim) throws StoreException {
-    long number =
-        ask(
-            DataInputStream::readLong,
-            out -> {
-              out.writeByte(RemoteServer.ACQUIRE);
-              Wire.writeClaim(out, claim);
-            });
+    long number = ask(DataInputStream::readLong, out -> {
+      out.writeByte(RemoteServer.ACQUIRE);
+      Wire.writeClaim(out, claim);
+    });
     return number == 0 ? Optional.empty() : Optional.of(new RemoteGrant(claim, number));
   }
 
@@ -124,25 +120,20 @@ final class RemoteStore implements LockStore {
 
   @Override
   public ReleaseOutcome release(Grant grant, Duration holdFor) throws StoreException {
-    boolean released =
-        ask(
-            DataInputStream::readBoolean,
-            out -> {
-              out.writeByte(RemoteServer.RELEASE);
-              out.writeUTF(grant.claim().attemptId());
-              out.writeLong(holdFor.toNanos());
-            });
+    boolean released = ask(DataInputStream::readBoolean, out -> {
+      out.writeByte(RemoteServer.RELEASE);
+      out.writeUTF(grant.claim().attemptId());
+      out.writeLong(holdFor.toNanos());
+    });
     return released ? ReleaseOutcome.RELEASED : ReleaseOutcome.ALREADY_LOST;
   }
 
   @Override
   public void withdraw(Claim claim) throws StoreException {
-    DataInputStream done =
-        call(
-            out -> {
-              out.writeByte(RemoteServer.WITHDRAW);
-              Wire.writeClaim(out, claim);
-            });
+    DataInputStream unused = call(out -> {
+      out.writeByte(RemoteServer.WITHDRAW);
+      Wire.writeClaim(out, claim);
+    });
   }
 
   @Override
@@ -172,28 +163,20 @@ final class RemoteStore implements LockStore {
 
   @Override
   public Optional<Duration> verify(Grant grant) throws StoreException {
-    long leftNanos =
-        ask(
-            DataInputStream::readLong,
-            out -> {
-              out.writeByte(RemoteServer.VERIFY);
-              out.writeUTF(grant.claim().attemptId());
-            });
+    long leftNanos = ask(DataInputStream::readLong, out -> {
+      out.writeByte(RemoteServer.VERIFY);
+      out.writeUTF(grant.claim().attemptId());
+    });
     return leftNanos == 0 ? Optional.empty() : Optional.of(Duration.ofNanos(leftNanos));
   }
 
   @Override
   public Optional<StoredHolder> inspect(LockKey key) throws StoreException {
     return ask(
-        in ->
-            in.readBoolean()
-                ? Optional.of(
-                    new StoredHolder(
-                        in.readLong(),
-                        in.readUTF(),
-                        Duration.ofNanos(in.readLong()),
-                        in.readBoolean()))
-                : Optional.empty(),
+        in -> in.readBoolean()
+            ? Optional.of(new StoredHolder(
+                in.readLong(), in.readUTF(), Duration.ofNanos(in.readLong()), in.readBoolean()))
+            : Optional.empty(),
         out -> {
           out.writeByte(RemoteServer.INSPECT);
           out.writeUTF(key.name());
@@ -202,13 +185,11 @@ final class RemoteStore implements LockStore {
 
   @Override
   public boolean forceRelease(LockKey key, long number) throws StoreException {
-    return ask(
-        DataInputStream::readBoolean,
-        out -> {
-          out.writeByte(RemoteServer.FORCE_RELEASE);
-          out.writeUTF(key.name());
-          out.writeLong(number);
-        });
+    return ask(DataInputStream::readBoolean, out -> {
+      out.writeByte(RemoteServer.FORCE_RELEASE);
+      out.writeUTF(key.name());
+      out.writeLong(number);
+    });
   }
 
   @Override
