@@ -17,11 +17,16 @@ import java.sql.SQLException;
  * tx.commit();
  * }</pre>
  *
- * <p>For work that is all in this transaction. It holds a connection throughout, a frozen holder
- * blocks the others until the database ends its session, and on clusters with several writers
- * (Galera, group replication) it excludes only within one node: use a lease there. These names are
- * apart from those of leases. The rows are in the same table; the first use of a name adds one in
- * the caller's transaction.
+ * <p>For work that is all in this transaction. It holds a connection throughout, and a frozen
+ * holder blocks the others until the database ends its session. Lock before you read: with
+ * REPEATABLE READ or stricter, what you read is as old as the transaction's first read, and
+ * PostgreSQL and MariaDB refuse the lock if that was before its last holder's end (a
+ * {@code SQLException}: roll back, begin again), while MySQL does not. On clusters with several
+ * writers (Galera, group replication) it excludes within one node, and across nodes only one of two
+ * commits.
+ *
+ * <p>These names are apart from those of leases. The rows are in the same table; the first use of a
+ * name adds one in the caller's transaction.
  *
  * <p>Threads: safe for all; immutable. No method commits or rolls back.
  */
@@ -62,8 +67,8 @@ public final class TransactionLock {
 
   /**
    * Locks the name until the transaction ends, unless another transaction has it. Does not wait for
-   * one that has it; on MySQL and H2 it may wait for another that uses the name for the first time
-   * ever at this moment.
+   * one that has it; on MySQL and H2 it may wait for one that uses the name for the first time
+   * ever.
    *
    * @param transaction the caller's connection, in a transaction that goes on either way
    * @return whether it is locked now

@@ -53,13 +53,33 @@ enum Server {
     return DriverManager.getConnection(url(), user(), PASSWORD);
   }
 
-  String url() {
+  /** Stops the server's processes, as a frozen machine would. */
+  void pause() {
+    GenericContainer<?> container = container();
+    container.getDockerClient().pauseContainerCmd(container.getContainerId()).exec();
+  }
+
+  void unpause() {
+    GenericContainer<?> container = container();
+    container.getDockerClient().unpauseContainerCmd(container.getContainerId()).exec();
+  }
+
+  private GenericContainer<?> container() {
     return switch (this) {
-      case H2 -> urlPattern;
-      case MYSQL -> urlOf(MySqlContainer.RUNNING);
-      case MARIADB, MARIADB_BY_MYSQL_DRIVER -> urlOf(MariaDbContainer.RUNNING);
-      case POSTGRES -> urlOf(PostgresContainer.RUNNING);
+      case H2 -> throw new IllegalStateException("H2 runs in this process");
+      case MYSQL -> MySqlContainer.RUNNING;
+      case MARIADB, MARIADB_BY_MYSQL_DRIVER -> MariaDbContainer.RUNNING;
+      case POSTGRES -> PostgresContainer.RUNNING;
     };
+  }
+
+  String url() {
+    if (this == H2) {
+      return urlPattern;
+    }
+    GenericContainer<?> container = container();
+    return String.format(
+        Locale.ROOT, urlPattern, container.getHost(), container.getFirstMappedPort());
   }
 
   String user() {
@@ -78,13 +98,13 @@ enum Server {
     return this == MYSQL || isMariaDb();
   }
 
-  private String urlOf(GenericContainer<?> container) {
-    return String.format(
-        Locale.ROOT, urlPattern, container.getHost(), container.getFirstMappedPort());
-  }
-
   private static GenericContainer<?> start(
-      String image, int port, String readyLog, Map<String, String> environment, String... options) {
+      String image,
+      int port,
+      String readyLog,
+      int readyTimes,
+      Map<String, String> environment,
+      String... options) {
     Assumptions.assumeTrue(
         "true".equals(System.getenv("CI")) || DockerClientFactory.instance().isDockerAvailable(),
         "Docker is not available: dev/containers up");
@@ -93,19 +113,20 @@ enum Server {
         .withExposedPorts(port)
         .withEnv(environment)
         .withCommand(options)
-        .waitingFor(Wait.forLogMessage(readyLog, 1).withStartupTimeout(STARTUP));
+        .waitingFor(Wait.forLogMessage(readyLog, readyTimes).withStartupTimeout(STARTUP));
     container.start();
     return container;
   }
 
   // Their disks need not survive a power cut. The images' entry points run a server without a port
-  // first; these lines are the real one's.
+  // first, and PostgreSQL's says twice that it is ready.
 
   private static final class MySqlContainer {
     static final GenericContainer<?> RUNNING = start(
         "mysql:9",
         3306,
         ".*ready for connections.*port: 3306.*",
+        1,
         Map.of("MYSQL_ROOT_PASSWORD", PASSWORD, "MYSQL_DATABASE", "holdfast"),
         "--innodb-flush-log-at-trx-commit=2",
         "--sync-binlog=0");
@@ -116,6 +137,7 @@ enum Server {
         "mariadb:11.8",
         3306,
         ".*port: 3306.*",
+        1,
         Map.of("MARIADB_ROOT_PASSWORD", PASSWORD, "MARIADB_DATABASE", "holdfast"),
         "--innodb-flush-log-at-trx-commit=2");
   }
@@ -124,7 +146,8 @@ enum Server {
     static final GenericContainer<?> RUNNING = start(
         "postgres:17",
         5432,
-        ".*listening on IPv4 address.*",
+        ".*database system is ready to accept connections.*",
+        2,
         Map.of("POSTGRES_PASSWORD", PASSWORD, "POSTGRES_DB", "holdfast"),
         "-c",
         "synchronous_commit=off",

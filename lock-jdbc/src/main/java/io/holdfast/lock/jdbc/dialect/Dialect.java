@@ -177,7 +177,11 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
 
   // A transaction's own row lock.
 
-  /** Locks the row until the transaction ends, creating it if need be; waits. */
+  /**
+   * Locks the row until the transaction ends, creating it if need be; waits. A write, so that a
+   * transaction whose snapshot is older than the last holder's end is refused where the database
+   * can (PostgreSQL, MariaDB), and so that other nodes of a cluster see it.
+   */
   public abstract void lockRow(Connection transaction, String key) throws SQLException;
 
   /** As {@link #lockRow}, but does not wait for a transaction that has the row. */
@@ -218,7 +222,8 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
       int next = setKeys(statement, 1, keys);
       next = setStrings(statement, next, owners);
       statement.setLong(next, ttlMicros);
-      statement.execute();
+      // For execute() MySQL's driver would first ask whether the session is read-only.
+      statement.executeUpdate();
     }
   }
 

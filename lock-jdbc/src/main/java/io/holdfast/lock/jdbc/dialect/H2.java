@@ -2,7 +2,6 @@ package io.holdfast.lock.jdbc.dialect;
 
 import java.sql.Connection;
 import java.sql.PreparedStatement;
-import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.util.Locale;
 import java.util.Set;
@@ -12,8 +11,11 @@ import org.jspecify.annotations.Nullable;
 public final class H2 extends Dialect {
   private static final int DUPLICATE = 23505;
 
-  // Lock timeout, deadlock, concurrent update.
-  private static final Set<Integer> TRANSIENT = Set.of(50200, 40001, 90131);
+  private static final int LOCKED = 50200;
+  private static final int DEADLOCK = 40001;
+  private static final int CONCURRENT_UPDATE = 90131;
+
+  private static final Set<Integer> TRANSIENT = Set.of(LOCKED, DEADLOCK, CONCURRENT_UPDATE);
 
   private final String acquire;
   private final String insert;
@@ -22,8 +24,7 @@ public final class H2 extends Dialect {
   private final String forceRelease;
   private final String createRow;
   private final String lockRow;
-  private final String selectRow;
-  private final String tryLockRow;
+  private final String selectRowNoWait;
 
   H2(String table) {
     super(table);
@@ -62,9 +63,8 @@ public final class H2 extends Dialect {
               (name, owner, number, changed_at, expires_at, wanted_until, guarded, holder)
             VALUES (?, '', 0, {now}, 0, 0, 0, '')
             """);
-    lockRow = sql("SELECT 1 FROM {table} WHERE name = ? FOR UPDATE");
-    selectRow = sql("SELECT 1 FROM {table} WHERE name = ?");
-    tryLockRow = sql("SELECT 1 FROM {table} WHERE name = ? FOR UPDATE SKIP LOCKED");
+    lockRow = sql("UPDATE {table} SET guarded = guarded + 1 WHERE name = ?");
+    selectRowNoWait = sql("SELECT 1 FROM {table} WHERE name = ? FOR UPDATE NOWAIT");
   }
 
   @Override
@@ -161,37 +161,38 @@ public final class H2 extends Dialect {
 
   @Override
   public void lockRow(Connection transaction, String key) throws SQLException {
-    while (!hasRow(transaction, lockRow, key)) {
-      create(transaction, key);
+    while (true) {
+      try (PreparedStatement statement = transaction.prepareStatement(lockRow)) {
+        setKey(statement, 1, key);
+        if (statement.executeUpdate() > 0) {
+          return;
+        }
+      }
+      try (PreparedStatement statement = transaction.prepareStatement(createRow)) {
+        setKey(statement, 1, key);
+        statement.executeUpdate();
+        return;
+      } catch (SQLException e) {
+        if (e.getErrorCode() != DUPLICATE) {
+          throw e;
+        }
+      }
     }
   }
 
   @Override
   public boolean tryLockRow(Connection transaction, String key) throws SQLException {
-    if (!hasRow(transaction, selectRow, key)) {
-      create(transaction, key);
-    }
-    return hasRow(transaction, tryLockRow, key);
-  }
-
-  private void create(Connection transaction, String key) throws SQLException {
-    try (PreparedStatement statement = transaction.prepareStatement(createRow)) {
+    try (PreparedStatement statement = transaction.prepareStatement(selectRowNoWait)) {
       setKey(statement, 1, key);
-      statement.executeUpdate();
+      statement.executeQuery().close();
     } catch (SQLException e) {
-      if (e.getErrorCode() != DUPLICATE) {
-        throw e;
+      if (e.getErrorCode() == LOCKED) {
+        return false;
       }
+      throw e;
     }
-  }
-
-  private boolean hasRow(Connection transaction, String select, String key) throws SQLException {
-    try (PreparedStatement statement = transaction.prepareStatement(select)) {
-      setKey(statement, 1, key);
-      try (ResultSet result = statement.executeQuery()) {
-        return result.next();
-      }
-    }
+    lockRow(transaction, key);
+    return true;
   }
 
   @Override

@@ -1,7 +1,9 @@
 package io.holdfast.lock.jdbc.dialect;
 
 import java.sql.Connection;
+import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.sql.Statement;
 
 /**
  * MariaDB 10.6 and later, through its own driver or MySQL's.
@@ -13,8 +15,11 @@ final class MariaDb extends MySql {
   /** Lock wait timeout. */
   private static final int LOCKED = 1205;
 
+  private final String tryLockRow;
+
   MariaDb(String table) {
     super(table);
+    tryLockRow = sql("SET STATEMENT innodb_lock_wait_timeout = 0 FOR " + lockRowTemplate());
   }
 
   @Override
@@ -53,6 +58,29 @@ final class MariaDb extends MySql {
         return NONE;
       }
       throw e;
+    }
+  }
+
+  @Override
+  public boolean tryLockRow(Connection transaction, String key) throws SQLException {
+    try {
+      lockRow(transaction, tryLockRow, key);
+      return true;
+    } catch (SQLException e) {
+      if (e.getErrorCode() == LOCKED && !rollsBackOnTimeout(transaction)) {
+        return false;
+      }
+      throw e;
+    }
+  }
+
+  /**
+   * A setting, off by default, with which the failure above has undone the caller's transaction.
+   */
+  private static boolean rollsBackOnTimeout(Connection transaction) throws SQLException {
+    try (Statement statement = transaction.createStatement();
+        ResultSet result = statement.executeQuery("SELECT @@innodb_rollback_on_timeout")) {
+      return result.next() && result.getBoolean(1);
     }
   }
 }

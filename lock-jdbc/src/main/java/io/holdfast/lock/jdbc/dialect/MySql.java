@@ -20,8 +20,12 @@ public sealed class MySql extends Dialect permits MariaDb {
   /** MariaDB's snapshot isolation; arrives as HY000. */
   private static final int RECORD_CHANGED = 1020;
 
-  /** And: lock wait timeout, deadlock, row is locked and NOWAIT was set. */
-  private static final Set<Integer> TRANSIENT = Set.of(RECORD_CHANGED, 1205, 1213, 3572);
+  private static final int LOCK_WAIT_TIMEOUT = 1205;
+  private static final int DEADLOCK = 1213;
+  private static final int LOCKED_AND_NO_WAIT = 3572;
+
+  private static final Set<Integer> TRANSIENT =
+      Set.of(RECORD_CHANGED, LOCK_WAIT_TIMEOUT, DEADLOCK, LOCKED_AND_NO_WAIT);
 
   /** Duplicate key. */
   private static final int DUPLICATE = 1062;
@@ -35,7 +39,6 @@ public sealed class MySql extends Dialect permits MariaDb {
   private final String withdraw;
   private final String forceRelease;
   private final String lockRow;
-  private final String selectRow;
   private final String selectRowNoWait;
 
   MySql(String table) {
@@ -62,15 +65,8 @@ public sealed class MySql extends Dialect permits MariaDb {
                 UPDATE {table} SET owner = '', changed_at = {now}, expires_at = 0
                 WHERE name = ? AND number = ? AND expires_at > {now}
                 """));
-    // Locks the row that exists, and else inserts it: no gap lock, which two could hold at once.
-    lockRow = sql("""
-            INSERT INTO {table}
-              (name, owner, number, changed_at, expires_at, wanted_until, guarded, holder)
-            VALUES (?, '', 0, {now}, 0, 0, 0, '')
-            ON DUPLICATE KEY UPDATE name = {table}.name
-            """);
-    selectRow = sql("SELECT 1 FROM {table} WHERE name = ?");
-    selectRowNoWait = sql("SELECT 1 FROM {table} WHERE name = ? FOR UPDATE SKIP LOCKED");
+    lockRow = sql(lockRowTemplate());
+    selectRowNoWait = sql("SELECT 1 FROM {table} WHERE name = ? FOR UPDATE NOWAIT");
   }
 
   /** The inner query locks the row if it is free and nobody has it locked; else nothing matches. */
@@ -82,6 +78,16 @@ public sealed class MySql extends Dialect permits MariaDb {
         WHERE name = (SELECT name FROM (
           SELECT name FROM {table} WHERE name = ? AND expires_at <= {now} FOR UPDATE SKIP LOCKED
         ) free)
+        """;
+  }
+
+  /** Locks the row that exists, and else inserts it: no gap lock, which two could hold at once. */
+  String lockRowTemplate() {
+    return """
+        INSERT INTO {table}
+          (name, owner, number, changed_at, expires_at, wanted_until, guarded, holder)
+        VALUES (?, '', 0, {now}, 0, 0, 0, '')
+        ON DUPLICATE KEY UPDATE guarded = {table}.guarded + 1
         """;
   }
 
@@ -199,27 +205,29 @@ public sealed class MySql extends Dialect permits MariaDb {
 
   @Override
   public void lockRow(Connection transaction, String key) throws SQLException {
-    try (PreparedStatement statement = transaction.prepareStatement(lockRow)) {
-      setKey(statement, 1, key);
-      statement.executeUpdate();
-    }
+    lockRow(transaction, lockRow, key);
   }
 
+  /** A plain read would be simpler, and would make a snapshot that is older than the lock. */
   @Override
   public boolean tryLockRow(Connection transaction, String key) throws SQLException {
-    // A locking read of a row that does not exist would lock the gap, and two such readers that
-    // then insert would deadlock: so look first.
-    if (!hasRow(transaction, selectRow, key)) {
-      lockRow(transaction, key);
-      return true;
+    try (PreparedStatement statement = transaction.prepareStatement(selectRowNoWait)) {
+      setKey(statement, 1, key);
+      statement.executeQuery().close();
+    } catch (SQLException e) {
+      if (e.getErrorCode() == LOCKED_AND_NO_WAIT) {
+        return false; // Undoes nothing but the statement.
+      }
+      throw e;
     }
-    return hasRow(transaction, selectRowNoWait, key);
+    lockRow(transaction, key);
+    return true;
   }
 
-  private boolean hasRow(Connection transaction, String select, String key) throws SQLException {
-    try (PreparedStatement statement = transaction.prepareStatement(select)) {
+  final void lockRow(Connection transaction, String sql, String key) throws SQLException {
+    try (PreparedStatement statement = transaction.prepareStatement(sql)) {
       setKey(statement, 1, key);
-      return queryLong(statement, NONE) != NONE;
+      statement.executeUpdate();
     }
   }
 

@@ -26,6 +26,7 @@ public final class Postgres extends Dialect {
   private final String notify;
   private final String lockRow;
   private final String tryLockRow;
+  private final String selectRow;
   private final String createRow;
   private final String lockCreation;
   private final String tryLockCreation;
@@ -55,21 +56,19 @@ public final class Postgres extends Dialect {
     forceRelease = freeing("0", "number = ? AND expires_at > {now}");
     channel = sql("SELECT " + CHANNEL);
     notify = sql("SELECT pg_notify(" + CHANNEL + ", ?)");
-    lockRow = sql("SELECT 1 FROM {table} WHERE name = ? FOR UPDATE");
+    lockRow = sql("UPDATE {table} SET guarded = guarded + 1 WHERE name = ?");
     tryLockRow = sql("""
-            SELECT CASE WHEN locked.name IS NOT NULL THEN 2 ELSE 1 END
-            FROM {table} known
-            LEFT JOIN (SELECT name FROM {table} WHERE name = ? FOR UPDATE SKIP LOCKED) locked
-              ON locked.name = known.name
-            WHERE known.name = ?
-            """);
+        UPDATE {table} SET guarded = guarded + 1
+        WHERE name = (SELECT name FROM {table} WHERE name = ? FOR UPDATE SKIP LOCKED)
+        """);
+    selectRow = sql("SELECT 1 FROM {table} WHERE name = ?");
     createRow = sql("""
             INSERT INTO {table}
               (name, owner, number, changed_at, expires_at, wanted_until, guarded, holder)
             VALUES (?, '', 0, {now}, 0, 0, 0, '')
             ON CONFLICT (name) DO NOTHING
             """);
-    lockCreation = "SELECT pg_advisory_xact_lock(hashtextextended(?, 0))";
+    lockCreation = "SELECT 1 FROM pg_advisory_xact_lock(hashtextextended(?, 0))";
     tryLockCreation = "SELECT pg_try_advisory_xact_lock(hashtextextended(?, 0))::int";
   }
 
@@ -201,53 +200,46 @@ public final class Postgres extends Dialect {
 
   @Override
   public void lockRow(Connection transaction, String key) throws SQLException {
-    while (!hasRow(transaction, lockRow, key)) {
-      create(transaction, lockCreation, key);
+    while (!changes(transaction, lockRow, key)) {
+      // An insert would wait for another transaction that inserts the same, and so does this.
+      if (queriesTrue(transaction, lockCreation, key) && changes(transaction, createRow, key)) {
+        return;
+      }
     }
   }
 
-  /** Never fails for a locked row, which would abort the caller's transaction. */
+  /** No statement fails for a row that is locked, which would abort the caller's transaction. */
   @Override
   public boolean tryLockRow(Connection transaction, String key) throws SQLException {
-    while (true) {
-      try (PreparedStatement statement = transaction.prepareStatement(tryLockRow)) {
-        setKey(statement, 1, key);
-        setKey(statement, 2, key);
-        long found = queryLong(statement, NONE);
-        if (found != NONE) {
-          return found == 2;
-        }
-      }
-      if (!create(transaction, tryLockCreation, key)) {
+    while (!changes(transaction, tryLockRow, key)) {
+      if (exists(transaction, key) || !queriesTrue(transaction, tryLockCreation, key)) {
         return false;
       }
-    }
-  }
-
-  /**
-   * Creates the row in the caller's transaction. An insert would wait for another transaction that
-   * inserts the same, so an advisory lock, which can be tried, comes first.
-   */
-  private boolean create(Connection transaction, String lock, String key) throws SQLException {
-    try (PreparedStatement statement = transaction.prepareStatement(lock)) {
-      statement.setString(1, table() + ' ' + key);
-      try (ResultSet result = statement.executeQuery()) {
-        result.next();
-        if ("0".equals(result.getString(1))) {
-          return false;
-        }
+      if (changes(transaction, createRow, key)) {
+        return true;
       }
     }
-    try (PreparedStatement statement = transaction.prepareStatement(createRow)) {
+    return true;
+  }
+
+  private boolean changes(Connection transaction, String sql, String key) throws SQLException {
+    try (PreparedStatement statement = transaction.prepareStatement(sql)) {
       setKey(statement, 1, key);
-      statement.executeUpdate();
-      return true;
+      return statement.executeUpdate() > 0;
     }
   }
 
-  private boolean hasRow(Connection transaction, String select, String key) throws SQLException {
-    try (PreparedStatement statement = transaction.prepareStatement(select)) {
+  private boolean exists(Connection transaction, String key) throws SQLException {
+    try (PreparedStatement statement = transaction.prepareStatement(selectRow)) {
       setKey(statement, 1, key);
+      return queryLong(statement, NONE) != NONE;
+    }
+  }
+
+  /** Takes the advisory lock under which the row of this name is made. */
+  private boolean queriesTrue(Connection transaction, String sql, String key) throws SQLException {
+    try (PreparedStatement statement = transaction.prepareStatement(sql)) {
+      statement.setString(1, table() + ' ' + key);
       return queryLong(statement, NONE) != NONE;
     }
   }

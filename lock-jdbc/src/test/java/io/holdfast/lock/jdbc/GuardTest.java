@@ -1,0 +1,284 @@
+package io.holdfast.lock.jdbc;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import com.zaxxer.hikari.HikariDataSource;
+import io.holdfast.lock.InMemoryLocks;
+import io.holdfast.lock.Lease;
+import io.holdfast.lock.LeaseState;
+import io.holdfast.lock.LockClient;
+import io.holdfast.lock.LockLostException;
+import io.holdfast.lock.LockOptions;
+import java.io.IOException;
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** A stale holder can't commit, and a guarded one can't be overtaken before it has. */
+class GuardTest {
+  private static final List<Integer> ISOLATIONS = List.of(
+      Connection.TRANSACTION_READ_COMMITTED,
+      Connection.TRANSACTION_REPEATABLE_READ,
+      Connection.TRANSACTION_SERIALIZABLE);
+
+  @ParameterizedTest
+  @EnumSource
+  void aHolderCommits(Server server) throws Exception {
+    try (Fixture fixture = new Fixture(server)) {
+      for (int isolation : ISOLATIONS) {
+        String name = freshName();
+        try (Lease lease = fixture.locks.get(name).lock();
+            JdbcGuard guard = JdbcGuard.open(lease);
+            Connection transaction = fixture.begin(isolation)) {
+          fixture.add(transaction);
+          guard.verify(transaction);
+          transaction.commit();
+        }
+        assertThat(fixture.locks.get(name).inspect()).isEmpty();
+      }
+      assertThat(fixture.count()).isEqualTo(ISOLATIONS.size());
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void aHolderThatWasOvertakenCannotCommit(Server server) throws Exception {
+    try (Fixture fixture = new Fixture(server)) {
+      for (int isolation : ISOLATIONS) {
+        String name = freshName();
+        Lease stale = fixture.locks.get(name).lock();
+        try (JdbcGuard guard = JdbcGuard.open(stale);
+            Connection transaction = fixture.begin(isolation)) {
+          // The transaction sees the database as of before the theft.
+          fixture.add(transaction);
+          fixture.read(transaction);
+          try (Lease thief = fixture.steal(name, stale)) {
+            assertThat(thief.token()).isGreaterThan(stale.token());
+            assertThatThrownBy(() -> guard.verify(transaction))
+                .isInstanceOf(LockLostException.class);
+            transaction.rollback();
+            assertThat(stale.state()).isEqualTo(LeaseState.LOST);
+            thief.verify();
+          }
+        }
+        assertThatThrownBy(stale::close).isInstanceOf(LockLostException.class);
+      }
+      assertThat(fixture.count()).isZero();
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void aLockThatNobodyTookSinceItWasForcedFreeIsLostAllTheSame(Server server) throws Exception {
+    try (Fixture fixture = new Fixture(server)) {
+      String name = freshName();
+      Lease lease = fixture.locks.get(name).lock();
+      assertThat(fixture.others.get(name).forceRelease(lease.token())).isTrue();
+      assertThatThrownBy(() -> JdbcGuard.inTransaction(lease, fixture.pool, fixture::add))
+          .isInstanceOf(LockLostException.class);
+      assertThatThrownBy(lease::close).isInstanceOf(LockLostException.class);
+      assertThat(fixture.count()).isZero();
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void nobodyOvertakesAVerifiedTransactionEvenAfterTheLeaseRanOut(Server server) throws Exception {
+    try (Fixture fixture = new Fixture(server)) {
+      String name = freshName();
+      Duration ttl = Duration.ofMillis(600);
+      Lease lease = fixture.locks.get(name, LockOptions.fixed(ttl)).lock();
+      try (JdbcGuard guard = JdbcGuard.open(lease);
+          Connection transaction = fixture.begin(Connection.TRANSACTION_READ_COMMITTED)) {
+        fixture.add(transaction);
+        guard.verify(transaction);
+        Stores.await("the lease has run out", () -> !lease.isHeld());
+        Stores.pause(ttl);
+
+        long begin = System.nanoTime();
+        Optional<Lease> refused = fixture.others.get(name).tryLock();
+        assertThat(refused).isEmpty();
+        assertThat(Duration.ofNanos(System.nanoTime() - begin)).isLessThan(Duration.ofSeconds(2));
+
+        CompletableFuture<Long> waiting = new CompletableFuture<>();
+        Thread thread = new Thread(() -> {
+          try {
+            fixture.others.get(name).run(won -> waiting.complete(won.token()));
+          } catch (InterruptedException | RuntimeException e) {
+            waiting.completeExceptionally(e);
+          }
+        });
+        thread.start();
+        Stores.pause(Duration.ofMillis(300));
+        assertThat(waiting).isNotDone();
+        transaction.commit();
+        assertThat(waiting.get(20, TimeUnit.SECONDS)).isGreaterThan(lease.token());
+      }
+      assertThat(fixture.count()).isEqualTo(1);
+      assertThatThrownBy(lease::close).isInstanceOf(LockLostException.class);
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void renewalGoesOnAroundAnOpenTransactionAndNobodyIsHeldUp(Server server) throws Exception {
+    try (Fixture fixture = new Fixture(server)) {
+      LockOptions brief = LockOptions.renewed(Duration.ofSeconds(3));
+      try (Lease guarded = fixture.locks.get(freshName(), brief).lock();
+          Lease other = fixture.locks.get(freshName(), brief).lock()) {
+        try (JdbcGuard guard = JdbcGuard.open(guarded);
+            Connection transaction = fixture.begin(Connection.TRANSACTION_READ_COMMITTED)) {
+          guard.verify(transaction);
+          // Long enough for the others' renewal, not for the guarded lease's end.
+          Stores.pause(Duration.ofMillis(1_500));
+          assertThat(other.state()).isEqualTo(LeaseState.HELD);
+          transaction.commit();
+        }
+        Stores.pause(Duration.ofSeconds(3));
+        guarded.verify();
+        other.verify();
+      }
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void closingTheLeaseUnderAnOpenGuardThrowsAndReleasesWhenTheGuardCloses(Server server)
+      throws Exception {
+    try (Fixture fixture = new Fixture(server)) {
+      String name = freshName();
+      Lease lease = fixture.locks.get(name).lock();
+      try (JdbcGuard guard = JdbcGuard.open(lease);
+          Connection transaction = fixture.begin(Connection.TRANSACTION_READ_COMMITTED)) {
+        guard.verify(transaction);
+        assertThatThrownBy(lease::close).isInstanceOf(IllegalStateException.class);
+        transaction.commit();
+        assertThat(fixture.others.get(name).tryLock()).isEmpty();
+      }
+      Stores.await("released", () -> fixture.others.get(name).inspect().isEmpty());
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void aTransactionThatFailsIsRolledBackAndItsConnectionGivenBackAsItWas(Server server)
+      throws Exception {
+    try (Fixture fixture = new Fixture(server);
+        Lease lease = fixture.locks.get(freshName()).lock()) {
+      assertThatThrownBy(() -> JdbcGuard.inTransaction(lease, fixture.pool, transaction -> {
+            fixture.add(transaction);
+            throw new IOException("made up");
+          }))
+          .isInstanceOf(IOException.class);
+      assertThat(fixture.count()).isZero();
+      JdbcGuard.inTransaction(lease, fixture.pool, fixture::add);
+      assertThat(fixture.count()).isEqualTo(1);
+      lease.verify();
+    }
+  }
+
+  @Test
+  void misuseIsToldAtOnce() throws Exception {
+    try (Fixture fixture = new Fixture(Server.H2);
+        LockClient memory = InMemoryLocks.builder().build();
+        Lease lease = fixture.locks.get(freshName()).lock();
+        Lease foreign = memory.get("a").lock();
+        JdbcGuard guard = JdbcGuard.open(lease);
+        Connection autoCommit = fixture.pool.getConnection()) {
+      assertThatThrownBy(() -> JdbcGuard.open(foreign))
+          .isInstanceOf(IllegalArgumentException.class);
+      assertThatThrownBy(() -> guard.verify(autoCommit))
+          .isInstanceOf(IllegalStateException.class)
+          .hasMessageContaining("setAutoCommit(false)");
+    }
+  }
+
+  private static String freshName() {
+    return Stores.freshKey().name();
+  }
+
+  /** Two clients on one database, and a table of the application's. */
+  private static final class Fixture implements AutoCloseable {
+    final HikariDataSource pool;
+    final LockClient locks;
+    final LockClient others;
+    private final Connection connection;
+    private final String table = "sold_" + UUID.randomUUID().toString().substring(0, 8);
+
+    Fixture(Server server) throws SQLException {
+      pool = server.pool(10);
+      locks = client();
+      others = client();
+      connection = server.connect();
+      execute("CREATE TABLE " + table + " (id INT)");
+    }
+
+    private LockClient client() {
+      return JdbcLocks.builder(pool)
+          .schema(SchemaMode.CREATE)
+          .storeTimeout(Duration.ofMillis(500))
+          .build();
+    }
+
+    Connection begin(int isolation) throws SQLException {
+      Connection transaction = pool.getConnection();
+      transaction.setTransactionIsolation(isolation);
+      transaction.setAutoCommit(false);
+      return transaction;
+    }
+
+    void add(Connection transaction) throws SQLException {
+      try (Statement statement = transaction.createStatement()) {
+        assertThat(statement.executeUpdate("INSERT INTO " + table + " VALUES (1)"))
+            .isEqualTo(1);
+      }
+    }
+
+    /** Makes the transaction's snapshot. */
+    void read(Connection transaction) throws SQLException {
+      try (Statement statement = transaction.createStatement();
+          ResultSet result = statement.executeQuery("SELECT COUNT(*) FROM " + table)) {
+        assertThat(result.next()).isTrue();
+      }
+    }
+
+    Lease steal(String name, Lease from) {
+      assertThat(others.get(name).forceRelease(from.token())).isTrue();
+      return others.get(name).tryLock().orElseThrow();
+    }
+
+    int count() throws SQLException {
+      try (Statement statement = connection.createStatement();
+          ResultSet result = statement.executeQuery("SELECT COUNT(*) FROM " + table)) {
+        result.next();
+        return result.getInt(1);
+      }
+    }
+
+    private void execute(String sql) throws SQLException {
+      try (Statement statement = connection.createStatement()) {
+        statement.execute(sql);
+      }
+    }
+
+    @Override
+    public void close() throws SQLException {
+      others.close();
+      locks.close();
+      execute("DROP TABLE " + table);
+      connection.close();
+      pool.close();
+    }
+  }
+}

@@ -1,0 +1,283 @@
+package io.holdfast.lock.jdbc;
+
+import static io.holdfast.lock.jdbc.Stores.claim;
+import static io.holdfast.lock.jdbc.Stores.freshKey;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
+
+import com.zaxxer.hikari.HikariDataSource;
+import io.holdfast.lock.spi.Claim;
+import io.holdfast.lock.spi.Grant;
+import io.holdfast.lock.spi.ReleaseOutcome;
+import io.holdfast.lock.spi.Renewal;
+import io.holdfast.lock.spi.StoreException;
+import java.lang.reflect.Proxy;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import javax.sql.DataSource;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** What a client does with the connections of a pool that is not its own. */
+class PoolTest {
+  private static final Duration SHORT = Duration.ofMillis(300);
+
+  @Test
+  void anExhaustedPoolIsRefusedWithinTheStoreTimeout() throws Exception {
+    try (HikariDataSource pool = Server.H2.pool(3);
+        JdbcStore store = Stores.open(Stores.settings(pool), SHORT);
+        Connection first = pool.getConnection();
+        Connection second = pool.getConnection()) {
+      long begin = System.nanoTime();
+      StoreException refused =
+          catchThrowableOfType(StoreException.class, () -> store.tryAcquire(claim(freshKey())));
+      assertThat(Duration.ofNanos(System.nanoTime() - begin))
+          .isBetween(SHORT, Duration.ofSeconds(5));
+      assertThat(refused.mayHaveHappened()).isFalse();
+      assertThat(refused).hasMessageContaining("exhausted");
+      assertThat(Thread.currentThread().isInterrupted()).isFalse();
+      assertThat(first).isNotSameAs(second);
+    }
+  }
+
+  @Test
+  void anExhaustedPoolStopsNoRenewalAndNoRelease() throws Exception {
+    try (HikariDataSource pool = Server.H2.pool(3);
+        JdbcStore store = Stores.open(pool)) {
+      Claim claim = claim(freshKey());
+      Grant grant = store.tryAcquire(claim).orElseThrow();
+      try (Connection first = pool.getConnection();
+          Connection second = pool.getConnection()) {
+        assertThat(first).isNotSameAs(second);
+        assertThat(store.renew(List.of(grant))).containsExactly(new Renewal.Renewed(Stores.TTL));
+        assertThat(store.release(grant, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
+        store.withdraw(claim);
+      }
+      assertThat(store.tryAcquire(claim(claim.key()))).isPresent();
+    }
+  }
+
+  @Test
+  void aPoolOfOneConnectionIsRefused() {
+    try (HikariDataSource pool = Server.H2.pool(1)) {
+      assertThatThrownBy(() -> Stores.open(Stores.settings(pool), SHORT))
+          .isInstanceOf(IllegalStateException.class)
+          .hasMessageContaining("at least 2");
+      assertThat(pool.getHikariPoolMXBean().getActiveConnections()).isZero();
+    }
+  }
+
+  @Test
+  void anInterruptedThreadAsksAllTheSameAndStaysInterrupted() throws Exception {
+    try (HikariDataSource pool = Server.H2.pool(4);
+        JdbcStore store = Stores.open(pool)) {
+      Thread.currentThread().interrupt();
+      Grant grant = store.tryAcquire(claim(freshKey())).orElseThrow();
+      assertThat(Thread.interrupted()).isTrue();
+
+      Thread.currentThread().interrupt();
+      assertThat(store.renew(List.of(grant))).containsExactly(new Renewal.Renewed(Stores.TTL));
+      assertThat(Thread.interrupted()).isTrue();
+    }
+  }
+
+  @Test
+  void anInterruptWhileWaitingForThePoolEndsNothingAndStaysSet() throws Exception {
+    try (HikariDataSource pool = Server.H2.pool(2);
+        JdbcStore store = Stores.open(pool)) {
+      CompletableFuture<Boolean> granted = new CompletableFuture<>();
+      AtomicBoolean interrupted = new AtomicBoolean();
+      Thread thread;
+      try (Connection last = pool.getConnection()) {
+        assertThat(last.isValid(1)).isTrue();
+        thread = new Thread(() -> {
+          try {
+            granted.complete(store.tryAcquire(claim(freshKey())).isPresent());
+          } catch (Throwable t) {
+            granted.completeExceptionally(t);
+          }
+          interrupted.set(Thread.currentThread().isInterrupted());
+        });
+        thread.start();
+        Stores.await(
+            "the thread waits for the pool",
+            () -> pool.getHikariPoolMXBean().getThreadsAwaitingConnection() == 1);
+        thread.interrupt();
+        Stores.pause(Duration.ofMillis(50));
+      }
+      assertThat(granted.get(20, TimeUnit.SECONDS)).isTrue();
+      thread.join();
+      assertThat(interrupted).isTrue();
+    }
+  }
+
+  @Test
+  void ourInterruptNeverReachesTheCaller() throws Exception {
+    // The pool answers at just the moment at which the budget ends.
+    Duration timeout = Duration.ofMillis(20);
+    try (HikariDataSource pool = Server.H2.pool(4)) {
+      AtomicBoolean slow = new AtomicBoolean();
+      DataSource slowPool = new Wrapper(pool) {
+        @Override
+        public Connection getConnection() throws SQLException {
+          if (slow.get()) {
+            long end = System.nanoTime() + timeout.toNanos();
+            while (System.nanoTime() - end < 0) {
+              Thread.onSpinWait();
+            }
+          }
+          return wrapped.getConnection();
+        }
+      };
+      try (JdbcStore store = Stores.open(Stores.settings(slowPool), timeout)) {
+        slow.set(true);
+        for (int i = 0; i < 200; i++) {
+          try {
+            assertThat(store.inspect(freshKey())).isEmpty();
+          } catch (StoreException e) {
+            assertThat(e.mayHaveHappened()).isFalse();
+          }
+          assertThat(Thread.currentThread().isInterrupted()).isFalse();
+        }
+        slow.set(false);
+      }
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = "H2", mode = EnumSource.Mode.EXCLUDE)
+  void aKeptConnectionThatTheServerEndedIsReplaced(Server server) throws Exception {
+    try (HikariDataSource pool = server.pool(4);
+        JdbcStore store = Stores.open(pool)) {
+      Grant grant = store.tryAcquire(claim(freshKey())).orElseThrow();
+      assertThat(store.renew(List.of(grant))).containsExactly(new Renewal.Renewed(Stores.TTL));
+      endSessions(server);
+      long deadline = System.nanoTime() + Stores.PATIENCE.toNanos();
+      while (true) {
+        try {
+          assertThat(store.renew(List.of(grant))).containsExactly(new Renewal.Renewed(Stores.TTL));
+          break;
+        } catch (StoreException e) {
+          // The first one finds out.
+          assertThat(System.nanoTime()).isLessThan(deadline);
+        }
+      }
+    }
+  }
+
+  /** Ends every session but its own, as a failover would. */
+  private static void endSessions(Server server) throws SQLException {
+    try (Connection connection = server.connect();
+        Statement statement = connection.createStatement()) {
+      if (server == Server.POSTGRES) {
+        statement.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            + " WHERE datname = 'holdfast' AND pid <> pg_backend_pid()");
+        return;
+      }
+      try (var result = statement.executeQuery("SELECT id FROM information_schema.processlist"
+          + " WHERE user = 'root' AND id <> CONNECTION_ID() AND command = 'Sleep'")) {
+        while (result.next()) {
+          try (Statement kill = connection.createStatement()) {
+            kill.execute("KILL " + result.getLong(1));
+          } catch (SQLException e) {
+            assertThat(e.getErrorCode()).isEqualTo(1094); // It has gone by itself.
+          }
+        }
+      }
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"MYSQL", "MARIADB", "POSTGRES"})
+  void aServerThatDoesNotAnswerIsAFailureWithinTheStoreTimeout(Server server) throws Exception {
+    try (HikariDataSource pool = server.pool(4);
+        JdbcStore store = Stores.open(Stores.settings(pool), Duration.ofSeconds(1))) {
+      Grant grant = store.tryAcquire(claim(freshKey())).orElseThrow();
+      server.pause();
+      try {
+        long begin = System.nanoTime();
+        StoreException failure =
+            catchThrowableOfType(StoreException.class, () -> store.tryAcquire(claim(freshKey())));
+        assertThat(failure).isNotNull();
+        assertThat(catchThrowableOfType(StoreException.class, () -> store.renew(List.of(grant))))
+            .isNotNull();
+        assertThat(Duration.ofNanos(System.nanoTime() - begin)).isLessThan(Duration.ofSeconds(8));
+      } finally {
+        server.unpause();
+      }
+      Stores.await("the store works again", () -> isHeld(store, grant));
+    }
+  }
+
+  private static boolean isHeld(JdbcStore store, Grant grant) {
+    try {
+      return store.renew(List.of(grant)).get(0) instanceof Renewal.Renewed;
+    } catch (StoreException e) {
+      return false;
+    }
+  }
+
+  @Test
+  void everyConnectionIsGivenBackWhateverHappens() throws Exception {
+    try (HikariDataSource pool = Server.H2.pool(4)) {
+      AtomicBoolean broken = new AtomicBoolean();
+      DataSource breaking = new Wrapper(pool) {
+        @Override
+        public Connection getConnection() throws SQLException {
+          return broken.get() ? failing(wrapped.getConnection()) : wrapped.getConnection();
+        }
+      };
+      try (JdbcStore store = Stores.open(breaking)) {
+        broken.set(true);
+        for (int i = 0; i < 10; i++) {
+          assertThatThrownBy(() -> store.tryAcquire(claim(freshKey())))
+              .isInstanceOf(OutOfMemoryError.class);
+        }
+        broken.set(false);
+        // One is the client's own.
+        assertThat(pool.getHikariPoolMXBean().getActiveConnections()).isEqualTo(1);
+      }
+      assertThat(pool.getHikariPoolMXBean().getActiveConnections()).isZero();
+    }
+  }
+
+  private static Connection failing(Connection connection) {
+    return (Connection) Proxy.newProxyInstance(
+        Connection.class.getClassLoader(),
+        new Class<?>[] {Connection.class},
+        (proxy, method, arguments) -> {
+          if (method.getName().equals("prepareStatement")) {
+            throw new OutOfMemoryError("made up");
+          }
+          return method.invoke(connection, arguments);
+        });
+  }
+
+  @Test
+  void aClosedClientLeavesNoThreadAndNoConnection() throws Exception {
+    try (HikariDataSource pool = Server.H2.pool(4)) {
+      JdbcStore store = Stores.open(pool);
+      CountDownLatch woken = new CountDownLatch(1);
+      Grant grant = store.tryAcquire(claim(freshKey())).orElseThrow();
+      assertThat(store.acquireOrQueue(claim(grant.claim().key()), woken::countDown))
+          .isNotNull();
+      store.close();
+      store.close();
+      Stores.await(
+          "our threads have ended",
+          () -> Thread.getAllStackTraces().keySet().stream()
+              .noneMatch(thread -> thread.getName().startsWith("holdfast-test-")));
+      assertThat(pool.getHikariPoolMXBean().getActiveConnections()).isZero();
+      assertThat(pool.isClosed()).isFalse();
+    }
+  }
+}

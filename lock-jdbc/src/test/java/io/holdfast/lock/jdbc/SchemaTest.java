@@ -1,0 +1,219 @@
+package io.holdfast.lock.jdbc;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import com.zaxxer.hikari.HikariDataSource;
+import io.holdfast.lock.Lease;
+import io.holdfast.lock.LockClient;
+import io.holdfast.lock.LockStoreException;
+import io.holdfast.lock.jdbc.dialect.Dialect;
+import java.lang.reflect.Proxy;
+import java.sql.Connection;
+import java.sql.DatabaseMetaData;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.UUID;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** What a client says of a table that is not what it needs. */
+class SchemaTest {
+
+  private static String freshTable() {
+    return "locks_" + UUID.randomUUID().toString().substring(0, 8);
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void aMissingTableIsAnErrorThatNamesTheScript(Server server) {
+    String table = freshTable();
+    try (HikariDataSource pool = server.pool(3)) {
+      assertThatThrownBy(() -> JdbcLocks.builder(pool).table(table).build())
+          .isInstanceOf(IllegalStateException.class)
+          .hasMessageContaining(table)
+          .hasMessageContaining("io/holdfast/lock/jdbc/schema/")
+          .hasMessageContaining(".sql");
+      assertThat(pool.getHikariPoolMXBean().getActiveConnections()).isZero();
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void theShippedScriptMakesATableThatValidatesAndMayRunAgain(Server server) throws Exception {
+    try (HikariDataSource pool = server.pool(3);
+        Connection connection = server.connect()) {
+      String table = freshTable();
+      Dialect dialect = Dialect.of(connection, table);
+      for (int run = 0; run < 2; run++) {
+        for (String sql : Schema.script(dialect)) {
+          execute(connection, sql);
+        }
+      }
+      try (LockClient locks = JdbcLocks.builder(pool).table(table).build();
+          Lease lease = locks.get("a").lock()) {
+        lease.verify();
+      }
+      execute(connection, "DROP TABLE " + table);
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void severalClientsMayCreateTheTableAtOnce(Server server) throws Exception {
+    String table = freshTable();
+    try (HikariDataSource pool = server.pool(12)) {
+      ExecutorService executor = Executors.newFixedThreadPool(5);
+      List<Future<?>> clients = new ArrayList<>();
+      for (int i = 0; i < 5; i++) {
+        clients.add(executor.submit(() -> JdbcLocks.builder(pool)
+            .table(table)
+            .schema(SchemaMode.CREATE)
+            .build()
+            .close()));
+      }
+      for (Future<?> client : clients) {
+        client.get(30, TimeUnit.SECONDS);
+      }
+      executor.shutdown();
+      JdbcLocks.builder(pool).table(table).build().close();
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void aTableInAnotherSchemaIsFoundByItsFullName(Server server) throws Exception {
+    String schema = "other_" + UUID.randomUUID().toString().substring(0, 8);
+    try (HikariDataSource pool = server.pool(3);
+        Connection connection = server.connect()) {
+      execute(connection, "CREATE SCHEMA " + schema);
+      String table = schema + ".locks";
+      try (LockClient locks =
+              JdbcLocks.builder(pool).table(table).schema(SchemaMode.CREATE).build();
+          Lease lease = locks.get("a").lock()) {
+        lease.verify();
+      }
+      JdbcLocks.builder(pool).table(table).build().close();
+      execute(connection, "DROP TABLE " + table);
+      execute(connection, "DROP SCHEMA " + schema);
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void eachFlawOfATableIsTold(Server server) throws Exception {
+    String bigint = server == Server.POSTGRES ? "ALTER COLUMN number TYPE integer" : "";
+    if (server == Server.H2) {
+      bigint = "ALTER COLUMN number INT";
+    } else if (server.isMySqlFamily()) {
+      bigint = "MODIFY number INT NOT NULL";
+    }
+    String inexact = server.isMySqlFamily() ? "MODIFY name VARCHAR(200) NOT NULL" : null;
+    if (server == Server.H2) {
+      inexact = "ALTER COLUMN name VARCHAR(200)";
+    }
+    try (HikariDataSource pool = server.pool(3);
+        Connection connection = server.connect()) {
+      String noKey =
+          server == Server.POSTGRES ? "DROP CONSTRAINT {table}_pkey" : "DROP PRIMARY KEY";
+      assertFlaw(pool, connection, "ALTER TABLE {table} " + noKey, "no unique key");
+      assertFlaw(pool, connection, "ALTER TABLE {table} DROP COLUMN guarded", "no column guarded");
+      assertFlaw(pool, connection, "ALTER TABLE {table} DROP COLUMN holder", "no column holder");
+      assertFlaw(pool, connection, "UPDATE {table} SET number = 2", "version is 2");
+      assertFlaw(pool, connection, "DELETE FROM {table}", "no row that tells its version");
+      if (inexact != null) {
+        assertFlaw(pool, connection, "ALTER TABLE {table} " + inexact, "two names for one");
+      }
+      if (server.isMySqlFamily()) {
+        assertFlaw(pool, connection, "ALTER TABLE {table} ENGINE = MyISAM", "must be InnoDB");
+      }
+      assertFlaw(pool, connection, "ALTER TABLE {table} " + bigint, "number of type BIGINT");
+    }
+  }
+
+  private static void assertFlaw(
+      HikariDataSource pool, Connection connection, String change, String told) throws Exception {
+    String table = freshTable();
+    JdbcLocks.builder(pool).table(table).schema(SchemaMode.CREATE).build().close();
+    execute(connection, change.replace("{table}", table));
+    assertThatThrownBy(() -> JdbcLocks.builder(pool).table(table).build())
+        .isInstanceOf(IllegalStateException.class)
+        .hasMessageContaining(told);
+    execute(connection, "DROP TABLE " + table);
+  }
+
+  @Test
+  void withoutACheckAMissingTableShowsAtTheFirstUse() {
+    try (HikariDataSource pool = Server.H2.pool(3);
+        LockClient locks =
+            JdbcLocks.builder(pool).table(freshTable()).schema(SchemaMode.NONE).build()) {
+      assertThatThrownBy(() -> locks.get("a").tryLock()).isInstanceOf(LockStoreException.class);
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {"", "1a", "a-b", "a b", "a;b", "a.b.c", ".a", "a.", "a'", "a\"b", "\u00e4", "a\n"})
+  void aTableThatIsNoIdentifierIsRefused(String table) {
+    try (HikariDataSource pool = Server.H2.pool(2)) {
+      assertThatThrownBy(() -> JdbcLocks.builder(pool).table(table))
+          .isInstanceOf(IllegalArgumentException.class);
+      assertThatThrownBy(() -> TransactionLock.inTable(table))
+          .isInstanceOf(IllegalArgumentException.class);
+      assertThatThrownBy(() -> JdbcLocks.builder(pool).table("a".repeat(64)))
+          .isInstanceOf(IllegalArgumentException.class);
+    }
+  }
+
+  @Test
+  void anUnknownDatabaseIsRefusedWithAListOfTheKnownOnes() {
+    try (HikariDataSource pool = Server.H2.pool(3)) {
+      Wrapper unknown = new Wrapper(pool) {
+        @Override
+        public Connection getConnection() throws SQLException {
+          return callingItself("SuperBase", wrapped.getConnection());
+        }
+      };
+      assertThatThrownBy(() -> JdbcLocks.builder(unknown).build())
+          .isInstanceOf(IllegalStateException.class)
+          .hasMessageContaining("SuperBase")
+          .hasMessageContaining("MySQL, MariaDB, PostgreSQL and H2");
+      assertThat(pool.getHikariPoolMXBean().getActiveConnections()).isZero();
+    }
+  }
+
+  private static Connection callingItself(String product, Connection connection) {
+    return (Connection) Proxy.newProxyInstance(
+        Connection.class.getClassLoader(),
+        new Class<?>[] {Connection.class},
+        (proxy, method, arguments) -> {
+          Object result = method.invoke(connection, arguments);
+          return result instanceof DatabaseMetaData metaData
+              ? callingItself(product, metaData)
+              : result;
+        });
+  }
+
+  private static DatabaseMetaData callingItself(String product, DatabaseMetaData metaData) {
+    return (DatabaseMetaData) Proxy.newProxyInstance(
+        Connection.class.getClassLoader(),
+        new Class<?>[] {DatabaseMetaData.class},
+        (proxy, method, arguments) -> method.getName().equals("getDatabaseProductName")
+            ? product
+            : method.invoke(metaData, arguments));
+  }
+
+  private static void execute(Connection connection, String sql) throws SQLException {
+    try (Statement statement = connection.createStatement()) {
+      statement.execute(sql);
+    }
+  }
+}

@@ -1,0 +1,159 @@
+package io.holdfast.lock.jdbc;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.zaxxer.hikari.HikariDataSource;
+import io.holdfast.lock.DistributedLock;
+import io.holdfast.lock.Lease;
+import io.holdfast.lock.LockClient;
+import io.holdfast.lock.LockOptions;
+import io.holdfast.lock.spi.Grant;
+import io.holdfast.lock.spi.Renewal;
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** What locks cost, counted by the server. */
+class StatementCountTest {
+
+  @ParameterizedTest
+  @EnumSource(names = "H2", mode = EnumSource.Mode.EXCLUDE)
+  void oneStatementTakesOneFreesAndNoneReenters(Server server) throws Exception {
+    try (Counter counter = new Counter(server);
+        HikariDataSource pool = full(server.pool(4, config -> config.setMinimumIdle(4)));
+        LockClient locks = client(pool)) {
+      DistributedLock lock = locks.get(Stores.freshKey().name());
+      lock.lock().close();
+
+      long before = counter.count();
+      for (int i = 0; i < 20; i++) {
+        try (Lease outer = lock.lock();
+            Lease inner = lock.lock()) {
+          assertThat(inner.token()).isEqualTo(outer.token());
+        }
+      }
+      assertThat(counter.count() - before).isEqualTo(40);
+
+      before = counter.count();
+      try (Lease lease = lock.tryLock().orElseThrow()) {
+        assertThat(lease.isHeld()).isTrue();
+      }
+      assertThat(counter.count() - before).isEqualTo(2);
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = "H2", mode = EnumSource.Mode.EXCLUDE)
+  void aThousandLeasesAreRenewedWithAHandfulOfStatements(Server server) throws Exception {
+    try (Counter counter = new Counter(server);
+        HikariDataSource pool = full(server.pool(4, config -> config.setMinimumIdle(4)));
+        JdbcStore store = Stores.open(pool)) {
+      List<Grant> grants = new ArrayList<>();
+      for (int i = 0; i < 1_000; i++) {
+        grants.add(store.tryAcquire(Stores.claim(Stores.freshKey())).orElseThrow());
+      }
+      long before = counter.count();
+      assertThat(store.renew(grants)).containsOnly(new Renewal.Renewed(Stores.TTL));
+      assertThat(counter.count() - before).isEqualTo(4);
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = "H2", mode = EnumSource.Mode.EXCLUDE)
+  @Timeout(120)
+  void manyWhoWaitLongCostLittle(Server server) throws Exception {
+    int clients = 10;
+    int threadsEach = 5;
+    try (Counter counter = new Counter(server);
+        HikariDataSource pool = server.pool(3 * clients)) {
+      String name = Stores.freshKey().name();
+      List<LockClient> all = new ArrayList<>();
+      ExecutorService executor = Executors.newCachedThreadPool();
+      try (LockClient holder = client(pool);
+          Lease lease =
+              holder.get(name, LockOptions.fixed(Duration.ofMinutes(2))).lock()) {
+        List<Future<Optional<Lease>>> waiting = new ArrayList<>();
+        for (int i = 0; i < clients; i++) {
+          LockClient client = client(pool);
+          all.add(client);
+          for (int thread = 0; thread < threadsEach; thread++) {
+            waiting.add(executor.submit(() -> client.get(name).tryLock(Duration.ofSeconds(14))));
+          }
+        }
+        // The fast phase: looks come at an eighth of the time for which the lock has been held.
+        Stores.pause(Duration.ofSeconds(6));
+        long before = counter.count();
+        long begin = System.nanoTime();
+        Stores.pause(Duration.ofSeconds(5));
+        double seconds = (System.nanoTime() - begin) / 1e9;
+        assertThat((counter.count() - before) / seconds).isLessThanOrEqualTo(10.0 * clients);
+        assertThat(lease.isHeld()).isTrue();
+        for (Future<Optional<Lease>> waiter : waiting) {
+          assertThat(waiter.get(60, TimeUnit.SECONDS)).isEmpty();
+        }
+      } finally {
+        all.forEach(LockClient::close);
+        executor.shutdown();
+      }
+    }
+  }
+
+  /** Waits until the pool opens no more connections, which costs statements of its own. */
+  private static HikariDataSource full(HikariDataSource pool) {
+    Stores.await(
+        "the pool is full",
+        () -> pool.getHikariPoolMXBean().getIdleConnections() == pool.getMaximumPoolSize());
+    return pool;
+  }
+
+  private static LockClient client(HikariDataSource pool) {
+    return JdbcLocks.builder(pool).schema(SchemaMode.CREATE).build();
+  }
+
+  /** Statements that the server was sent; its own questions about that are left out. */
+  private static final class Counter implements AutoCloseable {
+    private final Server server;
+    private final Connection connection;
+    private long asked;
+
+    Counter(Server server) throws SQLException {
+      this.server = server;
+      connection = server.connect();
+      if (server == Server.POSTGRES) {
+        try (Statement statement = connection.createStatement()) {
+          statement.execute("CREATE EXTENSION IF NOT EXISTS pg_stat_statements");
+        }
+      }
+    }
+
+    long count() throws SQLException {
+      String question = server == Server.POSTGRES
+          ? "SELECT 0, COALESCE(SUM(calls), 0) FROM pg_stat_statements"
+              + " WHERE query NOT LIKE '%pg_stat_statements%'"
+          : "SHOW GLOBAL STATUS LIKE 'Questions'";
+      try (Statement statement = connection.createStatement();
+          ResultSet result = statement.executeQuery(question)) {
+        result.next();
+        long counted = result.getLong(2);
+        return server == Server.POSTGRES ? counted : counted - asked++;
+      }
+    }
+
+    @Override
+    public void close() throws SQLException {
+      connection.close();
+    }
+  }
+}
