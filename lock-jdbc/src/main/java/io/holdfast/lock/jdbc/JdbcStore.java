@@ -41,7 +41,7 @@ final class JdbcStore implements LockStore {
   private final Renewer renewer;
   private final Poller poller;
   private final SpareConnection spare;
-  private final PoolWatch watch;
+  private final Pool pool;
 
   /**
    * What the builder knows.
@@ -51,10 +51,9 @@ final class JdbcStore implements LockStore {
   record Settings(
       DataSource dataSource, String table, SchemaMode schema, boolean withoutAutoCommit) {}
 
-  private JdbcStore(
-      Database database, PoolWatch watch, SpareConnection spare, StoreSettings settings) {
+  private JdbcStore(Database database, Pool pool, SpareConnection spare, StoreSettings settings) {
     this.database = database;
-    this.watch = watch;
+    this.pool = pool;
     this.spare = spare;
     renewer = new Renewer(database);
     String threads = "holdfast-" + settings.clientName();
@@ -73,29 +72,25 @@ final class JdbcStore implements LockStore {
    * @throws IllegalStateException the table or the data source is not fit for use
    */
   static JdbcStore open(Settings settings, StoreSettings storeSettings) throws StoreException {
-    Duration timeout = storeSettings.storeTimeout();
-    PoolWatch watch = new PoolWatch(
+    Pool pool = new Pool(
         settings.dataSource(),
-        timeout.toNanos(),
-        "holdfast-" + storeSettings.clientName() + "-pool-watch");
+        settings.withoutAutoCommit(),
+        storeSettings.storeTimeout(),
+        storeSettings.clientName());
     JdbcStore store = null;
     try {
-      Pool pool = new Pool(settings.dataSource(), watch, settings.withoutAutoCommit());
-      store = open(settings, storeSettings, watch, pool, new SpareConnection(pool));
+      store = open(
+          settings, storeSettings, pool, new SpareConnection(pool, storeSettings.storeTimeout()));
       return store;
     } finally {
       if (store == null) {
-        watch.close();
+        pool.close();
       }
     }
   }
 
   private static JdbcStore open(
-      Settings settings,
-      StoreSettings storeSettings,
-      PoolWatch watch,
-      Pool pool,
-      SpareConnection spare)
+      Settings settings, StoreSettings storeSettings, Pool pool, SpareConnection spare)
       throws StoreException {
     Duration timeout = storeSettings.storeTimeout();
     boolean opened = false;
@@ -104,8 +99,7 @@ final class JdbcStore implements LockStore {
       Dialect dialect = detect(spare, budget, settings.table());
       prepare(pool, budget, dialect, settings.schema());
       opened = true;
-      return new JdbcStore(
-          new Database(dialect, pool, spare, timeout), watch, spare, storeSettings);
+      return new JdbcStore(new Database(dialect, pool, spare, timeout), pool, spare, storeSettings);
     } finally {
       if (!opened) {
         spare.close();
@@ -142,10 +136,12 @@ final class JdbcStore implements LockStore {
       if (e.isMisuse()) {
         throw failed(e);
       }
-      throw new IllegalStateException(
-          "The data source gave one connection and no second one. A client keeps one for the renewal"
-              + " of leases, so the pool must have at least 2, better 2 more than the application"
-              + " needs",
+      throw StoreException.refused(
+          "The data source gave one connection and no second one within "
+              + budget.whole()
+              + ". Either the database is out of reach since, or the pool is too small: a client keeps"
+              + " one for the renewal of leases, so it must have at least 2, better 2 more than the"
+              + " application needs",
           e);
     }
     try {
@@ -289,15 +285,14 @@ final class JdbcStore implements LockStore {
   public void close() {
     poller.close();
     spare.close();
-    watch.close();
+    pool.close();
   }
 
   /** Deletes dead rows, some hundred at a time, each looked at again as it is deleted. */
   static long purge(Settings settings, Duration unusedFor) throws StoreException {
     long unusedMicros = Keys.micros(unusedFor);
-    try (PoolWatch watch =
-        new PoolWatch(settings.dataSource(), PURGE_STATEMENT_TIMEOUT.toNanos(), "holdfast-purge")) {
-      Pool pool = new Pool(settings.dataSource(), watch, settings.withoutAutoCommit());
+    try (Pool pool = new Pool(
+        settings.dataSource(), settings.withoutAutoCommit(), PURGE_STATEMENT_TIMEOUT, "purge")) {
       Dialect dialect = detect(pool, Budget.of(PURGE_STATEMENT_TIMEOUT), settings.table());
       prepare(pool, Budget.of(PURGE_STATEMENT_TIMEOUT), dialect, SchemaMode.VALIDATE);
       Database database = new Database(dialect, pool, pool, PURGE_STATEMENT_TIMEOUT);

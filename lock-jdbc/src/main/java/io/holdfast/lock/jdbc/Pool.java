@@ -2,7 +2,9 @@ package io.holdfast.lock.jdbc;
 
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.util.Set;
+import java.util.concurrent.TimeUnit;
 import javax.sql.DataSource;
 
 /**
@@ -11,7 +13,10 @@ import javax.sql.DataSource;
  *
  * <p>Threads: safe for all.
  */
-final class Pool implements Lender {
+final class Pool implements Lender, AutoCloseable {
+  /** Pools give out a connection that was used so lately without checking it first. */
+  private static final long WARM_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
+
   private static final String REMEDY =
       "pass the data source that the proxy wraps, the pool itself: what Holdfast writes must be"
           + " committed at once, and never with your data";
@@ -34,22 +39,30 @@ final class Pool implements Lender {
   };
 
   private final PoolWatch watch;
+  private final Borrowers borrowers;
   private final boolean withoutAutoCommit;
+
+  /** When a connection was last given back in order. */
+  private volatile long usedAtNanos = System.nanoTime() - WARM_NANOS;
 
   /**
    * @param withoutAutoCommit whether the user affirmed that connections without autocommit are in
    *     no transaction
    * @throws IllegalStateException a transaction-aware proxy
    */
-  Pool(DataSource dataSource, PoolWatch watch, boolean withoutAutoCommit) {
+  Pool(DataSource dataSource, boolean withoutAutoCommit, Duration storeTimeout, String clientName) {
     refuseProxy(dataSource);
-    this.watch = watch;
+    this.watch =
+        new PoolWatch(dataSource, storeTimeout.toNanos(), "holdfast-" + clientName + "-pool-watch");
+    this.borrowers = new Borrowers(watch, "holdfast-" + clientName + "-borrower");
     this.withoutAutoCommit = withoutAutoCommit;
   }
 
   @Override
   public Connection lend(Budget budget) throws NoConnectionException {
-    Connection connection = watch.borrow(budget);
+    // The hop to another thread is spared where it would be felt.
+    boolean warm = System.nanoTime() - usedAtNanos < WARM_NANOS;
+    Connection connection = warm ? watch.borrow(budget) : borrowers.borrow(budget);
     boolean fit = false;
     try {
       if (IS_CONNECTION_PROXY.get(connection.getClass())) {
@@ -77,7 +90,17 @@ final class Pool implements Lender {
 
   @Override
   public void giveBack(Connection connection, boolean usable) {
+    if (usable) {
+      usedAtNanos = System.nanoTime();
+    }
     Sessions.closeQuietly(connection);
+  }
+
+  /** Ends the threads; what they borrow late is given back. */
+  @Override
+  public void close() {
+    borrowers.close();
+    watch.close();
   }
 
   private static void refuseProxy(DataSource dataSource) {

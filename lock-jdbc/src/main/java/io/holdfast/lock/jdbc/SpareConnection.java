@@ -2,9 +2,13 @@ package io.holdfast.lock.jdbc;
 
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The connection that a client keeps for itself, so that an application which has exhausted its
@@ -17,16 +21,24 @@ final class SpareConnection implements Lender, AutoCloseable {
   /** A connection that was idle for longer is checked first: a firewall may have forgotten it. */
   private static final long TRUSTED_NANOS = TimeUnit.SECONDS.toNanos(20);
 
+  private static final Logger LOG = LoggerFactory.getLogger(SpareConnection.class);
+
   private final Lender pool;
+  private final Duration closeMax;
   private final ReentrantLock borrowed = new ReentrantLock();
 
   // Guarded by the lock.
   private @Nullable Connection connection;
   private long usedAtNanos;
-  private boolean closed;
 
-  SpareConnection(Lender pool) {
+  private volatile boolean closed;
+
+  /**
+   * @param closeMax how long a close takes at most: H2's driver can't bound a call over a network
+   */
+  SpareConnection(Lender pool, Duration closeMax) {
     this.pool = pool;
+    this.closeMax = closeMax;
   }
 
   @Override
@@ -63,27 +75,51 @@ final class SpareConnection implements Lender, AutoCloseable {
   public void giveBack(Connection lent, boolean usable) {
     try {
       usedAtNanos = System.nanoTime();
-      if (!usable) {
+      if (!usable || closed) {
         connection = null;
-        pool.giveBack(lent, false);
+        pool.giveBack(lent, usable);
       }
     } finally {
       borrowed.unlock();
     }
   }
 
-  /** Gives the connection back to the pool for good. Waits for whoever has it. */
+  /** Gives the connection back to the pool for good, or has its borrower do so when it is done. */
   @Override
   public void close() {
-    borrowed.lock();
+    closed = true;
+    Budget budget = Budget.of(closeMax);
+    if (!lock(budget)) {
+      LOG.warn(
+          "The client's own connection is still in use after {}; it is closed after that",
+          closeMax);
+      return;
+    }
     try {
-      closed = true;
-      if (connection != null) {
-        pool.giveBack(connection, true);
+      Connection current = connection;
+      if (current != null) {
         connection = null;
+        pool.giveBack(current, works(current, budget));
       }
     } finally {
       borrowed.unlock();
+    }
+  }
+
+  /**
+   * Uses the connection once: pools take one that was given back just now for a good one, and drop
+   * one whose statement failed.
+   */
+  private static boolean works(Connection connection, Budget budget) {
+    try {
+      return Sessions.run(connection, budget, c -> {
+        try (Statement statement = c.createStatement()) {
+          return statement.execute("SELECT 1");
+        }
+      });
+    } catch (SQLException e) {
+      LOG.debug("The client's own connection was broken at its close", e);
+      return false;
     }
   }
 

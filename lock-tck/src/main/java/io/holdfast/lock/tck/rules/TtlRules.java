@@ -105,7 +105,7 @@ public abstract class TtlRules extends RuleTest {
     Link link = link();
     LockClient client = client(link);
     take(client.get(freshName())).close();
-    Duration delay = timing().storeTimeout().dividedBy(3);
+    Duration delay = timing().storeTimeout().dividedBy(6); // An answer may take several trips.
     link.delay(Link.Direction.REPLIES, delay);
     Lease lease = take(client.get(freshName(), fixed()));
     assertThat(lease.remaining())
@@ -122,7 +122,7 @@ public abstract class TtlRules extends RuleTest {
   void aRenewedDeadlineCountsFromBeforeTheRenewalWasSent() {
     Link link = link();
     LockClient client = client(link);
-    Duration delay = timing().storeTimeout().dividedBy(3);
+    Duration delay = timing().storeTimeout().dividedBy(6); // An answer may take several trips.
     Lease lease = take(client.get(freshName()));
     link.delay(Link.Direction.REPLIES, delay);
     Duration first = lease.remaining();

@@ -1,0 +1,101 @@
+package io.holdfast.lock.jdbc;
+
+import java.sql.Connection;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/**
+ * Threads that ask the pool in place of the caller. A pool checks a connection that was idle before
+ * it gives it out, one after the other, and on a database that does not answer each check takes
+ * seconds that nobody can cut short. A caller can stop waiting for another thread; a connection
+ * that comes later is given back.
+ *
+ * <p>Threads: safe for all.
+ */
+final class Borrowers implements AutoCloseable {
+  /** An outage must not make a thread of each caller. */
+  private static final int THREADS_MAX = 8;
+
+  private static final long IDLE_SECONDS = 10;
+
+  private final PoolWatch watch;
+  private final ThreadPoolExecutor threads;
+
+  Borrowers(PoolWatch watch, String threadName) {
+    this.watch = watch;
+    AtomicInteger number = new AtomicInteger();
+    threads = new ThreadPoolExecutor(
+        THREADS_MAX,
+        THREADS_MAX,
+        IDLE_SECONDS,
+        TimeUnit.SECONDS,
+        new LinkedBlockingQueue<>(),
+        task -> {
+          Thread thread = new Thread(task, threadName + "-" + number.incrementAndGet());
+          thread.setDaemon(true);
+          return thread;
+        });
+    threads.allowCoreThreadTimeOut(true);
+  }
+
+  /** Borrows within the budget. An interrupt doesn't end the wait and stays set. */
+  Connection borrow(Budget budget) throws NoConnectionException {
+    CompletableFuture<Connection> borrowed = new CompletableFuture<>();
+    threads.execute(() -> borrow(budget, borrowed));
+    boolean interrupted = false;
+    try {
+      while (true) {
+        try {
+          return borrowed.get(Math.max(0, budget.nanosLeft()), TimeUnit.NANOSECONDS);
+        } catch (InterruptedException e) {
+          interrupted = true;
+        } catch (TimeoutException e) {
+          if (borrowed.completeExceptionally(e)) {
+            throw NoConnectionException.none(
+                "The data source gave no connection within "
+                    + budget.whole()
+                    + ": the database does not answer, or the application has exhausted the pool",
+                e);
+          }
+        } catch (ExecutionException e) {
+          if (e.getCause() instanceof NoConnectionException none) {
+            throw none;
+          }
+          throw NoConnectionException.none(
+              "The data source gave no connection: " + e.getCause(), e.getCause());
+        }
+      }
+    } finally {
+      if (interrupted) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+
+  private void borrow(Budget budget, CompletableFuture<Connection> borrowed) {
+    if (borrowed.isDone()) {
+      return; // The caller has gone while this stood in the queue.
+    }
+    try {
+      Connection connection = watch.borrow(budget);
+      if (!borrowed.complete(connection)) {
+        Sessions.closeQuietly(connection);
+      }
+    } catch (NoConnectionException | RuntimeException e) {
+      borrowed.completeExceptionally(e);
+    } catch (Error e) {
+      borrowed.completeExceptionally(e);
+      throw e;
+    }
+  }
+
+  @Override
+  public void close() {
+    threads.shutdown();
+  }
+}

@@ -1,0 +1,169 @@
+package io.holdfast.lock.jdbc;
+
+import java.io.IOException;
+import java.net.ServerSocket;
+import java.time.Duration;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import org.junit.jupiter.api.Assumptions;
+import org.testcontainers.DockerClientFactory;
+import org.testcontainers.containers.GenericContainer;
+import org.testcontainers.containers.wait.strategy.Wait;
+
+/**
+ * A database server in a container of its own, with the server's own defaults of durability, at a
+ * port that it keeps when it is killed and started again.
+ */
+final class KitContainer implements KitServer {
+  private static final String PASSWORD = "holdfast";
+  private static final Duration STARTUP_MAX = Duration.ofMinutes(2);
+
+  private final GenericContainer<?> container;
+  private final int port;
+  private final String urlPattern;
+  private final String user;
+  private final String identityColumn;
+  private boolean paused;
+
+  private KitContainer(
+      String image,
+      int serverPort,
+      String readyLog,
+      int readyTimes,
+      Map<String, String> environment,
+      String[] command,
+      String urlPattern,
+      String user,
+      String identityColumn) {
+    Assumptions.assumeTrue(
+        "true".equals(System.getenv("CI")) || DockerClientFactory.instance().isDockerAvailable(),
+        "Docker is not available: dev/containers up");
+    this.port = freePort();
+    this.urlPattern = urlPattern;
+    this.user = user;
+    this.identityColumn = identityColumn;
+    this.container = new GenericContainer<>(image)
+        .withExposedPorts(serverPort)
+        .withEnv(environment)
+        .withCommand(command)
+        .waitingFor(Wait.forLogMessage(readyLog, readyTimes).withStartupTimeout(STARTUP_MAX));
+    container.setPortBindings(List.of(port + ":" + serverPort));
+    container.start();
+  }
+
+  static KitContainer mySql() {
+    return new KitContainer(
+        "mysql:9",
+        3306,
+        ".*ready for connections.*port: 3306.*",
+        1,
+        Map.of("MYSQL_ROOT_PASSWORD", PASSWORD, "MYSQL_DATABASE", "holdfast"),
+        new String[] {"--max-connections=500"},
+        "jdbc:mysql://%s:%d/holdfast?sslMode=DISABLED&allowPublicKeyRetrieval=true",
+        "root",
+        "id BIGINT AUTO_INCREMENT PRIMARY KEY");
+  }
+
+  static KitContainer mariaDb() {
+    return mariaDb("jdbc:mariadb://%s:%d/holdfast");
+  }
+
+  static KitContainer mariaDbByMySqlDriver() {
+    return mariaDb("jdbc:mysql://%s:%d/holdfast?sslMode=DISABLED&allowPublicKeyRetrieval=true");
+  }
+
+  private static KitContainer mariaDb(String urlPattern) {
+    return new KitContainer(
+        "mariadb:11.8",
+        3306,
+        ".*port: 3306.*",
+        1,
+        Map.of("MARIADB_ROOT_PASSWORD", PASSWORD, "MARIADB_DATABASE", "holdfast"),
+        new String[] {"--max-connections=500"},
+        urlPattern,
+        "root",
+        "id BIGINT AUTO_INCREMENT PRIMARY KEY");
+  }
+
+  static KitContainer postgres() {
+    return new KitContainer(
+        "postgres:17",
+        5432,
+        ".*ready to accept connections.*",
+        2, // The first is of the server that makes the accounts.
+        Map.of("POSTGRES_PASSWORD", PASSWORD, "POSTGRES_DB", "holdfast"),
+        new String[] {"postgres", "-c", "max_connections=500"},
+        "jdbc:postgresql://%s:%d/holdfast",
+        "postgres",
+        "id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY");
+  }
+
+  @Override
+  public String host() {
+    return container.getHost();
+  }
+
+  @Override
+  public int port() {
+    return port;
+  }
+
+  @Override
+  public String url(String host, int atPort) {
+    return String.format(Locale.ROOT, urlPattern, host, atPort);
+  }
+
+  @Override
+  public String user() {
+    return user;
+  }
+
+  @Override
+  public String password() {
+    return PASSWORD;
+  }
+
+  @Override
+  public String identityColumn() {
+    return identityColumn;
+  }
+
+  void pause() {
+    container.getDockerClient().pauseContainerCmd(container.getContainerId()).exec();
+    paused = true;
+  }
+
+  void resume() {
+    if (paused) {
+      container
+          .getDockerClient()
+          .unpauseContainerCmd(container.getContainerId())
+          .exec();
+      paused = false;
+    }
+  }
+
+  void kill() {
+    container.getDockerClient().killContainerCmd(container.getContainerId()).exec();
+  }
+
+  void start() {
+    if (!container.isRunning()) {
+      container.getDockerClient().startContainerCmd(container.getContainerId()).exec();
+    }
+  }
+
+  @Override
+  public void close() {
+    container.close();
+  }
+
+  private static int freePort() {
+    try (ServerSocket socket = new ServerSocket(0)) {
+      return socket.getLocalPort();
+    } catch (IOException e) {
+      throw new java.io.UncheckedIOException(e);
+    }
+  }
+}
