@@ -1,0 +1,155 @@
+package io.holdfast.lock.examples.tickets;
+
+import io.holdfast.lock.jdbc.JdbcGuard;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.UUID;
+import javax.sql.DataSource;
+
+/**
+ * The tickets of one sale: how many are left, and who was sold which seat. It sells like a naive
+ * program does: what is left is read first and written back later.
+ */
+final class BoxOffice {
+  private final DataSource dataSource;
+  private final String sale;
+
+  BoxOffice(DataSource dataSource, String sale) {
+    this.dataSource = dataSource;
+    this.sale = sale;
+  }
+
+  static void createTables(DataSource dataSource) throws SQLException {
+    dropTables(dataSource);
+    execute(
+        dataSource,
+        "CREATE TABLE holdfast_demo_sale (sale VARCHAR(20) PRIMARY KEY, seats_left INT NOT NULL)",
+        "CREATE TABLE holdfast_demo_ticket (id VARCHAR(36) PRIMARY KEY, sale VARCHAR(20) NOT NULL,"
+            + " seat INT NOT NULL, seller VARCHAR(20) NOT NULL, token BIGINT NOT NULL)");
+  }
+
+  static void dropTables(DataSource dataSource) throws SQLException {
+    execute(
+        dataSource,
+        "DROP TABLE IF EXISTS holdfast_demo_sale",
+        "DROP TABLE IF EXISTS holdfast_demo_ticket",
+        "DROP TABLE IF EXISTS " + Locks.TABLE);
+  }
+
+  /** The sale begins. */
+  void open(int seats) throws SQLException {
+    try (Connection connection = dataSource.getConnection();
+        PreparedStatement insert =
+            connection.prepareStatement("INSERT INTO holdfast_demo_sale VALUES (?, ?)")) {
+      insert.setString(1, sale);
+      insert.setInt(2, seats);
+      insert.executeUpdate();
+    }
+  }
+
+  int seatsLeft() throws SQLException {
+    try (Connection connection = dataSource.getConnection();
+        PreparedStatement select = connection.prepareStatement(
+            "SELECT seats_left FROM holdfast_demo_sale WHERE sale = ?")) {
+      select.setString(1, sale);
+      return number(select);
+    }
+  }
+
+  /** Sells a seat: the number that was read is written, less one. */
+  void sell(int seat, String seller, long token) throws SQLException {
+    inTransaction(transaction -> write(transaction, seat, seller, token));
+  }
+
+  /** The same, but the transaction commits only if the lease behind the guard still stands. */
+  void sell(int seat, String seller, long token, JdbcGuard guard) throws SQLException {
+    inTransaction(transaction -> {
+      write(transaction, seat, seller, token);
+      guard.verify(transaction);
+    });
+  }
+
+  private interface Work {
+    void in(Connection transaction) throws SQLException;
+  }
+
+  private void inTransaction(Work work) throws SQLException {
+    try (Connection transaction = dataSource.getConnection()) {
+      transaction.setAutoCommit(false);
+      try {
+        work.in(transaction);
+        transaction.commit();
+      } catch (SQLException | RuntimeException e) {
+        transaction.rollback();
+        throw e;
+      }
+    }
+  }
+
+  private void write(Connection transaction, int seat, String seller, long token)
+      throws SQLException {
+    try (PreparedStatement update = transaction.prepareStatement(
+            "UPDATE holdfast_demo_sale SET seats_left = ? WHERE sale = ?");
+        PreparedStatement insert = transaction.prepareStatement(
+            "INSERT INTO holdfast_demo_ticket VALUES (?, ?, ?, ?, ?)")) {
+      update.setInt(1, seat - 1);
+      update.setString(2, sale);
+      update.executeUpdate();
+      insert.setString(1, UUID.randomUUID().toString());
+      insert.setString(2, sale);
+      insert.setInt(3, seat);
+      insert.setString(4, seller);
+      insert.setLong(5, token);
+      insert.executeUpdate();
+    }
+  }
+
+  int ticketsSold() throws SQLException {
+    return count("SELECT COUNT(*) FROM holdfast_demo_ticket WHERE sale = ?");
+  }
+
+  int seatsSold() throws SQLException {
+    return count("SELECT COUNT(DISTINCT seat) FROM holdfast_demo_ticket WHERE sale = ?");
+  }
+
+  /** How many tickets there are for the seat that was sold most often. */
+  int mostForOneSeat() throws SQLException {
+    return count("SELECT MAX(n) FROM (SELECT COUNT(*) AS n FROM holdfast_demo_ticket"
+        + " WHERE sale = ? GROUP BY seat) AS seats");
+  }
+
+  /** How many tickets were sold with a token no higher than that of the ticket before. */
+  int tokensThatDidNotRise() throws SQLException {
+    // Seats are sold from the highest to the lowest.
+    return count("SELECT COUNT(*) FROM holdfast_demo_ticket t JOIN holdfast_demo_ticket earlier"
+        + " ON earlier.sale = t.sale AND earlier.seat = t.seat + 1"
+        + " WHERE t.sale = ? AND t.token <= earlier.token");
+  }
+
+  private int count(String query) throws SQLException {
+    try (Connection connection = dataSource.getConnection();
+        PreparedStatement select = connection.prepareStatement(query)) {
+      select.setString(1, sale);
+      return number(select);
+    }
+  }
+
+  private static int number(PreparedStatement select) throws SQLException {
+    try (ResultSet result = select.executeQuery()) {
+      result.next();
+      return result.getInt(1);
+    }
+  }
+
+  private static void execute(DataSource dataSource, String... statements) throws SQLException {
+    try (Connection connection = dataSource.getConnection();
+        Statement statement = connection.createStatement()) {
+      for (String sql : statements) {
+        statement.execute(sql);
+      }
+    }
+  }
+}

@@ -1,0 +1,106 @@
+package io.holdfast.lock.examples.tickets;
+
+import io.holdfast.lock.DistributedLock;
+import io.holdfast.lock.Lease;
+import io.holdfast.lock.LockLostException;
+import io.holdfast.lock.jdbc.JdbcGuard;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.function.BiConsumer;
+import javax.sql.DataSource;
+
+/** Sells seats of one sale until none is left. */
+final class Seller {
+  private static final int CUSTOMER_MILLIS_MIN = 6;
+  private static final int CUSTOMER_MILLIS_MAX = 14;
+
+  private final Order order;
+  private final BoxOffice boxOffice;
+  private final DistributedLock lock;
+  private final BiConsumer<Word, Object> tell;
+
+  /** No customer takes long any more. */
+  private volatile boolean hurrying;
+
+  Seller(Order order, DataSource dataSource, DistributedLock lock, BiConsumer<Word, Object> tell) {
+    this.order = order;
+    this.boxOffice = new BoxOffice(dataSource, order.sale());
+    this.lock = lock;
+    this.tell = tell;
+  }
+
+  /** From any thread. */
+  void hurry() {
+    hurrying = true;
+  }
+
+  void sellAll() throws SQLException, InterruptedException {
+    try {
+      switch (order.role()) {
+        case WITHOUT_LOCK -> sellWithoutLock();
+        case WITH_LOCK -> sellWithLock();
+        case WITH_GUARD -> sellWithGuard();
+      }
+    } catch (LockLostException e) {
+      // The guard refused the write, or close() told what was wrong with it.
+      tell.accept(order.role() == Order.Role.WITH_GUARD ? Word.REFUSED : Word.LOST, e.getMessage());
+    }
+  }
+
+  private void sellWithoutLock() throws SQLException, InterruptedException {
+    for (int seat = boxOffice.seatsLeft(); seat > 0; seat = boxOffice.seatsLeft()) {
+      serveCustomer(seat);
+      boxOffice.sell(seat, order.name(), 0);
+      tell.accept(Word.SOLD, seat);
+    }
+  }
+
+  private void sellWithLock() throws SQLException, InterruptedException {
+    while (true) {
+      try (Lease lease = lock()) {
+        int seat = boxOffice.seatsLeft();
+        if (seat == 0) {
+          return;
+        }
+        serveCustomer(seat);
+        boxOffice.sell(seat, order.name(), lease.token());
+        tell.accept(Word.SOLD, seat);
+      }
+    }
+  }
+
+  private void sellWithGuard() throws SQLException, InterruptedException {
+    while (true) {
+      try (Lease lease = lock();
+          JdbcGuard guard = JdbcGuard.open(lease)) {
+        int seat = boxOffice.seatsLeft();
+        if (seat == 0) {
+          return;
+        }
+        serveCustomer(seat);
+        boxOffice.sell(seat, order.name(), lease.token(), guard);
+        tell.accept(Word.SOLD, seat);
+      }
+    }
+  }
+
+  private Lease lock() throws InterruptedException {
+    long askedNanos = System.nanoTime();
+    Lease lease = lock.lock();
+    Duration waited = Duration.ofNanos(System.nanoTime() - askedNanos);
+    tell.accept(Word.HAS_LOCK, waited.toMillis() + " " + lease.crashBound().toMillis());
+    return lease;
+  }
+
+  /** The time between the read and the write, in which others can read the same. */
+  private void serveCustomer(int seat) throws InterruptedException {
+    if (seat == order.slowSeat() && !hurrying) {
+      tell.accept(Word.SERVES_SLOWLY, "");
+      Thread.sleep(order.slowFor().toMillis());
+    } else {
+      Thread.sleep(
+          ThreadLocalRandom.current().nextInt(CUSTOMER_MILLIS_MIN, CUSTOMER_MILLIS_MAX + 1));
+    }
+  }
+}

@@ -1,0 +1,9 @@
+package io.holdfast.lock.examples.tickets;
+
+/**
+ * How an act ended.
+ *
+ * @param shown whether it showed what it was to show
+ * @param summary what came out, in a few words
+ */
+record Verdict(boolean shown, String summary) {}
