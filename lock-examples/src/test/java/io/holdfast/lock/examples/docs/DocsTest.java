@@ -1,0 +1,120 @@
+package io.holdfast.lock.examples.docs;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * The samples in README.md and docs are regions of tests, word for word. {@code mvn test -pl
+ * lock-examples -am -Dtest=DocsTest -Dsurefire.failIfNoSpecifiedTests=false -Dsamples=update}
+ * writes the regions into the Markdown.
+ */
+class DocsTest {
+  private static final Path ROOT = Path.of("").toAbsolutePath().getParent();
+
+  @TempDir
+  private Path directory;
+
+  private final Regions regions = new Regions();
+
+  @BeforeEach
+  void read() throws IOException {
+    Path source = Files.writeString(directory.resolve("Source.java"), """
+            // tag::one[]
+            first();
+
+              second();
+            // end::one[]
+        """);
+    regions.read(source);
+  }
+
+  @Test
+  void everySampleIsARegionOfATest() throws IOException {
+    Regions sources = new Regions();
+    try (Stream<Path> modules = Files.list(ROOT)) {
+      for (Path tests : modules.map(module -> module.resolve("src/test/java")).toList()) {
+        for (Path source : files(tests, ".java")) {
+          // This class has tags in its texts.
+          if (!source.endsWith("DocsTest.java")) {
+            sources.read(source);
+          }
+        }
+      }
+    }
+    List<Path> pages = files(ROOT.resolve("docs"), ".md");
+    pages.add(ROOT.resolve("README.md"));
+    List<String> problems = new ArrayList<>();
+    int samples = 0;
+    for (Path page : pages) {
+      if (System.getProperty("samples", "").equals("update")) {
+        List<String> result = new ArrayList<>();
+        Markdown.refresh("", Files.readAllLines(page), sources, result, new ArrayList<>());
+        Files.write(page, result);
+      }
+      samples += Markdown.refresh(
+          ROOT.relativize(page).toString(),
+          Files.readAllLines(page),
+          sources,
+          new ArrayList<>(),
+          problems);
+    }
+    assertThat(problems).isEmpty();
+    assertThat(samples).as("samples that were found").isGreaterThan(10);
+  }
+
+  @Test
+  void aSampleThatIsItsRegionPasses() {
+    assertThat(problems("<!-- sample: one -->", "```java", "first();", "", "  second();", "```"))
+        .isEmpty();
+  }
+
+  @Test
+  void aSampleThatDriftedIsFound() {
+    assertThat(problems("<!-- sample: one -->", "```java", "first();", "second();", "```"))
+        .singleElement()
+        .asString()
+        .contains("a.md:2", "region one");
+  }
+
+  @Test
+  void aSampleWithoutARegionIsFound() {
+    assertThat(problems("Text", "```java", "first();", "```"))
+        .singleElement()
+        .asString()
+        .contains("a.md:2");
+    assertThat(problems("<!-- not a sample: a sketch -->", "```java", "first();", "```"))
+        .isEmpty();
+    assertThatThrownBy(() -> problems("<!-- sample: two -->", "```java", "```"))
+        .hasMessageContaining("two");
+  }
+
+  @Test
+  void aRegionThatDoesNotEndIsFound() throws IOException {
+    Path source = Files.writeString(directory.resolve("Open.java"), "// tag::open[]\n");
+    assertThatThrownBy(() -> regions.read(source)).hasMessageContaining("does not end");
+  }
+
+  private List<String> problems(String... text) {
+    return Markdown.problems(List.of(text), regions);
+  }
+
+  private static List<Path> files(Path folder, String end) throws IOException {
+    if (!Files.isDirectory(folder)) {
+      return new ArrayList<>();
+    }
+    try (Stream<Path> files = Files.walk(folder)) {
+      return new ArrayList<>(
+          files.filter(file -> file.toString().endsWith(end)).sorted().toList());
+    }
+  }
+}
