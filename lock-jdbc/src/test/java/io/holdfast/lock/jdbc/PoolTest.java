@@ -70,7 +70,7 @@ class PoolTest {
   void aPoolOfOneConnectionIsRefused() {
     try (HikariDataSource pool = Server.H2.pool(1)) {
       assertThatThrownBy(() -> Stores.open(Stores.settings(pool), SHORT))
-          .isInstanceOf(IllegalStateException.class)
+          .isInstanceOf(StoreException.class)
           .hasMessageContaining("at least 2");
       assertThat(pool.getHikariPoolMXBean().getActiveConnections()).isZero();
     }

@@ -10,7 +10,7 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * MySQL 8.0.19 and later, through Connector/J.
+ * MySQL 8.0 and later, through Connector/J.
  *
  * <p>Numbers come back in the answer to the update itself: {@code LAST_INSERT_ID(expression)} makes
  * the server report the expression as if it were a generated key. The function's value stays in the

@@ -1,4 +1,4 @@
--- Holdfast's lock table, schema version 1, for MySQL 8.0.19 or later.
+-- Holdfast's lock table, schema version 1, for MySQL 8.0 or later.
 -- Times are microseconds since 1970 by the database's clock. Safe to run again.
 
 CREATE TABLE IF NOT EXISTS holdfast_lock (
