@@ -9,6 +9,7 @@ import io.holdfast.lock.tck.TappedBuilder;
 import io.holdfast.lock.tck.fault.FaultProxy;
 import io.holdfast.lock.tck.fault.Link;
 import io.holdfast.lock.tck.process.ChildProcess;
+import java.io.IOException;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
@@ -70,7 +71,7 @@ final class RemoteFixture extends RemoteAccess implements Fixture {
   }
 
   @Override
-  public void startServer() {
+  public void startServer() throws IOException, InterruptedException {
     server.start();
   }
 

@@ -12,7 +12,7 @@ import io.holdfast.lock.spi.StoredHolder;
 import java.io.DataInputStream;
 import java.io.DataOutputStream;
 import java.io.IOException;
-import java.io.UncheckedIOException;
+import java.net.BindException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
@@ -25,6 +25,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ThreadLocalRandom;
 
 /** Serves a store over TCP, one request after the other; can be paused, killed and started. */
 final class RemoteServer implements AutoCloseable {
@@ -51,7 +52,7 @@ final class RemoteServer implements AutoCloseable {
 
   RemoteServer(LockStore store) {
     this.store = store;
-    listener = listen(0);
+    listener = listenAnywhere();
     port = listener.getLocalPort();
     startAccepting(listener);
   }
@@ -75,10 +76,19 @@ final class RemoteServer implements AutoCloseable {
     connections.clear();
   }
 
-  void start() {
-    if (listener.isClosed()) {
-      listener = listen(port);
-      startAccepting(listener);
+  void start() throws IOException, InterruptedException {
+    long startNanos = System.nanoTime();
+    while (listener.isClosed()) {
+      try {
+        listener = listen(port);
+        startAccepting(listener);
+      } catch (BindException e) {
+        // The thread that was in accept() closes the old one.
+        if (System.nanoTime() - startNanos > 10_000_000_000L) {
+          throw e;
+        }
+        Thread.sleep(5);
+      }
     }
   }
 
@@ -104,14 +114,30 @@ final class RemoteServer implements AutoCloseable {
     kill();
   }
 
-  private static ServerSocket listen(int port) {
+  /**
+   * On a port that the system gives to nobody who connects: a client that tries again and again while
+   * the server is down would at some time get the server's own port, and keep it.
+   */
+  private static ServerSocket listenAnywhere() {
+    for (int attempt = 0; attempt < 100; attempt++) {
+      try {
+        return listen(ThreadLocalRandom.current().nextInt(20_000, 32_000));
+      } catch (IOException e) {
+        // Somebody has it.
+      }
+    }
+    throw new IllegalStateException("No port is free");
+  }
+
+  private static ServerSocket listen(int port) throws IOException {
+    ServerSocket listener = new ServerSocket();
     try {
-      ServerSocket listener = new ServerSocket();
       listener.setReuseAddress(true);
       listener.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), port));
       return listener;
     } catch (IOException e) {
-      throw new UncheckedIOException(e);
+      listener.close();
+      throw e;
     }
   }
 
@@ -125,6 +151,9 @@ final class RemoteServer implements AutoCloseable {
           return; // killed
         }
         connections.add(socket);
+        if (current.isClosed()) {
+          closeQuietly(socket); // killed meanwhile
+        }
         startThread(() -> serve(socket));
       }
     });
