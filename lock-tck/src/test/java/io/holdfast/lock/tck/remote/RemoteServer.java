@@ -115,8 +115,8 @@ final class RemoteServer implements AutoCloseable {
   }
 
   /**
-   * On a port that the system gives to nobody who connects: a client that tries again and again while
-   * the server is down would at some time get the server's own port, and keep it.
+   * On a port that the system gives to nobody who connects: a client that tries again and again
+   * while the server is down would at some time get the server's own port, and keep it.
    */
   private static ServerSocket listenAnywhere() {
     for (int attempt = 0; attempt < 100; attempt++) {
