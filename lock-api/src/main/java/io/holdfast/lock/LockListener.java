@@ -20,7 +20,10 @@ public interface LockListener {
    */
   default void notAcquired(NotAcquired event) {}
 
-  /** The last handle of a lease was closed by its holder. */
+  /**
+   * The last handle of a lease was closed by its holder. Told in the background if an open guard
+   * had put the release off.
+   */
   default void released(Released event) {}
 
   /** A lease became {@link LeaseState#UNCERTAIN}. */

@@ -21,6 +21,9 @@ final class Aftermath {
   private static final long RETRY_NANOS_MIN = 100_000_000;
   private static final long RETRY_NANOS_MAX = 5_000_000_000L;
 
+  /** A request is not on its way for longer than this many store timeouts. */
+  private static final int LATE_TIMEOUTS_MAX = 10;
+
   private final LockStore store;
   private final TimeSource time;
   private final Background background;
@@ -53,15 +56,15 @@ final class Aftermath {
 
   /**
    * Makes sure that an attempt leaves nothing at the store. Once more after a store timeout and
-   * again at the end of the TTL, since the request may still be on its way when the first
-   * withdrawal arrives.
+   * again at the end of the TTL or of ten store timeouts, since the request may still be on its way
+   * when the first withdrawal arrives.
    */
   void withdraw(Claim claim) {
     long nowNanos = time.nanos();
-    long ttlNanos = Nanos.of(claim.ttl());
+    long lateNanos = Math.min(Nanos.of(claim.ttl()), LATE_TIMEOUTS_MAX * storeTimeoutNanos);
     withdrawAt(claim, nowNanos);
     withdrawAt(claim, nowNanos + storeTimeoutNanos);
-    withdrawAt(claim, nowNanos + Math.max(ttlNanos, 2 * storeTimeoutNanos));
+    withdrawAt(claim, nowNanos + Math.max(lateNanos, 2 * storeTimeoutNanos));
   }
 
   /** Leaves a store's line, or else withdraws the claim. */

@@ -5,6 +5,7 @@ import io.holdfast.lock.LockClientClosedException;
 import io.holdfast.lock.LockListener.Source;
 import io.holdfast.lock.LockLostException;
 import io.holdfast.lock.LockOptions;
+import io.holdfast.lock.LockStoreException;
 import io.holdfast.lock.internal.EngineClient.Outcome;
 import io.holdfast.lock.internal.Standing.Phase;
 import io.holdfast.lock.spi.Acquisition;
@@ -30,6 +31,9 @@ import org.slf4j.LoggerFactory;
 final class Attempt {
   private static final Logger log = LoggerFactory.getLogger(Attempt.class);
 
+  /** A store that answers within this part of its timeout is not slow. */
+  private static final int PROMPT_DIVISOR = 10;
+
   private final EngineClient client;
   private final LockKey key;
   private final LockOptions options;
@@ -43,6 +47,11 @@ final class Attempt {
   private boolean interrupted;
 
   private @Nullable String holder;
+
+  /**
+   * Whether {@link Lines#leave} is still to be called: a hold that comes from the store takes over.
+   */
+  private boolean usesLine;
 
   Attempt(
       EngineClient client,
@@ -65,23 +74,16 @@ final class Attempt {
   Outcome run() throws InterruptedException {
     noteInterrupt();
     Line line = client.lines().use(key);
-    boolean holds = false;
+    usesLine = true;
     try {
-      if (client.isClosed()) {
-        throw closed();
-      }
+      requireOpen();
       Got got = enter(line);
       if (got == null) {
         return new Outcome(null, asking.waited(), holder);
       }
-      // Its hold keeps the line in use; a nested handle shares that of the outer one.
-      holds = got.source() != Source.REENTRANT;
-      LeaseHandle lease = new LeaseHandle(client, got.handle());
-      client.keeper().watch(lease, got.handle());
-      asking.acquired(lease.token(), got.source());
-      return new Outcome(lease, asking.waited(), null);
+      return new Outcome(lease(got), asking.waited(), null);
     } finally {
-      if (!holds) {
+      if (usesLine) {
         client.lines().leave(line);
       }
       if (interrupted) {
@@ -90,9 +92,27 @@ final class Attempt {
     }
   }
 
+  private LeaseHandle lease(Got got) {
+    boolean seen = false;
+    try {
+      if (got.source() == Source.STORE) {
+        client.keeper().keep(got.handle().hold().tenure());
+      }
+      LeaseHandle lease = new LeaseHandle(client, got.handle());
+      client.keeper().watch(lease, got.handle());
+      asking.acquired(lease.token(), got.source());
+      seen = true;
+      return lease;
+    } finally {
+      if (!seen) {
+        client.abandon(got.handle());
+      }
+    }
+  }
+
   private @Nullable Got enter(Line line) throws InterruptedException {
     while (true) {
-      Line.Entry entry = line.enter(thread, options, patience.waits(), time.nanos());
+      Line.Entry entry = line.enter(thread, options, patience.waits());
       if (entry instanceof Line.AskStore) {
         return askStore(line);
       } else if (entry instanceof Line.Reentered reentered) {
@@ -107,20 +127,26 @@ final class Attempt {
           warnOfSelfWait();
         }
         Waiter.News news = awaitNews(line, inLine.waiter());
-        if (news == null) {
-          return null;
-        } else if (news instanceof Waiter.YourTurn) {
+        if (news instanceof Waiter.YourTurn) {
           return askStore(line);
+        } else if (news instanceof Waiter.TimeIsUp timeIsUp) {
+          holder = timeIsUp.holder();
+          return null;
         } else if (news instanceof Waiter.StoreFailed failed) {
           throw EngineClient.failure(key, failed.failure());
         } else if (news instanceof Waiter.ClientClosed) {
           throw closed();
         } else if (news instanceof Waiter.HandedOn handedOn) {
-          if (handedOn.handle().isHeld()) {
-            return new Got(handedOn.handle(), Source.LOCAL_HAND_OFF);
+          Handle handle = handedOn.handle();
+          if (patience.interruptible() && Thread.interrupted()) {
+            client.abandon(handle);
+            throw new InterruptedException();
+          }
+          if (handle.isHeld() && line.take(handle)) {
+            return new Got(handle, Source.LOCAL_HAND_OFF);
           }
           // Lost on the way from one thread to the other: stand in line again.
-          client.abandon(handedOn.handle());
+          client.abandon(handle);
         }
       }
     }
@@ -154,8 +180,8 @@ final class Attempt {
     client.events().waitsForItself(key.name());
   }
 
-  /** Waits in the local line; null: the time ran out. */
-  private Waiter.@Nullable News awaitNews(Line line, Waiter waiter) throws InterruptedException {
+  /** Waits in the local line. */
+  private Waiter.News awaitNews(Line line, Waiter waiter) throws InterruptedException {
     long graceEndsNanos = patience.untilNanos() + client.storeTimeoutNanos();
     while (true) {
       Waiter.News news = waiter.news();
@@ -165,15 +191,12 @@ final class Attempt {
       long nowNanos = time.nanos();
       long leftNanos = patience.untilNanos() - nowNanos;
       if (leftNanos <= 0) {
-        // While the thread ahead has no answer from the store, we cannot say that the lock is
-        // taken.
-        boolean grace = graceEndsNanos - nowNanos > 0;
-        Line.Leaving leaving = grace ? line.leaveIfAnswered(waiter) : line.leave(waiter);
-        if (leaving.left()) {
-          holder = leaving.holder();
-          return null;
-        }
+        line.timeIsUp(waiter);
         leftNanos = graceEndsNanos - nowNanos;
+        if (leftNanos <= 0 && line.leave(waiter)) {
+          return new Waiter.StoreFailed(StoreException.unanswered(
+              "The thread ahead has no answer within the store timeout", null));
+        }
       }
       if (waiter.news() == null) {
         time.park(this, Math.max(1, leftNanos));
@@ -189,7 +212,7 @@ final class Attempt {
   }
 
   private void giveUp(Line line, Waiter waiter) {
-    if (line.leave(waiter).left()) {
+    if (line.leave(waiter)) {
       return;
     }
     Waiter.News news = waiter.news();
@@ -202,46 +225,66 @@ final class Attempt {
 
   /** As the line's talker, which it no longer is on return; null: the lock is taken. */
   private @Nullable Got askStore(Line line) throws InterruptedException {
+    // What those are told who have no time left to ask for themselves.
+    StoreException failure = null;
     boolean settled = false;
     try {
-      Got got = ask(line);
-      // A grant made the talker the holder.
-      settled = got != null;
-      return got;
-    } catch (StoreException e) {
-      settled = true;
-      if (patience.interruptible() && Thread.interrupted()) {
-        // Drivers and pools fail when they are interrupted; that says nothing about the store.
-        line.doneTalking();
-        InterruptedException interruptedException = new InterruptedException();
-        interruptedException.addSuppressed(e);
-        throw interruptedException;
+      while (true) {
+        try {
+          Handle handle = ask(line);
+          // A grant made the talker the holder.
+          settled = handle != null;
+          return handle == null ? null : new Got(handle, Source.STORE);
+        } catch (StoreException e) {
+          failure = e;
+          if (!Thread.interrupted()) {
+            settled = true;
+            line.storeFailed(e);
+            throw EngineClient.failure(key, e);
+          }
+          // Drivers and pools fail when they are interrupted; that says nothing about the store.
+          if (patience.interruptible()) {
+            InterruptedException interruptedException = new InterruptedException();
+            interruptedException.addSuppressed(e);
+            throw interruptedException;
+          }
+          interrupted = true;
+          if (!patience.waits()) {
+            throw EngineClient.failure(key, e);
+          }
+        }
       }
-      line.storeFailed(e);
-      throw EngineClient.failure(key, e);
+    } catch (Error e) {
+      failure = StoreException.unanswered("The store failed: " + e, e);
+      throw e;
     } finally {
       if (!settled) {
-        line.doneTalking();
+        if (failure == null) {
+          line.doneTalking();
+        } else {
+          line.brokeOff(failure);
+        }
       }
     }
   }
 
-  private @Nullable Got ask(Line line) throws StoreException, InterruptedException {
+  private @Nullable Handle ask(Line line) throws StoreException, InterruptedException {
     while (true) {
+      requireOpen();
       Claim claim = client.claims().next(key, options);
-      long sentAtNanos = time.nanos();
+      Moment asked = Moment.now(time);
       Grant grant;
-      if (patience.waits() && patience.untilNanos() - sentAtNanos > 0) {
+      if (patience.waits() && patience.untilNanos() - asked.nanos() > 0) {
         Wake wake = new Wake();
         Acquisition acquisition = call(claim, () -> store.acquireOrQueue(claim, wake));
         if (acquisition instanceof Acquisition.Queued queued) {
-          InStoreLine place = new InStoreLine(line, claim, queued.ticket(), wake);
+          InStoreLine place = new InStoreLine(line, claim, asked, queued.ticket(), wake);
           Ticket.Status status = place.await(queued.recheckAfter());
           if (status instanceof Ticket.Waiting) {
             return null;
           } else if (status instanceof Ticket.Granted granted) {
             grant = granted.grant();
-            sentAtNanos = place.askedAtNanos;
+            asked = place.asked;
           } else {
             continue;
           }
@@ -254,37 +297,53 @@ final class Attempt {
           return null;
         }
       }
-      Handle handle = granted(line, grant, sentAtNanos);
+      Handle handle = granted(line, grant, asked);
       if (handle != null) {
-        return new Got(handle, Source.STORE);
+        return handle;
       }
     }
   }
 
   /** Null: the grant had lapsed before it arrived, and is given back; ask again. */
-  private @Nullable Handle granted(Line line, Grant grant, long sentAtNanos)
-      throws StoreException, InterruptedException {
-    Tenure tenure = new Tenure(grant, options, line, sentAtNanos, time, client);
-    if (tenure.standing().isPast(time.nanos())) {
-      client.aftermath().release(grant, Duration.ZERO);
-      if (patience.waits() && patience.untilNanos() - time.nanos() > 0) {
-        return null;
-      }
-      throw StoreException.refused(
-          "It took longer to answer than the lease lasts (" + options.ttl() + ")", null);
-    }
+  private @Nullable Handle granted(Line line, Grant grant, Moment asked)
+      throws InterruptedException {
     if (patience.interruptible() && Thread.interrupted()) {
       client.giveBack(grant);
       throw new InterruptedException();
     }
-    client.keeper().keep(tenure);
-    Handle handle = line.granted(tenure, thread, time.nanos());
-    if (handle == null) {
-      client.keeper().forget(tenure);
+    Tenure.Lapse lapse;
+    Handle handle = null;
+    try {
+      Tenure tenure = new Tenure(grant, options, line, asked, time, client);
+      lapse = tenure.lapse();
+      if (lapse == Tenure.Lapse.NONE) {
+        handle = line.granted(tenure, thread);
+      }
+    } catch (RuntimeException e) {
+      client.giveBack(grant);
+      throw unusable("The store gave what is no grant: " + e.getMessage(), e);
+    } catch (Error e) {
+      client.giveBack(grant);
+      throw e;
+    }
+    if (handle != null) {
+      usesLine = false;
+      return handle;
+    } else if (lapse == Tenure.Lapse.NONE) {
       client.giveBack(grant);
       throw closed();
     }
-    return handle;
+    client.aftermath().release(grant, Duration.ZERO);
+    if (lapse == Tenure.Lapse.MAX_HOLD) {
+      throw unusable("It took longer to answer than maxHold is", null);
+    } else if (!patience.waits() || patience.untilNanos() - time.nanos() <= 0) {
+      throw unusable("It took longer to answer than the lease lasts: " + options.ttl(), null);
+    }
+    return null;
+  }
+
+  private LockStoreException unusable(String message, @Nullable Throwable cause) {
+    return EngineClient.failure(key, StoreException.refused(message, cause));
   }
 
   private interface Call<T> {
@@ -318,6 +377,12 @@ final class Attempt {
     }
   }
 
+  private void requireOpen() {
+    if (client.isClosed()) {
+      throw closed();
+    }
+  }
+
   private LockClientClosedException closed() {
     return new LockClientClosedException(key.name());
   }
@@ -340,37 +405,41 @@ final class Attempt {
     private final Ticket ticket;
     private final Wake wake;
 
-    /** The clock before the last question. */
-    private long askedAtNanos;
+    /** Before the last question. */
+    private Moment asked;
 
-    InStoreLine(Line line, Claim claim, Ticket ticket, Wake wake) {
+    InStoreLine(Line line, Claim claim, Moment asked, Ticket ticket, Wake wake) {
       this.line = line;
       this.claim = claim;
+      this.asked = asked;
       this.ticket = ticket;
       this.wake = wake;
     }
 
     /** Granted, gone, or still waiting when the time ran out. Has left the line in any case. */
     Ticket.Status await(Duration recheckAfter) throws StoreException, InterruptedException {
-      long recheckAtNanos = time.nanos() + Nanos.of(recheckAfter);
+      Duration recheck = recheckAfter;
       while (true) {
+        // Past the end, the answer that just came was the last look.
+        if (patience.untilNanos() - time.nanos() <= 0) {
+          holder = ticket.holder().orElse(null);
+          leaveAtTheEnd();
+          return new Ticket.Waiting(recheck);
+        }
         line.talkerWaits(wake);
-        awaitWake(recheckAtNanos);
-        askedAtNanos = time.nanos();
-        // Asked once more at the end: a store that does not answer must not look like a taken lock.
-        boolean last = patience.untilNanos() - askedAtNanos <= 0;
+        awaitWake(time.nanos() + Nanos.of(recheck));
+        asked = Moment.now(time);
         wake.rung = false;
         line.talkerAsks();
         Ticket.Status status = poll();
-        if (!(status instanceof Ticket.Waiting waiting)) {
+        if (status instanceof Ticket.Granted) {
           return status;
-        }
-        if (last) {
-          holder = ticket.holder().orElse(null);
+        } else if (status instanceof Ticket.Waiting waiting) {
+          recheck = waiting.recheckAfter();
+        } else {
           leave();
           return status;
         }
-        recheckAtNanos = time.nanos() + Nanos.of(waiting.recheckAfter());
       }
     }
 
@@ -399,9 +468,18 @@ final class Attempt {
     private Ticket.Status poll() throws StoreException {
       try {
         return call(claim, ticket::poll);
-      } catch (StoreException e) {
+      } catch (StoreException | Error e) {
         client.aftermath().leave(ticket, claim);
         throw e;
+      }
+    }
+
+    /** Not on the caller's time if the store is slow. */
+    private void leaveAtTheEnd() {
+      if (time.nanos() - patience.untilNanos() < client.storeTimeoutNanos() / PROMPT_DIVISOR) {
+        leave();
+      } else {
+        client.aftermath().leave(ticket, claim);
       }
     }
 

@@ -20,6 +20,7 @@ final class Background implements AutoCloseable {
 
   private final ExecutorService renewals;
   private final ThreadPoolExecutor cleanUp;
+  private final ThreadFactory callbackThreads;
   private final ExecutorService callbacks;
 
   Background(String clientName) {
@@ -32,7 +33,8 @@ final class Background implements AutoCloseable {
         new LinkedBlockingQueue<>(),
         threads("holdfast-clean-up-" + clientName));
     cleanUp.allowCoreThreadTimeOut(true);
-    this.callbacks = Executors.newCachedThreadPool(threads("holdfast-callback-" + clientName));
+    this.callbackThreads = threads("holdfast-callback-" + clientName);
+    this.callbacks = Executors.newCachedThreadPool(callbackThreads);
   }
 
   /** Renews a group: each on a thread of its own. */
@@ -45,9 +47,13 @@ final class Background implements AutoCloseable {
     start(cleanUp, task);
   }
 
-  /** Runs user code. */
+  /** Runs user code; also what is still to be told after the close. */
   void callBack(Runnable task) {
-    start(callbacks, task);
+    try {
+      callbacks.execute(task);
+    } catch (RejectedExecutionException e) {
+      callbackThreads.newThread(task).start();
+    }
   }
 
   private static void start(ExecutorService executor, Runnable task) {

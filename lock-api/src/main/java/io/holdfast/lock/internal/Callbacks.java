@@ -3,7 +3,7 @@ package io.holdfast.lock.internal;
 import java.util.ArrayDeque;
 import java.util.Queue;
 import java.util.concurrent.Executor;
-import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -16,8 +16,8 @@ import org.slf4j.LoggerFactory;
 final class Callbacks {
   private static final Logger log = LoggerFactory.getLogger(Callbacks.class);
 
-  private final Executor executor;
-  private final Executor fallback;
+  private final Executor own;
+  private final @Nullable Executor users;
 
   private final ReentrantLock mutex = new ReentrantLock();
 
@@ -28,12 +28,12 @@ final class Callbacks {
   private boolean draining;
 
   /**
-   * @param executor the user's, or ours
-   * @param fallback takes what the executor rejects
+   * @param own runs a task on a thread of ours, and never refuses
+   * @param users the user's, if there is one
    */
-  Callbacks(Executor executor, Executor fallback) {
-    this.executor = executor;
-    this.fallback = fallback;
+  Callbacks(Executor own, @Nullable Executor users) {
+    this.own = own;
+    this.users = users;
   }
 
   /** Runs it on its own. */
@@ -60,7 +60,7 @@ final class Callbacks {
   static void guarded(Runnable callback) {
     try {
       callback.run();
-    } catch (RuntimeException | Error e) {
+    } catch (Throwable e) { // Other languages throw checked exceptions too.
       log.warn("A lock listener failed; it is called again for the next event", e);
     }
   }
@@ -83,11 +83,26 @@ final class Callbacks {
   }
 
   private void execute(Runnable task) {
+    if (users == null) {
+      own.execute(task);
+    } else {
+      // The user's executor may run the task, or block, on the thread that asks it.
+      own.execute(() -> executeAtUsers(users, task));
+    }
+  }
+
+  private static void executeAtUsers(Executor users, Runnable task) {
+    AtomicBoolean begun = new AtomicBoolean();
+    Runnable once = () -> {
+      if (begun.compareAndSet(false, true)) {
+        task.run();
+      }
+    };
     try {
-      executor.execute(task);
-    } catch (RejectedExecutionException e) {
-      log.warn("The callback executor rejected a lock callback; it runs on a thread of ours", e);
-      fallback.execute(task);
+      users.execute(once);
+    } catch (RuntimeException | Error e) {
+      log.warn("The callback executor refused a lock callback; it runs on a thread of ours", e);
+      once.run();
     }
   }
 }

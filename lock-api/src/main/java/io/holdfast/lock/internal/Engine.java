@@ -58,11 +58,19 @@ public final class Engine {
     } catch (StoreException e) {
       throw new LockStoreException("", "The lock store could not be opened: " + e.getMessage(), e);
     }
-    EngineClient client =
-        new EngineClient(settings, clientName, new Claims(clientName, hostName), store);
-    relay.client = client;
-    client.start();
-    return client;
+    boolean started = false;
+    try {
+      EngineClient client =
+          new EngineClient(settings, clientName, new Claims(clientName, hostName), store);
+      relay.client = client;
+      client.start();
+      started = true;
+      return client;
+    } finally {
+      if (!started) {
+        store.close();
+      }
+    }
   }
 
   /** A store may tell things before there is a client; no grant exists then. */

@@ -7,7 +7,6 @@ import io.holdfast.lock.LockClientClosedException;
 import io.holdfast.lock.LockHolder;
 import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.LockStoreException;
-import io.holdfast.lock.internal.Standing.Phase;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockKind;
@@ -55,10 +54,10 @@ final class EngineClient implements LockClient, Tenure.Observer {
     this.store = store;
     this.claims = claims;
     this.background = new Background(clientName);
-    Callbacks callbacks = settings.callbackExecutor() == null
-        ? new Callbacks(background::callBack, background::callBack)
-        : new Callbacks(settings.callbackExecutor(), background::callBack);
-    this.events = new Events(settings.listeners(), callbacks, time);
+    this.events = new Events(
+        settings.listeners(),
+        new Callbacks(background::callBack, settings.callbackExecutor()),
+        time);
     this.keeper = new Keeper(clientName, store, time, background, this::dropped);
     this.aftermath = new Aftermath(store, time, background, keeper, storeTimeout);
   }
@@ -175,22 +174,21 @@ final class EngineClient implements LockClient, Tenure.Observer {
     if (tenure.standing().isOver()) {
       return false;
     }
-    requireOpen(tenure.line().key());
-    boolean interrupted = Thread.interrupted();
     try {
-      long sentAtNanos = time.nanos();
-      Optional<Duration> left = store.verify(tenure.grant());
-      if (left.isPresent()) {
-        tenure.confirmed(sentAtNanos, left.get());
-      } else {
-        tenure.lose(LeaseLoss.Reason.TAKEN);
+      // Asked again if the machine slept while the question was on its way.
+      while (true) {
+        Moment asked = Moment.now(time);
+        Optional<Duration> left = ask(tenure.line().key(), () -> store.verify(tenure.grant()));
+        if (left.isEmpty()) {
+          tenure.lose(LeaseLoss.Reason.TAKEN);
+          return false;
+        } else if (tenure.confirmed(asked, left.get())) {
+          return tenure.stands();
+        }
       }
-      return tenure.stands();
-    } catch (StoreException e) {
+    } catch (LockStoreException e) {
       tenure.unanswered();
-      throw failure(tenure.line().key(), e);
-    } finally {
-      restore(interrupted);
+      throw e;
     }
   }
 
@@ -220,43 +218,48 @@ final class EngineClient implements LockClient, Tenure.Observer {
   // Giving back
 
   void close(Handle handle) {
+    Line.Closing closing = closeLocally(handle);
     Hold hold = handle.hold();
-    Tenure tenure = hold.tenure();
-    Line line = tenure.line();
-    // Marks a deadline that has passed, so that the line knows of the loss.
-    boolean stood = tenure.stands();
-    Line.Closing closing = line.close(handle, stood ? handOff : HandOff.NEVER, time.nanos());
     if (closing instanceof Line.GiveBack) {
-      LeaseLoss loss = giveBack(hold, handle);
+      LeaseLoss loss = giveBack(hold, handle.lossListeners, events::released);
       if (loss != null) {
         throw Line.exceptionOf(loss);
       }
     } else if (closing instanceof Line.HandedOn) {
-      lines.leave(line);
-      events.released(hold, handle.sinceNanos(), true);
+      events.released(hold, true);
     } else if (closing instanceof Line.WasLost lost) {
-      if (lost.last()) {
-        lines.leave(line);
-      }
       throw Line.exceptionOf(lost.loss());
     } else if (closing instanceof Line.Guarded) {
-      tenure.renewal().stop();
+      hold.tenure().renewal().stop();
       throw new IllegalStateException("A guard is open on the lease of lock '"
-          + line.key().name()
+          + hold.tenure().line().key().name()
           + "': close the guard first. The lease is no longer renewed, and is released when the"
           + " guard ends");
     }
   }
 
-  /** Closes a handle that its caller never got to see; leaves the use of the line to the caller. */
+  /** Closes a handle that its caller never got to see. */
   void abandon(Handle handle) {
+    if (closeLocally(handle) instanceof Line.GiveBack) {
+      try {
+        endAtStore(handle.hold().tenure());
+      } finally {
+        lines.leave(handle.hold().tenure().line());
+      }
+    }
+  }
+
+  private Line.Closing closeLocally(Handle handle) {
     Tenure tenure = handle.hold().tenure();
+    Line line = tenure.line();
+    // Marks a deadline that has passed, so that the line knows of the loss.
     boolean stood = tenure.stands();
     Line.Closing closing =
-        tenure.line().close(handle, stood ? handOff : HandOff.NEVER, time.nanos());
-    if (closing instanceof Line.GiveBack) {
-      endAtStore(tenure);
+        line.close(handle, Thread.currentThread(), stood ? handOff : HandOff.NEVER, time.nanos());
+    if (closing instanceof Line.WasLost lost && lost.last()) {
+      lines.leave(line);
     }
+    return closing;
   }
 
   /** Gives back a grant that nobody got to see. */
@@ -274,36 +277,45 @@ final class EngineClient implements LockClient, Tenure.Observer {
   }
 
   void closeGuard(Hold hold) {
-    if (hold.tenure().line().closeGuard(hold)) {
-      background.cleanUp(() -> giveBack(hold, null));
-    } else {
-      keeper.wake();
+    Tenure tenure = hold.tenure();
+    switch (tenure.line().closeGuard(hold)) {
+      case GIVE_BACK ->
+        background.cleanUp(() -> giveBack(hold, List.of(), events::releasedInBackground));
+      case FREE_LOST -> {
+        if (endedByUs(tenure.standing().lostBy())) {
+          aftermath.release(tenure.grant(), tenure.minHoldLeft());
+        }
+      }
+      case NOTHING -> keeper.wake();
     }
+  }
+
+  private interface ReleaseEvent {
+    void tell(Hold hold, boolean confirmed);
   }
 
   /**
    * Gives the lease back to the store, after the line said so.
    *
-   * @param handle whose listeners are told if it turns out to have been lost
+   * @param listeners who is told if it turns out to have been lost
    * @return the loss, if so
    */
-  private @Nullable LeaseLoss giveBack(Hold hold, @Nullable Handle handle) {
+  private @Nullable LeaseLoss giveBack(
+      Hold hold, List<Consumer<? super LeaseLoss>> listeners, ReleaseEvent event) {
     Tenure tenure = hold.tenure();
-    Line line = tenure.line();
     boolean confirmed;
     try {
       confirmed = endAtStore(tenure);
     } finally {
-      lines.leave(line);
+      lines.leave(tenure.line());
     }
     LeaseLoss.Reason lostBy = tenure.standing().lostBy();
     if (lostBy == null) {
-      long sinceNanos = handle == null ? tenure.grantedAtNanos() : handle.sinceNanos();
-      events.released(hold, sinceNanos, confirmed);
+      event.tell(hold, confirmed);
       return null;
     }
     LeaseLoss loss = Line.lossOf(hold, lostBy);
-    events.lost(hold, loss, handle == null ? List.of() : handle.lossListeners);
+    events.lost(hold, loss, listeners);
     return loss;
   }
 
@@ -329,26 +341,35 @@ final class EngineClient implements LockClient, Tenure.Observer {
       tenure.endReleased();
       return true;
     } catch (StoreException | RuntimeException e) {
-      tenure.endReleased();
-      log.warn(
-          "The lease of lock '{}' could not be given back; we go on trying until its TTL is over",
-          tenure.line().key().name(),
-          e);
-      aftermath.release(tenure.grant(), tenure.minHoldLeft());
+      endUnconfirmed(tenure, e);
       return false;
+    } catch (Error e) {
+      endUnconfirmed(tenure, e);
+      throw e;
     } finally {
       restore(interrupted);
     }
   }
 
+  private void endUnconfirmed(Tenure tenure, Throwable cause) {
+    tenure.endReleased();
+    log.warn(
+        "The lease of lock '{}' could not be given back; we go on trying until its TTL is over",
+        tenure.line().key().name(),
+        cause);
+    aftermath.release(tenure.grant(), tenure.minHoldLeft());
+  }
+
   // Told by tenures, by the keeper and by the store
 
   @Override
+  public void suspect(Tenure tenure) {
+    tenure.renewal().doubted();
+    keeper.wake();
+  }
+
+  @Override
   public void uncertain(Tenure tenure) {
-    if (tenure.standing().phase() == Phase.SUSPECT) {
-      tenure.renewal().doubted();
-      keeper.wake();
-    }
     Hold hold = holdOf(tenure);
     if (hold != null) {
       events.uncertain(hold);
@@ -368,27 +389,27 @@ final class EngineClient implements LockClient, Tenure.Observer {
     keeper.forget(tenure);
     Line line = tenure.line();
     Line.Loss loss = line.lost(tenure, reason);
-    boolean ours = reason == LeaseLoss.Reason.EXPIRED || reason == LeaseLoss.Reason.MAX_HOLD;
-    if (loss == null) {
-      // The closing thread tells.
-      if (ours) {
-        aftermath.release(tenure.grant(), tenure.minHoldLeft());
-      }
-      return;
+    if (loss != null && loss.unused()) {
+      lines.leave(line);
     }
-    log.warn(
-        "The lease of lock '{}' with token {} was lost: {}",
-        line.key().name(),
-        loss.loss().token(),
-        reason);
-    events.lost(loss.hold(), loss.loss(), loss.listeners());
-    if (ours && !loss.guarded()) {
+    if (endedByUs(reason) && (loss == null || !loss.guarded())) {
       // Others need not wait for the rest of the TTL.
       aftermath.release(tenure.grant(), tenure.minHoldLeft());
     }
-    if (loss.unused()) {
-      lines.leave(line);
+    // Without a loss to tell of here, the closing thread tells.
+    if (loss != null && loss.seen()) {
+      log.warn(
+          "The lease of lock '{}' with token {} was lost: {}",
+          line.key().name(),
+          loss.loss().token(),
+          reason);
+      events.lost(loss.hold(), loss.loss(), loss.listeners());
     }
+  }
+
+  /** Whether the store may still show the lease that was lost. */
+  private static boolean endedByUs(LeaseLoss.@Nullable Reason reason) {
+    return reason == LeaseLoss.Reason.EXPIRED || reason == LeaseLoss.Reason.MAX_HOLD;
   }
 
   void suspended(Grant grant) {
@@ -466,6 +487,8 @@ final class EngineClient implements LockClient, Tenure.Observer {
       return question.ask();
     } catch (StoreException e) {
       throw failure(key, e);
+    } catch (RuntimeException e) {
+      throw failure(key, StoreException.unanswered("The store failed: " + e, e));
     } finally {
       restore(interrupted);
     }
@@ -503,36 +526,46 @@ final class EngineClient implements LockClient, Tenure.Observer {
     }
   }
 
+  /** What was held, in the order in which it is to be given back. */
   private List<Tenure> loseAll() {
     List<Tenure> tenures = new ArrayList<>();
+    List<Tenure> guarded = new ArrayList<>();
     for (Line line : lines.all()) {
       line.closeClient();
       Hold hold = line.holder();
       if (hold != null) {
-        tenures.add(hold.tenure());
+        // The release of a lease with an open guard may have to wait for the guard.
+        (line.isGuarded() ? guarded : tenures).add(hold.tenure());
         hold.tenure().lose(LeaseLoss.Reason.CLIENT_CLOSED);
       }
     }
+    tenures.addAll(guarded);
     return tenures;
   }
 
   private void giveUp(List<Tenure> tenures, long untilNanos) {
-    for (int i = 0; i < tenures.size(); i++) {
-      Tenure tenure = tenures.get(i);
+    List<Tenure> kept = new ArrayList<>();
+    Throwable cause = null;
+    for (Tenure tenure : tenures) {
+      if (time.nanos() - untilNanos >= 0) {
+        kept.add(tenure);
+        continue;
+      }
       try {
-        if (time.nanos() - untilNanos >= 0) {
-          throw StoreException.refused("There was no time left to give it back", null);
-        }
         ReleaseOutcome outcome = store.release(tenure.grant(), tenure.minHoldLeft());
         log.debug("Lock '{}' at close: {}", tenure.line().key().name(), outcome);
       } catch (StoreException | RuntimeException e) {
-        log.warn(
-            "The lock client was closed with leases that could not be given back and end with their"
-                + " TTL: {}",
-            names(tenures.subList(i, tenures.size())),
-            e);
-        return;
+        kept.add(tenure);
+        cause = e;
       }
+    }
+    if (!kept.isEmpty()) {
+      log.warn(
+          "The lock client was closed with {} lease(s) that could not be given back and end with"
+              + " their TTL: {}",
+          kept.size(),
+          names(kept),
+          cause);
     }
   }
 

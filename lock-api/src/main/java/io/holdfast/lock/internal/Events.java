@@ -72,13 +72,24 @@ final class Events {
     }
   }
 
-  void released(Hold hold, long sinceNanos, boolean confirmed) {
+  void released(Hold hold, boolean confirmed) {
     held(hold, true);
     if (!listeners.isEmpty()) {
-      LockListener.Released event = new ReleasedEvent(
-          name(hold), hold.token(), Duration.ofNanos(time.nanos() - sinceNanos), confirmed);
+      LockListener.Released event = releasedEvent(hold, confirmed);
       here(listener -> listener.released(event));
     }
+  }
+
+  /** As {@link #released}, where the caller is long gone. */
+  void releasedInBackground(Hold hold, boolean confirmed) {
+    held(hold, true);
+    LockListener.Released event = releasedEvent(hold, confirmed);
+    inBackground(listener -> listener.released(event));
+  }
+
+  private LockListener.Released releasedEvent(Hold hold, boolean confirmed) {
+    return new ReleasedEvent(
+        name(hold), hold.token(), Duration.ofNanos(time.nanos() - hold.sinceNanos()), confirmed);
   }
 
   void waitsForItself(String lockName) {

@@ -5,19 +5,26 @@ import io.holdfast.lock.LeaseLoss;
 import io.holdfast.lock.LockLostException;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LeaseGuard;
-import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicReference;
 
 /** A guard on a lease of this engine. */
 public final class GuardedLease<G extends Grant> implements LeaseGuard<G> {
-  private final EngineClient client;
+  private enum Phase {
+    OPEN,
+    SUSPENDING,
+    CLOSED
+  }
+
+  /** Kept, since whoever has a guard has not dropped its lease. */
+  private final LeaseHandle lease;
+
   private final Hold hold;
   private final G grant;
-  private final AtomicBoolean suspended = new AtomicBoolean();
-  private final AtomicBoolean closed = new AtomicBoolean();
+  private final AtomicReference<Phase> phase = new AtomicReference<>(Phase.OPEN);
 
-  private GuardedLease(EngineClient client, Hold hold, G grant) {
-    this.client = client;
-    this.hold = hold;
+  private GuardedLease(LeaseHandle lease, G grant) {
+    this.lease = lease;
+    this.hold = lease.handle().hold();
     this.grant = grant;
   }
 
@@ -36,7 +43,7 @@ public final class GuardedLease<G extends Grant> implements LeaseGuard<G> {
     }
     leaseHandle.ensureHeld();
     hold.tenure().line().openGuard(leaseHandle.handle());
-    return new GuardedLease<>(leaseHandle.client(), hold, grantType.cast(grant));
+    return new GuardedLease<>(leaseHandle, grantType.cast(grant));
   }
 
   @Override
@@ -46,14 +53,13 @@ public final class GuardedLease<G extends Grant> implements LeaseGuard<G> {
 
   @Override
   public void suspendRenewal() {
-    if (closed.get()) {
+    if (phase.compareAndSet(Phase.OPEN, Phase.SUSPENDING)) {
+      hold.tenure().renewal().suspend(lease.client().storeTimeoutNanos());
+    } else if (phase.get() == Phase.CLOSED) {
       throw new IllegalStateException("The guard was closed");
     }
     if (!hold.tenure().stands()) {
       throw lostNow();
-    }
-    if (suspended.compareAndSet(false, true)) {
-      hold.tenure().renewal().suspend(client.storeTimeoutNanos());
     }
   }
 
@@ -65,13 +71,14 @@ public final class GuardedLease<G extends Grant> implements LeaseGuard<G> {
 
   @Override
   public void close() {
-    if (!closed.compareAndSet(false, true)) {
+    Phase before = phase.getAndSet(Phase.CLOSED);
+    if (before == Phase.CLOSED) {
       return;
     }
-    if (suspended.get()) {
+    if (before == Phase.SUSPENDING) {
       hold.tenure().renewal().resume();
     }
-    client.closeGuard(hold);
+    lease.client().closeGuard(hold);
   }
 
   private LockLostException lostNow() {

@@ -13,7 +13,6 @@ import org.jspecify.annotations.Nullable;
  */
 final class Handle {
   private final Hold hold;
-  private final long sinceNanos;
 
   /** Written under the line's mutex. */
   volatile boolean closed;
@@ -28,17 +27,12 @@ final class Handle {
   @Nullable
   LeakReference leakReference;
 
-  Handle(Hold hold, long sinceNanos) {
+  Handle(Hold hold) {
     this.hold = hold;
-    this.sinceNanos = sinceNanos;
   }
 
   Hold hold() {
     return hold;
-  }
-
-  long sinceNanos() {
-    return sinceNanos;
   }
 
   boolean isHeld() {

@@ -17,6 +17,7 @@ final class Hold {
   private final int handOffs;
   private final long token;
   private final Thread acquirer;
+  private final long sinceNanos;
 
   /** For Flight Recorder: from the lease to its end. */
   final Flight.Held flight = new Flight.Held();
@@ -24,6 +25,9 @@ final class Hold {
   /** The thread that may re-enter; null: none. */
   @Nullable
   Thread owner;
+
+  /** Its acquirer has it; false while it is handed on. */
+  boolean seen;
 
   /** Taken from its thread: it may end anywhere, so it is not handed on locally. */
   boolean detached;
@@ -45,11 +49,13 @@ final class Hold {
   /** Those of them that were made through {@link ThreadOwnedLock}, the latest first. */
   final Deque<LeaseHandle> locked = new ArrayDeque<>(0);
 
-  Hold(Tenure tenure, int handOffs, Thread acquirer) {
+  Hold(Tenure tenure, int handOffs, Thread acquirer, long sinceNanos) {
     this.tenure = tenure;
     this.handOffs = handOffs;
     this.token = Token.of(tenure.grant().number(), handOffs);
     this.acquirer = acquirer;
+    this.sinceNanos = sinceNanos;
+    this.seen = handOffs == 0;
     this.owner = tenure.options().ownership() == Ownership.THREAD ? acquirer : null;
     flight.begin();
   }
@@ -68,5 +74,9 @@ final class Hold {
 
   Thread acquirer() {
     return acquirer;
+  }
+
+  long sinceNanos() {
+    return sinceNanos;
   }
 }

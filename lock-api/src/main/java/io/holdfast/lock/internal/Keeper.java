@@ -30,6 +30,8 @@ final class Keeper implements AutoCloseable {
   /** Many leases that end one by one must not make the keeper scan all of them each time. */
   private static final long SCAN_INTERVAL_NANOS_MIN = 2_000_000;
 
+  private static final long FAILURE_INTERVAL_NANOS = 100_000_000;
+
   private final LockStore store;
   private final TimeSource time;
   private final Background background;
@@ -37,7 +39,7 @@ final class Keeper implements AutoCloseable {
   private final Thread thread;
 
   private final Set<Tenure> tenures = ConcurrentHashMap.newKeySet();
-  private final Set<Object> groupsInFlight = ConcurrentHashMap.newKeySet();
+  private final Set<Group> groupsInFlight = ConcurrentHashMap.newKeySet();
   private final ReferenceQueue<LeaseHandle> dropped = new ReferenceQueue<>();
 
   private final ReentrantLock errandsMutex = new ReentrantLock();
@@ -51,6 +53,12 @@ final class Keeper implements AutoCloseable {
   /** When the keeper looks next if nobody wakes it; far ahead while it looks. */
   private volatile long nextLookNanos;
 
+  /**
+   * A look that a tenure asked for. Kept though the tenure may be over by now: others like it will
+   * follow, and need not wake the keeper each.
+   */
+  private volatile long wantedLookNanos;
+
   Keeper(
       String clientName,
       LockStore store,
@@ -62,6 +70,7 @@ final class Keeper implements AutoCloseable {
     this.background = background;
     this.onDropped = onDropped;
     this.nextLookNanos = time.nanos() + Nanos.FOREVER;
+    this.wantedLookNanos = time.nanos();
     this.thread = new Thread(this::work, "holdfast-keeper-" + clientName);
     thread.setDaemon(true);
   }
@@ -73,7 +82,14 @@ final class Keeper implements AutoCloseable {
   /** Begins to keep a tenure. */
   void keep(Tenure tenure) {
     tenures.add(tenure);
-    if (nextEventNanos(tenure, tenure.grantedAtNanos()) - nextLookNanos < 0) {
+    if (tenure.standing().isOver()) {
+      // It was forgotten before it was kept.
+      forget(tenure);
+      return;
+    }
+    long nextEventNanos = nextEventNanos(tenure, tenure.grantedAtNanos());
+    if (nextEventNanos - nextLookNanos < 0) {
+      wantedLookNanos = nextEventNanos;
       wake();
     }
   }
@@ -84,6 +100,15 @@ final class Keeper implements AutoCloseable {
 
   List<Tenure> kept() {
     return List.copyOf(tenures);
+  }
+
+  /** How many groups are being renewed. */
+  int renewing() {
+    return groupsInFlight.size();
+  }
+
+  Thread thread() {
+    return thread;
   }
 
   /** Has a handle watched: if it becomes unreachable before it is closed, the keeper tells. */
@@ -120,7 +145,7 @@ final class Keeper implements AutoCloseable {
       } catch (RuntimeException | Error e) {
         // Nothing in a look is expected to throw, but a keeper that died would lose every lease.
         log.error("The keeper of lock leases failed, and goes on", e);
-        nextLookNanos = time.nanos();
+        nextLookNanos = time.nanos() + FAILURE_INTERVAL_NANOS;
       }
       time.park(this, Math.max(SCAN_INTERVAL_NANOS_MIN, nextLookNanos - time.nanos()));
     }
@@ -145,7 +170,8 @@ final class Keeper implements AutoCloseable {
     for (Tenure tenure : tenures) {
       next = earlier(next, nextEventNanos(tenure, nowNanos));
     }
-    nextLookNanos = next;
+    long wanted = wantedLookNanos;
+    nextLookNanos = wanted - nowNanos > 0 ? earlier(next, wanted) : next;
   }
 
   private long startErrands() {
@@ -162,33 +188,71 @@ final class Keeper implements AutoCloseable {
   }
 
   private void startRenewals(long nowNanos) {
-    Map<Object, List<Tenure>> groups = new HashMap<>();
+    Map<Group, List<Tenure>> groups = new HashMap<>();
     for (Tenure tenure : tenures) {
       if (tenure.renewal().isDue(nowNanos, true)) {
         groups.computeIfAbsent(group(tenure), g -> new ArrayList<>()).add(tenure);
       }
     }
-    groups.forEach((group, members) -> {
-      if (groupsInFlight.add(group)) {
-        members.removeIf(tenure -> !tenure.renewal().beginFlight());
-        background.renew(() -> renew(group, members));
+    groups.forEach(this::startRenewal);
+  }
+
+  private void startRenewal(Group group, List<Tenure> due) {
+    if (!groupsInFlight.add(group)) {
+      return;
+    }
+    List<Tenure> members =
+        due.stream().filter(tenure -> tenure.renewal().beginFlight()).toList();
+    if (members.isEmpty()) {
+      // Guarded or closed: the end of the guard wakes us, and a deadline is looked for anyway.
+      groupsInFlight.remove(group);
+      return;
+    }
+    boolean started = false;
+    try {
+      background.renew(() -> renew(group, members));
+      started = true;
+    } finally {
+      if (!started) {
+        endRenewal(group, members);
       }
-    });
+    }
   }
 
-  /** A fixed lease in doubt is verified by itself. */
-  private Object group(Tenure tenure) {
-    return tenure.renewal().extendsLease() ? store.renewalGroup(tenure.grant()) : tenure;
+  /**
+   * What is asked about in one call, or one after the other.
+   *
+   * @param stores what the store says
+   * @param extended whether its leases are extended, or only verified
+   */
+  private record Group(Object stores, boolean extended) {}
+
+  private Group group(Tenure tenure) {
+    Object stores;
+    try {
+      stores = store.renewalGroup(tenure.grant());
+    } catch (RuntimeException e) {
+      log.warn(
+          "The store has no renewal group for a lease of '{}'",
+          tenure.line().key().name(),
+          e);
+      stores = tenure;
+    }
+    return new Group(stores, tenure.renewal().extendsLease());
   }
 
-  private void renew(Object group, List<Tenure> members) {
+  private void renew(Group group, List<Tenure> members) {
     try {
       new RenewalRound(store, time, members).run();
     } finally {
-      members.forEach(tenure -> tenure.renewal().endFlight());
-      groupsInFlight.remove(group);
+      endRenewal(group, members);
       wake();
     }
+  }
+
+  private void endRenewal(Group group, List<Tenure> members) {
+    members.forEach(tenure -> tenure.renewal().endFlight());
+    groupsInFlight.remove(group);
   }
 
   /**
@@ -196,7 +260,7 @@ final class Keeper implements AutoCloseable {
    * start waits for the end of a flight or of a guard, which wake the keeper.
    */
   private static long nextEventNanos(Tenure tenure, long lookedAtNanos) {
-    long deadlineNanos = tenure.standing().deadlineNanos();
+    long deadlineNanos = tenure.standing().term().deadlineNanos();
     long askAtNanos = tenure.renewal().askAtNanos();
     return askAtNanos - lookedAtNanos > 0 ? earlier(deadlineNanos, askAtNanos) : deadlineNanos;
   }

@@ -4,6 +4,7 @@ import io.holdfast.lock.Lease;
 import io.holdfast.lock.LeaseLoss;
 import io.holdfast.lock.LeaseState;
 import io.holdfast.lock.LockLostException;
+import java.lang.ref.Reference;
 import java.time.Duration;
 import java.util.Objects;
 import java.util.function.Consumer;
@@ -86,7 +87,12 @@ final class LeaseHandle implements Lease {
 
   @Override
   public void close() {
-    client.close(handle);
+    try {
+      client.close(handle);
+    } finally {
+      // Until here it is not dropped.
+      Reference.reachabilityFence(this);
+    }
   }
 
   @Override
@@ -105,6 +111,8 @@ final class LeaseHandle implements Lease {
   }
 
   private LockLostException lost() {
+    // Closed by another thread meanwhile: that is no loss.
+    requireOpen();
     LeaseLoss.Reason reason = tenure().standing().lostBy();
     return new LockLostException(
         name(), token(), reason == null ? LeaseLoss.Reason.EXPIRED : reason);

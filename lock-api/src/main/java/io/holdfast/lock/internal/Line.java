@@ -46,6 +46,12 @@ final class Line {
   private @Nullable Runnable wakeTalker;
   private boolean clientClosed;
 
+  /** Waiters whose time is over, and who wait only for the talker's answer. */
+  private int overdue;
+
+  /** The first of those to be woken once the mutex is free. */
+  private @Nullable Waiter toWake;
+
   Line(LockKey key) {
     this.key = key;
   }
@@ -75,11 +81,10 @@ final class Line {
   /**
    * A thread wants the lock.
    *
-   * @param nowNanos when, for the handle if it re-enters
    * @throws IllegalStateException it owns the lock with other options
    * @throws LockLostException it owns a lease that was lost and is not closed
    */
-  Entry enter(Thread thread, LockOptions options, boolean mayWait, long nowNanos) {
+  Entry enter(Thread thread, LockOptions options, boolean mayWait) {
     mutex.lock();
     try {
       if (clientClosed) {
@@ -97,7 +102,7 @@ final class Line {
               + "): it would wait for itself. Close the outer lease first, or ask with equal"
               + " options");
         }
-        return new Reentered(open(current, nowNanos));
+        return new Reentered(open(current));
       }
       for (Hold hold : lost) {
         if (hold.owner == thread && hold.loss != null) {
@@ -120,38 +125,37 @@ final class Line {
     }
   }
 
-  /**
-   * What a waiter finds that gives up.
-   *
-   * @param left it has left the line; otherwise it was told something before, or has to wait on
-   * @param holder who of this client has the lock
-   */
-  record Leaving(boolean left, @Nullable String holder) {}
-
-  /** A waiter gives up. If it has not left then, it has news to deal with. */
-  Leaving leave(Waiter waiter) {
+  /** A waiter gives up; false: it has news to deal with. */
+  boolean leave(Waiter waiter) {
     mutex.lock();
     try {
-      return new Leaving(waiting.remove(waiter), holderDescription());
+      boolean left = waiting.remove(waiter);
+      if (left && waiter.overdue) {
+        overdue--;
+      }
+      return left;
     } finally {
       mutex.unlock();
     }
   }
 
   /**
-   * As {@link #leave}, unless the thread that asks the store has no answer yet: then the waiter has
-   * to stay, and is woken by the answer.
+   * A waiter's time is over. It is told so at once, or else with the answer that the thread ahead
+   * waits for: until then nobody can say that the lock is taken.
    */
-  Leaving leaveIfAnswered(Waiter waiter) {
+  void timeIsUp(Waiter waiter) {
     mutex.lock();
     try {
-      if (unanswered) {
+      if (!unanswered) {
+        if (waiting.remove(waiter)) {
+          tell(waiter, new Waiter.TimeIsUp(holderDescription()));
+        }
+      } else if (!waiter.overdue && waiting.contains(waiter)) {
         waiter.overdue = true;
-        return new Leaving(false, null);
+        overdue++;
       }
-      return leave(waiter);
     } finally {
-      mutex.unlock();
+      unlockAndWake();
     }
   }
 
@@ -179,7 +183,7 @@ final class Line {
         wake.run();
       }
     } finally {
-      mutex.unlock();
+      unlockAndWake();
     }
   }
 
@@ -189,18 +193,20 @@ final class Line {
    * @return its handle; null: the client was closed meanwhile, and the grant is to be given back
    */
   @Nullable
-  Handle granted(Tenure tenure, Thread thread, long nowNanos) {
+  Handle granted(Tenure tenure, Thread thread) {
     mutex.lock();
     try {
       if (clientClosed) {
         return null;
       }
-      stopTalking();
-      Hold hold = new Hold(tenure, 0, thread);
+      // Whatever can fail comes before the first change.
+      Hold hold = new Hold(tenure, 0, thread, tenure.grantedAtNanos());
+      Handle handle = open(hold);
       holder = hold;
-      return open(hold, nowNanos);
+      stopTalking();
+      return handle;
     } finally {
-      mutex.unlock();
+      unlockAndWake();
     }
   }
 
@@ -211,7 +217,22 @@ final class Line {
       stopTalking();
       passTurn();
     } finally {
-      mutex.unlock();
+      unlockAndWake();
+    }
+  }
+
+  /**
+   * The thread that asked the store did not wait for its answer to the end, for a reason of its
+   * own: the next may ask. Those who have no time left to do so know as little as it does.
+   */
+  void brokeOff(StoreException failure) {
+    mutex.lock();
+    try {
+      tellOverdue(new Waiter.StoreFailed(failure));
+      stopTalking();
+      passTurn();
+    } finally {
+      unlockAndWake();
     }
   }
 
@@ -222,10 +243,10 @@ final class Line {
   void storeFailed(StoreException failure) {
     mutex.lock();
     try {
-      stopTalking();
       tellAll(new Waiter.StoreFailed(failure));
+      stopTalking();
     } finally {
-      mutex.unlock();
+      unlockAndWake();
     }
   }
 
@@ -238,7 +259,7 @@ final class Line {
   /** Nothing: an outer acquisition still holds the lock. */
   record StillHeld() implements Closing {}
 
-  /** Nothing: the next in line has it. */
+  /** Nothing: the next in line has it, and with it the use of this line. */
   record HandedOn() implements Closing {}
 
   /** It is to be given back to the store; the caller talks to it, and then says so. */
@@ -253,9 +274,10 @@ final class Line {
   /**
    * A handle is closed.
    *
-   * @param handOff whether the lease may be handed on locally, seen from outside
+   * @param handOff whether the lease may be handed on locally; by its owner only, since nobody else
+   *     knows whether the owner is still at work
    */
-  Closing close(Handle handle, HandOff handOff, long nowNanos) {
+  Closing close(Handle handle, Thread thread, HandOff handOff, long nowNanos) {
     mutex.lock();
     try {
       if (handle.closed) {
@@ -282,27 +304,31 @@ final class Line {
       }
       if (hold.openGuards > 0) {
         hold.releaseWanted = true;
+        // Nobody can re-enter what is as good as released.
+        hold.owner = null;
         return new Guarded();
       }
-      Waiter next = waiting.peek();
+      Waiter next = hold.owner == null || hold.owner == thread ? waiting.peek() : null;
       if (next != null && handOff.allows(hold, next.options(), nowNanos)) {
+        Hold successor = new Hold(hold.tenure(), hold.handOffs() + 1, next.thread(), nowNanos);
+        Handle successorHandle = open(successor);
         waiting.remove();
         handle.end = LeaseState.RELEASED;
-        Hold successor = new Hold(hold.tenure(), hold.handOffs() + 1, next.thread());
         holder = successor;
-        next.tell(new Waiter.HandedOn(open(successor, nowNanos)));
+        tell(next, new Waiter.HandedOn(successorHandle));
         return new HandedOn();
       }
       giveBack();
       return new GiveBack();
     } finally {
-      mutex.unlock();
+      unlockAndWake();
     }
   }
 
   /**
    * A loss, for those who are to be told of it.
    *
+   * @param seen its acquirer has it; otherwise it was lost on the way from the one before
    * @param guarded a guard is open
    * @param unused nobody is left who would close it
    */
@@ -310,6 +336,7 @@ final class Line {
       Hold hold,
       LeaseLoss loss,
       List<Consumer<? super LeaseLoss>> listeners,
+      boolean seen,
       boolean guarded,
       boolean unused) {}
 
@@ -339,7 +366,18 @@ final class Line {
         lost.add(hold);
       }
       passTurn();
-      return new Loss(hold, loss, listeners, hold.openGuards > 0, unused);
+      return new Loss(hold, loss, listeners, hold.seen, hold.openGuards > 0, unused);
+    } finally {
+      unlockAndWake();
+    }
+  }
+
+  /** A waiter takes what it was handed; false: it was lost on the way. */
+  boolean take(Handle handle) {
+    mutex.lock();
+    try {
+      handle.hold().seen = true;
+      return handle.hold().loss == null;
     } finally {
       mutex.unlock();
     }
@@ -404,20 +442,30 @@ final class Line {
     }
   }
 
-  /**
-   * A guard ended.
-   *
-   * @return whether the lease is to be given back now: the caller talks to the store
-   */
-  boolean closeGuard(Hold hold) {
+  /** What is left to do when a guard ended. */
+  enum GuardEnd {
+    /** Nothing: the lease goes on, or other guards are open. */
+    NOTHING,
+    /** The lease is to be given back to the store; the caller talks to it, and then says so. */
+    GIVE_BACK,
+    /** The lease was lost meanwhile, and the store may still show it. */
+    FREE_LOST
+  }
+
+  /** A guard ended. */
+  GuardEnd closeGuard(Hold hold) {
     mutex.lock();
     try {
       hold.openGuards--;
-      if (hold.openGuards > 0 || !hold.releaseWanted || hold.loss != null) {
-        return false;
+      if (hold.openGuards > 0) {
+        return GuardEnd.NOTHING;
+      } else if (hold.loss != null) {
+        return GuardEnd.FREE_LOST;
+      } else if (!hold.releaseWanted) {
+        return GuardEnd.NOTHING;
       }
       giveBack();
-      return true;
+      return GuardEnd.GIVE_BACK;
     } finally {
       mutex.unlock();
     }
@@ -511,6 +559,15 @@ final class Line {
     }
   }
 
+  boolean isGuarded() {
+    mutex.lock();
+    try {
+      return holder != null && holder.openGuards > 0;
+    } finally {
+      mutex.unlock();
+    }
+  }
+
   /** The client closes: nobody comes in any more, and those who wait are told. */
   void closeClient() {
     mutex.lock();
@@ -521,7 +578,7 @@ final class Line {
         wakeTalker.run();
       }
     } finally {
-      mutex.unlock();
+      unlockAndWake();
     }
   }
 
@@ -542,8 +599,8 @@ final class Line {
     return new LockLostException(loss.name(), loss.token(), loss.reason());
   }
 
-  private Handle open(Hold hold, long nowNanos) {
-    Handle handle = new Handle(hold, nowNanos);
+  private static Handle open(Hold hold) {
+    Handle handle = new Handle(hold);
     hold.open.add(handle);
     return handle;
   }
@@ -567,10 +624,8 @@ final class Line {
 
   private void answered() {
     unanswered = false;
-    for (Waiter waiter : waiting) {
-      if (waiter.overdue) {
-        LockSupport.unpark(waiter.thread());
-      }
+    if (overdue > 0) {
+      tellOverdue(new Waiter.TimeIsUp(holderDescription()));
     }
   }
 
@@ -580,14 +635,43 @@ final class Line {
       if (next != null) {
         talking = true;
         unanswered = true;
-        next.tell(new Waiter.YourTurn());
+        tell(next, new Waiter.YourTurn());
       }
     }
   }
 
   private void tellAll(News news) {
     for (Waiter waiter = waiting.poll(); waiter != null; waiter = waiting.poll()) {
-      waiter.tell(news);
+      tell(waiter, news);
+    }
+    overdue = 0;
+  }
+
+  private void tellOverdue(News news) {
+    waiting.removeIf(waiter -> {
+      if (waiter.overdue) {
+        tell(waiter, news);
+      }
+      return waiter.overdue;
+    });
+    overdue = 0;
+  }
+
+  private void tell(Waiter waiter, News news) {
+    waiter.tell(news);
+    waiter.wakeNext = toWake;
+    toWake = waiter;
+  }
+
+  /** A thread that is woken under the mutex would run into it. */
+  private void unlockAndWake() {
+    Waiter waiter = toWake;
+    toWake = null;
+    mutex.unlock();
+    while (waiter != null) {
+      Waiter next = waiter.wakeNext;
+      LockSupport.unpark(waiter.thread());
+      waiter = next;
     }
   }
 

@@ -1,10 +1,12 @@
 package io.holdfast.lock.internal;
 
 import io.holdfast.lock.spi.TimeSource;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
-import org.jspecify.annotations.Nullable;
 
 /**
  * When the store is to be asked about a tenure next, and whether it may be: not while a guard has
@@ -15,14 +17,16 @@ import org.jspecify.annotations.Nullable;
  * <p>Threads: any.
  */
 final class RenewalPlan {
-  private static final int RENEWALS_PER_TTL = 3;
-  private static final int RETRIES_PER_TTL = 12;
+  private static final int PERIODS_PER_TERM = 3;
+  private static final int RETRIES_PER_PERIOD = 4;
   private static final double JITTER = 0.1;
+  private static final long PERIOD_NANOS_MIN = 1_000_000;
 
   private final TimeSource time;
   private final boolean renewed;
   private final long ttlNanos;
 
+  private volatile long periodNanos;
   private volatile long askAtNanos;
 
   private final ReentrantLock mutex = new ReentrantLock();
@@ -36,14 +40,16 @@ final class RenewalPlan {
   /** Guarded by the mutex. */
   private boolean inFlight;
 
-  /** Guarded by the mutex. */
-  private @Nullable Thread waitingForFlight;
+  /** Wait for the end of the flight; guarded by the mutex. */
+  private final List<Thread> waiting = new ArrayList<>(0);
 
-  RenewalPlan(TimeSource time, boolean renewed, long ttlNanos, long grantedAtNanos) {
+  RenewalPlan(
+      TimeSource time, boolean renewed, Duration ttl, long askedAtNanos, long validForNanos) {
     this.time = time;
     this.renewed = renewed;
-    this.ttlNanos = ttlNanos;
-    answered(grantedAtNanos);
+    this.ttlNanos = Nanos.of(ttl);
+    this.periodNanos = period(ttlNanos);
+    answered(askedAtNanos, validForNanos);
   }
 
   /** Whether the store extends it, or only tells how it stands. */
@@ -57,7 +63,7 @@ final class RenewalPlan {
 
   /** Whether it is due, or so nearly due that it goes along with another that is. */
   boolean isDue(long nowNanos, boolean goesAlong) {
-    long slackNanos = goesAlong ? ttlNanos / RETRIES_PER_TTL : 0;
+    long slackNanos = goesAlong ? periodNanos / RETRIES_PER_PERIOD : 0;
     return askAtNanos - nowNanos <= slackNanos;
   }
 
@@ -79,21 +85,29 @@ final class RenewalPlan {
     mutex.lock();
     try {
       inFlight = false;
-      LockSupport.unpark(waitingForFlight);
+      waiting.forEach(LockSupport::unpark);
+      waiting.clear();
     } finally {
       mutex.unlock();
     }
   }
 
-  /** The store answered a request that was sent then. */
-  void answered(long sentAtNanos) {
-    askAtNanos =
-        renewed ? sentAtNanos + jittered(ttlNanos / RENEWALS_PER_TTL) : sentAtNanos + Nanos.FOREVER;
+  /**
+   * The store answered a question that was sent then. An answer can be good for less than the TTL,
+   * where the session may end sooner.
+   */
+  void answered(long askedAtNanos, long validForNanos) {
+    if (renewed) {
+      periodNanos = period(Math.min(ttlNanos, validForNanos));
+      askAtNanos = askedAtNanos + jittered(periodNanos);
+    } else {
+      askAtNanos = askedAtNanos + Nanos.FOREVER;
+    }
   }
 
   /** The store did not answer: again soon. */
   void unanswered() {
-    askAtNanos = time.nanos() + jittered(ttlNanos / RETRIES_PER_TTL);
+    askAtNanos = time.nanos() + jittered(periodNanos / RETRIES_PER_PERIOD);
   }
 
   /** Something asks for doubt: at once. */
@@ -142,11 +156,17 @@ final class RenewalPlan {
   private boolean awaitsFlight() {
     mutex.lock();
     try {
-      waitingForFlight = inFlight ? Thread.currentThread() : null;
+      if (inFlight && !waiting.contains(Thread.currentThread())) {
+        waiting.add(Thread.currentThread());
+      }
       return inFlight;
     } finally {
       mutex.unlock();
     }
+  }
+
+  private static long period(long termNanos) {
+    return Math.max(PERIOD_NANOS_MIN, termNanos / PERIODS_PER_TERM);
   }
 
   private static long jittered(long nanos) {

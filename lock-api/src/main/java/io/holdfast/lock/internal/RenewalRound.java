@@ -20,7 +20,7 @@ final class RenewalRound {
   private final List<Tenure> tenures;
   private final Flight.Renewed flight = new Flight.Renewed();
 
-  /** @param tenures of one group, possibly none; a tenure that is not extended comes alone */
+  /** @param tenures of one group, at least one: either all are extended or none */
   RenewalRound(LockStore store, TimeSource time, List<Tenure> tenures) {
     this.store = store;
     this.time = time;
@@ -28,24 +28,11 @@ final class RenewalRound {
   }
 
   void run() {
-    if (tenures.isEmpty()) {
-      return;
-    }
     flight.begin();
-    long sentAtNanos = time.nanos();
-    try {
-      List<Renewal> results =
-          tenures.get(0).renewal().extendsLease() ? extend() : List.of(verify(tenures.get(0)));
-      for (int i = 0; i < tenures.size(); i++) {
-        settle(tenures.get(i), results.get(i), sentAtNanos);
-      }
-    } catch (StoreException | RuntimeException e) {
-      log.warn(
-          "{} lock lease(s), among them '{}', could not be renewed; we try again until they end",
-          tenures.size(),
-          tenures.get(0).line().key().name(),
-          e);
-      tenures.forEach(this::unanswered);
+    if (tenures.get(0).renewal().extendsLease()) {
+      extend();
+    } else {
+      verify();
     }
     flight.end();
     if (flight.shouldCommit()) {
@@ -54,25 +41,46 @@ final class RenewalRound {
     }
   }
 
-  private List<Renewal> extend() throws StoreException {
-    List<Renewal> results = store.renew(tenures.stream().map(Tenure::grant).toList());
-    if (results.size() != tenures.size()) {
-      throw StoreException.unanswered(
-          "The store answered about " + results.size() + " of " + tenures.size() + " leases", null);
+  private void extend() {
+    Moment asked = Moment.now(time);
+    try {
+      List<Renewal> results = store.renew(tenures.stream().map(Tenure::grant).toList());
+      if (results.size() != tenures.size()) {
+        throw StoreException.unanswered(
+            "The store answered about " + results.size() + " of " + tenures.size() + " leases",
+            null);
+      }
+      for (int i = 0; i < tenures.size(); i++) {
+        settle(tenures.get(i), results.get(i), asked);
+      }
+    } catch (StoreException | RuntimeException | Error e) {
+      unanswered(tenures, e);
     }
-    return results;
   }
 
-  private Renewal verify(Tenure tenure) throws StoreException {
-    Optional<Duration> left = store.verify(tenure.grant());
-    return left.isPresent() ? new Renewal.Renewed(left.get()) : new Renewal.Lost();
+  /** One after the other, until the store does not answer. */
+  private void verify() {
+    for (int i = 0; i < tenures.size(); i++) {
+      Tenure tenure = tenures.get(i);
+      Moment asked = Moment.now(time);
+      try {
+        Optional<Duration> left = store.verify(tenure.grant());
+        settle(
+            tenure, left.isPresent() ? new Renewal.Renewed(left.get()) : new Renewal.Lost(), asked);
+      } catch (StoreException | RuntimeException | Error e) {
+        unanswered(tenures.subList(i, tenures.size()), e);
+        return;
+      }
+    }
   }
 
-  private void settle(Tenure tenure, Renewal result, long sentAtNanos) {
+  private void settle(Tenure tenure, Renewal result, Moment asked) {
     if (result instanceof Renewal.Renewed renewed) {
       flight.confirmed++;
-      tenure.confirmed(sentAtNanos, renewed.validFor());
-      tenure.renewal().answered(sentAtNanos);
+      tenure.renewal().answered(asked.nanos(), Nanos.of(renewed.validFor()));
+      if (!tenure.confirmed(asked, renewed.validFor())) {
+        tenure.renewal().doubted();
+      }
     } else if (result instanceof Renewal.Lost) {
       flight.lost++;
       tenure.lose(LeaseLoss.Reason.TAKEN);
@@ -83,6 +91,15 @@ final class RenewalRound {
           unknown.cause());
       unanswered(tenure);
     }
+  }
+
+  private void unanswered(List<Tenure> unsettled, Throwable cause) {
+    log.warn(
+        "{} lock lease(s), among them '{}', could not be renewed; we try again until they end",
+        unsettled.size(),
+        unsettled.get(0).line().key().name(),
+        cause);
+    unsettled.forEach(this::unanswered);
   }
 
   private void unanswered(Tenure tenure) {

@@ -8,12 +8,10 @@ import org.jspecify.annotations.Nullable;
  * release that race each other have one winner.
  *
  * @param phase the phase
- * @param deadlineNanos when the lease ends by the monotonic clock if nothing confirms it again
- * @param wallAheadNanos how far the wall clock was ahead of the monotonic one when it was confirmed
+ * @param term what the store's last answer promises
  * @param lostBy why it was lost; only in {@link Phase#LOST}
  */
-record Standing(
-    Phase phase, long deadlineNanos, long wallAheadNanos, LeaseLoss.@Nullable Reason lostBy) {
+record Standing(Phase phase, Term term, LeaseLoss.@Nullable Reason lostBy) {
 
   enum Phase {
     /** The store confirmed it. */
@@ -35,14 +33,23 @@ record Standing(
   }
 
   boolean isPast(long nowNanos) {
-    return nowNanos - deadlineNanos >= 0;
+    return nowNanos - term.deadlineNanos() >= 0;
+  }
+
+  /** Whether the wall clock is further ahead than it may be. */
+  boolean isOutrun(long wallAheadNanos) {
+    return wallAheadNanos - term.wallAheadNanosMax() > 0;
   }
 
   Standing in(Phase next) {
-    return new Standing(next, deadlineNanos, wallAheadNanos, null);
+    return new Standing(next, term, null);
+  }
+
+  Standing confirmed(Term next) {
+    return new Standing(Phase.CONFIRMED, next, null);
   }
 
   Standing lost(LeaseLoss.Reason reason) {
-    return new Standing(Phase.LOST, deadlineNanos, wallAheadNanos, reason);
+    return new Standing(Phase.LOST, term, reason);
   }
 }

@@ -13,16 +13,15 @@ import java.util.concurrent.atomic.AtomicReferenceFieldUpdater;
  * The time during which this client has a name at the store: from one grant to its release or loss.
  * One {@link Hold} after the other may live in it.
  *
- * <p>Deadlines count from before the request that got or renewed the grant was sent, as TigerBeetle
- * and the leases of Gray and Cheriton (1989) do: the store starts its own count later, so ours ends
- * first.
- *
  * <p>Threads: any. All of what is known is one {@link Standing}, swapped atomically; the observer
  * is told by whoever made the swap, with no lock held.
  */
 final class Tenure {
   /** Told once for each change, on the thread that made it. */
   interface Observer {
+    /** The wall clock ran ahead: the store is to be asked at once. */
+    void suspect(Tenure tenure);
+
     void uncertain(Tenure tenure);
 
     void confirmed(Tenure tenure);
@@ -38,19 +37,18 @@ final class Tenure {
   private final Line line;
   private final TimeSource time;
   private final Observer observer;
-  private final long ttlNanos;
   private final long grantedAtNanos;
   private final boolean capped;
   private final long capNanos;
-  private volatile Standing standing;
   private final RenewalPlan renewal;
+  private volatile Standing standing;
 
-  /** @param sentAtNanos the monotonic clock before the request was sent */
+  /** @param asked before the request was sent */
   Tenure(
       Grant grant,
       LockOptions options,
       Line line,
-      long sentAtNanos,
+      Moment asked,
       TimeSource time,
       Observer observer) {
     this.grant = grant;
@@ -58,13 +56,13 @@ final class Tenure {
     this.line = line;
     this.time = time;
     this.observer = observer;
-    this.ttlNanos = options.ttl().toNanos();
     this.grantedAtNanos = time.nanos();
     this.capped = options.maxHold().isPresent();
-    this.capNanos = sentAtNanos + Nanos.of(options.maxHold().orElse(Duration.ZERO));
-    this.standing = new Standing(
-        Phase.CONFIRMED, deadline(sentAtNanos, grant.validFor()), WallClock.aheadNanos(time), null);
-    this.renewal = new RenewalPlan(time, options.isRenewed(), ttlNanos, grantedAtNanos);
+    this.capNanos = asked.nanos() + Nanos.of(options.maxHold().orElse(Duration.ZERO));
+    long validForNanos = Nanos.of(grant.validFor());
+    this.renewal =
+        new RenewalPlan(time, options.isRenewed(), options.ttl(), asked.nanos(), validForNanos);
+    this.standing = new Standing(Phase.CONFIRMED, term(asked, validForNanos), null);
   }
 
   Grant grant() {
@@ -83,10 +81,6 @@ final class Tenure {
     return line;
   }
 
-  long ttlNanos() {
-    return ttlNanos;
-  }
-
   long grantedAtNanos() {
     return grantedAtNanos;
   }
@@ -102,17 +96,18 @@ final class Tenure {
       long wallNanos = time.wallMillis() * 1_000_000;
       long nanos = time.nanos();
       if (now.isPast(nanos)) {
-        lose(expiry(now));
+        if (expire(now)) {
+          return false;
+        }
+      } else if (now.phase() == Phase.SUSPECT) {
         return false;
-      }
-      if (now.phase() == Phase.SUSPECT) {
-        return false;
-      }
-      if (wallNanos - nanos - now.wallAheadNanos() <= Margins.wallAheadNanos(ttlNanos)) {
+      } else if (!now.isOutrun(wallNanos - nanos)) {
         return true;
-      }
-      if (replace(now, now.in(Phase.SUSPECT))) {
-        observer.uncertain(this);
+      } else if (replace(now, now.in(Phase.SUSPECT))) {
+        observer.suspect(this);
+        if (now.phase() == Phase.CONFIRMED) {
+          observer.uncertain(this);
+        }
         return false;
       }
     }
@@ -124,8 +119,8 @@ final class Tenure {
   boolean isFresh() {
     Standing now = standing;
     return now.phase() == Phase.CONFIRMED
-        && now.deadlineNanos() - time.nanos() >= ttlNanos / 2
-        && WallClock.aheadNanos(time) - now.wallAheadNanos() <= Margins.wallAheadNanos(ttlNanos);
+        && now.term().freshUntilNanos() - time.nanos() > 0
+        && !now.isOutrun(WallClock.aheadNanos(time));
   }
 
   LeaseState state() {
@@ -140,13 +135,32 @@ final class Tenure {
   }
 
   Duration remaining() {
-    return stands()
-        ? Duration.ofNanos(Math.max(0, standing.deadlineNanos() - time.nanos()))
-        : Duration.ZERO;
+    while (stands()) {
+      long leftNanos = standing.term().deadlineNanos() - time.nanos();
+      if (leftNanos > 0) {
+        return Duration.ofNanos(leftNanos);
+      }
+    }
+    return Duration.ZERO;
   }
 
   Standing standing() {
     return standing;
+  }
+
+  /** Whether a grant that just arrived is over already. */
+  enum Lapse {
+    NONE,
+    TTL,
+    MAX_HOLD
+  }
+
+  Lapse lapse() {
+    Standing now = standing;
+    if (!now.isPast(time.nanos())) {
+      return Lapse.NONE;
+    }
+    return endsAtCap(now) ? Lapse.MAX_HOLD : Lapse.TTL;
   }
 
   /** How much longer the name must stay taken because of the minimum hold. */
@@ -156,31 +170,35 @@ final class Tenure {
   }
 
   /**
-   * The store confirmed the grant in answer to a request sent then. Ignored if it comes after the
-   * deadline: somebody may have been told that the lease is gone.
+   * The store confirmed the grant. Ignored if that comes after the deadline: somebody may have been
+   * told that the lease is gone.
+   *
+   * @param asked before the question was sent
+   * @return false: the question was sent too long ago to settle a doubt; ask again
    */
-  void confirmed(long sentAtNanos, Duration validFor) {
-    long confirmedDeadline = deadline(sentAtNanos, validFor);
+  boolean confirmed(Moment asked, Duration validFor) {
+    Term answered = term(asked, Nanos.of(validFor));
     while (true) {
       Standing now = standing;
       if (now.isOver()) {
-        return;
+        return true;
       }
       if (now.isPast(time.nanos())) {
-        lose(expiry(now));
-        return;
+        if (expire(now)) {
+          return true;
+        }
+        continue;
       }
-      boolean trusted = now.phase() != Phase.SUSPECT;
-      long deadlineNanos = trusted && now.deadlineNanos() - confirmedDeadline > 0
-          ? now.deadlineNanos()
-          : confirmedDeadline;
-      Standing next =
-          new Standing(Phase.CONFIRMED, deadlineNanos, WallClock.aheadNanos(time), null);
+      boolean newer = answered.askedAtNanos() - now.term().askedAtNanos() >= 0;
+      Standing next = now.confirmed(newer ? answered : now.term());
+      if (now.phase() == Phase.SUSPECT && next.isOutrun(WallClock.aheadNanos(time))) {
+        return false;
+      }
       if (replace(now, next)) {
         if (now.phase() != Phase.CONFIRMED) {
           observer.confirmed(this);
         }
-        return;
+        return true;
       }
     }
   }
@@ -220,10 +238,10 @@ final class Tenure {
         return false;
       }
       if (now.isPast(time.nanos())) {
-        lose(expiry(now));
-        return false;
-      }
-      if (replace(now, now.in(Phase.ENDING))) {
+        if (expire(now)) {
+          return false;
+        }
+      } else if (replace(now, now.in(Phase.ENDING))) {
         return true;
       }
     }
@@ -244,15 +262,24 @@ final class Tenure {
     return STANDING.compareAndSet(this, expected, next);
   }
 
-  private LeaseLoss.Reason expiry(Standing now) {
-    return capped && now.deadlineNanos() == capNanos
-        ? LeaseLoss.Reason.MAX_HOLD
-        : LeaseLoss.Reason.EXPIRED;
+  /** False: it changed meanwhile, and may have been confirmed. */
+  private boolean expire(Standing past) {
+    LeaseLoss.Reason reason =
+        endsAtCap(past) ? LeaseLoss.Reason.MAX_HOLD : LeaseLoss.Reason.EXPIRED;
+    if (replace(past, past.lost(reason))) {
+      observer.lost(this, reason);
+      return true;
+    }
+    return false;
   }
 
-  private long deadline(long sentAtNanos, Duration validFor) {
-    long validForNanos = Nanos.of(validFor);
-    long deadlineNanos = sentAtNanos + validForNanos - Margins.driftNanos(validForNanos);
-    return capped && deadlineNanos - capNanos > 0 ? capNanos : deadlineNanos;
+  /** Whether it ends because of its maximum hold. */
+  private boolean endsAtCap(Standing now) {
+    return capped && now.term().deadlineNanos() == capNanos;
+  }
+
+  private Term term(Moment asked, long validForNanos) {
+    Term term = Term.of(asked, validForNanos);
+    return capped ? term.cappedAt(capNanos) : term;
   }
 }

@@ -36,7 +36,7 @@ final class ThreadOwnedLock implements Lock {
 
   @Override
   public boolean tryLock(long time, TimeUnit unit) throws InterruptedException {
-    Duration maxWait = Duration.of(time, unit.toChronoUnit());
+    Duration maxWait = Duration.ofNanos(unit.toNanos(time));
     return keptIfAny(client.acquire(key, options, Patience.upTo(maxWait, client.time())));
   }
 

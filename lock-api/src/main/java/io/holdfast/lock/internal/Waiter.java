@@ -2,7 +2,6 @@ package io.holdfast.lock.internal;
 
 import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.spi.StoreException;
-import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /** A thread's place in the local line. */
@@ -16,6 +15,13 @@ final class Waiter {
   /** A thread of this client passed its lease on. */
   record HandedOn(Handle handle) implements News {}
 
+  /**
+   * The thread ahead has its answer, and this one no time left to ask for itself.
+   *
+   * @param holder who of this client has the lock
+   */
+  record TimeIsUp(@Nullable String holder) implements News {}
+
   /** The thread ahead asked the store and got no usable answer. */
   record StoreFailed(StoreException failure) implements News {}
 
@@ -28,6 +34,10 @@ final class Waiter {
 
   /** Its time is over, and it waits only for the answer of the thread ahead; under the mutex. */
   boolean overdue;
+
+  /** Who is to be woken besides, once the line's mutex is free. */
+  @Nullable
+  Waiter wakeNext;
 
   Waiter(Thread thread, LockOptions options) {
     this.thread = thread;
@@ -47,9 +57,8 @@ final class Waiter {
     return news;
   }
 
-  /** Told once, under the line's mutex, after it was taken out of the line. */
+  /** Told once, under the line's mutex, after it was taken out of the line; to be woken then. */
   void tell(News told) {
     news = told;
-    LockSupport.unpark(thread);
   }
 }

@@ -49,7 +49,7 @@ class LineLincheckTest {
     public int nested() {
       Thread me = Thread.currentThread();
       Handle outer = await(me);
-      Line.Entry entry = line.enter(me, OPTIONS, true, 0);
+      Line.Entry entry = line.enter(me, OPTIONS, true);
       Handle inner = ((Line.Reentered) entry).handle();
       int before = work(outer);
       close(inner);
@@ -61,12 +61,12 @@ class LineLincheckTest {
     @Operation
     public void interrupted() {
       Thread me = Thread.currentThread();
-      Line.Entry entry = line.enter(me, OPTIONS, true, 0);
+      Line.Entry entry = line.enter(me, OPTIONS, true);
       if (entry instanceof Line.AskStore) {
         line.doneTalking();
       } else {
         Waiter waiter = ((Line.InLine) entry).waiter();
-        if (!line.leave(waiter).left()) {
+        if (!line.leave(waiter)) {
           Waiter.News news = waiter.news();
           if (news instanceof Waiter.HandedOn handedOn) {
             close(handedOn.handle());
@@ -78,7 +78,7 @@ class LineLincheckTest {
     }
 
     private Handle await(Thread me) {
-      Line.Entry entry = line.enter(me, OPTIONS, true, 0);
+      Line.Entry entry = line.enter(me, OPTIONS, true);
       if (entry instanceof Line.InLine inLine) {
         Waiter.News news = inLine.waiter().news();
         while (news == null) {
@@ -93,7 +93,7 @@ class LineLincheckTest {
         throw new AssertionError("Two threads ask the store, or one asks while another holds");
       }
       granted = true;
-      return line.granted(tenure(++grants), me, 0);
+      return line.granted(tenure(++grants), me);
     }
 
     private int work(Handle handle) {
@@ -108,7 +108,7 @@ class LineLincheckTest {
     }
 
     void close(Handle handle) {
-      if (line.close(handle, ONCE, 0) instanceof Line.GiveBack) {
+      if (line.close(handle, Thread.currentThread(), ONCE, 0) instanceof Line.GiveBack) {
         granted = false;
         gaveBack();
       }
@@ -119,7 +119,7 @@ class LineLincheckTest {
     }
 
     private Tenure tenure(long number) {
-      return new Tenure(new NumberedGrant(number), OPTIONS, line, 0, STILL, NOBODY);
+      return new Tenure(new NumberedGrant(number), OPTIONS, line, START, STILL, NOBODY);
     }
   }
 
@@ -161,7 +161,12 @@ class LineLincheckTest {
     }
   };
 
+  static final Moment START = new Moment(0, 0);
+
   private static final Tenure.Observer NOBODY = new Tenure.Observer() {
+    @Override
+    public void suspect(Tenure tenure) {}
+
     @Override
     public void uncertain(Tenure tenure) {}
 
@@ -202,7 +207,7 @@ class LineLincheckTest {
 
     @Override
     void close(Handle handle) {
-      if (line.close(handle, HandOff.NEVER, 0) instanceof Line.GiveBack) {
+      if (line.close(handle, Thread.currentThread(), HandOff.NEVER, 0) instanceof Line.GiveBack) {
         gaveBack();
         granted = false;
       }

@@ -25,7 +25,7 @@ class TenureLincheckTest {
         new LineLincheckTest.NumberedGrant(1),
         LockOptions.renewed(TTL),
         new Line(new LockKey(LockKind.MUTEX, "lincheck")),
-        0,
+        LineLincheckTest.START,
         LineLincheckTest.STILL,
         this);
     private volatile boolean stopped;
@@ -42,7 +42,9 @@ class TenureLincheckTest {
         if (tooLate) {
           throw new AssertionError("A renewal began after the release");
         }
-        tenure.confirmed(0, TTL);
+        if (!tenure.confirmed(LineLincheckTest.START, TTL)) {
+          throw new AssertionError("A doubt that nobody had");
+        }
         tenure.renewal().endFlight();
       }
     }
@@ -88,6 +90,9 @@ class TenureLincheckTest {
             state + " after " + losses.get() + " losses were told, released: " + released);
       }
     }
+
+    @Override
+    public void suspect(Tenure changed) {}
 
     @Override
     public void uncertain(Tenure changed) {}

@@ -20,6 +20,8 @@ import org.jspecify.annotations.Nullable;
  * <p>Threads: any; everything is guarded by one mutex, under which wake-ups run (they only unpark).
  */
 public final class MemoryTable {
+  private static final int ROWS_SWEPT_MIN = 100;
+
   private final ReentrantLock mutex = new ReentrantLock();
   private final Map<LockKey, Row> rows = new HashMap<>();
 
@@ -27,6 +29,9 @@ public final class MemoryTable {
    * One number for all names: rising per name is all that is asked for, and no name is remembered.
    */
   private long lastNumber;
+
+  /** How many rows there may be before those are swept out that nobody tidied. */
+  private int rowsMax = ROWS_SWEPT_MIN;
 
   /** A table without rows. */
   public MemoryTable() {}
@@ -43,7 +48,8 @@ public final class MemoryTable {
   MemoryGrant acquire(Claim claim, long nowNanos) {
     mutex.lock();
     try {
-      Row row = rows.computeIfAbsent(claim.key(), key -> new Row());
+      sweep(nowNanos);
+      Row row = row(claim.key());
       return isTaken(row, nowNanos) || !row.waiting.isEmpty() ? null : grant(row, claim, nowNanos);
     } finally {
       mutex.unlock();
@@ -70,8 +76,8 @@ public final class MemoryTable {
   MemoryGrant poll(MemoryTicket ticket, long nowNanos) {
     mutex.lock();
     try {
-      Row row = row(ticket.claim().key());
-      if (isTaken(row, nowNanos) || row.waiting.peek() != ticket) {
+      Row row = rows.get(ticket.claim().key());
+      if (row == null || isTaken(row, nowNanos) || row.waiting.peek() != ticket) {
         return null;
       }
       row.waiting.remove();
@@ -197,6 +203,24 @@ public final class MemoryTable {
           : Duration.ZERO;
     } finally {
       mutex.unlock();
+    }
+  }
+
+  /** How many names it holds something for. */
+  public int size() {
+    mutex.lock();
+    try {
+      return rows.size();
+    } finally {
+      mutex.unlock();
+    }
+  }
+
+  /** Drops what ended by itself: often enough to bound the rows, seldom enough to cost nothing. */
+  private void sweep(long nowNanos) {
+    if (rows.size() > rowsMax) {
+      rows.values().removeIf(row -> row.waiting.isEmpty() && !isTaken(row, nowNanos));
+      rowsMax = Math.max(ROWS_SWEPT_MIN, 2 * rows.size());
     }
   }
 
