@@ -1,0 +1,252 @@
+package io.holdfast.lock;
+
+import static io.holdfast.lock.simulation.ScriptedStore.Op.ACQUIRE_OR_QUEUE;
+import static io.holdfast.lock.simulation.ScriptedStore.Op.LEAVE;
+import static io.holdfast.lock.simulation.ScriptedStore.Op.POLL;
+import static io.holdfast.lock.simulation.ScriptedStore.Op.RELEASE;
+import static io.holdfast.lock.simulation.ScriptedStore.Op.TRY_ACQUIRE;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.holdfast.lock.simulation.Actor;
+import io.holdfast.lock.simulation.EngineTest;
+import io.holdfast.lock.simulation.Gate;
+import io.holdfast.lock.spi.Ticket;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+
+class AcquireTest extends EngineTest {
+  private static final Duration FOREVER = Duration.ofSeconds(Long.MAX_VALUE);
+
+  @Test
+  void anUncontendedAcquireAndItsReleaseAreOneCallEach() {
+    held("x").close();
+
+    assertThat(store.calls()).extracting(call -> call.op()).containsExactly(TRY_ACQUIRE, RELEASE);
+    assertThat(store.calls())
+        .extracting(call -> call.thread())
+        .containsOnly(Thread.currentThread());
+  }
+
+  @Test
+  void aWaitThatFindsTheLockFreeIsOneCall() throws Exception {
+    Lease lease = lock("x").lock();
+
+    assertThat(store.calls()).extracting(call -> call.op()).containsExactly(ACQUIRE_OR_QUEUE);
+    lease.close();
+  }
+
+  @Test
+  void tryLockIsEmptyWithoutAskingWhileAThreadOfTheSameClientHolds() throws Exception {
+    Lease lease = held("x");
+
+    assertThat(start("other", () -> lock("x").tryLock()).result()).isEmpty();
+    assertThat(store.count(TRY_ACQUIRE)).isOne();
+    lease.close();
+  }
+
+  @Test
+  void tryLockIsEmptyAtOnceWhileAnotherThreadsRequestHangs() throws Exception {
+    Gate gate = store.holdNext(TRY_ACQUIRE);
+    Actor<Optional<Lease>> hanging = start("hanging", () -> lock("x").tryLock());
+    gate.awaitCall();
+
+    assertThat(lock("x").tryLock()).isEmpty();
+    gate.open();
+    assertThat(hanging.result()).isPresent();
+  }
+
+  @Test
+  void aWaitOfZeroOrLessAsksOnce() throws Exception {
+    Lease others = others("x").lock();
+
+    assertThat(lock("x").tryLock(Duration.ZERO)).isEmpty();
+    assertThat(lock("x").tryLock(Duration.ofSeconds(-1))).isEmpty();
+    assertThat(lock("x").tryLock(Duration.ofSeconds(Long.MIN_VALUE))).isEmpty();
+    assertThat(store.calls())
+        .extracting(call -> call.op())
+        .containsOnly(TRY_ACQUIRE)
+        .hasSize(3);
+    others.close();
+  }
+
+  @Test
+  void aTimedWaitEndsEmptyAfterItsTimeAndAskedOnceMoreAtTheEnd() throws Exception {
+    Lease others = others("x").lock();
+    Actor<Optional<Lease>> waiter =
+        start("waiter", () -> lock("x").tryLock(Duration.ofSeconds(2))).awaitParked();
+
+    time.advance(Duration.ofMillis(1_999));
+    waiter.awaitParked();
+    assertThat(waiter.isDone()).isFalse();
+    time.advance(Duration.ofMillis(1));
+
+    assertThat(waiter.result()).isEmpty();
+    assertThat(store.calls())
+        .extracting(call -> call.op())
+        .containsExactly(ACQUIRE_OR_QUEUE, POLL, LEAVE);
+    others.close();
+  }
+
+  @Test
+  void lockWithinNamesTheHolderAndTheWaitWhenItRunsOut() throws Exception {
+    Lease others = others("x").lock();
+    Actor<Lease> waiter =
+        start("waiter", () -> lock("x").lockWithin(Duration.ofSeconds(2))).awaitParked();
+    time.advance(Duration.ofSeconds(2));
+
+    assertThatThrownBy(waiter::result)
+        .isInstanceOf(LockTimeoutException.class)
+        .hasMessageContaining("'x'")
+        .hasMessageContaining("2000 ms")
+        .hasMessageContaining("thread " + Thread.currentThread().getName());
+    others.close();
+  }
+
+  @Test
+  void aWaitInTheLocalLineRunsOutWithoutAskingTheStore() throws Exception {
+    Lease lease = held("x");
+    Actor<Optional<Lease>> waiter =
+        start("waiter", () -> lock("x").tryLock(Duration.ofSeconds(2))).awaitParked();
+    time.advance(Duration.ofSeconds(2));
+
+    assertThat(waiter.result()).isEmpty();
+    assertThat(store.calls()).extracting(call -> call.op()).containsExactly(TRY_ACQUIRE);
+    lease.close();
+  }
+
+  @Test
+  void aWaiterGetsTheLockWhenAnotherClientLetsGo() throws Exception {
+    Lease others = others("x").lock();
+    Actor<Lease> waiter = start("waiter", () -> lock("x").lock()).awaitParked();
+    others.close();
+
+    Lease lease = waiter.result();
+    assertThat(lease.isHeld()).isTrue();
+    assertThat(lease.token()).isGreaterThan(others.token());
+    lease.close();
+  }
+
+  @Test
+  void theLongestWaitThereIsDoesNotOverflow() throws Exception {
+    Lease others = others("x").lock();
+    Actor<Optional<Lease>> waiter =
+        start("waiter", () -> lock("x").tryLock(FOREVER)).awaitParked();
+    Actor<Optional<Lease>> behind =
+        start("behind", () -> lock("x").tryLock(FOREVER)).awaitParked();
+    others.close();
+
+    waiter.result().orElseThrow().close();
+    behind.result().orElseThrow().close();
+  }
+
+  @Test
+  void waitersOfOneClientAreServedInTheOrderOfArrival() throws Exception {
+    Lease lease = held("x");
+    List<Integer> served = Collections.synchronizedList(new ArrayList<>());
+    List<Actor<Boolean>> waiters = new ArrayList<>();
+    for (int i = 0; i < 10; i++) {
+      int number = i;
+      waiters.add(start("waiter " + i, () -> {
+            try (Lease waited = lock("x").lock()) {
+              return served.add(number) && waited.isHeld();
+            }
+          })
+          .awaitParked());
+    }
+    lease.close();
+
+    for (Actor<Boolean> waiter : waiters) {
+      assertThat(waiter.result()).isTrue();
+    }
+    assertThat(served).containsExactly(0, 1, 2, 3, 4, 5, 6, 7, 8, 9);
+  }
+
+  @Test
+  void aPlaceThatIsGoneIsLeftAndTheStoreIsAskedAnew() throws Exception {
+    Lease others = others("x").lock();
+    Actor<Lease> waiter = start("waiter", () -> lock("x").lock()).awaitParked();
+    store.next(POLL, call -> new Ticket.Gone());
+    others.close();
+
+    Lease lease = waiter.result();
+    assertThat(lease.isHeld()).isTrue();
+    assertThat(store.calls())
+        .extracting(call -> call.op())
+        .containsExactly(ACQUIRE_OR_QUEUE, POLL, LEAVE, ACQUIRE_OR_QUEUE);
+    assertThat(store.calls(ACQUIRE_OR_QUEUE))
+        .extracting(call -> call.claims().get(0).attemptId())
+        .doesNotHaveDuplicates();
+    lease.close();
+  }
+
+  @Test
+  void aTimedWaitWhoseRequestTookAllOfItsTimeAsksNoMore() throws Exception {
+    Lease others = others("x").lock();
+    store.delayNextAnswer(ACQUIRE_OR_QUEUE, Duration.ofSeconds(4));
+
+    assertThat(lock("x").tryLock(Duration.ofSeconds(2))).isEmpty();
+    assertThat(store.count(POLL)).isZero();
+    store.awaitCount(LEAVE, 1);
+    others.close();
+  }
+
+  @Test
+  void aTimedWaitNeverTakesLongerThanItsTimeAndOneStoreTimeout() throws Exception {
+    Lease others = others("x").lock();
+    Gate leaving = store.holdNext(LEAVE);
+    store.delayNextAnswer(POLL, STORE_TIMEOUT);
+    Actor<Optional<Lease>> waiter =
+        start("waiter", () -> lock("x").tryLock(Duration.ofSeconds(2))).awaitParked();
+    time.advance(Duration.ofSeconds(2));
+
+    assertThat(waiter.result()).isEmpty();
+    leaving.awaitCall();
+    leaving.open();
+    others.close();
+  }
+
+  @Test
+  void differentNamesAreDifferentLocks() {
+    try (Lease a = held("a");
+        Lease b = held("A");
+        Lease c = held("a ")) {
+      assertThat(List.of(a, b, c)).allMatch(Lease::isHeld);
+    }
+  }
+
+  @Test
+  void runReleasesWhateverTheActionThrows() throws Exception {
+    assertThatThrownBy(() -> lock("x").run(lease -> {
+          throw new java.io.IOException("no");
+        }))
+        .isInstanceOf(java.io.IOException.class);
+    assertThat(lock("x").<Integer, RuntimeException>call(lease -> 42)).isEqualTo(42);
+    assertThat(store.count(RELEASE)).isEqualTo(2);
+  }
+
+  @Test
+  void tryRunDoesNothingWhileTheLockIsTaken() throws Exception {
+    Lease others = others("x").lock();
+
+    assertThat(lock("x").tryRun(lease -> {
+          throw new AssertionError("ran");
+        }))
+        .isFalse();
+    assertThat(lock("x").tryCall(lease -> 1)).isEmpty();
+    others.close();
+    assertThat(lock("x").tryRun(lease -> assertThat(lease.isHeld()).isTrue())).isTrue();
+    assertThat(lock("x").tryCall(lease -> 1)).contains(1);
+  }
+
+  @Test
+  void tryCallRefusesANullResultAfterItReleased() {
+    assertThatThrownBy(() -> lock("x").tryCall(lease -> null))
+        .isInstanceOf(NullPointerException.class);
+    assertThat(store.count(RELEASE)).isOne();
+  }
+}

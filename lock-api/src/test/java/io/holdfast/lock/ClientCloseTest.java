@@ -1,0 +1,266 @@
+package io.holdfast.lock;
+
+import static io.holdfast.lock.simulation.ScriptedStore.Op.ACQUIRE_OR_QUEUE;
+import static io.holdfast.lock.simulation.ScriptedStore.Op.CLOSE;
+import static io.holdfast.lock.simulation.ScriptedStore.Op.LEAVE;
+import static io.holdfast.lock.simulation.ScriptedStore.Op.RELEASE;
+import static io.holdfast.lock.simulation.ScriptedStore.Op.RENEW;
+import static io.holdfast.lock.simulation.ScriptedStore.Op.TRY_ACQUIRE;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.holdfast.lock.simulation.Actor;
+import io.holdfast.lock.simulation.EngineTest;
+import io.holdfast.lock.simulation.Eventually;
+import io.holdfast.lock.simulation.Gate;
+import io.holdfast.lock.spi.Grant;
+import io.holdfast.lock.spi.LeaseGuard;
+import io.holdfast.lock.spi.StoreException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class ClientCloseTest extends EngineTest {
+
+  private Actor<Boolean> closing() {
+    return start("closing", () -> {
+      client().close();
+      return true;
+    });
+  }
+
+  @Test
+  void everyOpenLeaseIsLostBeforeTheStoreLetsOthersIn() throws Exception {
+    Lease lease = held("x");
+    Gate gate = store.holdNext(RELEASE);
+    Actor<Boolean> closing = closing();
+    gate.awaitCall();
+    assertThat(lease.isHeld()).isFalse();
+    assertThat(lease.state()).isEqualTo(LeaseState.LOST);
+    assertThat(others("x").tryLock()).isEmpty();
+    gate.open();
+    closing.result();
+
+    assertThat(others("x").tryLock()).isPresent();
+    assertThatThrownBy(lease::close)
+        .isInstanceOfSatisfying(
+            LockLostException.class,
+            e -> assertThat(e.reason()).isEqualTo(LeaseLoss.Reason.CLIENT_CLOSED));
+  }
+
+  @Test
+  void everyWaiterGetsAnExceptionInBothLines() throws Exception {
+    Lease others = others("x").lock();
+    Actor<Lease> inStoreLine = start("first", () -> lock("x").lock()).awaitParked();
+    Actor<Lease> inLocalLine = start("second", () -> lock("x").lock()).awaitParked();
+    Actor<Boolean> uninterruptible = start("third", () -> {
+          lock("x").asLock().lock();
+          return true;
+        })
+        .awaitParked();
+    Actor<Boolean> closing = closing();
+
+    assertThatThrownBy(inStoreLine::result).isInstanceOf(LockClientClosedException.class);
+    assertThatThrownBy(inLocalLine::result).isInstanceOf(LockClientClosedException.class);
+    assertThatThrownBy(uninterruptible::result).isInstanceOf(LockClientClosedException.class);
+    time.runDuring(() -> awaitDone(closing));
+    assertThat(store.count(LEAVE)).isOne();
+    others.close();
+    others("x").tryLock().orElseThrow().close();
+  }
+
+  private static void awaitDone(Actor<?> actor) {
+    Eventually.await("the close", actor::isDone);
+  }
+
+  @Test
+  void aClosedClientRefusesEverything() {
+    Lease lease = held("x");
+    lease.close();
+    client().close();
+    client().close();
+
+    assertThatThrownBy(() -> held("x")).isInstanceOf(LockClientClosedException.class);
+    assertThatThrownBy(() -> lock("x").lock()).isInstanceOf(LockClientClosedException.class);
+    assertThatThrownBy(() -> lock("x").inspect()).isInstanceOf(LockClientClosedException.class);
+    assertThatThrownBy(() -> lock("x").forceRelease(1024))
+        .isInstanceOf(LockClientClosedException.class);
+    assertThat(store.count(CLOSE)).isOne();
+  }
+
+  @Test
+  void anAcquireThatIsUnderWayIsAwaitedAndGivenBack() throws Exception {
+    Gate gate = store.holdNextAnswer(TRY_ACQUIRE);
+    Actor<Lease> acquiring = start("acquiring", () -> held("x"));
+    gate.awaitCall();
+    Actor<Boolean> closing = closing().awaitParked();
+    assertThat(store.count(CLOSE)).isZero();
+    gate.open();
+
+    assertThatThrownBy(acquiring::result).isInstanceOf(LockClientClosedException.class);
+    time.runDuring(() -> awaitDone(closing));
+    assertThat(store.holder("x")).isEmpty();
+    assertThat(store.calls().get(store.calls().size() - 1).op()).isEqualTo(CLOSE);
+  }
+
+  @Test
+  void anAcquireThatHangsIsNotAwaitedLongerThanOneStoreTimeoutAndGrantsNothing() throws Exception {
+    Gate gate = store.holdNextAnswer(TRY_ACQUIRE);
+    Actor<Lease> acquiring = start("acquiring", () -> held("x"));
+    gate.awaitCall();
+    Actor<Boolean> closing = closing().awaitParked();
+    time.advance(STORE_TIMEOUT);
+
+    assertThat(closing.result()).isTrue();
+    gate.open();
+    assertThatThrownBy(acquiring::result).isInstanceOf(LockClientClosedException.class);
+    assertThat(store.holder("x")).isEmpty();
+  }
+
+  @Test
+  void aReleaseThatIsUnderWayIsAwaited() throws Exception {
+    Lease lease = held("x");
+    Gate gate = store.holdNext(RELEASE);
+    Actor<Boolean> releasing = start("releasing", () -> {
+      lease.close();
+      return true;
+    });
+    gate.awaitCall();
+    Actor<Boolean> closing = closing().awaitParked();
+    gate.open();
+
+    assertThat(releasing.result()).isTrue();
+    time.runDuring(() -> awaitDone(closing));
+    assertThat(lease.state()).isEqualTo(LeaseState.RELEASED);
+    assertThat(store.count(RELEASE)).isOne();
+  }
+
+  @Test
+  void aLeaseThatCannotBeGivenBackDoesNotKeepTheOthers() {
+    List<Lease> leases = new ArrayList<>();
+    for (int i = 0; i < 10; i++) {
+      leases.add(held("x" + i));
+    }
+    store.next(RELEASE, call -> {
+      throw StoreException.unanswered("timed out", null);
+    });
+    client().close();
+
+    assertThat(store.count(RELEASE)).isEqualTo(10);
+    assertThat(leases.stream().filter(lease -> store.holder(lease.name()).isPresent()))
+        .hasSize(1);
+    assertThat(leases).allMatch(lease -> lease.state() == LeaseState.LOST);
+  }
+
+  @Test
+  void aStoreThatAnswersNothingBoundsTheClose() {
+    for (int i = 0; i < 100; i++) {
+      held("x" + i).detach();
+    }
+    store.always(RELEASE, call -> {
+      time.advance(STORE_TIMEOUT);
+      throw StoreException.unanswered("timed out", null);
+    });
+    long before = time.nanos();
+    client().close();
+
+    assertThat(Duration.ofNanos(time.nanos() - before)).isEqualTo(STORE_TIMEOUT);
+    assertThat(store.count(RELEASE)).isOne();
+    assertThat(store.count(CLOSE)).isOne();
+  }
+
+  @Test
+  void aLeaseUnderAGuardIsGivenBackAfterTheOthers() {
+    Lease guarded = held("a");
+    LeaseGuard<Grant> guard = LeaseGuard.open(guarded, Grant.class);
+    for (int i = 0; i < 10; i++) {
+      held("x" + i).detach();
+    }
+    client().close();
+
+    assertThat(store.calls(RELEASE)).hasSize(11);
+    assertThat(store.calls(RELEASE).get(10).names()).containsExactly("a");
+    guard.close();
+    assertThatThrownBy(guarded::close).isInstanceOf(LockLostException.class);
+  }
+
+  @Test
+  void aMinimumHoldOutlivesTheClient() {
+    Lease lease = held("x", LockOptions.defaults().withMinHold(Duration.ofMinutes(1)));
+    client().close();
+
+    assertThat(lease.state()).isEqualTo(LeaseState.LOST);
+    assertThat(store.holder("x").orElseThrow().remaining()).isEqualTo(Duration.ofMinutes(1));
+  }
+
+  @Test
+  void closingKeepsTheInterruptOfItsThread() {
+    held("x").detach();
+    boolean[] flagDuringCall = new boolean[1];
+    store.next(RELEASE, call -> {
+      flagDuringCall[0] = Thread.currentThread().isInterrupted();
+      return call.call();
+    });
+    Thread.currentThread().interrupt();
+    client().close();
+
+    assertThat(Thread.interrupted()).isTrue();
+    assertThat(flagDuringCall[0]).isFalse();
+  }
+
+  @Test
+  void everyThreadOfOursStops() {
+    Lease lease = held("x");
+    lease.onLost(loss -> {});
+    pass(AT_RENEWAL);
+    assertThat(store.count(RENEW)).isOne();
+    client().close();
+
+    Eventually.await(
+        "our threads to stop",
+        () -> Thread.getAllStackTraces().keySet().stream()
+            .noneMatch(
+                thread -> thread.isAlive() && thread.getName().matches("holdfast-.*-test.*")));
+  }
+
+  @Test
+  void aStoreThatCannotBeOpenedIsAnExceptionAndLeavesNoThread() {
+    class Failing extends LockClientBuilder<Failing> {
+      @Override
+      protected io.holdfast.lock.spi.LockStore openStore(
+          io.holdfast.lock.spi.StoreSettings settings) throws StoreException {
+        throw StoreException.refused("no route", null);
+      }
+    }
+
+    assertThatThrownBy(() -> new Failing().clientName("test").build())
+        .isInstanceOf(LockStoreException.class)
+        .hasMessageContaining("no route");
+    assertThat(Thread.getAllStackTraces().keySet())
+        .noneMatch(thread -> thread.isAlive() && thread.getName().matches("holdfast-.*-test"));
+  }
+
+  @Test
+  void acquiringAndClosingTheClientRaceWithoutAHolderLeftBehind() throws Exception {
+    for (int i = 0; i < 200; i++) {
+      LockClient client = store.client().clientName("test").build();
+      List<Actor<Lease>> acquiring = new ArrayList<>();
+      for (int t = 0; t < 4; t++) {
+        String name = "x" + t % 2;
+        acquiring.add(start("acquiring", () -> client.get(name).lock()));
+      }
+      time.runDuring(client::close);
+      for (Actor<Lease> one : acquiring) {
+        try {
+          assertThat(one.result().isHeld()).isFalse();
+        } catch (LockClientClosedException e) {
+          assertThat(e.lockName()).startsWith("x");
+        }
+      }
+      assertThat(store.holder("x0")).isEmpty();
+      assertThat(store.holder("x1")).isEmpty();
+    }
+    assertThat(store.count(ACQUIRE_OR_QUEUE)).isPositive();
+  }
+}

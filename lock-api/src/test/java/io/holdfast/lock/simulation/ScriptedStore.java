@@ -1,0 +1,407 @@
+package io.holdfast.lock.simulation;
+
+import io.holdfast.lock.LockClientBuilder;
+import io.holdfast.lock.internal.memory.MemoryStore;
+import io.holdfast.lock.internal.memory.MemoryTable;
+import io.holdfast.lock.spi.Acquisition;
+import io.holdfast.lock.spi.Claim;
+import io.holdfast.lock.spi.Grant;
+import io.holdfast.lock.spi.LockKey;
+import io.holdfast.lock.spi.LockStore;
+import io.holdfast.lock.spi.ReleaseOutcome;
+import io.holdfast.lock.spi.Renewal;
+import io.holdfast.lock.spi.StoreEvents;
+import io.holdfast.lock.spi.StoreException;
+import io.holdfast.lock.spi.StoreSettings;
+import io.holdfast.lock.spi.StoredHolder;
+import io.holdfast.lock.spi.Ticket;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Deque;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * An in-memory store that does as it is told: it counts its calls, and a test says which of them
+ * wait, fail, lose their reply or come late.
+ */
+public final class ScriptedStore implements LockStore {
+  /** What can be asked of a store. */
+  public enum Op {
+    TRY_ACQUIRE,
+    ACQUIRE_OR_QUEUE,
+    POLL,
+    LEAVE,
+    RELEASE,
+    WITHDRAW,
+    RENEW,
+    VERIFY,
+    INSPECT,
+    FORCE_RELEASE,
+    CLOSE
+  }
+
+  /** A call, noted when it begins. */
+  public record Call(Op op, List<Claim> claims, Thread thread) {
+    /** The names that it is about. */
+    public List<String> names() {
+      return claims.stream().map(claim -> claim.key().name()).toList();
+    }
+  }
+
+  /** How a call is carried out. */
+  public interface Behaviour {
+    /** Carries it out, or not. */
+    Object run(Callable<Object> call) throws Throwable;
+  }
+
+  private final SimulatedTime time;
+  private final MemoryStore store;
+  private final List<Call> calls = new ArrayList<>();
+  private final List<Gate> gates = new ArrayList<>();
+  private final Map<Op, Deque<Behaviour>> next = new EnumMap<>(Op.class);
+  private final Map<Op, Behaviour> always = new EnumMap<>(Op.class);
+  private final List<ScriptedGrant> grants = new ArrayList<>();
+  private volatile @Nullable StoreEvents events;
+  private volatile Function<Claim, Duration> validity = Claim::ttl;
+  private volatile Function<Grant, Object> groups = grant -> this;
+
+  /** A store with a server of its own. */
+  public ScriptedStore(SimulatedTime time) {
+    this(time, new MemoryTable());
+  }
+
+  /** A store on a server that it shares with others. */
+  public ScriptedStore(SimulatedTime time, MemoryTable server) {
+    this.time = time;
+    this.store = new MemoryStore(server, time);
+  }
+
+  /** A builder of clients of this store, on its time. */
+  public Builder client() {
+    return new Builder(this).timeSource(time);
+  }
+
+  /** Builds clients. */
+  public static final class Builder extends LockClientBuilder<Builder> {
+    private final ScriptedStore store;
+
+    private Builder(ScriptedStore store) {
+      this.store = store;
+    }
+
+    @Override
+    protected LockStore openStore(StoreSettings settings) {
+      store.events = settings.events();
+      return store;
+    }
+  }
+
+  // The script
+
+  /** The next call that has no behaviour yet. */
+  public synchronized void next(Op op, Behaviour behaviour) {
+    next.computeIfAbsent(op, o -> new ArrayDeque<>()).add(behaviour);
+  }
+
+  /** Every call without a behaviour of its own, until {@link #heal}. */
+  public synchronized void always(Op op, Behaviour behaviour) {
+    always.put(op, behaviour);
+  }
+
+  /** From now on calls are carried out. */
+  public synchronized void heal() {
+    always.clear();
+    next.clear();
+  }
+
+  /** The next call waits before it is carried out. */
+  public Gate holdNext(Op op) {
+    Gate gate = gate();
+    next(op, call -> {
+      gate.pass();
+      return call.call();
+    });
+    return gate;
+  }
+
+  /** The next call is carried out at once, and its answer waits. */
+  public Gate holdNextAnswer(Op op) {
+    Gate gate = gate();
+    next(op, call -> {
+      Object answer = call.call();
+      gate.pass();
+      return answer;
+    });
+    return gate;
+  }
+
+  /** The next call changes nothing and fails. */
+  public void failNext(Op op) {
+    next(op, refusing());
+  }
+
+  /** The next call is carried out, and its answer is lost. */
+  public void loseNextAnswer(Op op) {
+    next(op, call -> {
+      Object unused = call.call();
+      throw StoreException.unanswered("the answer was lost", null);
+    });
+  }
+
+  /** The next call is answered only after so much time. */
+  public void delayNextAnswer(Op op, Duration delay) {
+    next(op, call -> {
+      Object answer = call.call();
+      time.advance(delay);
+      return answer;
+    });
+  }
+
+  /** Everything fails until {@link #heal}. */
+  public void breakDown() {
+    for (Op op : Op.values()) {
+      if (op != Op.CLOSE) {
+        always(op, refusing());
+      }
+    }
+  }
+
+  /** How long a grant is good, and a renewal of it; without this: its TTL. */
+  public void validFor(Function<Claim, Duration> claims) {
+    validity = claims;
+  }
+
+  /** Which grants are renewed together; without this: all. */
+  public void groups(Function<Grant, Object> grouping) {
+    groups = grouping;
+  }
+
+  /** Opens every gate. */
+  public synchronized void openGates() {
+    gates.forEach(Gate::open);
+  }
+
+  private static Behaviour refusing() {
+    return call -> {
+      throw StoreException.refused("the store is down", null);
+    };
+  }
+
+  private synchronized Gate gate() {
+    Gate gate = new Gate();
+    gates.add(gate);
+    return gate;
+  }
+
+  // What is seen
+
+  /** What the store may tell unasked. */
+  public StoreEvents events() {
+    return java.util.Objects.requireNonNull(events);
+  }
+
+  /** The calls so far. */
+  public synchronized List<Call> calls() {
+    return List.copyOf(calls);
+  }
+
+  /** The calls of one sort so far. */
+  public List<Call> calls(Op op) {
+    return calls().stream().filter(call -> call.op() == op).toList();
+  }
+
+  /** How many calls of one sort there were. */
+  public int count(Op op) {
+    return calls(op).size();
+  }
+
+  /** Waits until there were so many calls of one sort. */
+  public void awaitCount(Op op, int count) {
+    Eventually.await(
+        () -> count + " calls of " + op + ", got " + calls(), () -> count(op) >= count);
+  }
+
+  /** The last grant of this name. */
+  public synchronized Grant grant(String name) {
+    return grants.stream()
+        .filter(grant -> grant.claim().key().name().equals(name))
+        .reduce((first, second) -> second)
+        .orElseThrow();
+  }
+
+  /** All grants of this name, the first first. */
+  public synchronized List<Grant> grants(String name) {
+    return grants.stream()
+        .filter(grant -> grant.claim().key().name().equals(name))
+        .<Grant>map(grant -> grant)
+        .toList();
+  }
+
+  /** Who has the lock, without a call being counted. */
+  public Optional<StoredHolder> holder(String name) {
+    return store.inspect(new LockKey(io.holdfast.lock.spi.LockKind.MUTEX, name));
+  }
+
+  // The store
+
+  private record ScriptedGrant(Grant grant, Duration validFor) implements Grant {
+    @Override
+    public Claim claim() {
+      return grant.claim();
+    }
+
+    @Override
+    public long number() {
+      return grant.number();
+    }
+
+    @Override
+    public Duration crashBound() {
+      return grant.crashBound();
+    }
+  }
+
+  private <T> T play(Op op, Collection<Claim> claims, Callable<T> call) throws StoreException {
+    Behaviour behaviour;
+    synchronized (this) {
+      calls.add(new Call(op, List.copyOf(claims), Thread.currentThread()));
+      Deque<Behaviour> queue = next.get(op);
+      Behaviour own = queue == null ? null : queue.poll();
+      behaviour = own != null ? own : always.getOrDefault(op, Callable::call);
+    }
+    try {
+      @SuppressWarnings("unchecked")
+      T answer = (T) behaviour.run(call::call);
+      return answer;
+    } catch (Throwable e) {
+      throw Sneaky.thrown(e);
+    }
+  }
+
+  private Grant seen(Grant grant) {
+    ScriptedGrant scripted = new ScriptedGrant(grant, validity.apply(grant.claim()));
+    synchronized (this) {
+      grants.add(scripted);
+    }
+    return scripted;
+  }
+
+  private static Grant unwrap(Grant grant) {
+    return ((ScriptedGrant) grant).grant();
+  }
+
+  @Override
+  public Optional<Grant> tryAcquire(Claim claim) throws StoreException {
+    return play(Op.TRY_ACQUIRE, List.of(claim), () -> store.tryAcquire(claim).map(this::seen));
+  }
+
+  @Override
+  public Acquisition acquireOrQueue(Claim claim, Runnable wakeUp) throws StoreException {
+    return play(Op.ACQUIRE_OR_QUEUE, List.of(claim), () -> {
+      Acquisition acquisition = store.acquireOrQueue(claim, wakeUp);
+      if (acquisition instanceof Acquisition.Granted granted) {
+        return new Acquisition.Granted(seen(granted.grant()));
+      }
+      Acquisition.Queued queued = (Acquisition.Queued) acquisition;
+      return new Acquisition.Queued(
+          new ScriptedTicket(claim, queued.ticket()), queued.recheckAfter());
+    });
+  }
+
+  private final class ScriptedTicket implements Ticket {
+    private final Claim claim;
+    private final Ticket ticket;
+
+    ScriptedTicket(Claim claim, Ticket ticket) {
+      this.claim = claim;
+      this.ticket = ticket;
+    }
+
+    @Override
+    public Status poll() throws StoreException {
+      return play(Op.POLL, List.of(claim), () -> {
+        Status status = ticket.poll();
+        return status instanceof Granted granted ? new Granted(seen(granted.grant())) : status;
+      });
+    }
+
+    @Override
+    public Optional<String> holder() {
+      return ticket.holder();
+    }
+
+    @Override
+    public void close() throws StoreException {
+      play(Op.LEAVE, List.of(claim), () -> {
+        ticket.close();
+        return true;
+      });
+    }
+  }
+
+  @Override
+  public ReleaseOutcome release(Grant grant, Duration holdFor) throws StoreException {
+    return play(Op.RELEASE, List.of(grant.claim()), () -> store.release(unwrap(grant), holdFor));
+  }
+
+  @Override
+  public void withdraw(Claim claim) throws StoreException {
+    play(Op.WITHDRAW, List.of(claim), () -> {
+      store.withdraw(claim);
+      return true;
+    });
+  }
+
+  @Override
+  public Object renewalGroup(Grant grant) {
+    return groups.apply(grant);
+  }
+
+  @Override
+  public List<Renewal> renew(List<Grant> grants) throws StoreException {
+    return play(Op.RENEW, grants.stream().map(Grant::claim).toList(), () -> {
+      List<Renewal> results = new ArrayList<>();
+      List<Renewal> stored =
+          store.renew(grants.stream().map(ScriptedStore::unwrap).toList());
+      for (int i = 0; i < stored.size(); i++) {
+        results.add(
+            stored.get(i) instanceof Renewal.Renewed
+                ? new Renewal.Renewed(validity.apply(grants.get(i).claim()))
+                : stored.get(i));
+      }
+      return results;
+    });
+  }
+
+  @Override
+  public Optional<Duration> verify(Grant grant) throws StoreException {
+    return play(Op.VERIFY, List.of(grant.claim()), () -> store.verify(unwrap(grant)));
+  }
+
+  @Override
+  public Optional<StoredHolder> inspect(LockKey key) throws StoreException {
+    return play(Op.INSPECT, List.of(), () -> store.inspect(key));
+  }
+
+  @Override
+  public boolean forceRelease(LockKey key, long number) throws StoreException {
+    return play(Op.FORCE_RELEASE, List.of(), () -> store.forceRelease(key, number));
+  }
+
+  @Override
+  public void close() {
+    try {
+      play(Op.CLOSE, List.of(), () -> true);
+    } catch (StoreException e) {
+      throw new AssertionError(e);
+    }
+  }
+}
