@@ -12,6 +12,7 @@ public final class Gate {
 
   private static final Set<Thread> STOPPED = ConcurrentHashMap.newKeySet();
 
+  private final Set<Thread> here = ConcurrentHashMap.newKeySet();
   private final CountDownLatch reached = new CountDownLatch(1);
   private final CountDownLatch opened = new CountDownLatch(1);
   private volatile @Nullable Throwable failure;
@@ -30,18 +31,27 @@ public final class Gate {
 
   /** Lets the call go on. */
   public void open() {
-    opened.countDown();
+    goOn();
   }
 
   /** Lets the call fail. */
   public void openWith(Throwable throwable) {
     failure = throwable;
+    goOn();
+  }
+
+  /** Whoever was here counts as running before the opener goes on. */
+  private void goOn() {
+    STOPPED.removeAll(here);
     opened.countDown();
   }
 
   /** Waits here, like a store that does not care for interrupts. */
   public void pass() throws Throwable {
-    STOPPED.add(Thread.currentThread());
+    here.add(Thread.currentThread());
+    if (opened.getCount() > 0) {
+      STOPPED.add(Thread.currentThread());
+    }
     reached.countDown();
     boolean interrupted = false;
     while (true) {
