@@ -8,6 +8,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -20,6 +21,12 @@ import org.junit.jupiter.api.io.TempDir;
  */
 class DocsTest {
   private static final Path ROOT = Path.of("").toAbsolutePath().getParent();
+
+  /**
+   * Pages on which a Java block without a region is a mistake; elsewhere only those with one count.
+   */
+  private static final Set<String> ALL_FROM_TESTS =
+      Set.of("README.md", "docs/SAFETY.md", "docs/ARCHITECTURE.md");
 
   @TempDir
   private Path directory;
@@ -61,12 +68,13 @@ class DocsTest {
         Markdown.refresh("", Files.readAllLines(page), sources, result, new ArrayList<>());
         Files.write(page, result);
       }
-      samples += Markdown.refresh(
-          ROOT.relativize(page).toString(),
-          Files.readAllLines(page),
-          sources,
-          new ArrayList<>(),
-          problems);
+      String name = ROOT.relativize(page).toString().replace('\\', '/');
+      List<String> found = new ArrayList<>();
+      samples +=
+          Markdown.refresh(name, Files.readAllLines(page), sources, new ArrayList<>(), found);
+      found.removeIf(
+          problem -> problem.contains(Markdown.NO_TEST_RUNS_IT) && !ALL_FROM_TESTS.contains(name));
+      problems.addAll(found);
     }
     assertThat(problems).isEmpty();
     assertThat(samples).as("samples that were found").isGreaterThan(10);

@@ -11,6 +11,9 @@ import java.util.regex.Pattern;
  */
 final class Markdown {
   private static final Pattern SAMPLE = Pattern.compile("<!-- sample: ([a-z0-9-]+) -->");
+  /** What a problem with a block says that names no region. */
+  static final String NO_TEST_RUNS_IT = "a Java block that no test runs";
+
   private static final Pattern NO_SAMPLE = Pattern.compile("<!-- not a sample: .+ -->");
 
   private Markdown() {}
@@ -45,9 +48,8 @@ final class Markdown {
           problems.add(file + ":" + begin + ": is not what region " + sample.group(1) + " is");
         }
       } else if (!NO_SAMPLE.matcher(above).matches()) {
-        problems.add(
-            file + ":" + begin + ": a Java block that no test runs; put it into a region of"
-                + " one and \"<!-- sample: name -->\" above it (or \"<!-- not a sample: why -->\")");
+        problems.add(file + ":" + begin + ": " + NO_TEST_RUNS_IT + "; put it into a region of"
+            + " one and \"<!-- sample: name -->\" above it (or \"<!-- not a sample: why -->\")");
       }
       result.addAll(wanted);
       i = end - 1;
