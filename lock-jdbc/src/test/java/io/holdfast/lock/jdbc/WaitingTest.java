@@ -66,7 +66,7 @@ class WaitingTest {
       }
       executor.shutdown();
       Arrays.sort(handOffNanos);
-      // Loose, since tests share the machine: dev/measure has the figures.
+      // Loose, since tests share the machine. Peers take 42 to 50 ms on a machine of their own.
       assertThat(Duration.ofNanos(handOffNanos[rounds / 2])).isLessThan(Duration.ofMillis(60));
     }
   }
