@@ -39,8 +39,11 @@ final class Poller implements AutoCloseable {
   /** A look comes late by this share of the time that the lock has been held. */
   private static final int SHARE_OF_HOLD = 8;
 
-  /** However often the lock changes hands, looks get rarer with this share of the wait. */
+  /** However often the lock changes hands, looks get rarer with this share of the wait ... */
   private static final int SHARE_OF_WAIT = 32;
+
+  /** ... up to this, or those who came later would pass the lock between them for ever. */
+  private static final long WAITED_LOOK_NANOS_MAX = TimeUnit.MILLISECONDS.toNanos(8);
 
   /** The least for which a note in the row is written, so that fast looks don't each write one. */
   private static final long NOTE_NANOS_MIN = TimeUnit.MILLISECONDS.toNanos(100);
@@ -344,7 +347,8 @@ final class Poller implements AutoCloseable {
       return LOOK_NANOS_MAX;
     }
     long heldNanos = TimeUnit.MICROSECONDS.toNanos(row.sinceMicros());
-    long nanos = Math.max(heldNanos / SHARE_OF_HOLD, waitedNanos / SHARE_OF_WAIT);
+    long nanos = Math.max(
+        heldNanos / SHARE_OF_HOLD, Math.min(waitedNanos / SHARE_OF_WAIT, WAITED_LOOK_NANOS_MAX));
     nanos = Math.max(LOOK_NANOS_MIN, Math.min(LOOK_NANOS_MAX, nanos));
     return nanos - ThreadLocalRandom.current().nextLong(nanos / 8 + 1);
   }
