@@ -37,8 +37,13 @@ final class Stores {
   }
 
   static JdbcStore open(JdbcStore.Settings settings, Duration storeTimeout) throws StoreException {
+    return open(settings, storeTimeout, "test");
+  }
+
+  static JdbcStore open(JdbcStore.Settings settings, Duration storeTimeout, String clientName)
+      throws StoreException {
     return JdbcStore.open(
-        settings, new StoreSettings("test", storeTimeout, TimeSource.system(), NO_EVENTS));
+        settings, new StoreSettings(clientName, storeTimeout, TimeSource.system(), NO_EVENTS));
   }
 
   static JdbcStore.Settings settings(DataSource dataSource) {
