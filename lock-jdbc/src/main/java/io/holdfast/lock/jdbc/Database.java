@@ -60,6 +60,19 @@ final class Database {
   }
 
   /**
+   * Asks on the client's own connection if that is free, which the poller has just used, and on one
+   * of the pool otherwise: a pool may have to check its connections first, on another thread at
+   * that.
+   */
+  <T> T onSpareOrPool(Budget budget, Question<T> question) throws StoreException {
+    try {
+      return ask(new SpareIfReady(spare, pool), budget, question);
+    } catch (NoConnectionException e) {
+      throw StoreException.refused(String.valueOf(e.getMessage()), e);
+    }
+  }
+
+  /**
    * Asks on a connection of the pool, and on the client's own if the pool gives none soon: what
    * frees locks must get through.
    */

@@ -191,11 +191,26 @@ final class JdbcStore implements LockStore {
   }
 
   /** Takes the lock if it is free: one statement if it is, and has been used before. */
-  Attempted attempt(Claim claim) throws StoreException {
+  private Attempted attempt(Claim claim) throws StoreException {
     Budget budget = database.budget();
     Attempt attempt = Keys.attempt(claim);
+    return attempt(
+        claim, attempt, budget, database.onPool(budget, (d, c) -> d.acquire(c, attempt)));
+  }
+
+  /** The same for a claim that the poller has woken. */
+  Attempted attemptAgain(Claim claim) throws StoreException {
+    Budget budget = database.budget();
+    Attempt attempt = Keys.attempt(claim);
+    return attempt(
+        claim, attempt, budget, database.onSpareOrPool(budget, (d, c) -> d.acquire(c, attempt)));
+  }
+
+  /** Goes on after a first statement, which gave this number or none. */
+  private Attempted attempt(Claim claim, Attempt attempt, Budget budget, long first)
+      throws StoreException {
+    long number = first;
     for (int tries = 1; ; tries++) {
-      long number = database.onPool(budget, (d, c) -> d.acquire(c, attempt));
       if (number == Dialect.NONE) {
         List<String> key = List.of(attempt.key());
         List<Row> rows = database.onPool(budget, (d, c) -> d.look(c, key));
@@ -204,13 +219,14 @@ final class JdbcStore implements LockStore {
           if (!row.isFree() || tries >= LOCKED_TRIES || !budget.pause(tries)) {
             return new Attempted.Busy(row);
           }
-          continue;
+        } else {
+          number = database.onPool(budget, (d, c) -> d.insert(c, attempt));
         }
-        number = database.onPool(budget, (d, c) -> d.insert(c, attempt));
       }
       if (number != Dialect.NONE) {
         return new Attempted.Taken(new JdbcGrant(claim, number, database.dialect()));
       }
+      number = database.onPool(budget, (d, c) -> d.acquire(c, attempt));
     }
   }
 

@@ -45,7 +45,7 @@ final class PollTicket implements Ticket {
 
   @Override
   public Status poll() throws StoreException {
-    JdbcStore.Attempted attempted = store.attempt(claim);
+    JdbcStore.Attempted attempted = store.attemptAgain(claim);
     if (attempted instanceof JdbcStore.Attempted.Taken taken) {
       poller.leave(this);
       return new Granted(taken.grant());

@@ -71,6 +71,19 @@ final class SpareConnection implements Lender, AutoCloseable {
     }
   }
 
+  /** Not while somebody uses it, nor if it needs a check. */
+  @Override
+  public @Nullable Connection lendIfReady() {
+    if (!borrowed.tryLock()) {
+      return null;
+    }
+    Connection ready = closed || !isLatelyUsed() ? null : connection;
+    if (ready == null) {
+      borrowed.unlock();
+    }
+    return ready;
+  }
+
   @Override
   public void giveBack(Connection lent, boolean usable) {
     try {
@@ -124,7 +137,7 @@ final class SpareConnection implements Lender, AutoCloseable {
   }
 
   private boolean isTrusted(Connection current, Budget budget) {
-    if (System.nanoTime() - usedAtNanos < TRUSTED_NANOS) {
+    if (isLatelyUsed()) {
       return true;
     }
     try {
@@ -133,6 +146,10 @@ final class SpareConnection implements Lender, AutoCloseable {
     } catch (SQLException e) {
       return false;
     }
+  }
+
+  private boolean isLatelyUsed() {
+    return System.nanoTime() - usedAtNanos < TRUSTED_NANOS;
   }
 
   private boolean lock(Budget budget) {
