@@ -190,27 +190,28 @@ final class JdbcStore implements LockStore {
     record Busy(Row row) implements Attempted {}
   }
 
-  /** Takes the lock if it is free: one statement if it is, and has been used before. */
+  /** Tries on a connection of the pool. */
   private Attempted attempt(Claim claim) throws StoreException {
-    Budget budget = database.budget();
-    Attempt attempt = Keys.attempt(claim);
-    return attempt(
-        claim, attempt, budget, database.onPool(budget, (d, c) -> d.acquire(c, attempt)));
+    return attempt(claim, database::onPool);
   }
 
-  /** The same for a claim that the poller has woken. */
+  /** Tries for a claim that the poller has woken, on the connection that the poller looks with. */
   Attempted attemptAgain(Claim claim) throws StoreException {
-    Budget budget = database.budget();
-    Attempt attempt = Keys.attempt(claim);
-    return attempt(
-        claim, attempt, budget, database.onSpareOrPool(budget, (d, c) -> d.acquire(c, attempt)));
+    return attempt(claim, database::onSpareOrPool);
   }
 
-  /** Goes on after a first statement, which gave this number or none. */
-  private Attempted attempt(Claim claim, Attempt attempt, Budget budget, long first)
-      throws StoreException {
-    long number = first;
+  /** On which connection a number is asked for. */
+  @FunctionalInterface
+  private interface Way {
+    long ask(Budget budget, Database.Question<Long> question) throws StoreException;
+  }
+
+  /** Takes the lock if it is free: one statement if it is, and has been used before. */
+  private Attempted attempt(Claim claim, Way way) throws StoreException {
+    Budget budget = database.budget();
+    Attempt attempt = Keys.attempt(claim);
     for (int tries = 1; ; tries++) {
+      long number = way.ask(budget, (d, c) -> d.acquire(c, attempt));
       if (number == Dialect.NONE) {
         List<String> key = List.of(attempt.key());
         List<Row> rows = database.onPool(budget, (d, c) -> d.look(c, key));
@@ -219,14 +220,13 @@ final class JdbcStore implements LockStore {
           if (!row.isFree() || tries >= LOCKED_TRIES || !budget.pause(tries)) {
             return new Attempted.Busy(row);
           }
-        } else {
-          number = database.onPool(budget, (d, c) -> d.insert(c, attempt));
+          continue;
         }
+        number = database.onPool(budget, (d, c) -> d.insert(c, attempt));
       }
       if (number != Dialect.NONE) {
         return new Attempted.Taken(new JdbcGrant(claim, number, database.dialect()));
       }
-      number = database.onPool(budget, (d, c) -> d.acquire(c, attempt));
     }
   }
 

@@ -17,6 +17,15 @@ import org.jspecify.annotations.Nullable;
 public final class Postgres extends Dialect {
   private static final String CHANNEL = "'holdfast_' || '{table}'::regclass::oid";
 
+  /**
+   * A release is not waited for until it is on the disk. If the server crashes in the moment
+   * between, the lock stays taken until its TTL, as it does when its holder crashes. Who takes it
+   * meanwhile waits for the disk, and what was written before is on it then. A release that keeps
+   * the lock for a while ({@code minHold}) does wait: that while may outlast the TTL.
+   */
+  private static final String SOON_DURABLE =
+      ", CASE WHEN expires_at = 0 THEN set_config('synchronous_commit', 'off', true) END";
+
   private final String acquire;
   private final String insert;
   private final String release;
@@ -51,9 +60,10 @@ public final class Postgres extends Dialect {
             ON CONFLICT (name) DO NOTHING
             RETURNING number
             """);
-    release = freeing("CASE WHEN ? = 0 THEN 0 ELSE {now} + ? END", "owner = ? AND number = ?");
-    withdraw = freeing("0", "owner = ?");
-    forceRelease = freeing("0", "number = ? AND expires_at > {now}");
+    release = freeing(
+        "CASE WHEN ? = 0 THEN 0 ELSE {now} + ? END", "owner = ? AND number = ?", SOON_DURABLE);
+    withdraw = freeing("0", "owner = ?", "");
+    forceRelease = freeing("0", "number = ? AND expires_at > {now}", "");
     channel = sql("SELECT " + CHANNEL);
     notify = sql("SELECT pg_notify(" + CHANNEL + ", ?)");
     lockRow = sql("UPDATE {table} SET guarded = guarded + 1 WHERE name = ?");
@@ -73,7 +83,7 @@ public final class Postgres extends Dialect {
   }
 
   /** Frees a row for which the condition holds, and tells those who wait for it, if any. */
-  private String freeing(String expiresAt, String condition) {
+  private String freeing(String expiresAt, String condition, String more) {
     return sql("""
         WITH freed AS (
           UPDATE {table} SET owner = '', changed_at = {now}, expires_at = {expiresAt}
@@ -81,9 +91,10 @@ public final class Postgres extends Dialect {
           RETURNING name, GREATEST(wanted_until - {now}, 0) AS wanted, expires_at
         )
         SELECT wanted,
-          CASE WHEN wanted > 0 AND expires_at = 0 THEN pg_notify({channel}, name)::text END
+          CASE WHEN wanted > 0 AND expires_at = 0 THEN pg_notify({channel}, name)::text END{more}
         FROM freed
-        """.replace("{expiresAt}", expiresAt)
+        """.replace("{more}", more)
+        .replace("{expiresAt}", expiresAt)
         .replace("{condition}", condition)
         .replace("{channel}", CHANNEL));
   }
