@@ -17,6 +17,7 @@ import io.holdfast.lock.jdbc.JdbcGuard;
 import io.holdfast.lock.jdbc.JdbcLocks;
 import io.holdfast.lock.jdbc.SchemaMode;
 import io.holdfast.lock.jdbc.StaleWriteException;
+import io.holdfast.lock.jdbc.TransactionLock;
 import java.io.IOException;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
@@ -77,6 +78,17 @@ class SamplesTest {
     }
     // end::simple[]
     assertThat(shipped).hasSize(2);
+  }
+
+  @Test
+  void inOneLine() throws Exception {
+    long order = 42;
+    // tag::jdbc[]
+    LockClient locks = JdbcLocks.builder(dataSource).build();
+    locks.get("orders/42").run(lease -> ship(order, lease.token()));
+    // end::jdbc[]
+    locks.close();
+    assertThat(shipped).hasSize(1);
   }
 
   @Test
@@ -163,6 +175,29 @@ class SamplesTest {
     }
     // end::guard[]
     assertThat(number("SELECT stock FROM item")).isEqualTo(9);
+  }
+
+  @Test
+  void rowLock() throws Exception {
+    try (Connection tx = dataSource.getConnection()) {
+      // tag::transaction-lock[]
+      TransactionLock rows = TransactionLock.create();
+      tx.setAutoCommit(false);
+      rows.lock(tx, "item/42"); // or: if (!rows.tryLock(tx, "item/42")) ...
+      sell(tx);
+      tx.commit(); // frees it
+      // end::transaction-lock[]
+    }
+    assertThat(number("SELECT stock FROM item")).isEqualTo(9);
+  }
+
+  @Test
+  void purge() throws Exception {
+    locks.get("orders/42").run(lease -> ship(42, lease.token()));
+    // tag::purge[]
+    long deleted = JdbcLocks.builder(dataSource).purge(Duration.ofDays(7));
+    // end::purge[]
+    assertThat(deleted).isZero(); // used just now
   }
 
   @Test

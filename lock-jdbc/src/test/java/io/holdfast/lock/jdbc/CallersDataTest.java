@@ -35,6 +35,7 @@ import javax.sql.DataSource;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.jdbc.datasource.DelegatingDataSource;
 import org.springframework.jdbc.datasource.LazyConnectionDataSourceProxy;
 import org.springframework.jdbc.datasource.SingleConnectionDataSource;
@@ -60,6 +61,26 @@ class CallersDataTest {
         transaction.setAutoCommit(true);
       }
       assertThat(payouts.count()).isZero();
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void aReleaseThatDoesNotWaitForTheDiskLeavesTheSessionAsItWas(boolean autoCommit)
+      throws Exception {
+    // One is the client's own, so the other is the one that was released on.
+    try (HikariDataSource pool =
+        Server.POSTGRES.pool(2, config -> config.setAutoCommit(autoCommit))) {
+      JdbcLocks.Builder builder = JdbcLocks.builder(pool).schema(SchemaMode.CREATE);
+      try (LockClient locks = (autoCommit ? builder : builder.rawPoolWithoutAutoCommit()).build()) {
+        locks.get(freshKey().name()).run(lease -> assertThat(lease.isHeld()).isTrue());
+        try (Connection connection = pool.getConnection();
+            Statement statement = connection.createStatement();
+            ResultSet setting = statement.executeQuery("SHOW synchronous_commit")) {
+          assertThat(setting.next()).isTrue();
+          assertThat(setting.getString(1)).isEqualTo("on");
+        }
+      }
     }
   }
 
