@@ -69,8 +69,10 @@ class CallersDataTest {
   void aReleaseThatDoesNotWaitForTheDiskLeavesTheSessionAsItWas(boolean autoCommit)
       throws Exception {
     // One is the client's own, so the other is the one that was released on.
-    try (HikariDataSource pool =
-        Server.POSTGRES.pool(2, config -> config.setAutoCommit(autoCommit))) {
+    try (HikariDataSource pool = Server.POSTGRES.pool(2, config -> {
+      config.setAutoCommit(autoCommit);
+      config.addDataSourceProperty("options", "-c synchronous_commit=on");
+    })) {
       JdbcLocks.Builder builder = JdbcLocks.builder(pool).schema(SchemaMode.CREATE);
       try (LockClient locks = (autoCommit ? builder : builder.rawPoolWithoutAutoCommit()).build()) {
         locks.get(freshKey().name()).run(lease -> assertThat(lease.isHeld()).isTrue());
