@@ -1,0 +1,84 @@
+package io.holdfast.lock.redis;
+
+import io.holdfast.lock.spi.StoreException;
+import java.net.SocketTimeoutException;
+import org.jspecify.annotations.Nullable;
+import redis.clients.jedis.exceptions.JedisConnectionException;
+import redis.clients.jedis.exceptions.JedisDataException;
+
+/** What an exception of Jedis means for a lock. */
+final class Failures {
+  private Failures() {}
+
+  /**
+   * An error that the server answered. It changed nothing, unless it came from the middle of a
+   * script: from there only those errors are sure to have changed nothing that meet the first write
+   * already.
+   */
+  static StoreException answered(JedisDataException e) {
+    String error = String.valueOf(e.getMessage());
+    String message = "Redis answered an error: " + error + remedy(error);
+    return isFromWithinAScript(error) && !isOfTheFirstWrite(error)
+        ? StoreException.unanswered(message, e)
+        : StoreException.refused(message, e);
+  }
+
+  /** No answer came, but the request may have arrived. */
+  static StoreException unanswered(RuntimeException e) {
+    return StoreException.unanswered("Redis did not answer: " + e.getMessage(), e);
+  }
+
+  /** No connection was had, so nothing was sent. */
+  static StoreException unconnected(Throwable e) {
+    return StoreException.refused("There is no connection to Redis: " + withCause(e), e);
+  }
+
+  /** Whether the connection leads to a server that takes no writes any more. */
+  static boolean isOfAFormerPrimary(JedisDataException e) {
+    return String.valueOf(e.getMessage()).startsWith("READONLY");
+  }
+
+  static boolean isTimeout(JedisConnectionException e) {
+    for (Throwable cause = e; cause != null; cause = cause.getCause()) {
+      if (cause instanceof SocketTimeoutException) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  private static String withCause(Throwable e) {
+    Throwable cause = e.getCause();
+    return cause == null ? e.toString() : e + " (" + cause + ")";
+  }
+
+  private static boolean isFromWithinAScript(String error) {
+    return error.contains("script: ") || error.contains("@user_script");
+  }
+
+  private static boolean isOfTheFirstWrite(String error) {
+    return startsWithAny(error, "READONLY", "OOM", "MISCONF", "NOREPLICAS", "WRONGTYPE") != null;
+  }
+
+  private static String remedy(String error) {
+    String code = startsWithAny(error, "READONLY", "LOADING", "NOPERM", "WRONGPASS", "NOAUTH");
+    if (code == null) {
+      return "";
+    }
+    return switch (code) {
+      case "READONLY" -> ". This server is a replica: the client must be given the primary";
+      case "LOADING" -> ". It has just been started and takes no commands yet";
+      case "NOPERM" -> ". What the user must be allowed is listed in docs/backends/redis.md";
+      default -> ". The client's user or password is wrong";
+    };
+  }
+
+  private static @Nullable String startsWithAny(String error, String... codes) {
+    for (String code : codes) {
+      if (error.startsWith(code)) {
+        return code;
+      }
+    }
+    return null;
+  }
+}

@@ -1,0 +1,88 @@
+package io.holdfast.lock.redis;
+
+import io.holdfast.lock.LockClientBuilder;
+import io.holdfast.lock.spi.LockStore;
+import io.holdfast.lock.spi.StoreException;
+import io.holdfast.lock.spi.StoreSettings;
+import java.util.Objects;
+import redis.clients.jedis.RedisClient;
+import redis.clients.jedis.RedisSentinelClient;
+
+/**
+ * Locks in Redis 7.0 or later, or in Valkey.
+ *
+ * <pre>{@code
+ * try (LockClient locks = RedisLocks.builder(redisClient).build()) {
+ *   locks.get("orders/42").run(lease -> ship(order, lease.token()));
+ * }
+ * }</pre>
+ *
+ * <p>A call borrows a connection of your client's pool for one script. Beside the pool, with its
+ * settings, a lock client has a connection of its own for the renewal of leases, and another while
+ * somebody waits. Opening a connection takes as long as your client's timeouts allow: set its
+ * connection and socket timeouts no longer than the store timeout.
+ *
+ * <p>Redis can lose what it confirmed: at a failover, and at a restart without persistence. Then
+ * two may believe that they hold a lock. The token and {@link RedisGuard} are the answer.
+ */
+public final class RedisLocks {
+  static final String DEFAULT_PREFIX = "holdfast";
+
+  private RedisLocks() {}
+
+  /**
+   * Begins a client on one server.
+   *
+   * @param client stays yours to close
+   * @throws IllegalArgumentException the client has no pool of connections
+   */
+  public static Builder builder(RedisClient client) {
+    Objects.requireNonNull(client);
+    try {
+      Objects.requireNonNull(client.getPool());
+    } catch (ClassCastException | NullPointerException e) {
+      throw new IllegalArgumentException(
+          "The client must have a pool of connections: build it with a host and port", e);
+    }
+    return new Builder(key -> client.getPool());
+  }
+
+  /**
+   * Begins a client on the primary that Sentinels name.
+   *
+   * @param client stays yours to close
+   */
+  public static Builder builder(RedisSentinelClient client) {
+    Objects.requireNonNull(client);
+    return new Builder(key -> client.getPrimaryNodesConnectionMap().values().stream()
+        .findFirst()
+        .orElseThrow(() -> StoreException.refused("The Sentinels name no primary", null)));
+  }
+
+  /** Makes a client of Redis. */
+  public static final class Builder extends LockClientBuilder<Builder> {
+    private final Primaries primaries;
+    private String prefix = DEFAULT_PREFIX;
+
+    private Builder(Primaries primaries) {
+      this.primaries = primaries;
+    }
+
+    /**
+     * What every key and channel begins with; default {@code holdfast}. Clients with different
+     * prefixes have different locks.
+     *
+     * @throws IllegalArgumentException not 1 to 64 ASCII letters, digits and characters of {@code _
+     *     . : / -}
+     */
+    public Builder prefix(String prefix) {
+      this.prefix = Keys.checkPrefix(prefix);
+      return this;
+    }
+
+    @Override
+    protected LockStore openStore(StoreSettings settings) throws StoreException {
+      return RedisStore.open(primaries, prefix, settings);
+    }
+  }
+}

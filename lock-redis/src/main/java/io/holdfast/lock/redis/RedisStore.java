@@ -1,0 +1,286 @@
+package io.holdfast.lock.redis;
+
+import io.holdfast.lock.redis.Server.Answer;
+import io.holdfast.lock.redis.Server.Call;
+import io.holdfast.lock.redis.Server.WithoutPool;
+import io.holdfast.lock.spi.Acquisition;
+import io.holdfast.lock.spi.Claim;
+import io.holdfast.lock.spi.Grant;
+import io.holdfast.lock.spi.LockKey;
+import io.holdfast.lock.spi.LockStore;
+import io.holdfast.lock.spi.ReleaseOutcome;
+import io.holdfast.lock.spi.Renewal;
+import io.holdfast.lock.spi.StoreException;
+import io.holdfast.lock.spi.StoreSettings;
+import io.holdfast.lock.spi.StoredHolder;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+import redis.clients.jedis.exceptions.JedisDataException;
+
+/**
+ * The protocol on Redis: one script per step, each one trip. Every grant and every place in a line
+ * bears the attempt's id, so any of them may be sent again.
+ */
+final class RedisStore implements LockStore {
+  /** How often a waiter looks if it hears nothing; each look keeps its place alive. */
+  static final Duration RECHECK_AFTER = Duration.ofMillis(1_500);
+
+  /** For how long a waiter that no longer looks keeps its place. */
+  static final Duration PLACE_LASTS = Duration.ofMillis(4_500);
+
+  /** For how long a lock that was handed over waits for its new holder to confirm that it lives. */
+  static final Duration CLAIM_LASTS = Duration.ofSeconds(3);
+
+  /** A grant's key expires within this, by the server's clock, after its TTL is over. */
+  private static final Duration RECHECK_SLACK = Duration.ofMillis(2);
+
+  private static final int RENEWED_AT_ONCE_MAX = 1_000;
+  private static final int VERSION_MIN = 7 << 16;
+
+  private final String prefix;
+  private final Server server;
+  private final Inbox inbox;
+
+  private RedisStore(Primaries primaries, String prefix, StoreSettings settings) {
+    this.prefix = prefix;
+    this.server = new Server(primaries, settings.storeTimeout());
+    this.inbox = new Inbox(
+        primaries, settings.time(), prefix, "holdfast-" + settings.clientName() + "-inbox");
+  }
+
+  /**
+   * Opens the store for one client.
+   *
+   * @throws IllegalStateException the server is too old
+   */
+  static RedisStore open(Primaries primaries, String prefix, StoreSettings settings)
+      throws StoreException {
+    RedisStore store = new RedisStore(primaries, prefix, settings);
+    boolean opened = false;
+    try {
+      store.checkVersion();
+      opened = true;
+      return store;
+    } finally {
+      if (!opened) {
+        store.close();
+      }
+    }
+  }
+
+  private void checkVersion() throws StoreException {
+    Answer answer =
+        server.run(new Call(Script.CHECK, List.of(prefix + ":{check}")), WithoutPool.FAIL);
+    if (!(answer.reply() instanceof Long version && version >= VERSION_MIN)) {
+      throw new IllegalStateException("The server is older than Redis 7.0, which is the oldest that"
+          + " is supported: update it, or use Valkey");
+    }
+  }
+
+  /** What an attempt found. */
+  sealed interface Attempted {
+    /** The lock is the claim's. */
+    record Taken(RedisGrant grant) implements Attempted {}
+
+    /** Somebody else has it. */
+    record Busy(String holder, Duration recheckAfter) implements Attempted {}
+  }
+
+  @Override
+  public Optional<Grant> tryAcquire(Claim claim) throws StoreException {
+    return attempt(claim, "0") instanceof Attempted.Taken taken
+        ? Optional.of(taken.grant())
+        : Optional.empty();
+  }
+
+  @Override
+  public Acquisition acquireOrQueue(Claim claim, Runnable wakeUp) throws StoreException {
+    boolean waits = false;
+    inbox.expect(claim.attemptId(), wakeUp);
+    try {
+      Attempted attempted = attemptOrQueue(claim);
+      if (attempted instanceof Attempted.Taken taken) {
+        return new Acquisition.Granted(taken.grant());
+      }
+      Attempted.Busy busy = (Attempted.Busy) attempted;
+      waits = true;
+      return new Acquisition.Queued(
+          new QueueTicket(this, claim, busy.holder()), busy.recheckAfter());
+    } finally {
+      if (!waits) {
+        inbox.forget(claim.attemptId());
+      }
+    }
+  }
+
+  /** Takes the lock, or joins its line, or keeps the place there alive. */
+  Attempted attemptOrQueue(Claim claim) throws StoreException {
+    Attempted attempted = attempt(claim, Long.toString(PLACE_LASTS.toMillis()));
+    if (attempted instanceof Attempted.Busy) {
+      inbox.listen();
+    }
+    return attempted;
+  }
+
+  private Attempted attempt(Claim claim, String placeMillis) throws StoreException {
+    long ttlMillis = Keys.millisUp(claim.ttl());
+    Call call = new Call(
+        Script.ACQUIRE,
+        keys(claim.key()).all(),
+        claim.attemptId(),
+        Long.toString(ttlMillis),
+        claim.holder(),
+        placeMillis,
+        Long.toString(Math.min(ttlMillis, CLAIM_LASTS.toMillis())),
+        "PUBLISH",
+        inbox.channel());
+    Object reply = server.run(call, WithoutPool.FAIL).reply();
+    if (reply instanceof Long number) {
+      return new Attempted.Taken(new RedisGrant(claim, number, this));
+    }
+    if (reply instanceof List<?> busy && busy.size() == 2) {
+      return new Attempted.Busy(Reply.text(busy.get(1)), recheckAfter(busy.get(0)));
+    }
+    throw StoreException.unanswered("Redis answered what is no answer: " + reply, null);
+  }
+
+  private static Duration recheckAfter(@Nullable Object timeLeft) {
+    if (!(timeLeft instanceof Long millis) || millis < 0) {
+      return RECHECK_AFTER;
+    }
+    Duration over = Duration.ofMillis(millis).plus(RECHECK_SLACK);
+    return over.compareTo(RECHECK_AFTER) < 0 ? over : RECHECK_AFTER;
+  }
+
+  void stopWaiting(Claim claim) {
+    inbox.forget(claim.attemptId());
+  }
+
+  @Override
+  public ReleaseOutcome release(Grant grant, Duration holdFor) throws StoreException {
+    Claim claim = grant.claim();
+    Answer answer = server.run(
+        new Call(
+            Script.RELEASE,
+            keys(claim.key()).all(),
+            claim.attemptId(),
+            Long.toString(Keys.millisUp(holdFor))),
+        WithoutPool.USE_OWN);
+    // Of two requests the first may have got through, and then the second finds nothing.
+    return Reply.isOne(answer.reply()) || answer.repeated()
+        ? ReleaseOutcome.RELEASED
+        : ReleaseOutcome.ALREADY_LOST;
+  }
+
+  @Override
+  public void withdraw(Claim claim) throws StoreException {
+    Answer unused = server.run(
+        new Call(Script.WITHDRAW, keys(claim.key()).all(), claim.attemptId()), WithoutPool.USE_OWN);
+  }
+
+  /** There is one server. */
+  @Override
+  public Object renewalGroup(Grant grant) {
+    return this;
+  }
+
+  @Override
+  public List<Renewal> renew(List<Grant> grants) throws StoreException {
+    List<Renewal> results = new ArrayList<>(grants.size());
+    for (int from = 0; from < grants.size(); from += RENEWED_AT_ONCE_MAX) {
+      List<Grant> part = grants.subList(from, Math.min(grants.size(), from + RENEWED_AT_ONCE_MAX));
+      try {
+        results.addAll(renewPart(part));
+      } catch (StoreException e) {
+        if (from == 0) {
+          throw e;
+        }
+        while (results.size() < grants.size()) {
+          results.add(new Renewal.Unknown(e));
+        }
+        return results;
+      }
+    }
+    return results;
+  }
+
+  private List<Renewal> renewPart(List<Grant> grants) throws StoreException {
+    List<Call> calls = new ArrayList<>(grants.size());
+    for (Grant grant : grants) {
+      Keys keys = keys(grant.claim().key());
+      calls.add(new Call(
+          Script.RENEW,
+          List.of(keys.lock(), keys.number()),
+          grant.claim().attemptId(),
+          Long.toString(Keys.millisUp(grant.claim().ttl()))));
+    }
+    List<Object> replies = server.runAll(calls);
+    List<Renewal> results = new ArrayList<>(grants.size());
+    for (int i = 0; i < grants.size(); i++) {
+      Object reply = replies.get(i);
+      if (reply instanceof JedisDataException e) {
+        results.add(new Renewal.Unknown(Failures.answered(e)));
+      } else {
+        results.add(
+            Reply.isOne(reply)
+                ? new Renewal.Renewed(grants.get(i).claim().ttl())
+                : new Renewal.Lost());
+      }
+    }
+    return results;
+  }
+
+  @Override
+  public Optional<Duration> verify(Grant grant) throws StoreException {
+    Reply.Held held = look(grant.claim().key());
+    return held != null
+            && !held.released()
+            && held.attempt().equals(grant.claim().attemptId())
+        ? Optional.of(held.remaining())
+        : Optional.empty();
+  }
+
+  @Override
+  public Optional<StoredHolder> inspect(LockKey key) throws StoreException {
+    return Optional.ofNullable(look(key))
+        .map(held ->
+            new StoredHolder(held.number(), held.holder(), held.remaining(), held.released()));
+  }
+
+  private Reply.@Nullable Held look(LockKey key) throws StoreException {
+    return Reply.Held.of(server
+        .run(new Call(Script.LOOK, List.of(keys(key).lock())), WithoutPool.FAIL)
+        .reply());
+  }
+
+  @Override
+  public boolean forceRelease(LockKey key, long number) throws StoreException {
+    Answer answer = server.run(
+        new Call(Script.FORCE_RELEASE, keys(key).all(), Long.toString(number)),
+        WithoutPool.USE_OWN);
+    boolean freed = Reply.isOne(answer.reply());
+    if (!freed && answer.repeated()) {
+      throw StoreException.unanswered(
+          "The connection broke, and now the grant does not have the lock: it may have been freed",
+          null);
+    }
+    return freed;
+  }
+
+  Server server() {
+    return server;
+  }
+
+  Keys keys(LockKey key) {
+    return Keys.of(prefix, key);
+  }
+
+  @Override
+  public void close() {
+    inbox.close();
+    server.close();
+  }
+}

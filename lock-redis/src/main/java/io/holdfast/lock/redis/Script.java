@@ -1,0 +1,69 @@
+package io.holdfast.lock.redis;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.HexFormat;
+import java.util.Objects;
+
+/** A Lua script, and the name under which a server caches it. */
+final class Script {
+  static final Script ACQUIRE = withLine("acquire");
+  static final Script RELEASE = withLine("release");
+  static final Script WITHDRAW = withLine("withdraw");
+  static final Script FORCE_RELEASE = withLine("force-release");
+  static final Script RENEW = new Script(resource("renew"));
+  static final Script LOOK = new Script(resource("look"));
+  static final Script CHECK = new Script(resource("check"));
+
+  private static final String GUARD = resource("guard");
+
+  private final String text;
+  private final byte[] sha;
+
+  private Script(String text) {
+    this.text = text;
+    this.sha = HexFormat.of()
+        .formatHex(sha1().digest(text.getBytes(StandardCharsets.UTF_8)))
+        .getBytes(StandardCharsets.US_ASCII);
+  }
+
+  /** A script of the caller's that runs only while a lease stands. */
+  static Script guarded(String callers) {
+    return new Script(GUARD + callers);
+  }
+
+  private static Script withLine(String name) {
+    return new Script(resource("line") + resource(name));
+  }
+
+  String text() {
+    return text;
+  }
+
+  /** In ASCII; not to be changed. */
+  byte[] sha() {
+    return sha;
+  }
+
+  private static String resource(String name) {
+    try (InputStream in =
+        Objects.requireNonNull(Script.class.getResourceAsStream(name + ".lua"), name)) {
+      return new String(in.readAllBytes(), StandardCharsets.UTF_8);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  /** Redis names scripts by it; nothing of ours is safe or unsafe by it. */
+  private static MessageDigest sha1() {
+    try {
+      return MessageDigest.getInstance("SHA-1");
+    } catch (NoSuchAlgorithmException e) {
+      throw new IllegalStateException("Every JDK has SHA-1", e);
+    }
+  }
+}

@@ -1,0 +1,295 @@
+package io.holdfast.lock.redis;
+
+import io.holdfast.lock.spi.StoreException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.NoSuchElementException;
+import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
+import redis.clients.jedis.CommandArguments;
+import redis.clients.jedis.Connection;
+import redis.clients.jedis.Protocol;
+import redis.clients.jedis.exceptions.JedisConnectionException;
+import redis.clients.jedis.exceptions.JedisDataException;
+import redis.clients.jedis.exceptions.JedisNoScriptException;
+import redis.clients.jedis.util.Pool;
+
+/**
+ * Runs scripts where their keys live, each within the store timeout, on a connection of the user's
+ * pool or, if there is none or it broke, on one of our own.
+ *
+ * <p>Threads: safe for all.
+ */
+final class Server implements AutoCloseable {
+  private final Primaries primaries;
+  private final Duration storeTimeout;
+  private final Map<Pool<Connection>, OwnConnection> own = new ConcurrentHashMap<>();
+
+  Server(Primaries primaries, Duration storeTimeout) {
+    this.primaries = primaries;
+    this.storeTimeout = storeTimeout;
+  }
+
+  /**
+   * A script with its keys and arguments.
+   *
+   * @param keys not empty; the first one says which server it is
+   */
+  record Call(Script script, List<String> keys, List<?> arguments) {
+    Call(Script script, List<String> keys, Object... arguments) {
+      this(script, keys, List.of(arguments));
+    }
+
+    private CommandArguments bySha() {
+      return rest(new CommandArguments(Protocol.Command.EVALSHA).add(script.sha()));
+    }
+
+    private CommandArguments byText() {
+      return rest(new CommandArguments(Protocol.Command.EVAL).add(script.text()));
+    }
+
+    private CommandArguments rest(CommandArguments command) {
+      command.add(keys.size());
+      for (String key : keys) {
+        command.key(key);
+      }
+      for (Object argument : arguments) {
+        command.add(argument);
+      }
+      return command;
+    }
+  }
+
+  /**
+   * What came of a call.
+   *
+   * @param repeated whether it was sent twice, so that the first one may have been carried out
+   */
+  record Answer(@Nullable Object reply, boolean repeated) {}
+
+  /** What to do if the pool has no connection to give. */
+  enum WithoutPool {
+    /** Fail: the application is not to be overtaken. */
+    FAIL,
+    /** Use a connection of our own: others wait for what this call frees. */
+    USE_OWN
+  }
+
+  /**
+   * Runs a script. A connection that turns out to be broken is no failure yet: the script is sent
+   * again on another, so it must be one that may be repeated.
+   */
+  Answer run(Call call, WithoutPool withoutPool) throws StoreException {
+    Budget budget = Budget.of(storeTimeout);
+    Pool<Connection> pool = primaries.of(call.keys.get(0));
+    Connection connection;
+    try {
+      connection = borrow(pool, budget);
+    } catch (NoSuchElementException e) {
+      if (withoutPool == WithoutPool.USE_OWN) {
+        return onOwn(pool, budget, call, false);
+      }
+      throw exhausted(pool, budget, e);
+    }
+    try {
+      return new Answer(execute(pool, connection, budget, call), false);
+    } catch (JedisConnectionException e) {
+      if (budget.isUsedUp() || Failures.isTimeout(e)) {
+        throw Failures.unanswered(e);
+      }
+    }
+    return onOwn(pool, budget, call, true);
+  }
+
+  /** Runs a script that must not be sent twice. */
+  @Nullable
+  Object runOnce(Call call) throws StoreException {
+    Budget budget = Budget.of(storeTimeout);
+    Pool<Connection> pool = primaries.of(call.keys.get(0));
+    try {
+      return execute(pool, borrow(pool, budget), budget, call);
+    } catch (NoSuchElementException e) {
+      throw exhausted(pool, budget, e);
+    } catch (JedisConnectionException e) {
+      throw Failures.unanswered(e);
+    }
+  }
+
+  private static StoreException exhausted(
+      Pool<Connection> pool, Budget budget, NoSuchElementException e) {
+    return StoreException.refused(
+        "The client's pool gave no connection within "
+            + budget.whole()
+            + ": "
+            + pool.getNumActive()
+            + " are in use. Make the pool larger, or find out who keeps them",
+        e);
+  }
+
+  private static Connection borrow(Pool<Connection> pool, Budget budget) throws StoreException {
+    boolean interrupted = false;
+    try {
+      while (true) {
+        try {
+          return pool.borrowObject(budget.left());
+        } catch (InterruptedException e) {
+          interrupted = true;
+        }
+      }
+    } catch (NoSuchElementException e) {
+      throw e;
+    } catch (Exception e) {
+      throw Failures.unconnected(e);
+    } finally {
+      if (interrupted) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+
+  private static @Nullable Object execute(
+      Pool<Connection> pool, Connection connection, Budget budget, Call call)
+      throws StoreException {
+    boolean usable = false;
+    try {
+      Object reply = execute(connection, budget, call);
+      usable = true;
+      return reply;
+    } catch (JedisDataException e) {
+      usable = !Failures.isOfAFormerPrimary(e);
+      throw Failures.answered(e);
+    } finally {
+      giveBack(pool, connection, usable);
+    }
+  }
+
+  private static void giveBack(Pool<Connection> pool, Connection connection, boolean usable) {
+    if (usable && !connection.isBroken()) {
+      pool.returnResource(connection);
+    } else {
+      pool.returnBrokenResource(connection);
+    }
+  }
+
+  /** On a connection whose socket waits no longer than there is time. */
+  private static @Nullable Object execute(Connection connection, Budget budget, Call call) {
+    int usualMillis = connection.getSoTimeout();
+    int leftMillis = budget.millisLeft();
+    if (usualMillis > 0 && usualMillis <= leftMillis) {
+      return execute(connection, call);
+    }
+    connection.setSoTimeout(leftMillis);
+    Object reply;
+    try {
+      reply = execute(connection, call);
+    } catch (JedisDataException e) {
+      connection.setSoTimeout(usualMillis);
+      throw e;
+    }
+    connection.setSoTimeout(usualMillis);
+    return reply;
+  }
+
+  /** A server that was restarted, or had its scripts flushed, is told the text again. */
+  private static @Nullable Object execute(Connection connection, Call call) {
+    try {
+      return connection.executeCommand(call.bySha());
+    } catch (JedisNoScriptException e) {
+      return connection.executeCommand(call.byText());
+    }
+  }
+
+  private Answer onOwn(Pool<Connection> pool, Budget budget, Call call, boolean repeated)
+      throws StoreException {
+    try {
+      Object reply = ownOf(pool).use(budget, connection -> {
+        try {
+          return new Answer(execute(connection, budget, call), repeated);
+        } catch (JedisDataException e) {
+          if (Failures.isOfAFormerPrimary(e)) {
+            connection.setBroken();
+          }
+          throw Failures.answered(e);
+        }
+      });
+      return (Answer) reply;
+    } catch (JedisConnectionException e) {
+      throw Failures.unanswered(e);
+    } catch (StoreException e) {
+      if (repeated && !e.mayHaveHappened()) {
+        throw StoreException.unanswered(
+            "The connection broke before Redis answered, and then: " + e.getMessage(), e);
+      }
+      throw e;
+    }
+  }
+
+  /**
+   * Runs scripts of one server one after the other in one trip, on a connection of our own.
+   *
+   * @param calls not empty
+   * @return what each one returned, or the {@link JedisDataException} that it was answered
+   */
+  List<Object> runAll(List<Call> calls) throws StoreException {
+    Budget budget = Budget.of(storeTimeout);
+    Pool<Connection> pool = primaries.of(calls.get(0).keys.get(0));
+    try {
+      return ownOf(pool).use(budget, connection -> pipeline(connection, budget, calls));
+    } catch (JedisConnectionException e) {
+      throw Failures.unanswered(e);
+    }
+  }
+
+  private static List<Object> pipeline(Connection connection, Budget budget, List<Call> calls) {
+    connection.setSoTimeout(budget.millisLeft());
+    for (Call call : calls) {
+      connection.sendCommand(call.bySha());
+    }
+    List<Object> replies = new ArrayList<>(connection.getMany(calls.size()));
+    List<Integer> unknown = new ArrayList<>();
+    for (int i = 0; i < replies.size(); i++) {
+      if (replies.get(i) instanceof JedisNoScriptException) {
+        unknown.add(i);
+      }
+    }
+    if (!unknown.isEmpty()) {
+      // The text of the first one will do for those behind it.
+      connection.sendCommand(calls.get(unknown.get(0)).byText());
+      for (int index : unknown.subList(1, unknown.size())) {
+        connection.sendCommand(calls.get(index).bySha());
+      }
+      List<Object> again = connection.getMany(unknown.size());
+      for (int i = 0; i < unknown.size(); i++) {
+        replies.set(unknown.get(i), again.get(i));
+      }
+    }
+    for (Object reply : replies) {
+      if (reply instanceof JedisDataException e && Failures.isOfAFormerPrimary(e)) {
+        connection.setBroken();
+      }
+    }
+    return replies;
+  }
+
+  private OwnConnection ownOf(Pool<Connection> pool) {
+    OwnConnection found = own.get(pool);
+    if (found != null) {
+      return found;
+    }
+    own.entrySet().removeIf(entry -> {
+      boolean gone = entry.getKey().isClosed();
+      if (gone) {
+        entry.getValue().close();
+      }
+      return gone;
+    });
+    return own.computeIfAbsent(pool, OwnConnection::new);
+  }
+
+  @Override
+  public void close() {
+    own.values().forEach(OwnConnection::close);
+  }
+}

@@ -1,0 +1,44 @@
+-- Takes the lock if it is free and nobody stands in line before; else joins the line, if told to.
+-- To send it again changes nothing but the time: it confirms what the attempt has, lock or place.
+--
+-- KEYS     as in line.lua
+-- ARGV[1]  attempt id
+-- ARGV[2]  TTL (ms)
+-- ARGV[3]  holder, for a human
+-- ARGV[4]  for how long to keep a place in line alive (ms); 0: joins no line
+-- ARGV[5]  for how long the lock may wait for this attempt to confirm it when it is handed over (ms)
+-- ARGV[6]  PUBLISH or SPUBLISH
+-- ARGV[7]  the channel on which to tell of that
+--
+-- Returns the number of the grant; or {time left (ms), holder} of who has the lock.
+
+local attempt, ttl, holder = ARGV[1], tonumber(ARGV[2]), ARGV[3]
+local value = redis.call('GET', KEYS[1])
+
+if has(value, attempt) and not is_released(value) then
+  redis.call('PEXPIRE', KEYS[1], ttl)
+  return tonumber(number_of(value))
+end
+
+if not value then
+  local waiter = first()
+  if not waiter then
+    return grant(attempt, ttl, holder, ttl)
+  end
+  if waiter.attempt == attempt then
+    leave(attempt)
+    return grant(attempt, ttl, holder, ttl)
+  end
+  hand_over(waiter)
+  value = redis.call('GET', KEYS[1])
+end
+
+local place = tonumber(ARGV[4])
+if place > 0 then
+  redis.call('ZADD', KEYS[3], 'NX', now_micros, attempt)
+  redis.call('HSET', KEYS[4], attempt, string.format('%.0f', now_millis + place) .. '|' .. ARGV[2]
+    .. '|' .. ARGV[5] .. '|' .. ARGV[6] .. '|' .. ARGV[7] .. '|' .. holder)
+  redis.call('PEXPIRE', KEYS[3], place)
+  redis.call('PEXPIRE', KEYS[4], place)
+end
+return {redis.call('PTTL', KEYS[1]), string.match(value, '^%x+|%a|%d+|(.*)$') or ''}

@@ -1,0 +1,14 @@
+-- Put before a caller's own script, which then runs only if a lease stands, as one step with that
+-- check. The caller's script finds its own keys and arguments in KEYS and ARGV, as ever.
+--
+-- KEYS[1]  the lock, as in line.lua; the caller's keys follow
+-- ARGV[1]  attempt id; the caller's arguments follow
+--
+-- Returns what the caller's script does; an error that begins with HOLDFASTLOST, and runs nothing,
+-- if the attempt does not have the lock.
+
+local value = redis.call('GET', KEYS[1])
+if not value or string.sub(value, 1, 34) ~= ARGV[1] .. '|h' then
+  return redis.error_reply('HOLDFASTLOST the lease does not stand')
+end
+local KEYS, ARGV = {unpack(KEYS, 2)}, {unpack(ARGV, 2)}

@@ -1,0 +1,94 @@
+-- What the scripts share that begin or end a grant; it is put before each of them.
+--
+-- Keys, all in one hash tag:
+--   KEYS[1]  the lock: attempt id '|' state '|' number '|' holder, for as long as the grant stands.
+--            The state is 'h' (held) or 'r' (released, and a minimum hold keeps the name taken).
+--   KEYS[2]  the number of the last grant, for an hour longer than that grant can last unrenewed
+--   KEYS[3]  the line: attempt ids, by the time at which they joined
+--   KEYS[4]  their places: attempt id -> alive until (ms) '|' TTL (ms) '|' claim (ms) '|' command
+--            to publish with '|' channel '|' holder
+--
+-- Numbers stay below 2^53: the time in microseconds does so until the year 2255.
+
+local clock = redis.call('TIME')
+local now_micros = clock[1] * 1000000 + clock[2]
+local now_millis = math.floor(now_micros / 1000)
+local KEEP_NUMBER_MILLIS = 3600000
+local PLACES_LOOKED_AT_MAX = 100
+
+local function has(value, attempt)
+  return value and string.sub(value, 1, 32) == attempt
+end
+
+local function is_released(value)
+  return string.sub(value, 34, 34) == 'r'
+end
+
+local function number_of(value)
+  return string.match(value, '^%x+|%a|(%d+)|')
+end
+
+-- Gives the lock away, under a number above all before it, for px milliseconds.
+local function grant(attempt, ttl, holder, px)
+  local last = tonumber(redis.call('GET', KEYS[2])) or 0
+  local number = math.max(last + 1, now_micros)
+  local text = string.format('%.0f', number)
+  redis.call('SET', KEYS[1], attempt .. '|h|' .. text .. '|' .. holder, 'PX', px)
+  redis.call('SET', KEYS[2], text, 'PX', ttl + KEEP_NUMBER_MILLIS)
+  return number
+end
+
+local function leave(attempt)
+  redis.call('ZREM', KEYS[3], attempt)
+  redis.call('HDEL', KEYS[4], attempt)
+end
+
+-- The first in line that still lives, or nil; those before it are dropped.
+local function first()
+  for _ = 1, PLACES_LOOKED_AT_MAX do
+    local attempt = redis.call('ZRANGE', KEYS[3], 0, 0)[1]
+    if not attempt then
+      return nil
+    end
+    local place = redis.call('HGET', KEYS[4], attempt)
+    if place then
+      local alive, ttl, claim, command, channel, holder =
+        string.match(place, '^(%d+)|(%d+)|(%d+)|(%u+)|([^|]*)|(.*)$')
+      if tonumber(alive) > now_millis then
+        return {
+          attempt = attempt,
+          ttl = tonumber(ttl),
+          claim = tonumber(claim),
+          command = command,
+          channel = channel,
+          holder = holder
+        }
+      end
+    end
+    leave(attempt)
+  end
+  return nil
+end
+
+-- A message is a hint: whoever misses it finds out at its next look.
+local function tell(waiter)
+  redis.pcall(waiter.command, waiter.channel, waiter.attempt)
+end
+
+-- Gives the lock to who is first in line, for as long as it may take to confirm that it lives.
+local function hand_over(waiter)
+  leave(waiter.attempt)
+  grant(waiter.attempt, waiter.ttl, waiter.holder, waiter.claim)
+  tell(waiter)
+end
+
+-- Ends the grant that has the lock: it goes to who is first in line, or is free.
+local function free()
+  local waiter = first()
+  if waiter then
+    hand_over(waiter)
+  else
+    redis.call('DEL', KEYS[1])
+  end
+end
+

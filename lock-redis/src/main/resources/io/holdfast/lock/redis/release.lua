@@ -1,0 +1,27 @@
+-- Ends the grant of an attempt: the lock goes to who is first in line, or is free. Touches nobody
+-- else's.
+--
+-- KEYS     as in line.lua
+-- ARGV[1]  attempt id
+-- ARGV[2]  for how long the name must stay taken (ms); 0: free at once
+--
+-- Returns 1, or 0 if the attempt did not have the lock.
+
+local value = redis.call('GET', KEYS[1])
+if not has(value, ARGV[1]) then
+  return 0
+end
+if is_released(value) then
+  return 1
+end
+local hold = tonumber(ARGV[2])
+if hold == 0 then
+  free()
+  return 1
+end
+redis.call('SET', KEYS[1], string.sub(value, 1, 33) .. 'r' .. string.sub(value, 35), 'PX', hold)
+local waiter = first()
+if waiter then
+  tell(waiter)
+end
+return 1

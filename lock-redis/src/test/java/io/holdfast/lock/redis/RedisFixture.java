@@ -1,0 +1,107 @@
+package io.holdfast.lock.redis;
+
+import io.holdfast.lock.LockClientBuilder;
+import io.holdfast.lock.spi.LockStore;
+import io.holdfast.lock.tck.Capability;
+import io.holdfast.lock.tck.Fixture;
+import io.holdfast.lock.tck.TappedBuilder;
+import io.holdfast.lock.tck.fault.FaultProxy;
+import io.holdfast.lock.tck.fault.Link;
+import io.holdfast.lock.tck.process.ChildProcess;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.UnaryOperator;
+import redis.clients.jedis.HostAndPort;
+import redis.clients.jedis.RedisClient;
+
+/** A server for the kit. */
+final class RedisFixture extends RedisAccess implements Fixture {
+  private static final int POOL_SIZE = 60;
+  private static final int LINK_POOL_SIZE = 4;
+
+  private final RedisContainer server;
+
+  RedisFixture(RedisContainer server) {
+    super(server.address(), POOL_SIZE);
+    this.server = server;
+  }
+
+  @Override
+  public Set<Capability> capabilities() {
+    return EnumSet.complementOf(EnumSet.of(Capability.CALLER_TRANSACTIONS));
+  }
+
+  @Override
+  public String whyNot(Capability missing) {
+    return "a MULTI of Redis has a connection of its own and is sent as a whole";
+  }
+
+  @Override
+  public LockClientBuilder<?> newClient(UnaryOperator<LockStore> tap) {
+    return new TappedBuilder(RedisLocks.builder(redis())::openStore, tap);
+  }
+
+  @Override
+  public Link newLink() {
+    return FaultProxy.open(server.address().getHost(), server.address().getPort());
+  }
+
+  @Override
+  public LockClientBuilder<?> newClient(Link link) {
+    FaultProxy proxy = (FaultProxy) link;
+    RedisClient throughLink = client(new HostAndPort(proxy.host(), proxy.port()), LINK_POOL_SIZE);
+    link.onClose(throughLink);
+    return RedisLocks.builder(throughLink);
+  }
+
+  @Override
+  public void pauseServer() {
+    server.pause();
+  }
+
+  @Override
+  public void resumeServer() {
+    server.resume();
+  }
+
+  @Override
+  public void killServer() {
+    server.kill();
+  }
+
+  @Override
+  public void startServer() {
+    server.restart();
+  }
+
+  @Override
+  public ChildProcess.Entry childProcess() {
+    HostAndPort address = server.address();
+    return new ChildProcess.Entry(
+        RedisAccessFactory.class, List.of(address.getHost(), Integer.toString(address.getPort())));
+  }
+
+  /** Numbers are kept for an hour, and then go by themselves. */
+  @Override
+  public Map<String, Long> leftovers() {
+    return Map.of(
+        "keys without the numbers",
+        redis().keys("holdfast:*").stream()
+            .filter(key -> !key.endsWith(":number"))
+            .count(),
+        "numbers without an end",
+        redis().keys("holdfast:*:number").stream()
+            .filter(key -> redis().pttl(key) == -1)
+            .count(),
+        "connections in use",
+        (long) redis().getPool().getNumActive());
+  }
+
+  @Override
+  public void close() {
+    super.close();
+    server.close();
+  }
+}
