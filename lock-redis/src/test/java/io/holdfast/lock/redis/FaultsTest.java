@@ -1,0 +1,222 @@
+package io.holdfast.lock.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+import io.holdfast.lock.Lease;
+import io.holdfast.lock.LockClient;
+import io.holdfast.lock.LockLostException;
+import io.holdfast.lock.LockStoreException;
+import io.holdfast.lock.spi.Grant;
+import io.holdfast.lock.spi.LockKey;
+import io.holdfast.lock.spi.LockStore;
+import io.holdfast.lock.spi.ReleaseOutcome;
+import io.holdfast.lock.spi.Renewal;
+import io.holdfast.lock.spi.StoreException;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import redis.clients.jedis.Connection;
+import redis.clients.jedis.DefaultJedisClientConfig;
+import redis.clients.jedis.Protocol;
+import redis.clients.jedis.RedisClient;
+import redis.clients.jedis.exceptions.JedisDataException;
+
+/** What a server can answer besides an answer. */
+class FaultsTest {
+
+  @Test
+  void aServerThatForgotTheScriptsIsToldThem() throws Exception {
+    try (RedisClient redis = Stores.client();
+        LockStore store = Stores.open(redis)) {
+      List<Grant> grants = new ArrayList<>();
+      for (int i = 0; i < 3; i++) {
+        grants.add(store.tryAcquire(Stores.claim(Stores.freshKey())).orElseThrow());
+      }
+      redis.scriptFlush();
+      assertThat(store.renew(grants))
+          .containsOnly(new Renewal.Renewed(Stores.TTL))
+          .hasSize(3);
+      redis.scriptFlush();
+      assertThat(store.verify(grants.get(0))).isPresent();
+      redis.scriptFlush();
+      assertThat(store.release(grants.get(0), Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
+      assertThat(store.release(grants.get(0), Duration.ZERO))
+          .isEqualTo(ReleaseOutcome.ALREADY_LOST);
+    }
+  }
+
+  @Test
+  void manyLeasesAreRenewedTogether() throws Exception {
+    try (RedisClient redis = Stores.client();
+        LockStore store = Stores.open(redis)) {
+      List<Grant> grants = new ArrayList<>();
+      for (int i = 0; i < 2_500; i++) {
+        grants.add(store.tryAcquire(Stores.claim(Stores.freshKey())).orElseThrow());
+      }
+      redis.del(
+          ((RedisGrant) grants.get(7)).store().keys(grants.get(7).claim().key()).lock());
+      List<Renewal> renewals = store.renew(grants);
+      assertThat(renewals.get(7)).isEqualTo(new Renewal.Lost());
+      renewals.remove(7);
+      assertThat(renewals).containsOnly(new Renewal.Renewed(Stores.TTL)).hasSize(2_499);
+    }
+  }
+
+  @Test
+  void aReplicaRefusesAndIsNoLongerUsed() throws Exception {
+    try (RedisClient redis = Stores.client();
+        LockStore store = Stores.open(redis)) {
+      Stores.send(redis, Protocol.Command.REPLICAOF, "127.0.0.1", "1");
+      try {
+        assertThatExceptionOfType(StoreException.class)
+            .isThrownBy(() -> store.tryAcquire(Stores.claim(Stores.freshKey())))
+            .withMessageContaining("replica")
+            .satisfies(e -> assertThat(e.mayHaveHappened()).isFalse());
+      } finally {
+        Stores.send(redis, Protocol.Command.REPLICAOF, "NO", "ONE");
+      }
+      assertThat(store.tryAcquire(Stores.claim(Stores.freshKey()))).isPresent();
+    }
+  }
+
+  @Test
+  void connectionsThatTheServerClosedAreNoFailure() throws Exception {
+    try (RedisClient redis = Stores.client();
+        LockStore store = Stores.open(redis)) {
+      Grant grant = store.tryAcquire(Stores.claim(Stores.freshKey())).orElseThrow();
+      try (RedisClient other = Stores.client()) {
+        Stores.send(other, Protocol.Command.CLIENT, "KILL", "TYPE", "normal");
+      }
+      assertThat(store.release(grant, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
+    }
+  }
+
+  @Test
+  void anExhaustedPoolFailsTheAcquireAndNeitherRenewalNorRelease() throws Exception {
+    try (RedisClient redis = RedisAccess.client(Stores.Shared.SERVER.address(), 1);
+        LockStore store = Stores.open(redis)) {
+      Grant grant = store.tryAcquire(Stores.claim(Stores.freshKey())).orElseThrow();
+      Connection kept = redis.getPool().getResource();
+      try {
+        assertThatExceptionOfType(StoreException.class)
+            .isThrownBy(() -> store.tryAcquire(Stores.claim(Stores.freshKey())))
+            .withMessageContaining("pool")
+            .satisfies(e -> assertThat(e.mayHaveHappened()).isFalse());
+        assertThat(store.renew(List.of(grant))).containsExactly(new Renewal.Renewed(Stores.TTL));
+        assertThat(store.release(grant, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
+      } finally {
+        redis.getPool().returnResource(kept);
+      }
+    }
+  }
+
+  @Test
+  void aWrongPasswordSaysSo() {
+    try (RedisClient redis = RedisAccess.client(
+        Stores.Shared.SERVER.address(),
+        2,
+        DefaultJedisClientConfig.builder().user("nobody").password("wrong"))) {
+      assertThatExceptionOfType(LockStoreException.class)
+          .isThrownBy(() -> RedisLocks.builder(redis).build().close())
+          .withMessageContaining("WRONGPASS");
+    }
+  }
+
+  @Test
+  void aServerThatIsNotThereIsAnExceptionAndNotBusy() throws IOException {
+    try (RedisClient redis = RedisAccess.client(
+        new redis.clients.jedis.HostAndPort("127.0.0.1", RedisContainer.freePort()), 2)) {
+      assertThatExceptionOfType(LockStoreException.class)
+          .isThrownBy(() -> RedisLocks.builder(redis).build().close());
+    }
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = ';',
+      value = {
+        "LOADING Redis is loading the dataset in memory; false",
+        "READONLY You can't write against a read only replica. script: abc, on @user_script:3.; false",
+        "OOM command not allowed when used memory > 'maxmemory'. script: abc; false",
+        "NOPERM User x has no permissions to run the 'evalsha' command; false",
+        "CLUSTERDOWN The cluster is down; false",
+        "NOPERM ACL failure in script: No permissions script: abc, on @user_script:9.; true",
+        "ERR something script: abc, on @user_script:9.; true"
+      })
+  void anErrorFromTheMiddleOfAScriptMayHaveChangedSomething(String error, boolean mayHave) {
+    assertThat(Failures.answered(new JedisDataException(error)).mayHaveHappened())
+        .isEqualTo(mayHave);
+  }
+
+  @Test
+  void theLeastThatAUserMustBeAllowedIsEnough() throws Exception {
+    try (RedisClient admin = Stores.client()) {
+      // As in docs/backends/redis.md.
+      Stores.send(
+          admin,
+          Protocol.Command.ACL,
+          ("SETUSER locks on >secret resetkeys resetchannels -@all"
+                  + " ~holdfast:* &holdfast:*"
+                  + " +evalsha +eval +get +set +del +pexpire +pttl +time +zadd +zrem +zrange"
+                  + " +hset +hget +hdel +publish +subscribe +ping +hello +client|setinfo")
+              .split(" "));
+    }
+    try (RedisClient redis = RedisAccess.client(
+            Stores.Shared.SERVER.address(),
+            4,
+            DefaultJedisClientConfig.builder().user("locks").password("secret"));
+        LockStore store = Stores.open(redis)) {
+      LockKey key = Stores.freshKey();
+      Grant held = store.tryAcquire(Stores.claim(key)).orElseThrow();
+      Stores.Waiter waiter = Stores.Waiter.join(store, key);
+      Stores.await("hears", () -> waiter.woken().drainPermits() > 0);
+      assertThat(store.renew(List.of(held))).containsExactly(new Renewal.Renewed(Stores.TTL));
+      assertThat(store.verify(held)).isPresent();
+      assertThat(store.release(held, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
+      Stores.await("told", () -> waiter.woken().drainPermits() > 0);
+      Grant next = waiter.awaitGrant();
+      assertThat(store.inspect(key).orElseThrow().number()).isEqualTo(next.number());
+      assertThat(store.release(next, Duration.ofSeconds(2))).isEqualTo(ReleaseOutcome.RELEASED);
+      assertThat(store.forceRelease(key, next.number())).isTrue();
+      Stores.Waiter again = Stores.Waiter.join(
+          store, store.tryAcquire(Stores.claim(key)).orElseThrow().claim().key());
+      again.ticket().close();
+    }
+  }
+
+  @Test
+  void guardedWritesApplyOnlyWhileTheLeaseStands() throws Exception {
+    try (RedisClient redis = Stores.client();
+        LockClient locks = RedisLocks.builder(redis).build()) {
+      String name = Stores.freshKey().name();
+      String key = "guarded:" + name;
+      Lease lease = locks.get(name).lock();
+      RedisGuard guard = RedisGuard.on(lease);
+      guard.set(key, "1");
+      assertThat(redis.get(key)).isEqualTo("1");
+      guard.hset(key + ":h", "field", "value");
+      assertThat(redis.hget(key + ":h", "field")).isEqualTo("value");
+      assertThat(guard.eval(
+              "return {redis.call('GET', KEYS[1]), #KEYS, ARGV[2]}",
+              List.of(key),
+              List.of("a", "b")))
+          .isEqualTo(List.of("1", 1L, "b"));
+      assertThatExceptionOfType(LockStoreException.class)
+          .isThrownBy(
+              () -> guard.eval("return redis.call('LPOP', KEYS[1])", List.of(key), List.of()))
+          .withMessageContaining("WRONGTYPE");
+      assertThatIllegalArgumentException()
+          .isThrownBy(() -> guard.eval("#!lua\nreturn 1", List.of(), List.of()));
+      assertThat(locks.get(name).forceRelease(lease.token())).isTrue();
+      assertThatExceptionOfType(LockLostException.class).isThrownBy(() -> guard.set(key, "2"));
+      assertThat(redis.get(key)).isEqualTo("1");
+      assertThatExceptionOfType(LockLostException.class).isThrownBy(lease::close);
+    }
+  }
+}

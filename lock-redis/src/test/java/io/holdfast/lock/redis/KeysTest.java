@@ -1,0 +1,72 @@
+package io.holdfast.lock.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Set;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import redis.clients.jedis.util.JedisClusterCRC16;
+
+class KeysTest {
+  private static final List<String> NAMES = List.of(
+      "orders/42",
+      "{",
+      "}",
+      "{}",
+      "a{b}c",
+      "a%7Bb%7Dc",
+      "%",
+      "%25",
+      "%257B",
+      "}{",
+      "ä",
+      "a\u0308",
+      "\ud83d\ude00",
+      " ",
+      "orders/42:line",
+      "orders/42}:line");
+
+  @Test
+  void differentNamesNeverShareAKey() {
+    Set<String> keys = NAMES.stream()
+        .flatMap(name -> Keys.of("holdfast", Stores.key(name)).all().stream())
+        .collect(Collectors.toSet());
+    assertThat(keys).hasSize(4 * NAMES.size());
+  }
+
+  @Test
+  void allKeysOfALockAreInTheSlotOfItsEscapedName() {
+    for (String name : NAMES) {
+      assertThat(Keys.of("a:b", Stores.key(name)).all())
+          .as("slots of %s", name)
+          .extracting(JedisClusterCRC16::getSlot)
+          .containsOnly(JedisClusterCRC16.getSlot("{" + Keys.escaped(name) + "}"));
+    }
+  }
+
+  @Test
+  void aPlainNameIsTheHashTag() {
+    assertThat(Keys.of("holdfast", Stores.key("orders/42")).lock())
+        .isEqualTo("holdfast:m:{orders/42}");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"", "a{b", "a}b", "a b", "a|b", "a*", "ä"})
+  void aPrefixThatMeansSomethingInAKeyIsRefused(String prefix) {
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> Keys.checkPrefix(prefix))
+        .withMessageContaining("'" + prefix + "'");
+  }
+
+  @Test
+  void timesAreRoundedUpToMilliseconds() {
+    assertThat(Keys.millisUp(Duration.ofNanos(1_000_001))).isEqualTo(2);
+    assertThat(Keys.millisUp(Duration.ofMillis(3))).isEqualTo(3);
+    assertThat(Keys.millisUp(Duration.ZERO)).isZero();
+  }
+}

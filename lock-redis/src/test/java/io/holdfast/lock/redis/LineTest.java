@@ -1,0 +1,257 @@
+package io.holdfast.lock.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.holdfast.lock.DistributedLock;
+import io.holdfast.lock.Lease;
+import io.holdfast.lock.LockClient;
+import io.holdfast.lock.spi.Claim;
+import io.holdfast.lock.spi.Grant;
+import io.holdfast.lock.spi.LockKey;
+import io.holdfast.lock.spi.LockStore;
+import io.holdfast.lock.spi.ReleaseOutcome;
+import io.holdfast.lock.spi.Ticket;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import redis.clients.jedis.Protocol;
+import redis.clients.jedis.RedisClient;
+
+/** Who waits, who is told, and what it costs. */
+class LineTest {
+  private RedisClient redis;
+  private LockStore first;
+  private LockStore second;
+  private LockStore third;
+
+  @BeforeEach
+  void open() throws Exception {
+    redis = Stores.client();
+    first = Stores.open(redis);
+    second = Stores.open(redis);
+    third = Stores.open(redis);
+  }
+
+  @AfterEach
+  void close() {
+    first.close();
+    second.close();
+    third.close();
+    redis.close();
+  }
+
+  @Test
+  void twoScriptsTakeAndFreeAndNobodyIsToldWhoDoesNotWait() throws Exception {
+    try (LockClient locks = RedisLocks.builder(redis).build()) {
+      DistributedLock lock = locks.get(Stores.freshKey().name());
+      lock.lock().close();
+      long scripts = Stores.calls(redis, "evalsha");
+      long texts = Stores.calls(redis, "eval");
+      long messages = Stores.calls(redis, "publish");
+      for (int i = 0; i < 20; i++) {
+        try (Lease outer = lock.lock();
+            Lease inner = lock.lock()) {
+          assertThat(inner.token()).isEqualTo(outer.token());
+        }
+      }
+      assertThat(Stores.calls(redis, "evalsha") - scripts).isEqualTo(40);
+      assertThat(Stores.calls(redis, "eval")).isEqualTo(texts);
+      assertThat(Stores.calls(redis, "publish")).isEqualTo(messages);
+    }
+  }
+
+  @Test
+  void theLockIsHandedOverInTheOrderOfJoiningAndOnlyTheNextIsTold() throws Exception {
+    LockKey key = Stores.freshKey();
+    Grant held = first.tryAcquire(Stores.claim(key)).orElseThrow();
+    Stores.Waiter one = Stores.Waiter.join(second, key);
+    Stores.Waiter two = Stores.Waiter.join(third, key);
+    // Who begins to hear looks once by itself.
+    Stores.await("both hear", () -> one.woken().drainPermits() > 0);
+    Stores.await("both hear", () -> two.woken().drainPermits() > 0);
+
+    assertThat(first.release(held, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
+    assertThat(one.woken().tryAcquire(Stores.PATIENCE.toSeconds(), TimeUnit.SECONDS))
+        .isTrue();
+    assertThat(two.ticket().poll()).isInstanceOf(Ticket.Waiting.class);
+    Grant next = ((Ticket.Granted) one.ticket().poll()).grant();
+    assertThat(next.number()).isGreaterThan(held.number());
+    assertThat(two.woken().availablePermits()).isZero();
+
+    assertThat(second.release(next, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
+    assertThat(two.woken().tryAcquire(Stores.PATIENCE.toSeconds(), TimeUnit.SECONDS))
+        .isTrue();
+    Grant last = ((Ticket.Granted) two.ticket().poll()).grant();
+    assertThat(last.number()).isGreaterThan(next.number());
+    assertThat(third.release(last, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
+    assertThat(redis.keys("*{" + key.name() + "}*")).containsOnly(keys(key).number());
+  }
+
+  @Test
+  void whoComesLaterDoesNotOvertakeWhoWaits() throws Exception {
+    LockKey key = Stores.freshKey();
+    Claim dying = Stores.claim(key, Duration.ofMillis(300));
+    assertThat(first.tryAcquire(dying)).isPresent();
+    Stores.Waiter waiter = Stores.Waiter.join(second, key);
+    // The key goes by itself, which tells nobody.
+    Stores.await("expired", () -> !redis.exists(keys(key).lock()));
+    assertThat(third.tryAcquire(Stores.claim(key))).isEmpty();
+    assertThat(waiter.awaitGrant().claim()).isEqualTo(waiter.claim());
+  }
+
+  @Test
+  void aWaiterThatDiedIsPassedOver() throws Exception {
+    LockKey key = Stores.freshKey();
+    Grant held = first.tryAcquire(Stores.claim(key)).orElseThrow();
+    Stores.Waiter dead = Stores.Waiter.join(second, key);
+    Stores.Waiter alive = Stores.Waiter.join(third, key);
+    assertThat(first.release(held, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
+    // It was given the lock, and does not claim it.
+    assertThat(first.inspect(key).orElseThrow().remaining())
+        .isLessThanOrEqualTo(RedisStore.CLAIM_LASTS);
+    assertThat(alive.awaitGrant().number()).isGreaterThan(held.number());
+    // If it wakes up after all, it stands in line again.
+    assertThat(dead.ticket().poll()).isInstanceOf(Ticket.Waiting.class);
+    dead.ticket().close();
+  }
+
+  @Test
+  void whoLeftIsNotGrantedLaterAndPassesOnWhatItWasGiven() throws Exception {
+    LockKey key = Stores.freshKey();
+    Grant held = first.tryAcquire(Stores.claim(key)).orElseThrow();
+    Stores.Waiter left = Stores.Waiter.join(second, key);
+    left.ticket().close();
+    Stores.Waiter given = Stores.Waiter.join(second, key);
+    Stores.Waiter last = Stores.Waiter.join(third, key);
+    assertThat(first.release(held, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
+    given.ticket().close();
+    assertThat(last.ticket().poll()).isInstanceOf(Ticket.Granted.class);
+  }
+
+  @Test
+  void aWaiterWhoseSubscriptionWasCutGetsItsTurnAllTheSame() throws Exception {
+    try (LockClient holder = RedisLocks.builder(redis).build();
+        LockClient waiter = RedisLocks.builder(redis).build()) {
+      String name = Stores.freshKey().name();
+      Lease lease = holder.get(name).lock();
+      ExecutorService executor = Executors.newSingleThreadExecutor();
+      try {
+        Future<Boolean> waiting = executor.submit(() -> {
+          waiter.get(name).lock().close();
+          return true;
+        });
+        Stores.await("waits", () -> redis.exists(keys(Stores.key(name)).line()));
+        Stores.send(redis, Protocol.Command.CLIENT, "KILL", "TYPE", "pubsub");
+        lease.close();
+        assertThat(waiting.get(Stores.PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
+      } finally {
+        executor.shutdown();
+      }
+    }
+  }
+
+  @Test
+  void aMinimumHoldThatShortensTheTimeLeftIsTold() throws Exception {
+    LockKey key = Stores.freshKey();
+    Grant held = first.tryAcquire(Stores.claim(key)).orElseThrow();
+    Stores.Waiter waiter = Stores.Waiter.join(second, key);
+    Stores.await("hears", () -> waiter.woken().drainPermits() > 0);
+    assertThat(first.release(held, Duration.ofMillis(400))).isEqualTo(ReleaseOutcome.RELEASED);
+    assertThat(first.release(held, Duration.ofMillis(400))).isEqualTo(ReleaseOutcome.RELEASED);
+    assertThat(waiter.woken().tryAcquire(Stores.PATIENCE.toSeconds(), TimeUnit.SECONDS))
+        .isTrue();
+    assertThat(waiter.ticket().poll())
+        .isInstanceOfSatisfying(
+            Ticket.Waiting.class,
+            waiting -> assertThat(waiting.recheckAfter()).isLessThan(RedisStore.RECHECK_AFTER));
+    assertThat(waiter.awaitGrant().number()).isGreaterThan(held.number());
+  }
+
+  @Test
+  void anAttemptThatIsSentAgainHasOneGrantAndOnePlace() throws Exception {
+    LockKey key = Stores.freshKey();
+    Claim claim = Stores.claim(key);
+    long number = first.tryAcquire(claim).orElseThrow().number();
+    assertThat(first.tryAcquire(claim).orElseThrow().number()).isEqualTo(number);
+    Stores.Waiter waiter = Stores.Waiter.join(second, key);
+    assertThat(waiter.ticket().poll()).isInstanceOf(Ticket.Waiting.class);
+    assertThat(redis.zcard(keys(key).line())).isEqualTo(1);
+    waiter.ticket().close();
+    assertThat(redis.exists(keys(key).line())).isFalse();
+  }
+
+  @Test
+  void numbersRiseThoughTheServerForgetsEverything() throws Exception {
+    LockKey key = Stores.freshKey();
+    long before = 0;
+    for (int i = 0; i < 5; i++) {
+      long number = first.tryAcquire(Stores.claim(key)).orElseThrow().number();
+      assertThat(number).isGreaterThan(before);
+      before = number;
+      redis.flushAll();
+    }
+    // And though its clock was ahead when it gave the last one.
+    long ahead = before + TimeUnit.MINUTES.toMicros(10);
+    redis.set(keys(key).number(), Long.toString(ahead));
+    assertThat(first.tryAcquire(Stores.claim(key)).orElseThrow().number()).isEqualTo(ahead + 1);
+  }
+
+  @Test
+  void aNumberIsKeptLongerThanItsGrantButNotForEver() throws Exception {
+    LockKey key = Stores.freshKey();
+    Grant held = first.tryAcquire(Stores.claim(key)).orElseThrow();
+    redis.pexpire(keys(key).number(), 60_000);
+    assertThat(first.renew(List.of(held))).hasSize(1);
+    assertThat(redis.pttl(keys(key).number()))
+        .isGreaterThan(TimeUnit.HOURS.toMillis(1))
+        .isLessThanOrEqualTo(TimeUnit.HOURS.toMillis(1) + Stores.TTL.toMillis());
+  }
+
+  @Test
+  void thoseWhoWaitLongCostLittle() throws Exception {
+    try (LockClient holder = RedisLocks.builder(redis).build();
+        LockClient waiters = RedisLocks.builder(redis).build()) {
+      String name = Stores.freshKey().name();
+      ExecutorService executor = Executors.newCachedThreadPool();
+      try (Lease lease = holder.get(name).lock()) {
+        List<Future<Optional<Lease>>> waiting = new ArrayList<>();
+        for (int i = 0; i < 50; i++) {
+          waiting.add(executor.submit(() -> waiters.get(name).tryLock(Duration.ofSeconds(9))));
+        }
+        Stores.await("waits", () -> redis.exists(keys(Stores.key(name)).line()));
+        Stores.pause(Duration.ofSeconds(1));
+        long before = commands();
+        long begin = System.nanoTime();
+        Stores.pause(Duration.ofSeconds(5));
+        double seconds = (System.nanoTime() - begin) / 1e9;
+        assertThat((commands() - before) / seconds).isLessThanOrEqualTo(2);
+        assertThat(lease.isHeld()).isTrue();
+        for (Future<Optional<Lease>> waiter : waiting) {
+          assertThat(waiter.get(30, TimeUnit.SECONDS)).isEmpty();
+        }
+      } finally {
+        executor.shutdown();
+      }
+    }
+  }
+
+  /** Those that a client sends; what scripts call is counted apart. */
+  private long commands() {
+    return Stores.calls(redis, "evalsha")
+        + Stores.calls(redis, "eval")
+        + Stores.calls(redis, "ping")
+        + Stores.calls(redis, "subscribe");
+  }
+
+  private static Keys keys(LockKey key) {
+    return Keys.of(RedisLocks.DEFAULT_PREFIX, key);
+  }
+}

@@ -1,0 +1,135 @@
+package io.holdfast.lock.redis;
+
+import io.holdfast.lock.LeaseLoss;
+import io.holdfast.lock.spi.Acquisition;
+import io.holdfast.lock.spi.Claim;
+import io.holdfast.lock.spi.Grant;
+import io.holdfast.lock.spi.LockKey;
+import io.holdfast.lock.spi.LockKind;
+import io.holdfast.lock.spi.LockStore;
+import io.holdfast.lock.spi.StoreEvents;
+import io.holdfast.lock.spi.StoreException;
+import io.holdfast.lock.spi.StoreSettings;
+import io.holdfast.lock.spi.Ticket;
+import io.holdfast.lock.spi.TimeSource;
+import java.time.Duration;
+import java.util.UUID;
+import java.util.concurrent.Callable;
+import java.util.concurrent.Semaphore;
+import redis.clients.jedis.CommandArguments;
+import redis.clients.jedis.Protocol;
+import redis.clients.jedis.RedisClient;
+import redis.clients.jedis.UnifiedJedis;
+
+/** What tests of the store share. */
+final class Stores {
+  static final Duration STORE_TIMEOUT = Duration.ofSeconds(3);
+  static final Duration TTL = Duration.ofSeconds(30);
+
+  /** How long a test waits for what must happen; far longer than it should take. */
+  static final Duration PATIENCE = Duration.ofSeconds(20);
+
+  private static final StoreEvents NO_EVENTS = new StoreEvents() {
+    @Override
+    public void suspended(Grant grant) {}
+
+    @Override
+    public void lost(Grant grant, LeaseLoss.Reason reason) {}
+  };
+
+  private Stores() {}
+
+  /** A server for the tests of one class after the other, without persistence. */
+  static final class Shared {
+    static final RedisContainer SERVER =
+        RedisContainer.start(RedisContainer.REDIS, "--save", "", "--appendonly", "no");
+
+    private Shared() {}
+  }
+
+  static RedisClient client() {
+    return RedisAccess.client(Shared.SERVER.address(), 8);
+  }
+
+  static LockStore open(RedisClient client) throws StoreException {
+    return RedisLocks.builder(client)
+        .openStore(new StoreSettings("test", STORE_TIMEOUT, TimeSource.system(), NO_EVENTS));
+  }
+
+  static LockKey key(String name) {
+    return new LockKey(LockKind.MUTEX, name);
+  }
+
+  /** A name that no other test has. */
+  static LockKey freshKey() {
+    return key("test/" + UUID.randomUUID());
+  }
+
+  static Claim claim(LockKey key) {
+    return claim(key, TTL);
+  }
+
+  static Claim claim(LockKey key, Duration ttl) {
+    return new Claim(
+        key,
+        UUID.randomUUID().toString().replace("-", ""),
+        ttl,
+        Duration.ZERO,
+        "test of the store");
+  }
+
+  /** A claim that stands in line, and what woke it. */
+  record Waiter(Claim claim, Ticket ticket, Semaphore woken) {
+    static Waiter join(LockStore store, LockKey key) throws StoreException {
+      Claim claim = Stores.claim(key);
+      Semaphore woken = new Semaphore(0);
+      Acquisition.Queued queued = (Acquisition.Queued) store.acquireOrQueue(claim, woken::release);
+      return new Waiter(claim, queued.ticket(), woken);
+    }
+
+    /** Looks as the engine does, until it is granted. */
+    Grant awaitGrant() throws Exception {
+      Grant[] grant = new Grant[1];
+      await("granted", () -> {
+        if (ticket.poll() instanceof Ticket.Granted granted) {
+          grant[0] = granted.grant();
+        }
+        return grant[0] != null;
+      });
+      return grant[0];
+    }
+  }
+
+  /** A command for which Jedis has no method. */
+  static void send(UnifiedJedis redis, Protocol.Command command, String... arguments) {
+    CommandArguments all = new CommandArguments(command);
+    for (String argument : arguments) {
+      all.add(argument);
+    }
+    Object unused = redis.executeCommand(all);
+  }
+
+  /** How often the server ran a command. */
+  static long calls(UnifiedJedis redis, String command) {
+    for (String line : redis.info("commandstats").lines().toList()) {
+      if (line.startsWith("cmdstat_" + command + ":calls=")) {
+        return Long.parseLong(line.substring(line.indexOf('=') + 1, line.indexOf(',')));
+      }
+    }
+    return 0;
+  }
+
+  static void await(String what, Callable<Boolean> condition) throws Exception {
+    long deadline = System.nanoTime() + PATIENCE.toNanos();
+    while (!condition.call()) {
+      if (System.nanoTime() - deadline > 0) {
+        throw new AssertionError("Still not: " + what);
+      }
+      pause(Duration.ofMillis(20));
+    }
+  }
+
+  static void pause(Duration length) throws InterruptedException {
+    Thread.sleep(length.toMillis());
+  }
+}
