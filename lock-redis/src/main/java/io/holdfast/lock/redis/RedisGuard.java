@@ -48,7 +48,8 @@ public final class RedisGuard {
   /**
    * Sets a key, as Redis's {@code SET} does: its TTL, if it had one, is gone.
    *
-   * @throws IllegalArgumentException the lease is not of {@link RedisLocks}
+   * @throws IllegalArgumentException the lease is not of {@link RedisLocks}, or the key is in
+   *     another slot of a Cluster than the lock
    * @throws IllegalStateException the lease was closed
    * @throws LockLostException the lease was lost, and nothing was written
    * @throws LockStoreException no usable answer; it may have been written
@@ -60,7 +61,8 @@ public final class RedisGuard {
   /**
    * Sets a field of a hash, as Redis's {@code HSET} does.
    *
-   * @throws IllegalArgumentException the lease is not of {@link RedisLocks}
+   * @throws IllegalArgumentException the lease is not of {@link RedisLocks}, or the key is in
+   *     another slot of a Cluster than the lock
    * @throws IllegalStateException the lease was closed
    * @throws LockLostException the lease was lost, and nothing was written
    * @throws LockStoreException no usable answer; it may have been written
@@ -75,8 +77,8 @@ public final class RedisGuard {
    *
    * @return what the script returned, with texts as {@code String}, integers as {@code Long} and
    *     tables as {@code List}
-   * @throws IllegalArgumentException the lease is not of {@link RedisLocks}, or the script names an
-   *     engine in its first line
+   * @throws IllegalArgumentException the lease is not of {@link RedisLocks}, a key is in another
+   *     slot of a Cluster than the lock, or the script names an engine in its first line
    * @throws IllegalStateException the lease was closed
    * @throws LockLostException the lease was lost, and the script did not run
    * @throws LockStoreException no usable answer, an error of the script's own included; what it
@@ -93,15 +95,19 @@ public final class RedisGuard {
   private @Nullable Object run(Script script, List<String> keys, List<String> arguments) {
     try (LeaseGuard<RedisGrant> guard = LeaseGuard.open(lease, RedisGrant.class)) {
       RedisGrant grant = guard.grant();
+      String lock = grant.store().keys(grant.claim().key()).lock();
+      grant.store().server().checkTogether(lock, keys);
       List<String> allKeys = new ArrayList<>();
-      allKeys.add(grant.store().keys(grant.claim().key()).lock());
+      allKeys.add(lock);
       allKeys.addAll(keys);
       List<String> allArguments = new ArrayList<>();
       allArguments.add(grant.claim().attemptId());
       allArguments.addAll(arguments);
       try {
-        return SafeEncoder.encodeObject(
-            grant.store().server().runOnce(new Server.Call(script, allKeys, allArguments)));
+        return SafeEncoder.encodeObject(grant
+            .store()
+            .server()
+            .runOnce(new Server.Call(script, allKeys, allArguments.toArray())));
       } catch (StoreException e) {
         if (e.getCause() != null && String.valueOf(e.getCause().getMessage()).startsWith(LOST)) {
           throw guard.lost();

@@ -6,6 +6,7 @@ import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoreSettings;
 import java.util.Objects;
 import redis.clients.jedis.RedisClient;
+import redis.clients.jedis.RedisClusterClient;
 import redis.clients.jedis.RedisSentinelClient;
 
 /**
@@ -57,6 +58,15 @@ public final class RedisLocks {
     return new Builder(key -> client.getPrimaryNodesConnectionMap().values().stream()
         .findFirst()
         .orElseThrow(() -> StoreException.refused("The Sentinels name no primary", null)));
+  }
+
+  /**
+   * Begins a client on a Cluster. Each lock is in the slot of its name.
+   *
+   * @param client stays yours to close
+   */
+  public static Builder builder(RedisClusterClient client) {
+    return new Builder(new ClusterPrimaries(Objects.requireNonNull(client)));
   }
 
   /** Makes a client of Redis. */

@@ -15,7 +15,9 @@ import io.holdfast.lock.spi.StoreSettings;
 import io.holdfast.lock.spi.StoredHolder;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.exceptions.JedisDataException;
@@ -40,11 +42,13 @@ final class RedisStore implements LockStore {
   private static final int RENEWED_AT_ONCE_MAX = 1_000;
   private static final int VERSION_MIN = 7 << 16;
 
+  private final Primaries primaries;
   private final String prefix;
   private final Server server;
   private final Inbox inbox;
 
   private RedisStore(Primaries primaries, String prefix, StoreSettings settings) {
+    this.primaries = primaries;
     this.prefix = prefix;
     this.server = new Server(primaries, settings.storeTimeout());
     this.inbox = new Inbox(
@@ -181,30 +185,46 @@ final class RedisStore implements LockStore {
         new Call(Script.WITHDRAW, keys(claim.key()).all(), claim.attemptId()), WithoutPool.USE_OWN);
   }
 
-  /** There is one server. */
   @Override
   public Object renewalGroup(Grant grant) {
-    return this;
+    return primaries.group(keys(grant.claim().key()).lock());
   }
 
+  /** Server by server, should some have moved since they were grouped. */
   @Override
   public List<Renewal> renew(List<Grant> grants) throws StoreException {
-    List<Renewal> results = new ArrayList<>(grants.size());
-    for (int from = 0; from < grants.size(); from += RENEWED_AT_ONCE_MAX) {
-      List<Grant> part = grants.subList(from, Math.min(grants.size(), from + RENEWED_AT_ONCE_MAX));
-      try {
-        results.addAll(renewPart(part));
-      } catch (StoreException e) {
-        if (from == 0) {
-          throw e;
+    Map<Object, List<Integer>> groups = new LinkedHashMap<>();
+    for (int i = 0; i < grants.size(); i++) {
+      groups
+          .computeIfAbsent(renewalGroup(grants.get(i)), k -> new ArrayList<>())
+          .add(i);
+    }
+    Renewal[] results = new Renewal[grants.size()];
+    StoreException failure = null;
+    for (List<Integer> group : groups.values()) {
+      for (int from = 0; from < group.size(); from += RENEWED_AT_ONCE_MAX) {
+        List<Integer> part =
+            group.subList(from, Math.min(group.size(), from + RENEWED_AT_ONCE_MAX));
+        List<Renewal> renewed;
+        try {
+          renewed = renewPart(part.stream().map(grants::get).toList());
+        } catch (StoreException e) {
+          failure = e;
+          break;
         }
-        while (results.size() < grants.size()) {
-          results.add(new Renewal.Unknown(e));
+        for (int i = 0; i < part.size(); i++) {
+          results[part.get(i)] = renewed.get(i);
         }
-        return results;
       }
     }
-    return results;
+    if (failure != null) {
+      for (int i = 0; i < results.length; i++) {
+        if (results[i] == null) {
+          results[i] = new Renewal.Unknown(failure);
+        }
+      }
+    }
+    return List.of(results);
   }
 
   private List<Renewal> renewPart(List<Grant> grants) throws StoreException {

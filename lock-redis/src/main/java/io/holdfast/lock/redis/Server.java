@@ -11,9 +11,12 @@ import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.CommandArguments;
 import redis.clients.jedis.Connection;
 import redis.clients.jedis.Protocol;
+import redis.clients.jedis.exceptions.JedisAskDataException;
 import redis.clients.jedis.exceptions.JedisConnectionException;
 import redis.clients.jedis.exceptions.JedisDataException;
+import redis.clients.jedis.exceptions.JedisMovedDataException;
 import redis.clients.jedis.exceptions.JedisNoScriptException;
+import redis.clients.jedis.exceptions.JedisRedirectionException;
 import redis.clients.jedis.util.Pool;
 
 /**
@@ -23,6 +26,8 @@ import redis.clients.jedis.util.Pool;
  * <p>Threads: safe for all.
  */
 final class Server implements AutoCloseable {
+  private static final int REDIRECTIONS_MAX = 3;
+
   private final Primaries primaries;
   private final Duration storeTimeout;
   private final Map<Pool<Connection>, OwnConnection> own = new ConcurrentHashMap<>();
@@ -36,10 +41,19 @@ final class Server implements AutoCloseable {
    * A script with its keys and arguments.
    *
    * @param keys not empty; the first one says which server it is
+   * @param isAsking whether the server is to be told first that it was named by another
    */
-  record Call(Script script, List<String> keys, List<?> arguments) {
+  record Call(Script script, List<String> keys, List<?> arguments, boolean isAsking) {
     Call(Script script, List<String> keys, Object... arguments) {
-      this(script, keys, List.of(arguments));
+      this(script, keys, List.of(arguments), false);
+    }
+
+    String key() {
+      return keys.get(0);
+    }
+
+    private Call asking() {
+      return new Call(script, keys, arguments, true);
     }
 
     private CommandArguments bySha() {
@@ -83,10 +97,25 @@ final class Server implements AutoCloseable {
    */
   Answer run(Call call, WithoutPool withoutPool) throws StoreException {
     Budget budget = Budget.of(storeTimeout);
-    Pool<Connection> pool = primaries.of(call.keys.get(0));
+    for (int redirections = 0; ; redirections++) {
+      try {
+        return run(primaries.of(call.key()), budget, call, withoutPool);
+      } catch (JedisMovedDataException e) {
+        if (redirections == REDIRECTIONS_MAX) {
+          throw Failures.answered(e);
+        }
+        primaries.moved(call.key(), e.getTargetNode());
+      } catch (JedisAskDataException e) {
+        return new Answer(ask(primaries.at(e.getTargetNode()), budget, call), false);
+      }
+    }
+  }
+
+  private Answer run(Pool<Connection> pool, Budget budget, Call call, WithoutPool withoutPool)
+      throws StoreException {
     Connection connection;
     try {
-      connection = borrow(pool, budget);
+      connection = borrow(pool, budget, call);
     } catch (NoSuchElementException e) {
       if (withoutPool == WithoutPool.USE_OWN) {
         return onOwn(pool, budget, call, false);
@@ -97,23 +126,56 @@ final class Server implements AutoCloseable {
       return new Answer(execute(pool, connection, budget, call), false);
     } catch (JedisConnectionException e) {
       if (budget.isUsedUp() || Failures.isTimeout(e)) {
+        primaries.failed(call.key());
         throw Failures.unanswered(e);
       }
     }
     return onOwn(pool, budget, call, true);
   }
 
-  /** Runs a script that must not be sent twice. */
-  @Nullable
-  Object runOnce(Call call) throws StoreException {
-    Budget budget = Budget.of(storeTimeout);
-    Pool<Connection> pool = primaries.of(call.keys.get(0));
+  /** At the server to which a slot is just being moved. */
+  private @Nullable Object ask(Pool<Connection> pool, Budget budget, Call call)
+      throws StoreException {
     try {
-      return execute(pool, borrow(pool, budget), budget, call);
+      return execute(pool, borrow(pool, budget, call), budget, call.asking());
     } catch (NoSuchElementException e) {
       throw exhausted(pool, budget, e);
     } catch (JedisConnectionException e) {
       throw Failures.unanswered(e);
+    } catch (JedisRedirectionException e) {
+      throw Failures.answered(e);
+    }
+  }
+
+  /**
+   * Makes sure that a script may use these keys together.
+   *
+   * @throws IllegalArgumentException it may not
+   */
+  void checkTogether(String lock, List<String> keys) {
+    primaries.checkTogether(lock, keys);
+  }
+
+  /** Runs a script that must not be sent twice. */
+  @Nullable
+  Object runOnce(Call call) throws StoreException {
+    Budget budget = Budget.of(storeTimeout);
+    for (int redirections = 0; ; redirections++) {
+      Pool<Connection> pool = primaries.of(call.key());
+      try {
+        return execute(pool, borrow(pool, budget, call), budget, call);
+      } catch (NoSuchElementException e) {
+        throw exhausted(pool, budget, e);
+      } catch (JedisConnectionException e) {
+        throw Failures.unanswered(e);
+      } catch (JedisMovedDataException e) {
+        if (redirections == REDIRECTIONS_MAX) {
+          throw Failures.answered(e);
+        }
+        primaries.moved(call.key(), e.getTargetNode());
+      } catch (JedisAskDataException e) {
+        return ask(primaries.at(e.getTargetNode()), budget, call);
+      }
     }
   }
 
@@ -128,7 +190,7 @@ final class Server implements AutoCloseable {
         e);
   }
 
-  private static Connection borrow(Pool<Connection> pool, Budget budget) throws StoreException {
+  private Connection borrow(Pool<Connection> pool, Budget budget, Call call) throws StoreException {
     boolean interrupted = false;
     try {
       while (true) {
@@ -141,6 +203,7 @@ final class Server implements AutoCloseable {
     } catch (NoSuchElementException e) {
       throw e;
     } catch (Exception e) {
+      primaries.failed(call.key());
       throw Failures.unconnected(e);
     } finally {
       if (interrupted) {
@@ -157,6 +220,9 @@ final class Server implements AutoCloseable {
       Object reply = execute(connection, budget, call);
       usable = true;
       return reply;
+    } catch (JedisRedirectionException e) {
+      usable = true;
+      throw e;
     } catch (JedisDataException e) {
       usable = !Failures.isOfAFormerPrimary(e);
       throw Failures.answered(e);
@@ -195,18 +261,28 @@ final class Server implements AutoCloseable {
   /** A server that was restarted, or had its scripts flushed, is told the text again. */
   private static @Nullable Object execute(Connection connection, Call call) {
     try {
+      announce(connection, call);
       return connection.executeCommand(call.bySha());
     } catch (JedisNoScriptException e) {
+      announce(connection, call);
       return connection.executeCommand(call.byText());
+    }
+  }
+
+  private static void announce(Connection connection, Call call) {
+    if (call.isAsking) {
+      Object unused = connection.executeCommand(new CommandArguments(Protocol.Command.ASKING));
     }
   }
 
   private Answer onOwn(Pool<Connection> pool, Budget budget, Call call, boolean repeated)
       throws StoreException {
     try {
-      Object reply = ownOf(pool).use(budget, connection -> {
+      return ownOf(pool).use(budget, connection -> {
         try {
           return new Answer(execute(connection, budget, call), repeated);
+        } catch (JedisRedirectionException e) {
+          throw e;
         } catch (JedisDataException e) {
           if (Failures.isOfAFormerPrimary(e)) {
             connection.setBroken();
@@ -214,8 +290,8 @@ final class Server implements AutoCloseable {
           throw Failures.answered(e);
         }
       });
-      return (Answer) reply;
     } catch (JedisConnectionException e) {
+      primaries.failed(call.key());
       throw Failures.unanswered(e);
     } catch (StoreException e) {
       if (repeated && !e.mayHaveHappened()) {
@@ -234,10 +310,19 @@ final class Server implements AutoCloseable {
    */
   List<Object> runAll(List<Call> calls) throws StoreException {
     Budget budget = Budget.of(storeTimeout);
-    Pool<Connection> pool = primaries.of(calls.get(0).keys.get(0));
+    String key = calls.get(0).key();
+    Pool<Connection> pool = primaries.of(key);
     try {
-      return ownOf(pool).use(budget, connection -> pipeline(connection, budget, calls));
+      List<Object> replies =
+          ownOf(pool).use(budget, connection -> pipeline(connection, budget, calls));
+      for (int i = 0; i < replies.size(); i++) {
+        if (replies.get(i) instanceof JedisMovedDataException e) {
+          primaries.moved(calls.get(i).key(), e.getTargetNode());
+        }
+      }
+      return replies;
     } catch (JedisConnectionException e) {
+      primaries.failed(key);
       throw Failures.unanswered(e);
     }
   }

@@ -61,7 +61,7 @@ class FaultsTest {
       }
       redis.del(
           ((RedisGrant) grants.get(7)).store().keys(grants.get(7).claim().key()).lock());
-      List<Renewal> renewals = store.renew(grants);
+      List<Renewal> renewals = new ArrayList<>(store.renew(grants));
       assertThat(renewals.get(7)).isEqualTo(new Renewal.Lost());
       renewals.remove(7);
       assertThat(renewals).containsOnly(new Renewal.Renewed(Stores.TTL)).hasSize(2_499);

@@ -29,7 +29,7 @@ final class Stores {
   /** How long a test waits for what must happen; far longer than it should take. */
   static final Duration PATIENCE = Duration.ofSeconds(20);
 
-  private static final StoreEvents NO_EVENTS = new StoreEvents() {
+  static final StoreEvents NO_EVENTS = new StoreEvents() {
     @Override
     public void suspended(Grant grant) {}
 

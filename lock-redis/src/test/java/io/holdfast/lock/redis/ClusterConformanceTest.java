@@ -1,0 +1,13 @@
+package io.holdfast.lock.redis;
+
+import io.holdfast.lock.tck.Fixture;
+import io.holdfast.lock.tck.LockConformance;
+
+/** The rules of docs/SPEC.md on a Cluster of three primaries. */
+class ClusterConformanceTest extends LockConformance {
+  @Override
+  protected Fixture openFixture() throws Exception {
+    return new ClusterFixture(
+        ManyServers.cluster(RedisContainer.REDIS, "redis-server", "redis-cli"));
+  }
+}

@@ -1,0 +1,118 @@
+package io.holdfast.lock.redis;
+
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Assumptions;
+import org.testcontainers.DockerClientFactory;
+import org.testcontainers.containers.Container.ExecResult;
+import org.testcontainers.containers.GenericContainer;
+import org.testcontainers.containers.wait.strategy.Wait;
+import redis.clients.jedis.HostAndPort;
+
+/**
+ * Servers that know each other by 127.0.0.1, in one container: at ports that are the same inside
+ * and outside, so that what they say of each other is true for a client outside as well.
+ */
+final class ManyServers implements AutoCloseable {
+  private static final String LOOPBACK = "127.0.0.1";
+  private static final Duration STARTUP_MAX = Duration.ofMinutes(1);
+
+  private final GenericContainer<?> container;
+  private final List<Integer> ports;
+
+  private ManyServers(String image, int count) {
+    Assumptions.assumeTrue(
+        "true".equals(System.getenv("CI")) || DockerClientFactory.instance().isDockerAvailable(),
+        "Docker is not available: dev/containers up");
+    ports =
+        IntStream.range(0, count).map(i -> RedisContainer.freePort()).boxed().toList();
+    container = new GenericContainer<>(image)
+        .withExposedPorts(ports.toArray(Integer[]::new))
+        .withCommand("sh", "-c", "echo open; exec sleep 3600")
+        .waitingFor(Wait.forLogMessage("open\n", 1).withStartupTimeout(STARTUP_MAX));
+    container.setPortBindings(ports.stream().map(port -> port + ":" + port).toList());
+    container.start();
+  }
+
+  /** A Cluster of three primaries without replicas. */
+  static ManyServers cluster(String image, String server, String cli) throws Exception {
+    ManyServers servers = new ManyServers(image, 3);
+    List<String> nodes = new ArrayList<>();
+    for (int i = 0; i < 3; i++) {
+      servers.startServer(
+          server,
+          i,
+          "--cluster-enabled yes --cluster-config-file nodes-" + i + ".conf --cluster-port "
+              + RedisContainer.freePort()
+              + " --cluster-node-timeout 2000 --cluster-require-full-coverage no"
+              + " --cluster-announce-ip "
+              + LOOPBACK);
+      nodes.add(LOOPBACK + ":" + servers.ports.get(i));
+    }
+    for (int i = 0; i < 3; i++) {
+      servers.awaitOutput(cli + " -p " + servers.ports.get(i) + " ping", "PONG");
+    }
+    servers.run(cli + " --cluster create " + String.join(" ", nodes) + " --cluster-yes");
+    for (int i = 0; i < 3; i++) {
+      servers.awaitOutput(
+          cli + " -p " + servers.ports.get(i) + " cluster info", "cluster_state:ok");
+    }
+    return servers;
+  }
+
+  /** A primary (0), its replica (1) and a Sentinel (2) that needs nobody's consent. */
+  static ManyServers sentinel(String image) throws Exception {
+    ManyServers servers = new ManyServers(image, 3);
+    int primary = servers.ports.get(0);
+    servers.startServer("redis-server", 0, "");
+    servers.startServer("redis-server", 1, "--replicaof " + LOOPBACK + " " + primary);
+    servers.awaitOutput("redis-cli -p " + servers.ports.get(1) + " info", "master_link_status:up");
+    servers.run("printf '%s\\n' 'port " + servers.ports.get(2) + "'"
+        + " 'protected-mode no'"
+        + " 'sentinel monitor locks " + LOOPBACK + " " + primary + " 1'"
+        + " 'sentinel down-after-milliseconds locks 1000'"
+        + " 'sentinel failover-timeout locks 10000' > /tmp/sentinel.conf");
+    servers.run("redis-server /tmp/sentinel.conf --sentinel --daemonize yes");
+    servers.awaitOutput(
+        "redis-cli -p " + servers.ports.get(2) + " sentinel replicas locks",
+        String.valueOf(servers.ports.get(1)));
+    return servers;
+  }
+
+  private void startServer(String server, int index, String options) throws Exception {
+    run("mkdir -p /tmp/" + index + " && " + server + " --daemonize yes --port " + ports.get(index)
+        + " --dir /tmp/" + index + " --pidfile /tmp/" + index + ".pid --protected-mode no"
+        + " --save '' " + options);
+  }
+
+  HostAndPort address(int index) {
+    return new HostAndPort(LOOPBACK, ports.get(index));
+  }
+
+  /** Ends a server with no time to prepare. */
+  void kill(int index) throws Exception {
+    run("kill -9 $(cat /tmp/" + index + ".pid)");
+  }
+
+  private String run(String command) throws IOException, InterruptedException {
+    ExecResult result = container.execInContainer("sh", "-c", command);
+    if (result.getExitCode() != 0) {
+      throw new IllegalStateException(command + ": " + result);
+    }
+    return result.getStdout();
+  }
+
+  private void awaitOutput(String command, String part) throws Exception {
+    Stores.await(
+        command + " says " + part,
+        () -> container.execInContainer("sh", "-c", command).getStdout().contains(part));
+  }
+
+  @Override
+  public void close() {
+    container.close();
+  }
+}
