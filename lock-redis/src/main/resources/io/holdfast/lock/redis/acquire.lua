@@ -35,8 +35,9 @@ end
 
 local place = tonumber(ARGV[4])
 if place > 0 then
-  redis.call('ZADD', KEYS[3], 'NX', now_micros, attempt)
-  redis.call('HSET', KEYS[4], attempt, string.format('%.0f', now_millis + place) .. '|' .. ARGV[2]
+  local now = now_micros()
+  redis.call('ZADD', KEYS[3], 'NX', now, attempt)
+  redis.call('HSET', KEYS[4], attempt, string.format('%.0f', now / 1000 + place) .. '|' .. ARGV[2]
     .. '|' .. ARGV[5] .. '|' .. ARGV[6] .. '|' .. ARGV[7] .. '|' .. holder)
   redis.call('PEXPIRE', KEYS[3], place)
   redis.call('PEXPIRE', KEYS[4], place)

@@ -10,11 +10,13 @@
 --
 -- Numbers stay below 2^53: the time in microseconds does so until the year 2255.
 
-local clock = redis.call('TIME')
-local now_micros = clock[1] * 1000000 + clock[2]
-local now_millis = math.floor(now_micros / 1000)
 local KEEP_NUMBER_MILLIS = 3600000
 local PLACES_LOOKED_AT_MAX = 100
+
+local function now_micros()
+  local clock = redis.call('TIME')
+  return clock[1] * 1000000 + clock[2]
+end
 
 local function has(value, attempt)
   return value and string.sub(value, 1, 32) == attempt
@@ -31,7 +33,7 @@ end
 -- Gives the lock away, under a number above all before it, for px milliseconds.
 local function grant(attempt, ttl, holder, px)
   local last = tonumber(redis.call('GET', KEYS[2])) or 0
-  local number = math.max(last + 1, now_micros)
+  local number = math.max(last + 1, now_micros())
   local text = string.format('%.0f', number)
   redis.call('SET', KEYS[1], attempt .. '|h|' .. text .. '|' .. holder, 'PX', px)
   redis.call('SET', KEYS[2], text, 'PX', ttl + KEEP_NUMBER_MILLIS)
@@ -54,7 +56,7 @@ local function first()
     if place then
       local alive, ttl, claim, command, channel, holder =
         string.match(place, '^(%d+)|(%d+)|(%d+)|(%u+)|([^|]*)|(.*)$')
-      if tonumber(alive) > now_millis then
+      if tonumber(alive) * 1000 > now_micros() then
         return {
           attempt = attempt,
           ttl = tonumber(ttl),
