@@ -1,5 +1,6 @@
 package io.holdfast.lock.examples.tickets;
 
+import io.holdfast.lock.jdbc.Fenced;
 import io.holdfast.lock.jdbc.JdbcGuard;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
@@ -26,7 +27,8 @@ final class BoxOffice {
     dropTables(dataSource);
     execute(
         dataSource,
-        "CREATE TABLE holdfast_demo_sale (sale VARCHAR(20) PRIMARY KEY, seats_left INT NOT NULL)",
+        "CREATE TABLE holdfast_demo_sale (sale VARCHAR(20) PRIMARY KEY, seats_left INT NOT NULL,"
+            + " token BIGINT NOT NULL)",
         "CREATE TABLE holdfast_demo_ticket (id VARCHAR(36) PRIMARY KEY, sale VARCHAR(20) NOT NULL,"
             + " seat INT NOT NULL, seller VARCHAR(20) NOT NULL, token BIGINT NOT NULL)");
   }
@@ -43,7 +45,7 @@ final class BoxOffice {
   void open(int seats) throws SQLException {
     try (Connection connection = dataSource.getConnection();
         PreparedStatement insert =
-            connection.prepareStatement("INSERT INTO holdfast_demo_sale VALUES (?, ?)")) {
+            connection.prepareStatement("INSERT INTO holdfast_demo_sale VALUES (?, ?, 0)")) {
       insert.setString(1, sale);
       insert.setInt(2, seats);
       insert.executeUpdate();
@@ -72,6 +74,20 @@ final class BoxOffice {
     });
   }
 
+  /** The same, but the write is refused if it comes after one with a higher token. */
+  void sellFenced(int seat, String seller, long token) throws SQLException {
+    inTransaction(transaction -> {
+      try (PreparedStatement update = transaction.prepareStatement(
+          "UPDATE holdfast_demo_sale SET token = ? WHERE sale = ? AND token <= ?")) {
+        update.setLong(1, token);
+        update.setString(2, sale);
+        update.setLong(3, token);
+        Fenced.update(update);
+      }
+      write(transaction, seat, seller, token);
+    });
+  }
+
   private interface Work {
     void in(Connection transaction) throws SQLException;
   }
@@ -92,11 +108,12 @@ final class BoxOffice {
   private void write(Connection transaction, int seat, String seller, long token)
       throws SQLException {
     try (PreparedStatement update = transaction.prepareStatement(
-            "UPDATE holdfast_demo_sale SET seats_left = ? WHERE sale = ?");
+            "UPDATE holdfast_demo_sale SET seats_left = ?, token = ? WHERE sale = ?");
         PreparedStatement insert = transaction.prepareStatement(
             "INSERT INTO holdfast_demo_ticket VALUES (?, ?, ?, ?, ?)")) {
       update.setInt(1, seat - 1);
-      update.setString(2, sale);
+      update.setLong(2, token);
+      update.setString(3, sale);
       update.executeUpdate();
       insert.setString(1, UUID.randomUUID().toString());
       insert.setString(2, sale);

@@ -6,13 +6,17 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where the tickets and the locks are. Travels to the sellers in their environment, since a command
- * line is for everybody to read.
+ * Where the tickets are, and the locks, unless they are in a Redis. Travels to the sellers in their
+ * environment, since a command line is for everybody to read.
+ *
+ * @param redis the URI of the Redis that has the locks; null: they are in the database
  */
-record Database(String url, String user, String password) {
+record Database(
+    String url, String user, String password, @Nullable String redis) {
   private static final String URL = "HOLDFAST_DEMO_URL";
   private static final String USER = "HOLDFAST_DEMO_USER";
   private static final String PASSWORD = "HOLDFAST_DEMO_PASSWORD";
+  private static final String REDIS = "HOLDFAST_DEMO_REDIS";
 
   /** A seller needs one for its tickets; the lock client keeps one and borrows one. */
   private static final int CONNECTIONS = 4;
@@ -23,13 +27,24 @@ record Database(String url, String user, String password) {
     return url == null
         ? null
         : new Database(
-            url, environment.getOrDefault(USER, ""), environment.getOrDefault(PASSWORD, ""));
+            url,
+            environment.getOrDefault(USER, ""),
+            environment.getOrDefault(PASSWORD, ""),
+            environment.get(REDIS));
+  }
+
+  /** The same tickets, with the locks in the Redis that the environment names, if it does. */
+  Database withRedisOf(Map<String, String> environment) {
+    return new Database(url, user, password, environment.get(REDIS));
   }
 
   void putInto(Map<String, String> environment) {
     environment.put(URL, url);
     environment.put(USER, user);
     environment.put(PASSWORD, password);
+    if (redis != null) {
+      environment.put(REDIS, redis);
+    }
   }
 
   HikariDataSource connect() {
@@ -49,6 +64,7 @@ record Database(String url, String user, String password) {
   public String toString() {
     int end = url.indexOf('?') < 0 ? url.length() : url.indexOf('?');
     int parameters = url.indexOf(';');
-    return url.substring(0, parameters < 0 ? end : Math.min(end, parameters));
+    String place = url.substring(0, parameters < 0 ? end : Math.min(end, parameters));
+    return redis == null ? place : place + ", the locks in Redis";
   }
 }

@@ -34,7 +34,7 @@ final class H2Server implements AutoCloseable {
     System.setProperty("h2.bindAddress", LOOPBACK);
     Server server = Server.createTcpServer("-tcpPort", "0", "-tcpDaemon").start();
     String url = "jdbc:h2:tcp://" + LOOPBACK + ":" + server.getPort() + "/" + name;
-    return new H2Server(server, keepsItOpen, new Database(url, "demo", secret));
+    return new H2Server(server, keepsItOpen, new Database(url, "demo", secret, null));
   }
 
   Database database() {

@@ -4,11 +4,11 @@ import io.holdfast.lock.DistributedLock;
 import io.holdfast.lock.Lease;
 import io.holdfast.lock.LockLostException;
 import io.holdfast.lock.jdbc.JdbcGuard;
+import io.holdfast.lock.jdbc.StaleWriteException;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.BiConsumer;
-import javax.sql.DataSource;
 
 /** Sells seats of one sale until none is left. */
 final class Seller {
@@ -18,15 +18,22 @@ final class Seller {
   private final Order order;
   private final BoxOffice boxOffice;
   private final DistributedLock lock;
+  private final boolean locksAreInTheDatabase;
   private final BiConsumer<Word, Object> tell;
 
   /** No customer takes long any more. */
   private volatile boolean hurrying;
 
-  Seller(Order order, DataSource dataSource, DistributedLock lock, BiConsumer<Word, Object> tell) {
+  Seller(
+      Order order,
+      BoxOffice boxOffice,
+      DistributedLock lock,
+      boolean locksAreInTheDatabase,
+      BiConsumer<Word, Object> tell) {
     this.order = order;
-    this.boxOffice = new BoxOffice(dataSource, order.sale());
+    this.boxOffice = boxOffice;
     this.lock = lock;
+    this.locksAreInTheDatabase = locksAreInTheDatabase;
     this.tell = tell;
   }
 
@@ -40,8 +47,16 @@ final class Seller {
       switch (order.role()) {
         case WITHOUT_LOCK -> sellWithoutLock();
         case WITH_LOCK -> sellWithLock();
-        case WITH_GUARD -> sellWithGuard();
+        case WITH_GUARD -> {
+          if (locksAreInTheDatabase) {
+            sellWithGuard();
+          } else {
+            sellFenced();
+          }
+        }
       }
+    } catch (StaleWriteException e) {
+      tell.accept(Word.REFUSED, e.getMessage());
     } catch (LockLostException e) {
       // The guard refused the write, or close() told what was wrong with it.
       tell.accept(order.role() == Order.Role.WITH_GUARD ? Word.REFUSED : Word.LOST, e.getMessage());
@@ -80,6 +95,20 @@ final class Seller {
         }
         serveCustomer(seat);
         boxOffice.sell(seat, order.name(), lease.token(), guard);
+        tell.accept(Word.SOLD, seat);
+      }
+    }
+  }
+
+  private void sellFenced() throws SQLException, InterruptedException {
+    while (true) {
+      try (Lease lease = lock()) {
+        int seat = boxOffice.seatsLeft();
+        if (seat == 0) {
+          return;
+        }
+        serveCustomer(seat);
+        boxOffice.sellFenced(seat, order.name(), lease.token());
         tell.accept(Word.SOLD, seat);
       }
     }

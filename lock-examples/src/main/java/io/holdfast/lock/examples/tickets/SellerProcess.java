@@ -1,7 +1,6 @@
 package io.holdfast.lock.examples.tickets;
 
 import com.zaxxer.hikari.HikariDataSource;
-import io.holdfast.lock.LockClient;
 import io.holdfast.lock.jdbc.SchemaMode;
 import java.io.IOException;
 import java.util.Objects;
@@ -18,9 +17,13 @@ final class SellerProcess {
     Database database =
         Objects.requireNonNull(Database.of(System.getenv()), "no database in the environment");
     try (HikariDataSource dataSource = database.connect();
-        LockClient locks = Locks.open(dataSource, order.name(), SchemaMode.VALIDATE)) {
-      Seller seller =
-          new Seller(order, dataSource, locks.get("sale/" + order.sale()), SellerProcess::tell);
+        Locks locks = Locks.open(database, dataSource, order.name(), SchemaMode.VALIDATE)) {
+      Seller seller = new Seller(
+          order,
+          new BoxOffice(dataSource, order.sale()),
+          locks.client().get("sale/" + order.sale()),
+          database.redis() == null,
+          SellerProcess::tell);
       tell(Word.READY, "");
       awaitStart(seller);
       seller.sellAll();

@@ -1,7 +1,6 @@
 package io.holdfast.lock.examples.tickets;
 
 import com.zaxxer.hikari.HikariDataSource;
-import io.holdfast.lock.LockClient;
 import io.holdfast.lock.jdbc.SchemaMode;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
@@ -41,7 +40,7 @@ public final class TicketSale {
       return run(elsewhere);
     }
     try (H2Server server = H2Server.start()) {
-      return run(server.database());
+      return run(server.database().withRedisOf(environment));
     }
   }
 
@@ -79,12 +78,17 @@ public final class TicketSale {
     long beganNanos = System.nanoTime();
     Story story = new Story(out);
     out.println("Holdfast: the ticket sale, on " + database);
+    if (database.redis() != null) {
+      out.println(
+          "The tickets are not where the locks are, so the guard of the third act is the fencing");
+      out.println("token: the write is refused if a higher one was there before.");
+    }
     List<Verdict> verdicts = new ArrayList<>();
     boolean ended;
     try (HikariDataSource dataSource = database.connect()) {
       BoxOffice.createTables(dataSource);
-      try (LockClient locks = Locks.open(dataSource, "parent", SchemaMode.CREATE)) {
-        Stage stage = new Stage(dataSource, locks, staff, story);
+      try (Locks locks = Locks.open(database, dataSource, "parent", SchemaMode.CREATE)) {
+        Stage stage = new Stage(dataSource, locks.client(), staff, story);
         verdicts.add(play(s -> WithoutLock.play(s, SEATS), stage));
         verdicts.add(play(s -> WithLock.play(s, SEATS), stage));
         verdicts.add(play(Frozen::play, stage));

@@ -52,7 +52,7 @@ final class WithLock {
     Optional<LockHolder> holder = stage.locks().get("sale/" + SALE).inspect();
     if (holder.isPresent()) {
       story.line(
-          "The database still says that the lock is taken, for %s more, by",
+          "The store still says that the lock is taken, for %s more, by",
           Story.seconds(holder.get().remaining()));
       story.line("  %s", holder.get().description());
     }

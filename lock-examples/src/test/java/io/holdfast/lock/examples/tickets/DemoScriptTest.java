@@ -27,6 +27,9 @@ class DemoScriptTest {
         "--store oracle",
         "--store mysql",
         "--store mysql --url jdbc:postgresql://localhost/test",
+        "--store redis",
+        "--store redis --url localhost:6379",
+        "--store redis --url redis://localhost:6379 --user me",
         "--store h2 --url jdbc:h2:mem:test",
         "--url jdbc:h2:tcp://localhost/test",
         "--user root"

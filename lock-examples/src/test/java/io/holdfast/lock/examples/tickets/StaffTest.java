@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.zaxxer.hikari.HikariDataSource;
-import io.holdfast.lock.LockClient;
 import io.holdfast.lock.jdbc.SchemaMode;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
@@ -30,8 +29,8 @@ class StaffTest {
     server = H2Server.start();
     try (HikariDataSource dataSource = server.database().connect()) {
       BoxOffice.createTables(dataSource);
-      try (LockClient locks = Locks.open(dataSource, "parent", SchemaMode.CREATE)) {
-        assertThat(locks.get("sale/sale").inspect()).isEmpty();
+      try (Locks locks = Locks.open(server.database(), dataSource, "parent", SchemaMode.CREATE)) {
+        assertThat(locks.client().get("sale/sale").inspect()).isEmpty();
       }
     }
   }
