@@ -7,6 +7,6 @@ import io.holdfast.lock.tck.LockConformance;
 class RedisConformanceTest extends LockConformance {
   @Override
   protected Fixture openFixture() {
-    return new RedisFixture(RedisContainer.start(RedisContainer.REDIS, RedisContainer.DURABLE));
+    return RedisFixture.whole(RedisContainer.start(RedisContainer.REDIS, RedisContainer.DURABLE));
   }
 }

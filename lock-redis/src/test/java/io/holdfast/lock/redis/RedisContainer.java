@@ -16,6 +16,7 @@ import redis.clients.jedis.HostAndPort;
  */
 final class RedisContainer implements AutoCloseable {
   static final String REDIS = "redis:8.0";
+  static final String VALKEY = "valkey/valkey:8.1";
 
   /** Every write is on disk before it is confirmed. */
   static final String[] DURABLE = {"--appendonly", "yes", "--appendfsync", "always"};

@@ -22,20 +22,36 @@ final class RedisFixture extends RedisAccess implements Fixture {
   private static final int LINK_POOL_SIZE = 4;
 
   private final RedisContainer server;
+  private final Set<Capability> capabilities;
 
-  RedisFixture(RedisContainer server) {
+  private RedisFixture(RedisContainer server, Set<Capability> capabilities) {
     super(server.address(), POOL_SIZE);
     this.server = server;
+    this.capabilities = capabilities;
+  }
+
+  /** With all that a server can be made to do. */
+  static RedisFixture whole(RedisContainer server) {
+    return new RedisFixture(
+        server, EnumSet.complementOf(EnumSet.of(Capability.CALLER_TRANSACTIONS)));
+  }
+
+  /** Without breaking the server or the way to it, which takes most of the time. */
+  static RedisFixture unbroken(RedisContainer server) {
+    return new RedisFixture(
+        server, EnumSet.of(Capability.TAP, Capability.GUARDED_WRITES, Capability.LEFTOVERS));
   }
 
   @Override
   public Set<Capability> capabilities() {
-    return EnumSet.complementOf(EnumSet.of(Capability.CALLER_TRANSACTIONS));
+    return capabilities;
   }
 
   @Override
   public String whyNot(Capability missing) {
-    return "a MULTI of Redis has a connection of its own and is sent as a whole";
+    return missing == Capability.CALLER_TRANSACTIONS
+        ? "a MULTI of Redis has a connection of its own and is sent as a whole"
+        : "shown on Redis";
   }
 
   @Override
