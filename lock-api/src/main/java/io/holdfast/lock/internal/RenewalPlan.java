@@ -12,19 +12,27 @@ import java.util.concurrent.locks.ReentrantLock;
  * When the store is to be asked about a tenure next, and whether it may be: not while a guard has
  * the grant's row locked, not twice at once, and not once its holder has closed it.
  *
- * <p>A fixed lease is asked about only when it is in doubt, and is then verified, not extended.
+ * <p>A fixed lease is verified, never extended: when it is in doubt, and where the store grants
+ * less than its TTL at once (its session may end sooner), in time to keep it to the end.
  *
  * <p>Threads: any.
  */
 final class RenewalPlan {
   private static final int PERIODS_PER_TERM = 3;
   private static final int RETRIES_PER_PERIOD = 4;
+
+  /** A store that answers for all but this part of what is left means all of it. */
+  private static final int PART_ONLY_DIVISOR = 50;
+
   private static final double JITTER = 0.1;
   private static final long PERIOD_NANOS_MIN = 1_000_000;
 
   private final TimeSource time;
   private final boolean renewed;
   private final long ttlNanos;
+
+  /** When a fixed lease ends in any case. */
+  private final long fixedEndNanos;
 
   private volatile long periodNanos;
   private volatile long askAtNanos;
@@ -48,6 +56,7 @@ final class RenewalPlan {
     this.time = time;
     this.renewed = renewed;
     this.ttlNanos = Nanos.of(ttl);
+    this.fixedEndNanos = askedAtNanos + ttlNanos;
     this.periodNanos = period(ttlNanos);
     answered(askedAtNanos, validForNanos);
   }
@@ -97,12 +106,18 @@ final class RenewalPlan {
    * where the session may end sooner.
    */
   void answered(long askedAtNanos, long validForNanos) {
-    if (renewed) {
+    if (renewed || isPartOnly(askedAtNanos, validForNanos)) {
       periodNanos = period(Math.min(ttlNanos, validForNanos));
       askAtNanos = askedAtNanos + jittered(periodNanos);
     } else {
       askAtNanos = askedAtNanos + Nanos.FOREVER;
     }
+  }
+
+  /** Whether a fixed lease ends before its time unless it is confirmed once more. */
+  private boolean isPartOnly(long askedAtNanos, long validForNanos) {
+    long leftNanos = fixedEndNanos - askedAtNanos;
+    return leftNanos - validForNanos > leftNanos / PART_ONLY_DIVISOR;
   }
 
   /** The store did not answer: again soon. */

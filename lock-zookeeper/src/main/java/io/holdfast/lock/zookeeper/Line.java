@@ -1,0 +1,100 @@
+package io.holdfast.lock.zookeeper;
+
+import io.holdfast.lock.spi.StoreException;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Who stands at a lock, as one listing of its node shows it.
+ *
+ * @param places in the order of their turns; the first has the lock
+ * @param marks the names of nodes that keep the lock taken for a minimum time
+ */
+record Line(List<Place> places, List<String> marks) {
+  private static final int ATTEMPT_ID_LENGTH = 32;
+  private static final int SEQUENCE_LENGTH = 10;
+
+  /**
+   * ZooKeeper counts to 2^31 - 1 and then repeats or turns negative, so that a late comer would
+   * stand before the holder. This far from it, we stop.
+   */
+  static final int SEQUENCE_MAX = Integer.MAX_VALUE - 1_000_000;
+
+  /** A node in the line. */
+  record Place(String name, int sequence) {
+    boolean isOf(String attemptId) {
+      return name.startsWith(attemptId);
+    }
+  }
+
+  /**
+   * Reads a listing.
+   *
+   * @throws StoreException there is a node that can't be placed: who stands before whom is not
+   *     known, so nobody gets the lock
+   */
+  static Line of(String parent, List<String> children) throws StoreException {
+    if (children.size() == 1 && !children.get(0).startsWith(Names.MARK_PREFIX)) {
+      return new Line(List.of(place(parent, children.get(0))), List.of());
+    }
+    List<Place> places = new ArrayList<>(children.size());
+    List<String> marks = new ArrayList<>(0);
+    for (String child : children) {
+      if (child.startsWith(Names.MARK_PREFIX)) {
+        marks.add(child);
+      } else {
+        places.add(place(parent, child));
+      }
+    }
+    places.sort(Comparator.comparingInt(Place::sequence));
+    return new Line(places, marks);
+  }
+
+  private static Place place(String parent, String child) throws StoreException {
+    String digits =
+        child.length() > ATTEMPT_ID_LENGTH ? child.substring(ATTEMPT_ID_LENGTH + 1) : "";
+    if (child.length() > ATTEMPT_ID_LENGTH
+        && child.charAt(ATTEMPT_ID_LENGTH) == '-'
+        && digits.length() >= SEQUENCE_LENGTH) {
+      int sequence = -1;
+      try {
+        sequence = Integer.parseInt(digits);
+      } catch (NumberFormatException e) {
+        // Refused below.
+      }
+      if (sequence >= 0 && sequence <= SEQUENCE_MAX) {
+        return new Place(child, sequence);
+      }
+      throw StoreException.refused(
+          "ZooKeeper's sequence numbers under "
+              + parent
+              + " are used up ("
+              + child
+              + "). Delete that node when nobody uses the lock; they then begin again",
+          null);
+    }
+    throw StoreException.refused(
+        "There is a node that is not a lock's: "
+            + parent
+            + "/"
+            + child
+            + ". Delete it, or give the locks a path of their own",
+        null);
+  }
+
+  int indexOf(String name) {
+    for (int i = 0; i < places.size(); i++) {
+      if (places.get(i).name().equals(name)) {
+        return i;
+      }
+    }
+    return -1;
+  }
+
+  @Nullable
+  Place head() {
+    return places.isEmpty() ? null : places.get(0);
+  }
+}

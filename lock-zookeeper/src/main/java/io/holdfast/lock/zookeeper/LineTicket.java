@@ -1,0 +1,147 @@
+package io.holdfast.lock.zookeeper;
+
+import io.holdfast.lock.spi.StoreException;
+import io.holdfast.lock.spi.Ticket;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import org.apache.zookeeper.Op;
+import org.apache.zookeeper.OpResult;
+import org.apache.zookeeper.WatchedEvent;
+import org.apache.zookeeper.Watcher;
+import org.apache.zookeeper.Watcher.Event.EventType;
+import org.apache.zookeeper.Watcher.Event.KeeperState;
+import org.apache.zookeeper.ZooKeeper;
+import org.jspecify.annotations.Nullable;
+
+/** A node in the line that is not the first. It watches the one before it, and no other. */
+final class LineTicket implements Ticket, Watcher {
+  /** An event that got lost would be a bug of somebody's; this is how long it would cost. */
+  static final Duration RECHECK_AFTER = Duration.ofSeconds(15);
+
+  /** Those before us may all be leaving at once; who can't settle it soon is called again. */
+  private static final int LOOKS_MAX = 8;
+
+  private static final Duration LOOK_AGAIN_AFTER = Duration.ofMillis(20);
+
+  private final ZooKeeperStore store;
+  private final OwnNode node;
+  private final Runnable wakeUp;
+  private @Nullable String watchedPath;
+  private @Nullable ZooKeeper watchedAt;
+  private volatile @Nullable String holder;
+
+  LineTicket(ZooKeeperStore store, OwnNode node, Runnable wakeUp) {
+    this.store = store;
+    this.node = node;
+    this.wakeUp = wakeUp;
+  }
+
+  @Override
+  public void process(WatchedEvent event) {
+    // While there is no connection there is nothing to ask; watches survive a new one.
+    if (event.getType() != EventType.None || event.getState() == KeeperState.Expired) {
+      wakeUp.run();
+    }
+  }
+
+  @Override
+  public Status poll() throws StoreException {
+    Wire wire = store.wire();
+    long untilNanos = wire.untilNanos();
+    while (true) {
+      ZooKeeper zk = wire.handle();
+      if (zk.getSessionId() != 0 && zk.getSessionId() != node.session()) {
+        forget();
+        store.nodes().gone(node);
+        return new Gone();
+      }
+      // The listing alone could come from a server that was cut off from the others; the check
+      // asks the leader, and what it confirms was true of the listing.
+      CompletableFuture<Answer<List<String>>> listing = Wire.list(zk, node.parent());
+      CompletableFuture<Answer<List<OpResult>>> checking =
+          Wire.multi(zk, List.of(Op.check(node.path(), -1)));
+      Answer<List<String>> listed = wire.await(listing, untilNanos);
+      Answer<List<OpResult>> checked = wire.await(checking, untilNanos);
+      if (checked.isAbsent() || checked.isSessionOver()) {
+        forget();
+        store.nodes().gone(node);
+        return new Gone();
+      } else if (checked.isOk() && listed.isOk()) {
+        return look(zk, Line.of(node.parent(), listed.get()), untilNanos);
+      }
+      wire.pauseBeforeRetry(listed.isOk() ? checked : listed, untilNanos);
+    }
+  }
+
+  /** Takes the lock if it is our turn, else watches the one before us. */
+  Status look(ZooKeeper zk, Line first, long untilNanos) throws StoreException {
+    Line line = first;
+    for (int looks = 1; ; looks++) {
+      int index = line.indexOf(node.name());
+      if (index < 0) {
+        throw StoreException.unanswered("The listing lacks our own node " + node.path(), null);
+      } else if (index == 0) {
+        Duration rest = store.marks().settle(zk, node, line.marks(), untilNanos);
+        return rest.isZero() ? new Granted(store.grant(zk, node)) : new Waiting(rest);
+      } else if (watch(zk, line, index, untilNanos)) {
+        return new Waiting(RECHECK_AFTER);
+      } else if (looks == LOOKS_MAX) {
+        return new Waiting(LOOK_AGAIN_AFTER);
+      }
+      line = Line.of(
+          node.parent(),
+          store.wire().await(Wire.list(zk, node.parent()), untilNanos).get());
+    }
+  }
+
+  /** False: the one before us has just gone. */
+  private boolean watch(ZooKeeper zk, Line line, int index, long untilNanos) throws StoreException {
+    String path = node.parent() + "/" + line.places().get(index - 1).name();
+    if (path.equals(watchedPath) && zk == watchedAt) {
+      return true;
+    }
+    Wire wire = store.wire();
+    CompletableFuture<Answer<Wire.Text>> watching = Wire.read(zk, path, this);
+    watchedPath = path;
+    watchedAt = zk;
+    CompletableFuture<Answer<Wire.Text>> reading = index == 1
+        ? watching
+        : Wire.read(zk, node.parent() + "/" + line.places().get(0).name(), null);
+    Answer<Wire.Text> watched = wire.await(watching, untilNanos);
+    Answer<Wire.Text> head = wire.await(reading, untilNanos);
+    if (head.isOk()) {
+      holder = head.get().text().holder();
+    }
+    if (watched.isAbsent()) {
+      watchedPath = null;
+      return false;
+    }
+    watched.requireOk();
+    return true;
+  }
+
+  @Override
+  public Optional<String> holder() {
+    return Optional.ofNullable(holder);
+  }
+
+  @Override
+  public void close() throws StoreException {
+    forget();
+    store.leave(node);
+  }
+
+  /** Takes the watch back, and has the node deleted as soon as that can be done. */
+  void forget() {
+    node.abandon();
+    String path = watchedPath;
+    ZooKeeper zk = watchedAt;
+    watchedPath = null;
+    if (path != null && zk != null && zk.getState().isAlive()) {
+      // Forgotten here even if the server can't be told.
+      zk.removeWatches(path, this, WatcherType.Data, true, (code, p, ctx) -> {}, null);
+    }
+  }
+}

@@ -1,0 +1,195 @@
+package io.holdfast.lock.zookeeper;
+
+import io.holdfast.lock.spi.Claim;
+import io.holdfast.lock.spi.StoreException;
+import io.holdfast.lock.spi.TimeSource;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.apache.zookeeper.CreateMode;
+import org.apache.zookeeper.Op;
+import org.apache.zookeeper.ZooKeeper;
+import org.apache.zookeeper.data.ACL;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * All nodes that this client has at ZooKeeper, or may have. An ephemeral node that nobody deletes
+ * lasts as long as the session, which is the application's and may last for months: so each attempt
+ * is entered before it is sent, and leaves only when its node is known to be gone. What is not
+ * wanted any more is deleted again and again until then.
+ *
+ * <p>While anything is entered, it is looked through twice a second, on the JDK's common pool; no
+ * look waits for the server. This goes on after the client is closed, for what it had to leave.
+ */
+final class OwnNodes {
+  private static final Logger log = LoggerFactory.getLogger(OwnNodes.class);
+  private static final long LOOK_MILLIS = 500;
+
+  /** How long a mark is left beyond its time: others count that by the leader's clock. */
+  private static final long MARK_GRACE_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+  private final Wire wire;
+  private final TimeSource time;
+  private final List<ACL> acl;
+  private final Map<String, OwnNode> nodes = new ConcurrentHashMap<>();
+
+  /** Paths of marks, and when they may go. */
+  private final Map<String, Long> marks = new ConcurrentHashMap<>();
+
+  private final AtomicBoolean lookPlanned = new AtomicBoolean();
+  private final Executor later =
+      CompletableFuture.delayedExecutor(LOOK_MILLIS, TimeUnit.MILLISECONDS);
+
+  OwnNodes(Wire wire, TimeSource time, List<ACL> acl) {
+    this.wire = wire;
+    this.time = time;
+    this.acl = acl;
+  }
+
+  /** Enters an attempt that is about to be sent. */
+  OwnNode enter(Claim claim, String parent) {
+    OwnNode node = new OwnNode(claim, parent);
+    nodes.put(claim.attemptId(), node);
+    planLook();
+    return node;
+  }
+
+  @Nullable
+  OwnNode find(Claim claim) {
+    return nodes.get(claim.attemptId());
+  }
+
+  /** It is known that the node is gone. */
+  void gone(OwnNode node) {
+    nodes.remove(node.claim().attemptId(), node);
+  }
+
+  List<OwnNode> all() {
+    return new ArrayList<>(nodes.values());
+  }
+
+  /** A mark was left, which is to go when it no longer counts. */
+  void marked(String path, Duration holdFor) {
+    marks.put(path, time.nanos() + holdFor.toNanos() + MARK_GRACE_NANOS);
+    planLook();
+  }
+
+  /** What frees the name: the node goes, and a mark comes if the name is to stay taken. */
+  List<Op> ending(OwnNode node, Duration holdFor) {
+    Op delete = Op.delete(node.path(), -1);
+    if (holdFor.isZero()) {
+      return List.of(delete);
+    }
+    NodeText text = new NodeText(holdFor.plusMillis(1), node.claim().holder());
+    return List.of(delete, Op.create(markPath(node), text.bytes(), acl, CreateMode.PERSISTENT));
+  }
+
+  static String markPath(OwnNode node) {
+    return node.parent() + "/" + Names.ofMark(node.czxid());
+  }
+
+  private void planLook() {
+    if (!lookPlanned.get() && lookPlanned.compareAndSet(false, true)) {
+      later.execute(this::look);
+    }
+  }
+
+  private void look() {
+    try {
+      cleanUp();
+    } catch (RuntimeException e) {
+      log.warn("Looking through the nodes of locks failed, and is done again", e);
+    } finally {
+      lookPlanned.set(false);
+      if (!nodes.isEmpty() || !marks.isEmpty()) {
+        planLook();
+      }
+    }
+  }
+
+  private void cleanUp() {
+    if (!wire.isOpen()) {
+      // The session is closed, and all its nodes with it.
+      nodes.clear();
+      marks.clear();
+      return;
+    }
+    ZooKeeper zk;
+    try {
+      zk = wire.handle();
+    } catch (StoreException e) {
+      return;
+    }
+    if (!zk.getState().isConnected()) {
+      return;
+    }
+    long session = zk.getSessionId();
+    long nowNanos = time.nanos();
+    for (OwnNode node : nodes.values()) {
+      node.expireAt(nowNanos);
+      if (!node.isWanted() && node.beginCleaning()) {
+        cleanUp(zk, session, node);
+      }
+    }
+    marks.forEach((path, endsNanos) -> {
+      if (endsNanos - nowNanos <= 0) {
+        var unused = Wire.delete(zk, path).thenAccept(answer -> {
+          if (answer.isOk() || answer.isAbsent()) {
+            marks.remove(path);
+          }
+        });
+      }
+    });
+  }
+
+  private void cleanUp(ZooKeeper zk, long session, OwnNode node) {
+    String path = node.pathIfMade();
+    if (path == null) {
+      var unused = Wire.listNewest(zk, node.parent()).thenAccept(answer -> {
+        node.endCleaning();
+        if (answer.isAbsent()) {
+          gone(node);
+        } else if (answer.isOk()) {
+          List<String> names = ofAttempt(answer, node.claim());
+          if (names.isEmpty()) {
+            gone(node);
+          }
+          for (String name : names) {
+            var unusedToo = Wire.delete(zk, node.parent() + "/" + name);
+          }
+        }
+      });
+    } else if (node.session() != session) {
+      // Made by a session that was replaced: it ended, or will for want of a heartbeat.
+      gone(node);
+    } else {
+      Duration holdLeft = node.holdLeft(time.nanos());
+      var unused = Wire.multi(zk, ending(node, holdLeft)).thenAccept(answer -> {
+        node.endCleaning();
+        if (answer.isOk() && !holdLeft.isZero()) {
+          marked(markPath(node), holdLeft);
+        }
+        if (answer.isOk() || answer.isAbsent()) {
+          gone(node);
+        }
+      });
+    }
+  }
+
+  /** The names of an attempt's nodes in a listing. */
+  static List<String> ofAttempt(Answer<List<String>> listed, Claim claim) {
+    String prefix = Names.ofAttempt(claim.attemptId());
+    List<String> names = listed.value();
+    return names == null
+        ? List.of()
+        : names.stream().filter(name -> name.startsWith(prefix)).toList();
+  }
+}

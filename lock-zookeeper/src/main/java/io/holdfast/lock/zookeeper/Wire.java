@@ -1,0 +1,172 @@
+package io.holdfast.lock.zookeeper;
+
+import io.holdfast.lock.spi.StoreException;
+import io.holdfast.lock.spi.TimeSource;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.apache.curator.framework.CuratorFramework;
+import org.apache.curator.framework.imps.CuratorFrameworkState;
+import org.apache.zookeeper.CreateMode;
+import org.apache.zookeeper.KeeperException.Code;
+import org.apache.zookeeper.Op;
+import org.apache.zookeeper.OpResult;
+import org.apache.zookeeper.Watcher;
+import org.apache.zookeeper.ZooKeeper;
+import org.apache.zookeeper.data.ACL;
+import org.apache.zookeeper.data.Stat;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Requests on the framework's own handle, sent without waiting for one another's answers. The
+ * server carries them out in the order in which they were sent; Curator's own background requests
+ * may be put back in line, and so lose that order.
+ */
+final class Wire {
+  static final long RETRY_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
+
+  private final CuratorFramework framework;
+  private final TimeSource time;
+  private final Duration timeout;
+
+  Wire(CuratorFramework framework, TimeSource time, Duration timeout) {
+    this.framework = framework;
+    this.time = time;
+    this.timeout = timeout;
+  }
+
+  boolean isOpen() {
+    return framework.getState() == CuratorFrameworkState.STARTED;
+  }
+
+  /** The handle of the session that there is now; it may be without a connection. */
+  ZooKeeper handle() throws StoreException {
+    if (!isOpen()) {
+      throw StoreException.refused("The CuratorFramework is closed", null);
+    }
+    try {
+      return framework.getZookeeperClient().getZooKeeper();
+    } catch (Exception e) {
+      throw StoreException.refused("Curator gave no handle: " + e, e);
+    }
+  }
+
+  /** When a call that begins now must end. */
+  long untilNanos() {
+    return time.nanos() + timeout.toNanos();
+  }
+
+  long leftNanos(long untilNanos) {
+    return untilNanos - time.nanos();
+  }
+
+  /** Waits for an answer, interrupted or not. */
+  <T> Answer<T> await(CompletableFuture<Answer<T>> future, long untilNanos) throws StoreException {
+    boolean interrupted = Thread.interrupted();
+    try {
+      while (true) {
+        try {
+          return future.get(Math.max(0, leftNanos(untilNanos)), TimeUnit.NANOSECONDS);
+        } catch (InterruptedException e) {
+          interrupted = true;
+        } catch (TimeoutException e) {
+          throw StoreException.unanswered("ZooKeeper did not answer within " + timeout, e);
+        } catch (ExecutionException e) {
+          throw StoreException.unanswered("The request failed: " + e.getCause(), e.getCause());
+        }
+      }
+    } finally {
+      if (interrupted) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+
+  /** Pauses if it makes sense to ask again, else throws. */
+  void pauseBeforeRetry(Answer<?> answer, long untilNanos) throws StoreException {
+    boolean again = answer.isSessionOver() || answer.code() == Code.CONNECTIONLOSS;
+    long leftNanos = leftNanos(untilNanos);
+    if (!again || leftNanos <= 0 || !isOpen()) {
+      throw answer.failure();
+    }
+    time.park(this, Math.min(RETRY_NANOS, leftNanos));
+  }
+
+  /** A node that was made. */
+  record Made(String path, Stat stat) {}
+
+  /** Sends it and does not care: what is sent next shows whether it is there. */
+  static void makeIfAbsent(ZooKeeper zk, String path, List<ACL> acl, CreateMode mode) {
+    zk.create(
+        path,
+        new byte[0],
+        acl,
+        mode,
+        (int code, String p, Object ctx, String name, Stat stat) -> {},
+        null);
+  }
+
+  static CompletableFuture<Answer<List<String>>> list(ZooKeeper zk, String path) {
+    CompletableFuture<Answer<List<String>>> future = new CompletableFuture<>();
+    zk.getChildren(
+        path,
+        false,
+        (int code, String p, Object ctx, List<String> names) ->
+            future.complete(Answer.of(code, names)),
+        null);
+    return future;
+  }
+
+  /** Lists what the leader knows, and not only what this server has heard of it. */
+  static CompletableFuture<Answer<List<String>>> listNewest(ZooKeeper zk, String path) {
+    zk.sync(path, (code, p, ctx) -> {}, null);
+    return list(zk, path);
+  }
+
+  /** A node's text. */
+  record Text(NodeText text, Stat stat) {}
+
+  /** Reads a node; the watch is left only if there is one. */
+  static CompletableFuture<Answer<Text>> read(
+      ZooKeeper zk, String path, @Nullable Watcher watcher) {
+    CompletableFuture<Answer<Text>> future = new CompletableFuture<>();
+    zk.getData(
+        path,
+        watcher,
+        (code, p, ctx, data, stat) -> future.complete(
+            Answer.of(code, stat == null ? null : new Text(NodeText.of(data), stat))),
+        null);
+    return future;
+  }
+
+  static CompletableFuture<Answer<Stat>> write(
+      ZooKeeper zk, String path, byte[] data, int version) {
+    CompletableFuture<Answer<Stat>> future = new CompletableFuture<>();
+    zk.setData(
+        path, data, version, (code, p, ctx, stat) -> future.complete(Answer.of(code, stat)), null);
+    return future;
+  }
+
+  static CompletableFuture<Answer<Boolean>> delete(ZooKeeper zk, String path) {
+    CompletableFuture<Answer<Boolean>> future = new CompletableFuture<>();
+    zk.delete(path, -1, (code, p, ctx) -> future.complete(Answer.of(code, true)), null);
+    return future;
+  }
+
+  /** All or none; a write, so that the leader answers and a cut-off follower can't. */
+  static CompletableFuture<Answer<List<OpResult>>> multi(ZooKeeper zk, List<Op> ops) {
+    CompletableFuture<Answer<List<OpResult>>> future = new CompletableFuture<>();
+    zk.multi(ops, (code, p, ctx, results) -> future.complete(Answer.of(code, results)), null);
+    return future;
+  }
+
+  static CompletableFuture<Answer<List<ACL>>> acl(ZooKeeper zk, String path) {
+    CompletableFuture<Answer<List<ACL>>> future = new CompletableFuture<>();
+    zk.getACL(
+        path, new Stat(), (code, p, ctx, acl, stat) -> future.complete(Answer.of(code, acl)), null);
+    return future;
+  }
+}

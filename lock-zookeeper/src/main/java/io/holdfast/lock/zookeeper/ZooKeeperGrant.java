@@ -1,0 +1,59 @@
+package io.holdfast.lock.zookeeper;
+
+import io.holdfast.lock.spi.Claim;
+import io.holdfast.lock.spi.Grant;
+import java.time.Duration;
+
+/**
+ * A grant by a node. Two are equal if they are the same object.
+ *
+ * <p>How long it is good: the server counts the session's timeout from when it last heard of the
+ * client, and the leader may have heard that a third of the timeout (the client's pings) and half a
+ * tick (a follower's reports) before the request that we count from. Half of the timeout is safe.
+ */
+final class ZooKeeperGrant implements Grant {
+  private final Claim claim;
+  private final OwnNode node;
+  private final Duration validFor;
+
+  ZooKeeperGrant(Claim claim, OwnNode node) {
+    this.claim = claim;
+    this.node = node;
+    this.validFor = validFor(claim.ttl(), node.sessionTimeout());
+  }
+
+  static Duration validFor(Duration ttl, Duration sessionTimeout) {
+    Duration trusted = sessionTimeout.dividedBy(2);
+    return ttl.compareTo(trusted) < 0 ? ttl : trusted;
+  }
+
+  OwnNode node() {
+    return node;
+  }
+
+  @Override
+  public Claim claim() {
+    return claim;
+  }
+
+  @Override
+  public long number() {
+    return node.czxid();
+  }
+
+  @Override
+  public Duration validFor() {
+    return validFor;
+  }
+
+  /** The server rounds a timeout up to its next tick, of which it has at least two. */
+  @Override
+  public Duration crashBound() {
+    return node.sessionTimeout().plus(node.sessionTimeout().dividedBy(2));
+  }
+
+  @Override
+  public String toString() {
+    return node.path() + " as grant " + number();
+  }
+}

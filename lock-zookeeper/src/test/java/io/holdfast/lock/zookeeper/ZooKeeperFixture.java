@@ -1,0 +1,127 @@
+package io.holdfast.lock.zookeeper;
+
+import io.holdfast.lock.LockClientBuilder;
+import io.holdfast.lock.spi.LockStore;
+import io.holdfast.lock.tck.Capability;
+import io.holdfast.lock.tck.Fixture;
+import io.holdfast.lock.tck.TappedBuilder;
+import io.holdfast.lock.tck.Timing;
+import io.holdfast.lock.tck.fault.FaultProxy;
+import io.holdfast.lock.tck.fault.Link;
+import io.holdfast.lock.tck.process.ChildProcess;
+import java.time.Duration;
+import java.util.EnumSet;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.UnaryOperator;
+import org.apache.curator.framework.CuratorFramework;
+import org.apache.zookeeper.KeeperException;
+
+/** One server in a container, for the kit. */
+final class ZooKeeperFixture extends ZooKeeperAccess implements Fixture {
+  /**
+   * The slack has room for a session to time out: who is cut off can't delete its node itself. A
+   * client that lost its connection waits up to a second before the next.
+   */
+  private static final Timing TIMING = new Timing(
+      Duration.ofMillis(4_500),
+      Duration.ofMillis(1_500),
+      Frameworks.SESSION_TIMEOUT.plusSeconds(4),
+      Duration.ofMillis(800));
+
+  private final ZooKeeperServer server;
+
+  ZooKeeperFixture(ZooKeeperServer server) {
+    super(server.address());
+    this.server = server;
+  }
+
+  @Override
+  public Timing timing() {
+    return TIMING;
+  }
+
+  @Override
+  public Set<Capability> capabilities() {
+    return EnumSet.complementOf(EnumSet.of(Capability.CALLER_TRANSACTIONS));
+  }
+
+  @Override
+  public String whyNot(Capability missing) {
+    return "ZooKeeper has no transaction that stays open";
+  }
+
+  @Override
+  public LockClientBuilder<?> newClient(UnaryOperator<LockStore> tap) {
+    return new TappedBuilder(ZooKeeperLocks.builder(framework())::openStore, tap);
+  }
+
+  @Override
+  public Link newLink() {
+    return FaultProxy.open(server.host(), server.port());
+  }
+
+  @Override
+  public LockClientBuilder<?> newClient(Link link) {
+    FaultProxy proxy = (FaultProxy) link;
+    CuratorFramework throughLink = Frameworks.open(proxy.host() + ":" + proxy.port());
+    link.onClose(throughLink);
+    return ZooKeeperLocks.builder(throughLink);
+  }
+
+  @Override
+  public void pauseServer() {
+    server.pause();
+  }
+
+  @Override
+  public void resumeServer() {
+    server.resume();
+  }
+
+  @Override
+  public void killServer() {
+    server.kill();
+  }
+
+  @Override
+  public void startServer() {
+    server.startAgain();
+    Frameworks.awaitConnection(framework());
+  }
+
+  @Override
+  public ChildProcess.Entry childProcess() {
+    return new ChildProcess.Entry(ZooKeeperAccessFactory.class, List.of(server.address()));
+  }
+
+  @Override
+  public Map<String, Long> leftovers() throws Exception {
+    Map<String, Long> counts = new HashMap<>();
+    long nodes = 0;
+    long places = 0;
+    for (String lock : children(ZooKeeperLocks.DEFAULT_PATH)) {
+      nodes++;
+      places += children(ZooKeeperLocks.DEFAULT_PATH + "/" + lock).size();
+    }
+    counts.put("nodes of locks", nodes);
+    counts.put("nodes in lines", places);
+    return counts;
+  }
+
+  private List<String> children(String path) throws Exception {
+    try {
+      return framework().getChildren().forPath(path);
+    } catch (KeeperException.NoNodeException e) {
+      return List.of();
+    }
+  }
+
+  @Override
+  public void close() {
+    super.close();
+    server.close();
+  }
+}

@@ -1,0 +1,105 @@
+package io.holdfast.lock.zookeeper;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.ServerSocket;
+import java.time.Duration;
+import java.util.List;
+import org.junit.jupiter.api.Assumptions;
+import org.testcontainers.DockerClientFactory;
+import org.testcontainers.containers.GenericContainer;
+import org.testcontainers.containers.wait.strategy.Wait;
+
+/** A ZooKeeper in a container of its own, at a port that it keeps when it is started again. */
+final class ZooKeeperServer implements AutoCloseable {
+  private static final Duration STARTUP_MAX = Duration.ofMinutes(2);
+
+  private final GenericContainer<?> container;
+  private final int port;
+  private boolean paused;
+
+  private ZooKeeperServer() {
+    assumeDocker();
+    this.port = freePort();
+    this.container = new GenericContainer<>("zookeeper:3.9")
+        .withExposedPorts(2181)
+        .withEnv("ZOO_TICK_TIME", "1000")
+        .withEnv("ZOO_MAX_CLIENT_CNXNS", "0")
+        .withEnv("ZOO_CFG_EXTRA", "maxSessionTimeout=60000")
+        .withEnv("ZOO_4LW_COMMANDS_WHITELIST", "*")
+        // Empty containers are looked for every minute otherwise.
+        .withEnv("JVMFLAGS", "-Dznode.container.checkIntervalMs=1000")
+        .waitingFor(Wait.forListeningPort().withStartupTimeout(STARTUP_MAX));
+    container.setPortBindings(List.of(port + ":2181"));
+    container.start();
+  }
+
+  static ZooKeeperServer start() {
+    return new ZooKeeperServer();
+  }
+
+  static void assumeDocker() {
+    Assumptions.assumeTrue(
+        "true".equals(System.getenv("CI")) || DockerClientFactory.instance().isDockerAvailable(),
+        "Docker is not available: dev/containers up");
+  }
+
+  /** One for all tests of this JVM that break nothing. */
+  static ZooKeeperServer shared() {
+    return Shared.SERVER;
+  }
+
+  private static final class Shared {
+    static final ZooKeeperServer SERVER = start();
+  }
+
+  String host() {
+    return container.getHost();
+  }
+
+  int port() {
+    return port;
+  }
+
+  String address() {
+    return host() + ":" + port;
+  }
+
+  void pause() {
+    container.getDockerClient().pauseContainerCmd(container.getContainerId()).exec();
+    paused = true;
+  }
+
+  void resume() {
+    if (paused) {
+      container
+          .getDockerClient()
+          .unpauseContainerCmd(container.getContainerId())
+          .exec();
+      paused = false;
+    }
+  }
+
+  void kill() {
+    container.getDockerClient().killContainerCmd(container.getContainerId()).exec();
+  }
+
+  void startAgain() {
+    if (!container.isRunning()) {
+      container.getDockerClient().startContainerCmd(container.getContainerId()).exec();
+    }
+  }
+
+  @Override
+  public void close() {
+    container.close();
+  }
+
+  static int freePort() {
+    try (ServerSocket socket = new ServerSocket(0)) {
+      return socket.getLocalPort();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+}
