@@ -41,7 +41,8 @@ final class LineTicket implements Ticket, Watcher {
   @Override
   public void process(WatchedEvent event) {
     // While there is no connection there is nothing to ask; watches survive a new one.
-    if (event.getType() != EventType.None || event.getState() == KeeperState.Expired) {
+    boolean over = event.getType() == EventType.None && event.getState() == KeeperState.Expired;
+    if (over || event.getType() == EventType.NodeDeleted) {
       wakeUp.run();
     }
   }
@@ -140,8 +141,9 @@ final class LineTicket implements Ticket, Watcher {
     ZooKeeper zk = watchedAt;
     watchedPath = null;
     if (path != null && zk != null && zk.getState().isAlive()) {
-      // Forgotten here even if the server can't be told.
-      zk.removeWatches(path, this, WatcherType.Data, true, (code, p, ctx) -> {}, null);
+      // ZooKeeper's removeWatches forgets it here only; this one tells the server. Nobody else of
+      // this session watches that node: who stands behind us comes to it when ours is gone.
+      zk.removeAllWatches(path, WatcherType.Data, true, (code, p, ctx) -> {}, null);
     }
   }
 }

@@ -17,6 +17,7 @@ final class OwnNode {
   private final ReentrantLock mutex = new ReentrantLock();
   // Read without the mutex: set once, or read for what was set before.
   private volatile Wire.@Nullable Made made;
+  private volatile boolean twin;
   private volatile Duration sessionTimeout = Duration.ZERO;
   private volatile @Nullable ZooKeeperGrant grant;
   // All below: under the mutex.
@@ -44,6 +45,15 @@ final class OwnNode {
   void made(Wire.Made node, int sessionTimeoutMillis) {
     sessionTimeout = Duration.ofMillis(sessionTimeoutMillis);
     made = node;
+  }
+
+  /** Its making was sent once more, since there was no answer. */
+  void mayHaveTwin() {
+    twin = true;
+  }
+
+  boolean hasTwin() {
+    return twin;
   }
 
   /** Null: not known, or not made. */

@@ -67,6 +67,13 @@ final class OwnNodes {
     return nodes.get(claim.attemptId());
   }
 
+  /** The node was deleted; what may have a twin is looked for once more. */
+  void deleted(OwnNode node) {
+    if (!node.hasTwin()) {
+      gone(node);
+    }
+  }
+
   /** It is known that the node is gone. */
   void gone(OwnNode node) {
     nodes.remove(node.claim().attemptId(), node);
@@ -152,7 +159,7 @@ final class OwnNodes {
 
   private void cleanUp(ZooKeeper zk, long session, OwnNode node) {
     String path = node.pathIfMade();
-    if (path == null) {
+    if (path == null || node.hasTwin()) {
       var unused = Wire.listNewest(zk, node.parent()).thenAccept(answer -> {
         node.endCleaning();
         if (answer.isAbsent()) {

@@ -201,8 +201,10 @@ final class ZooKeeperStore implements LockStore {
           sent = send(zk, node);
           made = wire.await(sent.making(), untilNanos);
         }
-        if (made.isSessionOver()) {
-          // The next session is on its way.
+        if (made.isSessionOver() || made.code() == Code.CONNECTIONLOSS) {
+          // The next connection or session is on its way. What this one made, if anything, bears
+          // the attempt's id too, and is found below.
+          node.mayHaveTwin();
           wire.pauseBeforeRetry(made, untilNanos);
           continue;
         }
@@ -210,7 +212,11 @@ final class ZooKeeperStore implements LockStore {
           nodes.gone(node);
         }
         made.requireOk();
-        Line line = Line.of(parent, wire.await(sent.listing(), untilNanos).get());
+        Answer<List<String>> listed = wire.await(sent.listing(), untilNanos);
+        if (node.hasTwin()) {
+          listed = withoutTwins(zk, node, listed, untilNanos);
+        }
+        Line line = Line.of(parent, listed.get());
         if (line.indexOf(node.name()) < 0) {
           throw StoreException.unanswered("Our node vanished at once: " + node.path(), null);
         }
@@ -222,6 +228,18 @@ final class ZooKeeperStore implements LockStore {
         node.abandon();
       }
     }
+  }
+
+  /** Deletes what earlier sendings of this attempt made, and lists anew. */
+  private Answer<List<String>> withoutTwins(
+      ZooKeeper zk, OwnNode node, Answer<List<String>> listed, long untilNanos)
+      throws StoreException {
+    for (String name : OwnNodes.ofAttempt(listed, node.claim())) {
+      if (!name.equals(node.name())) {
+        boolean unused = deleted(zk, node.parent() + "/" + name, untilNanos);
+      }
+    }
+    return wire.await(Wire.list(zk, node.parent()), untilNanos);
   }
 
   /** Requests on their way. */
@@ -302,7 +320,7 @@ final class ZooKeeperStore implements LockStore {
           : wire.await(Wire.multi(zk, nodes.ending(node, holdLeft)), untilNanos);
       if (answer.isOk() || answer.isAbsent()) {
         node.deletionAnswered();
-        nodes.gone(node);
+        nodes.deleted(node);
         if (answer.isOk() && !holdLeft.isZero()) {
           nodes.marked(OwnNodes.markPath(node), holdLeft);
         }
@@ -319,7 +337,7 @@ final class ZooKeeperStore implements LockStore {
     while (true) {
       Answer<Boolean> answer = wire.await(Wire.delete(wire.handle(), node.path()), untilNanos);
       if (answer.isOk() || answer.isAbsent()) {
-        nodes.gone(node);
+        nodes.deleted(node);
         return;
       }
       wire.pauseBeforeRetry(answer, untilNanos);

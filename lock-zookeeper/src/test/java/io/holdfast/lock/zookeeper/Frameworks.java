@@ -10,7 +10,7 @@ import org.apache.zookeeper.ZooKeeper;
 /** Curator frameworks as users make them. */
 final class Frameworks {
   /** Half of it is the longest that a lease is trusted: enough for the kit's pauses. */
-  static final Duration SESSION_TIMEOUT = Duration.ofSeconds(24);
+  static final Duration SESSION_TIMEOUT = Duration.ofSeconds(22);
 
   private static final int CONNECT_SECONDS_MAX = 60;
 

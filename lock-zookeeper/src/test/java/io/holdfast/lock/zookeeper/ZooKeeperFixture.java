@@ -26,8 +26,8 @@ final class ZooKeeperFixture extends ZooKeeperAccess implements Fixture {
    * client that lost its connection waits up to a second before the next.
    */
   private static final Timing TIMING = new Timing(
-      Duration.ofMillis(4_500),
-      Duration.ofMillis(1_500),
+      Duration.ofMillis(4_800),
+      Duration.ofMillis(1_600),
       Frameworks.SESSION_TIMEOUT.plusSeconds(4),
       Duration.ofMillis(800));
 
@@ -66,7 +66,8 @@ final class ZooKeeperFixture extends ZooKeeperAccess implements Fixture {
   @Override
   public LockClientBuilder<?> newClient(Link link) {
     FaultProxy proxy = (FaultProxy) link;
-    CuratorFramework throughLink = Frameworks.open(proxy.host() + ":" + proxy.port());
+    CuratorFramework throughLink =
+        Frameworks.open(ZooKeeperServer.address(proxy.host(), proxy.port()));
     link.onClose(throughLink);
     return ZooKeeperLocks.builder(throughLink);
   }

@@ -61,8 +61,16 @@ final class ZooKeeperServer implements AutoCloseable {
     return port;
   }
 
+  /**
+   * Named twice, since a client that knows of one server only waits a second longer before it comes
+   * back.
+   */
   String address() {
-    return host() + ":" + port;
+    return address(host(), port);
+  }
+
+  static String address(String host, int port) {
+    return host + ":" + port + "," + host + ":" + port;
   }
 
   void pause() {

@@ -1,0 +1,146 @@
+package io.holdfast.lock.zookeeper;
+
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Collectors;
+import org.testcontainers.containers.GenericContainer;
+import org.testcontainers.containers.Network;
+import org.testcontainers.containers.wait.strategy.Wait;
+
+/** Three servers that elect a leader. */
+final class Ensemble implements AutoCloseable {
+  private static final int SIZE = 3;
+  private static final Duration STARTUP_MAX = Duration.ofMinutes(2);
+
+  private final Network network = Network.newNetwork();
+  private final List<GenericContainer<?>> servers = new ArrayList<>();
+  private final List<Integer> ports = new ArrayList<>();
+
+  @SuppressWarnings("resource") // Closed with the others.
+  Ensemble() {
+    ZooKeeperServer.assumeDocker();
+    StringBuilder members = new StringBuilder();
+    for (int id = 1; id <= SIZE; id++) {
+      members.append("server.").append(id).append("=zk").append(id).append(":2888:3888;2181 ");
+    }
+    for (int id = 1; id <= SIZE; id++) {
+      int port = ZooKeeperServer.freePort();
+      GenericContainer<?> server = new GenericContainer<>("zookeeper:3.9")
+          .withNetwork(network)
+          .withNetworkAliases("zk" + id)
+          .withExposedPorts(2181)
+          .withEnv("ZOO_MY_ID", Integer.toString(id))
+          .withEnv("ZOO_SERVERS", members.toString().strip())
+          .withEnv("ZOO_TICK_TIME", "1000")
+          .withEnv("ZOO_INIT_LIMIT", "10")
+          .withEnv("ZOO_SYNC_LIMIT", "5")
+          .withEnv("ZOO_MAX_CLIENT_CNXNS", "0")
+          .withEnv("ZOO_4LW_COMMANDS_WHITELIST", "*")
+          .withEnv("JVMFLAGS", "-Dznode.container.checkIntervalMs=1000")
+          .waitingFor(Wait.forListeningPort().withStartupTimeout(STARTUP_MAX));
+      server.setPortBindings(List.of(port + ":2181"));
+      servers.add(server);
+      ports.add(port);
+    }
+    // Side by side: none answers before there is a majority.
+    servers.parallelStream().forEach(GenericContainer::start);
+  }
+
+  String address() {
+    return ports.stream().map(this::address).collect(Collectors.joining(","));
+  }
+
+  /** The server of this number, by itself. */
+  String address(int port) {
+    return servers.get(0).getHost() + ":" + port;
+  }
+
+  int port(int index) {
+    return ports.get(index);
+  }
+
+  String host() {
+    return servers.get(0).getHost();
+  }
+
+  /** The index of the server that leads; waits until there is one. */
+  int leader() {
+    return find("leader");
+  }
+
+  /** The index of a server that follows. */
+  int follower() {
+    return find("follower");
+  }
+
+  private int find(String mode) {
+    int[] found = {-1};
+    Stores.eventually("there is a " + mode, () -> {
+      for (int i = 0; i < SIZE && found[0] < 0; i++) {
+        if (modeOf(i).equals(mode)) {
+          found[0] = i;
+        }
+      }
+      return found[0] >= 0;
+    });
+    return found[0];
+  }
+
+  private String modeOf(int index) {
+    if (!servers.get(index).isRunning()) {
+      return "gone";
+    }
+    try {
+      return FourLetters.ask(host(), ports.get(index), "srvr")
+          .lines()
+          .filter(line -> line.startsWith("Mode: "))
+          .map(line -> line.substring("Mode: ".length()))
+          .findFirst()
+          .orElse("none");
+    } catch (IOException e) {
+      return "silent";
+    }
+  }
+
+  void kill(int index) {
+    GenericContainer<?> server = servers.get(index);
+    server.getDockerClient().killContainerCmd(server.getContainerId()).exec();
+  }
+
+  void startAgain(int index) {
+    GenericContainer<?> server = servers.get(index);
+    server.getDockerClient().startContainerCmd(server.getContainerId()).exec();
+    Stores.eventually("it takes part again", () -> modeOf(index).matches("leader|follower"));
+  }
+
+  void pause(int index) {
+    GenericContainer<?> server = servers.get(index);
+    server.getDockerClient().pauseContainerCmd(server.getContainerId()).exec();
+  }
+
+  void resume(int index) {
+    GenericContainer<?> server = servers.get(index);
+    server.getDockerClient().unpauseContainerCmd(server.getContainerId()).exec();
+    Stores.eventually("it takes part again", () -> modeOf(index).matches("leader|follower"));
+  }
+
+  /** Of all servers, the watches on paths that begin so. */
+  long watchesOn(String prefix) throws IOException {
+    long watches = 0;
+    for (int port : ports) {
+      watches += FourLetters.ask(host(), port, "wchp")
+          .lines()
+          .filter(line -> line.startsWith(prefix))
+          .count();
+    }
+    return watches;
+  }
+
+  @Override
+  public void close() {
+    servers.forEach(GenericContainer::close);
+    network.close();
+  }
+}

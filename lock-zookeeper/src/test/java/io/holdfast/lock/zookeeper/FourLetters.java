@@ -1,0 +1,28 @@
+package io.holdfast.lock.zookeeper;
+
+import java.io.IOException;
+import java.net.Socket;
+import java.nio.charset.StandardCharsets;
+
+/** What a server tells about itself. */
+final class FourLetters {
+  private static final int TIMEOUT_MILLIS = 10_000;
+
+  private FourLetters() {}
+
+  static String ask(String host, int port, String command) throws IOException {
+    try (Socket socket = new Socket(host, port)) {
+      socket.setSoTimeout(TIMEOUT_MILLIS);
+      socket.getOutputStream().write(command.getBytes(StandardCharsets.US_ASCII));
+      return new String(socket.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+    }
+  }
+
+  /** How many paths that begin so are watched. */
+  static long watchesOn(ZooKeeperServer server, String prefix) throws IOException {
+    return ask(server.host(), server.port(), "wchp")
+        .lines()
+        .filter(line -> line.startsWith(prefix))
+        .count();
+  }
+}

@@ -1,0 +1,501 @@
+package io.holdfast.lock.zookeeper;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.holdfast.lock.Lease;
+import io.holdfast.lock.LeaseState;
+import io.holdfast.lock.LockClient;
+import io.holdfast.lock.LockLostException;
+import io.holdfast.lock.LockOptions;
+import io.holdfast.lock.spi.Acquisition;
+import io.holdfast.lock.spi.Claim;
+import io.holdfast.lock.spi.Grant;
+import io.holdfast.lock.spi.ReleaseOutcome;
+import io.holdfast.lock.spi.Renewal;
+import io.holdfast.lock.spi.StoreException;
+import io.holdfast.lock.spi.Ticket;
+import io.holdfast.lock.tck.fault.FaultProxy;
+import io.holdfast.lock.tck.fault.Link;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.apache.curator.framework.CuratorFramework;
+import org.apache.curator.framework.CuratorFrameworkFactory;
+import org.apache.curator.retry.RetryForever;
+import org.apache.zookeeper.CreateMode;
+import org.apache.zookeeper.ZooDefs;
+import org.apache.zookeeper.ZooKeeper;
+import org.apache.zookeeper.data.ACL;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** What the kit does not ask, since it knows nothing of ZooKeeper; on one server. */
+class StoreTest {
+  private final List<AutoCloseable> closeables = new ArrayList<>();
+  private ZooKeeperServer server;
+  private CuratorFramework framework;
+  private ZooKeeperStore store;
+
+  @BeforeEach
+  void open() throws Exception {
+    server = ZooKeeperServer.shared();
+    framework = framework();
+    store = closeLater(Stores.open(framework));
+  }
+
+  @AfterEach
+  void close() throws Exception {
+    for (int i = closeables.size() - 1; i >= 0; i--) {
+      closeables.get(i).close();
+    }
+  }
+
+  private CuratorFramework framework() {
+    return closeLater(Frameworks.open(server.address()));
+  }
+
+  private <T extends AutoCloseable> T closeLater(T closeable) {
+    closeables.add(closeable);
+    return closeable;
+  }
+
+  private List<String> children(String name) throws Exception {
+    return framework.getChildren().forPath(Stores.path(name));
+  }
+
+  @Test
+  void aWarmCycleIsThreeRequestsInTwoRoundTrips() throws Exception {
+    ZooKeeper zk = Frameworks.handle(framework);
+    String name = Stores.freshName();
+    assertThat(store.release(Stores.take(store, Stores.claim(name)), Duration.ZERO))
+        .isEqualTo(ReleaseOutcome.RELEASED);
+    // The transaction's number is the client's own count of what it sent; pings have none.
+    int before = Xids.sent(zk);
+    Grant grant = Stores.take(store, Stores.claim(name));
+    int acquired = Xids.sent(zk);
+    store.release(grant, Duration.ZERO);
+    assertThat(acquired - before).as("requests to acquire").isEqualTo(2);
+    assertThat(Xids.sent(zk) - acquired).as("requests to release").isEqualTo(1);
+
+    FaultProxy proxy = closeLater(FaultProxy.open(server.host(), server.port()));
+    CuratorFramework far =
+        closeLater(Frameworks.open(ZooKeeperServer.address(proxy.host(), proxy.port())));
+    ZooKeeperStore farStore = closeLater(Stores.open(far));
+    farStore.release(Stores.take(farStore, Stores.claim(name)), Duration.ZERO);
+    long roundTripsBefore = proxy.requests();
+    int cycles = 10;
+    for (int i = 0; i < cycles; i++) {
+      farStore.release(Stores.take(farStore, Stores.claim(name)), Duration.ZERO);
+    }
+    assertThat(proxy.requests() - roundTripsBefore)
+        .as("round trips of %s cycles, and perhaps a ping", cycles)
+        .isBetween(2L * cycles, 2L * cycles + 2);
+  }
+
+  @Test
+  void theGrantsNumberIsTheNodesCzxidAndRisesWhenTheParentIsMadeAnew() throws Exception {
+    String name = Stores.freshName();
+    Grant first = Stores.take(store, Stores.claim(name));
+    String node = Stores.path(name) + "/" + children(name).get(0);
+    assertThat(first.number()).isEqualTo(framework.checkExists().forPath(node).getCzxid());
+    store.release(first, Duration.ZERO);
+    Stores.eventually("the empty container is removed", () -> {
+      try {
+        return framework.checkExists().forPath(Stores.path(name)) == null;
+      } catch (Exception e) {
+        throw new IllegalStateException(e);
+      }
+    });
+    Grant second = Stores.take(store, Stores.claim(name));
+    assertThat(children(name).get(0)).endsWith("-0000000000");
+    assertThat(second.number()).isGreaterThan(first.number());
+    store.release(second, Duration.ZERO);
+  }
+
+  @Test
+  void aMissLeavesNoNodeAndNoWatch() throws Exception {
+    String name = Stores.freshName();
+    Grant grant = Stores.take(store, Stores.claim(name));
+    ZooKeeperStore other = closeLater(Stores.open(framework()));
+    assertThat(other.tryAcquire(Stores.claim(name))).isEmpty();
+    assertThat(children(name)).hasSize(1);
+    Acquisition.Queued queued = Stores.queue(other, Stores.claim(name), () -> {});
+    assertThat(FourLetters.watchesOn(server, Stores.path(name))).isEqualTo(1);
+    queued.ticket().close();
+    assertThat(children(name)).hasSize(1);
+    assertThat(FourLetters.watchesOn(server, Stores.path(name))).isZero();
+    assertThat(other.nodes().all()).isEmpty();
+    store.release(grant, Duration.ZERO);
+    assertThat(store.nodes().all()).isEmpty();
+  }
+
+  @Test
+  void aReleaseWakesTheNextInLineAndNobodyElse() throws Exception {
+    String name = Stores.freshName();
+    Grant grant = Stores.take(store, Stores.claim(name));
+    List<Acquisition.Queued> line = new ArrayList<>();
+    List<AtomicInteger> woken = new ArrayList<>();
+    for (int i = 0; i < 5; i++) {
+      AtomicInteger count = new AtomicInteger();
+      woken.add(count);
+      line.add(Stores.queue(store, Stores.claim(name), count::incrementAndGet));
+    }
+    long last = grant.number();
+    for (int i = 0; i < 5; i++) {
+      int next = i;
+      store.release(grant, Duration.ZERO);
+      Stores.eventually("the next is woken", () -> woken.get(next).get() == 1);
+      for (int later = i + 1; later < 5; later++) {
+        assertThat(woken.get(later)).as("the wake-ups of number %s", later).hasValue(0);
+        assertThat(line.get(later).ticket().poll()).isInstanceOf(Ticket.Waiting.class);
+      }
+      grant = ((Ticket.Granted) line.get(i).ticket().poll()).grant();
+      assertThat(grant.number()).isGreaterThan(last);
+      last = grant.number();
+    }
+    store.release(grant, Duration.ZERO);
+    assertThat(FourLetters.watchesOn(server, Stores.path(name))).isZero();
+  }
+
+  @Test
+  void aCreateWhoseAnswerWasLostLeavesNoSecondNode() throws Exception {
+    FaultProxy proxy = closeLater(FaultProxy.open(server.host(), server.port()));
+    CuratorFramework far =
+        closeLater(Frameworks.open(ZooKeeperServer.address(proxy.host(), proxy.port())));
+    ZooKeeperStore farStore = closeLater(Stores.open(far));
+    String name = Stores.freshName();
+    farStore.release(Stores.take(farStore, Stores.claim(name)), Duration.ZERO);
+    proxy.dropReply(1);
+    Grant grant = Stores.take(farStore, Stores.claim(name));
+    assertThat(children(name)).as("nodes of an attempt that was sent twice").hasSize(1);
+    assertThat(farStore.release(grant, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
+    assertThat(children(name)).isEmpty();
+    Stores.eventually(
+        "nothing is left to look for", () -> farStore.nodes().all().isEmpty());
+  }
+
+  @Test
+  void aReleaseWhoseAnswerWasLostIsARelease() throws Exception {
+    FaultProxy proxy = closeLater(FaultProxy.open(server.host(), server.port()));
+    CuratorFramework far =
+        closeLater(Frameworks.open(ZooKeeperServer.address(proxy.host(), proxy.port())));
+    ZooKeeperStore farStore = closeLater(Stores.open(far));
+    String name = Stores.freshName();
+    Grant grant = Stores.take(farStore, Stores.claim(name));
+    proxy.dropReply(1);
+    assertThat(farStore.release(grant, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
+    assertThat(farStore.release(grant, Duration.ZERO)).isEqualTo(ReleaseOutcome.ALREADY_LOST);
+  }
+
+  @Test
+  void aLateAttemptThatWasWithdrawnIsDeleted() throws Exception {
+    String name = Stores.freshName();
+    Claim claim = Stores.claim(name);
+    Grant grant = Stores.take(store, claim);
+    ZooKeeperStore other = closeLater(Stores.open(framework()));
+    other.withdraw(claim);
+    assertThat(children(name)).isEmpty();
+    assertThat(store.renew(List.of(grant))).containsExactly(new Renewal.Lost());
+    assertThat(store.release(grant, Duration.ZERO)).isEqualTo(ReleaseOutcome.ALREADY_LOST);
+  }
+
+  @Test
+  void renewalTellsOfEachGrantHowItStands() throws Exception {
+    List<Grant> grants = new ArrayList<>();
+    for (int i = 0; i < 5; i++) {
+      grants.add(Stores.take(store, Stores.claim(Stores.freshName())));
+    }
+    for (int gone : new int[] {1, 3}) {
+      Grant grant = grants.get(gone);
+      assertThat(store.forceRelease(grant.claim().key(), grant.number())).isTrue();
+    }
+    List<Renewal> renewals = store.renew(grants);
+    for (int i = 0; i < 5; i++) {
+      assertThat(renewals.get(i))
+          .as("number %s", i)
+          .isInstanceOf(i == 1 || i == 3 ? Renewal.Lost.class : Renewal.Renewed.class);
+    }
+    for (Grant grant : grants) {
+      store.release(grant, Duration.ZERO);
+    }
+  }
+
+  @Test
+  void aGrantIsTrustedForHalfOfTheSessionsTimeoutAtMost() throws Exception {
+    Grant grant =
+        Stores.take(store, Stores.claim(Stores.freshName(), Duration.ofMinutes(5), Duration.ZERO));
+    Duration session = Duration.ofMillis(Frameworks.handle(framework).getSessionTimeout());
+    assertThat(grant.validFor()).isEqualTo(session.dividedBy(2));
+    assertThat(grant.crashBound()).isGreaterThanOrEqualTo(session);
+    store.release(grant, Duration.ZERO);
+  }
+
+  @Test
+  void aFixedLeaseLastsItsTtlThoughTheSessionIsTrustedForLess() {
+    Duration ttl = Frameworks.SESSION_TIMEOUT.dividedBy(2).plusSeconds(4);
+    LockClient client = closeLater(ZooKeeperLocks.builder(framework).build());
+    Lease lease =
+        client.get(Stores.freshName(), LockOptions.fixed(ttl)).tryLock().orElseThrow();
+    long beganNanos = System.nanoTime();
+    Stores.eventually("it ends", () -> !lease.isHeld());
+    assertThat(Duration.ofNanos(System.nanoTime() - beganNanos))
+        .isBetween(ttl.minusMillis(1_000), ttl.plusMillis(100));
+    assertThatExceptionOfType(LockLostException.class).isThrownBy(lease::close);
+  }
+
+  @Test
+  void aSessionThatExpiredAtTheServerLosesItsLeases() throws Exception {
+    Stores.Events events = new Stores.Events();
+    ZooKeeperStore told = closeLater(Stores.open(framework, events));
+    Claim claim = Stores.claim(Stores.freshName());
+    Grant grant = Stores.take(told, claim);
+    SessionKiller.expire(framework, server.address());
+    Stores.eventually("the loss is told", () -> events.lost.contains(grant));
+    Frameworks.awaitConnection(framework);
+    Stores.eventually("a new session takes the lock", () -> {
+      try {
+        Grant next = told.tryAcquire(Stores.claim(claim.key().name())).orElseThrow();
+        assertThat(next.number()).isGreaterThan(grant.number());
+        assertThat(told.release(next, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
+        return true;
+      } catch (StoreException e) {
+        return false;
+      }
+    });
+    assertThat(told.renew(List.of(grant))).containsExactly(new Renewal.Lost());
+    assertThat(told.release(grant, Duration.ZERO)).isEqualTo(ReleaseOutcome.ALREADY_LOST);
+  }
+
+  @Test
+  void aWaiterWhoseSessionExpiredIsCalledAndAsksAnew() throws Exception {
+    CuratorFramework holders = framework();
+    ZooKeeperStore holder = closeLater(Stores.open(holders));
+    String name = Stores.freshName();
+    Grant grant = Stores.take(holder, Stores.claim(name));
+    CountDownLatch called = new CountDownLatch(1);
+    Acquisition.Queued queued = Stores.queue(store, Stores.claim(name), called::countDown);
+    SessionKiller.expire(framework, server.address());
+    Stores.eventually("the waiter is called", () -> called.getCount() == 0);
+    Stores.eventually("its place is gone", () -> {
+      try {
+        return queued.ticket().poll() instanceof Ticket.Gone;
+      } catch (StoreException e) {
+        return false;
+      }
+    });
+    holder.release(grant, Duration.ZERO);
+  }
+
+  @Test
+  void aShortLossOfTheConnectionIsDoubtAndNoLoss() {
+    FaultProxy proxy = closeLater(FaultProxy.open(server.host(), server.port()));
+    CuratorFramework far =
+        closeLater(Frameworks.open(ZooKeeperServer.address(proxy.host(), proxy.port())));
+    List<String> states = java.util.Collections.synchronizedList(new ArrayList<>());
+    LockClient client = closeLater(ZooKeeperLocks.builder(far)
+        .addListener(new io.holdfast.lock.LockListener() {
+          @Override
+          public void uncertain(LeaseEvent event) {
+            states.add("uncertain");
+          }
+
+          @Override
+          public void confirmed(LeaseEvent event) {
+            states.add("confirmed");
+          }
+        })
+        .build());
+    Lease lease = client.get(Stores.freshName()).tryLock().orElseThrow();
+    proxy.cut();
+    Stores.eventually("it is in doubt, and then confirmed", () -> states.contains("confirmed"));
+    assertThat(states).startsWith("uncertain", "confirmed");
+    assertThat(lease.state()).isEqualTo(LeaseState.HELD);
+    lease.close();
+  }
+
+  @Test
+  void whatCouldNotBeGivenBackIsDeletedWhenThereIsAConnectionAgain() throws Exception {
+    FaultProxy proxy = closeLater(FaultProxy.open(server.host(), server.port()));
+    CuratorFramework far =
+        closeLater(Frameworks.open(ZooKeeperServer.address(proxy.host(), proxy.port())));
+    ZooKeeperStore farStore = Stores.open(far);
+    String name = Stores.freshName();
+    Grant grant = Stores.take(farStore, Stores.claim(name));
+    proxy.refuse();
+    assertThatExceptionOfType(StoreException.class)
+        .isThrownBy(() -> farStore.release(grant, Duration.ZERO));
+    farStore.close();
+    assertThat(children(name)).hasSize(1);
+    proxy.heal();
+    // Sooner than the session could time out: the framework goes on.
+    Stores.eventually("the node is deleted", () -> {
+      try {
+        return children(name).isEmpty();
+      } catch (Exception e) {
+        return true; // Its parent is gone already.
+      }
+    });
+    assertThat(Frameworks.handle(far).getState().isConnected()).isTrue();
+  }
+
+  @Test
+  void aMarkKeepsTheNameTakenAndGoesWithItsTime() throws Exception {
+    String name = Stores.freshName();
+    Duration hold = Duration.ofSeconds(3);
+    Grant grant = Stores.take(store, Stores.claim(name, Stores.TTL, hold));
+    assertThat(store.release(grant, hold)).isEqualTo(ReleaseOutcome.RELEASED);
+    ZooKeeperStore other = closeLater(Stores.open(framework()));
+    assertThat(other.tryAcquire(Stores.claim(name))).isEmpty();
+    assertThat(other.inspect(grant.claim().key())).hasValueSatisfying(holder -> {
+      assertThat(holder.number()).isEqualTo(grant.number());
+      assertThat(holder.released()).isTrue();
+      assertThat(holder.remaining()).isPositive().isLessThanOrEqualTo(hold.plusMillis(1));
+    });
+    Acquisition.Queued queued = Stores.queue(other, Stores.claim(name), () -> {});
+    assertThat(queued.recheckAfter()).isLessThanOrEqualTo(hold.plusMillis(1));
+    Stores.eventually("the waiter's turn comes", () -> {
+      try {
+        return queued.ticket().poll() instanceof Ticket.Granted granted
+            && other.release(granted.grant(), Duration.ZERO) == ReleaseOutcome.RELEASED;
+      } catch (StoreException e) {
+        throw new IllegalStateException(e);
+      }
+    });
+    assertThat(children(name)).isEmpty();
+  }
+
+  @Test
+  void aMarkOfANameThatNobodyUsesAgainIsRemovedByWhoLeftIt() throws Exception {
+    String name = Stores.freshName();
+    Duration hold = Duration.ofSeconds(2);
+    Grant grant = Stores.take(store, Stores.claim(name, Stores.TTL, hold));
+    store.release(grant, hold);
+    assertThat(children(name)).containsExactly(Names.ofMark(grant.number()));
+    Stores.eventually("mark and container are gone", () -> {
+      try {
+        return framework.checkExists().forPath(Stores.path(name)) == null;
+      } catch (Exception e) {
+        throw new IllegalStateException(e);
+      }
+    });
+  }
+
+  @Test
+  void aSequenceThatIsUsedUpIsRefused() throws Exception {
+    String name = Stores.freshName();
+    framework
+        .create()
+        .creatingParentContainersIfNeeded()
+        .forPath(Stores.path(name) + "/" + "f".repeat(32) + "-2147483000");
+    assertThatExceptionOfType(StoreException.class)
+        .isThrownBy(() -> store.tryAcquire(Stores.claim(name)).isPresent())
+        .withMessageContaining("used up");
+    framework.delete().deletingChildrenIfNeeded().forPath(Stores.path(name));
+  }
+
+  @Test
+  void namespaceChrootAndAclHoldForTheLocks() throws Exception {
+    String chroot = "/chroot-" + System.nanoTime();
+    framework.create().forPath(chroot);
+    CuratorFramework inside = closeLater(Frameworks.start(CuratorFrameworkFactory.builder()
+        .connectString(server.host() + ":" + server.port() + chroot)
+        .namespace("team")
+        .authorization("digest", "user:secret".getBytes(java.nio.charset.StandardCharsets.UTF_8))
+        .aclProvider(new org.apache.curator.framework.api.ACLProvider() {
+          @Override
+          public List<ACL> getDefaultAcl() {
+            return ZooDefs.Ids.CREATOR_ALL_ACL;
+          }
+
+          @Override
+          public List<ACL> getAclForPath(String path) {
+            return ZooDefs.Ids.CREATOR_ALL_ACL;
+          }
+        })
+        .sessionTimeoutMs(18_000)
+        .retryPolicy(new RetryForever(100))
+        .build()));
+    LockClient client =
+        closeLater(ZooKeeperLocks.builder(inside).path("/my/locks").build());
+    try (Lease lease = client.get("a/b").tryLock().orElseThrow()) {
+      String lock = chroot + "/team/my/locks/m-a%2fb";
+      assertThatThrownBy(() -> framework.getChildren().forPath(lock))
+          .isInstanceOf(org.apache.zookeeper.KeeperException.NoAuthException.class);
+      inside.create().forPath("/stock");
+      ZooKeeperGuard.of(lease)
+          .commit(inside, inside.transactionOp().setData().forPath("/stock", new byte[] {1}));
+      assertThat(inside.getData().forPath("/stock")).containsExactly(1);
+      assertThat(client.get("a/b").inspect()).isPresent();
+    }
+    CuratorFramework stranger =
+        closeLater(Frameworks.open(server.host() + ":" + server.port() + chroot + "/team"));
+    assertThatThrownBy(
+            () -> ZooKeeperLocks.builder(stranger).path("/my/locks").build().close())
+        .isInstanceOf(IllegalStateException.class)
+        .hasMessageContaining("/my/locks");
+  }
+
+  @Test
+  void aGuardsCheckFitsAMultiOfTheCallersOwn() throws Exception {
+    LockClient client = closeLater(ZooKeeperLocks.builder(framework).build());
+    ZooKeeper zk = Frameworks.handle(framework);
+    String target = "/target-" + System.nanoTime();
+    Lease lease = client.get(Stores.freshName()).tryLock().orElseThrow();
+    org.apache.zookeeper.Op check = ZooKeeperGuard.of(lease).check();
+    zk.multi(List.of(
+        check,
+        org.apache.zookeeper.Op.create(
+            target, new byte[0], ZooDefs.Ids.OPEN_ACL_UNSAFE, CreateMode.PERSISTENT)));
+    lease.close();
+    assertThatThrownBy(() -> zk.multi(List.of(check, org.apache.zookeeper.Op.delete(target, -1))))
+        .isInstanceOf(org.apache.zookeeper.KeeperException.NoNodeException.class);
+    assertThat(framework.checkExists().forPath(target)).isNotNull();
+  }
+
+  @Test
+  void aFrameworkThatIsNotStartedIsRefusedBeforeAnyRequest() {
+    CuratorFramework latent =
+        CuratorFrameworkFactory.newClient(server.address(), new RetryForever(100));
+    assertThatThrownBy(() -> ZooKeeperLocks.builder(latent).build().close())
+        .isInstanceOf(IllegalStateException.class)
+        .hasMessageContaining("start()");
+    assertThatThrownBy(() -> ZooKeeperLocks.builder(framework).path("/"))
+        .isInstanceOf(IllegalArgumentException.class);
+    assertThatThrownBy(() -> ZooKeeperLocks.builder(framework).path("locks"))
+        .isInstanceOf(IllegalArgumentException.class);
+  }
+
+  @Test
+  void aClosedClientLeavesTheFrameworkOpen() {
+    LockClient client = ZooKeeperLocks.builder(framework).build();
+    client.get(Stores.freshName()).tryLock().orElseThrow().close();
+    client.close();
+    assertThat(framework.getZookeeperClient().isConnected()).isTrue();
+  }
+
+  @Test
+  void aNodeWhoseAnswerCameTooLateIsDeleted() throws Exception {
+    FaultProxy proxy = closeLater(FaultProxy.open(server.host(), server.port()));
+    CuratorFramework far =
+        closeLater(Frameworks.open(ZooKeeperServer.address(proxy.host(), proxy.port())));
+    ZooKeeperStore farStore = closeLater(Stores.open(far));
+    String name = Stores.freshName();
+    proxy.delay(Link.Direction.REPLIES, Duration.ofSeconds(6));
+    assertThatExceptionOfType(StoreException.class)
+        .isThrownBy(() -> farStore.tryAcquire(Stores.claim(name)).isPresent())
+        .satisfies(e -> assertThat(e.mayHaveHappened()).isTrue());
+    proxy.heal();
+    Stores.eventually("the late node is deleted", () -> {
+      try {
+        return farStore.nodes().all().isEmpty() && children(name).isEmpty();
+      } catch (Exception e) {
+        return farStore.nodes().all().isEmpty();
+      }
+    });
+  }
+}

@@ -1,0 +1,103 @@
+package io.holdfast.lock.zookeeper;
+
+import io.holdfast.lock.LeaseLoss;
+import io.holdfast.lock.spi.Acquisition;
+import io.holdfast.lock.spi.Claim;
+import io.holdfast.lock.spi.Grant;
+import io.holdfast.lock.spi.LockKey;
+import io.holdfast.lock.spi.LockKind;
+import io.holdfast.lock.spi.LockStore;
+import io.holdfast.lock.spi.StoreEvents;
+import io.holdfast.lock.spi.StoreException;
+import io.holdfast.lock.spi.StoreSettings;
+import io.holdfast.lock.spi.TimeSource;
+import java.security.SecureRandom;
+import java.time.Duration;
+import java.util.HexFormat;
+import java.util.Queue;
+import java.util.UUID;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.function.BooleanSupplier;
+import org.apache.curator.framework.CuratorFramework;
+
+/** What tests of the store without the engine need. */
+final class Stores {
+  static final Duration TTL = Duration.ofSeconds(20);
+  private static final Duration STORE_TIMEOUT = Duration.ofSeconds(5);
+  private static final Duration LONG = Duration.ofSeconds(40);
+  private static final SecureRandom RANDOM = new SecureRandom();
+
+  private Stores() {}
+
+  /** What a store told unasked. */
+  static final class Events implements StoreEvents {
+    final Queue<Grant> suspended = new ConcurrentLinkedQueue<>();
+    final Queue<Grant> lost = new ConcurrentLinkedQueue<>();
+
+    @Override
+    public void suspended(Grant grant) {
+      suspended.add(grant);
+    }
+
+    @Override
+    public void lost(Grant grant, LeaseLoss.Reason reason) {
+      lost.add(grant);
+    }
+  }
+
+  static ZooKeeperStore open(CuratorFramework framework, StoreEvents events) throws StoreException {
+    return ZooKeeperStore.open(
+        framework,
+        ZooKeeperLocks.DEFAULT_PATH,
+        new StoreSettings("test", STORE_TIMEOUT, TimeSource.system(), events));
+  }
+
+  static ZooKeeperStore open(CuratorFramework framework) throws StoreException {
+    return open(framework, new Events());
+  }
+
+  static String freshName() {
+    return "test-" + UUID.randomUUID();
+  }
+
+  static Claim claim(String name) {
+    return claim(name, TTL, Duration.ZERO);
+  }
+
+  static Claim claim(String name, Duration ttl, Duration minHold) {
+    byte[] id = new byte[16];
+    RANDOM.nextBytes(id);
+    return new Claim(
+        new LockKey(LockKind.MUTEX, name),
+        HexFormat.of().formatHex(id),
+        ttl,
+        minHold,
+        "somebody of the tests");
+  }
+
+  static Grant take(LockStore store, Claim claim) throws StoreException {
+    return store
+        .tryAcquire(claim)
+        .orElseThrow(() -> new AssertionError("taken: " + claim.key().name()));
+  }
+
+  static Acquisition.Queued queue(LockStore store, Claim claim, Runnable wakeUp)
+      throws StoreException {
+    return (Acquisition.Queued) store.acquireOrQueue(claim, wakeUp);
+  }
+
+  static String path(String name) {
+    return ZooKeeperLocks.DEFAULT_PATH + "/" + Names.of(new LockKey(LockKind.MUTEX, name));
+  }
+
+  /** Waits until it is so. */
+  static void eventually(String what, BooleanSupplier condition) {
+    long untilNanos = System.nanoTime() + LONG.toNanos();
+    while (!condition.getAsBoolean()) {
+      if (System.nanoTime() - untilNanos > 0) {
+        throw new AssertionError("Not within " + LONG + ": " + what);
+      }
+      java.util.concurrent.locks.LockSupport.parkNanos(5_000_000);
+    }
+  }
+}
