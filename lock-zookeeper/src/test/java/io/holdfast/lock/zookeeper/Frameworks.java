@@ -31,6 +31,8 @@ final class Frameworks {
         .sessionTimeoutMs((int) sessionTimeout.toMillis())
         .connectionTimeoutMs(5_000)
         .retryPolicy(new RetryForever(100))
+        // The servers know each other by names that mean nothing outside of their network.
+        .ensembleTracker(false)
         .build();
     return start(framework);
   }

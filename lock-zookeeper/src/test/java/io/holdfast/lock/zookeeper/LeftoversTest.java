@@ -1,0 +1,58 @@
+package io.holdfast.lock.zookeeper;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.holdfast.lock.Lease;
+import io.holdfast.lock.LockClient;
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+import org.apache.curator.framework.CuratorFramework;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** What many cycles leave behind: nothing. */
+class LeftoversTest {
+
+  @Test
+  void thousandsOfCyclesLeaveNothing() throws Exception {
+    cycles(3_000);
+  }
+
+  @Test
+  @Tag("soak")
+  @Timeout(value = 30, unit = TimeUnit.MINUTES)
+  void aHundredThousandCyclesLeaveNothing() throws Exception {
+    cycles(100_000);
+  }
+
+  private static void cycles(int count) throws Exception {
+    ZooKeeperServer server = ZooKeeperServer.shared();
+    String path = "/left-" + System.nanoTime();
+    try (CuratorFramework framework = Frameworks.open(server.address());
+        LockClient client = ZooKeeperLocks.builder(framework).path(path).build();
+        LockClient other = ZooKeeperLocks.builder(framework).path(path).build()) {
+      client.get("warm").tryLock().orElseThrow().close();
+      int threads = Thread.activeCount();
+      for (int i = 0; i < count; i++) {
+        String name = i % 10 == 0 ? "name-" + i : "one";
+        try (Lease lease = client.get(name).tryLock().orElseThrow()) {
+          if (i % 50 == 0) {
+            assertThat(other.get(name).tryLock()).isEmpty();
+            assertThat(other.get(name).tryLock(Duration.ofMillis(1))).isEmpty();
+          }
+          assertThat(lease.isHeld()).isTrue();
+        }
+      }
+      assertThat(Thread.activeCount()).as("threads").isLessThan(threads + 5);
+      assertThat(FourLetters.watchesOn(server, path)).as("watches").isZero();
+      Stores.eventually("no lock's node is left", () -> {
+        try {
+          return framework.getChildren().forPath(path).isEmpty();
+        } catch (Exception e) {
+          throw new IllegalStateException(e);
+        }
+      });
+    }
+  }
+}
