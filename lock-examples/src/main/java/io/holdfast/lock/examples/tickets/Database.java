@@ -6,17 +6,19 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where the tickets are, and the locks, unless they are in a Redis. Travels to the sellers in their
- * environment, since a command line is for everybody to read.
+ * Where the tickets are, and the locks, unless they are in another store. Travels to the sellers in
+ * their environment, since a command line is for everybody to read.
  *
- * @param redis the URI of the Redis that has the locks; null: they are in the database
+ * @param locks the URI of the store that has the locks, {@code redis:}, {@code rediss:} or
+ *     {@code zookeeper:}; null: they are in the database
  */
 record Database(
-    String url, String user, String password, @Nullable String redis) {
+    String url, String user, String password, @Nullable String locks) {
   private static final String URL = "HOLDFAST_DEMO_URL";
   private static final String USER = "HOLDFAST_DEMO_USER";
   private static final String PASSWORD = "HOLDFAST_DEMO_PASSWORD";
-  private static final String REDIS = "HOLDFAST_DEMO_REDIS";
+  private static final String LOCKS = "HOLDFAST_DEMO_LOCKS";
+  static final String ZOOKEEPER_SCHEME = "zookeeper://";
 
   /** A seller needs one for its tickets; the lock client keeps one and borrows one. */
   private static final int CONNECTIONS = 4;
@@ -30,20 +32,20 @@ record Database(
             url,
             environment.getOrDefault(USER, ""),
             environment.getOrDefault(PASSWORD, ""),
-            environment.get(REDIS));
+            environment.get(LOCKS));
   }
 
-  /** The same tickets, with the locks in the Redis that the environment names, if it does. */
-  Database withRedisOf(Map<String, String> environment) {
-    return new Database(url, user, password, environment.get(REDIS));
+  /** The same tickets, with the locks in the store that the environment names, if it does. */
+  Database withLocksOf(Map<String, String> environment) {
+    return new Database(url, user, password, environment.get(LOCKS));
   }
 
   void putInto(Map<String, String> environment) {
     environment.put(URL, url);
     environment.put(USER, user);
     environment.put(PASSWORD, password);
-    if (redis != null) {
-      environment.put(REDIS, redis);
+    if (locks != null) {
+      environment.put(LOCKS, locks);
     }
   }
 
@@ -65,6 +67,9 @@ record Database(
     int end = url.indexOf('?') < 0 ? url.length() : url.indexOf('?');
     int parameters = url.indexOf(';');
     String place = url.substring(0, parameters < 0 ? end : Math.min(end, parameters));
-    return redis == null ? place : place + ", the locks in Redis";
+    if (locks == null) {
+      return place;
+    }
+    return place + ", the locks in " + (locks.startsWith(ZOOKEEPER_SCHEME) ? "ZooKeeper" : "Redis");
   }
 }

@@ -6,18 +6,25 @@ import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.jdbc.JdbcLocks;
 import io.holdfast.lock.jdbc.SchemaMode;
 import io.holdfast.lock.redis.RedisLocks;
+import io.holdfast.lock.zookeeper.ZooKeeperLocks;
 import java.net.URI;
 import java.time.Duration;
 import javax.sql.DataSource;
-import org.jspecify.annotations.Nullable;
+import org.apache.curator.framework.CuratorFramework;
+import org.apache.curator.framework.CuratorFrameworkFactory;
+import org.apache.curator.retry.ExponentialBackoffRetry;
 import redis.clients.jedis.RedisClient;
 
-/** The lock client as every process of the demo has it. */
-final class Locks implements AutoCloseable {
+/**
+ * The lock client as every process of the demo has it.
+ *
+ * @param closeStore closes what the client was built on
+ */
+record Locks(LockClient client, Runnable closeStore) implements AutoCloseable {
   /** A table of its own, so that the demo touches nobody else's locks. */
   static final String TABLE = "holdfast_demo_lock";
 
-  /** So does its prefix in a Redis. */
+  /** So does its prefix in a Redis, and its path in a ZooKeeper. */
   private static final String PREFIX = "holdfast_demo";
 
   /** Short, since we are going to wait for it; the default is 30 s. */
@@ -25,51 +32,54 @@ final class Locks implements AutoCloseable {
 
   static final Duration STORE_TIMEOUT = Duration.ofSeconds(1);
 
-  private final LockClient client;
-  private final @Nullable RedisClient redis;
+  /** The least that a ZooKeeper takes which is configured as usual. */
+  private static final Duration SESSION_TIMEOUT = Duration.ofSeconds(4);
 
-  private Locks(LockClient client, @Nullable RedisClient redis) {
-    this.client = client;
-    this.redis = redis;
-  }
-
-  /** Opens a client on the Redis that the database names, or else on the database. */
+  /** Opens a client on the store that the database names, or else on the database. */
   static Locks open(
       Database database, DataSource dataSource, String clientName, SchemaMode schema) {
-    if (database.redis() == null) {
-      return new Locks(
-          build(JdbcLocks.builder(dataSource).table(TABLE).schema(schema), clientName), null);
+    String store = database.locks();
+    if (store == null) {
+      LockClientBuilder<?> builder = JdbcLocks.builder(dataSource).table(TABLE).schema(schema);
+      return build(builder, clientName, () -> {});
     }
-    RedisClient redis = RedisClient.create(URI.create(database.redis()));
-    boolean opened = false;
+    if (store.startsWith(Database.ZOOKEEPER_SCHEME)) {
+      return inZooKeeper(store.substring(Database.ZOOKEEPER_SCHEME.length()), clientName);
+    }
+    RedisClient redis = RedisClient.create(URI.create(store));
+    return build(RedisLocks.builder(redis).prefix(PREFIX), clientName, redis::close);
+  }
+
+  private static Locks inZooKeeper(String servers, String clientName) {
+    CuratorFramework session = CuratorFrameworkFactory.builder()
+        .connectString(servers)
+        .sessionTimeoutMs((int) SESSION_TIMEOUT.toMillis())
+        .retryPolicy(new ExponentialBackoffRetry(100, 10))
+        .build();
+    session.start();
+    return build(ZooKeeperLocks.builder(session).path('/' + PREFIX), clientName, session::close);
+  }
+
+  private static Locks build(LockClientBuilder<?> builder, String clientName, Runnable closeStore) {
+    boolean built = false;
     try {
-      Locks locks = new Locks(build(RedisLocks.builder(redis).prefix(PREFIX), clientName), redis);
-      opened = true;
-      return locks;
+      LockClient client = builder
+          .clientName(clientName)
+          .storeTimeout(STORE_TIMEOUT)
+          .defaultOptions(LockOptions.renewed(TTL))
+          .build();
+      built = true;
+      return new Locks(client, closeStore);
     } finally {
-      if (!opened) {
-        redis.close();
+      if (!built) {
+        closeStore.run();
       }
     }
-  }
-
-  private static LockClient build(LockClientBuilder<?> builder, String clientName) {
-    return builder
-        .clientName(clientName)
-        .storeTimeout(STORE_TIMEOUT)
-        .defaultOptions(LockOptions.renewed(TTL))
-        .build();
-  }
-
-  LockClient client() {
-    return client;
   }
 
   @Override
   public void close() {
     client.close();
-    if (redis != null) {
-      redis.close();
-    }
+    closeStore.run();
   }
 }

@@ -22,7 +22,7 @@ final class SellerProcess {
           order,
           new BoxOffice(dataSource, order.sale()),
           locks.client().get("sale/" + order.sale()),
-          database.redis() == null,
+          database.locks() == null,
           SellerProcess::tell);
       tell(Word.READY, "");
       awaitStart(seller);

@@ -40,7 +40,7 @@ public final class TicketSale {
       return run(elsewhere);
     }
     try (H2Server server = H2Server.start()) {
-      return run(server.database().withRedisOf(environment));
+      return run(server.database().withLocksOf(environment));
     }
   }
 
@@ -78,7 +78,7 @@ public final class TicketSale {
     long beganNanos = System.nanoTime();
     Story story = new Story(out);
     out.println("Holdfast: the ticket sale, on " + database);
-    if (database.redis() != null) {
+    if (database.locks() != null) {
       out.println(
           "The tickets are not where the locks are, so the guard of the third act is the fencing");
       out.println("token: the write is refused if a higher one was there before.");

@@ -63,10 +63,10 @@ final class WithLock {
       waits.add(firstTurnAfter(killedNanos, other));
     }
     Duration blocked = Collections.min(waits);
-    // The bound is the database's; after it, somebody has to look.
+    // The bound is the store's; after it, somebody has to look.
     boolean inTime = blocked.compareTo(crashBound.plus(Locks.STORE_TIMEOUT)) <= 0;
     story.line(
-        "The next seller had it %s after the kill%s; the bound is the TTL, %s.",
+        "The next seller had it %s after the kill%s; the bound is %s.",
         Story.seconds(blocked), inTime ? "" : ", TOO LATE", Story.seconds(crashBound));
     story.line(
         "(The last of the three had it after %s: it waited for the other two as well.)",

@@ -30,6 +30,9 @@ class DemoScriptTest {
         "--store redis",
         "--store redis --url localhost:6379",
         "--store redis --url redis://localhost:6379 --user me",
+        "--store zookeeper",
+        "--store zookeeper --url jdbc:h2:tcp://localhost/test",
+        "--store zookeeper --url localhost:2181 --user root",
         "--store h2 --url jdbc:h2:mem:test",
         "--url jdbc:h2:tcp://localhost/test",
         "--user root"
