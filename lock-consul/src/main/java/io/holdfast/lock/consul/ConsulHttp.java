@@ -1,0 +1,271 @@
+package io.holdfast.lock.consul;
+
+import io.holdfast.lock.spi.StoreException;
+import java.io.IOException;
+import java.io.InterruptedIOException;
+import java.net.ConnectException;
+import java.net.UnknownHostException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.concurrent.SynchronousQueue;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import okhttp3.Call;
+import okhttp3.Callback;
+import okhttp3.ConnectionPool;
+import okhttp3.Dispatcher;
+import okhttp3.HttpUrl;
+import okhttp3.MediaType;
+import okhttp3.OkHttpClient;
+import okhttp3.Request;
+import okhttp3.RequestBody;
+import okhttp3.Response;
+import org.jspecify.annotations.Nullable;
+
+/** Requests to one agent, each bounded in time, and long polls beside them. */
+final class ConsulHttp implements AutoCloseable {
+  private static final MediaType JSON = MediaType.get("application/json; charset=utf-8");
+  private static final int IDLE_CONNECTIONS_MAX = 64;
+  private static final String MESSAGE_OF_NO_LEADER = "no cluster leader";
+
+  /** Above Consul's own default of 5 min, and what it adds to that at random. */
+  private static final Duration LONG_POLL_MAX = Duration.ofMinutes(6);
+
+  private final OkHttpClient client;
+  private final OkHttpClient longPolls;
+  private final ThreadPoolExecutor executor;
+  private final HttpUrl base;
+  private final @Nullable String token;
+  private final @Nullable String datacenter;
+
+  /** How to reach the agent. */
+  record Settings(
+      OkHttpClient client,
+      HttpUrl base,
+      @Nullable String token,
+      @Nullable String datacenter) {}
+
+  /** An answer, and whether the request had been sent before without one. */
+  record Answer(int status, String body, boolean resent) {}
+
+  /** An answer to a transaction. */
+  sealed interface Outcome {
+    boolean resent();
+
+    /** It was applied. */
+    record Applied(List<Entry> entries, boolean resent) implements Outcome {}
+
+    /** An operation failed, and nothing was applied. */
+    record Failed(long operation, String what, boolean resent) implements Outcome {}
+  }
+
+  ConsulHttp(Settings settings, String threads) {
+    executor = new ThreadPoolExecutor(
+        0, Integer.MAX_VALUE, 2, TimeUnit.SECONDS, new SynchronousQueue<>(), task -> {
+          Thread thread = new Thread(task, threads);
+          thread.setDaemon(true);
+          return thread;
+        });
+    // Its own, since the default allows five requests to a host at once, and a long poll is one.
+    Dispatcher dispatcher = new Dispatcher(executor);
+    dispatcher.setMaxRequests(Integer.MAX_VALUE);
+    dispatcher.setMaxRequestsPerHost(Integer.MAX_VALUE);
+    // What is sent again is this class's to decide: a release can't be told from another's.
+    client = settings
+        .client()
+        .newBuilder()
+        .dispatcher(dispatcher)
+        .connectionPool(new ConnectionPool(IDLE_CONNECTIONS_MAX, 1, TimeUnit.MINUTES))
+        .retryOnConnectionFailure(false)
+        .connectTimeout(Duration.ZERO)
+        .readTimeout(Duration.ZERO)
+        .writeTimeout(Duration.ZERO)
+        .build();
+    longPolls = client.newBuilder().callTimeout(LONG_POLL_MAX).build();
+    base = settings.base();
+    token = settings.token();
+    datacenter = settings.datacenter();
+  }
+
+  Outcome transact(Transaction transaction, Budget budget) throws StoreException {
+    return outcome(put("v1/txn", transaction.body(), budget));
+  }
+
+  /** A transaction that only reads, answered by the leader after it asked a majority. */
+  List<Entry> read(Transaction transaction, Budget budget) throws StoreException {
+    HttpUrl url = url("v1/txn").addQueryParameter("consistent", "").build();
+    Outcome outcome = outcome(send(put(url, transaction.body()), budget));
+    if (outcome instanceof Outcome.Applied applied) {
+      return applied.entries();
+    }
+    throw failure(409, ((Outcome.Failed) outcome).what());
+  }
+
+  /** Any PUT; answers of 404 are for the caller to understand. */
+  Answer put(String path, String body, Budget budget) throws StoreException {
+    return send(put(url(path).build(), body), budget);
+  }
+
+  private static Outcome outcome(Answer answer) throws StoreException {
+    try {
+      if (!(Json.parse(answer.body()) instanceof Map<?, ?> json)) {
+        throw new IllegalArgumentException("No object");
+      }
+      if (json.get("Errors") instanceof List<?> errors && !errors.isEmpty()) {
+        if (errors.get(0) instanceof Map<?, ?> error
+            && error.get("OpIndex") instanceof Long operation
+            && error.get("What") instanceof String what) {
+          if (isAclProblem(what)) {
+            throw failure(answer.status(), what);
+          }
+          return new Outcome.Failed(operation, what, answer.resent());
+        }
+        throw new IllegalArgumentException("Unknown kind of error");
+      }
+      List<Entry> entries = new ArrayList<>();
+      if (json.get("Results") instanceof List<?> results) {
+        for (Object result : results) {
+          if (result instanceof Map<?, ?> map && map.get("KV") instanceof Map<?, ?> kv) {
+            entries.add(Entry.of(kv));
+          }
+        }
+      }
+      return new Outcome.Applied(entries, answer.resent());
+    } catch (IllegalArgumentException e) {
+      throw StoreException.unanswered("Consul's answer can't be read: " + e.getMessage(), e);
+    }
+  }
+
+  /**
+   * Sends a request, and sends it again once if the connection failed, which a kept one does after
+   * the agent was restarted.
+   */
+  private Answer send(Request request, Budget budget) throws StoreException {
+    boolean resent = false;
+    while (true) {
+      Call call = client.newCall(request);
+      call.timeout().timeout(budget.requireLeft(), TimeUnit.NANOSECONDS);
+      try (Response response = call.execute()) {
+        String body = response.body().string();
+        int status = response.code();
+        if (status == 200 || status == 404 || status == 409) {
+          return new Answer(status, body, resent);
+        }
+        throw failure(status, body);
+      } catch (ConnectException | UnknownHostException e) {
+        throw resent
+            ? StoreException.unanswered("Consul at " + base + " can't be reached: " + e, e)
+            : StoreException.refused("Consul at " + base + " can't be reached: " + e, e);
+      } catch (InterruptedIOException e) {
+        throw StoreException.unanswered("Consul at " + base + " did not answer in time", e);
+      } catch (IOException e) {
+        if (resent || budget.isSpent()) {
+          throw StoreException.unanswered("Consul at " + base + " gave no answer: " + e, e);
+        }
+        resent = true;
+      }
+    }
+  }
+
+  private static boolean isAclProblem(String message) {
+    return message.contains("Permission denied") || message.contains("ACL not found");
+  }
+
+  private static StoreException failure(int status, String body) {
+    String message = body.strip();
+    ConsulException.Problem problem;
+    if (status == 403 || isAclProblem(message)) {
+      problem = ConsulException.Problem.ACL_DENIED;
+    } else if (status == 429) {
+      problem = ConsulException.Problem.TOO_MANY_REQUESTS;
+    } else if (message.toLowerCase(Locale.ROOT).contains(MESSAGE_OF_NO_LEADER)) {
+      problem = ConsulException.Problem.NO_LEADER;
+    } else {
+      problem = ConsulException.Problem.OTHER;
+    }
+    String text = "Consul answered " + status + ": " + message;
+    ConsulException cause = new ConsulException(problem, status, text);
+    // A server can lose its leadership while it commits.
+    return status >= 500
+        ? StoreException.unanswered(text, cause)
+        : StoreException.refused(text, cause);
+  }
+
+  /** What a long poll brought: run on a thread of this client. */
+  interface Heard {
+    /** The answer; 200 or 404. */
+    void answered(int status, String body, long index);
+
+    /** No answer, or another one. */
+    void failed(String why);
+  }
+
+  /** Waits for the path to have an index above this one. */
+  Call watch(String path, long index, Heard heard) {
+    HttpUrl url = url(path)
+        .addQueryParameter("index", Long.toString(index))
+        .addQueryParameter("wait", "300s")
+        .build();
+    Call call = longPolls.newCall(request(url).get().build());
+    call.enqueue(new Callback() {
+      @Override
+      public void onFailure(Call failed, IOException e) {
+        heard.failed(e.toString());
+      }
+
+      @Override
+      public void onResponse(Call answered, Response response) {
+        try (response) {
+          String body = response.body().string();
+          if (response.code() == 200 || response.code() == 404) {
+            String header = response.header("X-Consul-Index", "0");
+            heard.answered(response.code(), body, Long.parseLong(String.valueOf(header)));
+          } else {
+            heard.failed("Consul answered " + response.code());
+          }
+        } catch (IOException | NumberFormatException e) {
+          heard.failed(e.toString());
+        }
+      }
+    });
+    return call;
+  }
+
+  private HttpUrl.Builder url(String path) {
+    HttpUrl.Builder url = base.newBuilder();
+    for (String segment : path.split("/", -1)) {
+      url.addPathSegment(segment);
+    }
+    if (datacenter != null) {
+      url.addQueryParameter("dc", datacenter);
+    }
+    return url;
+  }
+
+  private Request put(HttpUrl url, String body) {
+    return request(url).put(RequestBody.create(body, JSON)).build();
+  }
+
+  private Request.Builder request(HttpUrl url) {
+    Request.Builder request = new Request.Builder().url(url);
+    if (token != null) {
+      request.header("X-Consul-Token", token);
+    }
+    return request;
+  }
+
+  void execute(Runnable task) {
+    executor.execute(task);
+  }
+
+  /** Ends the long polls and every thread. */
+  @Override
+  public void close() {
+    client.dispatcher().cancelAll();
+    executor.shutdown();
+    client.connectionPool().evictAll();
+  }
+}

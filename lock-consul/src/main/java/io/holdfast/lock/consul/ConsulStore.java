@@ -1,0 +1,353 @@
+package io.holdfast.lock.consul;
+
+import io.holdfast.lock.spi.Acquisition;
+import io.holdfast.lock.spi.Claim;
+import io.holdfast.lock.spi.Grant;
+import io.holdfast.lock.spi.LockKey;
+import io.holdfast.lock.spi.LockStore;
+import io.holdfast.lock.spi.ReleaseOutcome;
+import io.holdfast.lock.spi.Renewal;
+import io.holdfast.lock.spi.StoreException;
+import io.holdfast.lock.spi.StoreSettings;
+import io.holdfast.lock.spi.StoredHolder;
+import io.holdfast.lock.spi.TimeSource;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The protocol on Consul's keys. Each attempt has a key of its own under the lock's folder, tied to
+ * a session of its client; the key that was made first has the lock. So nobody's key is ever
+ * written by two, and the index at which a key was made is the grant's number.
+ */
+final class ConsulStore implements LockStore {
+  private final ConsulHttp http;
+  private final Keys keys;
+  private final Sessions sessions;
+  private final TimeSource time;
+
+  /** Attempts that may have a key, by their ids. */
+  private final Map<String, Attempt> attempts = new ConcurrentHashMap<>();
+
+  /** Marks of minimum holds, and since when this client has seen them. */
+  private final Map<Entry, Long> markSeenNanos = new ConcurrentHashMap<>();
+
+  ConsulStore(ConsulHttp.Settings http, String prefix, StoreSettings settings) {
+    this.http = new ConsulHttp(http, "holdfast-" + settings.clientName() + "-consul");
+    keys = new Keys(prefix);
+    time = settings.time();
+    sessions = new Sessions(this.http, keys, settings);
+  }
+
+  ConsulHttp http() {
+    return http;
+  }
+
+  Sessions sessions() {
+    return sessions;
+  }
+
+  /** Makes sure that there is a Consul that lets this client read its keys. */
+  void probe() throws StoreException {
+    List<Entry> unused =
+        http.read(new Transaction().tree(keys.prefix() + "/probe/"), sessions.budget());
+  }
+
+  @Override
+  public Optional<Grant> tryAcquire(Claim claim) throws StoreException {
+    Budget budget = sessions.budget();
+    Joined joined = join(claim, budget);
+    if (joined.grant() != null) {
+      return Optional.of(joined.grant());
+    }
+    leave(joined.attempt(), budget);
+    return Optional.empty();
+  }
+
+  @Override
+  public Acquisition acquireOrQueue(Claim claim, Runnable wakeUp) throws StoreException {
+    Joined joined = join(claim, sessions.budget());
+    if (joined.grant() != null) {
+      return new Acquisition.Granted(joined.grant());
+    }
+    joined.attempt().onNews(wakeUp);
+    ConsulTicket ticket = new ConsulTicket(this, joined.attempt(), wakeUp);
+    return new Acquisition.Queued(ticket, ticket.wait(joined.line()));
+  }
+
+  /** An attempt's place in its line: the first has the lock. */
+  private record Joined(
+      Attempt attempt, List<Entry> line, @Nullable ConsulGrant grant) {}
+
+  private Joined join(Claim claim, Budget budget) throws StoreException {
+    for (boolean again = false; ; again = true) {
+      Attempt attempt = sessions.register(claim, budget);
+      attempts.put(claim.attemptId(), attempt);
+      long sentNanos = time.nanos();
+      ConsulHttp.Outcome outcome;
+      try {
+        outcome = http.transact(
+            new Transaction()
+                .lock(
+                    attempt.key(),
+                    Mark.attempt(claim, attempt.session()).text(),
+                    attempt.session().id())
+                .tree(keys.line(claim.key())),
+            budget);
+      } catch (StoreException e) {
+        if (!e.mayHaveHappened()) {
+          drop(attempt);
+        }
+        throw e;
+      }
+      if (outcome instanceof ConsulHttp.Outcome.Applied applied) {
+        // The first result is the key itself.
+        List<Entry> line = inOrder(applied.entries());
+        Entry first = line.get(0);
+        boolean granted = first.key().equals(attempt.key());
+        return new Joined(
+            attempt, line, granted ? attempt.hold(first.createIndex(), sentNanos) : null);
+      }
+      drop(attempt);
+      String what = ((ConsulHttp.Outcome.Failed) outcome).what();
+      if (!what.contains("invalid session")) {
+        throw StoreException.refused("Consul refused: " + what, null);
+      }
+      sessions.lost(attempt.session());
+      if (again) {
+        throw StoreException.refused(
+            "A session ended as soon as it was made",
+            new ConsulException(ConsulException.Problem.SESSION_GONE, 409, what));
+      }
+    }
+  }
+
+  static List<Entry> inOrder(List<Entry> entries) {
+    return entries.stream()
+        .filter(entry -> !entry.session().isEmpty())
+        .sorted(Comparator.comparingLong(Entry::createIndex))
+        .toList();
+  }
+
+  private List<Entry> line(LockKey key, Budget budget) throws StoreException {
+    return inOrder(http.read(new Transaction().tree(keys.line(key)), budget));
+  }
+
+  List<Entry> line(Attempt attempt, Budget budget) throws StoreException {
+    return line(attempt.claim().key(), budget);
+  }
+
+  private void drop(Attempt attempt) {
+    attempts.remove(attempt.claim().attemptId());
+    sessions.forget(attempt);
+  }
+
+  /** Takes an attempt's key away, whatever it is by now. */
+  void leave(Attempt attempt, Budget budget) throws StoreException {
+    delete(attempt.key(), budget);
+    drop(attempt);
+    if (attempt.session().isOwn()) {
+      sessions.end(attempt.session(), budget);
+    }
+  }
+
+  void gone(Attempt attempt) {
+    drop(attempt);
+  }
+
+  private void delete(String key, Budget budget) throws StoreException {
+    ConsulHttp.Outcome outcome = http.transact(new Transaction().delete(key), budget);
+    if (outcome instanceof ConsulHttp.Outcome.Failed failed) {
+      throw StoreException.refused("Consul deleted nothing: " + failed.what(), null);
+    }
+  }
+
+  /**
+   * Removes the mark of a minimum hold if this client has seen it for as long as it was to last.
+   *
+   * @return for how long it is to be left alone yet; zero: it is gone
+   */
+  long clearMark(Entry entry, Mark mark, Budget budget) throws StoreException {
+    long nowNanos = time.nanos();
+    long sinceNanos = markSeenNanos.computeIfAbsent(entry, unused -> nowNanos);
+    long leftNanos = TimeUnit.MILLISECONDS.toNanos(mark.millis()) - (nowNanos - sinceNanos);
+    if (leftNanos > 0) {
+      return leftNanos;
+    }
+    ConsulHttp.Outcome unused =
+        http.transact(new Transaction().deleteAt(entry.key(), entry.modifyIndex()), budget);
+    markSeenNanos.remove(entry);
+    return 0;
+  }
+
+  @Override
+  public ReleaseOutcome release(Grant grant, Duration holdFor) throws StoreException {
+    Attempt attempt = ((ConsulGrant) grant).attempt();
+    Claim claim = attempt.claim();
+    Budget budget = sessions.budget();
+    String session = attempt.session().id();
+    boolean resent = attempt.noteRelease();
+    long leftNanos = attempt.leftNanos(time.nanos());
+    Transaction transaction = new Transaction().checkSession(attempt.key(), session);
+    if (holdFor.isZero()) {
+      transaction.delete(attempt.key());
+    } else {
+      transaction.lock(attempt.key(), Mark.released(claim, holdFor.toNanos()).text(), session);
+    }
+    ConsulHttp.Outcome outcome = http.transact(transaction, budget);
+    drop(attempt);
+    if (outcome instanceof ConsulHttp.Outcome.Failed) {
+      // One that got through before is no loss, if nobody else can have ended it since.
+      return (resent || outcome.resent()) && leftNanos > 0
+          ? ReleaseOutcome.RELEASED
+          : ReleaseOutcome.ALREADY_LOST;
+    }
+    if (!holdFor.isZero()) {
+      sessions.deleteAfter(attempt, holdFor.toNanos());
+    } else if (attempt.session().isOwn()) {
+      sessions.end(attempt.session(), budget);
+    }
+    return ReleaseOutcome.RELEASED;
+  }
+
+  @Override
+  public void withdraw(Claim claim) throws StoreException {
+    Budget budget = sessions.budget();
+    Attempt attempt = attempts.get(claim.attemptId());
+    if (attempt == null) {
+      delete(keys.attempt(claim), budget);
+    } else {
+      leave(attempt, budget);
+    }
+  }
+
+  @Override
+  public Object renewalGroup(Grant grant) {
+    return ((ConsulGrant) grant).attempt().session();
+  }
+
+  @Override
+  public List<Renewal> renew(List<Grant> grants) throws StoreException {
+    Budget budget = sessions.budget();
+    long sentNanos = budget.beganNanos();
+    Session session = ((ConsulGrant) grants.get(0)).attempt().session();
+    boolean lives = sessions.renew(session, budget);
+    if (lives) {
+      lookForForce(session, budget);
+    }
+    List<Renewal> results = new ArrayList<>(grants.size());
+    for (Grant grant : grants) {
+      Attempt attempt = ((ConsulGrant) grant).attempt();
+      long nowNanos = time.nanos();
+      results.add(
+          lives && attempt.extend(sentNanos, nowNanos)
+              ? new Renewal.Renewed(
+                  Duration.ofNanos(nowNanos - sentNanos + attempt.leftNanos(nowNanos)))
+              : new Renewal.Lost());
+    }
+    return results;
+  }
+
+  /**
+   * A session that lives says nothing about a key that was taken by force. Whoever does that leaves
+   * a note for the session, so that one request tells about any number of keys.
+   */
+  private void lookForForce(Session session, Budget budget) throws StoreException {
+    List<Entry> notes = http.read(new Transaction().tree(keys.forced(session.id())), budget);
+    long index = notes.stream().mapToLong(Entry::modifyIndex).max().orElse(0);
+    if (index == session.forcedIndex()) {
+      return;
+    }
+    List<Attempt> held =
+        session.attempts().stream().filter(attempt -> attempt.grant() != null).toList();
+    for (int from = 0; from < held.size(); from += Transaction.OPERATIONS_MAX) {
+      List<Attempt> some =
+          held.subList(from, Math.min(held.size(), from + Transaction.OPERATIONS_MAX));
+      Transaction look = new Transaction();
+      some.forEach(attempt -> look.tree(attempt.key()));
+      Set<String> found = new HashSet<>();
+      http.read(look, budget).forEach(entry -> found.add(entry.key()));
+      for (Attempt attempt : some) {
+        if (!found.contains(attempt.key())) {
+          attempt.end();
+        }
+      }
+    }
+    session.forcedIndex(index);
+  }
+
+  @Override
+  public Optional<Duration> verify(Grant grant) throws StoreException {
+    Attempt attempt = ((ConsulGrant) grant).attempt();
+    Budget budget = sessions.budget();
+    // Only a session that was just renewed is known to last for longer.
+    if (!sessions.renew(attempt.session(), budget)) {
+      return Optional.empty();
+    }
+    List<Entry> own = http.read(new Transaction().tree(attempt.key()), budget);
+    long nowNanos = time.nanos();
+    long leftNanos = attempt.leftNanos(nowNanos);
+    return leftNanos > 0
+            && own.size() == 1
+            && own.get(0).session().equals(attempt.session().id())
+            && own.get(0).createIndex() == grant.number()
+        ? Optional.of(Duration.ofNanos(leftNanos + nowNanos - budget.beganNanos()))
+        : Optional.empty();
+  }
+
+  @Override
+  public Optional<StoredHolder> inspect(LockKey key) throws StoreException {
+    List<Entry> line = line(key, sessions.budget());
+    if (line.isEmpty()) {
+      return Optional.empty();
+    }
+    Entry first = line.get(0);
+    Mark mark = Mark.parse(first.value());
+    return Optional.of(new StoredHolder(
+        first.createIndex(),
+        mark.holder(),
+        Duration.ofMillis(mark.released() ? mark.millis() : 2 * mark.millis()),
+        mark.released()));
+  }
+
+  @Override
+  public boolean forceRelease(LockKey key, long number) throws StoreException {
+    Budget budget = sessions.budget();
+    while (true) {
+      List<Entry> line = line(key, budget);
+      if (line.isEmpty() || line.get(0).createIndex() != number) {
+        return false;
+      }
+      Entry first = line.get(0);
+      ConsulHttp.Outcome outcome = http.transact(
+          new Transaction()
+              .deleteAt(first.key(), first.modifyIndex())
+              .lock(keys.forced(first.session()), first.key(), first.session()),
+          budget);
+      if (outcome instanceof ConsulHttp.Outcome.Applied) {
+        return true;
+      }
+      // It changed in between, or was just gone.
+      if (outcome.resent()) {
+        throw StoreException.unanswered("Consul did not answer the first time", null);
+      }
+    }
+  }
+
+  @Override
+  public void close() {
+    for (Attempt attempt : attempts.values()) {
+      attempt.end();
+    }
+    sessions.close();
+    http.close();
+  }
+}

@@ -1,0 +1,384 @@
+package io.holdfast.lock.consul;
+
+import io.holdfast.lock.LeaseLoss;
+import io.holdfast.lock.spi.Claim;
+import io.holdfast.lock.spi.StoreException;
+import io.holdfast.lock.spi.StoreSettings;
+import io.holdfast.lock.spi.TimeSource;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The sessions of one client: made when first needed, renewed as long as they are used, and never
+ * one per lock. One thread renews them, and deletes the keys of attempts whose time is over.
+ */
+final class Sessions implements AutoCloseable {
+  private static final Logger log = LoggerFactory.getLogger(Sessions.class);
+
+  private static final long TICK_MILLIS = 200;
+  private static final long UNUSED_NANOS_MAX = TimeUnit.MINUTES.toNanos(2);
+  private static final long DELETION_RETRY_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+  private final ConsulHttp http;
+  private final Keys keys;
+  private final StoreSettings settings;
+  private final TimeSource time;
+  private final ScheduledThreadPoolExecutor ticker;
+
+  private final Map<Long, Slot> shared = new ConcurrentHashMap<>();
+  private final Set<Session> all = ConcurrentHashMap.newKeySet();
+  private final Map<String, Deletion> deletions = new ConcurrentHashMap<>();
+  private volatile boolean closed;
+
+  /** The session of one TTL, and who makes it. */
+  private static final class Slot {
+    final ReentrantLock making = new ReentrantLock();
+    volatile @Nullable Session session;
+  }
+
+  /** A key that is to go, not before then. */
+  private record Deletion(Attempt attempt, long atNanos) {}
+
+  Sessions(ConsulHttp http, Keys keys, StoreSettings settings) {
+    this.http = http;
+    this.keys = keys;
+    this.settings = settings;
+    this.time = settings.time();
+    ticker = new ScheduledThreadPoolExecutor(1, task -> {
+      Thread thread = new Thread(task, "holdfast-" + settings.clientName() + "-sessions");
+      thread.setDaemon(true);
+      return thread;
+    });
+    var unused =
+        ticker.scheduleWithFixedDelay(this::tick, TICK_MILLIS, TICK_MILLIS, TimeUnit.MILLISECONDS);
+  }
+
+  Budget budget() {
+    return new Budget(time, settings.storeTimeout());
+  }
+
+  /** Registers a new attempt in a session that suits it; makes one if there is none. */
+  Attempt register(Claim claim, Budget budget) throws StoreException {
+    long minHoldNanos = claim.minHold().toNanos();
+    long wantedNanos = Math.max(claim.ttl().toNanos(), minHoldNanos);
+    if (wantedNanos > TimeUnit.SECONDS.toNanos(Session.TTL_SECONDS_MAX)) {
+      throw StoreException.refused(
+          "Consul keeps a session for at most 24 h, so neither TTL nor minHold can be longer, as "
+              + Duration.ofNanos(wantedNanos)
+              + " is (a renewed lease lives as long as its holder does, whatever its TTL)",
+          null);
+    }
+    long ttlSeconds = Session.ttlSeconds(wantedNanos);
+    if (minHoldNanos > 0) {
+      // It outlives a client that closes, and must not keep other locks alive with it.
+      Session session = create(ttlSeconds, true, budget);
+      Attempt attempt = new Attempt(claim, session, keys.attempt(claim));
+      session.add(attempt);
+      return attempt;
+    }
+    while (true) {
+      Session session = shared(ttlSeconds, budget);
+      Attempt attempt = new Attempt(claim, session, keys.attempt(claim));
+      if (session.add(attempt)) {
+        return attempt;
+      }
+      budget.requireLeft();
+    }
+  }
+
+  void forget(Attempt attempt) {
+    attempt.end();
+    attempt.session().remove(attempt, time.nanos());
+  }
+
+  private Session shared(long ttlSeconds, Budget budget) throws StoreException {
+    Slot slot = shared.computeIfAbsent(ttlSeconds, unused -> new Slot());
+    Session session = slot.session;
+    if (session != null && !session.isLost()) {
+      return session;
+    }
+    boolean mine = false;
+    boolean interrupted = false;
+    try {
+      while (!mine) {
+        try {
+          mine = slot.making.tryLock(budget.requireLeft(), TimeUnit.NANOSECONDS);
+        } catch (InterruptedException e) {
+          interrupted = true;
+        }
+      }
+      session = slot.session;
+      if (session == null || session.isLost()) {
+        session = create(ttlSeconds, false, budget);
+        slot.session = session;
+      }
+      return session;
+    } finally {
+      if (mine) {
+        slot.making.unlock();
+      }
+      if (interrupted) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+
+  private Session create(long ttlSeconds, boolean own, Budget budget) throws StoreException {
+    if (closed) {
+      throw StoreException.refused("The client was closed", null);
+    }
+    long sentNanos = time.nanos();
+    // An empty list of checks, or the health of the agent's node would end it. No delay, since no
+    // key is ever locked twice.
+    ConsulHttp.Answer answer = http.put(
+        "v1/session/create",
+        "{\"Name\":"
+            + Json.quote("holdfast " + settings.clientName())
+            + ",\"TTL\":\""
+            + ttlSeconds
+            + "s\",\"Behavior\":\"delete\",\"LockDelay\":\"0s\",\"Checks\":[]}",
+        budget);
+    String id = idOf(answer);
+    Session session = new Session(id, ttlSeconds, own, sentNanos);
+    all.add(session);
+    watch(session, 0);
+    log.debug("Session {} of {} s made", id, ttlSeconds);
+    return session;
+  }
+
+  private static String idOf(ConsulHttp.Answer answer) throws StoreException {
+    try {
+      if (answer.status() == 200
+          && Json.parse(answer.body()) instanceof Map<?, ?> json
+          && json.get("ID") instanceof String id) {
+        return id;
+      }
+    } catch (IllegalArgumentException e) {
+      throw StoreException.unanswered("Consul's answer can't be read: " + e.getMessage(), e);
+    }
+    throw StoreException.unanswered(
+        "Consul made no session, it answered " + answer.status() + ": " + answer.body(), null);
+  }
+
+  /** Hears of the end of a session at once; without it, the next renewal would tell. */
+  private void watch(Session session, long index) {
+    if (closed || session.isLost() || !all.contains(session)) {
+      return;
+    }
+    var unused = http.watch("v1/session/info/" + session.id(), index, new ConsulHttp.Heard() {
+      @Override
+      public void answered(int status, String body, long nextIndex) {
+        if (index > 0 && !body.contains(session.id())) {
+          // A server that lags, or lost its memory, is no proof; the leader's word is.
+          check(session);
+        }
+        if (nextIndex > index) {
+          watch(session, nextIndex);
+        } else {
+          later(() -> watch(session, 0));
+        }
+      }
+
+      @Override
+      public void failed(String why) {
+        later(() -> watch(session, 0));
+      }
+    });
+  }
+
+  private void check(Session session) {
+    try {
+      renew(session, budget());
+    } catch (StoreException e) {
+      log.debug("Session {} seems gone, and Consul can't be asked", session.id(), e);
+    }
+  }
+
+  /** Runs something in about half a second, on a thread that may do I/O. */
+  void later(Runnable task) {
+    if (!closed) {
+      try {
+        var unused = ticker.schedule(
+            task, 300 + ThreadLocalRandom.current().nextInt(400), TimeUnit.MILLISECONDS);
+      } catch (java.util.concurrent.RejectedExecutionException e) {
+        log.trace("Closed meanwhile", e);
+      }
+    }
+  }
+
+  /** Renews a session; false: it is gone, and everybody was told. */
+  boolean renew(Session session, Budget budget) throws StoreException {
+    if (session.isLost()) {
+      return false;
+    }
+    long sentNanos = time.nanos();
+    ConsulHttp.Answer answer = http.put("v1/session/renew/" + session.id(), "", budget);
+    if (answer.status() == 404) {
+      lost(session);
+      return false;
+    }
+    session.renewed(sentNanos);
+    return true;
+  }
+
+  /** Tells every holder, then lets a new session be made. */
+  void lost(Session session) {
+    if (session.isLost()) {
+      return;
+    }
+    for (Attempt attempt : session.attempts()) {
+      ConsulGrant grant = attempt.grant();
+      if (grant != null) {
+        settings.events().lost(grant, LeaseLoss.Reason.SESSION_LOST);
+      }
+    }
+    session.markLost();
+    all.remove(session);
+    for (Attempt attempt : session.attempts()) {
+      attempt.end();
+      attempt.wake();
+    }
+  }
+
+  /** Deletes an attempt's key after that time, and its session if that is its own. */
+  void deleteAfter(Attempt attempt, long delayNanos) {
+    deletions.put(attempt.key(), new Deletion(attempt, time.nanos() + delayNanos));
+  }
+
+  void deletedAlready(String key) {
+    deletions.remove(key);
+  }
+
+  private void tick() {
+    try {
+      long nowNanos = time.nanos();
+      for (Session session : all) {
+        tend(session, nowNanos);
+      }
+      deleteDue();
+    } catch (RuntimeException e) {
+      log.error("Sessions could not be tended", e);
+    }
+  }
+
+  private void tend(Session session, long nowNanos) {
+    for (Attempt attempt : session.attempts()) {
+      if (attempt.expire(nowNanos)) {
+        session.remove(attempt, nowNanos);
+        deleteAfter(attempt, 0);
+      }
+    }
+    if (session.isUnused()) {
+      // One that only a minimum hold uses must end by itself, should this process die.
+      if (!session.isOwn()
+          && nowNanos - session.usedNanos() > UNUSED_NANOS_MAX
+          && session.retireIfUnused()) {
+        session.markLost();
+        all.remove(session);
+        destroy(session, budget());
+        return;
+      }
+      if (session.isOwn()) {
+        return;
+      }
+    }
+    long dueNanos =
+        session.ttlNanos() / 3 - ThreadLocalRandom.current().nextLong(session.ttlNanos() / 30);
+    if (nowNanos - session.renewedNanos() > dueNanos) {
+      try {
+        boolean unused = renew(session, budget());
+      } catch (StoreException e) {
+        log.debug("Session {} was not renewed", session.id(), e);
+      }
+    }
+  }
+
+  private void deleteDue() {
+    List<Deletion> due = new ArrayList<>();
+    for (Deletion deletion : deletions.values()) {
+      if (time.nanos() - deletion.atNanos() >= 0 && due.size() < Transaction.OPERATIONS_MAX) {
+        due.add(deletion);
+      }
+    }
+    if (due.isEmpty()) {
+      return;
+    }
+    Budget budget = budget();
+    try {
+      Transaction transaction = new Transaction();
+      due.forEach(deletion -> transaction.delete(deletion.attempt().key()));
+      ConsulHttp.Outcome outcome = http.transact(transaction, budget);
+      if (outcome instanceof ConsulHttp.Outcome.Failed failed) {
+        throw StoreException.refused("Consul deleted nothing: " + failed.what(), null);
+      }
+      for (Deletion deletion : due) {
+        deletions.remove(deletion.attempt().key(), deletion);
+        if (deletion.attempt().session().isOwn()) {
+          end(deletion.attempt().session(), budget);
+        }
+      }
+    } catch (StoreException e) {
+      log.debug("{} key(s) could not be deleted; again later", due.size(), e);
+      for (Deletion deletion : due) {
+        deletions.replace(
+            deletion.attempt().key(),
+            deletion,
+            new Deletion(deletion.attempt(), time.nanos() + DELETION_RETRY_NANOS));
+      }
+    }
+  }
+
+  /** Ends a session that was one attempt's own. */
+  void end(Session session, Budget budget) {
+    session.markLost();
+    all.remove(session);
+    destroy(session, budget);
+  }
+
+  private void destroy(Session session, Budget budget) {
+    try {
+      ConsulHttp.Answer unused = http.put("v1/session/destroy/" + session.id(), "", budget);
+    } catch (StoreException e) {
+      log.debug("Session {} was not destroyed; it ends by its TTL", session.id(), e);
+    }
+  }
+
+  /** Destroys the sessions, except those that keep a name taken for its minimum hold. */
+  @Override
+  public void close() {
+    closed = true;
+    ticker.shutdownNow();
+    boolean interrupted = Thread.interrupted();
+    try {
+      if (!ticker.awaitTermination(settings.storeTimeout().toNanos(), TimeUnit.NANOSECONDS)) {
+        log.debug("The thread of the sessions is still busy");
+      }
+    } catch (InterruptedException e) {
+      interrupted = true;
+    }
+    Budget budget = budget();
+    for (Session session : all) {
+      boolean kept = session.isOwn()
+          && deletions.values().stream()
+              .anyMatch(deletion ->
+                  deletion.attempt().session() == session && deletion.atNanos() - time.nanos() > 0);
+      if (!kept && !budget.isSpent()) {
+        end(session, budget);
+      }
+    }
+    if (interrupted) {
+      Thread.currentThread().interrupt();
+    }
+  }
+}

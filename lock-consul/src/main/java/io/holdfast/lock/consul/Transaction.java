@@ -1,0 +1,60 @@
+package io.holdfast.lock.consul;
+
+import java.nio.charset.StandardCharsets;
+import java.util.Base64;
+
+/** The operations of one transaction, as the body of its request. */
+final class Transaction {
+  /** The most operations that every version of Consul takes. */
+  static final int OPERATIONS_MAX = 64;
+
+  private final StringBuilder body = new StringBuilder("[");
+
+  Transaction lock(String key, String value, String session) {
+    begin("lock", key)
+        .append(",\"Session\":")
+        .append(Json.quote(session))
+        .append(",\"Value\":\"")
+        .append(Base64.getEncoder().encodeToString(value.getBytes(StandardCharsets.UTF_8)))
+        .append("\"}}");
+    return this;
+  }
+
+  Transaction tree(String prefix) {
+    begin("get-tree", prefix).append("}}");
+    return this;
+  }
+
+  Transaction checkSession(String key, String session) {
+    begin("check-session", key)
+        .append(",\"Session\":")
+        .append(Json.quote(session))
+        .append("}}");
+    return this;
+  }
+
+  Transaction delete(String key) {
+    begin("delete", key).append("}}");
+    return this;
+  }
+
+  /** Deletes the key if nothing wrote to it since that index; else the transaction fails. */
+  Transaction deleteAt(String key, long modifyIndex) {
+    begin("delete-cas", key).append(",\"Index\":").append(modifyIndex).append("}}");
+    return this;
+  }
+
+  private StringBuilder begin(String verb, String key) {
+    if (body.length() > 1) {
+      body.append(',');
+    }
+    return body.append("{\"KV\":{\"Verb\":\"")
+        .append(verb)
+        .append("\",\"Key\":")
+        .append(Json.quote(key));
+  }
+
+  String body() {
+    return body + "]";
+  }
+}

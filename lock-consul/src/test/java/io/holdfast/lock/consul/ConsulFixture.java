@@ -1,0 +1,91 @@
+package io.holdfast.lock.consul;
+
+import io.holdfast.lock.LockClientBuilder;
+import io.holdfast.lock.spi.LockStore;
+import io.holdfast.lock.tck.Capability;
+import io.holdfast.lock.tck.Fixture;
+import io.holdfast.lock.tck.TappedBuilder;
+import io.holdfast.lock.tck.fault.FaultProxy;
+import io.holdfast.lock.tck.fault.Link;
+import io.holdfast.lock.tck.process.ChildProcess;
+import java.io.IOException;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.UnaryOperator;
+
+/** A Consul server for the kit. */
+final class ConsulFixture extends ConsulAccess implements Fixture {
+  private final KitContainer server;
+  private final TestHttp http;
+
+  ConsulFixture(KitContainer server) {
+    super(server.address());
+    this.server = server;
+    this.http = new TestHttp(server.address());
+  }
+
+  @Override
+  public Set<Capability> capabilities() {
+    return EnumSet.complementOf(EnumSet.of(Capability.CALLER_TRANSACTIONS));
+  }
+
+  @Override
+  public String whyNot(Capability missing) {
+    return "Consul's transactions are one request each, so none is ever open around a lock";
+  }
+
+  @Override
+  public LockClientBuilder<?> newClient(UnaryOperator<LockStore> tap) {
+    return new TappedBuilder(ConsulLocks.builder(client(), address())::openStore, tap);
+  }
+
+  @Override
+  public Link newLink() {
+    return FaultProxy.open(server.host(), server.port());
+  }
+
+  @Override
+  public LockClientBuilder<?> newClient(Link link) {
+    FaultProxy proxy = (FaultProxy) link;
+    return ConsulLocks.builder(client(), "http://" + proxy.host() + ":" + proxy.port());
+  }
+
+  @Override
+  public void pauseServer() {
+    server.pause();
+  }
+
+  @Override
+  public void resumeServer() {
+    server.resume();
+  }
+
+  @Override
+  public void killServer() {
+    server.kill();
+  }
+
+  @Override
+  public void startServer() {
+    server.start();
+  }
+
+  @Override
+  public ChildProcess.Entry childProcess() {
+    return new ChildProcess.Entry(ConsulAccessFactory.class, List.of(address()));
+  }
+
+  @Override
+  public Map<String, Long> leftovers() throws IOException {
+    return Map.of(
+        "keys", (long) http.keys("holdfast").size(), "sessions", (long) http.sessions().size());
+  }
+
+  @Override
+  public void close() {
+    super.close();
+    server.close();
+  }
+}
