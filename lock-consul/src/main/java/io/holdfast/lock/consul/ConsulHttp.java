@@ -101,12 +101,18 @@ final class ConsulHttp implements AutoCloseable {
     if (outcome instanceof Outcome.Applied applied) {
       return applied.entries();
     }
-    throw failure(409, ((Outcome.Failed) outcome).what());
+    throw failure(409, ((Outcome.Failed) outcome).what(), false);
   }
 
   /** Any PUT; answers of 404 are for the caller to understand. */
   Answer put(String path, String body, Budget budget) throws StoreException {
     return send(put(url(path).build(), body), budget);
+  }
+
+  /** Any GET, answered by the leader after it asked a majority. */
+  Answer get(String path, Budget budget) throws StoreException {
+    HttpUrl url = url(path).addQueryParameter("consistent", "").build();
+    return send(request(url).get().build(), budget);
   }
 
   private static Outcome outcome(Answer answer) throws StoreException {
@@ -119,7 +125,7 @@ final class ConsulHttp implements AutoCloseable {
             && error.get("OpIndex") instanceof Long operation
             && error.get("What") instanceof String what) {
           if (isAclProblem(what)) {
-            throw failure(answer.status(), what);
+            throw failure(answer.status(), what, answer.resent());
           }
           return new Outcome.Failed(operation, what, answer.resent());
         }
@@ -140,33 +146,56 @@ final class ConsulHttp implements AutoCloseable {
   }
 
   /**
-   * Sends a request, and sends it again once if the connection failed, which a kept one does after
-   * the agent was restarted.
+   * Sends a request, and sends it again if the connection failed, which a kept one does after the
+   * agent was restarted, or if an interrupt broke it off.
    */
   private Answer send(Request request, Budget budget) throws StoreException {
     boolean resent = false;
-    while (true) {
-      Call call = client.newCall(request);
-      call.timeout().timeout(budget.requireLeft(), TimeUnit.NANOSECONDS);
-      try (Response response = call.execute()) {
-        String body = response.body().string();
-        int status = response.code();
-        if (status == 200 || status == 404 || status == 409) {
-          return new Answer(status, body, resent);
-        }
-        throw failure(status, body);
-      } catch (ConnectException | UnknownHostException e) {
-        throw resent
-            ? StoreException.unanswered("Consul at " + base + " can't be reached: " + e, e)
-            : StoreException.refused("Consul at " + base + " can't be reached: " + e, e);
-      } catch (InterruptedIOException e) {
-        throw StoreException.unanswered("Consul at " + base + " did not answer in time", e);
-      } catch (IOException e) {
-        if (resent || budget.isSpent()) {
-          throw StoreException.unanswered("Consul at " + base + " gave no answer: " + e, e);
+    boolean interrupted = false;
+    try {
+      while (true) {
+        try {
+          return sendOnce(request, budget, resent);
+        } catch (ConnectException | UnknownHostException e) {
+          String message = "Consul at " + base + " can't be reached: " + e;
+          throw resent ? StoreException.unanswered(message, e) : StoreException.refused(message, e);
+        } catch (InterruptedIOException e) {
+          if (!Thread.interrupted()) {
+            throw StoreException.unanswered("Consul at " + base + " did not answer in time", e);
+          }
+          interrupted = true;
+        } catch (IOException e) {
+          if (resent || budget.isSpent()) {
+            throw StoreException.unanswered("Consul at " + base + " gave no answer: " + e, e);
+          }
         }
         resent = true;
       }
+    } finally {
+      if (interrupted) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+
+  private Answer sendOnce(Request request, Budget budget, boolean resent)
+      throws IOException, StoreException {
+    long leftNanos = budget.leftNanos();
+    if (leftNanos <= 0) {
+      String message = "Consul at " + base + " did not answer in time";
+      throw resent
+          ? StoreException.unanswered(message, null)
+          : StoreException.refused(message, null);
+    }
+    Call call = client.newCall(request);
+    call.timeout().timeout(leftNanos, TimeUnit.NANOSECONDS);
+    try (Response response = call.execute()) {
+      String body = response.body().string();
+      int status = response.code();
+      if (status == 200 || status == 404 || status == 409) {
+        return new Answer(status, body, resent);
+      }
+      throw failure(status, body, resent);
     }
   }
 
@@ -174,7 +203,7 @@ final class ConsulHttp implements AutoCloseable {
     return message.contains("Permission denied") || message.contains("ACL not found");
   }
 
-  private static StoreException failure(int status, String body) {
+  private static StoreException failure(int status, String body, boolean resent) {
     String message = body.strip();
     ConsulException.Problem problem;
     if (status == 403 || isAclProblem(message)) {
@@ -189,7 +218,7 @@ final class ConsulHttp implements AutoCloseable {
     String text = "Consul answered " + status + ": " + message;
     ConsulException cause = new ConsulException(problem, status, text);
     // A server can lose its leadership while it commits.
-    return status >= 500
+    return resent || status >= 500
         ? StoreException.unanswered(text, cause)
         : StoreException.refused(text, cause);
   }

@@ -34,6 +34,9 @@ final class ConsulStore implements LockStore {
   private final Sessions sessions;
   private final TimeSource time;
 
+  /** For how long after its end a mark is remembered that somebody else removed. */
+  private static final long MARK_KEPT_NANOS = TimeUnit.MINUTES.toNanos(1);
+
   /** Attempts that may have a key, by their ids. */
   private final Map<String, Attempt> attempts = new ConcurrentHashMap<>();
 
@@ -68,7 +71,11 @@ final class ConsulStore implements LockStore {
     if (joined.grant() != null) {
       return Optional.of(joined.grant());
     }
-    leave(joined.attempt(), budget);
+    try {
+      leave(joined.attempt(), budget);
+    } catch (StoreException e) {
+      throw afterJoining(e);
+    }
     return Optional.empty();
   }
 
@@ -109,12 +116,7 @@ final class ConsulStore implements LockStore {
         throw e;
       }
       if (outcome instanceof ConsulHttp.Outcome.Applied applied) {
-        // The first result is the key itself.
-        List<Entry> line = inOrder(applied.entries());
-        Entry first = line.get(0);
-        boolean granted = first.key().equals(attempt.key());
-        return new Joined(
-            attempt, line, granted ? attempt.hold(first.createIndex(), sentNanos) : null);
+        return place(attempt, inOrder(applied.entries()), sentNanos, budget);
       }
       drop(attempt);
       String what = ((ConsulHttp.Outcome.Failed) outcome).what();
@@ -128,6 +130,30 @@ final class ConsulStore implements LockStore {
             new ConsulException(ConsulException.Problem.SESSION_GONE, 409, what));
       }
     }
+  }
+
+  private Joined place(Attempt attempt, List<Entry> inLine, long joinedNanos, Budget budget)
+      throws StoreException {
+    List<Entry> line = inLine;
+    long sentNanos = joinedNanos;
+    Mark mark = Mark.parse(line.get(0).value());
+    try {
+      if (mark.released() && clearMark(line.get(0), mark, budget) == 0) {
+        sentNanos = time.nanos();
+        line = line(attempt, budget);
+      }
+    } catch (StoreException e) {
+      throw afterJoining(e);
+    }
+    // Empty if the session has ended in between.
+    boolean granted = !line.isEmpty() && line.get(0).key().equals(attempt.key());
+    return new Joined(
+        attempt, line, granted ? attempt.hold(line.get(0).createIndex(), sentNanos) : null);
+  }
+
+  /** The place in the line is still there, so the claim must be withdrawn whatever failed. */
+  private static StoreException afterJoining(StoreException e) {
+    return e.mayHaveHappened() ? e : StoreException.unanswered(String.valueOf(e.getMessage()), e);
   }
 
   static List<Entry> inOrder(List<Entry> entries) {
@@ -177,8 +203,7 @@ final class ConsulStore implements LockStore {
    */
   long clearMark(Entry entry, Mark mark, Budget budget) throws StoreException {
     long nowNanos = time.nanos();
-    long sinceNanos = markSeenNanos.computeIfAbsent(entry, unused -> nowNanos);
-    long leftNanos = TimeUnit.MILLISECONDS.toNanos(mark.millis()) - (nowNanos - sinceNanos);
+    long leftNanos = markLeftNanos(entry, mark, nowNanos);
     if (leftNanos > 0) {
       return leftNanos;
     }
@@ -186,6 +211,16 @@ final class ConsulStore implements LockStore {
         http.transact(new Transaction().deleteAt(entry.key(), entry.modifyIndex()), budget);
     markSeenNanos.remove(entry);
     return 0;
+  }
+
+  private long markLeftNanos(Entry entry, Mark mark, long nowNanos) {
+    markSeenNanos.keySet().removeIf(seen -> {
+      long forgetNanos =
+          TimeUnit.MILLISECONDS.toNanos(Mark.parse(seen.value()).millis()) + MARK_KEPT_NANOS;
+      return nowNanos - markSeenNanos.getOrDefault(seen, nowNanos) > forgetNanos;
+    });
+    long sinceNanos = markSeenNanos.computeIfAbsent(entry, unused -> nowNanos);
+    return TimeUnit.MILLISECONDS.toNanos(mark.millis()) - (nowNanos - sinceNanos);
   }
 
   @Override
@@ -314,7 +349,9 @@ final class ConsulStore implements LockStore {
     return Optional.of(new StoredHolder(
         first.createIndex(),
         mark.holder(),
-        Duration.ofMillis(mark.released() ? mark.millis() : 2 * mark.millis()),
+        mark.released()
+            ? Duration.ofNanos(Math.max(0, markLeftNanos(first, mark, time.nanos())))
+            : Duration.ofMillis(2 * mark.millis()),
         mark.released()));
   }
 

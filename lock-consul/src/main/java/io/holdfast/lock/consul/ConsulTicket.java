@@ -31,7 +31,10 @@ final class ConsulTicket implements Ticket {
   }
 
   /** Waits for whoever is before it in this line; for how long at most. */
-  Duration wait(List<Entry> line) throws StoreException {
+  Duration wait(List<Entry> line) {
+    if (line.isEmpty()) {
+      return Duration.ZERO;
+    }
     holder = Mark.parse(line.get(0).value()).holder();
     Entry before = null;
     for (Entry entry : line) {

@@ -225,6 +225,11 @@ final class Sessions implements AutoCloseable {
     long sentNanos = time.nanos();
     ConsulHttp.Answer answer = http.put("v1/session/renew/" + session.id(), "", budget);
     if (answer.status() == 404) {
+      // A leader that was just elected says so before it has read its log. A consistent read waits.
+      ConsulHttp.Answer info = http.get("v1/session/info/" + session.id(), budget);
+      if (info.status() == 200 && info.body().contains(session.id())) {
+        throw StoreException.refused("Consul's leader does not know its sessions yet", null);
+      }
       lost(session);
       return false;
     }

@@ -5,10 +5,12 @@ import io.holdfast.lock.spi.LockStore;
 import io.holdfast.lock.tck.Capability;
 import io.holdfast.lock.tck.Fixture;
 import io.holdfast.lock.tck.TappedBuilder;
+import io.holdfast.lock.tck.Timing;
 import io.holdfast.lock.tck.fault.FaultProxy;
 import io.holdfast.lock.tck.fault.Link;
 import io.holdfast.lock.tck.process.ChildProcess;
 import java.io.IOException;
+import java.time.Duration;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
@@ -34,6 +36,13 @@ final class ConsulFixture extends ConsulAccess implements Fixture {
   @Override
   public String whyNot(Capability missing) {
     return "Consul's transactions are one request each, so none is ever open around a lock";
+  }
+
+  /** The slack has room for the end of a session, which is no shorter than 10 s, twice its TTL. */
+  @Override
+  public Timing timing() {
+    Timing usual = Timing.defaults();
+    return new Timing(usual.ttl(), usual.storeTimeout(), Duration.ofSeconds(20), usual.quiet());
   }
 
   @Override
@@ -79,8 +88,8 @@ final class ConsulFixture extends ConsulAccess implements Fixture {
 
   @Override
   public Map<String, Long> leftovers() throws IOException {
-    return Map.of(
-        "keys", (long) http.keys("holdfast").size(), "sessions", (long) http.sessions().size());
+    return Map.of("keys", (long) http.keys("holdfast").size(), "sessions", (long)
+        http.sessions().size());
   }
 
   @Override

@@ -3,7 +3,6 @@ package io.holdfast.lock.consul;
 import io.holdfast.lock.Lease;
 import io.holdfast.lock.tck.GuardedWrites;
 import java.io.IOException;
-import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.util.Base64;
 import java.util.Comparator;
@@ -34,19 +33,19 @@ final class ConsulGuardedWrites implements GuardedWrites {
         + Base64.getEncoder().encodeToString(entry.getBytes(StandardCharsets.UTF_8))
         + "\"}}]";
     beforeEffect.run();
-    HttpResponse<String> answer = new TestHttp(address).put("/v1/txn", body);
-    if (answer.statusCode() == 409) {
+    TestHttp.Answer answer = new TestHttp(address).put("/v1/txn", body);
+    if (answer.status() == 409) {
       throw guard.lost();
-    } else if (answer.statusCode() != 200) {
+    } else if (answer.status() != 200) {
       throw new IOException(answer.body());
     }
   }
 
   @Override
   public List<String> read(String log) throws IOException {
-    HttpResponse<String> answer =
+    TestHttp.Answer answer =
         new TestHttp(address).get("/v1/kv/" + folder(log) + "?recurse&consistent");
-    if (answer.statusCode() == 404) {
+    if (answer.status() == 404) {
       return List.of();
     }
     return ((List<?>) Json.parse(answer.body()))

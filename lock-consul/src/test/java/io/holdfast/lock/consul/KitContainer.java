@@ -40,8 +40,8 @@ final class KitContainer implements AutoCloseable {
     container = new GenericContainer<>(IMAGE)
         .withExposedPorts(HTTP_PORT)
         .withCommand(command)
-        .waitingFor(
-            Wait.forLogMessage(".*cluster leadership acquired.*", 1).withStartupTimeout(STARTUP_MAX));
+        .waitingFor(Wait.forLogMessage(".*cluster leadership acquired.*", 1)
+            .withStartupTimeout(STARTUP_MAX));
     container.setPortBindings(List.of(port + ":" + HTTP_PORT));
     container.start();
   }

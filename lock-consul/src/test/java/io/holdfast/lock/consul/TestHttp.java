@@ -1,20 +1,22 @@
 package io.holdfast.lock.consul;
 
 import java.io.IOException;
-import java.net.URI;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
-import java.net.http.HttpResponse;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import okhttp3.OkHttpClient;
+import okhttp3.Request;
+import okhttp3.RequestBody;
+import okhttp3.Response;
 
 /** Requests to Consul beside the locks: what a user's own code or an administrator would send. */
 final class TestHttp {
   private static final Duration TIMEOUT = Duration.ofSeconds(10);
 
-  private final HttpClient client = HttpClient.newHttpClient();
+  private static final OkHttpClient CLIENT =
+      new OkHttpClient.Builder().callTimeout(TIMEOUT).build();
+
   private final String address;
   private final String token;
 
@@ -27,19 +29,22 @@ final class TestHttp {
     this.token = token;
   }
 
-  HttpResponse<String> put(String path, String body) throws IOException {
-    return send(request(path).PUT(HttpRequest.BodyPublishers.ofString(body)).build());
+  /** What came back. */
+  record Answer(int status, String body) {}
+
+  Answer put(String path, String body) throws IOException {
+    return send(request(path).put(RequestBody.create(body, null)).build());
   }
 
-  HttpResponse<String> get(String path) throws IOException {
+  Answer get(String path) throws IOException {
     return send(request(path).build());
   }
 
   /** The keys below a prefix. */
   List<String> keys(String prefix) throws IOException {
     List<String> keys = new ArrayList<>();
-    HttpResponse<String> answer = get("/v1/kv/" + prefix + "?keys");
-    if (answer.statusCode() == 200) {
+    Answer answer = get("/v1/kv/" + prefix + "?keys");
+    if (answer.status() == 200) {
       ((List<?>) Json.parse(answer.body())).forEach(key -> keys.add((String) key));
     }
     return keys;
@@ -54,23 +59,19 @@ final class TestHttp {
   }
 
   void destroySession(String id) throws IOException {
-    if (put("/v1/session/destroy/" + id, "").statusCode() != 200) {
+    if (put("/v1/session/destroy/" + id, "").status() != 200) {
       throw new IOException("The session was not destroyed");
     }
   }
 
-  private HttpRequest.Builder request(String path) {
-    HttpRequest.Builder request =
-        HttpRequest.newBuilder(URI.create(address + path)).timeout(TIMEOUT);
+  private Request.Builder request(String path) {
+    Request.Builder request = new Request.Builder().url(address + path);
     return token.isEmpty() ? request : request.header("X-Consul-Token", token);
   }
 
-  private HttpResponse<String> send(HttpRequest request) throws IOException {
-    try {
-      return client.send(request, HttpResponse.BodyHandlers.ofString());
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      throw new IOException(e);
+  private static Answer send(Request request) throws IOException {
+    try (Response response = CLIENT.newCall(request).execute()) {
+      return new Answer(response.code(), response.body().string());
     }
   }
 }

@@ -1,0 +1,52 @@
+package io.holdfast.lock.consul;
+
+import java.io.IOException;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicInteger;
+import okhttp3.Interceptor;
+import okhttp3.Response;
+
+/** What a client asks of Consul, seen by an interceptor of the user's. */
+final class Requests implements Interceptor {
+  private final List<String> paths = new CopyOnWriteArrayList<>();
+  private final AtomicInteger longPolls = new AtomicInteger();
+
+  @Override
+  public Response intercept(Chain chain) throws IOException {
+    String path = chain.request().url().encodedPath();
+    paths.add(path);
+    boolean waits = chain.request().url().queryParameter("wait") != null && isOnKey(path);
+    if (waits) {
+      longPolls.incrementAndGet();
+    }
+    try {
+      return chain.proceed(chain.request());
+    } finally {
+      if (waits) {
+        longPolls.decrementAndGet();
+      }
+    }
+  }
+
+  private static boolean isOnKey(String path) {
+    return path.startsWith("/v1/kv/");
+  }
+
+  void forget() {
+    paths.clear();
+  }
+
+  List<String> paths() {
+    return List.copyOf(paths);
+  }
+
+  long count(String prefix) {
+    return paths.stream().filter(path -> path.startsWith(prefix)).count();
+  }
+
+  /** How many wait for a key at the moment. */
+  int longPolls() {
+    return longPolls.get();
+  }
+}

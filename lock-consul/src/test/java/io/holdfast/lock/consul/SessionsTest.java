@@ -1,0 +1,153 @@
+package io.holdfast.lock.consul;
+
+import static io.holdfast.lock.consul.Eventually.eventually;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.holdfast.lock.DistributedLock;
+import io.holdfast.lock.Lease;
+import io.holdfast.lock.LeaseLoss;
+import io.holdfast.lock.LeaseState;
+import io.holdfast.lock.LockClient;
+import io.holdfast.lock.LockOptions;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import okhttp3.OkHttpClient;
+import okhttp3.Request;
+import okhttp3.Response;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+
+/** What sessions and long polls cost, and what becomes of locks when a session ends. */
+class SessionsTest {
+  private static final LockOptions TEN_SECONDS = LockOptions.renewed(Duration.ofSeconds(10));
+  private static final Duration STORE_TIMEOUT = Duration.ofSeconds(3);
+
+  private static KitContainer server;
+
+  private final Requests requests = new Requests();
+  private final OkHttpClient users = new OkHttpClient.Builder().addInterceptor(requests).build();
+
+  @BeforeAll
+  static void start() {
+    server = new KitContainer();
+  }
+
+  @AfterAll
+  static void stop() {
+    server.close();
+  }
+
+  private LockClient client() {
+    return ConsulLocks.builder(users, server.address())
+        .storeTimeout(STORE_TIMEOUT)
+        .defaultOptions(TEN_SECONDS)
+        .build();
+  }
+
+  @Test
+  void anUncontendedAcquireAndItsReleaseAreTwoTransactionsAndNoSession() throws Exception {
+    try (LockClient client = client()) {
+      client.get("warm").lock().close();
+      requests.forget();
+      for (int i = 0; i < 20; i++) {
+        client.get("cycle").lock().close();
+      }
+      assertThat(requests.count("/v1/txn")).isEqualTo(40);
+      assertThat(requests.count("/v1/session/create")).isZero();
+    }
+  }
+
+  @Test
+  void manyHeldLocksAreKeptByOneSession() throws Exception {
+    try (LockClient client = client()) {
+      List<Lease> leases = new ArrayList<>();
+      for (int i = 0; i < 300; i++) {
+        leases.add(client.get("many/" + i).lock());
+      }
+      assertThat(requests.count("/v1/session/create")).isEqualTo(1);
+      requests.forget();
+      eventually("the session is renewed", () -> requests.count("/v1/session/renew/") >= 2);
+      assertThat(requests.paths()).as("while 300 leases were renewed").hasSizeLessThan(60);
+      assertThat(leases).allMatch(Lease::isHeld);
+      for (Lease lease : leases) {
+        lease.close();
+      }
+    }
+  }
+
+  @Test
+  void theEndOfASessionIsToldToEveryHolderAndTheNextAcquireMakesAnother() throws Exception {
+    try (LockClient client = client()) {
+      DistributedLock lock = client.get("gone/one");
+      Lease one = lock.lock();
+      Lease two = client.get("gone/two").lock();
+      List<LeaseLoss.Reason> reasons = new CopyOnWriteArrayList<>();
+      one.onLost(loss -> reasons.add(loss.reason()));
+      two.onLost(loss -> reasons.add(loss.reason()));
+      new TestHttp(server.address()).destroySession(ConsulGuard.of(one).session());
+      eventually("both are told", () -> reasons.size() == 2);
+      assertThat(reasons).containsOnly(LeaseLoss.Reason.SESSION_LOST);
+      assertThat(one.state()).isEqualTo(LeaseState.LOST);
+      try (LockClient other = client();
+          Lease next = other.get("gone/one").lock()) {
+        assertThat(next.token()).isGreaterThan(one.token());
+      }
+      try (Lease another = client.get("gone/three").lock()) {
+        another.verify();
+      }
+    }
+  }
+
+  @Test
+  void waitersOfOneClientAreOneLongPoll() throws Exception {
+    ExecutorService threads = Executors.newFixedThreadPool(20);
+    try (LockClient holder = client();
+        LockClient waiting = client()) {
+      Lease lease = holder.get("poll").lock();
+      List<Future<Long>> turns = new ArrayList<>();
+      for (int i = 0; i < 20; i++) {
+        turns.add(threads.submit(() -> {
+          try (Lease turn = waiting.get("poll").lock()) {
+            return turn.token();
+          }
+        }));
+      }
+      eventually("somebody waits", () -> requests.longPolls() > 0);
+      assertThat(requests.longPolls()).isEqualTo(1);
+      lease.close();
+      for (Future<Long> turn : turns) {
+        assertThat(turn.get(30, TimeUnit.SECONDS)).isGreaterThan(lease.token());
+      }
+    } finally {
+      threads.shutdownNow();
+    }
+  }
+
+  @Test
+  void aClosedClientLeavesNoSessionAndTheUsersClientOpen() throws IOException {
+    String session;
+    try (LockClient client = client()) {
+      Lease lease = client.get("closing").lock();
+      session = ConsulGuard.of(lease).session();
+    } catch (InterruptedException e) {
+      throw new AssertionError(e);
+    }
+    assertThat(new TestHttp(server.address()).sessions()).doesNotContain(session);
+    assertThat(new TestHttp(server.address()).keys("holdfast/m:closing")).isEmpty();
+    try (Response response = users
+        .newCall(new Request.Builder()
+            .url(server.address() + "/v1/status/leader")
+            .build())
+        .execute()) {
+      assertThat(response.code()).isEqualTo(200);
+    }
+  }
+}
