@@ -30,11 +30,12 @@ class AclTest {
 
   @BeforeAll
   static void start() {
-    server = new KitContainer("-hcl=acl { enabled = true default_policy = \"deny\" tokens { master = \""
-        + MASTER
-        + "\" agent = \""
-        + MASTER
-        + "\" } }");
+    server =
+        new KitContainer("-hcl=acl { enabled = true default_policy = \"deny\" tokens { master = \""
+            + MASTER
+            + "\" agent = \""
+            + MASTER
+            + "\" } }");
   }
 
   @AfterAll
@@ -46,8 +47,7 @@ class AclTest {
     TestHttp http = new TestHttp(server.address(), MASTER);
     String policy = "test-" + UUID.randomUUID();
     TestHttp.Answer made = http.put(
-        "/v1/acl/policy",
-        "{\"Name\":\"" + policy + "\",\"Rules\":" + Json.quote(rules) + "}");
+        "/v1/acl/policy", "{\"Name\":\"" + policy + "\",\"Rules\":" + Json.quote(rules) + "}");
     assertThat(made.status()).as(made.body()).isEqualTo(200);
     TestHttp.Answer token =
         http.put("/v1/acl/token", "{\"Policies\":[{\"Name\":\"" + policy + "\"}]}");

@@ -33,7 +33,8 @@ class SessionsTest {
   private static KitContainer server;
 
   private final Requests requests = new Requests();
-  private final OkHttpClient users = new OkHttpClient.Builder().addInterceptor(requests).build();
+  private final OkHttpClient users =
+      new OkHttpClient.Builder().addInterceptor(requests).build();
 
   @BeforeAll
   static void start() {
@@ -143,9 +144,8 @@ class SessionsTest {
     assertThat(new TestHttp(server.address()).sessions()).doesNotContain(session);
     assertThat(new TestHttp(server.address()).keys("holdfast/m:closing")).isEmpty();
     try (Response response = users
-        .newCall(new Request.Builder()
-            .url(server.address() + "/v1/status/leader")
-            .build())
+        .newCall(
+            new Request.Builder().url(server.address() + "/v1/status/leader").build())
         .execute()) {
       assertThat(response.code()).isEqualTo(200);
     }
