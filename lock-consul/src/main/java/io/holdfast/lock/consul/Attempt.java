@@ -59,11 +59,13 @@ final class Attempt {
     }
   }
 
-  /** Whether a release was sent before; from now on, one was. */
-  boolean noteRelease() {
-    boolean before = releaseSent;
+  /** A release was sent, and may have got through. */
+  void noteRelease() {
     releaseSent = true;
-    return before;
+  }
+
+  boolean mayBeReleased() {
+    return releaseSent;
   }
 
   /** The lock is this attempt's since a request that was sent at that moment. */

@@ -146,9 +146,14 @@ final class ConsulStore implements LockStore {
       throw afterJoining(e);
     }
     // Empty if the session has ended in between.
-    boolean granted = !line.isEmpty() && line.get(0).key().equals(attempt.key());
-    return new Joined(
-        attempt, line, granted ? attempt.hold(line.get(0).createIndex(), sentNanos) : null);
+    if (line.isEmpty() || !line.get(0).key().equals(attempt.key())) {
+      return new Joined(attempt, line, null);
+    }
+    ConsulGrant grant = attempt.hold(line.get(0).createIndex(), sentNanos);
+    if (attempt.session().isLost()) {
+      throw StoreException.unanswered("The session ended while it was given the lock", null);
+    }
+    return new Joined(attempt, line, grant);
   }
 
   /** The place in the line is still there, so the claim must be withdrawn whatever failed. */
@@ -229,7 +234,6 @@ final class ConsulStore implements LockStore {
     Claim claim = attempt.claim();
     Budget budget = sessions.budget();
     String session = attempt.session().id();
-    boolean resent = attempt.noteRelease();
     long leftNanos = attempt.leftNanos(time.nanos());
     Transaction transaction = new Transaction().checkSession(attempt.key(), session);
     if (holdFor.isZero()) {
@@ -237,11 +241,19 @@ final class ConsulStore implements LockStore {
     } else {
       transaction.lock(attempt.key(), Mark.released(claim, holdFor.toNanos()).text(), session);
     }
-    ConsulHttp.Outcome outcome = http.transact(transaction, budget);
+    ConsulHttp.Outcome outcome;
+    try {
+      outcome = http.transact(transaction, budget);
+    } catch (StoreException e) {
+      if (e.mayHaveHappened()) {
+        attempt.noteRelease();
+      }
+      throw e;
+    }
     drop(attempt);
     if (outcome instanceof ConsulHttp.Outcome.Failed) {
       // One that got through before is no loss, if nobody else can have ended it since.
-      return (resent || outcome.resent()) && leftNanos > 0
+      return (attempt.mayBeReleased() || outcome.resent()) && leftNanos > 0
           ? ReleaseOutcome.RELEASED
           : ReleaseOutcome.ALREADY_LOST;
     }

@@ -66,7 +66,8 @@ final class ConsulTicket implements Ticket {
       Entry first = line.get(0);
       if (isOwn(first)) {
         stop();
-        return new Granted(attempt.hold(first.createIndex(), sentNanos));
+        ConsulGrant grant = attempt.hold(first.createIndex(), sentNanos);
+        return attempt.session().isLost() ? over() : new Granted(grant);
       }
       Mark mark = Mark.parse(first.value());
       Duration recheckAfter = wait(line);

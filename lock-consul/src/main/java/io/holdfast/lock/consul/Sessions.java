@@ -179,7 +179,7 @@ final class Sessions implements AutoCloseable {
     var unused = http.watch("v1/session/info/" + session.id(), index, new ConsulHttp.Heard() {
       @Override
       public void answered(int status, String body, long nextIndex) {
-        if (index > 0 && !body.contains(session.id())) {
+        if (!body.contains(session.id())) {
           // A server that lags, or lost its memory, is no proof; the leader's word is.
           check(session);
         }
@@ -374,11 +374,7 @@ final class Sessions implements AutoCloseable {
     }
     Budget budget = budget();
     for (Session session : all) {
-      boolean kept = session.isOwn()
-          && deletions.values().stream()
-              .anyMatch(deletion ->
-                  deletion.attempt().session() == session && deletion.atNanos() - time.nanos() > 0);
-      if (!kept && !budget.isSpent()) {
+      if (!session.isOwn() && !budget.isSpent()) {
         end(session, budget);
       }
     }
