@@ -74,8 +74,8 @@ final class ManyServers implements AutoCloseable {
         + " 'protected-mode no'"
         + " 'sentinel monitor locks " + LOOPBACK + " " + primary + " 1'"
         + " 'sentinel down-after-milliseconds locks 1000'"
-        + " 'sentinel failover-timeout locks 10000' > /tmp/sentinel.conf");
-    servers.run("redis-server /tmp/sentinel.conf --sentinel --daemonize yes");
+        + " 'sentinel failover-timeout locks 10000' > sentinel.conf");
+    servers.run("redis-server sentinel.conf --sentinel --daemonize yes");
     servers.awaitOutput(
         "redis-cli -p " + servers.ports.get(2) + " sentinel replicas locks",
         String.valueOf(servers.ports.get(1)));
@@ -83,8 +83,8 @@ final class ManyServers implements AutoCloseable {
   }
 
   private void startServer(String server, int index, String options) throws Exception {
-    run("mkdir -p /tmp/" + index + " && " + server + " --daemonize yes --port " + ports.get(index)
-        + " --dir /tmp/" + index + " --pidfile /tmp/" + index + ".pid --protected-mode no"
+    run("mkdir server-" + index + " && " + server + " --daemonize yes --port " + ports.get(index)
+        + " --dir server-" + index + " --pidfile pid --protected-mode no"
         + " --save '' " + options);
   }
 
@@ -94,7 +94,7 @@ final class ManyServers implements AutoCloseable {
 
   /** Ends a server with no time to prepare. */
   void kill(int index) throws Exception {
-    run("kill -9 $(cat /tmp/" + index + ".pid)");
+    run("kill -9 $(cat server-" + index + "/pid)");
   }
 
   private String run(String command) throws IOException, InterruptedException {
