@@ -1,7 +1,6 @@
 package io.holdfast.lock.consul;
 
-import java.io.IOException;
-import java.net.ServerSocket;
+import io.holdfast.lock.tck.fault.Ports;
 import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Assumptions;
@@ -27,7 +26,7 @@ final class KitContainer implements AutoCloseable {
     Assumptions.assumeTrue(
         "true".equals(System.getenv("CI")) || DockerClientFactory.instance().isDockerAvailable(),
         "Docker is not available: dev/containers up");
-    port = freePort();
+    port = Ports.free();
     String[] command = new String[7 + more.length];
     command[0] = "agent";
     command[1] = "-server";
@@ -86,13 +85,5 @@ final class KitContainer implements AutoCloseable {
   @Override
   public void close() {
     container.close();
-  }
-
-  private static int freePort() {
-    try (ServerSocket socket = new ServerSocket(0)) {
-      return socket.getLocalPort();
-    } catch (IOException e) {
-      throw new java.io.UncheckedIOException(e);
-    }
   }
 }

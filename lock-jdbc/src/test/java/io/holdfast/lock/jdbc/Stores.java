@@ -36,6 +36,11 @@ final class Stores {
     return open(settings(dataSource), STORE_TIMEOUT);
   }
 
+  static JdbcStore open(DataSource dataSource, TimeSource time) throws StoreException {
+    return JdbcStore.open(
+        settings(dataSource), new StoreSettings("test", STORE_TIMEOUT, time, NO_EVENTS));
+  }
+
   static JdbcStore open(JdbcStore.Settings settings, Duration storeTimeout) throws StoreException {
     return open(settings, storeTimeout, "test");
   }

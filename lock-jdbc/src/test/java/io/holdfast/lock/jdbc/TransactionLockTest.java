@@ -36,10 +36,8 @@ class TransactionLockTest {
           LOCKS.lock(first, name);
           assertThat(LOCKS.tryLock(first, name)).isTrue();
           if (used) {
-            long begin = System.nanoTime();
+            // One that waited would wait for ever: this thread has the lock.
             assertThat(LOCKS.tryLock(second, name)).isFalse();
-            assertThat(Duration.ofNanos(System.nanoTime() - begin))
-                .isLessThan(Duration.ofSeconds(1));
           }
           assertThat(LOCKS.tryLock(second, freshName(pool, false))).isTrue();
 

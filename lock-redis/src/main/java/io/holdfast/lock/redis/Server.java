@@ -85,10 +85,26 @@ final class Server implements AutoCloseable {
 
   /** What to do if the pool has no connection to give. */
   enum WithoutPool {
-    /** Fail: the application is not to be overtaken. */
-    FAIL,
-    /** Use a connection of our own: others wait for what this call frees. */
-    USE_OWN
+    /** Wait for one, and fail if none comes: the application is not to be overtaken. */
+    FAIL {
+      @Override
+      Duration waits(Budget budget) {
+        return budget.left();
+      }
+    },
+    /**
+     * Use a connection of our own, at once: others wait for what this call frees, and the time that
+     * it has is for the server to answer in.
+     */
+    USE_OWN {
+      @Override
+      Duration waits(Budget budget) {
+        return Duration.ZERO;
+      }
+    };
+
+    /** For how long the pool is waited for. */
+    abstract Duration waits(Budget budget);
   }
 
   /**
@@ -115,7 +131,7 @@ final class Server implements AutoCloseable {
       throws StoreException {
     Connection connection;
     try {
-      connection = borrow(pool, budget, call);
+      connection = borrow(pool, withoutPool, budget, call);
     } catch (NoSuchElementException e) {
       if (withoutPool == WithoutPool.USE_OWN) {
         return onOwn(pool, budget, call, false);
@@ -137,7 +153,7 @@ final class Server implements AutoCloseable {
   private @Nullable Object ask(Pool<Connection> pool, Budget budget, Call call)
       throws StoreException {
     try {
-      return execute(pool, borrow(pool, budget, call), budget, call.asking());
+      return execute(pool, borrow(pool, WithoutPool.FAIL, budget, call), budget, call.asking());
     } catch (NoSuchElementException e) {
       throw exhausted(pool, budget, e);
     } catch (JedisConnectionException e) {
@@ -163,7 +179,7 @@ final class Server implements AutoCloseable {
     for (int redirections = 0; ; redirections++) {
       Pool<Connection> pool = primaries.of(call.key());
       try {
-        return execute(pool, borrow(pool, budget, call), budget, call);
+        return execute(pool, borrow(pool, WithoutPool.FAIL, budget, call), budget, call);
       } catch (NoSuchElementException e) {
         throw exhausted(pool, budget, e);
       } catch (JedisConnectionException e) {
@@ -190,12 +206,14 @@ final class Server implements AutoCloseable {
         e);
   }
 
-  private Connection borrow(Pool<Connection> pool, Budget budget, Call call) throws StoreException {
+  private Connection borrow(
+      Pool<Connection> pool, WithoutPool withoutPool, Budget budget, Call call)
+      throws StoreException {
     boolean interrupted = false;
     try {
       while (true) {
         try {
-          return pool.borrowObject(budget.left());
+          return pool.borrowObject(withoutPool.waits(budget));
         } catch (InterruptedException e) {
           interrupted = true;
         }

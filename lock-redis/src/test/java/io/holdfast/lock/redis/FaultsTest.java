@@ -14,6 +14,9 @@ import io.holdfast.lock.spi.LockStore;
 import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.Renewal;
 import io.holdfast.lock.spi.StoreException;
+import io.holdfast.lock.tck.fault.FaultProxy;
+import io.holdfast.lock.tck.fault.Link;
+import io.holdfast.lock.tck.fault.Ports;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -23,6 +26,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import redis.clients.jedis.Connection;
 import redis.clients.jedis.DefaultJedisClientConfig;
+import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.Protocol;
 import redis.clients.jedis.RedisClient;
 import redis.clients.jedis.exceptions.JedisDataException;
@@ -117,6 +121,23 @@ class FaultsTest {
   }
 
   @Test
+  void aReleaseSpendsNoneOfItsTimeOnWaitingForThePool() throws Exception {
+    HostAndPort server = Stores.Shared.SERVER.address();
+    try (FaultProxy slow = FaultProxy.open(server.getHost(), server.getPort());
+        RedisClient redis = RedisAccess.client(new HostAndPort(slow.host(), slow.port()), 1);
+        LockStore store = Stores.open(redis)) {
+      Grant grant = store.tryAcquire(Stores.claim(Stores.freshKey())).orElseThrow();
+      Connection kept = redis.getPool().getResource();
+      try {
+        slow.delay(Link.Direction.REPLIES, Duration.ofMillis(100));
+        assertThat(store.release(grant, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
+      } finally {
+        redis.getPool().returnResource(kept);
+      }
+    }
+  }
+
+  @Test
   void aWrongPasswordSaysSo() {
     try (RedisClient redis = RedisAccess.client(
         Stores.Shared.SERVER.address(),
@@ -130,8 +151,7 @@ class FaultsTest {
 
   @Test
   void aServerThatIsNotThereIsAnExceptionAndNotBusy() throws IOException {
-    try (RedisClient redis = RedisAccess.client(
-        new redis.clients.jedis.HostAndPort("127.0.0.1", RedisContainer.freePort()), 2)) {
+    try (RedisClient redis = RedisAccess.client(new HostAndPort("127.0.0.1", Ports.free()), 2)) {
       assertThatExceptionOfType(LockStoreException.class)
           .isThrownBy(() -> RedisLocks.builder(redis).build().close());
     }

@@ -1,5 +1,6 @@
 package io.holdfast.lock.redis;
 
+import io.holdfast.lock.tck.fault.Ports;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -27,8 +28,7 @@ final class ManyServers implements AutoCloseable {
     Assumptions.assumeTrue(
         "true".equals(System.getenv("CI")) || DockerClientFactory.instance().isDockerAvailable(),
         "Docker is not available: dev/containers up");
-    ports =
-        IntStream.range(0, count).map(i -> RedisContainer.freePort()).boxed().toList();
+    ports = IntStream.range(0, count).map(i -> Ports.free()).boxed().toList();
     container = new GenericContainer<>(image)
         .withExposedPorts(ports.toArray(Integer[]::new))
         .withCommand("sh", "-c", "echo open; exec sleep 3600")
@@ -46,7 +46,7 @@ final class ManyServers implements AutoCloseable {
           server,
           i,
           "--cluster-enabled yes --cluster-config-file nodes-" + i + ".conf --cluster-port "
-              + RedisContainer.freePort()
+              + Ports.free()
               + " --cluster-node-timeout 2000 --cluster-require-full-coverage no"
               + " --cluster-announce-ip "
               + LOOPBACK);

@@ -1,8 +1,6 @@
 package io.holdfast.lock.redis;
 
-import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.net.ServerSocket;
+import io.holdfast.lock.tck.fault.Ports;
 import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Assumptions;
@@ -32,7 +30,7 @@ final class RedisContainer implements AutoCloseable {
     Assumptions.assumeTrue(
         "true".equals(System.getenv("CI")) || DockerClientFactory.instance().isDockerAvailable(),
         "Docker is not available: dev/containers up");
-    this.port = freePort();
+    this.port = Ports.free();
     this.container = new GenericContainer<>(image)
         .withExposedPorts(PORT)
         .withCommand(options)
@@ -79,13 +77,5 @@ final class RedisContainer implements AutoCloseable {
   @Override
   public void close() {
     container.close();
-  }
-
-  static int freePort() {
-    try (ServerSocket socket = new ServerSocket(0)) {
-      return socket.getLocalPort();
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
   }
 }

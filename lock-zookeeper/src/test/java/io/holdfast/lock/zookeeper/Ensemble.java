@@ -1,5 +1,6 @@
 package io.holdfast.lock.zookeeper;
 
+import io.holdfast.lock.tck.fault.Ports;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -26,7 +27,7 @@ final class Ensemble implements AutoCloseable {
       members.append("server.").append(id).append("=zk").append(id).append(":2888:3888;2181 ");
     }
     for (int id = 1; id <= SIZE; id++) {
-      int port = ZooKeeperServer.freePort();
+      int port = Ports.free();
       GenericContainer<?> server = new GenericContainer<>("zookeeper:3.9")
           .withNetwork(network)
           .withNetworkAliases("zk" + id)

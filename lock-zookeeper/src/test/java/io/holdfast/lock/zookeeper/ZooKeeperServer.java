@@ -1,8 +1,6 @@
 package io.holdfast.lock.zookeeper;
 
-import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.net.ServerSocket;
+import io.holdfast.lock.tck.fault.Ports;
 import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Assumptions;
@@ -20,7 +18,7 @@ final class ZooKeeperServer implements AutoCloseable {
 
   private ZooKeeperServer() {
     assumeDocker();
-    this.port = freePort();
+    this.port = Ports.free();
     this.container = new GenericContainer<>("zookeeper:3.9")
         .withExposedPorts(2181)
         .withEnv("ZOO_TICK_TIME", "1000")
@@ -101,13 +99,5 @@ final class ZooKeeperServer implements AutoCloseable {
   @Override
   public void close() {
     container.close();
-  }
-
-  static int freePort() {
-    try (ServerSocket socket = new ServerSocket(0)) {
-      return socket.getLocalPort();
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
   }
 }
