@@ -226,7 +226,7 @@ class GuardTest {
     private LockClient client() {
       return JdbcLocks.builder(pool)
           .schema(SchemaMode.CREATE)
-          .storeTimeout(Duration.ofSeconds(2))
+          .storeTimeout(Duration.ofSeconds(1))
           .build();
     }
 

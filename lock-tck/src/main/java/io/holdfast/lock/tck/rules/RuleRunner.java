@@ -6,6 +6,7 @@ import io.holdfast.lock.tck.Requires;
 import java.lang.management.LockInfo;
 import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadInfo;
+import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.time.Duration;
 import java.util.concurrent.Semaphore;
@@ -20,7 +21,8 @@ import org.opentest4j.TestAbortedException;
 
 /**
  * Runs each test on a thread of its own with a deadline, past which all threads are dumped and the
- * test fails; skips what the fixture can't do; keeps tests apart that disturb each other.
+ * test fails; skips what the fixture can't do; keeps tests apart that disturb each other; asks
+ * again when the machine stood still.
  */
 public final class RuleRunner implements InvocationInterceptor {
   private static final Duration DEADLINE = Duration.ofMinutes(2);
@@ -40,9 +42,9 @@ public final class RuleRunner implements InvocationInterceptor {
       ExtensionContext context)
       throws Throwable {
     Method method = invocationContext.getExecutable();
-    Fixture fixture = ((RuleTest) context.getRequiredTestInstance()).fixture();
+    RuleTest test = (RuleTest) context.getRequiredTestInstance();
     try {
-      skipWithout(fixture, method);
+      skipWithout(test.fixture(), method);
     } catch (TestAbortedException e) {
       invocation.skip();
       throw e;
@@ -54,7 +56,14 @@ public final class RuleRunner implements InvocationInterceptor {
     }
     server.lock();
     try {
-      proceedWithDeadline(invocation, method);
+      Trial.untilConclusive(number -> {
+        if (number == 1) {
+          return run(method, invocation::proceed);
+        }
+        context.publishReportEntry("inconclusive", "the machine stood still: trial " + number);
+        test.startOver();
+        return run(method, () -> again(test, method));
+      });
     } finally {
       server.unlock();
       if (heavy) {
@@ -73,13 +82,13 @@ public final class RuleRunner implements InvocationInterceptor {
     }
   }
 
-  private static void proceedWithDeadline(Invocation<Void> invocation, Method method)
-      throws Throwable {
+  /** Runs a test to its end, or past its deadline. */
+  private static Trial run(Method method, Body body) throws InterruptedException {
     AtomicReference<Throwable> failure = new AtomicReference<>();
     Thread thread = new Thread(
         () -> {
           try {
-            invocation.proceed();
+            body.run();
           } catch (Throwable e) {
             failure.set(e);
           }
@@ -95,13 +104,19 @@ public final class RuleRunner implements InvocationInterceptor {
       thread.interrupt();
       throw new AssertionError("Not done within " + DEADLINE + "; all threads:\n" + where);
     }
-    Throwable thrown = failure.get();
-    if (thrown != null) {
-      if (stall.compareTo(StallWatch.WORTH_TELLING) > 0) {
-        thrown.addSuppressed(new IllegalStateException(
-            "Inconclusive: the machine ran nothing of ours for " + stall + " during the test"));
-      }
-      throw thrown;
+    return new Trial(failure.get(), stall);
+  }
+
+  private interface Body {
+    void run() throws Throwable;
+  }
+
+  private static void again(RuleTest test, Method method) throws Throwable {
+    method.setAccessible(true);
+    try {
+      method.invoke(test);
+    } catch (InvocationTargetException e) {
+      throw e.getCause();
     }
   }
 

@@ -72,6 +72,21 @@ public abstract class RuleTest {
   /** The backend under test. */
   protected abstract Fixture fixture();
 
+  /** Ends what a test left, so that it can be run once more; how it ends is no matter. */
+  final void startOver() {
+    try {
+      closeEverything();
+    } catch (AssertionError e) {
+      // Of a run that says nothing.
+    }
+    synchronized (workers) {
+      workers.clear();
+    }
+    synchronized (closeables) {
+      closeables.clear();
+    }
+  }
+
   @AfterEach
   void closeEverything() {
     List<Throwable> failures = new ArrayList<>();

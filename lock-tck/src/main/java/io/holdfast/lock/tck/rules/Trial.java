@@ -1,0 +1,50 @@
+package io.holdfast.lock.tck.rules;
+
+import java.time.Duration;
+import org.jspecify.annotations.Nullable;
+import org.opentest4j.TestAbortedException;
+
+/**
+ * One run of a test. A failure says nothing of the store if the machine ran nothing of ours for a
+ * while: to the store, that is a client that was paused, and leases end. Then the test is asked
+ * again.
+ *
+ * @param failure what the test threw, if it did
+ * @param stall the longest time for which the machine stood still
+ */
+record Trial(@Nullable Throwable failure, Duration stall) {
+  private static final int TRIALS_MAX = 3;
+
+  /** Runs a test. */
+  interface Runner {
+    /** Runs it for the first time (1), or once more. */
+    Trial run(int number) throws Throwable;
+  }
+
+  /** Returns if the test passed; throws what it threw. */
+  static void untilConclusive(Runner runner) throws Throwable {
+    for (int number = 1; ; number++) {
+      Trial trial = runner.run(number);
+      Throwable failure = trial.failure();
+      if (failure == null) {
+        return;
+      }
+      if (failure instanceof TestAbortedException || !trial.stoodStill()) {
+        throw failure;
+      }
+      if (number == TRIALS_MAX) {
+        failure.addSuppressed(new IllegalStateException("Inconclusive: the machine ran nothing of"
+            + " ours for "
+            + trial.stall()
+            + " during the test, and in the "
+            + (TRIALS_MAX - 1)
+            + " runs before"));
+        throw failure;
+      }
+    }
+  }
+
+  private boolean stoodStill() {
+    return stall.compareTo(StallWatch.WORTH_TELLING) > 0;
+  }
+}
