@@ -6,18 +6,20 @@ import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
+import java.util.Arrays;
 import java.util.HexFormat;
 import java.util.Objects;
+import java.util.stream.Collectors;
 
 /** A Lua script, and the name under which a server caches it. */
 final class Script {
-  static final Script ACQUIRE = withLine("acquire");
-  static final Script RELEASE = withLine("release");
-  static final Script WITHDRAW = withLine("withdraw");
-  static final Script FORCE_RELEASE = withLine("force-release");
-  static final Script RENEW = new Script(resource("renew"));
-  static final Script LOOK = new Script(resource("look"));
-  static final Script CHECK = new Script(resource("check"));
+  static final Script ACQUIRE = of("grant", "acquire-free", "line", "acquire");
+  static final Script RELEASE = of("grant", "release-alone", "line", "release");
+  static final Script WITHDRAW = of("grant", "line", "withdraw");
+  static final Script FORCE_RELEASE = of("grant", "line", "force-release");
+  static final Script RENEW = of("renew");
+  static final Script LOOK = of("look");
+  static final Script CHECK = of("check");
 
   private static final String GUARD = resource("guard");
 
@@ -36,8 +38,8 @@ final class Script {
     return new Script(GUARD + callers);
   }
 
-  private static Script withLine(String name) {
-    return new Script(resource("line") + resource(name));
+  private static Script of(String... parts) {
+    return new Script(Arrays.stream(parts).map(Script::resource).collect(Collectors.joining()));
   }
 
   String text() {

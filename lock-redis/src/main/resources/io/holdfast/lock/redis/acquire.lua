@@ -1,7 +1,7 @@
 -- Takes the lock if it is free and nobody stands in line before; else joins the line, if told to.
 -- To send it again changes nothing but the time: it confirms what the attempt has, lock or place.
 --
--- KEYS     as in line.lua
+-- KEYS     as in grant.lua
 -- ARGV[1]  attempt id
 -- ARGV[2]  TTL (ms)
 -- ARGV[3]  holder, for a human

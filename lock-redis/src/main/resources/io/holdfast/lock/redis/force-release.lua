@@ -1,7 +1,7 @@
 -- Ends the grant with a certain number, minimum hold or not; the lock goes to who is first in line,
 -- or is free.
 --
--- KEYS     as in line.lua
+-- KEYS     as in grant.lua
 -- ARGV[1]  number of the grant
 --
 -- Returns 1, or 0 if that grant did not have the lock.

@@ -1,7 +1,7 @@
 -- Put before a caller's own script, which then runs only if a lease stands, as one step with that
 -- check. The caller's script finds its own keys and arguments in KEYS and ARGV, as ever.
 --
--- KEYS[1]  the lock, as in line.lua; the caller's keys follow
+-- KEYS[1]  the lock, as in grant.lua; the caller's keys follow
 -- ARGV[1]  attempt id; the caller's arguments follow
 --
 -- Returns what the caller's script does; an error that begins with HOLDFASTLOST, and runs nothing,

@@ -1,16 +1,6 @@
--- What the scripts share that begin or end a grant; it is put before each of them.
---
--- Keys, all in one hash tag:
---   KEYS[1]  the lock: attempt id '|' state '|' number '|' holder, for as long as the grant stands.
---            The state is 'h' (held) or 'r' (released, and a minimum hold keeps the name taken).
---   KEYS[2]  the number of the last grant, for an hour longer than that grant can last unrenewed
---   KEYS[3]  the line: attempt ids, by the time at which they joined
---   KEYS[4]  their places: attempt id -> alive until (ms) '|' TTL (ms) '|' claim (ms) '|' command
---            to publish with '|' channel '|' holder
---
--- Numbers stay below 2^53: the time in microseconds does so until the year 2255.
+-- What the scripts share that have to do with the line; it is put before each of them, after grant.lua.
+-- Keys as there.
 
-local KEEP_NUMBER_MILLIS = 3600000
 local PLACES_LOOKED_AT_MAX = 100
 
 local function now_micros()
@@ -28,16 +18,6 @@ end
 
 local function number_of(value)
   return string.match(value, '^%x+|%a|(%d+)|')
-end
-
--- Gives the lock away, under a number above all before it, for px milliseconds.
-local function grant(attempt, ttl, holder, px)
-  local last = tonumber(redis.call('GET', KEYS[2])) or 0
-  local number = math.max(last + 1, now_micros())
-  local text = string.format('%.0f', number)
-  redis.call('SET', KEYS[1], attempt .. '|h|' .. text .. '|' .. holder, 'PX', px)
-  redis.call('SET', KEYS[2], text, 'PX', ttl + KEEP_NUMBER_MILLIS)
-  return number
 end
 
 local function leave(attempt)

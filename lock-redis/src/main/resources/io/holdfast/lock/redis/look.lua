@@ -1,6 +1,6 @@
 -- Looks at a lock; changes nothing.
 --
--- KEYS[1]  the lock, as in line.lua
+-- KEYS[1]  the lock, as in grant.lua
 --
 -- Returns {value, time left (ms)}, or nothing if it is free.
 

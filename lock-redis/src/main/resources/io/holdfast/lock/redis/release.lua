@@ -1,7 +1,7 @@
 -- Ends the grant of an attempt: the lock goes to who is first in line, or is free. Touches nobody
 -- else's.
 --
--- KEYS     as in line.lua
+-- KEYS     as in grant.lua
 -- ARGV[1]  attempt id
 -- ARGV[2]  for how long the name must stay taken (ms); 0: free at once
 --

@@ -1,6 +1,6 @@
 -- Extends a grant to its TTL from now if it still has the lock; never makes it anew.
 --
--- KEYS[1]  the lock, as in line.lua
+-- KEYS[1]  the lock, as in grant.lua
 -- KEYS[2]  the number of the last grant, which is kept for an hour longer
 -- ARGV[1]  attempt id
 -- ARGV[2]  TTL (ms)

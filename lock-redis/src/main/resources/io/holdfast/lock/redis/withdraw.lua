@@ -1,6 +1,6 @@
 -- Makes sure that an attempt has nothing: neither the lock nor a place in line.
 --
--- KEYS     as in line.lua
+-- KEYS     as in grant.lua
 -- ARGV[1]  attempt id
 --
 -- Returns 1.

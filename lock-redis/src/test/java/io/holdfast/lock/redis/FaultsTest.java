@@ -183,7 +183,7 @@ class FaultsTest {
           Protocol.Command.ACL,
           ("SETUSER locks on >secret resetkeys resetchannels -@all"
                   + " ~holdfast:* &holdfast:*"
-                  + " +evalsha +eval +get +set +del +pexpire +pttl +time +zadd +zrem +zrange"
+                  + " +evalsha +eval +exists +get +set +del +pexpire +pttl +time +zadd +zrem +zrange"
                   + " +hset +hget +hdel +publish +subscribe +ping +hello +client|setinfo")
               .split(" "));
     }
