@@ -2,8 +2,10 @@ package io.holdfast.lock.redis;
 
 import io.holdfast.lock.tck.Fixture;
 import io.holdfast.lock.tck.LockConformance;
+import org.junit.jupiter.api.Tag;
 
 /** The rules of docs/SPEC.md on Valkey. */
+@Tag("one-jdk")
 class ValkeyConformanceTest extends LockConformance {
   @Override
   protected Fixture openFixture() {
