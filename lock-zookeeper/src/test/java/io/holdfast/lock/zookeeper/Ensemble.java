@@ -38,6 +38,7 @@ final class Ensemble implements AutoCloseable {
           .withEnv("ZOO_INIT_LIMIT", "10")
           .withEnv("ZOO_SYNC_LIMIT", "5")
           .withEnv("ZOO_MAX_CLIENT_CNXNS", "0")
+          .withEnv("ZOO_CFG_EXTRA", "maxSessionTimeout=60000")
           .withEnv("ZOO_4LW_COMMANDS_WHITELIST", "*")
           .withEnv("JVMFLAGS", "-Dznode.container.checkIntervalMs=1000")
           .waitingFor(Wait.forListeningPort().withStartupTimeout(STARTUP_MAX));

@@ -3,7 +3,11 @@ package io.holdfast.lock.zookeeper;
 import io.holdfast.lock.LockClientBuilder;
 import io.holdfast.lock.tck.GuardedWrites;
 import io.holdfast.lock.tck.StoreAccess;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
 import org.apache.curator.framework.CuratorFramework;
+import org.apache.zookeeper.KeeperException;
 
 /** A way to a ZooKeeper: one session, shared by the clients of this access. */
 class ZooKeeperAccess implements StoreAccess {
@@ -27,6 +31,28 @@ class ZooKeeperAccess implements StoreAccess {
   @Override
   public GuardedWrites guardedWrites() {
     return guardedWrites;
+  }
+
+  /** How much there is of locks. */
+  final Map<String, Long> nodes() throws Exception {
+    Map<String, Long> counts = new HashMap<>();
+    long nodes = 0;
+    long places = 0;
+    for (String lock : children(ZooKeeperLocks.DEFAULT_PATH)) {
+      nodes++;
+      places += children(ZooKeeperLocks.DEFAULT_PATH + "/" + lock).size();
+    }
+    counts.put("nodes of locks", nodes);
+    counts.put("nodes in lines", places);
+    return counts;
+  }
+
+  private List<String> children(String path) throws Exception {
+    try {
+      return framework().getChildren().forPath(path);
+    } catch (KeeperException.NoNodeException e) {
+      return List.of();
+    }
   }
 
   @Override

@@ -11,13 +11,11 @@ import io.holdfast.lock.tck.fault.Link;
 import io.holdfast.lock.tck.process.ChildProcess;
 import java.time.Duration;
 import java.util.EnumSet;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.UnaryOperator;
 import org.apache.curator.framework.CuratorFramework;
-import org.apache.zookeeper.KeeperException;
 
 /** One server in a container, for the kit. */
 final class ZooKeeperFixture extends ZooKeeperAccess implements Fixture {
@@ -25,7 +23,7 @@ final class ZooKeeperFixture extends ZooKeeperAccess implements Fixture {
    * The slack has room for a session to time out: who is cut off can't delete its node itself. A
    * client that lost its connection waits up to a second before the next.
    */
-  private static final Timing TIMING = new Timing(
+  static final Timing TIMING = new Timing(
       Duration.ofMillis(4_800),
       Duration.ofMillis(1_600),
       Frameworks.SESSION_TIMEOUT.plusSeconds(4),
@@ -100,24 +98,7 @@ final class ZooKeeperFixture extends ZooKeeperAccess implements Fixture {
 
   @Override
   public Map<String, Long> leftovers() throws Exception {
-    Map<String, Long> counts = new HashMap<>();
-    long nodes = 0;
-    long places = 0;
-    for (String lock : children(ZooKeeperLocks.DEFAULT_PATH)) {
-      nodes++;
-      places += children(ZooKeeperLocks.DEFAULT_PATH + "/" + lock).size();
-    }
-    counts.put("nodes of locks", nodes);
-    counts.put("nodes in lines", places);
-    return counts;
-  }
-
-  private List<String> children(String path) throws Exception {
-    try {
-      return framework().getChildren().forPath(path);
-    } catch (KeeperException.NoNodeException e) {
-      return List.of();
-    }
+    return nodes();
   }
 
   @Override

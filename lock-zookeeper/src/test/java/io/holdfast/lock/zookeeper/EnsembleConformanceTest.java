@@ -1,0 +1,12 @@
+package io.holdfast.lock.zookeeper;
+
+import io.holdfast.lock.tck.Fixture;
+import io.holdfast.lock.tck.LockConformance;
+
+/** The rules of docs/SPEC.md on three servers. */
+class EnsembleConformanceTest extends LockConformance {
+  @Override
+  protected Fixture openFixture() {
+    return new EnsembleFixture(new Ensemble());
+  }
+}
