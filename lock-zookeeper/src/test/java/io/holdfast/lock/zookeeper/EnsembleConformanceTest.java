@@ -7,6 +7,6 @@ import io.holdfast.lock.tck.LockConformance;
 class EnsembleConformanceTest extends LockConformance {
   @Override
   protected Fixture openFixture() {
-    return new EnsembleFixture(new Ensemble());
+    return new EnsembleFixture(new Ensemble(), EnsembleFixture.BRIEF);
   }
 }

@@ -18,14 +18,26 @@ import org.apache.curator.framework.CuratorFramework;
 
 /** Three servers in containers, for the kit. */
 final class EnsembleFixture extends ZooKeeperAccess implements Fixture {
+  /** What each build shows of an ensemble; the rest takes more time. */
+  static final Set<Capability> BRIEF =
+      EnumSet.of(Capability.TAP, Capability.GUARDED_WRITES, Capability.LEFTOVERS);
+
+  static final Set<Capability> ALL = EnumSet.complementOf(EnumSet.of(
+      Capability.CALLER_TRANSACTIONS,
+      Capability.SERVER_PAUSE,
+      Capability.SERVER_RESTART,
+      Capability.DURABLE));
+
   private final Ensemble ensemble;
+  private final Set<Capability> capabilities;
 
   /** What links lead to: that server alone, which is not the leader. */
   private final int follower;
 
-  EnsembleFixture(Ensemble ensemble) {
+  EnsembleFixture(Ensemble ensemble, Set<Capability> capabilities) {
     super(ensemble.address());
     this.ensemble = ensemble;
+    this.capabilities = capabilities;
     this.follower = ensemble.port(ensemble.follower());
   }
 
@@ -36,18 +48,17 @@ final class EnsembleFixture extends ZooKeeperAccess implements Fixture {
 
   @Override
   public Set<Capability> capabilities() {
-    return EnumSet.complementOf(EnumSet.of(
-        Capability.CALLER_TRANSACTIONS,
-        Capability.SERVER_PAUSE,
-        Capability.SERVER_RESTART,
-        Capability.DURABLE));
+    return capabilities;
   }
 
   @Override
   public String whyNot(Capability missing) {
-    return missing == Capability.CALLER_TRANSACTIONS
-        ? "ZooKeeper has no transaction that stays open"
-        : "an ensemble outlives a server: EnsembleTest shows how";
+    return switch (missing) {
+      case CALLER_TRANSACTIONS -> "ZooKeeper has no transaction that stays open";
+      case SERVER_PAUSE, SERVER_RESTART, DURABLE ->
+        "an ensemble outlives a server: EnsembleTest shows how";
+      default -> "shown on one server, and on three by EnsembleFaultsSoakTest";
+    };
   }
 
   @Override

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.holdfast.lock.Lease;
 import io.holdfast.lock.LockClient;
 import java.time.Duration;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.apache.curator.framework.CuratorFramework;
 import org.junit.jupiter.api.Tag;
@@ -35,6 +36,13 @@ class LeftoversTest {
         LockClient other =
             ZooKeeperLocks.builder(framework).path(path).clientName(name(path)).build()) {
       client.get("warm").tryLock().orElseThrow().close();
+      other.get("warm").tryLock().orElseThrow().close();
+      Stores.eventually(
+          "the first attempts are forgotten",
+          () -> entries(client).get("OwnNodes.nodes") + entries(other).get("OwnNodes.nodes") == 0);
+      Map<String, Integer> before = entries(client);
+      Map<String, Integer> otherBefore = entries(other);
+      int threads = Thread.activeCount();
       for (int i = 0; i < count; i++) {
         String name = i % 10 == 0 ? "name-" + i : "one";
         try (Lease lease = client.get(name).tryLock().orElseThrow()) {
@@ -46,6 +54,11 @@ class LeftoversTest {
         }
       }
       assertThat(FourLetters.watchesOn(server, path)).as("watches").isZero();
+      assertThat(Thread.activeCount()).as("threads").isLessThan(threads + 20);
+      // What is looked through twice a second forgets at its next look.
+      Stores.eventually(
+          "no map keeps more than it did: " + before,
+          () -> entries(client).equals(before) && entries(other).equals(otherBefore));
       Stores.eventually("no lock's node is left", () -> {
         try {
           return framework.getChildren().forPath(path).isEmpty();
@@ -58,6 +71,16 @@ class LeftoversTest {
         "no thread of the clients is left",
         () -> Thread.getAllStackTraces().keySet().stream()
             .noneMatch(thread -> thread.getName().contains(name(path))));
+  }
+
+  private static Map<String, Integer> entries(LockClient client) {
+    try {
+      Map<String, Integer> counts = Entries.reachableFrom(client);
+      assertThat(counts).as("what was counted").containsKeys("Lines.lines", "OwnNodes.nodes");
+      return counts;
+    } catch (IllegalAccessException e) {
+      throw new IllegalStateException(e);
+    }
   }
 
   private static String name(String path) {
