@@ -2,6 +2,7 @@ package io.holdfast.lock.zookeeper;
 
 import io.holdfast.lock.tck.fault.Ports;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -128,16 +129,21 @@ final class Ensemble implements AutoCloseable {
     Stores.eventually("it takes part again", () -> modeOf(index).matches("leader|follower"));
   }
 
-  /** Of all servers, the watches on paths that begin so. */
-  long watchesOn(String prefix) throws IOException {
-    long watches = 0;
-    for (int port : ports) {
-      watches += FourLetters.ask(host(), port, "wchp")
-          .lines()
-          .filter(line -> line.startsWith(prefix))
-          .count();
+  /** Whether any server that runs has a watch on a path that begins so. */
+  boolean hasWatchOn(String prefix) {
+    for (int i = 0; i < SIZE; i++) {
+      try {
+        if (servers.get(i).isRunning()
+            && FourLetters.ask(host(), ports.get(i), "wchp")
+                .lines()
+                .anyMatch(line -> line.startsWith(prefix))) {
+          return true;
+        }
+      } catch (IOException e) {
+        throw new UncheckedIOException(e);
+      }
     }
-    return watches;
+    return false;
   }
 
   @Override

@@ -12,10 +12,7 @@ import io.holdfast.lock.tck.fault.FaultProxy;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Queue;
-import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import org.apache.curator.framework.CuratorFramework;
 import org.junit.jupiter.api.AfterAll;
@@ -28,6 +25,10 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(120)
 class EnsembleTest {
   private static final Duration SESSION_TIMEOUT = Duration.ofSeconds(8);
+
+  /** What the locks promise after an election. */
+  private static final Duration PROGRESS_MAX = Duration.ofSeconds(10);
+
   private static Ensemble ensemble;
 
   private final List<AutoCloseable> closeables = new ArrayList<>();
@@ -64,112 +65,102 @@ class EnsembleTest {
         .build());
   }
 
-  /** One client in one session, that takes the lock again and again. */
-  private static final class Contender {
-    final Thread thread;
-    final AtomicInteger turns = new AtomicInteger();
-
-    Contender(LockClient client, String name, Shared shared) {
-      thread = new Thread(() -> run(client, name, shared), "contender");
-      thread.start();
-    }
-
-    private void run(LockClient client, String name, Shared shared) {
-      while (!shared.stop.get()) {
-        try (Lease lease = client.get(name).lock()) {
-          if (shared.inside.incrementAndGet() > 1 && lease.isHeld()) {
-            shared.problems.add("two are inside, one with token " + lease.token());
-          }
-          long before = shared.lastToken.getAndAccumulate(lease.token(), Math::max);
-          if (lease.token() <= before) {
-            shared.problems.add("token " + lease.token() + " after " + before);
-          }
-          Thread.sleep(1);
-          shared.inside.decrementAndGet();
-          turns.incrementAndGet();
-        } catch (LockStoreException | LockLostException e) {
-          // A server is gone; the next attempt shows whether the others carry on.
-        } catch (InterruptedException e) {
-          return;
-        }
+  private List<String> contend(Contest contest, int clients, List<String> names) {
+    List<String> contenders = new ArrayList<>();
+    for (int i = 1; i <= clients; i++) {
+      LockClient client = client(ensemble.address());
+      for (String name : names) {
+        String contender = "client " + i + " for " + name;
+        contest.enter(contender, client, name);
+        contenders.add(contender);
       }
-    }
-  }
-
-  private static final class Shared {
-    final AtomicBoolean stop = new AtomicBoolean();
-    final AtomicInteger inside = new AtomicInteger();
-    final java.util.concurrent.atomic.AtomicLong lastToken =
-        new java.util.concurrent.atomic.AtomicLong();
-    final Queue<String> problems = new ConcurrentLinkedQueue<>();
-  }
-
-  private List<Contender> contend(String name, Shared shared, int count) {
-    List<Contender> contenders = new ArrayList<>();
-    for (int i = 0; i < count; i++) {
-      contenders.add(new Contender(client(ensemble.address()), name, shared));
     }
     return contenders;
   }
 
-  private static void awaitTurns(String what, List<Contender> contenders, int more) {
-    for (Contender contender : contenders) {
-      int before = contender.turns.get();
-      Stores.eventually(what, () -> contender.turns.get() >= before + more);
-    }
-  }
-
-  private static void stop(Shared shared, List<Contender> contenders) throws InterruptedException {
-    shared.stop.set(true);
-    for (Contender contender : contenders) {
-      contender.thread.join(30_000);
-      assertThat(contender.thread.isAlive()).as("a contender still waits").isFalse();
-    }
-  }
-
   @Test
-  void contentionGoesOnWhenTheLeaderIsKilledAndTokensRise() throws Exception {
-    String name = Stores.freshName();
-    Shared shared = new Shared();
-    List<Contender> contenders = contend(name, shared, 4);
-    awaitTurns("everybody has had turns", contenders, 5);
+  void contentionGoesOnWhenTheLeaderIsKilled() throws Exception {
     int leader = ensemble.leader();
+    List<String> names = List.of(Stores.freshName(), Stores.freshName());
+    List<String> namesOfTheDoomed =
+        List.of(Stores.freshName(), Stores.freshName(), Stores.freshName());
+    Contest contest = new Contest();
+    // They know of the leader only, so their sessions end with it.
+    for (String name : namesOfTheDoomed) {
+      contest.enterToStay(
+          "holder of " + name, client(ensemble.address(ensemble.port(leader))), name);
+    }
+    List<String> all = new ArrayList<>(names);
+    all.addAll(namesOfTheDoomed);
+    List<String> contenders = contend(contest, 3, all);
+    for (String contender : contenders.stream().filter(c -> isFor(c, names)).toList()) {
+      contest.awaitTurns(contender, 5);
+    }
+    for (String name : namesOfTheDoomed) {
+      Stores.eventually(
+          "there is a line for " + name, () -> ensemble.hasWatchOn(Stores.path(name)));
+    }
+
     ensemble.kill(leader);
-    int next = ensemble.leader();
-    assertThat(next).isNotEqualTo(leader);
-    awaitTurns("everybody has turns under the new leader", contenders, 5);
-    stop(shared, contenders);
+    assertThat(ensemble.leader()).isNotEqualTo(leader);
+    long electedNanos = System.nanoTime();
+    for (String name : names) {
+      awaitTurn(contest, name, electedNanos, PROGRESS_MAX);
+    }
+    // The new leader gives each session its whole time once more.
+    Duration sessionsEndMax = SESSION_TIMEOUT.multipliedBy(3).dividedBy(2);
+    for (String name : namesOfTheDoomed) {
+      awaitTurn(contest, name, electedNanos, sessionsEndMax.plus(PROGRESS_MAX));
+    }
+    for (String contender : contenders) {
+      contest.awaitTurns(contender, 3);
+    }
+    contest.stop();
     ensemble.startAgain(leader);
-    assertThat(shared.problems).isEmpty();
+
+    contest.assertThatNoTwoHeldALockAtOnce();
+    contest.assertThatWhoLostWasTold();
+    assertThat(contest.lost())
+        .as("the turns of those whose sessions ended")
+        .extracting(Contest.Turn::contender)
+        .containsAll(namesOfTheDoomed.stream().map(name -> "holder of " + name).toList());
     LockClient last = client(ensemble.address());
-    Lease lease = last.get(name).lockWithin(Duration.ofSeconds(30));
-    assertThat(lease.token()).isGreaterThan(shared.lastToken.get());
-    lease.close();
-    Stores.eventually("no watch is left", () -> {
-      try {
-        return ensemble.watchesOn(Stores.path(name)) == 0;
-      } catch (java.io.IOException e) {
-        return false;
-      }
-    });
+    for (String name : all) {
+      Lease lease = last.get(name).lockWithin(Duration.ofSeconds(30));
+      assertThat(lease.token()).isGreaterThan(contest.highestToken(name));
+      lease.close();
+      Stores.eventually("no watch is left", () -> !ensemble.hasWatchOn(Stores.path(name)));
+    }
+  }
+
+  private static boolean isFor(String contender, List<String> names) {
+    return names.stream().anyMatch(contender::endsWith);
+  }
+
+  private static void awaitTurn(Contest contest, String name, long fromNanos, Duration max) {
+    Stores.eventually("somebody has " + name, () -> contest.turnsAfter(name, fromNanos) > 0);
+    Duration waited = Duration.ofNanos(contest.firstTurnAfter(name, fromNanos) - fromNanos);
+    System.out.printf("first turn after the election: %d ms%n", waited.toMillis());
+    assertThat(waited).as("time from the new leader to the first turn").isLessThan(max);
   }
 
   @Test
   void contentionGoesOnWhenAFollowerIsFrozen() throws Exception {
     String name = Stores.freshName();
-    Shared shared = new Shared();
-    List<Contender> contenders = contend(name, shared, 4);
-    awaitTurns("everybody has had turns", contenders, 5);
+    Contest contest = new Contest();
+    List<String> contenders = contend(contest, 4, List.of(name));
+    contenders.forEach(contender -> contest.awaitTurns(contender, 5));
     int follower = ensemble.follower();
     ensemble.pause(follower);
     try {
-      awaitTurns("everybody has turns without it", contenders, 5);
+      contenders.forEach(contender -> contest.awaitTurns(contender, 5));
     } finally {
       ensemble.resume(follower);
     }
-    awaitTurns("everybody has turns with it again", contenders, 5);
-    stop(shared, contenders);
-    assertThat(shared.problems).isEmpty();
+    contenders.forEach(contender -> contest.awaitTurns(contender, 5));
+    contest.stop();
+    contest.assertThatNoTwoHeldALockAtOnce();
+    contest.assertThatWhoLostWasTold();
   }
 
   @Test

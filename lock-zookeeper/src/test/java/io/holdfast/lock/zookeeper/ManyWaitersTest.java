@@ -1,0 +1,158 @@
+package io.holdfast.lock.zookeeper;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.holdfast.lock.Lease;
+import io.holdfast.lock.LockClient;
+import java.io.BufferedReader;
+import java.io.BufferedWriter;
+import java.io.File;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.apache.curator.framework.CuratorFramework;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Two hundred waiters from four JVMs: one is woken at a time, in the order in which they came. */
+@Timeout(value = 180, unit = TimeUnit.SECONDS)
+class ManyWaitersTest {
+  private static final int JVMS = 4;
+  private static final int WAITERS = 200;
+
+  private final List<Jvm> jvms = new ArrayList<>();
+  private ZooKeeperServer server;
+  private CuratorFramework framework;
+
+  @BeforeEach
+  void start() throws IOException {
+    server = ZooKeeperServer.shared();
+    framework = Frameworks.open(server.address());
+    for (int i = 0; i < JVMS; i++) {
+      jvms.add(new Jvm(server.address()));
+    }
+    for (Jvm jvm : jvms) {
+      assertThat(jvm.hear()).isEqualTo("ready");
+    }
+  }
+
+  @AfterEach
+  void stop() {
+    jvms.forEach(jvm -> jvm.process.destroyForcibly());
+    framework.close();
+  }
+
+  /** Another process. */
+  private static final class Jvm {
+    private final Process process;
+    private final BufferedWriter commands;
+    private final BufferedReader lines;
+
+    Jvm(String address) throws IOException {
+      process = new ProcessBuilder(
+              System.getProperty("java.home") + File.separator + "bin" + File.separator + "java",
+              "-Xmx160m",
+              "-XX:+UseSerialGC",
+              "-XX:TieredStopAtLevel=1",
+              "-cp",
+              System.getProperty("surefire.test.class.path", System.getProperty("java.class.path")),
+              WaitingJvm.class.getName(),
+              address)
+          .redirectError(ProcessBuilder.Redirect.INHERIT)
+          .start();
+      commands = process.outputWriter(StandardCharsets.UTF_8);
+      lines = process.inputReader(StandardCharsets.UTF_8);
+    }
+
+    void tell(String line) throws IOException {
+      commands.write(line);
+      commands.newLine();
+      commands.flush();
+    }
+
+    String hear() throws IOException {
+      return lines.readLine();
+    }
+  }
+
+  @Test
+  void eachReleaseWakesTheOneThatCameNextAndNobodyElse() throws Exception {
+    String name = Stores.freshName();
+    long token;
+    try (LockClient client = ZooKeeperLocks.builder(framework).build()) {
+      Lease first = client.get(name).tryLock().orElseThrow();
+      for (int i = 0; i < WAITERS; i++) {
+        jvms.get(i % JVMS).tell("wait " + name + " " + i);
+        int inLine = i + 2;
+        Stores.eventually("waiter " + i + " is in line", () -> nodes(name) == inLine);
+      }
+      // The last may still be about to watch the one before it.
+      Stores.eventually("each watches", () -> watches(name) == WAITERS);
+      token = first.token();
+      long fired = watchesFired();
+      first.close();
+      for (int i = 0; i < WAITERS; i++) {
+        Jvm jvm = jvms.get(i % JVMS);
+        String[] heard = jvm.hear().split(" ", -1);
+        assertThat(List.of(heard).subList(0, 2)).containsExactly("granted", Integer.toString(i));
+        assertThat(Long.parseLong(heard[2])).isGreaterThan(token);
+        token = Long.parseLong(heard[2]);
+        long firedNow = watchesFired();
+        assertThat(firedNow - fired).as("watch events of one release").isEqualTo(1);
+        fired = firedNow;
+        assertThat(watches(name)).isEqualTo(WAITERS - 1 - i);
+        jvm.tell("release " + i);
+        assertThat(jvm.hear()).isEqualTo("released " + i);
+      }
+      assertThat(watchesFired()).as("watch events of the last release").isEqualTo(fired);
+      assertThat(watches(name)).isZero();
+    }
+  }
+
+  @Test
+  void nobodyStarvesWhereManyThreadsShareAClientPerJvm() throws Exception {
+    String name = Stores.freshName();
+    long fired = watchesFired();
+    for (Jvm jvm : jvms) {
+      jvm.tell("crowd " + name + " " + WAITERS / JVMS + " 3");
+    }
+    long grants = 0;
+    for (Jvm jvm : jvms) {
+      String[] heard = jvm.hear().split(" ", -1);
+      assertThat(heard[0]).isEqualTo("done");
+      grants += Long.parseLong(heard[1]);
+    }
+    assertThat(watchesFired() - fired).as("watch events").isLessThanOrEqualTo(grants);
+    assertThat(watches(name)).isZero();
+  }
+
+  private long nodes(String name) {
+    try {
+      return framework.getChildren().forPath(Stores.path(name)).size();
+    } catch (Exception e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  private long watches(String name) {
+    try {
+      return FourLetters.watchesOn(server, Stores.path(name));
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  /** How many watchers the server has told of anything, by its own count. */
+  private long watchesFired() throws IOException {
+    return FourLetters.ask(server.host(), server.port(), "mntr")
+        .lines()
+        .filter(line -> line.matches("zk_sum_node_\\w+_watch_count\\t.*"))
+        .mapToLong(line -> (long) Double.parseDouble(line.split("\t", -1)[1]))
+        .sum();
+  }
+}
