@@ -1,6 +1,7 @@
 package io.holdfast.lock.zookeeper;
 
 import io.holdfast.lock.spi.StoreException;
+import io.holdfast.lock.spi.TimeSource;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -19,9 +20,13 @@ final class Checks {
   private static final int BATCH_CHARS_MAX = 200_000;
 
   private final Wire wire;
+  private final TimeSource time;
+  private final Confirmation confirmation;
 
-  Checks(Wire wire) {
+  Checks(Wire wire, TimeSource time, Confirmation confirmation) {
     this.wire = wire;
+    this.time = time;
+    this.confirmation = confirmation;
   }
 
   /**
@@ -65,8 +70,10 @@ final class Checks {
       }
       List<Op> ops = new ArrayList<>(open.size());
       open.forEach(i -> ops.add(Op.check(node(asked, i).path(), -1)));
+      long sentNanos = time.nanos();
       Answer<List<OpResult>> answer = wire.await(Wire.multi(zk, ops), untilNanos);
       if (answer.isOk()) {
+        confirmation.confirmed(session, sentNanos);
         open.forEach(i -> standing[i] = true);
         return;
       } else if (answer.isSessionOver()) {

@@ -15,10 +15,23 @@ import org.apache.zookeeper.Watcher.Event.KeeperState;
 import org.apache.zookeeper.ZooKeeper;
 import org.jspecify.annotations.Nullable;
 
-/** A node in the line that is not the first. It watches the one before it, and no other. */
+/**
+ * A node in the line that is not the first. It watches the one before it, and no other.
+ *
+ * <p>When that one is gone, the line is listed at once, on the event thread, and the waiting thread
+ * is woken by the listing. What a listing lacks before us can't come back, and our own node is sure
+ * to stand for half of the session's timeout after the last write that a majority confirmed; so if
+ * that was lately, the listing is enough, and the lease lasts for the rest of that time.
+ */
 final class LineTicket implements Ticket, Watcher {
   /** An event that got lost would be a bug of somebody's; this is how long it would cost. */
-  static final Duration RECHECK_AFTER = Duration.ofSeconds(15);
+  static final Duration RECHECK_AFTER_MAX = Duration.ofSeconds(15);
+
+  /** A recheck is a confirmed write, too: often enough that a wake-up needs none. */
+  private static final int RECHECKS_PER_SESSION = 4;
+
+  /** A confirmation that is older than this part of the session's timeout is not recent. */
+  private static final int RECENT_DIVISOR = 3;
 
   /** Those before us may all be leaving at once; who can't settle it soon is called again. */
   private static final int LOOKS_MAX = 8;
@@ -29,8 +42,12 @@ final class LineTicket implements Ticket, Watcher {
   private final OwnNode node;
   private final Runnable wakeUp;
   private @Nullable String watchedPath;
-  private @Nullable ZooKeeper watchedAt;
+  private volatile @Nullable ZooKeeper watchedAt;
+  private volatile @Nullable Heard heard;
   private volatile @Nullable String holder;
+
+  /** The line after the one before us had gone. */
+  private record Heard(ZooKeeper zk, Answer<List<String>> listed) {}
 
   LineTicket(ZooKeeperStore store, OwnNode node, Runnable wakeUp) {
     this.store = store;
@@ -42,7 +59,13 @@ final class LineTicket implements Ticket, Watcher {
   public void process(WatchedEvent event) {
     // While there is no connection there is nothing to ask; watches survive a new one.
     boolean over = event.getType() == EventType.None && event.getState() == KeeperState.Expired;
-    if (over || event.getType() == EventType.NodeDeleted) {
+    ZooKeeper zk = watchedAt;
+    if (event.getType() == EventType.NodeDeleted && zk != null) {
+      var unused = Wire.list(zk, node.parent()).thenAccept(listed -> {
+        heard = new Heard(zk, listed);
+        wakeUp.run();
+      });
+    } else if (over) {
       wakeUp.run();
     }
   }
@@ -51,13 +74,15 @@ final class LineTicket implements Ticket, Watcher {
   public Status poll() throws StoreException {
     Wire wire = store.wire();
     long untilNanos = wire.untilNanos();
-    while (true) {
+    Status status = lookAtWhatWasHeard(untilNanos);
+    while (status == null) {
       ZooKeeper zk = wire.handle();
       if (zk.getSessionId() != 0 && zk.getSessionId() != node.session()) {
         forget();
         store.nodes().gone(node);
         return new Gone();
       }
+      long sentNanos = store.time().nanos();
       // The listing alone could come from a server that was cut off from the others; the check
       // asks the leader, and what it confirms was true of the listing.
       CompletableFuture<Answer<List<String>>> listing = Wire.list(zk, node.parent());
@@ -70,14 +95,39 @@ final class LineTicket implements Ticket, Watcher {
         store.nodes().gone(node);
         return new Gone();
       } else if (checked.isOk() && listed.isOk()) {
-        return look(zk, Line.of(node.parent(), listed.get()), untilNanos);
+        store.confirmation().confirmed(node.session(), sentNanos);
+        Line line = Line.of(node.parent(), listed.get());
+        return look(zk, line, ZooKeeperStore.trusted(node), untilNanos);
       }
       wire.pauseBeforeRetry(listed.isOk() ? checked : listed, untilNanos);
     }
+    return status;
   }
 
-  /** Takes the lock if it is our turn, else watches the one before us. */
-  Status look(ZooKeeper zk, Line first, long untilNanos) throws StoreException {
+  /** Null: nothing was, or it is not enough to go by. */
+  private @Nullable Status lookAtWhatWasHeard(long untilNanos) throws StoreException {
+    Heard now = heard;
+    heard = null;
+    Long ageNanos = store.confirmation().ageNanos(node.session(), store.time().nanos());
+    if (now == null
+        || now.zk() != store.wire().handle()
+        || !now.listed().isOk()
+        || ageNanos == null
+        || ageNanos > node.sessionTimeout().dividedBy(RECENT_DIVISOR).toNanos()) {
+      return null;
+    }
+    Line line = Line.of(node.parent(), now.listed().get());
+    return line.indexOf(node.name()) < 0
+        ? null
+        : look(now.zk(), line, ZooKeeperStore.trusted(node).minusNanos(ageNanos), untilNanos);
+  }
+
+  /**
+   * Takes the lock if it is our turn, else watches the one before us.
+   *
+   * @param trusted how long the session is sure to live, from when the engine asked
+   */
+  Status look(ZooKeeper zk, Line first, Duration trusted, long untilNanos) throws StoreException {
     Line line = first;
     for (int looks = 1; ; looks++) {
       int index = line.indexOf(node.name());
@@ -85,9 +135,10 @@ final class LineTicket implements Ticket, Watcher {
         throw StoreException.unanswered("The listing lacks our own node " + node.path(), null);
       } else if (index == 0) {
         Duration rest = store.marks().settle(zk, node, line.marks(), untilNanos);
-        return rest.isZero() ? new Granted(store.grant(zk, node)) : new Waiting(rest);
+        return rest.isZero() ? new Granted(store.grant(zk, node, trusted)) : new Waiting(rest);
       } else if (watch(zk, line, index, untilNanos)) {
-        return new Waiting(RECHECK_AFTER);
+        return new Waiting(ZooKeeperGrant.shorter(
+            RECHECK_AFTER_MAX, node.sessionTimeout().dividedBy(RECHECKS_PER_SESSION)));
       } else if (looks == LOOKS_MAX) {
         return new Waiting(LOOK_AGAIN_AFTER);
       }

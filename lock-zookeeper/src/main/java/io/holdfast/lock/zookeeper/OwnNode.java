@@ -88,14 +88,15 @@ final class OwnNode {
   /**
    * From now on it is a grant, until the TTL has passed without a renewal.
    *
+   * @param trusted how long the session is sure to live yet
    * @return null: it is to be deleted already
    */
   @Nullable
-  ZooKeeperGrant grant(long nowNanos) {
+  ZooKeeperGrant grant(long nowNanos, Duration trusted) {
     boolean granted = locked(() -> {
       if (wanted) {
         ttlEndsNanos = nowNanos + claim.ttl().toNanos();
-        grant = new ZooKeeperGrant(claim, this);
+        grant = new ZooKeeperGrant(claim, this, trusted);
       }
       return wanted;
     });

@@ -7,9 +7,9 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.apache.zookeeper.CreateMode;
@@ -26,12 +26,18 @@ import org.slf4j.LoggerFactory;
  * is entered before it is sent, and leaves only when its node is known to be gone. What is not
  * wanted any more is deleted again and again until then.
  *
- * <p>While anything is entered, it is looked through twice a second, on the JDK's common pool; no
- * look waits for the server. This goes on after the client is closed, for what it had to leave.
+ * <p>While anything is entered, it is looked through twice a second, on one thread that ends when
+ * there is nothing to do; no look waits for the server. After the client was closed this goes on
+ * for what it had to leave, until that is gone or the session would have ended without a
+ * connection.
  */
 final class OwnNodes {
   private static final Logger log = LoggerFactory.getLogger(OwnNodes.class);
   private static final long LOOK_MILLIS = 500;
+  private static final long IDLE_SECONDS_MAX = 5;
+
+  /** How long looks go on after the close: longer than servers let a session live, usually. */
+  private static final long AFTER_CLOSE_NANOS_MIN = TimeUnit.MINUTES.toNanos(1);
 
   /** How long a mark is left beyond its time: others count that by the leader's clock. */
   private static final long MARK_GRACE_NANOS = TimeUnit.SECONDS.toNanos(1);
@@ -45,13 +51,20 @@ final class OwnNodes {
   private final Map<String, Long> marks = new ConcurrentHashMap<>();
 
   private final AtomicBoolean lookPlanned = new AtomicBoolean();
-  private final Executor later =
-      CompletableFuture.delayedExecutor(LOOK_MILLIS, TimeUnit.MILLISECONDS);
+  private final ScheduledThreadPoolExecutor looks;
+  private volatile @Nullable Long looksEndNanos;
 
-  OwnNodes(Wire wire, TimeSource time, List<ACL> acl) {
+  OwnNodes(String clientName, Wire wire, TimeSource time, List<ACL> acl) {
     this.wire = wire;
     this.time = time;
     this.acl = acl;
+    this.looks = new ScheduledThreadPoolExecutor(1, task -> {
+      Thread thread = new Thread(task, "holdfast-" + clientName + "-nodes");
+      thread.setDaemon(true);
+      return thread;
+    });
+    looks.setKeepAliveTime(IDLE_SECONDS_MAX, TimeUnit.SECONDS);
+    looks.allowCoreThreadTimeOut(true);
   }
 
   /** Enters an attempt that is about to be sent. */
@@ -105,7 +118,11 @@ final class OwnNodes {
 
   private void planLook() {
     if (!lookPlanned.get() && lookPlanned.compareAndSet(false, true)) {
-      later.execute(this::look);
+      try {
+        var unused = looks.schedule(this::look, LOOK_MILLIS, TimeUnit.MILLISECONDS);
+      } catch (RejectedExecutionException e) {
+        log.debug("The client is closed, and so are its looks", e);
+      }
     }
   }
 
@@ -116,10 +133,34 @@ final class OwnNodes {
       log.warn("Looking through the nodes of locks failed, and is done again", e);
     } finally {
       lookPlanned.set(false);
-      if (!nodes.isEmpty() || !marks.isEmpty()) {
+      Long endNanos = looksEndNanos;
+      boolean idle = nodes.isEmpty() && marks.isEmpty();
+      if (endNanos != null && (idle || endNanos - time.nanos() <= 0)) {
+        endLooks();
+      } else if (!idle) {
         planLook();
       }
     }
+  }
+
+  private void endLooks() {
+    looks.shutdown();
+    if (!nodes.isEmpty()) {
+      log.warn(
+          "Nodes of a closed client were not seen to be gone; they go with their session: {}",
+          nodes.values().stream().map(OwnNode::parent).distinct().limit(10).toList());
+    }
+  }
+
+  /** Nothing is wanted any more. The thread ends when all is gone, or in vain long enough. */
+  void close() {
+    nodes.values().forEach(OwnNode::abandon);
+    long sessionNanos = nodes.values().stream()
+        .mapToLong(node -> node.sessionTimeout().toNanos())
+        .max()
+        .orElse(0);
+    looksEndNanos = time.nanos() + Math.max(AFTER_CLOSE_NANOS_MIN, 2 * sessionNanos);
+    planLook();
   }
 
   private void cleanUp() {

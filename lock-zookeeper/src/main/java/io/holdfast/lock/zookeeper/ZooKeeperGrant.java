@@ -16,15 +16,30 @@ final class ZooKeeperGrant implements Grant {
   private final OwnNode node;
   private final Duration validFor;
 
-  ZooKeeperGrant(Claim claim, OwnNode node) {
+  /**
+   * A grant.
+   *
+   * @param trusted how long the session is sure to live yet
+   */
+  ZooKeeperGrant(Claim claim, OwnNode node, Duration trusted) {
     this.claim = claim;
     this.node = node;
-    this.validFor = validFor(claim.ttl(), node.sessionTimeout());
+    this.validFor = shorter(claim.ttl(), trusted);
   }
 
-  static Duration validFor(Duration ttl, Duration sessionTimeout) {
-    Duration trusted = sessionTimeout.dividedBy(2);
-    return ttl.compareTo(trusted) < 0 ? ttl : trusted;
+  /** How long a session of this timeout is sure to live from when a confirmed write was sent. */
+  static Duration trusted(Duration sessionTimeout) {
+    // On the way of each acquisition; dividedBy calculates in decimal numbers.
+    return Duration.ofNanos(sessionTimeout.toNanos() / 2);
+  }
+
+  static Duration shorter(Duration a, Duration b) {
+    return a.compareTo(b) < 0 ? a : b;
+  }
+
+  /** How long it is good from when a check was sent that is answered now. */
+  Duration validForOnceMore(Duration ttlLeft) {
+    return shorter(ttlLeft, trusted(node.sessionTimeout()));
   }
 
   OwnNode node() {

@@ -51,6 +51,7 @@ final class ZooKeeperStore implements LockStore {
   private final OwnNodes nodes;
   private final Marks marks;
   private final Checks checks;
+  private final Confirmation confirmation = new Confirmation();
   private final ConnectionStateListener listener = this::stateChanged;
 
   private ZooKeeperStore(
@@ -61,9 +62,9 @@ final class ZooKeeperStore implements LockStore {
     this.events = settings.events();
     this.root = root;
     this.acl = acl;
-    this.nodes = new OwnNodes(wire, time, acl);
+    this.nodes = new OwnNodes(settings.clientName(), wire, time, acl);
     this.marks = new Marks(wire, root);
-    this.checks = new Checks(wire);
+    this.checks = new Checks(wire, time, confirmation);
   }
 
   /**
@@ -130,6 +131,14 @@ final class ZooKeeperStore implements LockStore {
     return nodes;
   }
 
+  Confirmation confirmation() {
+    return confirmation;
+  }
+
+  TimeSource time() {
+    return time;
+  }
+
   Marks marks() {
     return marks;
   }
@@ -152,7 +161,7 @@ final class ZooKeeperStore implements LockStore {
       Optional<Grant> grant = Optional.empty();
       if (line.indexOf(node.name()) == 0
           && marks.settle(placed.zk(), node, line.marks(), untilNanos).isZero()) {
-        grant = Optional.of(grant(placed.zk(), node));
+        grant = Optional.of(grant(placed.zk(), node, trusted(node)));
         settled = true;
       }
       return grant;
@@ -171,7 +180,8 @@ final class ZooKeeperStore implements LockStore {
     LineTicket ticket = new LineTicket(this, placed.node(), wakeUp);
     boolean settled = false;
     try {
-      Ticket.Status status = ticket.look(placed.zk(), placed.line(), untilNanos);
+      Ticket.Status status =
+          ticket.look(placed.zk(), placed.line(), trusted(placed.node()), untilNanos);
       settled = true;
       if (status instanceof Ticket.Granted granted) {
         return new Acquisition.Granted(granted.grant());
@@ -195,10 +205,13 @@ final class ZooKeeperStore implements LockStore {
       while (true) {
         ZooKeeper zk = wire.handle();
         Sent sent = send(zk, node);
+        Answer<List<String>> listed = wire.await(sent.listing(), untilNanos);
+        // Answers come in order, so this one has come, and the thread was woken once for both.
         Answer<Wire.Made> made = wire.await(sent.making(), untilNanos);
         if (made.isAbsent()) {
           makeParents(zk, parent);
           sent = send(zk, node);
+          listed = wire.await(sent.listing(), untilNanos);
           made = wire.await(sent.making(), untilNanos);
         }
         if (made.isSessionOver() || made.code() == Code.CONNECTIONLOSS) {
@@ -212,7 +225,7 @@ final class ZooKeeperStore implements LockStore {
           nodes.gone(node);
         }
         made.requireOk();
-        Answer<List<String>> listed = wire.await(sent.listing(), untilNanos);
+        confirmation.confirmed(node.session(), sent.sentNanos());
         if (node.hasTwin()) {
           listed = withoutTwins(zk, node, listed, untilNanos);
         }
@@ -244,6 +257,7 @@ final class ZooKeeperStore implements LockStore {
 
   /** Requests on their way. */
   private record Sent(
+      long sentNanos,
       CompletableFuture<Answer<Wire.Made>> making,
       CompletableFuture<Answer<List<String>>> listing) {}
 
@@ -252,6 +266,7 @@ final class ZooKeeperStore implements LockStore {
     // A handle that has never been connected does not know yet; nobody reads it then.
     NodeText text = new NodeText(Duration.ofMillis(zk.getSessionTimeout()), claim.holder());
     CompletableFuture<Answer<Wire.Made>> making = new CompletableFuture<>();
+    long sentNanos = time.nanos();
     zk.create(
         node.parent() + "/" + Names.ofAttempt(claim.attemptId()),
         text.bytes(),
@@ -266,7 +281,7 @@ final class ZooKeeperStore implements LockStore {
           making.complete(Answer.of(code, made));
         },
         null);
-    return new Sent(making, Wire.list(zk, node.parent()));
+    return new Sent(sentNanos, making, Wire.list(zk, node.parent()));
   }
 
   /** Sends what makes a lock's node and what is above it; what is there already stays. */
@@ -279,13 +294,22 @@ final class ZooKeeperStore implements LockStore {
     Wire.makeIfAbsent(zk, parent, acl, CreateMode.CONTAINER);
   }
 
-  /** Makes the first in line the holder. */
-  Grant grant(ZooKeeper zk, OwnNode node) throws StoreException {
+  /** How long a node's session is sure to live, from when a confirmed write was sent. */
+  static Duration trusted(OwnNode node) {
+    return ZooKeeperGrant.trusted(node.sessionTimeout());
+  }
+
+  /**
+   * Makes the first in line the holder.
+   *
+   * @param trusted how long the session is sure to live, from when the engine asked
+   */
+  Grant grant(ZooKeeper zk, OwnNode node, Duration trusted) throws StoreException {
     if (node.session() != zk.getSessionId()) {
       node.abandon();
       throw StoreException.unanswered("The session ended as the lock was acquired", null);
     }
-    Grant grant = node.grant(time.nanos());
+    Grant grant = node.grant(time.nanos(), trusted);
     if (grant == null) {
       throw StoreException.unanswered("The attempt was given up meanwhile", null);
     }
@@ -401,9 +425,15 @@ final class ZooKeeperStore implements LockStore {
     List<Renewal> renewals = new ArrayList<>(grants.size());
     for (int i = 0; i < grants.size(); i++) {
       renewals.add(
-          standing.get(i) ? new Renewal.Renewed(grants.get(i).validFor()) : new Renewal.Lost());
+          standing.get(i)
+              ? new Renewal.Renewed(validForOnceMore(grants.get(i)))
+              : new Renewal.Lost());
     }
     return renewals;
+  }
+
+  private static Duration validForOnceMore(Grant grant) {
+    return ((ZooKeeperGrant) grant).validForOnceMore(grant.claim().ttl());
   }
 
   @Override
@@ -413,7 +443,7 @@ final class ZooKeeperStore implements LockStore {
     if (ttlLeft.isZero() || !checks.standing(List.of(node)).get(0)) {
       return Optional.empty();
     }
-    return Optional.of(ZooKeeperGrant.validFor(ttlLeft, node.sessionTimeout()));
+    return Optional.of(((ZooKeeperGrant) grant).validForOnceMore(ttlLeft));
   }
 
   private void stateChanged(CuratorFramework ignored, ConnectionState state) {
@@ -535,7 +565,7 @@ final class ZooKeeperStore implements LockStore {
   public void close() {
     framework.getConnectionStateListenable().removeListener(listener);
     // What could not be given back is deleted when there is a connection again.
-    nodes.all().forEach(OwnNode::abandon);
+    nodes.close();
   }
 
   @Override

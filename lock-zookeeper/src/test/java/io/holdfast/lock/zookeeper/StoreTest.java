@@ -16,6 +16,8 @@ import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.Renewal;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.Ticket;
+import io.holdfast.lock.spi.TimeSource;
+import io.holdfast.lock.tck.Rule;
 import io.holdfast.lock.tck.fault.FaultProxy;
 import io.holdfast.lock.tck.fault.Link;
 import java.time.Duration;
@@ -25,8 +27,10 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
+import org.apache.curator.framework.recipes.locks.InterProcessMutex;
 import org.apache.curator.retry.RetryForever;
 import org.apache.zookeeper.CreateMode;
+import org.apache.zookeeper.KeeperException;
 import org.apache.zookeeper.ZooDefs;
 import org.apache.zookeeper.ZooKeeper;
 import org.apache.zookeeper.data.ACL;
@@ -64,14 +68,28 @@ class StoreTest {
     return closeable;
   }
 
+  /** None, too, when the empty node has been removed. */
   private List<String> children(String name) throws Exception {
-    return framework.getChildren().forPath(Stores.path(name));
+    try {
+      return framework.getChildren().forPath(Stores.path(name));
+    } catch (KeeperException.NoNodeException e) {
+      return List.of();
+    }
+  }
+
+  /** A name whose node is not removed between two cycles, which would be counted with the next. */
+  private String lastingName() throws Exception {
+    String name = Stores.freshName();
+    String path = Stores.path(name);
+    framework.create().forPath(path);
+    closeLater(() -> framework.delete().forPath(path));
+    return name;
   }
 
   @Test
   void aWarmCycleIsThreeRequestsInTwoRoundTrips() throws Exception {
     ZooKeeper zk = Frameworks.handle(framework);
-    String name = Stores.freshName();
+    String name = lastingName();
     assertThat(store.release(Stores.take(store, Stores.claim(name)), Duration.ZERO))
         .isEqualTo(ReleaseOutcome.RELEASED);
     // The transaction's number is the client's own count of what it sent; pings have none.
@@ -95,6 +113,143 @@ class StoreTest {
     assertThat(proxy.requests() - roundTripsBefore)
         .as("round trips of %s cycles, and perhaps a ping", cycles)
         .isBetween(2L * cycles, 2L * cycles + 2);
+  }
+
+  private interface Cycle {
+    void run() throws Exception;
+  }
+
+  @Test
+  void behindASlowLineTwoRoundTripsTakeTwoThirdsOfInterProcessMutexsThree() throws Exception {
+    FaultProxy proxy = closeLater(FaultProxy.open(server.host(), server.port()));
+    CuratorFramework far =
+        closeLater(Frameworks.open(ZooKeeperServer.address(proxy.host(), proxy.port())));
+    LockClient client = closeLater(ZooKeeperLocks.builder(far).build());
+    String name = lastingName();
+    InterProcessMutex mutex = new InterProcessMutex(far, Stores.path(lastingName()));
+    Cycle ours = () -> client.get(name).lock().close();
+    Cycle curators = () -> {
+      mutex.acquire();
+      mutex.release();
+    };
+    ours.run();
+    curators.run();
+    proxy.delay(Link.Direction.REQUESTS, Duration.ofMillis(25));
+    proxy.delay(Link.Direction.REPLIES, Duration.ofMillis(25));
+    int cycles = 11;
+    long[] oursNanos = new long[cycles];
+    long[] curatorsNanos = new long[cycles];
+    long ourRoundTrips = 0;
+    long curatorsRoundTrips = 0;
+    for (int i = 0; i < cycles; i++) {
+      long before = proxy.requests();
+      oursNanos[i] = nanosOf(ours);
+      ourRoundTrips += proxy.requests() - before;
+      before = proxy.requests();
+      curatorsNanos[i] = nanosOf(curators);
+      curatorsRoundTrips += proxy.requests() - before;
+    }
+    // A ping may have been among them.
+    assertThat(ourRoundTrips).isBetween(2L * cycles, 2L * cycles + 2);
+    assertThat(curatorsRoundTrips).isBetween(3L * cycles, 3L * cycles + 2);
+    System.out.printf(
+        "a cycle behind 50 ms, median: %d ms, InterProcessMutex %d ms%n",
+        medianMillis(oursNanos), medianMillis(curatorsNanos));
+    // No answer comes sooner than its line lets it.
+    assertThat(medianMillis(curatorsNanos)).isGreaterThanOrEqualTo(150);
+    assertThat(medianMillis(oursNanos)).isGreaterThanOrEqualTo(100);
+  }
+
+  private static long nanosOf(Cycle cycle) throws Exception {
+    long beganNanos = System.nanoTime();
+    cycle.run();
+    return System.nanoTime() - beganNanos;
+  }
+
+  private static long medianMillis(long[] nanos) {
+    long[] sorted = nanos.clone();
+    java.util.Arrays.sort(sorted);
+    return Duration.ofNanos(sorted[sorted.length / 2]).toMillis();
+  }
+
+  @Test
+  void aWokenWaiterAsksOnceAndTrustsItsSessionFromItsLastConfirmedWrite() throws Exception {
+    ZooKeeperStore holder = closeLater(Stores.open(framework()));
+    String name = Stores.freshName();
+    Grant first = Stores.take(holder, Stores.claim(name));
+    CountDownLatch woken = new CountDownLatch(1);
+    Acquisition.Queued queued = Stores.queue(store, Stores.claim(name), woken::countDown);
+    long queuedNanos = System.nanoTime();
+    ZooKeeper zk = Frameworks.handle(framework);
+    int before = Xids.sent(zk);
+    holder.release(first, Duration.ZERO);
+    Stores.eventually("the waiter is woken", () -> woken.getCount() == 0);
+    Duration waited = Duration.ofNanos(System.nanoTime() - queuedNanos);
+    Grant second = ((Ticket.Granted) queued.ticket().poll()).grant();
+    assertThat(Xids.sent(zk) - before).as("requests").isEqualTo(1);
+    Duration trusted = Duration.ofMillis(zk.getSessionTimeout()).dividedBy(2);
+    assertThat(second.validFor()).isPositive().isLessThanOrEqualTo(trusted.minus(waited));
+    assertThat(store.renew(List.of(second))).containsExactly(new Renewal.Renewed(trusted));
+    store.release(second, Duration.ZERO);
+  }
+
+  @Test
+  void aWokenWaiterWhoseLastConfirmedWriteIsOldHasItsNodeChecked() throws Exception {
+    ZooKeeperStore holder = closeLater(Stores.open(framework()));
+    Stores.JumpingTime time = new Stores.JumpingTime();
+    ZooKeeperStore waiting = closeLater(Stores.open(framework, "test", time, new Stores.Events()));
+    String name = Stores.freshName();
+    Grant first = Stores.take(holder, Stores.claim(name));
+    CountDownLatch woken = new CountDownLatch(1);
+    Acquisition.Queued queued = Stores.queue(waiting, Stores.claim(name), woken::countDown);
+    ZooKeeper zk = Frameworks.handle(framework);
+    Duration session = Duration.ofMillis(zk.getSessionTimeout());
+    time.jump(session.dividedBy(3).plusMillis(1));
+    int before = Xids.sent(zk);
+    holder.release(first, Duration.ZERO);
+    Stores.eventually("the waiter is woken", () -> woken.getCount() == 0);
+    Grant second = ((Ticket.Granted) queued.ticket().poll()).grant();
+    assertThat(Xids.sent(zk) - before).as("requests").isEqualTo(3);
+    assertThat(second.validFor()).isEqualTo(session.dividedBy(2));
+    waiting.release(second, Duration.ZERO);
+  }
+
+  @Rule("L-9.6")
+  @Test
+  void aGrantNeverRestsOnWhatAnEarlierSessionLeft() throws Exception {
+    CuratorFramework brief = closeLater(Frameworks.open(server.address(), Duration.ofSeconds(6)));
+    ZooKeeperStore two = closeLater(Stores.open(brief));
+    Claim claim = Stores.claim(Stores.freshName());
+    String name = claim.key().name();
+    Grant left = Stores.take(two, claim);
+    ZooKeeper earlier = Frameworks.handle(brief);
+    long session = earlier.getSessionId();
+    // Here it is over; at the server it lives, with its node, until it times out.
+    earlier.getTestable().injectSessionExpiration();
+    Stores.eventually("there is a new session", () -> {
+      try {
+        ZooKeeper now = Frameworks.handle(brief);
+        return now.getSessionId() != session && now.getState().isConnected();
+      } catch (Exception e) {
+        return false;
+      }
+    });
+    assertThat(children(name)).as("what the earlier session left").hasSize(1);
+    assertThat(two.renew(List.of(left))).containsExactly(new Renewal.Lost());
+    assertThat(two.tryAcquire(Stores.claim(name))).isEmpty();
+    Acquisition.Queued queued = Stores.queue(two, Stores.claim(name), () -> {});
+    assertThat(children(name)).hasSize(2);
+    Stores.eventually("its node ended with it", () -> {
+      try {
+        return children(name).size() == 1;
+      } catch (Exception e) {
+        throw new IllegalStateException(e);
+      }
+    });
+    Grant next = ((Ticket.Granted) queued.ticket().poll()).grant();
+    assertThat(((ZooKeeperGrant) next).node().session()).isNotEqualTo(session);
+    assertThat(next.number()).isGreaterThan(left.number());
+    two.release(next, Duration.ZERO);
   }
 
   @Test
@@ -323,7 +478,9 @@ class StoreTest {
     FaultProxy proxy = closeLater(FaultProxy.open(server.host(), server.port()));
     CuratorFramework far =
         closeLater(Frameworks.open(ZooKeeperServer.address(proxy.host(), proxy.port())));
-    ZooKeeperStore farStore = Stores.open(far);
+    String clientName = Stores.freshName();
+    ZooKeeperStore farStore =
+        Stores.open(far, clientName, TimeSource.system(), new Stores.Events());
     String name = Stores.freshName();
     Grant grant = Stores.take(farStore, Stores.claim(name));
     proxy.refuse();
@@ -341,6 +498,10 @@ class StoreTest {
       }
     });
     assertThat(Frameworks.handle(far).getState().isConnected()).isTrue();
+    Stores.eventually(
+        "no thread of the closed store is left",
+        () -> Thread.getAllStackTraces().keySet().stream()
+            .noneMatch(thread -> thread.getName().contains(clientName)));
   }
 
   @Test
@@ -425,7 +586,7 @@ class StoreTest {
     try (Lease lease = client.get("a/b").tryLock().orElseThrow()) {
       String lock = chroot + "/team/my/locks/m-a%2fb";
       assertThatThrownBy(() -> framework.getChildren().forPath(lock))
-          .isInstanceOf(org.apache.zookeeper.KeeperException.NoAuthException.class);
+          .isInstanceOf(KeeperException.NoAuthException.class);
       inside.create().forPath("/stock");
       ZooKeeperGuard.of(lease)
           .commit(inside, inside.transactionOp().setData().forPath("/stock", new byte[] {1}));
@@ -453,7 +614,7 @@ class StoreTest {
             target, new byte[0], ZooDefs.Ids.OPEN_ACL_UNSAFE, CreateMode.PERSISTENT)));
     lease.close();
     assertThatThrownBy(() -> zk.multi(List.of(check, org.apache.zookeeper.Op.delete(target, -1))))
-        .isInstanceOf(org.apache.zookeeper.KeeperException.NoNodeException.class);
+        .isInstanceOf(KeeperException.NoNodeException.class);
     assertThat(framework.checkExists().forPath(target)).isNotNull();
   }
 

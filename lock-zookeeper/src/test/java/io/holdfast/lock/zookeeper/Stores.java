@@ -46,10 +46,40 @@ final class Stores {
   }
 
   static ZooKeeperStore open(CuratorFramework framework, StoreEvents events) throws StoreException {
+    return open(framework, "test", TimeSource.system(), events);
+  }
+
+  static ZooKeeperStore open(
+      CuratorFramework framework, String clientName, TimeSource time, StoreEvents events)
+      throws StoreException {
     return ZooKeeperStore.open(
         framework,
         ZooKeeperLocks.DEFAULT_PATH,
-        new StoreSettings("test", STORE_TIMEOUT, TimeSource.system(), events));
+        new StoreSettings(clientName, STORE_TIMEOUT, time, events));
+  }
+
+  /** A clock that can be put forward. */
+  static final class JumpingTime implements TimeSource {
+    private volatile long aheadNanos;
+
+    void jump(Duration ahead) {
+      aheadNanos = ahead.toNanos();
+    }
+
+    @Override
+    public long nanos() {
+      return TimeSource.system().nanos() + aheadNanos;
+    }
+
+    @Override
+    public long wallMillis() {
+      return TimeSource.system().wallMillis();
+    }
+
+    @Override
+    public void park(Object blocker, long nanos) {
+      TimeSource.system().park(blocker, nanos);
+    }
   }
 
   static ZooKeeperStore open(CuratorFramework framework) throws StoreException {
