@@ -24,6 +24,7 @@ final class Attempt {
   private volatile @Nullable ConsulGrant grant;
   private volatile @Nullable Runnable wakeUp;
   private volatile boolean releaseSent;
+  private volatile boolean keySpoilt;
 
   Attempt(Claim claim, Session session, String key) {
     this.claim = claim;
@@ -59,9 +60,22 @@ final class Attempt {
     }
   }
 
+  /**
+   * A request about the key may still be on its way when the attempt is over, so that no other
+   * attempt may have the key.
+   */
+  void spoilKey() {
+    keySpoilt = true;
+  }
+
+  boolean isKeySpoilt() {
+    return keySpoilt;
+  }
+
   /** A release was sent, and may have got through. */
   void noteRelease() {
     releaseSent = true;
+    keySpoilt = true;
   }
 
   boolean mayBeReleased() {
@@ -118,6 +132,8 @@ final class Attempt {
         return false;
       }
       phase = Phase.OVER;
+      // Somebody will delete the key, some time.
+      keySpoilt = true;
       return true;
     } finally {
       mutex.unlock();

@@ -38,6 +38,8 @@ public final class ConsulGuard {
    */
   public static ConsulGuard of(Lease lease) {
     LeaseGuard<ConsulGrant> guard = LeaseGuard.open(lease, ConsulGrant.class);
+    // What the user sends may come late, and must not meet another lease at the same key.
+    guard.grant().attempt().spoilKey();
     // Consul refuses what comes after the release, so there is nothing to wait for.
     guard.close();
     return new ConsulGuard(guard);

@@ -223,20 +223,25 @@ final class ConsulHttp implements AutoCloseable {
         : StoreException.refused(text, cause);
   }
 
-  /** What a long poll brought: run on a thread of this client. */
+  /** What a long poll on a key brought: run on a thread of this client. */
   interface Heard {
-    /** The answer; 200 or 404. */
-    void answered(int status, String body, long index);
+    /**
+     * The answer.
+     *
+     * @param entry the key; null: there is none
+     * @param index of a state of Consul that the answer tells about, or a later one; zero: unknown
+     */
+    void answered(@Nullable Entry entry, long index);
 
     /** No answer, or another one. */
     void failed(String why);
   }
 
-  /** Waits for the path to have an index above this one. */
-  Call watch(String path, long index, Heard heard) {
-    HttpUrl url = url(path)
+  /** Waits, for that long at most, for the key to have an index above this one. */
+  Call watch(String key, long index, Duration wait, Heard heard) {
+    HttpUrl url = url("v1/kv/" + key)
         .addQueryParameter("index", Long.toString(index))
-        .addQueryParameter("wait", "300s")
+        .addQueryParameter("wait", wait.toMillis() + "ms")
         .build();
     Call call = longPolls.newCall(request(url).get().build());
     call.enqueue(new Callback() {
@@ -247,20 +252,32 @@ final class ConsulHttp implements AutoCloseable {
 
       @Override
       public void onResponse(Call answered, Response response) {
+        Entry entry;
+        long answeredIndex;
         try (response) {
           String body = response.body().string();
-          if (response.code() == 200 || response.code() == 404) {
-            String header = response.header("X-Consul-Index", "0");
-            heard.answered(response.code(), body, Long.parseLong(String.valueOf(header)));
-          } else {
+          if (response.code() != 200 && response.code() != 404) {
             heard.failed("Consul answered " + response.code());
+            return;
           }
-        } catch (IOException | NumberFormatException e) {
+          entry = response.code() == 404 ? null : single(Json.parse(body));
+          String header = response.header("X-Consul-Index", "0");
+          answeredIndex = Long.parseLong(String.valueOf(header));
+        } catch (IOException | IllegalArgumentException e) {
           heard.failed(e.toString());
+          return;
         }
+        heard.answered(entry, answeredIndex);
       }
     });
     return call;
+  }
+
+  private static Entry single(@Nullable Object json) {
+    if (json instanceof List<?> list && list.size() == 1 && list.get(0) instanceof Map<?, ?> kv) {
+      return Entry.of(kv);
+    }
+    throw new IllegalArgumentException("Not one key-value entry");
   }
 
   private HttpUrl.Builder url(String path) {

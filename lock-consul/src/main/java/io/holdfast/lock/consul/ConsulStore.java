@@ -14,11 +14,9 @@ import io.holdfast.lock.spi.TimeSource;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -37,8 +35,19 @@ final class ConsulStore implements LockStore {
   /** For how long after its end a mark is remembered that somebody else removed. */
   private static final long MARK_KEPT_NANOS = TimeUnit.MINUTES.toNanos(1);
 
+  /**
+   * How much longer than twice its TTL a withdrawn attempt is remembered: the engine comes back.
+   */
+  private static final long WITHDRAWN_KEPT_NANOS = TimeUnit.MINUTES.toNanos(2);
+
   /** Attempts that may have a key, by their ids. */
   private final Map<String, Attempt> attempts = new ConcurrentHashMap<>();
+
+  /** Keys of attempts that were withdrawn, by the attempts' ids. */
+  private final Map<String, Withdrawn> withdrawn = new ConcurrentHashMap<>();
+
+  /** A key for which a request may still be on its way. */
+  private record Withdrawn(String key, long untilNanos) {}
 
   /** Marks of minimum holds, and since when this client has seen them. */
   private final Map<Entry, Long> markSeenNanos = new ConcurrentHashMap<>();
@@ -52,6 +61,10 @@ final class ConsulStore implements LockStore {
 
   ConsulHttp http() {
     return http;
+  }
+
+  Session.Sent now() {
+    return Session.Sent.now(time);
   }
 
   Sessions sessions() {
@@ -87,17 +100,25 @@ final class ConsulStore implements LockStore {
     }
     joined.attempt().onNews(wakeUp);
     ConsulTicket ticket = new ConsulTicket(this, joined.attempt(), wakeUp);
-    return new Acquisition.Queued(ticket, ticket.wait(joined.line()));
+    return new Acquisition.Queued(ticket, ticket.wait(joined.line(), joined.looks()));
   }
 
-  /** An attempt's place in its line: the first has the lock. */
+  /**
+   * An attempt's place in its line: the first has the lock.
+   *
+   * @param looks what {@link Session#looks} was before
+   */
   private record Joined(
-      Attempt attempt, List<Entry> line, @Nullable ConsulGrant grant) {}
+      Attempt attempt,
+      List<Entry> line,
+      int looks,
+      @Nullable ConsulGrant grant) {}
 
   private Joined join(Claim claim, Budget budget) throws StoreException {
     for (boolean again = false; ; again = true) {
       Attempt attempt = sessions.register(claim, budget);
       attempts.put(claim.attemptId(), attempt);
+      int looks = attempt.session().looks();
       long sentNanos = time.nanos();
       ConsulHttp.Outcome outcome;
       try {
@@ -110,13 +131,17 @@ final class ConsulStore implements LockStore {
                 .tree(keys.line(claim.key())),
             budget);
       } catch (StoreException e) {
+        attempt.spoilKey();
         if (!e.mayHaveHappened()) {
           drop(attempt);
         }
         throw e;
       }
+      if (outcome.resent()) {
+        attempt.spoilKey();
+      }
       if (outcome instanceof ConsulHttp.Outcome.Applied applied) {
-        return place(attempt, inOrder(applied.entries()), sentNanos, budget);
+        return place(attempt, inOrder(applied.entries()), looks, sentNanos, budget);
       }
       drop(attempt);
       String what = ((ConsulHttp.Outcome.Failed) outcome).what();
@@ -132,28 +157,41 @@ final class ConsulStore implements LockStore {
     }
   }
 
-  private Joined place(Attempt attempt, List<Entry> inLine, long joinedNanos, Budget budget)
+  private Joined place(
+      Attempt attempt, List<Entry> inLine, int looksBefore, long joinedNanos, Budget budget)
       throws StoreException {
     List<Entry> line = inLine;
+    int looks = looksBefore;
     long sentNanos = joinedNanos;
-    Mark mark = Mark.parse(line.get(0).value());
     try {
-      if (mark.released() && clearMark(line.get(0), mark, budget) == 0) {
+      // A mark that is removed here, or a look for what was taken by force, takes another reading.
+      while (true) {
+        // Empty if the session has ended in between.
+        if (line.isEmpty()) {
+          return new Joined(attempt, line, looks, null);
+        }
+        Entry first = line.get(0);
+        if (first.key().equals(attempt.key())) {
+          ConsulGrant grant = attempt.hold(first.createIndex(), sentNanos);
+          if (attempt.session().isLost()) {
+            throw StoreException.unanswered("The session ended while it was given the lock", null);
+          }
+          if (attempt.session().looks() == looks) {
+            return new Joined(attempt, line, looks, grant);
+          }
+        } else {
+          Mark mark = Mark.parse(first.value());
+          if (!mark.released() || clearMark(first, mark, budget) > 0) {
+            return new Joined(attempt, line, looks, null);
+          }
+        }
+        looks = attempt.session().looks();
         sentNanos = time.nanos();
         line = line(attempt, budget);
       }
     } catch (StoreException e) {
       throw afterJoining(e);
     }
-    // Empty if the session has ended in between.
-    if (line.isEmpty() || !line.get(0).key().equals(attempt.key())) {
-      return new Joined(attempt, line, null);
-    }
-    ConsulGrant grant = attempt.hold(line.get(0).createIndex(), sentNanos);
-    if (attempt.session().isLost()) {
-      throw StoreException.unanswered("The session ended while it was given the lock", null);
-    }
-    return new Joined(attempt, line, grant);
   }
 
   /** The place in the line is still there, so the claim must be withdrawn whatever failed. */
@@ -183,8 +221,16 @@ final class ConsulStore implements LockStore {
 
   /** Takes an attempt's key away, whatever it is by now. */
   void leave(Attempt attempt, Budget budget) throws StoreException {
-    delete(attempt.key(), budget);
+    boolean clean = false;
+    try {
+      clean = !delete(attempt.key(), budget).resent();
+    } finally {
+      if (!clean) {
+        attempt.spoilKey();
+      }
+    }
     drop(attempt);
+    sessions.spare(attempt);
     if (attempt.session().isOwn()) {
       sessions.end(attempt.session(), budget);
     }
@@ -194,11 +240,12 @@ final class ConsulStore implements LockStore {
     drop(attempt);
   }
 
-  private void delete(String key, Budget budget) throws StoreException {
+  private ConsulHttp.Outcome delete(String key, Budget budget) throws StoreException {
     ConsulHttp.Outcome outcome = http.transact(new Transaction().delete(key), budget);
     if (outcome instanceof ConsulHttp.Outcome.Failed failed) {
       throw StoreException.refused("Consul deleted nothing: " + failed.what(), null);
     }
+    return outcome;
   }
 
   /**
@@ -250,6 +297,9 @@ final class ConsulStore implements LockStore {
       }
       throw e;
     }
+    if (outcome.resent()) {
+      attempt.spoilKey();
+    }
     drop(attempt);
     if (outcome instanceof ConsulHttp.Outcome.Failed) {
       // One that got through before is no loss, if nobody else can have ended it since.
@@ -261,6 +311,8 @@ final class ConsulStore implements LockStore {
       sessions.deleteAfter(attempt, holdFor.toNanos());
     } else if (attempt.session().isOwn()) {
       sessions.end(attempt.session(), budget);
+    } else {
+      sessions.spare(attempt);
     }
     return ReleaseOutcome.RELEASED;
   }
@@ -269,11 +321,24 @@ final class ConsulStore implements LockStore {
   public void withdraw(Claim claim) throws StoreException {
     Budget budget = sessions.budget();
     Attempt attempt = attempts.get(claim.attemptId());
-    if (attempt == null) {
-      delete(keys.attempt(claim), budget);
-    } else {
+    if (attempt != null) {
+      attempt.spoilKey();
+      remember(attempt);
       leave(attempt, budget);
+      return;
     }
+    // Its request may have arrived since it was withdrawn the last time.
+    Withdrawn before = withdrawn.get(claim.attemptId());
+    ConsulHttp.Outcome unused = delete(before == null ? keys.attempt(claim) : before.key(), budget);
+  }
+
+  private void remember(Attempt attempt) {
+    long nowNanos = time.nanos();
+    withdrawn.values().removeIf(old -> nowNanos - old.untilNanos() > 0);
+    withdrawn.put(
+        attempt.claim().attemptId(),
+        new Withdrawn(
+            attempt.key(), nowNanos + 2 * attempt.claim().ttl().toNanos() + WITHDRAWN_KEPT_NANOS));
   }
 
   @Override
@@ -288,7 +353,7 @@ final class ConsulStore implements LockStore {
     Session session = ((ConsulGrant) grants.get(0)).attempt().session();
     boolean lives = sessions.renew(session, budget);
     if (lives) {
-      lookForForce(session, budget);
+      sessions.lookForForce(session, budget);
     }
     List<Renewal> results = new ArrayList<>(grants.size());
     for (Grant grant : grants) {
@@ -301,34 +366,6 @@ final class ConsulStore implements LockStore {
               : new Renewal.Lost());
     }
     return results;
-  }
-
-  /**
-   * A session that lives says nothing about a key that was taken by force. Whoever does that leaves
-   * a note for the session, so that one request tells about any number of keys.
-   */
-  private void lookForForce(Session session, Budget budget) throws StoreException {
-    List<Entry> notes = http.read(new Transaction().tree(keys.forced(session.id())), budget);
-    long index = notes.stream().mapToLong(Entry::modifyIndex).max().orElse(0);
-    if (index == session.forcedIndex()) {
-      return;
-    }
-    List<Attempt> held =
-        session.attempts().stream().filter(attempt -> attempt.grant() != null).toList();
-    for (int from = 0; from < held.size(); from += Transaction.OPERATIONS_MAX) {
-      List<Attempt> some =
-          held.subList(from, Math.min(held.size(), from + Transaction.OPERATIONS_MAX));
-      Transaction look = new Transaction();
-      some.forEach(attempt -> look.tree(attempt.key()));
-      Set<String> found = new HashSet<>();
-      http.read(look, budget).forEach(entry -> found.add(entry.key()));
-      for (Attempt attempt : some) {
-        if (!found.contains(attempt.key())) {
-          attempt.end();
-        }
-      }
-    }
-    session.forcedIndex(index);
   }
 
   @Override
@@ -379,7 +416,11 @@ final class ConsulStore implements LockStore {
       ConsulHttp.Outcome outcome = http.transact(
           new Transaction()
               .deleteAt(first.key(), first.modifyIndex())
-              .lock(keys.forced(first.session()), first.key(), first.session()),
+              // The number, or a second time at the same key would change nothing.
+              .lock(
+                  keys.session(first.session()),
+                  "taken by force: " + first.key() + " " + number,
+                  first.session()),
           budget);
       if (outcome instanceof ConsulHttp.Outcome.Applied) {
         return true;

@@ -11,10 +11,16 @@ import org.jspecify.annotations.Nullable;
 /**
  * A place in a line: a key that is not the first. It hears of the end of the key before it, by one
  * long poll, so that a release wakes one waiter and not all.
+ *
+ * <p>If that key was the first, its end makes this one the first: keys before it are never added.
+ * Then the long poll's answer is the grant, and nothing more is asked, as long as the session is
+ * sure to live.
  */
 final class ConsulTicket implements Ticket {
   /** In case that the long poll came to grief. */
   private static final Duration RECHECK_AFTER = Duration.ofSeconds(10);
+
+  private static final Duration LONG_POLL = Duration.ofMinutes(1);
 
   private final ConsulStore store;
   private final Attempt attempt;
@@ -30,47 +36,70 @@ final class ConsulTicket implements Ticket {
     this.wakeUp = wakeUp;
   }
 
-  /** Waits for whoever is before it in this line; for how long at most. */
-  Duration wait(List<Entry> line) {
+  /**
+   * Waits for whoever is before it in this line; for how long at most.
+   *
+   * @param looks what {@link Session#looks} was before the line was read
+   */
+  Duration wait(List<Entry> line, int looks) {
     if (line.isEmpty()) {
       return Duration.ZERO;
     }
     holder = Mark.parse(line.get(0).value()).holder();
     Entry before = null;
     for (Entry entry : line) {
-      if (entry.key().equals(attempt.key())) {
+      if (isOwn(entry)) {
+        watch(before, entry, line.get(0).equals(before), looks);
         break;
       }
       before = entry;
     }
-    if (before != null && (longPoll == null || !longPoll.isOn(before))) {
+    return RECHECK_AFTER;
+  }
+
+  private void watch(@Nullable Entry before, Entry own, boolean first, int looks) {
+    if (before == null) {
+      return;
+    }
+    if (longPoll == null || !longPoll.isOn(before)) {
       stop();
-      longPoll = new LongPoll(before);
+      longPoll = new LongPoll(before, own.createIndex());
       longPoll.start();
     }
-    return RECHECK_AFTER;
+    if (first) {
+      longPoll.looksOfFirst = looks;
+    }
   }
 
   @Override
   public Status poll() throws StoreException {
+    Session session = attempt.session();
+    Session.Sent now = store.now();
     Budget budget = store.sessions().budget();
-    if (attempt.session().isLost()) {
-      return over();
+    LongPoll heard = longPoll;
+    if (heard != null && heard.gone && heard.looksOfFirst != null && session.isSure(now)) {
+      Status status = granted(heard.ownNumber, now.nanos(), heard.looksOfFirst);
+      if (status != null) {
+        return status;
+      }
     }
-    while (true) {
-      long sentNanos = budget.beganNanos();
+    while (!session.isLost()) {
+      int looks = session.looks();
+      long sentNanos = store.now().nanos();
       List<Entry> line = store.line(attempt, budget);
       if (line.stream().noneMatch(this::isOwn)) {
         return over();
       }
       Entry first = line.get(0);
       if (isOwn(first)) {
-        stop();
-        ConsulGrant grant = attempt.hold(first.createIndex(), sentNanos);
-        return attempt.session().isLost() ? over() : new Granted(grant);
+        Status status = granted(first.createIndex(), sentNanos, looks);
+        if (status != null) {
+          return status;
+        }
+        continue;
       }
       Mark mark = Mark.parse(first.value());
-      Duration recheckAfter = wait(line);
+      Duration recheckAfter = wait(line, looks);
       if (!mark.released()) {
         return new Waiting(recheckAfter);
       }
@@ -80,6 +109,17 @@ final class ConsulTicket implements Ticket {
         return new Waiting(left.compareTo(recheckAfter) < 0 ? left : recheckAfter);
       }
     }
+    return over();
+  }
+
+  /** Null: it may have been taken by force already, and has to be looked for once more. */
+  private @Nullable Status granted(long number, long sentNanos, int looks) {
+    stop();
+    ConsulGrant grant = attempt.hold(number, sentNanos);
+    if (attempt.session().isLost()) {
+      return over();
+    }
+    return attempt.session().looks() == looks ? new Granted(grant) : null;
   }
 
   private boolean isOwn(Entry entry) {
@@ -114,15 +154,23 @@ final class ConsulTicket implements Ticket {
   /** One question to Consul: tell me when this key has changed. */
   private final class LongPoll implements ConsulHttp.Heard {
     private final Entry entry;
+    private final long ownNumber;
+
+    /** What {@link Session#looks} was before nobody was seen before the entry; the waiter's own. */
+    private @Nullable Integer looksOfFirst;
+
     private volatile boolean over;
+    private volatile boolean gone;
     private volatile @Nullable Call call;
 
-    LongPoll(Entry entry) {
+    /** @param ownNumber the number of the attempt's own key */
+    LongPoll(Entry entry, long ownNumber) {
       this.entry = entry;
+      this.ownNumber = ownNumber;
     }
 
     void start() {
-      call = store.http().watch("v1/kv/" + entry.key(), entry.modifyIndex(), this);
+      call = store.http().watch(entry.key(), entry.modifyIndex(), LONG_POLL, this);
     }
 
     boolean isOn(Entry other) {
@@ -138,7 +186,10 @@ final class ConsulTicket implements Ticket {
     }
 
     @Override
-    public void answered(int status, String body, long index) {
+    public void answered(@Nullable Entry now, long index) {
+      // What is told of a time before the attempt was in the line proves nothing: a server that was
+      // just started may not have read of either key yet.
+      gone = now == null ? index > ownNumber : now.createIndex() > ownNumber;
       over = true;
       wakeUp.run();
     }

@@ -19,13 +19,17 @@ final class Keys {
     return prefix + "/" + key.kind().code() + ":" + escape(key.name()) + "/";
   }
 
+  /** A key that no attempt ever had. */
   String attempt(Claim claim) {
     return line(claim.key()) + claim.attemptId();
   }
 
-  /** Changes whenever somebody takes a lock from this session by force; ends with the session. */
-  String forced(String sessionId) {
-    return prefix + "/forced/" + sessionId;
+  /**
+   * Ends with the session, and changes whenever somebody takes a lock from it by force: what a
+   * client watches to hear of both.
+   */
+  String session(String sessionId) {
+    return prefix + "/session/" + sessionId;
   }
 
   String prefix() {

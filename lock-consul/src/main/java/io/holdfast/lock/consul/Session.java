@@ -1,10 +1,12 @@
 package io.holdfast.lock.consul;
 
 import io.holdfast.lock.spi.Claim;
+import io.holdfast.lock.spi.TimeSource;
 import java.util.Collection;
 import java.util.List;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.ReentrantLock;
 
 /** A session at Consul, and the attempts that live in it. Thread-safe. */
@@ -26,18 +28,35 @@ final class Session {
   private volatile boolean lost;
 
   /** When the last request was sent that Consul answered by "it lives". */
-  private volatile long renewedNanos;
+  private volatile Sent renewed;
 
   private volatile long usedNanos;
-  private volatile long forcedIndex;
+  private volatile long noteIndex;
+  private volatile long watchedUntilNanos;
+  private final AtomicInteger looks = new AtomicInteger();
 
-  /** @param own whether it is one attempt's alone */
-  Session(String id, long ttlSeconds, boolean own, long sentNanos) {
+  /** When a request was sent, by both clocks. */
+  record Sent(long nanos, long wallMillis) {
+    static Sent now(TimeSource time) {
+      // The wall clock first: a pause in between must not look as if it had run ahead.
+      long wallMillis = time.wallMillis();
+      return new Sent(time.nanos(), wallMillis);
+    }
+  }
+
+  /**
+   * @param own whether it is one attempt's alone
+   * @param sent when it was asked for
+   * @param noteIndex the index of {@link Keys#session}, when it was made
+   */
+  Session(String id, long ttlSeconds, boolean own, Sent sent, long noteIndex) {
     this.id = id;
     this.ttlNanos = TimeUnit.SECONDS.toNanos(ttlSeconds);
     this.own = own;
-    this.renewedNanos = sentNanos;
-    this.usedNanos = sentNanos;
+    this.renewed = sent;
+    this.usedNanos = sent.nanos();
+    this.noteIndex = noteIndex;
+    this.watchedUntilNanos = sent.nanos();
   }
 
   /**
@@ -74,28 +93,63 @@ final class Session {
   }
 
   long renewedNanos() {
-    return renewedNanos;
+    return renewed.nanos();
+  }
+
+  /**
+   * Whether Consul must still have it, and would have told of its end: renewed within two thirds of
+   * its TTL by both clocks, since a machine that slept knows it by the wall clock alone, and
+   * watched.
+   */
+  boolean isSure(Sent now) {
+    Sent last = renewed;
+    long maxNanos = ttlNanos / 3 * 2;
+    return !lost
+        && isWatched(now.nanos())
+        && now.nanos() - last.nanos() < maxNanos
+        && TimeUnit.MILLISECONDS.toNanos(now.wallMillis() - last.wallMillis()) < maxNanos;
   }
 
   long usedNanos() {
     return usedNanos;
   }
 
-  /** What {@link Keys#forced} was at, when the attempts were last looked at. */
-  long forcedIndex() {
-    return forcedIndex;
+  /** What {@link Keys#session} was at, when the attempts were last looked at. */
+  long noteIndex() {
+    return noteIndex;
   }
 
-  void forcedIndex(long index) {
-    forcedIndex = index;
+  void noteIndex(long index) {
+    noteIndex = index;
+  }
+
+  /**
+   * How often it was looked who lost a key by force, those included that are under way. Whoever
+   * becomes a holder while this changes may have been missed, and has to look for itself.
+   */
+  int looks() {
+    return looks.get();
+  }
+
+  void beginLook() {
+    looks.incrementAndGet();
+  }
+
+  /** Whether a long poll on {@link Keys#session} stands, as far as one can know. */
+  boolean isWatched(long nowNanos) {
+    return watchedUntilNanos - nowNanos > 0;
+  }
+
+  void watchedUntil(long nanos) {
+    watchedUntilNanos = nanos;
   }
 
   /** Consul said that it lives, in answer to a request that was sent at that moment. */
-  void renewed(long sentNanos) {
+  void renewed(Sent sent) {
     mutex.lock();
     try {
-      if (sentNanos - renewedNanos > 0) {
-        renewedNanos = sentNanos;
+      if (sent.nanos() - renewed.nanos() > 0) {
+        renewed = sent;
       }
     } finally {
       mutex.unlock();
@@ -105,7 +159,7 @@ final class Session {
   /** Until when a claim may be held that was confirmed by a request that was sent then. */
   long until(long sentNanos, Claim claim) {
     long byClaim = sentNanos + claim.ttl().toNanos();
-    long bySession = renewedNanos + ttlNanos;
+    long bySession = renewed.nanos() + ttlNanos;
     return byClaim - bySession < 0 ? byClaim : bySession;
   }
 

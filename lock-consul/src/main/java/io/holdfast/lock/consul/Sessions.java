@@ -7,8 +7,10 @@ import io.holdfast.lock.spi.StoreSettings;
 import io.holdfast.lock.spi.TimeSource;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
@@ -28,6 +30,7 @@ final class Sessions implements AutoCloseable {
 
   private static final long TICK_MILLIS = 200;
   private static final long UNUSED_NANOS_MAX = TimeUnit.MINUTES.toNanos(2);
+  private static final long WATCH_NANOS_MAX = TimeUnit.MINUTES.toNanos(5);
   private static final long DELETION_RETRY_NANOS = TimeUnit.SECONDS.toNanos(1);
 
   private final ConsulHttp http;
@@ -39,6 +42,7 @@ final class Sessions implements AutoCloseable {
   private final Map<Long, Slot> shared = new ConcurrentHashMap<>();
   private final Set<Session> all = ConcurrentHashMap.newKeySet();
   private final Map<String, Deletion> deletions = new ConcurrentHashMap<>();
+  private final SpareKeys spareKeys = new SpareKeys();
   private volatile boolean closed;
 
   /** The session of one TTL, and who makes it. */
@@ -89,7 +93,9 @@ final class Sessions implements AutoCloseable {
     }
     while (true) {
       Session session = shared(ttlSeconds, budget);
-      Attempt attempt = new Attempt(claim, session, keys.attempt(claim));
+      String spareKey = spareKeys.take(keys.line(claim.key()));
+      Attempt attempt =
+          new Attempt(claim, session, spareKey == null ? keys.attempt(claim) : spareKey);
       if (session.add(attempt)) {
         return attempt;
       }
@@ -100,6 +106,13 @@ final class Sessions implements AutoCloseable {
   void forget(Attempt attempt) {
     attempt.end();
     attempt.session().remove(attempt, time.nanos());
+  }
+
+  /** An attempt's key was deleted, so that another attempt may have it. */
+  void spare(Attempt attempt) {
+    if (!attempt.isKeySpoilt() && !attempt.session().isOwn()) {
+      spareKeys.give(keys.line(attempt.claim().key()), attempt.key());
+    }
   }
 
   private Session shared(long ttlSeconds, Budget budget) throws StoreException {
@@ -138,7 +151,7 @@ final class Sessions implements AutoCloseable {
     if (closed) {
       throw StoreException.refused("The client was closed", null);
     }
-    long sentNanos = time.nanos();
+    Session.Sent sent = Session.Sent.now(time);
     // An empty list of checks, or the health of the agent's node would end it. No delay, since no
     // key is ever locked twice.
     ConsulHttp.Answer answer = http.put(
@@ -150,11 +163,31 @@ final class Sessions implements AutoCloseable {
             + "s\",\"Behavior\":\"delete\",\"LockDelay\":\"0s\",\"Checks\":[]}",
         budget);
     String id = idOf(answer);
-    Session session = new Session(id, ttlSeconds, own, sentNanos);
+    long noteIndex;
+    try {
+      noteIndex = writeNote(id, budget);
+    } catch (StoreException e) {
+      log.debug("Session {} got no key, and ends by its TTL", id, e);
+      throw e;
+    }
+    Session session = new Session(id, ttlSeconds, own, sent, noteIndex);
     all.add(session);
-    watch(session, 0);
+    watch(session, noteIndex);
     log.debug("Session {} of {} s made", id, ttlSeconds);
     return session;
+  }
+
+  /** Makes the session's own key; its index. */
+  private long writeNote(String id, Budget budget) throws StoreException {
+    ConsulHttp.Outcome outcome =
+        http.transact(new Transaction().lock(keys.session(id), settings.clientName(), id), budget);
+    if (outcome instanceof ConsulHttp.Outcome.Applied applied
+        && applied.entries().size() == 1) {
+      return applied.entries().get(0).modifyIndex();
+    }
+    throw StoreException.refused(
+        "A session ended as soon as it was made",
+        new ConsulException(ConsulException.Problem.SESSION_GONE, 409, outcome.toString()));
   }
 
   private static String idOf(ConsulHttp.Answer answer) throws StoreException {
@@ -171,37 +204,56 @@ final class Sessions implements AutoCloseable {
         "Consul made no session, it answered " + answer.status() + ": " + answer.body(), null);
   }
 
-  /** Hears of the end of a session at once; without it, the next renewal would tell. */
+  /**
+   * Hears at once of the end of a session, which deletes its key, and of a lock that was taken from
+   * it by force, which changes it. Without it, the next renewal would tell.
+   */
   private void watch(Session session, long index) {
     if (closed || session.isLost() || !all.contains(session)) {
       return;
     }
-    var unused = http.watch("v1/session/info/" + session.id(), index, new ConsulHttp.Heard() {
+    Duration wait = Duration.ofNanos(Math.min(session.ttlNanos(), WATCH_NANOS_MAX));
+    if (index > 0) {
+      // Should the connection die unnoticed, this is for how long that is not noticed.
+      session.watchedUntil(
+          time.nanos() + wait.toNanos() + settings.storeTimeout().toNanos());
+    }
+    var unused = http.watch(keys.session(session.id()), index, wait, new ConsulHttp.Heard() {
       @Override
-      public void answered(int status, String body, long nextIndex) {
-        if (!body.contains(session.id())) {
-          // A server that lags, or lost its memory, is no proof; the leader's word is.
-          check(session);
-        }
-        if (nextIndex > index) {
-          watch(session, nextIndex);
-        } else {
-          later(() -> watch(session, 0));
+      public void answered(@Nullable Entry entry, long nextIndex) {
+        boolean goesOn = false;
+        try {
+          goesOn = noticed(session, entry);
+        } finally {
+          if (goesOn && nextIndex >= index) {
+            watch(session, nextIndex);
+          } else {
+            failed("The session's key is gone");
+          }
         }
       }
 
       @Override
       public void failed(String why) {
+        session.watchedUntil(time.nanos());
         later(() -> watch(session, 0));
       }
     });
   }
 
-  private void check(Session session) {
+  /** What a session's own key tells; false: not enough. */
+  private boolean noticed(Session session, @Nullable Entry entry) {
     try {
-      renew(session, budget());
+      if (entry == null || !entry.session().equals(session.id())) {
+        // A server that lags, or lost its memory, is no proof; the leader's word is.
+        boolean unused = renew(session, budget());
+        return false;
+      }
+      lookForForce(session, entry.modifyIndex(), budget());
+      return true;
     } catch (StoreException e) {
-      log.debug("Session {} seems gone, and Consul can't be asked", session.id(), e);
+      log.debug("Session {} seems gone or robbed, and Consul can't be asked", session.id(), e);
+      return false;
     }
   }
 
@@ -222,7 +274,7 @@ final class Sessions implements AutoCloseable {
     if (session.isLost()) {
       return false;
     }
-    long sentNanos = time.nanos();
+    Session.Sent sent = Session.Sent.now(time);
     ConsulHttp.Answer answer = http.put("v1/session/renew/" + session.id(), "", budget);
     if (answer.status() == 404) {
       // A leader that was just elected says so before it has read its log. A consistent read waits.
@@ -233,8 +285,49 @@ final class Sessions implements AutoCloseable {
       lost(session);
       return false;
     }
-    session.renewed(sentNanos);
+    session.renewed(sent);
     return true;
+  }
+
+  /**
+   * Asks whether a lock was taken by force since the last time, unless a long poll would have told:
+   * a session that lives says nothing about a single key of it.
+   */
+  void lookForForce(Session session, Budget budget) throws StoreException {
+    if (!session.isWatched(time.nanos())) {
+      List<Entry> note = http.read(new Transaction().tree(keys.session(session.id())), budget);
+      if (!note.isEmpty()) {
+        lookForForce(session, note.get(0).modifyIndex(), budget);
+      }
+    }
+  }
+
+  /**
+   * Looks whether the keys of a session's attempts are still there, if its own key was written to
+   * since the last time.
+   */
+  private void lookForForce(Session session, long noteIndex, Budget budget) throws StoreException {
+    if (noteIndex == session.noteIndex()) {
+      return;
+    }
+    session.beginLook();
+    List<ConsulGrant> held =
+        session.attempts().stream().map(Attempt::grant).filter(Objects::nonNull).toList();
+    for (int from = 0; from < held.size(); from += Transaction.OPERATIONS_MAX) {
+      List<ConsulGrant> some =
+          held.subList(from, Math.min(held.size(), from + Transaction.OPERATIONS_MAX));
+      Transaction look = new Transaction();
+      some.forEach(grant -> look.tree(grant.attempt().key()));
+      Set<Long> found = new HashSet<>();
+      http.read(look, budget).forEach(entry -> found.add(entry.createIndex()));
+      for (ConsulGrant grant : some) {
+        if (!found.contains(grant.number())) {
+          grant.attempt().end();
+          settings.events().lost(grant, LeaseLoss.Reason.TAKEN);
+        }
+      }
+    }
+    session.noteIndex(noteIndex);
   }
 
   /** Tells every holder, then lets a new session be made. */
@@ -298,8 +391,9 @@ final class Sessions implements AutoCloseable {
         return;
       }
     }
-    long dueNanos =
-        session.ttlNanos() / 3 - ThreadLocalRandom.current().nextLong(session.ttlNanos() / 30);
+    // Later than the engine, which renews held leases each third of their TTL and the session with
+    // them: this is for sessions that are only waited in.
+    long dueNanos = session.ttlNanos() / 100 * (45 + ThreadLocalRandom.current().nextInt(5));
     if (nowNanos - session.renewedNanos() > dueNanos) {
       try {
         boolean unused = renew(session, budget());
