@@ -21,6 +21,12 @@ final class RenewalPlan {
   private static final int PERIODS_PER_TERM = 3;
   private static final int RETRIES_PER_PERIOD = 4;
 
+  /**
+   * What is due within this part of a period goes along: half of it, so that of two rounds one is
+   * always near enough to the other, and all leases of a group end up in one round.
+   */
+  private static final int GOES_ALONG_DIVISOR = 2;
+
   /** A store that answers for all but this part of what is left means all of it. */
   private static final int PART_ONLY_DIVISOR = 50;
 
@@ -72,7 +78,7 @@ final class RenewalPlan {
 
   /** Whether it is due, or so nearly due that it goes along with another that is. */
   boolean isDue(long nowNanos, boolean goesAlong) {
-    long slackNanos = goesAlong ? periodNanos / RETRIES_PER_PERIOD : 0;
+    long slackNanos = goesAlong ? periodNanos / GOES_ALONG_DIVISOR : 0;
     return askAtNanos - nowNanos <= slackNanos;
   }
 

@@ -189,13 +189,29 @@ final class ConsulHttp implements AutoCloseable {
     }
     Call call = client.newCall(request);
     call.timeout().timeout(leftNanos, TimeUnit.NANOSECONDS);
-    try (Response response = call.execute()) {
+    try (Response response = execute(call)) {
       String body = response.body().string();
       int status = response.code();
       if (status == 200 || status == 404 || status == 409) {
         return new Answer(status, body, resent);
       }
       throw failure(status, body, resent);
+    }
+  }
+
+  /** Makes an I/O error of an interrupt during the connect, which OkHttp throws undeclared. */
+  private static Response execute(Call call) throws IOException {
+    try {
+      return call.execute();
+    } catch (IOException | RuntimeException e) {
+      throw e;
+    } catch (Exception e) {
+      if (e instanceof InterruptedException) {
+        Thread.currentThread().interrupt();
+      }
+      InterruptedIOException interrupted = new InterruptedIOException(e.toString());
+      interrupted.initCause(e);
+      throw interrupted;
     }
   }
 

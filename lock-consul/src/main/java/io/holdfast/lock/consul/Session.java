@@ -33,6 +33,7 @@ final class Session {
   private volatile long usedNanos;
   private volatile long noteIndex;
   private volatile long watchedUntilNanos;
+  private volatile long retryNanos;
   private final AtomicInteger looks = new AtomicInteger();
 
   /** When a request was sent, by both clocks. */
@@ -57,6 +58,7 @@ final class Session {
     this.usedNanos = sent.nanos();
     this.noteIndex = noteIndex;
     this.watchedUntilNanos = sent.nanos();
+    this.retryNanos = sent.nanos();
   }
 
   /**
@@ -142,6 +144,15 @@ final class Session {
 
   void watchedUntil(long nanos) {
     watchedUntilNanos = nanos;
+  }
+
+  /** Whether a renewal that failed may be tried again by now. */
+  boolean mayRetry(long nowNanos) {
+    return nowNanos - retryNanos >= 0;
+  }
+
+  void notBefore(long nanos) {
+    retryNanos = nanos;
   }
 
   /** Consul said that it lives, in answer to a request that was sent at that moment. */

@@ -31,7 +31,7 @@ final class Sessions implements AutoCloseable {
   private static final long TICK_MILLIS = 200;
   private static final long UNUSED_NANOS_MAX = TimeUnit.MINUTES.toNanos(2);
   private static final long WATCH_NANOS_MAX = TimeUnit.MINUTES.toNanos(5);
-  private static final long DELETION_RETRY_NANOS = TimeUnit.SECONDS.toNanos(1);
+  private static final long RETRY_NANOS = TimeUnit.SECONDS.toNanos(1);
 
   private final ConsulHttp http;
   private final Keys keys;
@@ -235,10 +235,24 @@ final class Sessions implements AutoCloseable {
 
       @Override
       public void failed(String why) {
-        session.watchedUntil(time.nanos());
+        unwatched(session);
         later(() -> watch(session, 0));
       }
     });
+  }
+
+  /** Whoever holds a lock is told, since its loss would not be heard of; a renewal settles it. */
+  private void unwatched(Session session) {
+    boolean before = session.isWatched(time.nanos());
+    session.watchedUntil(time.nanos());
+    if (before && !closed) {
+      for (Attempt attempt : session.attempts()) {
+        ConsulGrant grant = attempt.grant();
+        if (grant != null) {
+          settings.events().suspended(grant);
+        }
+      }
+    }
   }
 
   /** What a session's own key tells; false: not enough. */
@@ -394,11 +408,12 @@ final class Sessions implements AutoCloseable {
     // Later than the engine, which renews held leases each third of their TTL and the session with
     // them: this is for sessions that are only waited in.
     long dueNanos = session.ttlNanos() / 100 * (45 + ThreadLocalRandom.current().nextInt(5));
-    if (nowNanos - session.renewedNanos() > dueNanos) {
+    if (nowNanos - session.renewedNanos() > dueNanos && session.mayRetry(nowNanos)) {
       try {
         boolean unused = renew(session, budget());
       } catch (StoreException e) {
         log.debug("Session {} was not renewed", session.id(), e);
+        session.notBefore(nowNanos + jittered(RETRY_NANOS));
       }
     }
   }
@@ -433,9 +448,13 @@ final class Sessions implements AutoCloseable {
         deletions.replace(
             deletion.attempt().key(),
             deletion,
-            new Deletion(deletion.attempt(), time.nanos() + DELETION_RETRY_NANOS));
+            new Deletion(deletion.attempt(), time.nanos() + jittered(RETRY_NANOS)));
       }
     }
+  }
+
+  private static long jittered(long nanos) {
+    return nanos / 2 + ThreadLocalRandom.current().nextLong(nanos);
   }
 
   /** Ends a session that was one attempt's own. */

@@ -13,7 +13,7 @@ import org.testcontainers.containers.wait.strategy.Wait;
  * again.
  */
 final class KitContainer implements AutoCloseable {
-  private static final String IMAGE = "consul:1.8";
+  static final String IMAGE = "consul:1.8";
   private static final int HTTP_PORT = 8500;
   private static final Duration STARTUP_MAX = Duration.ofMinutes(2);
 

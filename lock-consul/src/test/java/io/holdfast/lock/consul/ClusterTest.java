@@ -1,0 +1,183 @@
+package io.holdfast.lock.consul;
+
+import static io.holdfast.lock.consul.Eventually.eventually;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.holdfast.lock.DistributedLock;
+import io.holdfast.lock.Lease;
+import io.holdfast.lock.LeaseState;
+import io.holdfast.lock.LockClient;
+import io.holdfast.lock.LockLostException;
+import io.holdfast.lock.LockOptions;
+import io.holdfast.lock.LockStoreException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
+import okhttp3.OkHttpClient;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+
+/** Three servers whose leader is killed, and a local agent that ends while locks are held. */
+class ClusterTest {
+  private static final Duration TTL = Duration.ofSeconds(12);
+
+  private static ConsulCluster cluster;
+
+  private final ExecutorService threads = Executors.newCachedThreadPool();
+
+  @BeforeAll
+  static void start() throws Exception {
+    cluster = new ConsulCluster();
+  }
+
+  @AfterAll
+  static void stop() {
+    cluster.close();
+  }
+
+  private static LockClient client(int agent) {
+    return ConsulLocks.builder(new OkHttpClient(), cluster.address(agent))
+        .storeTimeout(Duration.ofSeconds(3))
+        .defaultOptions(LockOptions.renewed(TTL))
+        .build();
+  }
+
+  @Test
+  void whenTheLeaderDiesEverybodyGoesOnAndTokensRise() throws Exception {
+    Contention contention = new Contention();
+    List<Future<?>> contenders = new ArrayList<>();
+    int leader = cluster.awaitLeaderOtherThan(ConsulCluster.CLIENT);
+    try (LockClient client = client(ConsulCluster.CLIENT);
+        Lease held = client.get("leader/held").lock()) {
+      for (int i = 0; i < 3; i++) {
+        contenders.add(threads.submit(contention::contend));
+      }
+      try {
+        eventually("turns before", () -> contention.turns.get() > 30);
+        cluster.kill(leader);
+        cluster.awaitLeaderOtherThan(leader);
+        long elected = System.nanoTime();
+        long before = contention.turns.get();
+        eventually("turns after", () -> contention.turns.get() > before + 2);
+        System.out.printf(
+            "cluster: turns %d ms after the new leader was seen%n",
+            TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - elected));
+        eventually("many turns after", () -> contention.turns.get() > before + 30);
+        eventually("the held lock is confirmed", () -> isConfirmed(held));
+        assertThat(held.state()).isEqualTo(LeaseState.HELD);
+      } finally {
+        contention.stop.set(true);
+        cluster.start(leader);
+      }
+      for (Future<?> contender : contenders) {
+        contender.get(30, TimeUnit.SECONDS);
+      }
+    }
+  }
+
+  private static boolean isConfirmed(Lease lease) {
+    try {
+      lease.verify();
+      return true;
+    } catch (LockStoreException e) {
+      return false;
+    }
+  }
+
+  /** Several clients that fight for one lock. */
+  private static final class Contention {
+    final AtomicBoolean stop = new AtomicBoolean();
+    final AtomicInteger turns = new AtomicInteger();
+    private final AtomicLong lastToken = new AtomicLong();
+    private final AtomicReference<Lease> last = new AtomicReference<>();
+
+    Void contend() throws InterruptedException {
+      try (LockClient client = client(ConsulCluster.CLIENT)) {
+        DistributedLock lock = client.get("leader/contended");
+        while (!stop.get()) {
+          try (Lease lease = lock.lock()) {
+            Lease before = last.getAndSet(lease);
+            if (before != null && before.isHeld() && lease.isHeld()) {
+              throw new AssertionError("Both held: " + before + " and " + lease);
+            }
+            long token = lastToken.getAndSet(lease.token());
+            // One that was lost may be late here; its token is lower.
+            if (lease.isHeld() && token >= lease.token()) {
+              throw new AssertionError("Token " + lease.token() + " after " + token);
+            }
+            turns.incrementAndGet();
+          } catch (LockStoreException | LockLostException e) {
+            TimeUnit.MILLISECONDS.sleep(50);
+          }
+        }
+      }
+      return null;
+    }
+  }
+
+  @Test
+  void aLocalAgentThatIsKilledAndStartedAgainCostsNobodyALock() throws Exception {
+    try (LockClient holder = client(ConsulCluster.CLIENT);
+        LockClient waiter = client(ConsulCluster.CLIENT)) {
+      Lease held = holder.get("agent/killed").lock();
+      Future<Long> next = threads.submit(() -> {
+        while (true) {
+          try (Lease lease = waiter.get("agent/killed").lock()) {
+            return lease.token();
+          } catch (LockStoreException e) {
+            TimeUnit.MILLISECONDS.sleep(100);
+          }
+        }
+      });
+      eventually("somebody waits", () -> waits("agent/killed"));
+      cluster.kill(ConsulCluster.CLIENT);
+      eventually("the holder hears of it", () -> held.state() == LeaseState.UNCERTAIN);
+      cluster.start(ConsulCluster.CLIENT);
+      cluster.awaitLeaderAt(ConsulCluster.CLIENT);
+      eventually("the holder is sure again", () -> held.state() == LeaseState.HELD);
+      held.verify();
+      assertThat(next.isDone()).isFalse();
+      held.close();
+      assertThat(next.get(60, TimeUnit.SECONDS)).isGreaterThan(held.token());
+    }
+  }
+
+  private static boolean waits(String name) {
+    try {
+      return new TestHttp(cluster.address(0))
+              .keys("holdfast/m:" + Keys.escape(name).replace("%", "%25"))
+              .size()
+          == 2;
+    } catch (java.io.IOException e) {
+      return false;
+    }
+  }
+
+  @Test
+  void aLocalAgentThatLeavesTakesItsSessionsAlongAndEveryHolderIsTold() throws Exception {
+    try (LockClient leaving = client(ConsulCluster.CLIENT);
+        LockClient other = client(0)) {
+      Lease lost = leaving.get("agent/leaves").lock();
+      AtomicInteger told = new AtomicInteger();
+      lost.onLost(loss -> told.incrementAndGet());
+      cluster.stop(ConsulCluster.CLIENT);
+      eventually("the holder hears of it", () -> lost.state() != LeaseState.HELD);
+      cluster.start(ConsulCluster.CLIENT);
+      cluster.awaitLeaderAt(ConsulCluster.CLIENT);
+      eventually("the holder is told", () -> told.get() == 1);
+      assertThat(lost.isHeld()).isFalse();
+      try (Lease next = other.get("agent/leaves").lock()) {
+        assertThat(next.token()).isGreaterThan(lost.token());
+      }
+    }
+  }
+}

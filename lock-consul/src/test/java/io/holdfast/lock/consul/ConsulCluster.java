@@ -1,0 +1,156 @@
+package io.holdfast.lock.consul;
+
+import static io.holdfast.lock.consul.Eventually.eventually;
+
+import java.io.IOException;
+import java.time.Duration;
+import java.util.List;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Assumptions;
+import org.testcontainers.DockerClientFactory;
+import org.testcontainers.containers.Container.ExecResult;
+import org.testcontainers.containers.GenericContainer;
+import org.testcontainers.containers.wait.strategy.Wait;
+
+/**
+ * Three servers and a client agent, as processes of one container: who is told to end, ends, and
+ * the container and its ports stay.
+ */
+final class ConsulCluster implements AutoCloseable {
+  /** The agent that is no server, which is what most programs talk to. */
+  static final int CLIENT = 3;
+
+  private static final Duration STARTUP_MAX = Duration.ofMinutes(1);
+  private static final int HTTP_PORTS = 18_500;
+  private static final int SERVER_PORTS = 18_300;
+  private static final int LAN_PORTS = 18_400;
+  private static final int WAN_PORTS = 18_600;
+
+  private final GenericContainer<?> container;
+
+  ConsulCluster() throws Exception {
+    Assumptions.assumeTrue(
+        "true".equals(System.getenv("CI")) || DockerClientFactory.instance().isDockerAvailable(),
+        "Docker is not available: dev/containers up");
+    container = new GenericContainer<>(KitContainer.IMAGE)
+        .withExposedPorts(IntStream.rangeClosed(0, CLIENT)
+            .mapToObj(agent -> HTTP_PORTS + agent)
+            .toArray(Integer[]::new))
+        .withCreateContainerCmdModifier(command -> command.withEntrypoint("sh"))
+        .withCommand("-c", "echo open; exec sleep 3600")
+        .waitingFor(Wait.forLogMessage("open\n", 1).withStartupTimeout(STARTUP_MAX));
+    boolean started = false;
+    try {
+      container.start();
+      for (int agent = 0; agent <= CLIENT; agent++) {
+        start(agent);
+      }
+      awaitLeaderOtherThan(CLIENT);
+      awaitLeaderAt(CLIENT);
+      started = true;
+    } finally {
+      if (!started) {
+        container.close();
+      }
+    }
+  }
+
+  /** Starts an agent, anew if it ran before. */
+  void start(int agent) throws Exception {
+    String folder = "/tmp/agent-" + agent;
+    StringBuilder command = new StringBuilder("mkdir -p " + folder + " && nohup consul agent"
+        + " -node=agent-" + agent
+        + " -data-dir=" + folder
+        + " -pid-file=" + folder + "/pid"
+        + " -bind=127.0.0.1 -client=0.0.0.0 -dns-port=-1"
+        + " -http-port=" + (HTTP_PORTS + agent)
+        + " -serf-lan-port=" + (LAN_PORTS + agent)
+        + " -serf-wan-port=" + (WAN_PORTS + agent)
+        + " -server-port=" + (SERVER_PORTS + agent)
+        + " -retry-interval=1s"
+        + " -hcl='performance { raft_multiplier = 1 }'"
+        + " -hcl='limits { http_max_conns_per_client = 2000 }'");
+    if (agent != CLIENT) {
+      command.append(" -server -bootstrap-expect=3");
+    }
+    for (int other = 0; other < CLIENT; other++) {
+      command.append(" -retry-join=127.0.0.1:").append(LAN_PORTS + other);
+    }
+    run(command + " >>" + folder + "/log 2>&1 &");
+  }
+
+  /** Ends an agent with no time to prepare. */
+  void kill(int agent) throws Exception {
+    signal(agent, "KILL");
+  }
+
+  /** Ends an agent as an operator does: one that is no server then leaves the cluster. */
+  void stop(int agent) throws Exception {
+    signal(agent, "TERM");
+  }
+
+  private void signal(int agent, String name) throws Exception {
+    String pid = run("cat /tmp/agent-" + agent + "/pid").strip();
+    run("kill -" + name + " " + pid);
+    eventually("agent " + agent + " has ended", () -> {
+      try {
+        // Nobody in this container takes notice of an ended process, so its number stays.
+        return run("cat /proc/" + pid + "/cmdline 2>/dev/null | wc -c").strip().equals("0");
+      } catch (IOException | InterruptedException e) {
+        throw new IllegalStateException(e);
+      }
+    });
+  }
+
+  String address(int agent) {
+    return "http://" + container.getHost() + ":" + container.getMappedPort(HTTP_PORTS + agent);
+  }
+
+  /** Waits until the servers agree on a leader that is another, and says which. */
+  int awaitLeaderOtherThan(int old) {
+    List<Integer> asked =
+        IntStream.range(0, CLIENT).filter(server -> server != old).boxed().toList();
+    int[] leader = {-1};
+    eventually("the servers have a new leader", () -> {
+      List<Integer> answers = asked.stream().map(this::leader).distinct().toList();
+      leader[0] = answers.get(0);
+      return answers.size() == 1 && leader[0] >= 0 && leader[0] != old;
+    });
+    return leader[0];
+  }
+
+  /** Waits until an agent knows of a leader. */
+  void awaitLeaderAt(int agent) {
+    eventually("agent " + agent + " knows the leader", () -> leader(agent) >= 0);
+  }
+
+  /** Which server this agent takes for the leader; -1: none. */
+  private int leader(int agent) {
+    try {
+      TestHttp.Answer answer = new TestHttp(address(agent)).get("/v1/status/leader");
+      String body = answer.body().replace("\"", "").strip();
+      return answer.status() == 200 && body.contains(":")
+          ? Integer.parseInt(body.substring(body.lastIndexOf(':') + 1)) - SERVER_PORTS
+          : -1;
+    } catch (IOException e) {
+      return -1;
+    }
+  }
+
+  private String run(String command) throws IOException, InterruptedException {
+    ExecResult result = execute(command);
+    if (result.getExitCode() != 0) {
+      throw new IllegalStateException(command + ": " + result);
+    }
+    return result.getStdout();
+  }
+
+  private ExecResult execute(String command) throws IOException, InterruptedException {
+    return container.execInContainer("sh", "-c", command);
+  }
+
+  @Override
+  public void close() {
+    container.close();
+  }
+}

@@ -1,0 +1,255 @@
+package io.holdfast.lock.consul;
+
+import static io.holdfast.lock.consul.Eventually.eventually;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import io.holdfast.lock.Lease;
+import io.holdfast.lock.LeaseState;
+import io.holdfast.lock.LockClient;
+import io.holdfast.lock.LockOptions;
+import io.holdfast.lock.LockStoreException;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.net.SocketAddress;
+import java.time.Duration;
+import java.util.UUID;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicReference;
+import javax.net.SocketFactory;
+import okhttp3.OkHttpClient;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** What Consul answers in place of an answer is an error with a name, and never "busy". */
+class FaultsTest {
+  private static KitContainer server;
+
+  private final WrongAnswers answers = new WrongAnswers();
+  private final Requests requests = new Requests();
+  private final OkHttpClient users = new OkHttpClient.Builder()
+      .addInterceptor(requests)
+      .addInterceptor(answers)
+      .build();
+  private final String name = "faults/" + UUID.randomUUID();
+
+  @BeforeAll
+  static void start() {
+    server = new KitContainer();
+  }
+
+  @AfterAll
+  static void stop() {
+    server.close();
+  }
+
+  private LockClient client() {
+    return client(users);
+  }
+
+  private static LockClient client(OkHttpClient users) {
+    return ConsulLocks.builder(users, server.address())
+        .storeTimeout(Duration.ofSeconds(3))
+        .defaultOptions(LockOptions.renewed(Duration.ofSeconds(12)))
+        .build();
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "429, Your IP is issuing too many concurrent connections, TOO_MANY_REQUESTS",
+    "500, No cluster leader, NO_LEADER",
+    "500, rpc error making call: No cluster leader, NO_LEADER",
+    "500, rpc error making call: EOF, OTHER",
+    "403, Permission denied, ACL_DENIED",
+    "403, ACL not found, ACL_DENIED"
+  })
+  void aRefusalIsAnErrorWithItsCause(int status, String body, ConsulException.Problem problem)
+      throws Exception {
+    try (LockClient client = client()) {
+      client.get(name).lock().close();
+      answers.begin("/v1/txn", status, body);
+      assertThatExceptionOfType(LockStoreException.class)
+          .isThrownBy(() -> client.get(name).tryLock())
+          .satisfies(e -> assertThat(cause(e).problem()).isEqualTo(problem))
+          .satisfies(e -> assertThat(cause(e).status()).isEqualTo(status));
+      assertThatExceptionOfType(LockStoreException.class)
+          .isThrownBy(() -> client.get(name).tryLock(Duration.ofMillis(10)))
+          .satisfies(e -> assertThat(cause(e).problem()).isEqualTo(problem));
+      answers.end();
+      client.get(name).lock().close();
+    }
+  }
+
+  private static ConsulException cause(Throwable e) {
+    for (Throwable cause = e; cause != null; cause = cause.getCause()) {
+      if (cause instanceof ConsulException consul) {
+        return consul;
+      }
+    }
+    throw new AssertionError("No answer of Consul among the causes", e);
+  }
+
+  @Test
+  void anAgentThatIsNotThereIsAnError() throws IOException {
+    int port;
+    try (ServerSocket socket = new ServerSocket(0)) {
+      port = socket.getLocalPort();
+    }
+    assertThatExceptionOfType(LockStoreException.class)
+        .isThrownBy(() ->
+            ConsulLocks.builder(new OkHttpClient(), "http://127.0.0.1:" + port).build())
+        .withMessageContaining("can't be reached");
+  }
+
+  @Test
+  void aSessionThatIsGoneUnnoticedIsReplaced() throws Exception {
+    try (LockClient client = client()) {
+      // Nothing tells the client of the end of its session.
+      answers.begin("/v1/kv/", 500, "No cluster leader");
+      Lease first = client.get(name).lock();
+      String session = ConsulGuard.of(first).session();
+      first.close();
+      new TestHttp(server.address()).destroySession(session);
+      try (Lease second = client.get(name).lock()) {
+        assertThat(ConsulGuard.of(second).session()).isNotEqualTo(session);
+        assertThat(second.token()).isGreaterThan(first.token());
+      }
+    }
+  }
+
+  @Test
+  void sessionsThatEndAtOnceAreAnError() throws Exception {
+    try (LockClient client = client()) {
+      client.get(name).lock().close();
+      answers.begin(
+          "/v1/txn",
+          409,
+          "{\"Results\":null,\"Errors\":[{\"OpIndex\":0,\"What\":\"invalid session\"}]}");
+      assertThatExceptionOfType(LockStoreException.class)
+          .isThrownBy(() -> client.get(name).tryLock())
+          .satisfies(
+              e -> assertThat(cause(e).problem()).isEqualTo(ConsulException.Problem.SESSION_GONE));
+      answers.end();
+    }
+  }
+
+  @Test
+  void aHolderWhoseRenewalsAreRefusedIsUncertainUntilOneIsNot() throws Exception {
+    try (LockClient client = client();
+        Lease lease = client.get(name).lock()) {
+      answers.begin("/v1/session/renew/", 429, "Too many");
+      eventually("the holder doubts", () -> lease.state() == LeaseState.UNCERTAIN);
+      answers.end();
+      eventually("and is sure again", () -> lease.state() == LeaseState.HELD);
+    }
+  }
+
+  @Test
+  void aWaiterWhoseLongPollsAreRefusedLooksNowAndThenAndGetsTheLock() throws Exception {
+    ExecutorService thread = Executors.newSingleThreadExecutor();
+    try (LockClient holder = client(new OkHttpClient());
+        LockClient waiting = client()) {
+      Lease lease = holder.get(name).lock();
+      waiting.get("warm").lock().close();
+      answers.begin("/v1/kv/", 429, "Too many");
+      requests.forget();
+      long begin = System.nanoTime();
+      Future<Long> turn = thread.submit(() -> {
+        try (Lease next = waiting.get(name).lock()) {
+          return next.token();
+        }
+      });
+      eventually("it asked several times", () -> requests.count("/v1/kv/holdfast/m:") >= 4);
+      long asked = requests.count("/v1/kv/holdfast/m:");
+      long elapsedMillis = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - begin);
+      assertThat(asked).as("in " + elapsedMillis + " ms").isLessThan(2 + elapsedMillis / 300);
+      lease.close();
+      assertThat(turn.get(30, TimeUnit.SECONDS)).isGreaterThan(lease.token());
+    } finally {
+      answers.end();
+      thread.shutdownNow();
+    }
+  }
+
+  @Test
+  void anInterruptDuringAConnectBreaksNothing() throws Exception {
+    SlowConnects connects = new SlowConnects();
+    OkHttpClient slow = new OkHttpClient.Builder().socketFactory(connects).build();
+    try (LockClient client = client(slow)) {
+      connects.slow.set(true);
+      AtomicReference<Throwable> thrown = new AtomicReference<>();
+      AtomicBoolean flag = new AtomicBoolean();
+      // The first acquire also starts a long poll, so there is one connection too few.
+      Thread thread = new Thread(() -> {
+        try (Lease lease = client.get(name).tryLock().orElseThrow()) {
+          flag.set(Thread.interrupted());
+          lease.verify();
+        } catch (Throwable e) {
+          thrown.set(e);
+        }
+      });
+      thread.start();
+      eventually("somebody connects", () -> connects.waiting.get());
+      thread.interrupt();
+      connects.go.countDown();
+      thread.join(30_000);
+      assertThat(thrown.get()).isNull();
+      assertThat(flag).isTrue();
+    }
+  }
+
+  /** Sockets that connect when they are let. */
+  private static final class SlowConnects extends SocketFactory {
+    final AtomicBoolean slow = new AtomicBoolean();
+    final AtomicBoolean waiting = new AtomicBoolean();
+    final CountDownLatch go = new CountDownLatch(1);
+
+    @Override
+    public Socket createSocket() {
+      return new Socket() {
+        @Override
+        public void connect(SocketAddress endpoint, int timeout) throws IOException {
+          try {
+            waiting.set(slow.get());
+            if (slow.get() && !go.await(10, TimeUnit.SECONDS)) {
+              throw new IOException("Nobody let it");
+            }
+          } catch (InterruptedException e) {
+            throw new IOException(e);
+          }
+          super.connect(endpoint, timeout);
+        }
+      };
+    }
+
+    @Override
+    public Socket createSocket(String host, int port) {
+      throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public Socket createSocket(String host, int port, InetAddress local, int localPort) {
+      throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public Socket createSocket(InetAddress host, int port) {
+      throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public Socket createSocket(InetAddress host, int port, InetAddress local, int localPort) {
+      throw new UnsupportedOperationException();
+    }
+  }
+}
