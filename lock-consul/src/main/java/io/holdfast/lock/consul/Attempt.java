@@ -17,8 +17,9 @@ final class Attempt {
   private final String key;
 
   private final ReentrantLock mutex = new ReentrantLock();
-  // Both under the mutex.
+  // All under the mutex.
   private Phase phase = Phase.ASKING;
+  private long confirmedNanos;
   private long expiresAtNanos;
 
   private volatile @Nullable ConsulGrant grant;
@@ -89,6 +90,7 @@ final class Attempt {
     mutex.lock();
     try {
       phase = Phase.HELD;
+      confirmedNanos = sentNanos;
       expiresAtNanos = untilNanos;
     } finally {
       mutex.unlock();
@@ -106,12 +108,29 @@ final class Attempt {
       }
       long untilNanos = session.until(sentNanos, claim);
       if (untilNanos - expiresAtNanos > 0) {
+        confirmedNanos = sentNanos;
         expiresAtNanos = untilNanos;
       }
       return true;
     } finally {
       mutex.unlock();
     }
+  }
+
+  /**
+   * For how long it is held yet, now that its session was renewed: not beyond its TTL, but the
+   * session may have been about to end before that. Zero or less: no more.
+   */
+  long reviewedLeftNanos(long nowNanos) {
+    mutex.lock();
+    try {
+      if (phase == Phase.HELD && nowNanos - expiresAtNanos < 0) {
+        expiresAtNanos = session.until(confirmedNanos, claim);
+      }
+    } finally {
+      mutex.unlock();
+    }
+    return leftNanos(nowNanos);
   }
 
   /** For how long it is held yet; zero or less: no more. */

@@ -378,7 +378,7 @@ final class ConsulStore implements LockStore {
     }
     List<Entry> own = http.read(new Transaction().tree(attempt.key()), budget);
     long nowNanos = time.nanos();
-    long leftNanos = attempt.leftNanos(nowNanos);
+    long leftNanos = attempt.reviewedLeftNanos(nowNanos);
     return leftNanos > 0
             && own.size() == 1
             && own.get(0).session().equals(attempt.session().id())

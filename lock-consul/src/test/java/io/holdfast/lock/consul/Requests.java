@@ -29,8 +29,9 @@ final class Requests implements Interceptor {
     }
   }
 
+  /** Not on a session, which every client watches. */
   private static boolean isOnKey(String path) {
-    return path.startsWith("/v1/kv/");
+    return path.startsWith("/v1/kv/holdfast/m:");
   }
 
   void forget() {

@@ -141,6 +141,31 @@ class SessionsTest {
   }
 
   @Test
+  void aFixedLeaseLastsForItsTtlHoweverOldItsSessionIs() throws Exception {
+    Duration ttl = Duration.ofSeconds(10);
+    try (LockClient client = client()) {
+      client.get("fixed/warm").lock().close();
+      long made = System.nanoTime();
+      eventually("the session is not new", () -> System.nanoTime() - made > 3_000_000_000L);
+      long begin = System.nanoTime();
+      Lease lease = client.get("fixed", LockOptions.fixed(ttl)).lock();
+      // At first it lasts for no longer than the session was last renewed for. Then that is
+      // renewed.
+      eventually("it lasts for its TTL", () -> {
+        Duration left = ttl.minusNanos(System.nanoTime() - begin);
+        return lease.isHeld() && lease.remaining().compareTo(left.minusMillis(500)) > 0;
+      });
+      eventually("it ends", () -> !lease.isHeld());
+      Duration held = Duration.ofNanos(System.nanoTime() - begin);
+      assertThat(held).isBetween(ttl.minusMillis(500), Duration.ofSeconds(25));
+      try (LockClient other = client();
+          Lease next = other.get("fixed").lock()) {
+        assertThat(next.token()).isGreaterThan(lease.token());
+      }
+    }
+  }
+
+  @Test
   void aClosedClientLeavesNoSessionAndTheUsersClientOpen() throws IOException {
     String session;
     try (LockClient client = client()) {

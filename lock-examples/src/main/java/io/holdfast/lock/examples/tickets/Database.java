@@ -9,8 +9,9 @@ import org.jspecify.annotations.Nullable;
  * Where the tickets are, and the locks, unless they are in another store. Travels to the sellers in
  * their environment, since a command line is for everybody to read.
  *
- * @param locks the URI of the store that has the locks, {@code redis:}, {@code rediss:} or
- *     {@code zookeeper:}; null: they are in the database
+ * @param locks the URI of the store that has the locks, {@code redis:}, {@code rediss:},
+ *     {@code zookeeper:}, or for Consul {@code http:} or {@code https:}; null: they are in the
+ *     database
  */
 record Database(
     String url, String user, String password, @Nullable String locks) {
@@ -19,6 +20,9 @@ record Database(
   private static final String PASSWORD = "HOLDFAST_DEMO_PASSWORD";
   private static final String LOCKS = "HOLDFAST_DEMO_LOCKS";
   static final String ZOOKEEPER_SCHEME = "zookeeper://";
+
+  /** With or without TLS. */
+  static final String CONSUL_SCHEMES = "http";
 
   /** A seller needs one for its tickets; the lock client keeps one and borrows one. */
   private static final int CONNECTIONS = 4;
@@ -70,6 +74,9 @@ record Database(
     if (locks == null) {
       return place;
     }
-    return place + ", the locks in " + (locks.startsWith(ZOOKEEPER_SCHEME) ? "ZooKeeper" : "Redis");
+    String store = locks.startsWith(ZOOKEEPER_SCHEME)
+        ? "ZooKeeper"
+        : locks.startsWith(CONSUL_SCHEMES) ? "Consul" : "Redis";
+    return place + ", the locks in " + store;
   }
 }

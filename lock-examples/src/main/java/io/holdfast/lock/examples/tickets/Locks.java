@@ -3,6 +3,7 @@ package io.holdfast.lock.examples.tickets;
 import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockClientBuilder;
 import io.holdfast.lock.LockOptions;
+import io.holdfast.lock.consul.ConsulLocks;
 import io.holdfast.lock.jdbc.JdbcLocks;
 import io.holdfast.lock.jdbc.SchemaMode;
 import io.holdfast.lock.redis.RedisLocks;
@@ -10,6 +11,7 @@ import io.holdfast.lock.zookeeper.ZooKeeperLocks;
 import java.net.URI;
 import java.time.Duration;
 import javax.sql.DataSource;
+import okhttp3.OkHttpClient;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
 import org.apache.curator.retry.ExponentialBackoffRetry;
@@ -24,7 +26,7 @@ record Locks(LockClient client, Runnable closeStore) implements AutoCloseable {
   /** A table of its own, so that the demo touches nobody else's locks. */
   static final String TABLE = "holdfast_demo_lock";
 
-  /** So does its prefix in a Redis, and its path in a ZooKeeper. */
+  /** So does its prefix in a Redis or a Consul, and its path in a ZooKeeper. */
   private static final String PREFIX = "holdfast_demo";
 
   /** Short, since we are going to wait for it; the default is 30 s. */
@@ -46,6 +48,9 @@ record Locks(LockClient client, Runnable closeStore) implements AutoCloseable {
     if (store.startsWith(Database.ZOOKEEPER_SCHEME)) {
       return inZooKeeper(store.substring(Database.ZOOKEEPER_SCHEME.length()), clientName);
     }
+    if (store.startsWith(Database.CONSUL_SCHEMES)) {
+      return inConsul(store, clientName);
+    }
     RedisClient redis = RedisClient.create(URI.create(store));
     return build(RedisLocks.builder(redis).prefix(PREFIX), clientName, redis::close);
   }
@@ -58,6 +63,12 @@ record Locks(LockClient client, Runnable closeStore) implements AutoCloseable {
         .build();
     session.start();
     return build(ZooKeeperLocks.builder(session).path('/' + PREFIX), clientName, session::close);
+  }
+
+  private static Locks inConsul(String address, String clientName) {
+    // It has no connections or threads: those are the lock client's own.
+    OkHttpClient http = new OkHttpClient();
+    return build(ConsulLocks.builder(http, address).prefix(PREFIX), clientName, () -> {});
   }
 
   private static Locks build(LockClientBuilder<?> builder, String clientName, Runnable closeStore) {

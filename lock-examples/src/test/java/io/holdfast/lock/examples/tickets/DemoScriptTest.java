@@ -33,6 +33,9 @@ class DemoScriptTest {
         "--store zookeeper",
         "--store zookeeper --url jdbc:h2:tcp://localhost/test",
         "--store zookeeper --url localhost:2181 --user root",
+        "--store consul",
+        "--store consul --url localhost:8500",
+        "--store consul --url http://localhost:8500 --user me",
         "--store h2 --url jdbc:h2:mem:test",
         "--url jdbc:h2:tcp://localhost/test",
         "--user root"
