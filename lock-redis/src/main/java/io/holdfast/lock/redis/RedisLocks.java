@@ -1,10 +1,13 @@
 package io.holdfast.lock.redis;
 
 import io.holdfast.lock.LockClientBuilder;
+import io.holdfast.lock.LockStoreException;
 import io.holdfast.lock.spi.LockStore;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoreSettings;
+import java.time.Duration;
 import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.RedisClient;
 import redis.clients.jedis.RedisClusterClient;
 import redis.clients.jedis.RedisSentinelClient;
@@ -73,6 +76,7 @@ public final class RedisLocks {
   public static final class Builder extends LockClientBuilder<Builder> {
     private final Primaries primaries;
     private String prefix = DEFAULT_PREFIX;
+    private @Nullable Replicas replicas;
 
     private Builder(Primaries primaries) {
       this.primaries = primaries;
@@ -90,9 +94,41 @@ public final class RedisLocks {
       return this;
     }
 
+    /**
+     * Has an acquire succeed only once so many replicas have received the grant ({@code WAIT}),
+     * also when the lock is handed over by its last holder; default: none is waited for.
+     *
+     * <p>If they have not within the timeout, the grant is withdrawn, and the acquire throws
+     * {@link LockStoreException}. With too few replicas there, every acquire takes that long and
+     * fails.
+     *
+     * <p>A failover to one of those replicas then finds the lock taken. It makes losses rarer, not
+     * impossible: another replica may be elected, and renewals are not waited for, so after a
+     * failover a lease may end early at the store. The token and {@link RedisGuard} are still
+     * needed where two holders would do harm.
+     *
+     * @param count 1 to 100
+     * @param timeout how long that may take: at least 1 ms, and at most half of the store timeout,
+     *     which {@link #build()} checks
+     * @throws IllegalArgumentException outside those
+     */
+    public Builder waitForReplicas(int count, Duration timeout) {
+      this.replicas = Replicas.of(count, timeout);
+      return this;
+    }
+
+    /**
+     * For {@link #build()}.
+     *
+     * @throws IllegalArgumentException the time for replicas is over half of the store timeout
+     * @throws IllegalStateException the server is too old
+     */
     @Override
     protected LockStore openStore(StoreSettings settings) throws StoreException {
-      return RedisStore.open(primaries, prefix, settings);
+      if (replicas != null) {
+        replicas.check(settings.storeTimeout());
+      }
+      return RedisStore.open(primaries, prefix, replicas, settings);
     }
   }
 }

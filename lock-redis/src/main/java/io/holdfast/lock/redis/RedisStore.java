@@ -44,12 +44,15 @@ final class RedisStore implements LockStore {
 
   private final Primaries primaries;
   private final String prefix;
+  private final @Nullable Replicas replicas;
   private final Server server;
   private final Inbox inbox;
 
-  private RedisStore(Primaries primaries, String prefix, StoreSettings settings) {
+  private RedisStore(
+      Primaries primaries, String prefix, @Nullable Replicas replicas, StoreSettings settings) {
     this.primaries = primaries;
     this.prefix = prefix;
+    this.replicas = replicas;
     this.server = new Server(primaries, settings.storeTimeout());
     this.inbox = new Inbox(
         primaries, settings.time(), prefix, "holdfast-" + settings.clientName() + "-inbox");
@@ -58,11 +61,13 @@ final class RedisStore implements LockStore {
   /**
    * Opens the store for one client.
    *
+   * @param replicas who must have a grant before it counts; null: nobody
    * @throws IllegalStateException the server is too old
    */
-  static RedisStore open(Primaries primaries, String prefix, StoreSettings settings)
+  static RedisStore open(
+      Primaries primaries, String prefix, @Nullable Replicas replicas, StoreSettings settings)
       throws StoreException {
-    RedisStore store = new RedisStore(primaries, prefix, settings);
+    RedisStore store = new RedisStore(primaries, prefix, replicas, settings);
     boolean opened = false;
     try {
       store.checkVersion();
@@ -141,7 +146,7 @@ final class RedisStore implements LockStore {
         Long.toString(Math.min(ttlMillis, CLAIM_LASTS.toMillis())),
         "PUBLISH",
         inbox.channel());
-    Object reply = server.run(call, WithoutPool.FAIL).reply();
+    Object reply = server.run(call.confirmedBy(replicas), WithoutPool.FAIL).reply();
     if (reply instanceof Long number) {
       return new Attempted.Taken(new RedisGrant(claim, number, this));
     }

@@ -42,10 +42,21 @@ final class Server implements AutoCloseable {
    *
    * @param keys not empty; the first one says which server it is
    * @param isAsking whether the server is to be told first that it was named by another
+   * @param replicas who must have what a grant wrote before it counts; null: nobody
    */
-  record Call(Script script, List<String> keys, List<?> arguments, boolean isAsking) {
+  record Call(
+      Script script,
+      List<String> keys,
+      List<?> arguments,
+      boolean isAsking,
+      @Nullable Replicas replicas) {
     Call(Script script, List<String> keys, Object... arguments) {
-      this(script, keys, List.of(arguments), false);
+      this(script, keys, List.of(arguments), false, null);
+    }
+
+    /** With a grant that counts only once it is on these replicas. */
+    Call confirmedBy(@Nullable Replicas replicas) {
+      return replicas == null ? this : new Call(script, keys, arguments, isAsking, replicas);
     }
 
     String key() {
@@ -53,7 +64,7 @@ final class Server implements AutoCloseable {
     }
 
     private Call asking() {
-      return new Call(script, keys, arguments, true);
+      return new Call(script, keys, arguments, true, replicas);
     }
 
     private CommandArguments bySha() {
@@ -244,6 +255,9 @@ final class Server implements AutoCloseable {
     } catch (JedisDataException e) {
       usable = !Failures.isOfAFormerPrimary(e);
       throw Failures.answered(e);
+    } catch (StoreException e) {
+      usable = true;
+      throw e;
     } finally {
       giveBack(pool, connection, usable);
     }
@@ -257,8 +271,18 @@ final class Server implements AutoCloseable {
     }
   }
 
+  private static @Nullable Object execute(Connection connection, Budget budget, Call call)
+      throws StoreException {
+    Object reply = executeInTime(connection, budget, call);
+    // A number is a grant, be it new, handed over or asked for again: each of them wrote.
+    if (call.replicas != null && reply instanceof Long) {
+      call.replicas.await(connection, budget);
+    }
+    return reply;
+  }
+
   /** On a connection whose socket waits no longer than there is time. */
-  private static @Nullable Object execute(Connection connection, Budget budget, Call call) {
+  private static @Nullable Object executeInTime(Connection connection, Budget budget, Call call) {
     int usualMillis = connection.getSoTimeout();
     int leftMillis = budget.millisLeft();
     if (usualMillis > 0 && usualMillis <= leftMillis) {

@@ -63,16 +63,20 @@ final class ManyServers implements AutoCloseable {
     return servers;
   }
 
+  /** A primary (0) and its replica (1). */
+  static ManyServers replicated(String image) throws Exception {
+    ManyServers servers = new ManyServers(image, 2);
+    servers.startPrimaryAndReplica();
+    return servers;
+  }
+
   /** A primary (0), its replica (1) and a Sentinel (2) that needs nobody's consent. */
   static ManyServers sentinel(String image) throws Exception {
     ManyServers servers = new ManyServers(image, 3);
-    int primary = servers.ports.get(0);
-    servers.startServer("redis-server", 0, "");
-    servers.startServer("redis-server", 1, "--replicaof " + LOOPBACK + " " + primary);
-    servers.awaitOutput("redis-cli -p " + servers.ports.get(1) + " info", "master_link_status:up");
+    servers.startPrimaryAndReplica();
     servers.run("printf '%s\\n' 'port " + servers.ports.get(2) + "'"
         + " 'protected-mode no'"
-        + " 'sentinel monitor locks " + LOOPBACK + " " + primary + " 1'"
+        + " 'sentinel monitor locks " + LOOPBACK + " " + servers.ports.get(0) + " 1'"
         + " 'sentinel down-after-milliseconds locks 1000'"
         + " 'sentinel failover-timeout locks 10000' > sentinel.conf");
     servers.run("redis-server sentinel.conf --sentinel --daemonize yes");
@@ -80,6 +84,12 @@ final class ManyServers implements AutoCloseable {
         "redis-cli -p " + servers.ports.get(2) + " sentinel replicas locks",
         String.valueOf(servers.ports.get(1)));
     return servers;
+  }
+
+  private void startPrimaryAndReplica() throws Exception {
+    startServer("redis-server", 0, "--repl-diskless-sync-delay 0");
+    startServer("redis-server", 1, "--replicaof " + LOOPBACK + " " + ports.get(0));
+    awaitOutput("redis-cli -p " + ports.get(1) + " info", "master_link_status:up");
   }
 
   private void startServer(String server, int index, String options) throws Exception {
@@ -95,6 +105,15 @@ final class ManyServers implements AutoCloseable {
   /** Ends a server with no time to prepare. */
   void kill(int index) throws Exception {
     run("kill -9 $(cat server-" + index + "/pid)");
+  }
+
+  /** Has a server do nothing, and lose nothing, until it goes on. */
+  void pause(int index) throws Exception {
+    run("kill -STOP $(cat server-" + index + "/pid)");
+  }
+
+  void goOn(int index) throws Exception {
+    run("kill -CONT $(cat server-" + index + "/pid)");
   }
 
   private String run(String command) throws IOException, InterruptedException {

@@ -1,0 +1,167 @@
+package io.holdfast.lock.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+import io.holdfast.lock.DistributedLock;
+import io.holdfast.lock.Lease;
+import io.holdfast.lock.LockClient;
+import io.holdfast.lock.LockOptions;
+import io.holdfast.lock.LockStoreException;
+import java.time.Duration;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import redis.clients.jedis.RedisClient;
+
+/** Grants that count only once a replica has them. */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+class ReplicasTest {
+  private static final Duration UNMET_AFTER = Duration.ofSeconds(1);
+  private static final Duration MET_WITHIN = Duration.ofSeconds(10);
+
+  private ManyServers servers;
+  private RedisClient primary;
+  private RedisClient replica;
+  private final ExecutorService executor = Executors.newCachedThreadPool();
+  private final String name = Stores.freshKey().name();
+  private final String key =
+      Keys.of(RedisLocks.DEFAULT_PREFIX, Stores.key(name)).lock();
+
+  @BeforeAll
+  void open() throws Exception {
+    servers = ManyServers.replicated(RedisContainer.REDIS);
+    primary = RedisAccess.client(servers.address(0), 8);
+    replica = RedisAccess.client(servers.address(1), 2);
+  }
+
+  @AfterEach
+  void repair() throws Exception {
+    servers.goOn(1);
+    Stores.await("nobody has it", () -> !primary.exists(key));
+  }
+
+  @AfterAll
+  void close() {
+    executor.shutdownNow();
+    if (servers != null) {
+      replica.close();
+      primary.close();
+      servers.close();
+    }
+  }
+
+  private LockClient client(int count, Duration timeout) {
+    return RedisLocks.builder(primary)
+        .storeTimeout(Duration.ofSeconds(20))
+        .defaultOptions(LockOptions.renewed(Duration.ofSeconds(60)))
+        .waitForReplicas(count, timeout)
+        .build();
+  }
+
+  @Test
+  void theReplicaHasEachGrantWhenTheCallerHasIt() throws Exception {
+    try (LockClient locks = client(1, MET_WITHIN)) {
+      for (int i = 0; i < 100; i++) {
+        try (Lease lease = locks.get(name).lock()) {
+          assertThat(replica.get(key)).contains(Long.toString(lease.token() >>> 10));
+        }
+      }
+    }
+  }
+
+  @Test
+  void theReplicaHasAGrantThatWasHandedOver() throws Exception {
+    try (LockClient first = client(1, MET_WITHIN);
+        LockClient second = client(1, MET_WITHIN)) {
+      for (int i = 0; i < 20; i++) {
+        Lease held = first.get(name).lock();
+        Future<Boolean> next = executor.submit(() -> {
+          try (Lease lease = second.get(name).lock()) {
+            assertThat(lease.token()).isGreaterThan(held.token());
+            return replica.get(key).contains(Long.toString(lease.token() >>> 10));
+          }
+        });
+        Stores.await("waits", () -> primary.exists(key + ":line"));
+        held.close();
+        assertThat(next.get(Stores.PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
+      }
+    }
+  }
+
+  @Test
+  void withoutTheReplicaAnAcquireFailsAndIsUndone() throws Exception {
+    try (LockClient locks = client(1, UNMET_AFTER)) {
+      DistributedLock lock = locks.get(name);
+      servers.pause(1);
+      assertThatExceptionOfType(LockStoreException.class)
+          .isThrownBy(lock::tryLock)
+          .withMessageContaining("0 of 1 replica");
+      assertThatExceptionOfType(LockStoreException.class)
+          .isThrownBy(() -> lock.tryLock(Duration.ofSeconds(5)))
+          .withMessageContaining("0 of 1 replica");
+      Stores.await("undone", () -> !primary.exists(key));
+      servers.goOn(1);
+      Stores.await("usable again", () -> acquires(lock));
+    }
+  }
+
+  @Test
+  void withoutTheReplicaAHandOverFailsAndIsUndone() throws Exception {
+    // Who asks for no replica has no trouble.
+    try (LockClient first = RedisLocks.builder(primary).build();
+        LockClient second = client(1, UNMET_AFTER)) {
+      Lease held = first.get(name).lock();
+      Future<Lease> next = executor.submit(() -> second.get(name).lock());
+      Stores.await("waits", () -> primary.exists(key + ":line"));
+      servers.pause(1);
+      held.close();
+      assertThatExceptionOfType(ExecutionException.class)
+          .isThrownBy(() -> next.get(Stores.PATIENCE.toSeconds(), TimeUnit.SECONDS))
+          .withCauseInstanceOf(LockStoreException.class)
+          .withMessageContaining("0 of 1 replica");
+      first.get(name).lock().close();
+    }
+  }
+
+  @Test
+  void moreReplicasThanThereAreFail() {
+    try (LockClient locks = client(2, UNMET_AFTER)) {
+      assertThatExceptionOfType(LockStoreException.class)
+          .isThrownBy(() -> locks.get(name).tryLock())
+          .withMessageContaining("of 2 replica");
+    }
+  }
+
+  @Test
+  void whatCanNotBeIsRefusedWithARemedy() {
+    RedisLocks.Builder builder = RedisLocks.builder(primary).storeTimeout(Duration.ofSeconds(2));
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> builder.waitForReplicas(0, UNMET_AFTER))
+        .withMessageContaining("was 0");
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> builder.waitForReplicas(1, Duration.ZERO))
+        .withMessageContaining("PT0S");
+    assertThatIllegalArgumentException()
+        .isThrownBy(
+            () -> builder.waitForReplicas(1, Duration.ofSeconds(2)).build().close())
+        .withMessageContaining("PT2S")
+        .withMessageContaining("PT1S");
+  }
+
+  private static boolean acquires(DistributedLock lock) {
+    try (Lease lease = lock.tryLock().orElseThrow()) {
+      return lease.isHeld();
+    } catch (LockStoreException e) {
+      return false;
+    }
+  }
+}
