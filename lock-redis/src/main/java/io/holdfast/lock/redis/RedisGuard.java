@@ -40,7 +40,9 @@ public final class RedisGuard {
     this.lease = lease;
   }
 
-  /** A guard on a lease of {@link RedisLocks}; whether it is one shows at the first write. */
+  /**
+   * A guard on a lease of {@link RedisLocks#builder}; whether it is one shows at the first write.
+   */
   public static RedisGuard on(Lease lease) {
     return new RedisGuard(Objects.requireNonNull(lease));
   }
@@ -48,8 +50,8 @@ public final class RedisGuard {
   /**
    * Sets a key, as Redis's {@code SET} does: its TTL, if it had one, is gone.
    *
-   * @throws IllegalArgumentException the lease is not of {@link RedisLocks}, or the key is in
-   *     another slot of a Cluster than the lock
+   * @throws IllegalArgumentException the lease is not of {@link RedisLocks#builder}, or the key is
+   *     in another slot of a Cluster than the lock
    * @throws IllegalStateException the lease was closed
    * @throws LockLostException the lease was lost, and nothing was written
    * @throws LockStoreException no usable answer; it may have been written
@@ -61,8 +63,8 @@ public final class RedisGuard {
   /**
    * Sets a field of a hash, as Redis's {@code HSET} does.
    *
-   * @throws IllegalArgumentException the lease is not of {@link RedisLocks}, or the key is in
-   *     another slot of a Cluster than the lock
+   * @throws IllegalArgumentException the lease is not of {@link RedisLocks#builder}, or the key is
+   *     in another slot of a Cluster than the lock
    * @throws IllegalStateException the lease was closed
    * @throws LockLostException the lease was lost, and nothing was written
    * @throws LockStoreException no usable answer; it may have been written
@@ -77,8 +79,8 @@ public final class RedisGuard {
    *
    * @return what the script returned, with texts as {@code String}, integers as {@code Long} and
    *     tables as {@code List}
-   * @throws IllegalArgumentException the lease is not of {@link RedisLocks}, a key is in another
-   *     slot of a Cluster than the lock, or the script names an engine in its first line
+   * @throws IllegalArgumentException the lease is not of {@link RedisLocks#builder}, a key is in
+   *     another slot of a Cluster than the lock, or the script names an engine in its first line
    * @throws IllegalStateException the lease was closed
    * @throws LockLostException the lease was lost, and the script did not run
    * @throws LockStoreException no usable answer, an error of the script's own included; what it
@@ -92,8 +94,31 @@ public final class RedisGuard {
     return run(Script.guarded(script), keys, arguments);
   }
 
+  private LeaseGuard<RedisGrant> open() {
+    try {
+      return LeaseGuard.open(lease, RedisGrant.class);
+    } catch (IllegalArgumentException e) {
+      throw isOfAQuorum()
+          ? new IllegalArgumentException(
+              "The lease of lock '"
+                  + lease.name()
+                  + "' is of a quorum, for which there are no guarded writes: no single server knows"
+                  + " who holds the lock. Send the token with your writes",
+              e)
+          : e;
+    }
+  }
+
+  private boolean isOfAQuorum() {
+    try (LeaseGuard<QuorumGrant> guard = LeaseGuard.open(lease, QuorumGrant.class)) {
+      return true;
+    } catch (IllegalArgumentException e) {
+      return false;
+    }
+  }
+
   private @Nullable Object run(Script script, List<String> keys, List<String> arguments) {
-    try (LeaseGuard<RedisGrant> guard = LeaseGuard.open(lease, RedisGrant.class)) {
+    try (LeaseGuard<RedisGrant> guard = open()) {
       RedisGrant grant = guard.grant();
       String lock = grant.store().keys(grant.claim().key()).lock();
       grant.store().server().checkTogether(lock, keys);

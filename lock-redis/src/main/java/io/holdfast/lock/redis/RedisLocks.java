@@ -6,11 +6,15 @@ import io.holdfast.lock.spi.LockStore;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoreSettings;
 import java.time.Duration;
+import java.util.List;
 import java.util.Objects;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
+import redis.clients.jedis.Connection;
 import redis.clients.jedis.RedisClient;
 import redis.clients.jedis.RedisClusterClient;
 import redis.clients.jedis.RedisSentinelClient;
+import redis.clients.jedis.util.Pool;
 
 /**
  * Locks in Redis 7.0 or later, or in Valkey.
@@ -32,6 +36,9 @@ import redis.clients.jedis.RedisSentinelClient;
 public final class RedisLocks {
   static final String DEFAULT_PREFIX = "holdfast";
 
+  private static final int QUORUM_MIN = 3;
+  private static final int QUORUM_MAX = 9;
+
   private RedisLocks() {}
 
   /**
@@ -41,14 +48,8 @@ public final class RedisLocks {
    * @throws IllegalArgumentException the client has no pool of connections
    */
   public static Builder builder(RedisClient client) {
-    Objects.requireNonNull(client);
-    try {
-      Objects.requireNonNull(client.getPool());
-    } catch (ClassCastException | NullPointerException e) {
-      throw new IllegalArgumentException(
-          "The client must have a pool of connections: build it with a host and port", e);
-    }
-    return new Builder(key -> client.getPool());
+    Pool<Connection> pool = poolOf(client);
+    return new Builder(key -> pool);
   }
 
   /**
@@ -70,6 +71,77 @@ public final class RedisLocks {
    */
   public static Builder builder(RedisClusterClient client) {
     return new Builder(new ClusterPrimaries(Objects.requireNonNull(client)));
+  }
+
+  /**
+   * Begins a client on several servers that know nothing of each other: no replicas of one another,
+   * no Cluster. Who has a lock on most of them holds it, so that the loss of fewer loses no lock.
+   *
+   * <p>Nothing else of Redis answers a failover as well, and still it is no replacement for the
+   * token: two can hold at once if a server comes back without what it had confirmed while others
+   * are away, or if clocks jump. {@link RedisGuard} can't be used: no single server knows who holds
+   * the lock. Those who wait ask again and again, in no order, and every acquire costs each server
+   * two scripts. The page of Redis in the documentation says what to watch.
+   *
+   * @param clients one for each server, 3, 5, 7 or 9; they stay yours to close
+   * @throws IllegalArgumentException another number of them, one of them twice, or one has no pool
+   *     of connections
+   */
+  public static QuorumBuilder quorum(List<RedisClient> clients) {
+    int count = clients.size();
+    if (count < QUORUM_MIN || count > QUORUM_MAX || count % 2 == 0) {
+      throw new IllegalArgumentException("A quorum needs 3, 5, 7 or 9 servers, was given "
+          + count
+          + " (an even number bears no more failures than one less)");
+    }
+    if (Set.copyOf(clients).size() < count) {
+      throw new IllegalArgumentException("A client is in the list of a quorum twice: each server"
+          + " has one vote, and one client");
+    }
+    return new QuorumBuilder(clients.stream().map(RedisLocks::poolOf).toList());
+  }
+
+  private static Pool<Connection> poolOf(RedisClient client) {
+    Objects.requireNonNull(client);
+    try {
+      return Objects.requireNonNull(client.getPool());
+    } catch (ClassCastException | NullPointerException e) {
+      throw new IllegalArgumentException(
+          "The client must have a pool of connections: build it with a host and port", e);
+    }
+  }
+
+  /** Makes a client of several servers. */
+  public static final class QuorumBuilder extends LockClientBuilder<QuorumBuilder> {
+    private final List<Pool<Connection>> pools;
+    private String prefix = DEFAULT_PREFIX;
+
+    private QuorumBuilder(List<Pool<Connection>> pools) {
+      this.pools = pools;
+    }
+
+    /**
+     * What every key begins with; default {@code holdfast}. Clients with different prefixes have
+     * different locks.
+     *
+     * @throws IllegalArgumentException not 1 to 64 ASCII letters, digits and characters of {@code _
+     *     . : / -}
+     */
+    public QuorumBuilder prefix(String prefix) {
+      this.prefix = Keys.checkPrefix(prefix);
+      return this;
+    }
+
+    /**
+     * For {@link #build()}. A minority of the servers may be down.
+     *
+     * @throws IllegalStateException a server is too old, or two clients lead to one server
+     * @throws StoreException a majority did not answer
+     */
+    @Override
+    protected LockStore openStore(StoreSettings settings) throws StoreException {
+      return QuorumStore.open(pools, prefix, settings);
+    }
   }
 
   /** Makes a client of Redis. */

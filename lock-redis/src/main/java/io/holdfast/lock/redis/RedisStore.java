@@ -40,7 +40,7 @@ final class RedisStore implements LockStore {
   private static final Duration RECHECK_SLACK = Duration.ofMillis(2);
 
   private static final int RENEWED_AT_ONCE_MAX = 1_000;
-  private static final int VERSION_MIN = 7 << 16;
+  static final int VERSION_MIN = 7 << 16;
 
   private final Primaries primaries;
   private final String prefix;

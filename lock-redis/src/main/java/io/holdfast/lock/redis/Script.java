@@ -19,6 +19,8 @@ final class Script {
   static final Script FORCE_RELEASE = of("grant", "line", "force-release");
   static final Script RENEW = of("renew");
   static final Script LOOK = of("look");
+  static final Script SETTLE = of("settle");
+  static final Script INTRODUCE = of("introduce");
   static final Script CHECK = of("check");
 
   private static final String GUARD = resource("guard");

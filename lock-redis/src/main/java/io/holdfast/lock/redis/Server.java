@@ -14,6 +14,7 @@ import redis.clients.jedis.Protocol;
 import redis.clients.jedis.exceptions.JedisAskDataException;
 import redis.clients.jedis.exceptions.JedisConnectionException;
 import redis.clients.jedis.exceptions.JedisDataException;
+import redis.clients.jedis.exceptions.JedisException;
 import redis.clients.jedis.exceptions.JedisMovedDataException;
 import redis.clients.jedis.exceptions.JedisNoScriptException;
 import redis.clients.jedis.exceptions.JedisRedirectionException;
@@ -267,7 +268,11 @@ final class Server implements AutoCloseable {
     if (usable && !connection.isBroken()) {
       pool.returnResource(connection);
     } else {
-      pool.returnBrokenResource(connection);
+      try {
+        pool.returnBrokenResource(connection);
+      } catch (JedisException e) {
+        // It is gone from the pool, but a new one for somebody who waits could not be opened.
+      }
     }
   }
 

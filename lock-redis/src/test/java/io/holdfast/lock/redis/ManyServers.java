@@ -21,6 +21,8 @@ final class ManyServers implements AutoCloseable {
   private static final String LOOPBACK = "127.0.0.1";
   private static final Duration STARTUP_MAX = Duration.ofMinutes(1);
 
+  private static final String DURABLE = "--appendonly yes --appendfsync always";
+
   private final GenericContainer<?> container;
   private final List<Integer> ports;
 
@@ -63,6 +65,18 @@ final class ManyServers implements AutoCloseable {
     return servers;
   }
 
+  /** Servers that know nothing of each other; what they confirmed is on disk. */
+  static ManyServers independent(String image, int count) throws Exception {
+    ManyServers servers = new ManyServers(image, count);
+    for (int i = 0; i < count; i++) {
+      servers.startServer("redis-server", i, DURABLE);
+    }
+    for (int i = 0; i < count; i++) {
+      servers.awaitPong(i);
+    }
+    return servers;
+  }
+
   /** A primary (0) and its replica (1). */
   static ManyServers replicated(String image) throws Exception {
     ManyServers servers = new ManyServers(image, 2);
@@ -92,14 +106,31 @@ final class ManyServers implements AutoCloseable {
     awaitOutput("redis-cli -p " + ports.get(1) + " info", "master_link_status:up");
   }
 
+  private void awaitPong(int index) throws Exception {
+    awaitOutput("redis-cli -p " + ports.get(index) + " ping", "PONG");
+  }
+
+  /** Starts one of the independent servers again, with what it has on disk. */
+  void restart(int index) throws Exception {
+    startServer("redis-server", index, DURABLE);
+    awaitPong(index);
+  }
+
   private void startServer(String server, int index, String options) throws Exception {
-    run("mkdir server-" + index + " && " + server + " --daemonize yes --port " + ports.get(index)
+    run("mkdir -p server-" + index + " && " + server + " --daemonize yes --port " + ports.get(index)
         + " --dir server-" + index + " --pidfile pid --protected-mode no"
         + " --save '' " + options);
   }
 
   HostAndPort address(int index) {
     return new HostAndPort(LOOPBACK, ports.get(index));
+  }
+
+  boolean isRunning(int index) throws Exception {
+    return container
+        .execInContainer("redis-cli", "-p", String.valueOf(ports.get(index)), "ping")
+        .getStdout()
+        .contains("PONG");
   }
 
   /** Ends a server with no time to prepare. */

@@ -1,0 +1,35 @@
+package io.holdfast.lock.redis;
+
+import io.holdfast.lock.spi.Claim;
+import io.holdfast.lock.spi.Grant;
+import java.time.Duration;
+
+/**
+ * A grant by keys on most of several servers.
+ *
+ * @param claim the attempt that was granted
+ * @param number its number
+ */
+record QuorumGrant(Claim claim, long number) implements Grant {
+  private static final int DRIFT_DIVISOR = 100;
+  private static final Duration DRIFT_MIN = Duration.ofMillis(2);
+
+  /**
+   * A TTL without what the servers' clocks may differ in rate: 1 % and 2 ms, as Redis's own
+   * description of such locks has it, and beside what the engine allows for this machine's clock.
+   */
+  static Duration lessDrift(Duration ttl) {
+    Duration left = ttl.minus(ttl.dividedBy(DRIFT_DIVISOR)).minus(DRIFT_MIN);
+    return left.isNegative() ? Duration.ZERO : left;
+  }
+
+  @Override
+  public Duration validFor() {
+    return lessDrift(claim.ttl());
+  }
+
+  @Override
+  public Duration crashBound() {
+    return claim.ttl();
+  }
+}

@@ -1,0 +1,495 @@
+package io.holdfast.lock.redis;
+
+import io.holdfast.lock.redis.Server.Call;
+import io.holdfast.lock.redis.Server.WithoutPool;
+import io.holdfast.lock.spi.Acquisition;
+import io.holdfast.lock.spi.Claim;
+import io.holdfast.lock.spi.Grant;
+import io.holdfast.lock.spi.LockKey;
+import io.holdfast.lock.spi.LockStore;
+import io.holdfast.lock.spi.ReleaseOutcome;
+import io.holdfast.lock.spi.Renewal;
+import io.holdfast.lock.spi.StoreException;
+import io.holdfast.lock.spi.StoreSettings;
+import io.holdfast.lock.spi.StoredHolder;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Optional;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
+import redis.clients.jedis.Connection;
+import redis.clients.jedis.exceptions.JedisDataException;
+import redis.clients.jedis.util.Pool;
+
+/**
+ * The protocol on several servers that know nothing of each other: a lock is held by the attempt
+ * whose key most of them have. All servers are asked at once, and what most of them say counts; the
+ * rest is not waited for.
+ *
+ * <p>Numbers: each server of the majority that gives its key also gives the number that it would
+ * take next. The highest of those becomes the grant's, and is written to a majority, where the
+ * attempt must still have the key, before the grant is returned. The next grant's majority has a
+ * server in common with that one, at which it got the key later; so its number is higher.
+ */
+final class QuorumStore implements LockStore {
+  private static final int RENEWED_AT_ONCE_MAX = 1_000;
+
+  /** How often an attempt is made again at once if those who ask have split the servers. */
+  private static final int SPLITS_MAX = 6;
+
+  private static final long SPLIT_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(4);
+  private static final long LOOK_AGAIN_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
+  private static final String UNKNOWN_HOLDER = "several that ask at the same time";
+
+  private final List<Voter> voters;
+  private final String prefix;
+  private final Duration storeTimeout;
+
+  private QuorumStore(List<Pool<Connection>> pools, String prefix, StoreSettings settings) {
+    this.prefix = prefix;
+    this.storeTimeout = settings.storeTimeout();
+    this.voters = new ArrayList<>();
+    for (int i = 0; i < pools.size(); i++) {
+      Pool<Connection> pool = pools.get(i);
+      voters.add(new Voter(
+          new Server(key -> pool, storeTimeout),
+          storeTimeout,
+          "holdfast-" + settings.clientName() + "-server-" + i));
+    }
+  }
+
+  /**
+   * Opens the store for one client.
+   *
+   * @throws IllegalStateException a server is too old, or two are one
+   */
+  static QuorumStore open(List<Pool<Connection>> pools, String prefix, StoreSettings settings)
+      throws StoreException {
+    QuorumStore store = new QuorumStore(pools, prefix, settings);
+    boolean opened = false;
+    try {
+      store.check();
+      opened = true;
+      return store;
+    } finally {
+      if (!opened) {
+        store.close();
+      }
+    }
+  }
+
+  /** Of the servers that answer now; a minority may be down. */
+  private void check() throws StoreException {
+    Budget budget = Budget.of(storeTimeout);
+    Votes<Long> versions = gather(
+        each(voter -> voter.ask(server ->
+            run(server, new Call(Script.CHECK, List.of(prefix + ":{check}")), WithoutPool.FAIL)
+                    instanceof Long version
+                ? version
+                : 0L)),
+        budget,
+        votes -> false);
+    if (versions.count(version -> version < RedisStore.VERSION_MIN) > 0) {
+      throw new IllegalStateException("A server is older than Redis 7.0, which is the oldest that"
+          + " is supported: update it, or use Valkey");
+    }
+    List<String> key = List.of(prefix + ":{check}:" + UUID.randomUUID());
+    List<CompletableFuture<String>> questions = new ArrayList<>();
+    for (int i = 0; i < voters.size(); i++) {
+      String number = Integer.toString(i);
+      questions.add(voters
+          .get(i)
+          .ask(server ->
+              Reply.text(run(server, new Call(Script.INTRODUCE, key, number), WithoutPool.FAIL))));
+    }
+    Votes<String> introduced = gather(questions, budget, votes -> false);
+    for (Voter voter : voters) {
+      var unused = voter.ask(
+          server -> Reply.text(run(server, new Call(Script.INTRODUCE, key, ""), WithoutPool.FAIL)));
+    }
+    for (Votes.Answer<String> answer : introduced.answers()) {
+      if (!answer.value().equals(Integer.toString(answer.voter()))) {
+        throw new IllegalStateException("The clients at "
+            + answer.value()
+            + " and "
+            + answer.voter()
+            + " of the list lead to one server, which would have two votes: give each server one"
+            + " client");
+      }
+    }
+    if (introduced.isFailed() || introduced.answers().size() < introduced.majority()) {
+      throw introduced.failure("Too few servers to lock");
+    }
+  }
+
+  /** What an attempt found. */
+  sealed interface Attempted {
+    /** The lock is the claim's. */
+    record Taken(QuorumGrant grant) implements Attempted {}
+
+    /** Somebody else has it. */
+    record Busy(String holder) implements Attempted {}
+  }
+
+  @Override
+  public Optional<Grant> tryAcquire(Claim claim) throws StoreException {
+    return attempt(claim) instanceof Attempted.Taken taken
+        ? Optional.of(taken.grant())
+        : Optional.empty();
+  }
+
+  @Override
+  public Acquisition acquireOrQueue(Claim claim, Runnable wakeUp) throws StoreException {
+    Attempted attempted = attempt(claim);
+    if (attempted instanceof Attempted.Taken taken) {
+      return new Acquisition.Granted(taken.grant());
+    }
+    QuorumTicket ticket = new QuorumTicket(this, claim, ((Attempted.Busy) attempted).holder());
+    return new Acquisition.Queued(ticket, ticket.recheckAfter());
+  }
+
+  /** Asks all servers for the lock, and gives back what is no majority. */
+  Attempted attempt(Claim claim) throws StoreException {
+    Budget budget = Budget.of(storeTimeout);
+    for (int splits = 0; ; splits++) {
+      Votes<Object> votes =
+          Votes.gatherInTime(askForLock(claim), budget, QuorumStore::isAcquireDecided);
+      if (votes.isMajority(QuorumStore::isGrant)) {
+        long number = highest(votes);
+        Votes<Boolean> settled = settle(claim, number, budget);
+        if (settled.isMajority(Boolean::booleanValue)) {
+          return new Attempted.Taken(new QuorumGrant(claim, number));
+        }
+        giveBack(claim);
+        if (!settled.isMajority(no())) {
+          throw settled.failure("The lock was given, but its number could not be kept");
+        }
+      } else {
+        giveBack(claim);
+        if (votes.answers().size() < votes.majority()) {
+          throw votes.failure("Too few servers to lock");
+        }
+      }
+      String holder = holder(votes);
+      if (holder != null) {
+        return new Attempted.Busy(holder);
+      } else if (splits == SPLITS_MAX || budget.isUsedUp()) {
+        return new Attempted.Busy(UNKNOWN_HOLDER);
+      }
+      // Several ask, and each has got too few servers.
+      LockSupport.parkNanos(
+          this, ThreadLocalRandom.current().nextLong(SPLIT_PAUSE_NANOS << splits));
+    }
+  }
+
+  private static long highest(Votes<Object> votes) {
+    return votes.answers().stream()
+        .map(Votes.Answer::value)
+        .filter(QuorumStore::isGrant)
+        .mapToLong(value -> (Long) value)
+        .max()
+        .orElseThrow();
+  }
+
+  private List<CompletableFuture<Object>> askForLock(Claim claim) {
+    Call call = new Call(
+        Script.ACQUIRE,
+        keys(claim.key()).all(),
+        claim.attemptId(),
+        Long.toString(Keys.millisUp(claim.ttl())),
+        claim.holder(),
+        "0",
+        "0",
+        "PUBLISH",
+        "");
+    return each(voter -> voter.ask(claim.attemptId(), server -> {
+      Object reply = run(server, call, WithoutPool.FAIL);
+      if (isGrant(reply) || (reply instanceof List<?> busy && busy.size() >= 2)) {
+        return reply;
+      }
+      throw StoreException.unanswered("Redis answered what is no answer: " + reply, null);
+    }));
+  }
+
+  private static boolean isAcquireDecided(Votes<Object> votes) {
+    return votes.isMajority(QuorumStore::isGrant) || votes.isFailed() || holder(votes) != null;
+  }
+
+  private static boolean isGrant(@Nullable Object reply) {
+    return reply instanceof Long;
+  }
+
+  /** Who has the lock on a majority; null: nobody, as far as the answers go. */
+  private static @Nullable String holder(Votes<Object> votes) {
+    for (Votes.Answer<Object> answer : votes.answers()) {
+      if (answer.value() instanceof List<?> busy) {
+        String holder = Reply.text(busy.get(1));
+        if (votes.isMajority(
+            value -> value instanceof List<?> other && Reply.text(other.get(1)).equals(holder))) {
+          return holder;
+        }
+      }
+    }
+    return null;
+  }
+
+  private Votes<Boolean> settle(Claim claim, long number, Budget budget) {
+    Keys keys = keys(claim.key());
+    Call call = new Call(
+        Script.SETTLE,
+        List.of(keys.lock(), keys.number()),
+        claim.attemptId(),
+        Long.toString(number));
+    return gather(
+        each(voter -> voter.ask(
+            claim.attemptId(), server -> Reply.isOne(run(server, call, WithoutPool.USE_OWN)))),
+        budget,
+        QuorumStore::isDecided);
+  }
+
+  /** After whatever is under way, and without waiting for it. */
+  private void giveBack(Claim claim) {
+    List<CompletableFuture<Boolean>> unused = askToWithdraw(claim);
+  }
+
+  private List<CompletableFuture<Boolean>> askToWithdraw(Claim claim) {
+    Call call = new Call(Script.WITHDRAW, keys(claim.key()).all(), claim.attemptId());
+    return each(voter -> voter.ask(
+        claim.attemptId(), server -> Reply.isOne(run(server, call, WithoutPool.USE_OWN))));
+  }
+
+  @Override
+  public void withdraw(Claim claim) throws StoreException {
+    Votes<Boolean> votes =
+        gather(askToWithdraw(claim), Budget.of(storeTimeout), QuorumStore::isDecided);
+    if (!votes.isMajority(Boolean::booleanValue)) {
+      throw votes.failure("The attempt could not be withdrawn");
+    }
+  }
+
+  private static boolean isDecided(Votes<Boolean> votes) {
+    return votes.isMajority(Boolean::booleanValue) || votes.isMajority(no());
+  }
+
+  private static Predicate<Boolean> no() {
+    return yes -> !yes;
+  }
+
+  @Override
+  public ReleaseOutcome release(Grant grant, Duration holdFor) throws StoreException {
+    Claim claim = grant.claim();
+    Call call = new Call(
+        Script.RELEASE,
+        keys(claim.key()).all(),
+        claim.attemptId(),
+        Long.toString(Keys.millisUp(holdFor)));
+    Votes<Boolean> votes = gather(
+        each(voter -> voter.ask(claim.attemptId(), server -> {
+          Server.Answer answer = server.run(call, WithoutPool.USE_OWN);
+          // Of two requests the first may have got through, and then the second finds nothing.
+          return Reply.isOne(answer.reply()) || answer.repeated();
+        })),
+        Budget.of(storeTimeout),
+        QuorumStore::isDecided);
+    if (votes.isMajority(Boolean::booleanValue)) {
+      return ReleaseOutcome.RELEASED;
+    } else if (votes.isMajority(no())) {
+      return ReleaseOutcome.ALREADY_LOST;
+    }
+    throw votes.failure("It is not known whether the lock was released");
+  }
+
+  @Override
+  public Object renewalGroup(Grant grant) {
+    return this;
+  }
+
+  @Override
+  public List<Renewal> renew(List<Grant> grants) throws StoreException {
+    Budget budget = Budget.of(storeTimeout);
+    List<Renewal> results = new ArrayList<>(grants.size());
+    for (int from = 0; from < grants.size(); from += RENEWED_AT_ONCE_MAX) {
+      results.addAll(renewPart(
+          grants.subList(from, Math.min(grants.size(), from + RENEWED_AT_ONCE_MAX)), budget));
+    }
+    return results;
+  }
+
+  private List<Renewal> renewPart(List<Grant> grants, Budget budget) {
+    List<Call> calls = new ArrayList<>(grants.size());
+    for (Grant grant : grants) {
+      Keys keys = keys(grant.claim().key());
+      calls.add(new Call(
+          Script.RENEW,
+          List.of(keys.lock(), keys.number()),
+          grant.claim().attemptId(),
+          Long.toString(Keys.millisUp(grant.claim().ttl()))));
+    }
+    Votes<List<Object>> votes =
+        gather(each(voter -> voter.ask(server -> server.runAll(calls))), budget, soFar -> {
+          for (int i = 0; i < grants.size(); i++) {
+            if (renewal(soFar, i, grants.get(i)) instanceof Renewal.Unknown) {
+              return false;
+            }
+          }
+          return true;
+        });
+    List<Renewal> results = new ArrayList<>(grants.size());
+    for (int i = 0; i < grants.size(); i++) {
+      results.add(renewal(votes, i, grants.get(i)));
+    }
+    return results;
+  }
+
+  private static Renewal renewal(Votes<List<Object>> votes, int index, Grant grant) {
+    if (votes.isMajority(replies -> Reply.isOne(replies.get(index)))) {
+      return new Renewal.Renewed(QuorumGrant.lessDrift(grant.claim().ttl()));
+    } else if (votes.isMajority(
+        replies -> replies.get(index) instanceof Long renewed && renewed == 0)) {
+      return new Renewal.Lost();
+    }
+    for (Votes.Answer<List<Object>> answer : votes.answers()) {
+      if (answer.value().get(index) instanceof JedisDataException e) {
+        return new Renewal.Unknown(Failures.answered(e));
+      }
+    }
+    return new Renewal.Unknown(votes.failure("Too few servers to renew the lease"));
+  }
+
+  /** What each server shows of a lock; empty: nothing. */
+  private List<CompletableFuture<Optional<Reply.Held>>> look(LockKey key) {
+    Call call = new Call(Script.LOOK, List.of(keys(key).lock()));
+    return each(voter -> voter.ask(
+        server -> Optional.ofNullable(Reply.Held.of(run(server, call, WithoutPool.FAIL)))));
+  }
+
+  @Override
+  public Optional<Duration> verify(Grant grant) throws StoreException {
+    String attempt = grant.claim().attemptId();
+    Predicate<Optional<Reply.Held>> has = held ->
+        held.isPresent() && !held.get().released() && held.get().attempt().equals(attempt);
+    Votes<Optional<Reply.Held>> votes = gather(
+        look(grant.claim().key()),
+        Budget.of(storeTimeout),
+        soFar -> soFar.isMajority(has) || soFar.isMajority(has.negate()));
+    if (votes.isMajority(has)) {
+      return Optional.of(QuorumGrant.lessDrift(remaining(votes, has)));
+    } else if (votes.isMajority(has.negate())) {
+      return Optional.empty();
+    }
+    throw votes.failure("It is not known whether the lease stands");
+  }
+
+  /** For how long a majority has it: until the first of those that last longest goes. */
+  private static Duration remaining(
+      Votes<Optional<Reply.Held>> votes, Predicate<Optional<Reply.Held>> has) {
+    return votes.answers().stream()
+        .map(Votes.Answer::value)
+        .filter(has)
+        .flatMap(Optional::stream)
+        .map(Reply.Held::remaining)
+        .sorted(Comparator.reverseOrder())
+        .skip(votes.majority() - 1)
+        .findFirst()
+        .orElse(Duration.ZERO);
+  }
+
+  @Override
+  public Optional<StoredHolder> inspect(LockKey key) throws StoreException {
+    Budget budget = Budget.of(storeTimeout);
+    while (true) {
+      Votes<Optional<Reply.Held>> votes =
+          Votes.gatherInTime(look(key), budget, soFar -> soFar.isMajority(Optional::isEmpty));
+      if (votes.answers().size() < votes.majority()) {
+        throw votes.failure("It is not known who has the lock");
+      }
+      boolean mayBeTaken = false;
+      for (Votes.Answer<Optional<Reply.Held>> answer : votes.answers()) {
+        Reply.Held held = answer.value().orElse(null);
+        if (held == null) {
+          continue;
+        }
+        Predicate<Optional<Reply.Held>> same =
+            other -> other.isPresent() && isSame(other.get(), held);
+        if (votes.isMajority(same)) {
+          return Optional.of(new StoredHolder(
+              held.number(), held.holder(), remaining(votes, same), held.released()));
+        }
+        mayBeTaken |=
+            votes.count(other -> other.isPresent() && other.get().attempt().equals(held.attempt()))
+                    + votes.silent()
+                >= votes.majority();
+      }
+      if (!mayBeTaken) {
+        return Optional.empty();
+      } else if (budget.isUsedUp()) {
+        throw votes.failure("It is not known whether the lock is taken");
+      }
+      // It is just being granted or released, or may be known to one that does not answer.
+      LockSupport.parkNanos(this, LOOK_AGAIN_NANOS);
+    }
+  }
+
+  private static boolean isSame(Reply.Held one, Reply.Held other) {
+    return one.attempt().equals(other.attempt())
+        && one.number() == other.number()
+        && one.released() == other.released();
+  }
+
+  @Override
+  public boolean forceRelease(LockKey key, long number) throws StoreException {
+    Call call = new Call(Script.FORCE_RELEASE, keys(key).all(), Long.toString(number));
+    Votes<Boolean> votes = gather(
+        each(voter -> voter.ask(server -> {
+          Server.Answer answer = server.run(call, WithoutPool.USE_OWN);
+          boolean freed = Reply.isOne(answer.reply());
+          if (!freed && answer.repeated()) {
+            throw StoreException.unanswered("The connection broke: it may have been freed", null);
+          }
+          return freed;
+        })),
+        Budget.of(storeTimeout),
+        QuorumStore::isDecided);
+    if (votes.isMajority(Boolean::booleanValue)) {
+      return true;
+    } else if (votes.isMajority(no())) {
+      return false;
+    }
+    throw votes.failure("It is not known whether the lock was freed");
+  }
+
+  private static @Nullable Object run(Server server, Call call, WithoutPool withoutPool)
+      throws StoreException {
+    return server.run(call, withoutPool).reply();
+  }
+
+  private interface Asking<T> {
+    CompletableFuture<T> of(Voter voter);
+  }
+
+  private <T> List<CompletableFuture<T>> each(Asking<T> asking) {
+    return voters.stream().map(asking::of).toList();
+  }
+
+  private static <T> Votes<T> gather(
+      List<CompletableFuture<T>> questions, Budget budget, Predicate<Votes<T>> decided) {
+    return Votes.gather(questions, budget, decided);
+  }
+
+  private Keys keys(LockKey key) {
+    return Keys.of(prefix, key);
+  }
+
+  @Override
+  public void close() {
+    Budget budget = Budget.of(storeTimeout);
+    voters.forEach(voter -> voter.close(budget));
+  }
+}

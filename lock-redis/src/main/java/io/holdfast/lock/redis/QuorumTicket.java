@@ -1,0 +1,57 @@
+package io.holdfast.lock.redis;
+
+import io.holdfast.lock.spi.Claim;
+import io.holdfast.lock.spi.StoreException;
+import io.holdfast.lock.spi.Ticket;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * One that asks again and again: independent servers have no line in common. Less and less often,
+ * and never in step with others, so that two that ask do not split the servers between them.
+ */
+final class QuorumTicket implements Ticket {
+  private static final long PAUSE_MILLIS_MIN = 20;
+  private static final long PAUSE_MILLIS_MAX = 160;
+
+  private final QuorumStore store;
+  private final Claim claim;
+  private volatile String holder;
+  private long pauseMillis = PAUSE_MILLIS_MIN; // used by one thread
+
+  QuorumTicket(QuorumStore store, Claim claim, String holder) {
+    this.store = store;
+    this.claim = claim;
+    this.holder = holder;
+  }
+
+  @Override
+  public Status poll() throws StoreException {
+    QuorumStore.Attempted attempted = store.attempt(claim);
+    if (attempted instanceof QuorumStore.Attempted.Taken taken) {
+      return new Granted(taken.grant());
+    }
+    QuorumStore.Attempted.Busy busy = (QuorumStore.Attempted.Busy) attempted;
+    holder = busy.holder();
+    return new Waiting(recheckAfter());
+  }
+
+  /** Half of the pause to one and a half. */
+  Duration recheckAfter() {
+    long nanos = TimeUnit.MILLISECONDS.toNanos(pauseMillis);
+    pauseMillis = Math.min(PAUSE_MILLIS_MAX, 2 * pauseMillis);
+    return Duration.ofNanos(nanos / 2 + ThreadLocalRandom.current().nextLong(nanos));
+  }
+
+  @Override
+  public Optional<String> holder() {
+    return Optional.of(holder);
+  }
+
+  @Override
+  public void close() throws StoreException {
+    store.withdraw(claim);
+  }
+}

@@ -1,0 +1,12 @@
+package io.holdfast.lock.redis;
+
+import io.holdfast.lock.tck.Fixture;
+import io.holdfast.lock.tck.LockConformance;
+
+/** The rules of docs/SPEC.md on a quorum of three servers. */
+class QuorumConformanceTest extends LockConformance {
+  @Override
+  protected Fixture openFixture() throws Exception {
+    return new QuorumFixture(3);
+  }
+}
