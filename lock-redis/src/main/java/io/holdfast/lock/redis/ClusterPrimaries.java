@@ -41,6 +41,8 @@ final class ClusterPrimaries implements Primaries {
     try (Connection connection = client.getConnectionFromSlot(slot)) {
       node = connection.getHostAndPort().toString();
     } catch (JedisException e) {
+      // Jedis goes on to give the dead node until it is told to ask for another.
+      refresh();
       throw Failures.unconnected(e);
     }
     Pool<Connection> learned = poolOf(node);

@@ -30,7 +30,7 @@ final class Inbox implements AutoCloseable {
   /** After so much silence the connection counts as dead; without waiters it is let go. */
   private static final int SILENCE_MAX_MILLIS = 10_000;
 
-  private static final long PING_EVERY_NANOS = TimeUnit.SECONDS.toNanos(3);
+  private static final long PING_EVERY_NANOS = TimeUnit.SECONDS.toNanos(4);
   private static final long PAUSE_NANOS_MIN = TimeUnit.MILLISECONDS.toNanos(50);
   private static final long PAUSE_NANOS_MAX = TimeUnit.SECONDS.toNanos(2);
 

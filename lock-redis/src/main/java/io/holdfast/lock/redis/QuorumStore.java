@@ -168,7 +168,7 @@ final class QuorumStore implements LockStore {
           return new Attempted.Taken(new QuorumGrant(claim, number));
         }
         giveBack(claim);
-        if (!settled.isMajority(no())) {
+        if (!settled.isMajority(QuorumStore::isNo)) {
           throw settled.failure("The lock was given, but its number could not be kept");
         }
       } else {
@@ -211,7 +211,8 @@ final class QuorumStore implements LockStore {
         "");
     return each(voter -> voter.ask(claim.attemptId(), server -> {
       Object reply = run(server, call, WithoutPool.FAIL);
-      if (isGrant(reply) || (reply instanceof List<?> busy && busy.size() >= 2)) {
+      if (reply != null
+          && (isGrant(reply) || (reply instanceof List<?> busy && busy.size() >= 2))) {
         return reply;
       }
       throw StoreException.unanswered("Redis answered what is no answer: " + reply, null);
@@ -275,11 +276,11 @@ final class QuorumStore implements LockStore {
   }
 
   private static boolean isDecided(Votes<Boolean> votes) {
-    return votes.isMajority(Boolean::booleanValue) || votes.isMajority(no());
+    return votes.isMajority(Boolean::booleanValue) || votes.isMajority(QuorumStore::isNo);
   }
 
-  private static Predicate<Boolean> no() {
-    return yes -> !yes;
+  private static boolean isNo(Boolean answer) {
+    return !answer;
   }
 
   @Override
@@ -300,7 +301,7 @@ final class QuorumStore implements LockStore {
         QuorumStore::isDecided);
     if (votes.isMajority(Boolean::booleanValue)) {
       return ReleaseOutcome.RELEASED;
-    } else if (votes.isMajority(no())) {
+    } else if (votes.isMajority(QuorumStore::isNo)) {
       return ReleaseOutcome.ALREADY_LOST;
     }
     throw votes.failure("It is not known whether the lock was released");
@@ -459,7 +460,7 @@ final class QuorumStore implements LockStore {
         QuorumStore::isDecided);
     if (votes.isMajority(Boolean::booleanValue)) {
       return true;
-    } else if (votes.isMajority(no())) {
+    } else if (votes.isMajority(QuorumStore::isNo)) {
       return false;
     }
     throw votes.failure("It is not known whether the lock was freed");

@@ -110,7 +110,8 @@ public final class RedisGuard {
   }
 
   private boolean isOfAQuorum() {
-    try (LeaseGuard<QuorumGrant> guard = LeaseGuard.open(lease, QuorumGrant.class)) {
+    try {
+      LeaseGuard.open(lease, QuorumGrant.class).close();
       return true;
     } catch (IllegalArgumentException e) {
       return false;

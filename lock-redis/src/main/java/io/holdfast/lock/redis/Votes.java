@@ -3,9 +3,9 @@ package io.holdfast.lock.redis;
 import io.holdfast.lock.spi.StoreException;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.BlockingDeque;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.LinkedBlockingDeque;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
@@ -57,11 +57,11 @@ final class Votes<T> {
       boolean leavesLate) {
     long beganNanos = System.nanoTime();
     long waitNanos = budget.nanosLeft();
-    BlockingQueue<Arrival<T>> arrivals = new LinkedBlockingQueue<>();
+    BlockingDeque<Arrival<T>> arrivals = new LinkedBlockingDeque<>();
     for (int i = 0; i < questions.size(); i++) {
       int voter = i;
       var unused = questions.get(i).whenComplete((value, failure) -> {
-        boolean added = arrivals.add(new Arrival<>(voter, value, failure));
+        arrivals.addLast(new Arrival<>(voter, value, failure));
       });
     }
     Votes<T> votes = new Votes<>(questions.size());

@@ -23,13 +23,17 @@ final class ClusterFixture implements Fixture {
   }
 
   static RedisClusterClient client(ManyServers servers) {
+    return client(servers, DefaultJedisClientConfig.builder());
+  }
+
+  static RedisClusterClient client(ManyServers servers, DefaultJedisClientConfig.Builder config) {
     ConnectionPoolConfig pool = new ConnectionPoolConfig();
     pool.setMaxTotal(60);
     pool.setMaxIdle(60);
     return RedisClusterClient.builder()
         .nodes(Set.of(servers.address(0)))
         .poolConfig(pool)
-        .clientConfig(DefaultJedisClientConfig.builder()
+        .clientConfig(config
             .connectionTimeoutMillis(RedisAccess.TIMEOUT_MILLIS)
             .socketTimeoutMillis(RedisAccess.TIMEOUT_MILLIS)
             .build())

@@ -7,6 +7,9 @@ import io.holdfast.lock.Lease;
 import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.spi.Grant;
+import io.holdfast.lock.spi.LockKey;
+import io.holdfast.lock.spi.LockStore;
+import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.Renewal;
 import io.holdfast.lock.spi.StoreSettings;
 import io.holdfast.lock.spi.TimeSource;
@@ -15,6 +18,7 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.MethodOrderer;
@@ -22,6 +26,8 @@ import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.TestMethodOrder;
+import redis.clients.jedis.DefaultJedisClientConfig;
+import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.Protocol;
 import redis.clients.jedis.RedisClient;
 import redis.clients.jedis.RedisClusterClient;
@@ -47,9 +53,7 @@ class ClusterTest {
   }
 
   private RedisStore store() throws Exception {
-    return (RedisStore) RedisLocks.builder(redis)
-        .openStore(
-            new StoreSettings("test", Stores.STORE_TIMEOUT, TimeSource.system(), Stores.NO_EVENTS));
+    return (RedisStore) open(redis);
   }
 
   @Test
@@ -144,6 +148,67 @@ class ClusterTest {
 
   @Test
   @Order(4)
+  void theLeastThatAUserMustBeAllowedIsEnough() throws Exception {
+    for (int i = 0; i < 3; i++) {
+      try (RedisClient node = RedisAccess.client(servers.address(i), 1)) {
+        // As in docs/backends/redis.md.
+        Stores.send(
+            node,
+            Protocol.Command.ACL,
+            ("SETUSER locks on >secret resetkeys resetchannels -@all"
+                    + " ~holdfast:* &holdfast:*"
+                    + " +evalsha +eval +get +set +del +pexpire +pttl +time +zadd +zrem +zrange"
+                    + " +hset +hget +hdel +publish +subscribe +ping +hello +client|setinfo"
+                    + " +cluster|slots +cluster|shards +asking")
+                .split(" "));
+      }
+    }
+    try (RedisClusterClient user = ClusterFixture.client(
+            servers, DefaultJedisClientConfig.builder().user("locks").password("secret"));
+        LockStore store = open(user)) {
+      for (int i = 0; i < 10; i++) {
+        LockKey key = Stores.freshKey();
+        Grant held = store.tryAcquire(Stores.claim(key)).orElseThrow();
+        Stores.Waiter waiter = Stores.Waiter.join(store, key);
+        assertThat(store.renew(List.of(held))).containsExactly(new Renewal.Renewed(Stores.TTL));
+        assertThat(store.release(held, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
+        assertThat(store.release(waiter.awaitGrant(), Duration.ZERO))
+            .isEqualTo(ReleaseOutcome.RELEASED);
+      }
+    }
+  }
+
+  @Test
+  @Order(5)
+  void addressesThatTheUserMapsAreTheOnesThatAreUsed() throws Exception {
+    Set<HostAndPort> asked = ConcurrentHashMap.newKeySet();
+    try (RedisClusterClient mapped = ClusterFixture.client(
+            servers, DefaultJedisClientConfig.builder().hostAndPortMapper(address -> {
+              asked.add(address);
+              return new HostAndPort("localhost", address.getPort());
+            }));
+        LockStore store = open(mapped)) {
+      List<Grant> grants = new ArrayList<>();
+      Set<Object> groups = new HashSet<>();
+      for (int i = 0; i < 30; i++) {
+        Grant grant = store.tryAcquire(Stores.claim(Stores.freshKey())).orElseThrow();
+        grants.add(grant);
+        groups.add(store.renewalGroup(grant));
+      }
+      assertThat(asked).contains(servers.address(0), servers.address(1), servers.address(2));
+      assertThat(groups).hasSize(3);
+      assertThat(store.renew(grants)).containsOnly(new Renewal.Renewed(Stores.TTL));
+    }
+  }
+
+  private static LockStore open(RedisClusterClient client) throws Exception {
+    return RedisLocks.builder(client)
+        .openStore(
+            new StoreSettings("test", Stores.STORE_TIMEOUT, TimeSource.system(), Stores.NO_EVENTS));
+  }
+
+  @Test
+  @Order(6)
   void aDeadPrimaryCostsItsOwnLeasesAndNoOthers() throws Exception {
     try (LockClient locks = RedisLocks.builder(redis)
         .storeTimeout(Duration.ofSeconds(1))

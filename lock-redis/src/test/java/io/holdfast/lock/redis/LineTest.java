@@ -21,6 +21,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import redis.clients.jedis.Protocol;
 import redis.clients.jedis.RedisClient;
@@ -244,6 +245,39 @@ class LineTest {
       } finally {
         executor.shutdown();
       }
+    }
+  }
+
+  @Tag("soak")
+  @Test
+  void fiftyClientsThatWaitSendAtMostOneCommandEachSecond() throws Exception {
+    String name = Stores.freshKey().name();
+    ExecutorService executor = Executors.newCachedThreadPool();
+    List<LockClient> clients = new ArrayList<>();
+    List<Future<Optional<Lease>>> waiting = new ArrayList<>();
+    try (LockClient holder = RedisLocks.builder(redis).build();
+        Lease lease = holder.get(name).lock()) {
+      for (int i = 0; i < 50; i++) {
+        LockClient client = RedisLocks.builder(redis).build();
+        clients.add(client);
+        waiting.add(executor.submit(() -> client.get(name).tryLock(Duration.ofSeconds(30))));
+      }
+      Stores.await("all wait", () -> redis.zcard(keys(Stores.key(name)).line()) == 50);
+      // Who begins to wait looks once more when it begins to hear.
+      Stores.pause(Duration.ofSeconds(3));
+      long before = commands();
+      long begin = System.nanoTime();
+      Stores.pause(Duration.ofSeconds(10));
+      double seconds = (System.nanoTime() - begin) / 1e9;
+      double perClient = (commands() - before) / seconds / 50;
+      assertThat(perClient)
+          .as("commands per client and second")
+          .isPositive()
+          .isLessThanOrEqualTo(1);
+      assertThat(lease.isHeld()).isTrue();
+    } finally {
+      clients.forEach(LockClient::close);
+      executor.shutdownNow();
     }
   }
 

@@ -4,7 +4,9 @@ import io.holdfast.lock.tck.fault.Ports;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Assumptions;
 import org.testcontainers.DockerClientFactory;
@@ -21,16 +23,19 @@ final class ManyServers implements AutoCloseable {
   private static final String LOOPBACK = "127.0.0.1";
   private static final Duration STARTUP_MAX = Duration.ofMinutes(1);
 
-  private static final String DURABLE = "--appendonly yes --appendfsync always";
+  static final String DURABLE = "--appendonly yes --appendfsync always";
 
   private final GenericContainer<?> container;
   private final List<Integer> ports;
+  private final List<Integer> busPorts;
+  private final Map<Integer, String> starts = new HashMap<>();
 
   private ManyServers(String image, int count) {
     Assumptions.assumeTrue(
         "true".equals(System.getenv("CI")) || DockerClientFactory.instance().isDockerAvailable(),
         "Docker is not available: dev/containers up");
     ports = IntStream.range(0, count).map(i -> Ports.free()).boxed().toList();
+    busPorts = IntStream.range(0, count).map(i -> Ports.free()).boxed().toList();
     container = new GenericContainer<>(image)
         .withExposedPorts(ports.toArray(Integer[]::new))
         .withCommand("sh", "-c", "echo open; exec sleep 3600")
@@ -41,21 +46,43 @@ final class ManyServers implements AutoCloseable {
 
   /** A Cluster of three primaries without replicas. */
   static ManyServers cluster(String image, String server, String cli) throws Exception {
-    ManyServers servers = new ManyServers(image, 3);
-    List<String> nodes = new ArrayList<>();
+    return cluster(image, server, cli, 3);
+  }
+
+  /** A Cluster of three primaries, of which the first one (0) has a replica (3). */
+  static ManyServers clusterWithReplica(String image) throws Exception {
+    ManyServers servers = cluster(image, "redis-server", "redis-cli", 4);
+    String primary = "redis-cli -p " + servers.ports.get(0);
+    String replica = "redis-cli -p " + servers.ports.get(3);
+    servers.run(replica + " cluster meet " + LOOPBACK + " " + servers.ports.get(0) + " "
+        + servers.busPorts.get(0));
+    String id = servers.run(primary + " cluster myid").strip();
+    servers.awaitOutput(replica + " cluster nodes", id);
+    servers.awaitOutput(replica + " cluster replicate " + id, "OK");
+    servers.awaitOutput(replica + " info", "master_link_status:up");
     for (int i = 0; i < 3; i++) {
+      servers.awaitOutput("redis-cli -p " + servers.ports.get(i) + " cluster nodes", "slave " + id);
+    }
+    return servers;
+  }
+
+  private static ManyServers cluster(String image, String server, String cli, int count)
+      throws Exception {
+    ManyServers servers = new ManyServers(image, count);
+    List<String> nodes = new ArrayList<>();
+    for (int i = 0; i < count; i++) {
       servers.startServer(
           server,
           i,
           "--cluster-enabled yes --cluster-config-file nodes-" + i + ".conf --cluster-port "
-              + Ports.free()
+              + servers.busPorts.get(i)
               + " --cluster-node-timeout 2000 --cluster-require-full-coverage no"
               + " --cluster-announce-ip "
               + LOOPBACK);
-      nodes.add(LOOPBACK + ":" + servers.ports.get(i));
+      servers.awaitOutput(cli + " -p " + servers.ports.get(i) + " ping", "PONG");
     }
     for (int i = 0; i < 3; i++) {
-      servers.awaitOutput(cli + " -p " + servers.ports.get(i) + " ping", "PONG");
+      nodes.add(LOOPBACK + ":" + servers.ports.get(i));
     }
     servers.run(cli + " --cluster create " + String.join(" ", nodes) + " --cluster-yes");
     for (int i = 0; i < 3; i++) {
@@ -65,11 +92,31 @@ final class ManyServers implements AutoCloseable {
     return servers;
   }
 
+  /** A server (0) that takes nothing but TLS, with this certificate and key in PEM. */
+  static ManyServers tls(String image, String certificate, String key) throws Exception {
+    ManyServers servers = new ManyServers(image, 1);
+    servers.run("cat > certificate.pem <<'END'\n" + certificate + "END\n");
+    servers.run("cat > key.pem <<'END'\n" + key + "END\n");
+    int port = servers.ports.get(0);
+    String files = " --tls-cert-file ../certificate.pem --tls-key-file ../key.pem";
+    servers.start(
+        0,
+        "redis-server --daemonize yes --port 0 --tls-port " + port + " --tls-auth-clients no"
+            + files + " --dir server-0 --pidfile pid --protected-mode no --save ''");
+    servers.awaitOutput("redis-cli --tls --insecure -p " + port + " ping", "PONG");
+    return servers;
+  }
+
   /** Servers that know nothing of each other; what they confirmed is on disk. */
   static ManyServers independent(String image, int count) throws Exception {
+    return independent(image, count, DURABLE);
+  }
+
+  /** Servers that know nothing of each other. */
+  static ManyServers independent(String image, int count, String options) throws Exception {
     ManyServers servers = new ManyServers(image, count);
     for (int i = 0; i < count; i++) {
-      servers.startServer("redis-server", i, DURABLE);
+      servers.startServer("redis-server", i, options);
     }
     for (int i = 0; i < count; i++) {
       servers.awaitPong(i);
@@ -110,16 +157,22 @@ final class ManyServers implements AutoCloseable {
     awaitOutput("redis-cli -p " + ports.get(index) + " ping", "PONG");
   }
 
-  /** Starts one of the independent servers again, with what it has on disk. */
+  /** Starts a server again, as it was started before, with what it has on disk. */
   void restart(int index) throws Exception {
-    startServer("redis-server", index, DURABLE);
+    start(index, starts.get(index));
     awaitPong(index);
   }
 
   private void startServer(String server, int index, String options) throws Exception {
-    run("mkdir -p server-" + index + " && " + server + " --daemonize yes --port " + ports.get(index)
-        + " --dir server-" + index + " --pidfile pid --protected-mode no"
-        + " --save '' " + options);
+    start(
+        index,
+        server + " --daemonize yes --port " + ports.get(index) + " --dir server-" + index
+            + " --pidfile pid --protected-mode no --save '' " + options);
+  }
+
+  private void start(int index, String command) throws Exception {
+    starts.put(index, command);
+    run("mkdir -p server-" + index + " && " + command);
   }
 
   HostAndPort address(int index) {
