@@ -6,6 +6,7 @@ import io.holdfast.lock.Lease;
 import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockOptions;
 import java.io.InputStream;
+import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -16,12 +17,12 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
-import javax.net.ssl.SSLContext;
-import javax.net.ssl.TrustManagerFactory;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.RedisClient;
+import redis.clients.jedis.SslOptions;
+import redis.clients.jedis.SslVerifyMode;
 
 /** A server that speaks nothing but TLS, with a certificate of its own. */
 class TlsTest {
@@ -39,8 +40,7 @@ class TlsTest {
             servers.address(0),
             8,
             DefaultJedisClientConfig.builder()
-                .ssl(true)
-                .sslSocketFactory(trusting(own).getSocketFactory()));
+                .sslOptions(trusting(own, folder.resolve("trusted.p12"))));
         LockClient first = client(redis);
         LockClient second = client(redis)) {
       String name = Stores.freshKey().name();
@@ -104,16 +104,18 @@ class TlsTest {
     return store;
   }
 
-  private static SSLContext trusting(KeyStore own) throws Exception {
+  private static SslOptions trusting(KeyStore own, Path file) throws Exception {
     KeyStore trusted = KeyStore.getInstance("PKCS12");
     trusted.load(null, null);
     trusted.setCertificateEntry("redis", own.getCertificate("redis"));
-    TrustManagerFactory trust =
-        TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
-    trust.init(trusted);
-    SSLContext context = SSLContext.getInstance("TLS");
-    context.init(null, trust.getTrustManagers(), null);
-    return context;
+    try (OutputStream out = Files.newOutputStream(file)) {
+      trusted.store(out, PASSWORD);
+    }
+    return SslOptions.builder()
+        .truststore(file.toFile(), PASSWORD)
+        .trustStoreType("PKCS12")
+        .sslVerifyMode(SslVerifyMode.FULL)
+        .build();
   }
 
   private static String pem(String what, byte[] content) {
