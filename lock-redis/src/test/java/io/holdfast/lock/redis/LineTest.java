@@ -274,6 +274,7 @@ class LineTest {
           .as("commands per client and second")
           .isPositive()
           .isLessThanOrEqualTo(1);
+      assertThat(waiting).noneMatch(Future::isDone);
       assertThat(lease.isHeld()).isTrue();
     } finally {
       clients.forEach(LockClient::close);
