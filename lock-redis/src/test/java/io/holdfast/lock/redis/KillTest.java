@@ -39,6 +39,7 @@ class KillTest {
     }
   }
 
+  @Tag("soak")
   @Test
   void withPersistenceEverybodyGoesOnAndHoldersHoldStill() throws Exception {
     try (ManyServers servers = ManyServers.independent(RedisContainer.REDIS, 1);

@@ -2,9 +2,11 @@ package io.holdfast.lock.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.holdfast.lock.Lease;
-import io.holdfast.lock.LockClient;
-import io.holdfast.lock.LockOptions;
+import io.holdfast.lock.spi.Grant;
+import io.holdfast.lock.spi.LockKey;
+import io.holdfast.lock.spi.LockStore;
+import io.holdfast.lock.spi.ReleaseOutcome;
+import io.holdfast.lock.spi.Renewal;
 import java.io.InputStream;
 import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
@@ -13,10 +15,7 @@ import java.nio.file.Path;
 import java.security.KeyStore;
 import java.time.Duration;
 import java.util.Base64;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
-import java.util.concurrent.TimeUnit;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import redis.clients.jedis.DefaultJedisClientConfig;
@@ -31,7 +30,6 @@ class TlsTest {
   @Test
   void everyConnectionOfAClientSpeaksTls(@TempDir Path folder) throws Exception {
     KeyStore own = selfSigned(folder.resolve("keys.p12"));
-    ExecutorService executor = Executors.newCachedThreadPool();
     try (ManyServers servers = ManyServers.tls(
             RedisContainer.REDIS,
             pem("CERTIFICATE", own.getCertificate("redis").getEncoded()),
@@ -41,35 +39,17 @@ class TlsTest {
             8,
             DefaultJedisClientConfig.builder()
                 .sslOptions(trusting(own, folder.resolve("trusted.p12"))));
-        LockClient first = client(redis);
-        LockClient second = client(redis)) {
-      String name = Stores.freshKey().name();
-      Lease held = first.get(name).lock();
-      Future<Long> next = executor.submit(() -> {
-        try (Lease lease = second.get(name).lock()) {
-          return lease.token();
-        }
-      });
-      // That of the pool, that of the renewals, and that of the one who waits.
-      Stores.await(
-          "waits",
-          () ->
-              redis.exists(Keys.of(RedisLocks.DEFAULT_PREFIX, Stores.key(name)).line()));
-      Stores.pause(Duration.ofSeconds(7));
-      assertThat(held.isHeld()).isTrue();
-      held.close();
-      assertThat(next.get(Stores.PATIENCE.toSeconds(), TimeUnit.SECONDS))
-          .isGreaterThan(held.token());
-    } finally {
-      executor.shutdownNow();
+        LockStore store = Stores.open(redis)) {
+      // That of the pool, that of those who wait, and that of the renewals.
+      LockKey key = Stores.freshKey();
+      Grant held = store.tryAcquire(Stores.claim(key)).orElseThrow();
+      Stores.Waiter waiter = Stores.Waiter.join(store, key);
+      Stores.await("hears", () -> waiter.woken().drainPermits() > 0);
+      assertThat(store.renew(List.of(held))).containsExactly(new Renewal.Renewed(Stores.TTL));
+      assertThat(store.release(held, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
+      Stores.await("told", () -> waiter.woken().drainPermits() > 0);
+      assertThat(waiter.awaitGrant().number()).isGreaterThan(held.number());
     }
-  }
-
-  private static LockClient client(RedisClient redis) {
-    return RedisLocks.builder(redis)
-        .storeTimeout(Duration.ofSeconds(2))
-        .defaultOptions(LockOptions.renewed(Duration.ofSeconds(6)))
-        .build();
   }
 
   /** The JDK's own tool: no library of ours makes certificates. */
