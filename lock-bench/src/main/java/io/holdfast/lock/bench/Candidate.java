@@ -1,0 +1,34 @@
+package io.holdfast.lock.bench;
+
+import java.util.Set;
+
+/**
+ * What is measured.
+ *
+ * @param id names it on command lines and in the JSON, within its store
+ * @param label names it for readers
+ * @param library a class of it, whose jar tells the version
+ * @param scenarios those it takes part in; a candidate that cannot wait is in none where it had to
+ */
+record Candidate(
+    String id,
+    String label,
+    Role role,
+    Class<?> library,
+    Set<Scenario> scenarios,
+    Client.Opener opener) {
+
+  enum Role {
+    /** The fewest requests that can do the job, by the bare driver: not a lock one would want. */
+    FLOOR,
+    HOLDFAST,
+    PEER
+  }
+
+  /** The jar's name, version included. */
+  String version() {
+    String path = library.getProtectionDomain().getCodeSource().getLocation().getPath();
+    String file = path.substring(path.lastIndexOf('/', path.length() - 2) + 1);
+    return file.endsWith(".jar") ? file.substring(0, file.length() - 4) : "this source";
+  }
+}

@@ -1,0 +1,37 @@
+package io.holdfast.lock.bench;
+
+/** What is read off a round. */
+enum Figure {
+  /** Cycles of taking and giving back, a second; of the locks taken, where they are held. */
+  RATE("cycles/s"),
+  /** Of a cycle, or of a hand-off. */
+  P50_MICROS("p50 µs"),
+  P99_MICROS("p99 µs"),
+  P999_MICROS("p99.9 µs"),
+  /** How many latencies that was. */
+  SAMPLES("samples"),
+  /** Jain's index of the threads' turns: 1 if all had as many, 1/n if one had them all. */
+  FAIRNESS("fairness"),
+  /** At the server; for each cycle, or a second where there are none. */
+  COMMANDS("commands"),
+  /** Microseconds for each cycle; milliseconds a second where there are none. */
+  SERVER_CPU("server CPU"),
+  /** The same, of all of the candidate's JVMs. */
+  CLIENT_CPU("client CPU"),
+  /** Bytes for each cycle; a second where there are none. */
+  ALLOCATED("allocated B"),
+  /** In one JVM, beside those that take locks. */
+  THREADS("threads"),
+  /** Until all who waited had their turn. */
+  DRAIN_MILLIS("drain ms");
+
+  private final String title;
+
+  Figure(String title) {
+    this.title = title;
+  }
+
+  String title() {
+    return title;
+  }
+}

@@ -1,0 +1,89 @@
+package io.holdfast.lock.bench;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.NoSuchElementException;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/** What {@code dev/bench} starts. */
+final class Main {
+  /** The figures that the page shows. */
+  static final Path KEPT = Path.of("docs", "benchmarks");
+
+  private static final Path PASSING = Path.of("lock-bench", "target", "bench");
+
+  private String store = "all";
+  private Set<Scenario> scenarios = EnumSet.allOf(Scenario.class);
+  private Report.Effort effort = Report.Effort.FULL;
+  private @Nullable String profiled;
+  private boolean keep;
+  private boolean pageOnly;
+  private boolean scenariosChosen;
+
+  private Main() {}
+
+  public static void main(String[] args) throws Exception {
+    Main main = new Main();
+    try {
+      main.read(new ArrayDeque<>(List.of(args)));
+    } catch (IllegalArgumentException | NoSuchElementException e) {
+      System.err.println("bench: " + e.getMessage());
+      System.exit(2);
+    }
+    System.exit(main.run() ? 0 : 1);
+  }
+
+  private void read(Deque<String> args) {
+    Set<Scenario> chosen = EnumSet.noneOf(Scenario.class);
+    while (!args.isEmpty()) {
+      String option = args.pop();
+      switch (option) {
+        case "--quick" -> effort = Report.Effort.QUICK;
+        case "--keep" -> keep = true;
+        case "--page" -> pageOnly = true;
+        case "--store" -> store = args.pop();
+        case "--scenario" -> chosen.add(Scenario.byId(args.pop()));
+        case "--profile" -> profiled = args.pop();
+        default -> throw new IllegalArgumentException("no such option: " + option);
+      }
+    }
+    scenariosChosen = !chosen.isEmpty();
+    if (scenariosChosen) {
+      scenarios = chosen;
+    } else if (effort.quick()) {
+      // They take long, and what they show does not vary.
+      scenarios = EnumSet.complementOf(EnumSet.of(Scenario.WAITERS, Scenario.LEASES));
+    }
+    if (keep && (effort.quick() || scenariosChosen)) {
+      throw new IllegalArgumentException("--keep is for full runs: no --quick and no --scenario");
+    }
+    Store.byOption(store);
+  }
+
+  /** Says whether every candidate did its job. */
+  private boolean run() throws Exception {
+    boolean sound = true;
+    if (!pageOnly) {
+      Files.createDirectories(PASSING);
+      Terminal terminal = new Terminal(System.out, Boolean.getBoolean("bench.live"));
+      Report.Machine machine = Report.Machine.here();
+      terminal.line(machine.cpu() + ", " + machine.cores() + " cores, " + machine.jdk()
+          + ", load before " + machine.loadBefore());
+      for (Store one : Store.byOption(store)) {
+        Path file = (keep ? KEPT : PASSING).resolve(one.id() + ".json");
+        try (StoreRun run = new StoreRun(one, effort, profiled, PASSING, terminal)) {
+          Report report = run.run(scenarios, machine);
+          report.write(file);
+          sound &= report.results().stream().allMatch(result -> result.fault() == null);
+        }
+        terminal.line("   all figures: " + file);
+      }
+    }
+    return sound;
+  }
+}

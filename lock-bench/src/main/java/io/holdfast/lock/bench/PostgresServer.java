@@ -1,0 +1,64 @@
+package io.holdfast.lock.bench;
+
+import java.sql.SQLException;
+import java.util.Map;
+import org.testcontainers.containers.GenericContainer;
+
+/** PostgreSQL with its defaults: a commit is on disk. */
+final class PostgresServer extends BenchServer {
+  private final Sql sql;
+  private final String url;
+
+  PostgresServer() {
+    this(freePort());
+  }
+
+  @SuppressWarnings("resource") // Closed by the superclass.
+  private PostgresServer(int port) {
+    super(
+        new GenericContainer<>("postgres:17")
+            .withEnv(Map.of("POSTGRES_PASSWORD", Sql.PASSWORD, "POSTGRES_DB", "bench"))
+            .withCommand(
+                "-p",
+                Integer.toString(port),
+                "-c",
+                "shared_preload_libraries=pg_stat_statements",
+                "-c",
+                "pg_stat_statements.track_utility=on",
+                "-c",
+                "pg_stat_statements.save=off"),
+        "(?s).*listening on IPv4 address \"0.0.0.0\", port " + port
+            + ".*database system is ready to accept connections.*",
+        "each commit on disk (synchronous_commit=on, fsync=on: the defaults)");
+    this.url = "jdbc:postgresql://127.0.0.1:" + port + "/bench?user=postgres&password="
+        + Sql.PASSWORD + "&sslmode=disable";
+    this.sql = new Sql(url);
+    sql.run("CREATE EXTENSION IF NOT EXISTS pg_stat_statements");
+  }
+
+  @Override
+  String url() {
+    return url;
+  }
+
+  @Override
+  String version() throws SQLException {
+    return "PostgreSQL " + sql.text("SHOW server_version");
+  }
+
+  @Override
+  String counted() {
+    return "statements, commits included (pg_stat_statements)";
+  }
+
+  @Override
+  long commands() throws SQLException {
+    return Long.parseLong(sql.text("SELECT coalesce(sum(calls), 0) FROM pg_stat_statements"));
+  }
+
+  @Override
+  public void close() {
+    sql.close();
+    super.close();
+  }
+}

@@ -1,0 +1,136 @@
+package io.holdfast.lock.bench;
+
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.OptionalDouble;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What one candidate did in one scenario.
+ *
+ * @param medians of the rounds, each figure for itself
+ * @param ofFloor the median of the ratios to the floor in the same round, above 1 if better
+ * @param ofBestPeer the same, to the peer with the best median
+ * @param bestPeer who that is
+ * @param fault why its figures don't count: two holders at once, or an error
+ */
+record Result(
+    String scenario,
+    String candidate,
+    Map<Figure, Double> medians,
+    @Nullable Double ofFloor,
+    @Nullable Double ofBestPeer,
+    @Nullable String bestPeer,
+    @Nullable String fault,
+    List<Round> rounds) {
+
+  Result {
+    rounds = List.copyOf(rounds);
+  }
+
+  /** @param rounds of all candidates */
+  static List<Result> of(Scenario scenario, List<Candidate> candidates, List<Round> rounds) {
+    @Nullable String floor = best(scenario, candidates, rounds, Candidate.Role.FLOOR);
+    @Nullable String peer = best(scenario, candidates, rounds, Candidate.Role.PEER);
+    List<Result> results = new ArrayList<>();
+    for (Candidate candidate : candidates) {
+      List<Round> own = of(candidate.id(), rounds);
+      @Nullable String fault = fault(own);
+      results.add(new Result(
+          scenario.id(),
+          candidate.id(),
+          medians(own),
+          fault == null ? ratio(scenario, candidate.id(), floor, rounds) : null,
+          fault == null ? ratio(scenario, candidate.id(), peer, rounds) : null,
+          peer,
+          fault,
+          own));
+    }
+    return results;
+  }
+
+  private static List<Round> of(String candidate, List<Round> rounds) {
+    return rounds.stream().filter(round -> round.candidate().equals(candidate)).toList();
+  }
+
+  private static @Nullable String fault(List<Round> own) {
+    long violations = own.stream().mapToLong(Round::violations).sum();
+    if (violations > 0) {
+      return "two holders at once, " + violations + " times";
+    }
+    return own.stream().map(Round::error).filter(Objects::nonNull).findFirst().orElse(null);
+  }
+
+  private static Map<Figure, Double> medians(List<Round> own) {
+    Map<Figure, Double> medians = new EnumMap<>(Figure.class);
+    for (Figure figure : Figure.values()) {
+      median(own, round -> round.figures().get(figure)).ifPresent(m -> medians.put(figure, m));
+    }
+    return medians;
+  }
+
+  private static OptionalDouble median(
+      List<Round> rounds, Function<Round, @Nullable Double> value) {
+    double[] sorted = rounds.stream()
+        .map(value)
+        .filter(Objects::nonNull)
+        .mapToDouble(Double::doubleValue)
+        .sorted()
+        .toArray();
+    if (sorted.length == 0) {
+      return OptionalDouble.empty();
+    }
+    int middle = sorted.length / 2;
+    return OptionalDouble.of(
+        sorted.length % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2);
+  }
+
+  /** How good a round was; the more the better. Null where there is no one figure that counts. */
+  private static @Nullable Double score(Scenario scenario, Round round) {
+    return switch (scenario.kind()) {
+      case CYCLES -> round.figures().get(Figure.RATE);
+      case HAND_OFF -> {
+        @Nullable Double micros = round.figures().get(Figure.P50_MICROS);
+        yield micros == null || micros == 0 ? null : 1 / micros;
+      }
+      case WAITERS, LEASES -> null;
+    };
+  }
+
+  private static @Nullable String best(
+      Scenario scenario, List<Candidate> candidates, List<Round> rounds, Candidate.Role role) {
+    return candidates.stream()
+        .filter(candidate -> candidate.role() == role)
+        .map(Candidate::id)
+        .filter(id -> fault(of(id, rounds)) == null)
+        .filter(id -> median(of(id, rounds), round -> score(scenario, round)).isPresent())
+        .max(Comparator.comparingDouble(
+            id -> median(of(id, rounds), round -> score(scenario, round)).orElse(0)))
+        .orElse(null);
+  }
+
+  private static @Nullable Double ratio(
+      Scenario scenario, String candidate, @Nullable String base, List<Round> rounds) {
+    if (base == null) {
+      return null;
+    }
+    List<Round> bases = of(base, rounds);
+    OptionalDouble ratio = median(of(candidate, rounds), round -> {
+      @Nullable Double score = score(scenario, round);
+      @Nullable
+      Double other = bases.stream()
+          .filter(one -> one.number() == round.number())
+          .map(one -> score(scenario, one))
+          .filter(Objects::nonNull)
+          .findFirst()
+          .orElse(null);
+      return score == null || other == null ? null : score / other;
+    });
+    return ratio.isPresent() ? ratio.getAsDouble() : null;
+  }
+}

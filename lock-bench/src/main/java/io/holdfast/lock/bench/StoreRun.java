@@ -1,0 +1,367 @@
+package io.holdfast.lock.bench;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.EnumMap;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import org.HdrHistogram.Histogram;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The scenarios of one store. Candidates take turns round by round, so that what disturbs the
+ * machine for a while disturbs them all; each has JVMs of its own, so that neither what the
+ * compiler learned from one, nor its threads, nor its garbage is taken for another's.
+ */
+final class StoreRun implements AutoCloseable {
+  private static final int SETTLE_MILLIS = 1_000;
+  private static final int ANSWER_SECONDS_MAX = 60;
+  private static final int LEASES = 10_000;
+  private static final int WATCH_WAITERS_MILLIS = 5_000;
+  private static final int WATCH_LEASES_MILLIS = 30_000;
+
+  private final Store store;
+  private final Report.Effort effort;
+  private final @Nullable String profiled;
+  private final Path folder;
+  private final Terminal terminal;
+  private final BenchServer server;
+  private final Map<String, List<WorkerProcess>> workers = new HashMap<>();
+  private final Map<String, Arena> arenas = new HashMap<>();
+
+  /** @param profiled the candidate whose first JVM is recorded by JFR, if any */
+  StoreRun(
+      Store store,
+      Report.Effort effort,
+      @Nullable String profiled,
+      Path folder,
+      Terminal terminal) {
+    this.store = store;
+    this.effort = effort;
+    this.profiled = profiled;
+    this.folder = folder;
+    this.terminal = terminal;
+    terminal.progress(store.title() + ": starting the server");
+    this.server = store.start();
+  }
+
+  Report run(Set<Scenario> scenarios, Report.Machine machine) throws Exception {
+    Report.Server described =
+        new Report.Server(server.version(), server.durability(), server.counted());
+    terminal.store(store, described);
+    List<Result> results = new ArrayList<>();
+    for (Scenario scenario : scenarios) {
+      List<Candidate> candidates = store.candidates().stream()
+          .filter(candidate -> candidate.scenarios().contains(scenario))
+          .toList();
+      if (candidates.size() > 1) {
+        List<Result> found = run(scenario, candidates);
+        terminal.results(scenario, candidates, found);
+        results.addAll(found);
+      }
+    }
+    return new Report(
+        Report.today(),
+        store,
+        machine,
+        effort,
+        described,
+        store.candidates().stream().map(Report.Contestant::of).toList(),
+        results);
+  }
+
+  private List<Result> run(Scenario scenario, List<Candidate> candidates) throws Exception {
+    Map<String, String> failed = new HashMap<>();
+    for (Candidate candidate : candidates) {
+      terminal.progress(scenario.title() + ": warming up " + candidate.label());
+      Round round = perform(scenario, candidate, 0, warmUpMillis(scenario));
+      if (round.error() != null) {
+        failed.put(candidate.id(), round.error());
+      }
+    }
+    List<Round> rounds = new ArrayList<>();
+    List<Candidate> order = new ArrayList<>(candidates);
+    int count = rounds(scenario);
+    for (int number = 1; number <= count; number++) {
+      for (Candidate candidate : order) {
+        terminal.progress(
+            scenario.title() + ": round " + number + " of " + count + ", " + candidate.label());
+        @Nullable String error = failed.get(candidate.id());
+        Round round = error != null
+            ? Round.failed(candidate.id(), number, error)
+            : perform(scenario, candidate, number, millis(scenario));
+        if (round.error() != null) {
+          failed.put(candidate.id(), round.error());
+        }
+        rounds.add(round);
+      }
+      // Nobody has the same predecessor, or the same place, each time.
+      Collections.rotate(order, 1);
+    }
+    return Result.of(scenario, candidates, rounds);
+  }
+
+  private long warmUpMillis(Scenario scenario) {
+    // More JVMs have more to compile, on the same cores.
+    return switch (scenario.kind()) {
+      case CYCLES -> scenario.jvms() > 1 ? 5 * effort.warmUpMillis() / 2 : effort.warmUpMillis();
+      case HAND_OFF -> effort.warmUpMillis();
+      case WAITERS, LEASES -> 0;
+    };
+  }
+
+  private long millis(Scenario scenario) {
+    return switch (scenario.kind()) {
+      case CYCLES -> effort.roundMillis();
+      case HAND_OFF -> 2 * effort.roundMillis();
+      case WAITERS -> WATCH_WAITERS_MILLIS;
+      case LEASES -> WATCH_LEASES_MILLIS;
+    };
+  }
+
+  private int rounds(Scenario scenario) {
+    return switch (scenario.kind()) {
+      case CYCLES, HAND_OFF -> effort.rounds();
+      case WAITERS -> (effort.rounds() + 1) / 2;
+      case LEASES -> 1;
+    };
+  }
+
+  /** A round, or with no time to measure nothing. */
+  private Round perform(Scenario scenario, Candidate candidate, int number, long millis)
+      throws Exception {
+    try {
+      List<WorkerProcess> jvms = jvms(candidate, scenario.jvms());
+      arena(candidate).clear();
+      Map<Figure, Double> figures = new EnumMap<>(Figure.class);
+      List<Sample> samples = millis == 0
+          ? List.of()
+          : switch (scenario.kind()) {
+            case CYCLES, HAND_OFF -> measureCycles(scenario, candidate, jvms, millis, figures);
+            case WAITERS -> measureWaiters(scenario, candidate, jvms, millis, figures);
+            case LEASES -> measureLeases(candidate, jvms, millis, figures);
+          };
+      long violations = samples.stream().mapToLong(Sample::violations).sum();
+      for (Sample sample : samples) {
+        if (sample.error() != null) {
+          end(candidate);
+          return new Round(candidate.id(), number, figures, violations, sample.error());
+        }
+      }
+      return new Round(candidate.id(), number, figures, violations, null);
+    } catch (BenchException e) {
+      end(candidate);
+      return Round.failed(candidate.id(), number, String.valueOf(e.getMessage()));
+    }
+  }
+
+  private List<Sample> measureCycles(
+      Scenario scenario,
+      Candidate candidate,
+      List<WorkerProcess> jvms,
+      long millis,
+      Map<Figure, Double> figures)
+      throws Exception {
+    Task task = Task.of(
+            scenario.kind() == Scenario.Kind.HAND_OFF ? Task.Action.HAND_OFF : Task.Action.CYCLES,
+            prefix(scenario, candidate))
+        .withMillis(millis)
+        .withOneName(scenario.oneName());
+    Counters before = new Counters();
+    for (int i = 0; i < jvms.size(); i++) {
+      jvms.get(i).send(task.withThreads(scenario.threads(), i * scenario.threads()));
+    }
+    List<Sample> samples = receive(jvms, millis);
+    Counters after = new Counters();
+    List<Long> turns =
+        samples.stream().flatMap(sample -> sample.turns().stream()).toList();
+    double cycles = Math.max(1, sum(turns));
+    Histogram latencies = new Histogram(3);
+    samples.forEach(sample -> latencies.add(sample.histogram()));
+    if (scenario.kind() == Scenario.Kind.CYCLES) {
+      double seconds = samples.stream().mapToLong(Sample::elapsedNanos).max().orElse(0) / 1e9;
+      figures.put(Figure.RATE, cycles / seconds);
+      figures.put(Figure.FAIRNESS, fairness(turns));
+    }
+    figures.put(Figure.P50_MICROS, latencies.getValueAtPercentile(50) / 1e3);
+    figures.put(Figure.P99_MICROS, latencies.getValueAtPercentile(99) / 1e3);
+    figures.put(Figure.P999_MICROS, latencies.getValueAtPercentile(99.9) / 1e3);
+    figures.put(Figure.SAMPLES, (double) latencies.getTotalCount());
+    after.putCost(figures, before, samples, cycles, 1e3);
+    return samples;
+  }
+
+  private List<Sample> measureWaiters(
+      Scenario scenario,
+      Candidate candidate,
+      List<WorkerProcess> jvms,
+      long millis,
+      Map<Figure, Double> figures)
+      throws Exception {
+    String prefix = prefix(scenario, candidate);
+    WorkerProcess holder = jvms.get(0);
+    List<WorkerProcess> waiting = jvms.subList(1, jvms.size());
+    List<Sample> samples = new ArrayList<>();
+    samples.addAll(ask(List.of(holder), Task.of(Task.Action.TAKE, prefix)));
+    for (int i = 0; i < waiting.size(); i++) {
+      samples.addAll(ask(
+          List.of(waiting.get(i)),
+          Task.of(Task.Action.WAIT, prefix)
+              .withThreads(scenario.threads(), 1 + i * scenario.threads())));
+    }
+    TimeUnit.MILLISECONDS.sleep(SETTLE_MILLIS);
+    samples.addAll(watch(prefix, jvms, millis, figures));
+    long released = System.nanoTime();
+    for (WorkerProcess one : waiting) {
+      one.send(Task.of(Task.Action.DRAIN, prefix));
+    }
+    samples.addAll(ask(List.of(holder), Task.of(Task.Action.GIVE, prefix)));
+    samples.addAll(receive(waiting, 0));
+    figures.put(Figure.DRAIN_MILLIS, (System.nanoTime() - released) / 1e6);
+    return samples;
+  }
+
+  private List<Sample> measureLeases(
+      Candidate candidate, List<WorkerProcess> jvms, long millis, Map<Figure, Double> figures)
+      throws Exception {
+    String prefix = prefix(Scenario.LEASES, candidate);
+    List<Sample> samples =
+        new ArrayList<>(ask(jvms, Task.of(Task.Action.TAKE, prefix).withCount(LEASES)));
+    Sample taken = samples.get(0);
+    figures.put(Figure.RATE, LEASES / (taken.elapsedNanos() / 1e9));
+    samples.addAll(watch(prefix, jvms, millis, figures));
+    samples.addAll(ask(jvms, Task.of(Task.Action.GIVE, prefix)));
+    return samples;
+  }
+
+  private List<Sample> watch(
+      String prefix, List<WorkerProcess> jvms, long millis, Map<Figure, Double> figures)
+      throws Exception {
+    Counters before = new Counters();
+    List<Sample> watched = ask(jvms, Task.of(Task.Action.WATCH, prefix).withMillis(millis));
+    new Counters().putCost(figures, before, watched, millis / 1e3, 1e6);
+    return watched;
+  }
+
+  private List<Sample> ask(List<WorkerProcess> jvms, Task task) throws BenchException {
+    for (WorkerProcess jvm : jvms) {
+      jvm.send(task);
+    }
+    return receive(jvms, task.millis());
+  }
+
+  private static List<Sample> receive(List<WorkerProcess> jvms, long millis) throws BenchException {
+    List<Sample> samples = new ArrayList<>();
+    for (WorkerProcess jvm : jvms) {
+      samples.add(jvm.receive(ANSWER_SECONDS_MAX + Math.toIntExact(millis / 1_000)));
+    }
+    return samples;
+  }
+
+  /** What the server has done so far. */
+  private final class Counters {
+    private final long commands = server.commands();
+    private final @Nullable Long cpuNanos = server.cpuNanos();
+
+    Counters() throws Exception {}
+
+    /** @param by cycles, or seconds */
+    void putCost(
+        Map<Figure, Double> figures,
+        Counters before,
+        List<Sample> samples,
+        double by,
+        double cpuUnitNanos) {
+      // Asking for the counters is a command itself.
+      figures.put(Figure.COMMANDS, Math.max(0, commands - before.commands - 1) / by);
+      if (cpuNanos != null && before.cpuNanos != null) {
+        figures.put(Figure.SERVER_CPU, (cpuNanos - before.cpuNanos) / cpuUnitNanos / by);
+      }
+      figures.put(
+          Figure.CLIENT_CPU,
+          samples.stream().mapToLong(Sample::cpuNanos).sum() / cpuUnitNanos / by);
+      figures.put(
+          Figure.ALLOCATED, samples.stream().mapToLong(Sample::allocatedBytes).sum() / by);
+      figures.put(
+          Figure.THREADS, samples.stream().mapToInt(Sample::threads).average().orElse(0));
+    }
+  }
+
+  private static double fairness(List<Long> turns) {
+    double squares = turns.stream().mapToDouble(one -> (double) one * one).sum();
+    double sum = sum(turns);
+    return squares == 0 ? 0 : sum * sum / (turns.size() * squares);
+  }
+
+  private static long sum(List<Long> turns) {
+    return turns.stream().mapToLong(Long::longValue).sum();
+  }
+
+  private static String prefix(Scenario scenario, Candidate candidate) {
+    return candidate.id() + "-" + scenario.id() + "-";
+  }
+
+  private Arena arena(Candidate candidate) throws IOException {
+    Arena arena = arenas.get(candidate.id());
+    if (arena == null) {
+      arena = new Arena(arenaFile(candidate));
+      arenas.put(candidate.id(), arena);
+    }
+    return arena;
+  }
+
+  private Path arenaFile(Candidate candidate) {
+    return folder.resolve(store.id() + "-" + candidate.id() + ".arena");
+  }
+
+  private List<WorkerProcess> jvms(Candidate candidate, int count)
+      throws IOException, BenchException {
+    List<WorkerProcess> own = workers.computeIfAbsent(candidate.id(), any -> new ArrayList<>());
+    List<WorkerProcess> started = new ArrayList<>();
+    while (own.size() < count) {
+      List<String> options = own.isEmpty() && candidate.id().equals(profiled)
+          ? List.of("-XX:StartFlightRecording=settings=profile,filename="
+              + folder.resolve(store.id() + "-" + candidate.id() + ".jfr"))
+          : List.of();
+      WorkerProcess one = WorkerProcess.start(
+          store,
+          candidate,
+          server.url(),
+          arenaFile(candidate),
+          folder.resolve(store.id() + "-" + candidate.id() + ".log"),
+          options);
+      own.add(one);
+      started.add(one);
+    }
+    for (WorkerProcess one : started) {
+      one.awaitReady();
+    }
+    return own.subList(0, count);
+  }
+
+  private void end(Candidate candidate) {
+    List<WorkerProcess> own = workers.remove(candidate.id());
+    if (own != null) {
+      own.forEach(WorkerProcess::close);
+    }
+  }
+
+  @Override
+  public void close() throws IOException {
+    List<WorkerProcess> recorded = profiled == null ? null : workers.get(profiled);
+    if (recorded != null) {
+      recorded.get(0).finish();
+    }
+    workers.values().forEach(own -> own.forEach(WorkerProcess::close));
+    server.close();
+    for (String candidate : arenas.keySet()) {
+      Files.deleteIfExists(folder.resolve(store.id() + "-" + candidate + ".arena"));
+    }
+  }
+}

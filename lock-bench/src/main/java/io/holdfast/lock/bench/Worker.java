@@ -1,0 +1,291 @@
+package io.holdfast.lock.bench;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.BufferedReader;
+import java.io.InputStreamReader;
+import java.io.PrintStream;
+import java.lang.management.ManagementFactory;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
+import org.HdrHistogram.Histogram;
+
+/** A JVM with one client of one candidate: reads tasks from its parent, one a line, and answers. */
+final class Worker {
+  /** Begins the lines that are for the parent; libraries may print others. */
+  static final String ANSWER = "@";
+
+  // Places in the arena.
+  private static final int HOLDER = 0;
+  private static final int RELEASED_AT = 1;
+  private static final int WAITING = 2;
+  private static final int DONE = 4;
+
+  private static final int HOLD_MILLIS_MAX = 100;
+
+  private final Client client;
+  private final Arena arena;
+  private final int threadsBefore;
+  private final com.sun.management.ThreadMXBean threadBean =
+      (com.sun.management.ThreadMXBean) ManagementFactory.getThreadMXBean();
+  private final com.sun.management.OperatingSystemMXBean systemBean =
+      (com.sun.management.OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
+
+  /** One for each thread number, so that a candidate sees the same threads in every round. */
+  private final List<ExecutorService> threads = new ArrayList<>();
+
+  /** By thread number, then by name. */
+  private final List<Map<String, Mutex>> mutexes = new ArrayList<>();
+
+  private final List<Mutex> taken = new ArrayList<>();
+  private List<Future<Turns>> waiting = List.of();
+
+  private Worker(Client client, Arena arena, int threadsBefore) {
+    this.client = client;
+    this.arena = arena;
+    this.threadsBefore = threadsBefore;
+  }
+
+  /** @param args store, candidate, the server's URL, the arena's file */
+  public static void main(String[] args) throws Exception {
+    int threadsBefore = ManagementFactory.getThreadMXBean().getThreadCount();
+    PrintStream answers = System.out;
+    System.setOut(System.err);
+    ObjectMapper json = new ObjectMapper();
+    Candidate candidate = Store.valueOf(args[0]).candidate(args[1]);
+    BufferedReader tasks =
+        new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+    try {
+      Client client = candidate.opener().open(args[2]);
+      Worker worker = new Worker(client, new Arena(Path.of(args[3])), threadsBefore);
+      answers.println(ANSWER + "ready");
+      for (String line = tasks.readLine(); line != null; line = tasks.readLine()) {
+        Sample sample = worker.perform(json.readValue(line, Task.class));
+        answers.println(ANSWER + json.writeValueAsString(sample));
+      }
+    } finally {
+      // Though a candidate's threads may still run.
+      System.exit(0);
+    }
+  }
+
+  private Sample perform(Task task) throws Exception {
+    while (threads.size() < task.threads()) {
+      int number = threads.size();
+      threads.add(
+          Executors.newSingleThreadExecutor(work -> new Thread(work, "bench-worker-" + number)));
+      mutexes.add(new HashMap<>());
+    }
+    return switch (task.action()) {
+      case CYCLES -> together(task, number -> cycles(task, number));
+      case HAND_OFF -> together(task, number -> handOff(task));
+      // Not on a worker's thread: they may be waiting for a lock.
+      case WATCH ->
+        measured(() -> {
+          TimeUnit.MILLISECONDS.sleep(task.millis());
+          return List.of();
+        });
+      case TAKE -> together(task, number -> take(task));
+      case GIVE -> together(task, number -> give());
+      case WAIT -> {
+        waiting = start(task, number -> once(task, number));
+        yield measured(List::of);
+      }
+      case DRAIN -> measured(() -> results(waiting));
+    };
+  }
+
+  @FunctionalInterface
+  private interface Work {
+    Turns run(int number) throws Exception;
+  }
+
+  /** What one thread did. */
+  private static final class Turns {
+    private final Histogram latencies = new Histogram(3);
+    private long count;
+    private long violations;
+  }
+
+  private Sample together(Task task, Work work) throws Exception {
+    return measured(() -> results(start(task, work)));
+  }
+
+  private List<Future<Turns>> start(Task task, Work work) {
+    CountDownLatch ready = new CountDownLatch(task.threads());
+    List<Future<Turns>> running = new ArrayList<>();
+    for (int i = 0; i < task.threads(); i++) {
+      int number = i;
+      running.add(threads.get(i).submit(() -> {
+        ready.countDown();
+        ready.await();
+        return work.run(number);
+      }));
+    }
+    return running;
+  }
+
+  private static List<Turns> results(List<Future<Turns>> running) throws Exception {
+    List<Turns> results = new ArrayList<>();
+    for (Future<Turns> one : running) {
+      results.add(one.get());
+    }
+    return results;
+  }
+
+  private Sample measured(Callable<List<Turns>> work) {
+    long cpu = systemBean.getProcessCpuTime();
+    long allocated = allocatedBytes();
+    long begun = System.nanoTime();
+    List<Turns> results = List.of();
+    String error = null;
+    try {
+      results = work.call();
+    } catch (ExecutionException e) {
+      error = String.valueOf(e.getCause());
+      e.getCause().printStackTrace();
+    } catch (Exception e) {
+      error = e.toString();
+    }
+    long elapsed = System.nanoTime() - begun;
+    Histogram latencies = new Histogram(3);
+    results.forEach(turns -> latencies.add(turns.latencies));
+    return new Sample(
+        results.stream().map(turns -> turns.count).toList(),
+        Sample.encode(latencies),
+        elapsed,
+        systemBean.getProcessCpuTime() - cpu,
+        allocatedBytes() - allocated,
+        threadBean.getThreadCount() - threadsBefore - threads.size(),
+        results.stream().mapToLong(turns -> turns.violations).sum(),
+        error);
+  }
+
+  private long allocatedBytes() {
+    return Arrays.stream(threadBean.getThreadAllocatedBytes(threadBean.getAllThreadIds()))
+        .filter(bytes -> bytes > 0)
+        .sum();
+  }
+
+  private Mutex mutex(int number, String name) throws Exception {
+    Map<String, Mutex> own = mutexes.get(number);
+    Mutex mutex = own.get(name);
+    if (mutex == null) {
+      mutex = client.mutex(name);
+      own.put(name, mutex);
+    }
+    return mutex;
+  }
+
+  private Turns cycles(Task task, int number) throws Exception {
+    int global = task.first() + number;
+    int slot = task.oneName() ? 0 : global;
+    Mutex mutex = mutex(number, task.prefix() + slot);
+    Turns turns = new Turns();
+    long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(task.millis());
+    for (long begun = System.nanoTime(); begun < end; begun = System.nanoTime()) {
+      mutex.lock();
+      inside(turns, slot, global);
+      mutex.unlock();
+      turns.latencies.recordValue(System.nanoTime() - begun);
+      turns.count++;
+    }
+    return turns;
+  }
+
+  private void inside(Turns turns, int slot, int global) {
+    boolean alone = arena.enter(slot, global + 1);
+    // Some other thread that believes it holds the lock, too, gets a chance to be seen.
+    Thread.onSpinWait();
+    if (!arena.leave(slot, global + 1) || !alone) {
+      turns.violations++;
+    }
+  }
+
+  /** The two workers take turns: each waits for the lock before the other gives it back. */
+  private Turns handOff(Task task) throws Exception {
+    int self = task.first();
+    int other = 1 - self;
+    Mutex mutex = mutex(0, task.prefix());
+    Turns turns = new Turns();
+    long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(task.millis());
+    try {
+      while (System.nanoTime() < end) {
+        arena.set(WAITING + self, 1);
+        mutex.lock();
+        long got = System.nanoTime();
+        boolean alone = arena.enter(0, self + 1);
+        if (arena.get(HOLDER) == other + 1) {
+          turns.latencies.recordValue(Math.max(0, got - arena.get(RELEASED_AT)));
+          turns.count++;
+        }
+        arena.set(WAITING + self, 0);
+        arena.set(HOLDER, self + 1);
+        await(() -> arena.get(WAITING + other) == 1 || arena.get(DONE + other) == 1);
+        TimeUnit.MILLISECONDS.sleep(ThreadLocalRandom.current().nextInt(1, HOLD_MILLIS_MAX));
+        if (!arena.leave(0, self + 1) || !alone) {
+          turns.violations++;
+        }
+        arena.set(RELEASED_AT, System.nanoTime());
+        mutex.unlock();
+        await(() -> arena.get(HOLDER) == other + 1 || arena.get(DONE + other) == 1);
+      }
+    } finally {
+      arena.set(DONE + self, 1);
+    }
+    return turns;
+  }
+
+  private static void await(BooleanSupplier condition) {
+    while (!condition.getAsBoolean()) {
+      LockSupport.parkNanos(50_000);
+    }
+  }
+
+  private Turns take(Task task) throws Exception {
+    Turns turns = new Turns();
+    for (int i = 0; i < task.count(); i++) {
+      // Not remembered: so many would only cost memory.
+      Mutex mutex = client.mutex(task.prefix() + i);
+      long begun = System.nanoTime();
+      mutex.lock();
+      turns.latencies.recordValue(System.nanoTime() - begun);
+      turns.count++;
+      taken.add(mutex);
+    }
+    return turns;
+  }
+
+  private Turns give() throws Exception {
+    Turns turns = new Turns();
+    for (Mutex mutex : taken) {
+      mutex.unlock();
+    }
+    taken.clear();
+    return turns;
+  }
+
+  private Turns once(Task task, int number) throws Exception {
+    Mutex mutex = mutex(number, task.prefix() + 0);
+    Turns turns = new Turns();
+    mutex.lock();
+    inside(turns, 0, task.first() + number);
+    mutex.unlock();
+    turns.count++;
+    return turns;
+  }
+}
