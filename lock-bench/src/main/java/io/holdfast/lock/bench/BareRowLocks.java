@@ -23,9 +23,7 @@ final class BareRowLocks extends SqlMutexes {
       insert.setString(1, name);
       insert.executeUpdate();
     } catch (SQLException e) {
-      if (!String.valueOf(e.getSQLState()).startsWith("23")) {
-        throw e; // Not "is there already".
-      }
+      throwUnlessDuplicate(e);
     }
     connection.setAutoCommit(false);
     PreparedStatement take =

@@ -21,18 +21,7 @@ final class BareUpdates extends SqlMutexes {
   public Mutex mutex(String name) throws SQLException {
     ReentrantLock local = gate.of(name);
     String owner = UUID.randomUUID().toString();
-    try (PreparedStatement insert = connection()
-        .prepareStatement("INSERT INTO bench_floor SELECT ?, '', TIMESTAMP '2020-01-01 00:00:00'"
-            + " WHERE NOT EXISTS (SELECT 1 FROM bench_floor WHERE name = ?)")) {
-      insert.setString(1, name);
-      insert.setString(2, name);
-      local.lock();
-      try {
-        insert.executeUpdate();
-      } finally {
-        local.unlock();
-      }
-    }
+    insertIfAbsent(name);
     PreparedStatement take = connection()
         .prepareStatement(
             "UPDATE bench_floor SET owner = ?, expires_at = CURRENT_TIMESTAMP + INTERVAL '30' SECOND"
@@ -59,5 +48,16 @@ final class BareUpdates extends SqlMutexes {
         local.unlock();
       }
     };
+  }
+
+  private void insertIfAbsent(String name) throws SQLException {
+    try (PreparedStatement insert = connection()
+        .prepareStatement(
+            "INSERT INTO bench_floor VALUES (?, '', TIMESTAMP '2020-01-01 00:00:00')")) {
+      insert.setString(1, name);
+      insert.executeUpdate();
+    } catch (SQLException e) {
+      throwUnlessDuplicate(e);
+    }
   }
 }

@@ -2,15 +2,21 @@ package io.holdfast.lock.bench;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.net.InetAddress;
 import java.net.ServerSocket;
+import java.net.Socket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
+import org.testcontainers.containers.ContainerLaunchException;
 import org.testcontainers.containers.GenericContainer;
+import org.testcontainers.containers.wait.strategy.AbstractWaitStrategy;
 import org.testcontainers.containers.wait.strategy.LogMessageWaitStrategy;
+import org.testcontainers.containers.wait.strategy.WaitStrategy;
 
 /** A store's server in a container on the host's network: no proxy stands in between. */
 abstract class BenchServer implements AutoCloseable {
@@ -19,15 +25,16 @@ abstract class BenchServer implements AutoCloseable {
   /** Linux counts the CPU of a process in these. */
   private static final long NANOS_PER_TICK = 10_000_000;
 
+  private static final long PAUSE_NANOS = 100_000_000;
+
   private final GenericContainer<?> container;
   private final String durability;
 
   /** @param durability what the server does before it confirms a write, for readers */
-  BenchServer(GenericContainer<?> container, String ready, String durability) {
+  BenchServer(GenericContainer<?> container, WaitStrategy ready, String durability) {
     this.durability = durability;
-    this.container = container
-        .withNetworkMode("host")
-        .waitingFor(new LogMessageWaitStrategy().withRegEx(ready).withStartupTimeout(STARTUP_MAX));
+    this.container =
+        container.withNetworkMode("host").waitingFor(ready.withStartupTimeout(STARTUP_MAX));
     container.start();
   }
 
@@ -77,6 +84,35 @@ abstract class BenchServer implements AutoCloseable {
   @Override
   public void close() {
     container.close();
+  }
+
+  /** Ready when that is in its log. */
+  static WaitStrategy logged(String pattern) {
+    return new LogMessageWaitStrategy().withRegEx(pattern);
+  }
+
+  /** Ready when somebody listens at that port. */
+  static WaitStrategy listening(int port) {
+    return new AbstractWaitStrategy() {
+      @Override
+      protected void waitUntilReady() {
+        long end = System.nanoTime() + startupTimeout.toNanos();
+        while (!accepts(port)) {
+          if (System.nanoTime() > end) {
+            throw new ContainerLaunchException("nobody listens at port " + port);
+          }
+          LockSupport.parkNanos(PAUSE_NANOS);
+        }
+      }
+    };
+  }
+
+  private static boolean accepts(int port) {
+    try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), port)) {
+      return socket.isConnected();
+    } catch (IOException e) {
+      return false;
+    }
   }
 
   static int freePort() {

@@ -22,7 +22,9 @@ record Candidate(
     /** The fewest requests that can do the job, by the bare driver: not a lock one would want. */
     FLOOR,
     HOLDFAST,
-    PEER
+    PEER,
+    /** A peer whose lock is a connection: nothing is written, and the lock ends with it. */
+    SESSION
   }
 
   /** The jar's name, version included. */

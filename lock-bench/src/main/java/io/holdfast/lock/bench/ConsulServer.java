@@ -32,7 +32,7 @@ final class ConsulServer extends BenchServer {
                 "-hcl=limits { http_max_conns_per_client = 2000 }",
                 "-hcl=ports { http = " + port + " dns = -1 server = " + freePort() + " serf_lan = "
                     + freePort() + " serf_wan = " + freePort() + " }"),
-        ".*cluster leadership acquired.*",
+        logged(".*cluster leadership acquired.*"),
         "each Raft entry on disk, one server, raft_multiplier 1");
     this.url = "http://127.0.0.1:" + port;
   }

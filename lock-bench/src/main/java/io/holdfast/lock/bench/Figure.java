@@ -1,5 +1,8 @@
 package io.holdfast.lock.bench;
 
+import java.math.BigDecimal;
+import java.math.MathContext;
+
 /** What is read off a round. */
 enum Figure {
   /** Cycles of taking and giving back, a second; of the locks taken, where they are held. */
@@ -29,6 +32,11 @@ enum Figure {
 
   Figure(String title) {
     this.title = title;
+  }
+
+  /** To four digits: more would be noise. */
+  static double rounded(double value) {
+    return BigDecimal.valueOf(value).round(new MathContext(4)).doubleValue();
   }
 
   String title() {

@@ -18,8 +18,6 @@ import org.springframework.jdbc.support.JdbcTransactionManager;
 
 /** Who is compared on SQL databases. */
 final class JdbcCandidates {
-  private static final int POOL_SIZE = 16;
-
   private JdbcCandidates() {}
 
   static List<Candidate> mySql() {
@@ -29,7 +27,7 @@ final class JdbcCandidates {
         new Candidate(
             "session-lock",
             "MySQL GET_LOCK",
-            Candidate.Role.PEER,
+            Candidate.Role.SESSION,
             com.mysql.cj.jdbc.Driver.class,
             Scenario.ALL_BUT_LEASES,
             url -> new SessionLocks(url, "SELECT GET_LOCK(?, -1)", "SELECT RELEASE_LOCK(?)")));
@@ -42,7 +40,7 @@ final class JdbcCandidates {
         new Candidate(
             "session-lock",
             "PostgreSQL advisory lock",
-            Candidate.Role.PEER,
+            Candidate.Role.SESSION,
             org.postgresql.Driver.class,
             Scenario.ALL_BUT_LEASES,
             url -> new SessionLocks(
@@ -95,14 +93,13 @@ final class JdbcCandidates {
             Candidate.Role.PEER,
             JdbcTemplateLockProvider.class,
             Scenario.FREE,
-            JdbcCandidates::shedLock),
+            url -> shedLock(url, dialect)),
         sessionLock);
   }
 
   private static HikariDataSource pool(String url) {
     HikariConfig config = new HikariConfig();
     config.setJdbcUrl(url);
-    config.setMaximumPoolSize(POOL_SIZE);
     return new HikariDataSource(config);
   }
 
@@ -138,13 +135,14 @@ final class JdbcCandidates {
     return new JavaLockClient(registry::obtain);
   }
 
-  private static Client shedLock(String url) {
+  private static Client shedLock(String url, String dialect) {
     HikariDataSource pool = pool(url);
     try (Sql sql = new Sql(url)) {
-      // The columns of its documentation, in types that both databases have.
-      sql.run("CREATE TABLE IF NOT EXISTS shedlock (name VARCHAR(64) NOT NULL PRIMARY KEY,"
-          + " lock_until TIMESTAMP(3) NOT NULL, locked_at TIMESTAMP(3) NOT NULL,"
-          + " locked_by VARCHAR(255) NOT NULL)");
+      // As its documentation has it.
+      String time = dialect.equals("mysql") ? "TIMESTAMP(3)" : "TIMESTAMP";
+      sql.run("CREATE TABLE IF NOT EXISTS shedlock (name VARCHAR(64) NOT NULL, lock_until " + time
+          + " NOT NULL, locked_at " + time
+          + " NOT NULL, locked_by VARCHAR(255) NOT NULL, PRIMARY KEY (name))");
     }
     return new ShedLockClient(
         new JdbcTemplateLockProvider(JdbcTemplateLockProvider.Configuration.builder()

@@ -15,6 +15,7 @@ final class Main {
   /** The figures that the page shows. */
   static final Path KEPT = Path.of("docs", "benchmarks");
 
+  static final Path PAGE = Path.of("docs", "benchmarks.md");
   private static final Path PASSING = Path.of("lock-bench", "target", "bench");
 
   private String store = "all";
@@ -59,8 +60,8 @@ final class Main {
       // They take long, and what they show does not vary.
       scenarios = EnumSet.complementOf(EnumSet.of(Scenario.WAITERS, Scenario.LEASES));
     }
-    if (keep && (effort.quick() || scenariosChosen)) {
-      throw new IllegalArgumentException("--keep is for full runs: no --quick and no --scenario");
+    if (keep && scenariosChosen) {
+      throw new IllegalArgumentException("--keep is for all scenarios: the page is of one run");
     }
     Store.byOption(store);
   }
@@ -83,6 +84,10 @@ final class Main {
         }
         terminal.line("   all figures: " + file);
       }
+    }
+    if (keep || pageOnly) {
+      Charts.write(Page.read(KEPT), KEPT);
+      Files.writeString(PAGE, Page.render(KEPT));
     }
     return sound;
   }

@@ -22,13 +22,14 @@ final class PostgresServer extends BenchServer {
                 "-p",
                 Integer.toString(port),
                 "-c",
+                "max_connections=500",
+                "-c",
                 "shared_preload_libraries=pg_stat_statements",
                 "-c",
                 "pg_stat_statements.track_utility=on",
                 "-c",
                 "pg_stat_statements.save=off"),
-        "(?s).*listening on IPv4 address \"0.0.0.0\", port " + port
-            + ".*database system is ready to accept connections.*",
+        listening(port),
         "each commit on disk (synchronous_commit=on, fsync=on: the defaults)");
     this.url = "jdbc:postgresql://127.0.0.1:" + port + "/bench?user=postgres&password="
         + Sql.PASSWORD + "&sslmode=disable";

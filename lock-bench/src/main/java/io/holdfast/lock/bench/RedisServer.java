@@ -19,7 +19,7 @@ final class RedisServer extends BenchServer {
     super(
         new GenericContainer<>("redis:8.0")
             .withCommand("--port", Integer.toString(port), "--save", "", "--appendonly", "no"),
-        ".*Ready to accept connections.*",
+        logged(".*Ready to accept connections.*"),
         "in memory only (save \"\", appendonly no)");
     this.port = port;
     this.client = RedisClient.create("127.0.0.1", port);

@@ -1,13 +1,13 @@
 package io.holdfast.lock.bench;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
-import com.fasterxml.jackson.databind.SerializationFeature;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.LocalDate;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /** All that is known of a run on one store. */
 record Report(
@@ -66,21 +66,37 @@ record Report(
     }
   }
 
+  @Nullable
+  Result result(Scenario scenario, String candidate) {
+    return results.stream()
+        .filter(result -> result.scenario().equals(scenario.id()))
+        .filter(result -> result.candidate().equals(candidate))
+        .findFirst()
+        .orElse(null);
+  }
+
+  /** What readers call a candidate. */
+  String label(@Nullable String candidate) {
+    return contestants.stream()
+        .filter(one -> one.id().equals(candidate))
+        .map(Contestant::label)
+        .findFirst()
+        .orElse("nobody");
+  }
+
   static String today() {
     return LocalDate.now(java.time.ZoneOffset.UTC).toString();
   }
 
   void write(Path file) throws IOException {
     Files.createDirectories(file.toAbsolutePath().getParent());
-    String text = json().writeValueAsString(this);
-    Files.writeString(file, text.endsWith("\n") ? text : text + "\n");
+    // A line for each result, so that a diff shows which of them changed.
+    String text =
+        new ObjectMapper().writeValueAsString(this).replace("{\"scenario\"", "\n{\"scenario\"");
+    Files.writeString(file, text + "\n");
   }
 
   static Report read(Path file) throws IOException {
-    return json().readValue(file.toFile(), Report.class);
-  }
-
-  private static ObjectMapper json() {
-    return new ObjectMapper().enable(SerializationFeature.INDENT_OUTPUT);
+    return new ObjectMapper().readValue(file.toFile(), Report.class);
   }
 }

@@ -17,6 +17,7 @@ import org.jspecify.annotations.Nullable;
  * @param ofFloor the median of the ratios to the floor in the same round, above 1 if better
  * @param ofBestPeer the same, to the peer with the best median
  * @param bestPeer who that is
+ * @param ofSession the same, to the database's own lock, which ends with its connection
  * @param fault why its figures don't count: two holders at once, or an error
  */
 record Result(
@@ -26,6 +27,7 @@ record Result(
     @Nullable Double ofFloor,
     @Nullable Double ofBestPeer,
     @Nullable String bestPeer,
+    @Nullable Double ofSession,
     @Nullable String fault,
     List<Round> rounds) {
 
@@ -37,6 +39,7 @@ record Result(
   static List<Result> of(Scenario scenario, List<Candidate> candidates, List<Round> rounds) {
     @Nullable String floor = best(scenario, candidates, rounds, Candidate.Role.FLOOR);
     @Nullable String peer = best(scenario, candidates, rounds, Candidate.Role.PEER);
+    @Nullable String session = best(scenario, candidates, rounds, Candidate.Role.SESSION);
     List<Result> results = new ArrayList<>();
     for (Candidate candidate : candidates) {
       List<Round> own = of(candidate.id(), rounds);
@@ -48,6 +51,7 @@ record Result(
           fault == null ? ratio(scenario, candidate.id(), floor, rounds) : null,
           fault == null ? ratio(scenario, candidate.id(), peer, rounds) : null,
           peer,
+          fault == null ? ratio(scenario, candidate.id(), session, rounds) : null,
           fault,
           own));
     }
@@ -86,8 +90,8 @@ record Result(
       return OptionalDouble.empty();
     }
     int middle = sorted.length / 2;
-    return OptionalDouble.of(
-        sorted.length % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2);
+    return OptionalDouble.of(Figure.rounded(
+        sorted.length % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2));
   }
 
   /** How good a round was; the more the better. Null where there is no one figure that counts. */

@@ -1,5 +1,7 @@
 package io.holdfast.lock.bench;
 
+import java.util.Collections;
+import java.util.EnumMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -16,6 +18,12 @@ record Round(
     Map<Figure, Double> figures,
     long violations,
     @Nullable String error) {
+
+  Round {
+    Map<Figure, Double> rounded = new EnumMap<>(Figure.class);
+    figures.forEach((figure, value) -> rounded.put(figure, Figure.rounded(value)));
+    figures = Collections.unmodifiableMap(rounded);
+  }
 
   static Round failed(String candidate, int number, String error) {
     return new Round(candidate, number, Map.of(), 0, error);

@@ -21,6 +21,12 @@ abstract class SqlMutexes implements Client {
     }
   }
 
+  static void throwUnlessDuplicate(SQLException e) throws SQLException {
+    if (!String.valueOf(e.getSQLState()).startsWith("23")) {
+      throw e;
+    }
+  }
+
   /** This thread's. */
   final Connection connection() {
     return own.get();

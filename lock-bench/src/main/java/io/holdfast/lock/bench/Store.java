@@ -3,31 +3,22 @@ package io.holdfast.lock.bench;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
-import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
 /** What keeps the locks, and who is compared on it. */
 enum Store {
-  REDIS("redis", "Redis", RedisServer::new, RedisCandidates::all),
-  MYSQL("jdbc", "MySQL", MySqlServer::new, JdbcCandidates::mySql),
-  POSTGRES("jdbc", "PostgreSQL", PostgresServer::new, JdbcCandidates::postgres),
-  ZOOKEEPER("zookeeper", "ZooKeeper", ZooKeeperServer::new, ZooKeeperCandidates::all),
-  CONSUL("consul", "Consul", ConsulServer::new, ConsulCandidates::all);
+  REDIS("redis", "Redis"),
+  MYSQL("jdbc", "MySQL"),
+  POSTGRES("jdbc", "PostgreSQL"),
+  ZOOKEEPER("zookeeper", "ZooKeeper"),
+  CONSUL("consul", "Consul");
 
   private final String option;
   private final String title;
-  private final Supplier<BenchServer> server;
-  private final Supplier<List<Candidate>> candidates;
 
-  Store(
-      String option,
-      String title,
-      Supplier<BenchServer> server,
-      Supplier<List<Candidate>> candidates) {
+  Store(String option, String title) {
     this.option = option;
     this.title = title;
-    this.server = server;
-    this.candidates = candidates;
   }
 
   /** @param option of the command line: {@code all}, a kind of store, or one by its own name */
@@ -51,11 +42,23 @@ enum Store {
   }
 
   BenchServer start() {
-    return server.get();
+    return switch (this) {
+      case REDIS -> new RedisServer();
+      case MYSQL -> new MySqlServer();
+      case POSTGRES -> new PostgresServer();
+      case ZOOKEEPER -> new ZooKeeperServer();
+      case CONSUL -> new ConsulServer();
+    };
   }
 
   List<Candidate> candidates() {
-    return candidates.get();
+    return switch (this) {
+      case REDIS -> RedisCandidates.all();
+      case MYSQL -> JdbcCandidates.mySql();
+      case POSTGRES -> JdbcCandidates.postgres();
+      case ZOOKEEPER -> ZooKeeperCandidates.all();
+      case CONSUL -> ConsulCandidates.all();
+    };
   }
 
   Candidate candidate(String id) {

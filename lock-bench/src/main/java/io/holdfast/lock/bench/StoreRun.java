@@ -79,6 +79,9 @@ final class StoreRun implements AutoCloseable {
   private List<Result> run(Scenario scenario, List<Candidate> candidates) throws Exception {
     Map<String, String> failed = new HashMap<>();
     for (Candidate candidate : candidates) {
+      launch(candidate, scenario.jvms());
+    }
+    for (Candidate candidate : candidates) {
       terminal.progress(scenario.title() + ": warming up " + candidate.label());
       Round round = perform(scenario, candidate, 0, warmUpMillis(scenario));
       if (round.error() != null) {
@@ -322,25 +325,33 @@ final class StoreRun implements AutoCloseable {
 
   private List<WorkerProcess> jvms(Candidate candidate, int count)
       throws IOException, BenchException {
+    List<WorkerProcess> own = launch(candidate, count);
+    for (WorkerProcess one : own) {
+      one.awaitReady();
+    }
+    return own;
+  }
+
+  /** Sees to it that so many run, or at least start. */
+  private List<WorkerProcess> launch(Candidate candidate, int count) throws IOException {
     List<WorkerProcess> own = workers.computeIfAbsent(candidate.id(), any -> new ArrayList<>());
-    List<WorkerProcess> started = new ArrayList<>();
     while (own.size() < count) {
-      List<String> options = own.isEmpty() && candidate.id().equals(profiled)
-          ? List.of("-XX:StartFlightRecording=settings=profile,filename="
-              + folder.resolve(store.id() + "-" + candidate.id() + ".jfr"))
-          : List.of();
-      WorkerProcess one = WorkerProcess.start(
+      List<String> options = new ArrayList<>();
+      if (effort.quick()) {
+        // Rounds are too short for the other compiler: they would measure how far it has come.
+        options.add("-XX:TieredStopAtLevel=1");
+      }
+      if (own.isEmpty() && candidate.id().equals(profiled)) {
+        options.add("-XX:StartFlightRecording=settings=profile,filename="
+            + folder.resolve(store.id() + "-" + candidate.id() + ".jfr"));
+      }
+      own.add(WorkerProcess.start(
           store,
           candidate,
           server.url(),
           arenaFile(candidate),
           folder.resolve(store.id() + "-" + candidate.id() + ".log"),
-          options);
-      own.add(one);
-      started.add(one);
-    }
-    for (WorkerProcess one : started) {
-      one.awaitReady();
+          options));
     }
     return own.subList(0, count);
   }

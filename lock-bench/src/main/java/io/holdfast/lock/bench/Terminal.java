@@ -50,6 +50,7 @@ final class Terminal {
     columns.forEach(column -> head.append(padLeft(column.title())));
     if (hasRatios(scenario)) {
       head.append(padLeft("of floor")).append(padLeft("of best"));
+      head.append(padLeft("of session"));
     }
     line(head.toString());
     for (int i = 0; i < candidates.size(); i++) {
@@ -58,6 +59,7 @@ final class Terminal {
       columns.forEach(column -> row.append(padLeft(text(result.medians(), column))));
       if (hasRatios(scenario)) {
         row.append(padLeft(ratio(result.ofFloor()))).append(padLeft(ratio(result.ofBestPeer())));
+        row.append(padLeft(ratio(result.ofSession())));
       }
       line(row + (result.fault() == null ? "" : "  FAILED: " + result.fault()));
     }

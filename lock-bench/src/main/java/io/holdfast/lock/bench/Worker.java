@@ -60,7 +60,7 @@ final class Worker {
     this.threadsBefore = threadsBefore;
   }
 
-  /** @param args store, candidate, the server's URL, the arena's file */
+  /** The arguments are: store, candidate, the server's URL, the arena's file. */
   public static void main(String[] args) throws Exception {
     int threadsBefore = ManagementFactory.getThreadMXBean().getThreadCount();
     PrintStream answers = System.out;
@@ -157,7 +157,7 @@ final class Worker {
       results = work.call();
     } catch (ExecutionException e) {
       error = String.valueOf(e.getCause());
-      e.getCause().printStackTrace();
+      e.printStackTrace();
     } catch (Exception e) {
       error = e.toString();
     }

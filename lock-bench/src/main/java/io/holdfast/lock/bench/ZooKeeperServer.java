@@ -1,9 +1,11 @@
 package io.holdfast.lock.bench;
 
 import java.io.IOException;
+import java.net.InetAddress;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.util.Map;
+import java.util.concurrent.locks.LockSupport;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.testcontainers.containers.GenericContainer;
@@ -11,6 +13,8 @@ import org.testcontainers.containers.GenericContainer;
 /** One ZooKeeper with its defaults: a transaction is on disk before it is confirmed. */
 final class ZooKeeperServer extends BenchServer {
   private static final String HOST = "127.0.0.1";
+  private static final int ATTEMPTS_MAX = 300;
+  private static final long PAUSE_NANOS = 100_000_000;
 
   private final int port;
 
@@ -32,9 +36,25 @@ final class ZooKeeperServer extends BenchServer {
                 "false",
                 "ZOO_4LW_COMMANDS_WHITELIST",
                 "*")),
-        ".*binding to port.*" + port + ".*",
+        listening(port),
         "each transaction on disk (forceSync=yes: the default), one server");
     this.port = port;
+    awaitService();
+  }
+
+  /** It listens a moment before it serves. */
+  private void awaitService() {
+    for (int attempt = 1; ; attempt++) {
+      try {
+        version();
+        return;
+      } catch (IOException e) {
+        if (attempt == ATTEMPTS_MAX) {
+          throw new IllegalStateException("ZooKeeper does not serve", e);
+        }
+        LockSupport.parkNanos(PAUSE_NANOS);
+      }
+    }
   }
 
   @Override
@@ -58,7 +78,7 @@ final class ZooKeeperServer extends BenchServer {
   }
 
   private String figure(String pattern) throws IOException {
-    try (Socket socket = new Socket(HOST, port)) {
+    try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), port)) {
       socket.getOutputStream().write("mntr".getBytes(StandardCharsets.US_ASCII));
       String answer = new String(socket.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
       Matcher matcher = Pattern.compile(pattern).matcher(answer);

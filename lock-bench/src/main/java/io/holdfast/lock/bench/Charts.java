@@ -1,0 +1,100 @@
+package io.holdfast.lock.bench;
+
+import java.awt.Color;
+import java.awt.Font;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+import org.knowm.xchart.CategoryChart;
+import org.knowm.xchart.CategoryChartBuilder;
+import org.knowm.xchart.CategorySeries;
+import org.knowm.xchart.ChartEncoder;
+import org.knowm.xchart.style.CategoryStyler;
+import org.knowm.xchart.style.Styler;
+
+/**
+ * One chart for each scenario: what Holdfast and the best peer reach of the floor, on each store.
+ */
+final class Charts {
+  private static final int WIDTH = 760;
+  private static final int HEIGHT = 380;
+
+  private Charts() {}
+
+  /** The scenarios that have a chart. */
+  static List<Scenario> scenarios() {
+    return List.of(
+        Scenario.UNCONTENDED_1, Scenario.UNCONTENDED_8, Scenario.FOUR_JVMS, Scenario.HAND_OFF);
+  }
+
+  static String file(Scenario scenario) {
+    return scenario.id() + ".svg";
+  }
+
+  static void write(List<Report> reports, Path folder) throws IOException {
+    for (Scenario scenario : scenarios()) {
+      Optional<CategoryChart> chart = chart(scenario, reports);
+      if (chart.isPresent()) {
+        try (OutputStream out = Files.newOutputStream(folder.resolve(file(scenario)))) {
+          ChartEncoder.saveChart(chart.get(), out, "svg");
+        }
+      }
+    }
+  }
+
+  private static Optional<CategoryChart> chart(Scenario scenario, List<Report> reports) {
+    List<String> stores = new ArrayList<>();
+    List<Double> holdfast = new ArrayList<>();
+    List<Double> peer = new ArrayList<>();
+    for (Report report : reports) {
+      @Nullable Result ours = report.result(scenario, "holdfast");
+      if (ours == null || ours.ofFloor() == null) {
+        continue;
+      }
+      @Nullable
+      Result best = ours.bestPeer() == null ? null : report.result(scenario, ours.bestPeer());
+      stores.add(report.store().title());
+      holdfast.add(ours.ofFloor());
+      peer.add(best == null || best.ofFloor() == null ? 0.0 : best.ofFloor());
+    }
+    if (stores.isEmpty()) {
+      return Optional.empty();
+    }
+    CategoryChart chart = new CategoryChartBuilder()
+        .width(WIDTH)
+        .height(HEIGHT)
+        .title(scenario.title()
+            + (scenario.kind() == Scenario.Kind.HAND_OFF
+                ? ": how fast, of the bare driver"
+                : ": cycles per second, of the bare driver"))
+        .yAxisTitle("1 = bare driver; higher is better")
+        .build();
+    CategoryStyler styler = chart.getStyler();
+    styler.setLegendPosition(Styler.LegendPosition.OutsideS);
+    styler.setLegendLayout(Styler.LegendLayout.Horizontal);
+    styler.setChartBackgroundColor(Color.WHITE);
+    styler.setPlotBorderVisible(false);
+    styler.setPlotGridVerticalLinesVisible(false);
+    styler.setAvailableSpaceFill(0.7);
+    styler.setYAxisMin(0.0);
+    styler.setLocale(Locale.ROOT);
+    styler.setChartTitleFont(new Font(Font.SANS_SERIF, Font.BOLD, 15));
+    styler.setLabelsVisible(true);
+    styler.setYAxisDecimalPattern("0.0");
+    add(chart, "Holdfast", stores, holdfast, new Color(0x1f6f4a));
+    add(chart, "best peer that can do it", stores, peer, new Color(0xc9ccd1));
+    return Optional.of(chart);
+  }
+
+  private static void add(
+      CategoryChart chart, String name, List<String> stores, List<Double> values, Color color) {
+    CategorySeries series = chart.addSeries(name, stores, values);
+    series.setFillColor(color);
+  }
+}
