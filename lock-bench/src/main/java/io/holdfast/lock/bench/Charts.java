@@ -50,8 +50,8 @@ final class Charts {
 
   private static Optional<CategoryChart> chart(Scenario scenario, List<Report> reports) {
     List<String> stores = new ArrayList<>();
-    List<Double> holdfast = new ArrayList<>();
-    List<Double> peer = new ArrayList<>();
+    List<@Nullable Double> holdfast = new ArrayList<>();
+    List<@Nullable Double> peer = new ArrayList<>();
     for (Report report : reports) {
       @Nullable Result ours = report.result(scenario, "holdfast");
       if (ours == null || ours.ofFloor() == null) {
@@ -61,7 +61,7 @@ final class Charts {
       Result best = ours.bestPeer() == null ? null : report.result(scenario, ours.bestPeer());
       stores.add(report.store().title());
       holdfast.add(ours.ofFloor());
-      peer.add(best == null || best.ofFloor() == null ? 0.0 : best.ofFloor());
+      peer.add(best == null ? null : best.ofFloor());
     }
     if (stores.isEmpty()) {
       return Optional.empty();
@@ -88,12 +88,16 @@ final class Charts {
     styler.setLabelsVisible(true);
     styler.setYAxisDecimalPattern("0.0");
     add(chart, "Holdfast", stores, holdfast, new Color(0x1f6f4a));
-    add(chart, "best peer that can do it", stores, peer, new Color(0xc9ccd1));
+    add(chart, "best peer, if one can do it", stores, peer, new Color(0xc9ccd1));
     return Optional.of(chart);
   }
 
   private static void add(
-      CategoryChart chart, String name, List<String> stores, List<Double> values, Color color) {
+      CategoryChart chart,
+      String name,
+      List<String> stores,
+      List<@Nullable Double> values,
+      Color color) {
     CategorySeries series = chart.addSeries(name, stores, values);
     series.setFillColor(color);
   }

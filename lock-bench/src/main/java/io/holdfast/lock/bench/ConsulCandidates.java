@@ -34,7 +34,7 @@ final class ConsulCandidates {
             "Holdfast, local hand-off off",
             Candidate.Role.HOLDFAST,
             LockClient.class,
-            EnumSet.of(Scenario.ONE_CLIENT),
+            EnumSet.of(Scenario.ONE_CLIENT, Scenario.FOUR_JVMS),
             url -> holdfast(url, false)),
         new Candidate(
             "consul-client",

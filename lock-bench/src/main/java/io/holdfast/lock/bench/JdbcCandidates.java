@@ -78,7 +78,7 @@ final class JdbcCandidates {
             "Holdfast, local hand-off off",
             Candidate.Role.HOLDFAST,
             LockClient.class,
-            EnumSet.of(Scenario.ONE_CLIENT),
+            EnumSet.of(Scenario.ONE_CLIENT, Scenario.FOUR_JVMS),
             url -> holdfast(url, false)),
         new Candidate(
             "spring",

@@ -47,7 +47,7 @@ final class RedisCandidates {
             "Holdfast, local hand-off off",
             Candidate.Role.HOLDFAST,
             LockClient.class,
-            java.util.EnumSet.of(Scenario.ONE_CLIENT),
+            java.util.EnumSet.of(Scenario.ONE_CLIENT, Scenario.FOUR_JVMS),
             url -> holdfast(url, false)),
         redisson("redisson", "Redisson RLock", RedissonClient::getLock),
         redisson("redisson-fenced", "Redisson RFencedLock", RedissonClient::getFencedLock),

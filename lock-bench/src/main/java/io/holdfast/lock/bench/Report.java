@@ -51,7 +51,7 @@ record Report(
 
   /** How long was measured. */
   record Effort(boolean quick, int rounds, long roundMillis, long warmUpMillis) {
-    static final Effort QUICK = new Effort(true, 3, 500, 800);
+    static final Effort QUICK = new Effort(true, 3, 500, 600);
     static final Effort FULL = new Effort(false, 5, 1_500, 4_000);
   }
 

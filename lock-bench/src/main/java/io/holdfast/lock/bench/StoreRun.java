@@ -7,6 +7,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.EnumMap;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -22,6 +23,7 @@ import org.jspecify.annotations.Nullable;
 final class StoreRun implements AutoCloseable {
   private static final int SETTLE_MILLIS = 1_000;
   private static final int ANSWER_SECONDS_MAX = 60;
+  private static final int WARM_UP_THREADS = 8;
   private static final int LEASES = 10_000;
   private static final int WATCH_WAITERS_MILLIS = 5_000;
   private static final int WATCH_LEASES_MILLIS = 30_000;
@@ -32,6 +34,7 @@ final class StoreRun implements AutoCloseable {
   private final Path folder;
   private final Terminal terminal;
   private final BenchServer server;
+  private final Set<WorkerProcess> warm = new HashSet<>();
   private final Map<String, List<WorkerProcess>> workers = new HashMap<>();
   private final Map<String, Arena> arenas = new HashMap<>();
 
@@ -83,7 +86,7 @@ final class StoreRun implements AutoCloseable {
     }
     for (Candidate candidate : candidates) {
       terminal.progress(scenario.title() + ": warming up " + candidate.label());
-      Round round = perform(scenario, candidate, 0, warmUpMillis(scenario));
+      Round round = warmUp(scenario, candidate);
       if (round.error() != null) {
         failed.put(candidate.id(), round.error());
       }
@@ -110,10 +113,30 @@ final class StoreRun implements AutoCloseable {
     return Result.of(scenario, candidates, rounds);
   }
 
+  private Round warmUp(Scenario scenario, Candidate candidate) throws Exception {
+    try {
+      List<WorkerProcess> cold = new ArrayList<>(jvms(candidate, scenario.jvms()));
+      cold.removeAll(warm);
+      warm.addAll(cold);
+      Task task = Task.of(Task.Action.CYCLES, candidate.id() + "-warm-up-")
+          .withMillis(2 * effort.warmUpMillis())
+          .withOneName(false);
+      // Free locks and many threads: the most cycles in the time, so that most is compiled.
+      for (int i = 0; i < cold.size(); i++) {
+        cold.get(i).send(task.withThreads(WARM_UP_THREADS, i * WARM_UP_THREADS));
+      }
+      receive(cold, task.millis());
+    } catch (BenchException e) {
+      end(candidate);
+      return Round.failed(candidate.id(), 0, String.valueOf(e.getMessage()));
+    }
+    return perform(scenario, candidate, 0, warmUpMillis(scenario));
+  }
+
   private long warmUpMillis(Scenario scenario) {
     // More JVMs have more to compile, on the same cores.
     return switch (scenario.kind()) {
-      case CYCLES -> scenario.jvms() > 1 ? 5 * effort.warmUpMillis() / 2 : effort.warmUpMillis();
+      case CYCLES -> scenario.jvms() > 1 ? 3 * effort.warmUpMillis() / 2 : effort.warmUpMillis();
       case HAND_OFF -> effort.warmUpMillis();
       case WAITERS, LEASES -> 0;
     };

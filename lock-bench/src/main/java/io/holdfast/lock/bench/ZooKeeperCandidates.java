@@ -37,7 +37,7 @@ final class ZooKeeperCandidates {
             "Holdfast, local hand-off off",
             Candidate.Role.HOLDFAST,
             LockClient.class,
-            EnumSet.of(Scenario.ONE_CLIENT),
+            EnumSet.of(Scenario.ONE_CLIENT, Scenario.FOUR_JVMS),
             url -> holdfast(url, false)),
         new Candidate(
             "curator",
