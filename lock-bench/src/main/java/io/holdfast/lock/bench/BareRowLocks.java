@@ -10,7 +10,7 @@ final class BareRowLocks extends SqlMutexes {
   BareRowLocks(String url) {
     super(url);
     try (Sql sql = new Sql(url)) {
-      sql.run("CREATE TABLE IF NOT EXISTS bench_row (name VARCHAR(200) NOT NULL PRIMARY KEY)");
+      sql.create("CREATE TABLE IF NOT EXISTS bench_row (name VARCHAR(200) NOT NULL PRIMARY KEY)");
     }
   }
 

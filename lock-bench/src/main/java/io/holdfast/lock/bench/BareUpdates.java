@@ -12,7 +12,7 @@ final class BareUpdates extends SqlMutexes {
   BareUpdates(String url) {
     super(url);
     try (Sql sql = new Sql(url)) {
-      sql.run("CREATE TABLE IF NOT EXISTS bench_floor (name VARCHAR(200) NOT NULL PRIMARY KEY,"
+      sql.create("CREATE TABLE IF NOT EXISTS bench_floor (name VARCHAR(200) NOT NULL PRIMARY KEY,"
           + " owner VARCHAR(40) NOT NULL, expires_at TIMESTAMP(6) NOT NULL)");
     }
   }

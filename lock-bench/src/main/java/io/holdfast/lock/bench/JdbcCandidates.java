@@ -140,9 +140,10 @@ final class JdbcCandidates {
     try (Sql sql = new Sql(url)) {
       // As its documentation has it.
       String time = dialect.equals("mysql") ? "TIMESTAMP(3)" : "TIMESTAMP";
-      sql.run("CREATE TABLE IF NOT EXISTS shedlock (name VARCHAR(64) NOT NULL, lock_until " + time
-          + " NOT NULL, locked_at " + time
-          + " NOT NULL, locked_by VARCHAR(255) NOT NULL, PRIMARY KEY (name))");
+      sql.create(
+          "CREATE TABLE IF NOT EXISTS shedlock (name VARCHAR(64) NOT NULL, lock_until " + time
+              + " NOT NULL, locked_at " + time
+              + " NOT NULL, locked_by VARCHAR(255) NOT NULL, PRIMARY KEY (name))");
     }
     return new ShedLockClient(
         new JdbcTemplateLockProvider(JdbcTemplateLockProvider.Configuration.builder()

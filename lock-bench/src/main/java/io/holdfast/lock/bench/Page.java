@@ -62,6 +62,7 @@ final class Page {
             + " do the job, sent by the bare driver. All of a table was measured in one run, on one machine,"
             + " in turns. To repeat it: `dev/bench`, or in ten minutes `dev/bench --quick`.");
     add("");
+    caution();
     overview();
     behind();
     machines();
@@ -73,6 +74,22 @@ final class Page {
 
   private void add(String... more) {
     lines.addAll(List.of(more));
+  }
+
+  private void caution() {
+    List<String> reasons = new ArrayList<>();
+    if (reports.stream().anyMatch(report -> report.effort().quick())) {
+      reasons.add("rounds were short (`--quick`)");
+    }
+    if (reports.stream().anyMatch(report -> report.machine().loadBefore() > 1)) {
+      reasons.add("the machine had other work to do (see its load)");
+    }
+    if (!reasons.isEmpty()) {
+      add("**Rough figures:** " + String.join(", and ", reasons) + ". Ratios below are of the same"
+          + " moments and tell which is faster where they are far from 1; do not read more into"
+          + " them, and nothing into tails.");
+      add("");
+    }
   }
 
   private void overview() {
@@ -155,6 +172,15 @@ final class Page {
       facts.add(Terminal.ratio(ours.ofFloor()) + " of the floor");
     }
     if (!facts.isEmpty()) {
+      @Nullable Result floor = report.floor(scenario);
+      if (ours.ofBestPeer() != null
+          && ours.ofBestPeer() < 1
+          && floor != null
+          && floor.ofBestPeer() != null
+          && floor.ofBestPeer() < 1) {
+        facts.add(
+            "where the floor itself is at " + Terminal.ratio(floor.ofBestPeer()) + " of that peer");
+      }
       String cause = causes.getProperty(
           report.store().id() + "." + scenario.id(), "The cause is not known yet.");
       add("- **" + report.store().title() + ", " + scenario.title() + "**: "

@@ -7,6 +7,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.LocalDate;
 import java.util.List;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /** All that is known of a run on one store. */
@@ -71,6 +72,17 @@ record Report(
     return results.stream()
         .filter(result -> result.scenario().equals(scenario.id()))
         .filter(result -> result.candidate().equals(candidate))
+        .findFirst()
+        .orElse(null);
+  }
+
+  /** The floor of a scenario. */
+  @Nullable
+  Result floor(Scenario scenario) {
+    return contestants.stream()
+        .filter(one -> one.role() == Candidate.Role.FLOOR)
+        .map(one -> result(scenario, one.id()))
+        .filter(Objects::nonNull)
         .findFirst()
         .orElse(null);
   }

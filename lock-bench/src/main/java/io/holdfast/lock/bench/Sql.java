@@ -5,11 +5,13 @@ import java.sql.DriverManager;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.util.Set;
 
 /** One connection, for set-up and for reading a server's counters. */
 final class Sql implements AutoCloseable {
   static final String PASSWORD = "holdfast";
 
+  private static final Set<String> THERE_ALREADY = Set.of("23505", "42P07", "42710");
   private static final int ATTEMPTS_MAX = 40;
 
   private final Connection connection;
@@ -48,6 +50,19 @@ final class Sql implements AutoCloseable {
       }
     } catch (SQLException e) {
       throw new IllegalStateException("the database refuses", e);
+    }
+  }
+
+  /**
+   * Makes a table, unless another JVM has, or just does: then PostgreSQL refuses "if not exists".
+   */
+  void create(String statement) {
+    try (Statement create = connection.createStatement()) {
+      create.execute(statement);
+    } catch (SQLException e) {
+      if (!THERE_ALREADY.contains(e.getSQLState())) {
+        throw new IllegalStateException("the database refuses", e);
+      }
     }
   }
 
