@@ -21,7 +21,7 @@ import org.slf4j.LoggerFactory;
  * sends each group of leases off to be renewed when a third of their TTL is over, finds handles
  * that were dropped, and starts what was put off until later.
  *
- * <p>Renewals are gathered: whoever is due within a twelfth of its TTL goes along, so that leases
+ * <p>Renewals are gathered: whoever is due within a sixth of its TTL goes along, so that leases
  * that were acquired one by one are soon renewed together.
  */
 final class Keeper implements AutoCloseable {

@@ -151,16 +151,7 @@ class ClusterTest {
   void theLeastThatAUserMustBeAllowedIsEnough() throws Exception {
     for (int i = 0; i < 3; i++) {
       try (RedisClient node = RedisAccess.client(servers.address(i), 1)) {
-        // As in docs/backends/redis.md.
-        Stores.send(
-            node,
-            Protocol.Command.ACL,
-            ("SETUSER locks on >secret resetkeys resetchannels -@all"
-                    + " ~holdfast:* &holdfast:*"
-                    + " +evalsha +eval +get +set +del +pexpire +pttl +time +zadd +zrem +zrange"
-                    + " +hset +hget +hdel +publish +subscribe +ping +hello +client|setinfo"
-                    + " +cluster|slots +cluster|shards +asking")
-                .split(" "));
+        Stores.allow(node, "locks", "+cluster|slots +cluster|shards +asking");
       }
     }
     try (RedisClusterClient user = ClusterFixture.client(

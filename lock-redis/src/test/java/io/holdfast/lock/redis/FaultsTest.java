@@ -177,15 +177,7 @@ class FaultsTest {
   @Test
   void theLeastThatAUserMustBeAllowedIsEnough() throws Exception {
     try (RedisClient admin = Stores.client()) {
-      // As in docs/backends/redis.md.
-      Stores.send(
-          admin,
-          Protocol.Command.ACL,
-          ("SETUSER locks on >secret resetkeys resetchannels -@all"
-                  + " ~holdfast:* &holdfast:*"
-                  + " +evalsha +eval +exists +get +set +del +pexpire +pttl +time +zadd +zrem +zrange"
-                  + " +hset +hget +hdel +publish +subscribe +ping +hello +client|setinfo")
-              .split(" "));
+      Stores.allow(admin, "locks", "");
     }
     try (RedisClient redis = RedisAccess.client(
             Stores.Shared.SERVER.address(),

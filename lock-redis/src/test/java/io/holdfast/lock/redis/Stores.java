@@ -100,6 +100,19 @@ final class Stores {
     }
   }
 
+  /**
+   * A user with the password "secret" who may do what locks need, as in docs/backends/redis.md, and
+   * no more.
+   */
+  static void allow(UnifiedJedis redis, String user, String besides) {
+    String rights = "SETUSER " + user + " on >secret resetkeys resetchannels -@all"
+        + " ~holdfast:* &holdfast:*"
+        + " +evalsha +eval +exists +get +set +del +pexpire +pttl +time +zadd +zrem +zrange"
+        + " +hset +hget +hdel +publish +subscribe +ping +hello +client|setinfo "
+        + besides;
+    send(redis, Protocol.Command.ACL, rights.strip().split(" "));
+  }
+
   /** A command for which Jedis has no method. */
   static void send(UnifiedJedis redis, Protocol.Command command, String... arguments) {
     CommandArguments all = new CommandArguments(command);
