@@ -184,12 +184,16 @@ class FaultsTest {
   @Test
   void anInterruptDuringAConnectBreaksNothing() throws Exception {
     SlowConnects connects = new SlowConnects();
-    OkHttpClient slow = new OkHttpClient.Builder().socketFactory(connects).build();
+    // No connection is kept, so that the acquire must connect, whatever else does so.
+    OkHttpClient slow = new OkHttpClient.Builder()
+        .socketFactory(connects)
+        .addInterceptor(chain -> chain.proceed(
+            chain.request().newBuilder().header("Connection", "close").build()))
+        .build();
     try (LockClient client = client(slow)) {
       connects.slow.set(true);
       AtomicReference<Throwable> thrown = new AtomicReference<>();
       AtomicBoolean flag = new AtomicBoolean();
-      // The first acquire also starts a long poll, so there is one connection too few.
       Thread thread = new Thread(() -> {
         try (Lease lease = client.get(name).tryLock().orElseThrow()) {
           flag.set(Thread.interrupted());
