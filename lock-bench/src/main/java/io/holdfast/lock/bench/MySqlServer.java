@@ -23,7 +23,7 @@ final class MySqlServer extends BenchServer {
         "each commit on disk (innodb_flush_log_at_trx_commit=1, sync_binlog=1: the defaults)");
     this.url = "jdbc:mysql://127.0.0.1:" + port + "/bench?user=root&password=" + Sql.PASSWORD
         + "&sslMode=DISABLED&allowPublicKeyRetrieval=true"
-        + "&useServerPrepStmts=true&cachePrepStmts=true";
+        + "&useServerPrepStmts=true&cachePrepStmts=true&prepStmtCacheSqlLimit=2048";
     this.sql = new Sql(url);
   }
 
