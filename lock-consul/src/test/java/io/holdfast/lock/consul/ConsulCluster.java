@@ -57,7 +57,7 @@ final class ConsulCluster implements AutoCloseable {
 
   /** Starts an agent, anew if it ran before. */
   void start(int agent) throws Exception {
-    String folder = "/tmp/agent-" + agent;
+    String folder = "agent-" + agent;
     StringBuilder command = new StringBuilder("mkdir -p " + folder + " && nohup consul agent"
         + " -node=agent-" + agent
         + " -data-dir=" + folder
@@ -90,7 +90,7 @@ final class ConsulCluster implements AutoCloseable {
   }
 
   private void signal(int agent, String name) throws Exception {
-    String pid = run("cat /tmp/agent-" + agent + "/pid").strip();
+    String pid = run("cat agent-" + agent + "/pid").strip();
     run("kill -" + name + " " + pid);
     eventually("agent " + agent + " has ended", () -> {
       try {
