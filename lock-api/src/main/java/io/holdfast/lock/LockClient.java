@@ -35,8 +35,9 @@ public interface LockClient extends AutoCloseable {
   /**
    * Ends this client: every open lease becomes {@link LeaseState#LOST} (reason
    * {@link LeaseLoss.Reason#CLIENT_CLOSED}) before the store lets others in, every waiting thread
-   * gets a {@link LockClientClosedException}, and our threads stop. Leases that the store could not
-   * be told about in time end by their TTL, and a log line names them. Idempotent.
+   * gets a {@link LockClientClosedException}, and our threads stop. What the store could not be
+   * told in time, be it about a lease or about an acquire that it had not answered, ends by its
+   * TTL, and a log line names it. Idempotent.
    *
    * <p>The data source or driver object that the client was built on stays open: it is yours.
    */

@@ -6,6 +6,7 @@ import static io.holdfast.lock.simulation.ScriptedStore.Op.LEAVE;
 import static io.holdfast.lock.simulation.ScriptedStore.Op.RELEASE;
 import static io.holdfast.lock.simulation.ScriptedStore.Op.RENEW;
 import static io.holdfast.lock.simulation.ScriptedStore.Op.TRY_ACQUIRE;
+import static io.holdfast.lock.simulation.ScriptedStore.Op.WITHDRAW;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -16,6 +17,9 @@ import io.holdfast.lock.simulation.Gate;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LeaseGuard;
 import io.holdfast.lock.spi.StoreException;
+import java.io.ByteArrayOutputStream;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -116,6 +120,85 @@ class ClientCloseTest extends EngineTest {
     gate.open();
     assertThatThrownBy(acquiring::result).isInstanceOf(LockClientClosedException.class);
     assertThat(store.holder("x")).isEmpty();
+  }
+
+  @Test
+  void anAcquireWhoseAnswerWasLostIsWithdrawnBeforeTheClientIsClosed() {
+    for (int i = 0; i < 50; i++) {
+      store.loseNextAnswer(TRY_ACQUIRE);
+      String name = "x" + i;
+      assertThatThrownBy(() -> held(name)).isInstanceOf(LockStoreException.class);
+    }
+    time.runDuring(client()::close);
+
+    for (int i = 0; i < 50; i++) {
+      assertThat(store.holder("x" + i)).isEmpty();
+    }
+    assertThat(store.calls().get(store.calls().size() - 1).op()).isEqualTo(CLOSE);
+  }
+
+  @Test
+  void aWithdrawalThatIsUnderWayIsAwaitedAndRepeated() throws Exception {
+    Gate gate = store.holdNext(WITHDRAW);
+    store.loseNextAnswer(TRY_ACQUIRE);
+    assertThatThrownBy(() -> held("x")).isInstanceOf(LockStoreException.class);
+    gate.awaitCall();
+    Actor<Boolean> closing = closing().awaitParked();
+    gate.openWith(StoreException.unanswered("timed out", null));
+    time.runDuring(() -> awaitDone(closing));
+
+    assertThat(store.count(WITHDRAW)).isEqualTo(2);
+    assertThat(store.holder("x")).isEmpty();
+  }
+
+  @Test
+  void aLeaseThatWasToBeGivenBackInTheBackgroundIsGivenBackBeforeTheClientIsClosed() {
+    Lease lease = held("x");
+    store.failNext(RELEASE);
+    lease.close();
+    store.awaitCount(RELEASE, 1);
+    assertThat(store.holder("x")).isPresent();
+    time.runDuring(client()::close);
+
+    assertThat(store.holder("x")).isEmpty();
+  }
+
+  @Test
+  void whatCannotBeWithdrawnIsTriedOnceMoreAndNamed() {
+    store.loseNextAnswer(TRY_ACQUIRE);
+    assertThatThrownBy(() -> held("a name")).isInstanceOf(LockStoreException.class);
+    store.awaitCount(WITHDRAW, 1);
+    settle();
+    store.breakDown();
+    String log = logged(() -> time.runDuring(client()::close));
+
+    assertThat(store.count(WITHDRAW)).isEqualTo(2);
+    assertThat(log)
+        .containsPattern("WARN .*EngineClient.* 1 lock\\(s\\) .*end.* with its TTL: \\[a name\\]");
+  }
+
+  private static String logged(Runnable action) {
+    PrintStream usual = System.err;
+    ByteArrayOutputStream log = new ByteArrayOutputStream();
+    System.setErr(new PrintStream(log, true, StandardCharsets.UTF_8));
+    try {
+      action.run();
+    } finally {
+      System.setErr(usual);
+    }
+    return log.toString(StandardCharsets.UTF_8);
+  }
+
+  @Test
+  void aWithdrawalThatHangsIsNotAwaitedLongerThanOneStoreTimeout() throws Exception {
+    Gate gate = store.holdNext(WITHDRAW);
+    store.loseNextAnswer(TRY_ACQUIRE);
+    assertThatThrownBy(() -> held("x")).isInstanceOf(LockStoreException.class);
+    gate.awaitCall();
+    Actor<Boolean> closing = closing().awaitParked();
+    time.advance(STORE_TIMEOUT);
+
+    assertThat(closing.result()).isTrue();
   }
 
   @Test

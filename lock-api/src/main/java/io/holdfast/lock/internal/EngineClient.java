@@ -21,6 +21,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -31,6 +32,7 @@ final class EngineClient implements LockClient, Tenure.Observer {
   private static final Logger log = LoggerFactory.getLogger(EngineClient.class);
 
   private static final long CLOSE_LOOK_NANOS = 2_000_000;
+  private static final int NAMES_LOGGED_MAX = 20;
 
   private final LockOptions defaultOptions;
   private final Duration storeTimeout;
@@ -518,6 +520,7 @@ final class EngineClient implements LockClient, Tenure.Observer {
       long untilNanos = time.nanos() + storeTimeoutNanos();
       giveUp(loseAll(), untilNanos);
       interrupted |= awaitTalkers(untilNanos);
+      interrupted |= endAftermath(untilNanos);
       keeper.close();
       background.close();
       store.close();
@@ -570,24 +573,49 @@ final class EngineClient implements LockClient, Tenure.Observer {
   }
 
   private static List<String> names(List<Tenure> tenures) {
-    return tenures.stream().map(tenure -> tenure.line().key().name()).limit(20).toList();
+    return tenures.stream()
+        .map(tenure -> tenure.line().key().name())
+        .limit(NAMES_LOGGED_MAX)
+        .toList();
   }
 
   /** Whether the waiting thread was interrupted. */
   private boolean awaitTalkers(long untilNanos) {
+    boolean interrupted =
+        awaitAtClose(() -> lines.all().stream().noneMatch(Line::isTalking), untilNanos);
+    List<String> talking = lines.all().stream()
+        .filter(Line::isTalking)
+        .map(line -> line.key().name())
+        .limit(NAMES_LOGGED_MAX)
+        .toList();
+    if (!talking.isEmpty()) {
+      log.warn(
+          "The lock client was closed while the store had not answered about {}; what it grants"
+              + " late ends with its TTL",
+          talking);
+    }
+    return interrupted;
+  }
+
+  /** Whether the waiting thread was interrupted. */
+  private boolean endAftermath(long untilNanos) {
+    aftermath.end();
+    boolean interrupted = awaitAtClose(aftermath::isOver, untilNanos);
+    List<String> left = aftermath.leftUndone();
+    if (!left.isEmpty()) {
+      log.warn(
+          "The lock client was closed before the store confirmed that {} lock(s) are free of what"
+              + " it had asked for; what is left ends with its TTL: {}",
+          left.size(),
+          left.stream().limit(NAMES_LOGGED_MAX).toList());
+    }
+    return interrupted;
+  }
+
+  /** Whether the waiting thread was interrupted. */
+  private boolean awaitAtClose(BooleanSupplier condition, long untilNanos) {
     boolean interrupted = false;
-    while (lines.all().stream().anyMatch(Line::isTalking)) {
-      if (time.nanos() - untilNanos >= 0) {
-        log.warn(
-            "The lock client was closed while the store had not answered about {}; what it grants"
-                + " late ends with its TTL",
-            lines.all().stream()
-                .filter(Line::isTalking)
-                .map(l -> l.key().name())
-                .limit(20)
-                .toList());
-        break;
-      }
+    while (!condition.getAsBoolean() && time.nanos() - untilNanos < 0) {
       time.park(this, CLOSE_LOOK_NANOS);
       interrupted |= Thread.interrupted();
     }

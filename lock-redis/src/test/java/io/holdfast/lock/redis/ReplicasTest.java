@@ -133,12 +133,13 @@ class ReplicasTest {
   }
 
   @Test
-  void moreReplicasThanThereAreFail() {
+  void withMoreReplicasThanThereAreAnAcquireFailsAndIsUndoneByTheEndOfItsClient() {
     try (LockClient locks = client(2, UNMET_AFTER)) {
       assertThatExceptionOfType(LockStoreException.class)
           .isThrownBy(() -> locks.get(name).tryLock())
           .withMessageContaining("of 2 replica");
     }
+    assertThat(primary.exists(key)).isFalse();
   }
 
   @Test
