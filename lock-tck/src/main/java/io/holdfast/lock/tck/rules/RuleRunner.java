@@ -95,10 +95,11 @@ public final class RuleRunner implements InvocationInterceptor {
         },
         "tck-" + method.getName());
     thread.setDaemon(true);
-    StallWatch stalls = StallWatch.start();
+    StallWatch stalls = StallWatch.shared();
+    long beganNanos = System.nanoTime();
     thread.start();
     thread.join(DEADLINE.toMillis());
-    Duration stall = stalls.stop();
+    Duration stall = stalls.longestSince(beganNanos);
     if (thread.isAlive()) {
       String where = dump();
       thread.interrupt();
