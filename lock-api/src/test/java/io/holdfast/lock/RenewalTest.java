@@ -5,6 +5,7 @@ import static io.holdfast.lock.simulation.ScriptedStore.Op.VERIFY;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.holdfast.lock.internal.EngineProbe;
 import io.holdfast.lock.simulation.EngineTest;
 import io.holdfast.lock.simulation.Eventually;
 import io.holdfast.lock.simulation.Gate;
@@ -380,5 +381,28 @@ class RenewalTest extends EngineTest {
 
     // Only for one that is due sooner than all before it.
     assertThat(looks() - looks).isLessThan(20);
+  }
+
+  @Test
+  void whileAHundredLeasesAreBeingRenewedTheKeeperDoesNotLookForEach() {
+    List<Lease> leases = new ArrayList<>();
+    for (int i = 0; i < 100; i++) {
+      leases.add(held("x" + i));
+    }
+    Gate gate = store.holdNext(RENEW);
+    pass(BEFORE_RENEWAL);
+    while (store.count(RENEW) == 0) {
+      pass(Duration.ofMillis(10));
+    }
+    int looks = looks();
+    // Each is due in this time, had it not gone along.
+    for (int i = 0; i < 100; i++) {
+      time.advance(AT_RENEWAL.minus(BEFORE_RENEWAL).dividedBy(100));
+      Eventually.await("the keeper to rest", () -> time.isParked(EngineProbe.keeper(client())));
+    }
+
+    assertThat(looks() - looks).isLessThan(10);
+    gate.open();
+    leases.forEach(Lease::close);
   }
 }

@@ -87,7 +87,8 @@ final class Keeper implements AutoCloseable {
       forget(tenure);
       return;
     }
-    long nextEventNanos = nextEventNanos(tenure, tenure.grantedAtNanos());
+    long nextEventNanos =
+        earlier(tenure.standing().term().deadlineNanos(), tenure.renewal().askAtNanos());
     if (nextEventNanos - nextLookNanos < 0) {
       wantedLookNanos = nextEventNanos;
       wake();
@@ -158,17 +159,31 @@ final class Keeper implements AutoCloseable {
       onDropped.accept(((LeakReference) reference).handle());
     }
     long next = startErrands();
-    boolean due = false;
     long nowNanos = time.nanos();
+    long firstAskAtNanos = nowNanos + Nanos.FOREVER;
+    List<Tenure> renewable = new ArrayList<>();
+    // One pass, since there may be very many.
     for (Tenure tenure : tenures) {
       tenure.stands();
-      due |= tenure.renewal().isDue(nowNanos, false);
+      next = earlier(next, tenure.standing().term().deadlineNanos());
+      RenewalPlan renewal = tenure.renewal();
+      if (renewal.isInFlight()) {
+        // Its end wakes us.
+        continue;
+      }
+      long askAtNanos = renewal.askAtNanos();
+      if (renewal.goesAlong(nowNanos)) {
+        firstAskAtNanos = earlier(firstAskAtNanos, askAtNanos);
+        renewable.add(tenure);
+      } else {
+        next = earlier(next, askAtNanos);
+      }
     }
-    if (due) {
-      startRenewals(nowNanos);
-    }
-    for (Tenure tenure : tenures) {
-      next = earlier(next, nextEventNanos(tenure, nowNanos));
+    if (firstAskAtNanos - nowNanos <= 0) {
+      // Those that do not start wait for the end of a flight or of a guard, which wakes us.
+      startRenewals(renewable);
+    } else {
+      next = earlier(next, firstAskAtNanos);
     }
     long wanted = wantedLookNanos;
     nextLookNanos = wanted - nowNanos > 0 ? earlier(next, wanted) : next;
@@ -187,12 +202,10 @@ final class Keeper implements AutoCloseable {
     }
   }
 
-  private void startRenewals(long nowNanos) {
+  private void startRenewals(List<Tenure> renewable) {
     Map<Group, List<Tenure>> groups = new HashMap<>();
-    for (Tenure tenure : tenures) {
-      if (tenure.renewal().isDue(nowNanos, true)) {
-        groups.computeIfAbsent(group(tenure), g -> new ArrayList<>()).add(tenure);
-      }
+    for (Tenure tenure : renewable) {
+      groups.computeIfAbsent(group(tenure), g -> new ArrayList<>()).add(tenure);
     }
     groups.forEach(this::startRenewal);
   }
@@ -253,16 +266,6 @@ final class Keeper implements AutoCloseable {
   private void endRenewal(Group group, List<Tenure> members) {
     members.forEach(tenure -> tenure.renewal().endFlight());
     groupsInFlight.remove(group);
-  }
-
-  /**
-   * When there is something to do for a tenure after a look. What was due in that look and did not
-   * start waits for the end of a flight or of a guard, which wake the keeper.
-   */
-  private static long nextEventNanos(Tenure tenure, long lookedAtNanos) {
-    long deadlineNanos = tenure.standing().term().deadlineNanos();
-    long askAtNanos = tenure.renewal().askAtNanos();
-    return askAtNanos - lookedAtNanos > 0 ? earlier(deadlineNanos, askAtNanos) : deadlineNanos;
   }
 
   private static long earlier(long aNanos, long bNanos) {

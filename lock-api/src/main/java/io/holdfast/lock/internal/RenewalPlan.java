@@ -51,8 +51,8 @@ final class RenewalPlan {
   /** Guarded by the mutex. */
   private boolean stopped;
 
-  /** Guarded by the mutex. */
-  private boolean inFlight;
+  /** Written under the mutex. */
+  private volatile boolean inFlight;
 
   /** Wait for the end of the flight; guarded by the mutex. */
   private final List<Thread> waiting = new ArrayList<>(0);
@@ -77,9 +77,13 @@ final class RenewalPlan {
   }
 
   /** Whether it is due, or so nearly due that it goes along with another that is. */
-  boolean isDue(long nowNanos, boolean goesAlong) {
-    long slackNanos = goesAlong ? periodNanos / GOES_ALONG_DIVISOR : 0;
-    return askAtNanos - nowNanos <= slackNanos;
+  boolean goesAlong(long nowNanos) {
+    return askAtNanos - nowNanos <= periodNanos / GOES_ALONG_DIVISOR;
+  }
+
+  /** Whether it is being asked about. */
+  boolean isInFlight() {
+    return inFlight;
   }
 
   /** Whether it may be asked about now; if so, {@link #endFlight} must follow. */
