@@ -204,11 +204,7 @@ final class QuorumStore implements LockStore {
         keys(claim.key()).all(),
         claim.attemptId(),
         Long.toString(Keys.millisUp(claim.ttl())),
-        claim.holder(),
-        "0",
-        "0",
-        "PUBLISH",
-        "");
+        claim.holder());
     return each(voter -> voter.ask(claim.attemptId(), server -> {
       Object reply = run(server, call, WithoutPool.FAIL);
       if (reply != null
@@ -286,11 +282,7 @@ final class QuorumStore implements LockStore {
   @Override
   public ReleaseOutcome release(Grant grant, Duration holdFor) throws StoreException {
     Claim claim = grant.claim();
-    Call call = new Call(
-        Script.RELEASE,
-        keys(claim.key()).all(),
-        claim.attemptId(),
-        Long.toString(Keys.millisUp(holdFor)));
+    Call call = RedisStore.releaseCall(keys(claim.key()), claim, holdFor);
     Votes<Boolean> votes = gather(
         each(voter -> voter.ask(claim.attemptId(), server -> {
           Server.Answer answer = server.run(call, WithoutPool.USE_OWN);

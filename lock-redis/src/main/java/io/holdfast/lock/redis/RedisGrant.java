@@ -9,9 +9,10 @@ import java.time.Duration;
  *
  * @param claim the attempt that was granted
  * @param number its number
+ * @param keys the lock's keys
  * @param store the store that granted it
  */
-record RedisGrant(Claim claim, long number, RedisStore store) implements Grant {
+record RedisGrant(Claim claim, long number, Keys keys, RedisStore store) implements Grant {
 
   /** Redis counts the TTL from a moment within the call, so the call's begin is earlier. */
   @Override

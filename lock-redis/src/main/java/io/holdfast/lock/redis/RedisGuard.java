@@ -121,7 +121,7 @@ public final class RedisGuard {
   private @Nullable Object run(Script script, List<String> keys, List<String> arguments) {
     try (LeaseGuard<RedisGrant> guard = open()) {
       RedisGrant grant = guard.grant();
-      String lock = grant.store().keys(grant.claim().key()).lock();
+      String lock = grant.keys().lock();
       grant.store().server().checkTogether(lock, keys);
       List<String> allKeys = new ArrayList<>();
       allKeys.add(lock);

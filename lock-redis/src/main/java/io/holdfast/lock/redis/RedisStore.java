@@ -100,7 +100,14 @@ final class RedisStore implements LockStore {
 
   @Override
   public Optional<Grant> tryAcquire(Claim claim) throws StoreException {
-    return attempt(claim, "0") instanceof Attempted.Taken taken
+    Keys keys = keys(claim.key());
+    Call call = new Call(
+        Script.ACQUIRE,
+        keys.all(),
+        claim.attemptId(),
+        Long.toString(Keys.millisUp(claim.ttl())),
+        claim.holder());
+    return attempt(claim, keys, call) instanceof Attempted.Taken taken
         ? Optional.of(taken.grant())
         : Optional.empty();
   }
@@ -127,28 +134,28 @@ final class RedisStore implements LockStore {
 
   /** Takes the lock, or joins its line, or keeps the place there alive. */
   Attempted attemptOrQueue(Claim claim) throws StoreException {
-    Attempted attempted = attempt(claim, Long.toString(PLACE_LASTS.toMillis()));
+    Keys keys = keys(claim.key());
+    long ttlMillis = Keys.millisUp(claim.ttl());
+    Call call = new Call(
+        Script.ACQUIRE,
+        keys.all(),
+        claim.attemptId(),
+        Long.toString(ttlMillis),
+        claim.holder(),
+        Long.toString(PLACE_LASTS.toMillis()),
+        Long.toString(Math.min(ttlMillis, CLAIM_LASTS.toMillis())),
+        inbox.channel());
+    Attempted attempted = attempt(claim, keys, call);
     if (attempted instanceof Attempted.Busy) {
       inbox.listen();
     }
     return attempted;
   }
 
-  private Attempted attempt(Claim claim, String placeMillis) throws StoreException {
-    long ttlMillis = Keys.millisUp(claim.ttl());
-    Call call = new Call(
-        Script.ACQUIRE,
-        keys(claim.key()).all(),
-        claim.attemptId(),
-        Long.toString(ttlMillis),
-        claim.holder(),
-        placeMillis,
-        Long.toString(Math.min(ttlMillis, CLAIM_LASTS.toMillis())),
-        "PUBLISH",
-        inbox.channel());
+  private Attempted attempt(Claim claim, Keys keys, Call call) throws StoreException {
     Object reply = server.run(call.confirmedBy(replicas), WithoutPool.FAIL).reply();
     if (reply instanceof Long number) {
-      return new Attempted.Taken(new RedisGrant(claim, number, this));
+      return new Attempted.Taken(new RedisGrant(claim, number, keys, this));
     }
     if (reply instanceof List<?> busy && busy.size() == 2) {
       return new Attempted.Busy(Reply.text(busy.get(1)), recheckAfter(busy.get(0)));
@@ -170,18 +177,19 @@ final class RedisStore implements LockStore {
 
   @Override
   public ReleaseOutcome release(Grant grant, Duration holdFor) throws StoreException {
-    Claim claim = grant.claim();
-    Answer answer = server.run(
-        new Call(
-            Script.RELEASE,
-            keys(claim.key()).all(),
-            claim.attemptId(),
-            Long.toString(Keys.millisUp(holdFor))),
-        WithoutPool.USE_OWN);
+    Answer answer =
+        server.run(releaseCall(keysOf(grant), grant.claim(), holdFor), WithoutPool.USE_OWN);
     // Of two requests the first may have got through, and then the second finds nothing.
     return Reply.isOne(answer.reply()) || answer.repeated()
         ? ReleaseOutcome.RELEASED
         : ReleaseOutcome.ALREADY_LOST;
+  }
+
+  static Call releaseCall(Keys keys, Claim claim, Duration holdFor) {
+    return holdFor.isZero()
+        ? new Call(Script.RELEASE, keys.all(), claim.attemptId())
+        : new Call(
+            Script.RELEASE, keys.all(), claim.attemptId(), Long.toString(Keys.millisUp(holdFor)));
   }
 
   @Override
@@ -192,7 +200,7 @@ final class RedisStore implements LockStore {
 
   @Override
   public Object renewalGroup(Grant grant) {
-    return primaries.group(keys(grant.claim().key()).lock());
+    return primaries.group(keysOf(grant).lock());
   }
 
   /** Server by server, should some have moved since they were grouped. */
@@ -235,7 +243,7 @@ final class RedisStore implements LockStore {
   private List<Renewal> renewPart(List<Grant> grants) throws StoreException {
     List<Call> calls = new ArrayList<>(grants.size());
     for (Grant grant : grants) {
-      Keys keys = keys(grant.claim().key());
+      Keys keys = keysOf(grant);
       calls.add(new Call(
           Script.RENEW,
           List.of(keys.lock(), keys.number()),
@@ -297,6 +305,10 @@ final class RedisStore implements LockStore {
 
   Server server() {
     return server;
+  }
+
+  private static Keys keysOf(Grant grant) {
+    return ((RedisGrant) grant).keys();
   }
 
   Keys keys(LockKey key) {

@@ -14,7 +14,7 @@ import java.util.stream.Collectors;
 /** A Lua script, and the name under which a server caches it. */
 final class Script {
   static final Script ACQUIRE = of("grant", "acquire-free", "line", "acquire");
-  static final Script RELEASE = of("grant", "release-alone", "line", "release");
+  static final Script RELEASE = of("release-alone", "grant", "line", "release");
   static final Script WITHDRAW = of("grant", "line", "withdraw");
   static final Script FORCE_RELEASE = of("grant", "line", "force-release");
   static final Script RENEW = of("renew");

@@ -5,10 +5,10 @@
 -- ARGV[1]  attempt id
 -- ARGV[2]  TTL (ms)
 -- ARGV[3]  holder, for a human
--- ARGV[4]  for how long to keep a place in line alive (ms); 0: joins no line
+-- And, unless it joins no line:
+-- ARGV[4]  for how long to keep a place in line alive (ms)
 -- ARGV[5]  for how long the lock may wait for this attempt to confirm it when it is handed over (ms)
--- ARGV[6]  PUBLISH or SPUBLISH
--- ARGV[7]  the channel on which to tell of that
+-- ARGV[6]  the channel on which to tell of that
 --
 -- Returns the number of the grant; or {time left (ms), holder} of who has the lock.
 
@@ -33,12 +33,12 @@ if not value then
   value = redis.call('GET', KEYS[1])
 end
 
-local place = tonumber(ARGV[4])
-if place > 0 then
+if ARGV[4] then
+  local place = tonumber(ARGV[4])
   local now = now_micros()
   redis.call('ZADD', KEYS[3], 'NX', now, attempt)
   redis.call('HSET', KEYS[4], attempt, string.format('%.0f', now / 1000 + place) .. '|' .. ARGV[2]
-    .. '|' .. ARGV[5] .. '|' .. ARGV[6] .. '|' .. ARGV[7] .. '|' .. holder)
+    .. '|' .. ARGV[5] .. '|' .. ARGV[6] .. '|' .. holder)
   redis.call('PEXPIRE', KEYS[3], place)
   redis.call('PEXPIRE', KEYS[4], place)
 end

@@ -34,14 +34,13 @@ local function first()
     end
     local place = redis.call('HGET', KEYS[4], attempt)
     if place then
-      local alive, ttl, claim, command, channel, holder =
-        string.match(place, '^(%d+)|(%d+)|(%d+)|(%u+)|([^|]*)|(.*)$')
+      local alive, ttl, claim, channel, holder =
+        string.match(place, '^(%d+)|(%d+)|(%d+)|([^|]*)|(.*)$')
       if tonumber(alive) * 1000 > now_micros() then
         return {
           attempt = attempt,
           ttl = tonumber(ttl),
           claim = tonumber(claim),
-          command = command,
           channel = channel,
           holder = holder
         }
@@ -54,7 +53,7 @@ end
 
 -- A message is a hint: whoever misses it finds out at its next look.
 local function tell(waiter)
-  redis.pcall(waiter.command, waiter.channel, waiter.attempt)
+  redis.pcall('PUBLISH', waiter.channel, waiter.attempt)
 end
 
 -- Gives the lock to who is first in line, for as long as it may take to confirm that it lives.

@@ -3,23 +3,22 @@
 --
 -- KEYS     as in grant.lua
 -- ARGV[1]  attempt id
--- ARGV[2]  for how long the name must stay taken (ms); 0: free at once
+-- ARGV[2]  for how long the name must stay taken (ms); left out: free at once
 --
 -- Returns 1, or 0 if the attempt did not have the lock.
 
-local value = redis.call('GET', KEYS[1])
+-- release-alone.lua has got the value.
 if not has(value, ARGV[1]) then
   return 0
 end
 if is_released(value) then
   return 1
 end
-local hold = tonumber(ARGV[2])
-if hold == 0 then
+if not ARGV[2] then
   free()
   return 1
 end
-redis.call('SET', KEYS[1], string.sub(value, 1, 33) .. 'r' .. string.sub(value, 35), 'PX', hold)
+redis.call('SET', KEYS[1], string.sub(value, 1, 33) .. 'r' .. string.sub(value, 35), 'PX', ARGV[2])
 local waiter = first()
 if waiter then
   tell(waiter)
