@@ -1,11 +1,13 @@
 package io.holdfast.lock.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import io.holdfast.lock.Lease;
 import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockOptions;
+import io.holdfast.lock.LockStoreException;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockStore;
@@ -192,6 +194,22 @@ class ClusterTest {
     }
   }
 
+  @Test
+  @Order(6)
+  void eachPrimaryIsAskedWhetherReplicasHaveAGrant() throws Exception {
+    try (LockClient locks =
+        RedisLocks.builder(redis).waitForReplicas(1, Duration.ofMillis(100)).build()) {
+      for (int i = 0; i < 10; i++) {
+        String name = Stores.freshKey().name();
+        assertThatExceptionOfType(LockStoreException.class)
+            .isThrownBy(() -> locks.get(name).tryLock())
+            .withMessageContaining("0 of 1 replica");
+        String key = Keys.of(RedisLocks.DEFAULT_PREFIX, Stores.key(name)).lock();
+        Stores.await("nobody has it", () -> !redis.exists(key));
+      }
+    }
+  }
+
   private static LockStore open(RedisClusterClient client) throws Exception {
     return RedisLocks.builder(client)
         .openStore(
@@ -199,7 +217,7 @@ class ClusterTest {
   }
 
   @Test
-  @Order(6)
+  @Order(7)
   void aDeadPrimaryCostsItsOwnLeasesAndNoOthers() throws Exception {
     try (LockClient locks = RedisLocks.builder(redis)
         .storeTimeout(Duration.ofSeconds(1))

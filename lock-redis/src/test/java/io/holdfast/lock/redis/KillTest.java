@@ -75,6 +75,7 @@ class KillTest {
     try (ManyServers servers = ManyServers.clusterWithReplica(RedisContainer.REDIS);
         RedisClusterClient redis = ClusterFixture.client(servers)) {
       String name = nameAt(redis, servers.address(0).getPort());
+      assertThatItsReplicaHasAGrant(servers, redis, name);
       try (Contenders contenders =
           new Contenders(CONTENDERS, name, () -> RedisLocks.builder(redis))) {
         contenders.awaitTurns("before the kill");
@@ -83,6 +84,18 @@ class KillTest {
         contenders.awaitTurns("after the election");
         contenders.stop();
       }
+    }
+  }
+
+  private static void assertThatItsReplicaHasAGrant(
+      ManyServers servers, RedisClusterClient redis, String name) throws Exception {
+    try (LockClient locks =
+            RedisLocks.builder(redis).waitForReplicas(1, Duration.ofSeconds(2)).build();
+        Lease lease = locks.get(name).lock();
+        RedisClient replica = RedisAccess.client(servers.address(3), 1)) {
+      assertThat(lease.isHeld()).isTrue();
+      assertThat(replica.keys("holdfast:*"))
+          .contains(Keys.of(RedisLocks.DEFAULT_PREFIX, Stores.key(name)).lock());
     }
   }
 

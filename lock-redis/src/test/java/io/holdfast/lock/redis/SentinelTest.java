@@ -18,17 +18,80 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.MethodOrderer;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.api.TestMethodOrder;
 import redis.clients.jedis.DefaultJedisClientConfig;
+import redis.clients.jedis.RedisClient;
 import redis.clients.jedis.RedisSentinelClient;
 
-/** A primary dies in the middle of contention. */
+/** A primary that Sentinels name, and its replica. */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+@TestMethodOrder(MethodOrderer.OrderAnnotation.class)
 class SentinelTest {
+  private ManyServers servers;
+
+  @BeforeAll
+  void open() throws Exception {
+    servers = ManyServers.sentinel(RedisContainer.REDIS);
+  }
+
+  @AfterAll
+  void close() {
+    if (servers != null) {
+      servers.close();
+    }
+  }
 
   @Test
+  @Order(1)
+  void aGrantCountsOnceTheReplicaHasItAndNotWhenAnotherIsAskedForAsWell() throws Exception {
+    try (RedisSentinelClient redis = client(servers);
+        RedisClient one = RedisAccess.client(servers.address(0), 1);
+        RedisClient other = RedisAccess.client(servers.address(1), 1)) {
+      String name = Stores.freshKey().name();
+      String key = Keys.of(RedisLocks.DEFAULT_PREFIX, Stores.key(name)).lock();
+      Stores.await("a grant that both have", () -> {
+        try (LockClient locks = waiting(redis, 1);
+            Lease lease = locks.get(name).lock()) {
+          String number = Long.toString(lease.token() >>> 10);
+          assertThat(one.get(key)).contains(number);
+          assertThat(other.get(key)).contains(number);
+          return true;
+        } catch (LockStoreException e) {
+          // On a busy machine, a replica may be late.
+          return false;
+        }
+      });
+      try (LockClient locks = waiting(redis, 2)) {
+        Stores.await("a grant is withdrawn", () -> {
+          try {
+            assertThat(locks.get(name).tryLock()).isEmpty();
+            return false;
+          } catch (LockStoreException e) {
+            return e.getMessage().contains("1 of 2 replica(s)");
+          }
+        });
+        Stores.await("nobody has it", () -> !one.exists(key));
+      }
+    }
+  }
+
+  private static LockClient waiting(RedisSentinelClient redis, int replicas) {
+    return RedisLocks.builder(redis)
+        .waitForReplicas(replicas, Duration.ofSeconds(replicas == 1 ? 2 : 1))
+        .build();
+  }
+
+  /** The primary dies in the middle of contention. */
+  @Test
+  @Order(2)
   void afterAFailoverEverybodyGoesOnAndTokensRise() throws Exception {
-    try (ManyServers servers = ManyServers.sentinel(RedisContainer.REDIS);
-        RedisSentinelClient redis = client(servers)) {
+    try (RedisSentinelClient redis = client(servers)) {
       AtomicBoolean stop = new AtomicBoolean();
       AtomicLong turns = new AtomicLong();
       AtomicLong lastToken = new AtomicLong();
@@ -41,7 +104,7 @@ class SentinelTest {
       try {
         Stores.await("turns before the failover", () -> turns.get() > 50);
         String old = primary(redis);
-        servers.kill(0);
+        servers.kill(old.equals(servers.address(0).toString()) ? 0 : 1);
         Stores.await("another primary", () -> !primary(redis).equals(old));
         long after = turns.get();
         Stores.await("turns after the failover", () -> turns.get() > after + 50);
