@@ -1,0 +1,103 @@
+package io.holdfast.lock.consul;
+
+import static io.holdfast.lock.consul.Eventually.eventually;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.holdfast.lock.spi.Grant;
+import io.holdfast.lock.spi.StoredHolder;
+import io.holdfast.lock.spi.Ticket;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.UUID;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** A lock that is taken by force before its holder knows that it has it. */
+class ForceRaceTest {
+  private static KitContainer server;
+
+  private final String name = "force-" + UUID.randomUUID();
+  private final ExecutorService thread = Executors.newSingleThreadExecutor();
+  private final Script.Gate gate = new Script.Gate();
+  private OpenStore late;
+  private OpenStore other;
+
+  @BeforeAll
+  static void start() {
+    server = new KitContainer();
+  }
+
+  @AfterAll
+  static void stop() {
+    server.close();
+  }
+
+  @BeforeEach
+  void open() throws Exception {
+    late = new OpenStore(server.address());
+    other = new OpenStore(server.address());
+    // Makes the session, so that the next transaction is the acquire.
+    late.store.release(late.acquire("warm-" + name), Duration.ZERO);
+  }
+
+  @AfterEach
+  void close() {
+    gate.open();
+    late.close();
+    other.close();
+    thread.shutdownNow();
+  }
+
+  /** Forces the lock from whoever has it, who has looked at all it holds when this returns. */
+  private void force() throws Exception {
+    eventually("the session is watched", () -> late.watches() == 1);
+    StoredHolder holder = other.store.inspect(OpenStore.key(name)).orElseThrow();
+    assertThat(other.store.forceRelease(OpenStore.key(name), holder.number())).isTrue();
+    late.awaitNewWatchAfter(1);
+  }
+
+  @Test
+  void anAcquireWhoseAnswerComesAfterTheLookGrantsNothing() throws Exception {
+    late.script.next(1, Script.TRANSACTION, gate::answerLater);
+    Future<Optional<Grant>> turn =
+        thread.submit(() -> late.store.tryAcquire(OpenStore.claim(name)));
+    eventually("the lock is taken", gate::isReached);
+    force();
+    ConsulGrant next = other.acquire(name);
+    gate.open();
+    assertThat(turn.get(60, TimeUnit.SECONDS)).isEmpty();
+    assertThat(other.store.verify(next)).isPresent();
+  }
+
+  @Test
+  void aWaiterThatHearsOfItsTurnAfterTheLookIsNotGranted() throws Exception {
+    late.script.next(1, Script::isOnAttempt, gate::answerLater);
+    ConsulGrant held = other.acquire(name);
+    Ticket ticket = late.queue(name);
+    other.store.release(held, Duration.ZERO);
+    eventually("the waiter is about to hear", gate::isReached);
+    force();
+    ConsulGrant next = other.acquire(name);
+    gate.open();
+    eventually("the waiter hears", () -> late.wakeUps.get() > 0);
+    assertThat(ticket.poll()).isInstanceOf(Ticket.Gone.class);
+    assertThat(other.store.verify(next)).isPresent();
+  }
+
+  @Test
+  void aLookThatMissesNothingEndsOnlyTheLockThatWasTaken() throws Exception {
+    ConsulGrant taken = late.acquire(name);
+    ConsulGrant kept = late.acquire("kept-" + name);
+    force();
+    assertThat(late.losses).hasSize(1);
+    assertThat(late.store.verify(taken)).isEmpty();
+    assertThat(late.store.verify(kept)).isPresent();
+  }
+}

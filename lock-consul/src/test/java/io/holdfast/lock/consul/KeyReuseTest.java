@@ -1,0 +1,216 @@
+package io.holdfast.lock.consul;
+
+import static io.holdfast.lock.consul.Eventually.eventually;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import io.holdfast.lock.Lease;
+import io.holdfast.lock.LockClient;
+import io.holdfast.lock.spi.Claim;
+import io.holdfast.lock.spi.ReleaseOutcome;
+import io.holdfast.lock.spi.StoreException;
+import io.holdfast.lock.spi.Ticket;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.List;
+import java.util.UUID;
+import okhttp3.OkHttpClient;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** An attempt's key serves the next one only if no request about it can be on its way. */
+class KeyReuseTest {
+  private static KitContainer server;
+
+  private final String name = "reuse-" + UUID.randomUUID();
+  private OpenStore open;
+
+  @BeforeAll
+  static void start() {
+    server = new KitContainer();
+  }
+
+  @AfterAll
+  static void stop() {
+    server.close();
+  }
+
+  @BeforeEach
+  void open() throws Exception {
+    open = new OpenStore(server.address());
+    // Makes the session, so that the next transaction is the acquire.
+    open.store.release(open.acquire("warm-" + name), Duration.ZERO);
+  }
+
+  @AfterEach
+  void close() {
+    open.close();
+  }
+
+  private List<String> keys() throws IOException {
+    return new TestHttp(server.address()).keys("holdfast/m:" + name + "/");
+  }
+
+  private ReleaseOutcome release(ConsulGrant grant) throws StoreException {
+    return open.store.release(grant, Duration.ZERO);
+  }
+
+  private String keyOfNext() throws Exception {
+    ConsulGrant next = open.acquire(name);
+    assertThat(keys()).containsExactly(next.attempt().key());
+    assertThat(release(next)).isEqualTo(ReleaseOutcome.RELEASED);
+    return next.attempt().key();
+  }
+
+  @Test
+  void afterACleanReleaseTheNextHasTheSameKeyAndAHigherNumber() throws Exception {
+    ConsulGrant grant = open.acquire(name);
+    release(grant);
+    ConsulGrant next = open.acquire(name);
+    assertThat(next.attempt().key()).isEqualTo(grant.attempt().key());
+    assertThat(next.number()).isGreaterThan(grant.number());
+    release(next);
+  }
+
+  @Test
+  void aKeyServesOneAttemptAtATime() throws Exception {
+    release(open.acquire(name));
+    ConsulGrant grant = open.acquire(name);
+    Ticket ticket = open.queue(name);
+    assertThat(keys()).hasSize(2).contains(grant.attempt().key());
+    ticket.close();
+    assertThat(keys()).containsExactly(grant.attempt().key());
+    release(grant);
+  }
+
+  @Test
+  void whoLeftTheLineComesBackWithTheSameKey() throws Exception {
+    try (OpenStore other = new OpenStore(server.address())) {
+      ConsulGrant held = other.acquire(name);
+      open.queue(name).close();
+      Ticket again = open.queue(name);
+      List<String> keys = keys();
+      again.close();
+      other.store.release(held, Duration.ZERO);
+      assertThat(keyOfNext()).isIn(keys);
+    }
+  }
+
+  @Test
+  void afterAnAcquireWithoutAnAnswerTheNextHasAnotherKey() throws Exception {
+    Claim claim = OpenStore.claim(name);
+    open.script.loseAnswers(2);
+    assertThatExceptionOfType(StoreException.class)
+        .isThrownBy(() -> open.store.tryAcquire(claim))
+        .satisfies(e -> assertThat(e.mayHaveHappened()).isTrue());
+    List<String> keys = keys();
+    assertThat(keys).hasSize(1);
+    open.store.withdraw(claim);
+    assertThat(keys()).isEmpty();
+    assertThat(keyOfNext()).isNotIn(keys);
+  }
+
+  @Test
+  void afterAnAcquireThatWasSentTwiceTheNextHasAnotherKey() throws Exception {
+    open.script.loseAnswers(1);
+    ConsulGrant grant = open.acquire(name);
+    assertThat(release(grant)).isEqualTo(ReleaseOutcome.RELEASED);
+    assertThat(keyOfNext()).isNotEqualTo(grant.attempt().key());
+  }
+
+  @Test
+  void afterAReleaseThatWasSentTwiceTheNextHasAnotherKey() throws Exception {
+    ConsulGrant grant = open.acquire(name);
+    open.script.loseAnswers(1);
+    assertThat(release(grant)).isEqualTo(ReleaseOutcome.RELEASED);
+    assertThat(keyOfNext()).isNotEqualTo(grant.attempt().key());
+  }
+
+  @Test
+  void afterAReleaseWithoutAnAnswerTheNextHasAnotherKey() throws Exception {
+    ConsulGrant grant = open.acquire(name);
+    open.script.loseAnswers(2);
+    assertThatExceptionOfType(StoreException.class).isThrownBy(() -> release(grant));
+    assertThat(release(grant)).isEqualTo(ReleaseOutcome.RELEASED);
+    assertThat(keyOfNext()).isNotEqualTo(grant.attempt().key());
+  }
+
+  @Test
+  void whoseLeavingWasSentTwiceComesBackWithAnotherKey() throws Exception {
+    try (OpenStore other = new OpenStore(server.address())) {
+      ConsulGrant held = other.acquire(name);
+      Ticket ticket = open.queue(name);
+      List<String> keys = keys();
+      open.script.loseAnswers(1);
+      ticket.close();
+      other.store.release(held, Duration.ZERO);
+      assertThat(keyOfNext()).isNotIn(keys);
+    }
+  }
+
+  @Test
+  void afterALeaseThatRanOutTheNextHasAnotherKey() throws Exception {
+    ConsulGrant grant = open.acquire(OpenStore.claim(name, Duration.ofSeconds(2)));
+    eventually("its key is deleted", () -> isFree());
+    assertThat(release(grant)).isEqualTo(ReleaseOutcome.ALREADY_LOST);
+    assertThat(keyOfNext()).isNotEqualTo(grant.attempt().key());
+  }
+
+  @Test
+  void afterALossByForceTheNextHasAnotherKey() throws Exception {
+    ConsulGrant grant = open.acquire(name);
+    try (OpenStore other = new OpenStore(server.address())) {
+      assertThat(other.store.forceRelease(OpenStore.key(name), grant.number())).isTrue();
+    }
+    eventually("the holder is told", () -> !open.losses.isEmpty());
+    assertThat(release(grant)).isEqualTo(ReleaseOutcome.ALREADY_LOST);
+    assertThat(keyOfNext()).isNotEqualTo(grant.attempt().key());
+  }
+
+  @Test
+  void afterTheEndOfTheSessionTheNextHasAnotherKey() throws Exception {
+    ConsulGrant grant = open.acquire(name);
+    new TestHttp(server.address()).destroySession(grant.attempt().session().id());
+    assertThat(release(grant)).isEqualTo(ReleaseOutcome.ALREADY_LOST);
+    assertThat(keyOfNext()).isNotEqualTo(grant.attempt().key());
+  }
+
+  @Test
+  void afterAGuardTheNextHasAnotherKey() throws Exception {
+    try (LockClient client =
+        ConsulLocks.builder(new OkHttpClient(), server.address()).build()) {
+      String guarded;
+      try (Lease lease = client.get(name).lock()) {
+        guarded = ConsulGuard.of(lease).key();
+      }
+      client.get(name).lock().close();
+      try (Lease lease = client.get(name).lock()) {
+        assertThat(keys()).hasSize(1).doesNotContain(guarded);
+        assertThat(lease.isHeld()).isTrue();
+      }
+    }
+  }
+
+  @Test
+  void keysOfManyLinesAreForgottenTheOldestFirst() {
+    SpareKeys spares = new SpareKeys();
+    for (int line = 0; line <= 1024; line++) {
+      spares.give("line-" + line, "key-" + line);
+    }
+    assertThat(spares.take("line-0")).isNull();
+    assertThat(spares.take("line-1")).isEqualTo("key-1");
+    assertThat(spares.take("line-1")).isNull();
+    assertThat(spares.take("line-1024")).isEqualTo("key-1024");
+  }
+
+  private boolean isFree() {
+    try {
+      return keys().isEmpty();
+    } catch (IOException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+}

@@ -1,0 +1,105 @@
+package io.holdfast.lock.consul;
+
+import static io.holdfast.lock.consul.Eventually.eventually;
+
+import io.holdfast.lock.LeaseLoss;
+import io.holdfast.lock.spi.Acquisition;
+import io.holdfast.lock.spi.Claim;
+import io.holdfast.lock.spi.Grant;
+import io.holdfast.lock.spi.LockKey;
+import io.holdfast.lock.spi.LockKind;
+import io.holdfast.lock.spi.StoreEvents;
+import io.holdfast.lock.spi.StoreException;
+import io.holdfast.lock.spi.StoreSettings;
+import io.holdfast.lock.spi.Ticket;
+import io.holdfast.lock.spi.TimeSource;
+import java.time.Duration;
+import java.util.List;
+import java.util.UUID;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicInteger;
+import okhttp3.HttpUrl;
+import okhttp3.OkHttpClient;
+
+/** A store without an engine, whose requests a script bends. */
+final class OpenStore implements AutoCloseable, StoreEvents {
+  private static final Duration STORE_TIMEOUT = Duration.ofSeconds(20);
+  private static final Duration TTL = Duration.ofSeconds(60);
+
+  final Script script = new Script();
+  final Requests requests = new Requests();
+  final List<LeaseLoss.Reason> losses = new CopyOnWriteArrayList<>();
+  final AtomicInteger suspensions = new AtomicInteger();
+  final AtomicInteger wakeUps = new AtomicInteger();
+  final ConsulStore store;
+
+  OpenStore(String address) {
+    OkHttpClient client = new OkHttpClient.Builder()
+        .addInterceptor(requests)
+        .addInterceptor(script)
+        .build();
+    store = new ConsulStore(
+        new ConsulHttp.Settings(client, HttpUrl.get(address), null, null),
+        "holdfast",
+        new StoreSettings("open", STORE_TIMEOUT, TimeSource.system(), this));
+  }
+
+  static LockKey key(String name) {
+    return new LockKey(LockKind.MUTEX, name);
+  }
+
+  static Claim claim(String name) {
+    return claim(name, TTL);
+  }
+
+  static Claim claim(String name, Duration ttl) {
+    String attemptId = UUID.randomUUID().toString().replace("-", "");
+    return new Claim(key(name), attemptId, ttl, Duration.ZERO, "a test");
+  }
+
+  ConsulGrant acquire(String name) throws StoreException {
+    return acquire(claim(name));
+  }
+
+  ConsulGrant acquire(Claim claim) throws StoreException {
+    Grant grant =
+        store.tryAcquire(claim).orElseThrow(() -> new AssertionError(claim.key() + " is taken"));
+    return (ConsulGrant) grant;
+  }
+
+  Ticket queue(String name) throws StoreException {
+    return queue(claim(name));
+  }
+
+  Ticket queue(Claim claim) throws StoreException {
+    Acquisition acquisition = store.acquireOrQueue(claim, wakeUps::incrementAndGet);
+    if (acquisition instanceof Acquisition.Queued queued) {
+      return queued.ticket();
+    }
+    throw new AssertionError("Not queued but " + acquisition);
+  }
+
+  /** Waits until the client was told what its session's long poll brought, and asks again. */
+  void awaitNewWatchAfter(long watches) {
+    eventually("the session's key is watched anew", () -> watches() > watches);
+  }
+
+  long watches() {
+    return requests.count("/v1/kv/holdfast/session/");
+  }
+
+  @Override
+  public void suspended(Grant grant) {
+    suspensions.incrementAndGet();
+  }
+
+  @Override
+  public void lost(Grant grant, LeaseLoss.Reason reason) {
+    losses.add(reason);
+  }
+
+  @Override
+  public void close() {
+    store.close();
+  }
+}

@@ -1,0 +1,116 @@
+package io.holdfast.lock.consul;
+
+import java.io.IOException;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Predicate;
+import okhttp3.Interceptor;
+import okhttp3.MediaType;
+import okhttp3.Protocol;
+import okhttp3.Request;
+import okhttp3.Response;
+import okhttp3.ResponseBody;
+
+/** What becomes of the next requests of a kind; all others pass. */
+final class Script implements Interceptor {
+  /** Any request for an own key or a line. */
+  static final Predicate<Request> TRANSACTION = request -> path(request).equals("/v1/txn");
+
+  private final CopyOnWriteArrayList<Rule> rules = new CopyOnWriteArrayList<>();
+
+  private record Rule(Predicate<Request> which, AtomicInteger left, Interceptor what) {}
+
+  /** A long poll on an attempt's key. */
+  static boolean isOnAttempt(Request request) {
+    return path(request).startsWith("/v1/kv/holdfast/m:");
+  }
+
+  /** A long poll on a session's key. */
+  static boolean isOnSession(Request request) {
+    return path(request).startsWith("/v1/kv/holdfast/session/");
+  }
+
+  /** Whether it asks for whatever there is, and does not wait for news. */
+  static boolean isFromAnew(Request request) {
+    return "0".equals(request.url().queryParameter("index"));
+  }
+
+  private static String path(Request request) {
+    return request.url().encodedPath();
+  }
+
+  /** Does that with the next so many requests of that kind. */
+  void next(int times, Predicate<Request> which, Interceptor what) {
+    rules.add(new Rule(which, new AtomicInteger(times), what));
+  }
+
+  /** The next so many transactions are carried out, and their answers lost. */
+  void loseAnswers(int times) {
+    next(times, TRANSACTION, chain -> {
+      chain.proceed(chain.request()).close();
+      throw new IOException("The answer was lost");
+    });
+  }
+
+  /** An answer of Consul's. */
+  static Response answer(Chain chain, int status, long index, String body) {
+    return new Response.Builder()
+        .request(chain.request())
+        .protocol(Protocol.HTTP_1_1)
+        .code(status)
+        .message("Scripted")
+        .header("X-Consul-Index", Long.toString(index))
+        .body(ResponseBody.create(body, MediaType.get("application/json")))
+        .build();
+  }
+
+  @Override
+  public Response intercept(Chain chain) throws IOException {
+    for (Rule rule : rules) {
+      if (rule.which().test(chain.request()) && rule.left().getAndDecrement() > 0) {
+        return rule.what().intercept(chain);
+      }
+    }
+    return chain.proceed(chain.request());
+  }
+
+  /** A place where a request or its answer waits until it may go on. */
+  static final class Gate {
+    private final CountDownLatch reached = new CountDownLatch(1);
+    private final CountDownLatch open = new CountDownLatch(1);
+
+    /** Lets a request through at once, and its answer when it may. */
+    Response answerLater(Chain chain) throws IOException {
+      Response response = chain.proceed(chain.request());
+      pass();
+      return response;
+    }
+
+    /** Lets a request through when it may. */
+    Response askLater(Chain chain) throws IOException {
+      pass();
+      return chain.proceed(chain.request());
+    }
+
+    private void pass() throws IOException {
+      reached.countDown();
+      try {
+        if (!open.await(60, TimeUnit.SECONDS)) {
+          throw new IOException("Nobody opened the gate");
+        }
+      } catch (InterruptedException e) {
+        throw new IOException(e);
+      }
+    }
+
+    boolean isReached() {
+      return reached.getCount() == 0;
+    }
+
+    void open() {
+      open.countDown();
+    }
+  }
+}

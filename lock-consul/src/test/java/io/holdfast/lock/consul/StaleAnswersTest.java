@@ -1,0 +1,197 @@
+package io.holdfast.lock.consul;
+
+import static io.holdfast.lock.consul.Eventually.eventually;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import io.holdfast.lock.spi.StoreException;
+import io.holdfast.lock.spi.Ticket;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.Comparator;
+import java.util.List;
+import java.util.UUID;
+import java.util.concurrent.atomic.AtomicBoolean;
+import okhttp3.Interceptor;
+import okhttp3.Response;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** What a server tells of an older state grants nothing, confirms nothing, and ends nothing. */
+class StaleAnswersTest {
+  private static KitContainer server;
+
+  private final String name = "stale-" + UUID.randomUUID();
+  private OpenStore holder;
+  private OpenStore waiting;
+
+  @BeforeAll
+  static void start() {
+    server = new KitContainer();
+  }
+
+  @AfterAll
+  static void stop() {
+    server.close();
+  }
+
+  @BeforeEach
+  void open() {
+    holder = new OpenStore(server.address());
+    waiting = new OpenStore(server.address());
+  }
+
+  @AfterEach
+  void close() {
+    waiting.close();
+    holder.close();
+  }
+
+  /** The line, the first first. */
+  private List<Entry> line() throws IOException {
+    String body = new TestHttp(server.address())
+        .get("/v1/kv/holdfast/m:" + name + "/?recurse")
+        .body();
+    return ((List<?>) Json.parse(body))
+        .stream()
+            .map(Entry::of)
+            .sorted(Comparator.comparingLong(Entry::createIndex))
+            .toList();
+  }
+
+  private static String json(Entry entry) {
+    return "[{\"Key\":"
+        + Json.quote(entry.key())
+        + ",\"Session\":"
+        + Json.quote(entry.session())
+        + ",\"CreateIndex\":"
+        + entry.createIndex()
+        + ",\"ModifyIndex\":"
+        + entry.modifyIndex()
+        + "}]";
+  }
+
+  /** Answers of a server that has not read all of its log yet, or of one that lies. */
+  private enum Stale {
+    GONE_AT_NO_INDEX,
+    GONE_LONG_AGO,
+    GONE_BEFORE_THE_WAITER_CAME,
+    WRITTEN_TO,
+    IN_AN_EARLIER_LIFE
+  }
+
+  private Response answer(Stale stale, Interceptor.Chain chain) throws IOException {
+    List<Entry> line = line();
+    Entry first = line.get(0);
+    long own = line.get(1).createIndex();
+    return switch (stale) {
+      case GONE_AT_NO_INDEX -> Script.answer(chain, 404, 0, "");
+      case GONE_LONG_AGO -> Script.answer(chain, 404, 1, "");
+      case GONE_BEFORE_THE_WAITER_CAME -> Script.answer(chain, 404, own, "");
+      case WRITTEN_TO ->
+        Script.answer(
+            chain,
+            200,
+            own + 1,
+            json(new Entry(first.key(), "", first.session(), first.createIndex(), own + 1)));
+      case IN_AN_EARLIER_LIFE ->
+        Script.answer(
+            chain,
+            200,
+            own + 1,
+            json(new Entry(
+                first.key(), "", first.session(), first.createIndex() - 1, first.createIndex())));
+    };
+  }
+
+  @ParameterizedTest
+  @EnumSource(Stale.class)
+  void theLongPollOnTheOneBeforeGrantsNothingUnlessItsEndIsCertain(Stale stale) throws Exception {
+    waiting.script.next(1, Script::isOnAttempt, chain -> answer(stale, chain));
+    ConsulGrant held = holder.acquire(name);
+    Ticket ticket = waiting.queue(name);
+    eventually("the waiter has heard", () -> waiting.wakeUps.get() > 0);
+    assertThat(ticket.poll()).isInstanceOf(Ticket.Waiting.class);
+    int before = waiting.wakeUps.get();
+    holder.store.release(held, Duration.ZERO);
+    eventually("the waiter hears the truth", () -> waiting.wakeUps.get() > before);
+    assertThat(ticket.poll())
+        .isInstanceOfSatisfying(
+            Ticket.Granted.class,
+            granted -> assertThat(granted.grant().number()).isGreaterThan(held.number()));
+  }
+
+  @Test
+  void theKeyBeforeThatIsMadeAnewBehindTheWaiterIsGone() throws Exception {
+    Script.Gate gate = new Script.Gate();
+    waiting.script.next(1, Script::isOnAttempt, gate::askLater);
+    ConsulGrant held = holder.acquire(name);
+    Ticket ticket = waiting.queue(name);
+    eventually("the waiter is about to ask", gate::isReached);
+    holder.store.release(held, Duration.ZERO);
+    Ticket behind = holder.queue(name);
+    assertThat(line().get(1).key()).as("the same key").isEqualTo(held.attempt().key());
+    gate.open();
+    eventually("the waiter has heard", () -> waiting.wakeUps.get() > 0);
+    long asked = waiting.requests.count("/v1/txn");
+    assertThat(ticket.poll()).isInstanceOf(Ticket.Granted.class);
+    assertThat(waiting.requests.count("/v1/txn")).as("questions").isEqualTo(asked);
+    behind.close();
+  }
+
+  @Test
+  void afterTheSessionsIndexWentBackwardsNothingIsGrantedWithoutAQuestion() throws Exception {
+    AtomicBoolean fromAnew = new AtomicBoolean();
+    waiting.script.next(
+        1, request -> Script.isOnSession(request) && !Script.isFromAnew(request), chain -> {
+          long index =
+              Long.parseLong(String.valueOf(chain.request().url().queryParameter("index")));
+          String key = chain.request().url().encodedPath();
+          return Script.answer(
+              chain, 200, index - 1, new TestHttp(server.address()).get(key).body());
+        });
+    // Unanswered, or all would be well again soon.
+    waiting.script.next(
+        Integer.MAX_VALUE,
+        request -> Script.isOnSession(request) && Script.isFromAnew(request),
+        chain -> {
+          fromAnew.set(true);
+          return Script.answer(chain, 500, 0, "No cluster leader");
+        });
+    ConsulGrant held = holder.acquire(name);
+    Ticket ticket = waiting.queue(name);
+    eventually("the session is watched anew", () -> waiting.watches() > 1);
+    assertThat(fromAnew).isTrue();
+    holder.store.release(held, Duration.ZERO);
+    eventually("the waiter has heard", () -> waiting.wakeUps.get() > 0);
+    long asked = waiting.requests.count("/v1/txn");
+    assertThat(ticket.poll()).isInstanceOf(Ticket.Granted.class);
+    assertThat(waiting.requests.count("/v1/txn")).as("questions").isEqualTo(asked + 1);
+  }
+
+  @Test
+  void aServerThatDoesNotKnowTheSessionsKeyYetEndsNoLease() throws Exception {
+    holder.script.next(1, Script::isOnSession, chain -> Script.answer(chain, 404, 1, ""));
+    ConsulGrant held = holder.acquire(name);
+    eventually("the session is watched anew", () -> holder.watches() >= 3);
+    assertThat(holder.store.verify(held)).isPresent();
+    assertThat(holder.losses).isEmpty();
+  }
+
+  @Test
+  void aLeaderThatDoesNotKnowTheSessionYetIsAnErrorAndEndsNoLease() throws Exception {
+    ConsulGrant held = holder.acquire(name);
+    holder.script.next(
+        1,
+        request -> request.url().encodedPath().startsWith("/v1/session/renew/"),
+        chain -> Script.answer(chain, 404, 1, "Session id not found"));
+    assertThatExceptionOfType(StoreException.class).isThrownBy(() -> holder.store.verify(held));
+    assertThat(holder.losses).isEmpty();
+    assertThat(holder.store.verify(held)).isPresent();
+  }
+}
