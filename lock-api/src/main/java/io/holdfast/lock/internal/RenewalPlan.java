@@ -21,16 +21,18 @@ final class RenewalPlan {
   private static final int PERIODS_PER_TERM = 3;
   private static final int RETRIES_PER_PERIOD = 4;
 
+  private static final double JITTER = 0.1;
+
   /**
    * What is due within this part of a period goes along: half of it, so that of two rounds one is
-   * always near enough to the other, and all leases of a group end up in one round.
+   * always near enough to the other, and all leases of a group end up in one round; and what jitter
+   * adds, or the later part of each round would stay behind for ever and become a round again.
    */
-  private static final int GOES_ALONG_DIVISOR = 2;
+  private static final double GOES_ALONG = 0.5 + JITTER;
 
   /** A store that answers for all but this part of what is left means all of it. */
   private static final int PART_ONLY_DIVISOR = 50;
 
-  private static final double JITTER = 0.1;
   private static final long PERIOD_NANOS_MIN = 1_000_000;
 
   private final TimeSource time;
@@ -78,7 +80,7 @@ final class RenewalPlan {
 
   /** Whether it is due, or so nearly due that it goes along with another that is. */
   boolean goesAlong(long nowNanos) {
-    return askAtNanos - nowNanos <= periodNanos / GOES_ALONG_DIVISOR;
+    return askAtNanos - nowNanos <= (long) (periodNanos * GOES_ALONG);
   }
 
   /** Whether it is being asked about. */

@@ -35,10 +35,9 @@ final class ConsulGrant implements Grant {
     return validFor;
   }
 
-  /** Consul ends a session at up to twice its TTL after the last renewal. */
   @Override
   public Duration crashBound() {
-    return Duration.ofNanos(2 * attempt.session().ttlNanos());
+    return attempt.session().crashBound();
   }
 
   @Override

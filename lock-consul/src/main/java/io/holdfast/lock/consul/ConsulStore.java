@@ -31,9 +31,7 @@ final class ConsulStore implements LockStore {
   private final Keys keys;
   private final Sessions sessions;
   private final TimeSource time;
-
-  /** For how long after its end a mark is remembered that somebody else removed. */
-  private static final long MARK_KEPT_NANOS = TimeUnit.MINUTES.toNanos(1);
+  private final Marks marks;
 
   /**
    * How much longer than twice its TTL a withdrawn attempt is remembered: the engine comes back.
@@ -49,13 +47,11 @@ final class ConsulStore implements LockStore {
   /** A key for which a request may still be on its way. */
   private record Withdrawn(String key, long untilNanos) {}
 
-  /** Marks of minimum holds, and since when this client has seen them. */
-  private final Map<Entry, Long> markSeenNanos = new ConcurrentHashMap<>();
-
   ConsulStore(ConsulHttp.Settings http, String prefix, StoreSettings settings) {
     this.http = new ConsulHttp(http, "holdfast-" + settings.clientName() + "-consul");
     keys = new Keys(prefix);
     time = settings.time();
+    marks = new Marks(this.http, time);
     sessions = new Sessions(this.http, keys, settings);
   }
 
@@ -65,6 +61,10 @@ final class ConsulStore implements LockStore {
 
   Session.Sent now() {
     return Session.Sent.now(time);
+  }
+
+  Marks marks() {
+    return marks;
   }
 
   Sessions sessions() {
@@ -181,7 +181,7 @@ final class ConsulStore implements LockStore {
           }
         } else {
           Mark mark = Mark.parse(first.value());
-          if (!mark.released() || clearMark(first, mark, budget) > 0) {
+          if (!mark.released() || marks.clear(first, mark, budget) > 0) {
             return new Joined(attempt, line, looks, null);
           }
         }
@@ -246,33 +246,6 @@ final class ConsulStore implements LockStore {
       throw StoreException.refused("Consul deleted nothing: " + failed.what(), null);
     }
     return outcome;
-  }
-
-  /**
-   * Removes the mark of a minimum hold if this client has seen it for as long as it was to last.
-   *
-   * @return for how long it is to be left alone yet; zero: it is gone
-   */
-  long clearMark(Entry entry, Mark mark, Budget budget) throws StoreException {
-    long nowNanos = time.nanos();
-    long leftNanos = markLeftNanos(entry, mark, nowNanos);
-    if (leftNanos > 0) {
-      return leftNanos;
-    }
-    ConsulHttp.Outcome unused =
-        http.transact(new Transaction().deleteAt(entry.key(), entry.modifyIndex()), budget);
-    markSeenNanos.remove(entry);
-    return 0;
-  }
-
-  private long markLeftNanos(Entry entry, Mark mark, long nowNanos) {
-    markSeenNanos.keySet().removeIf(seen -> {
-      long forgetNanos =
-          TimeUnit.MILLISECONDS.toNanos(Mark.parse(seen.value()).millis()) + MARK_KEPT_NANOS;
-      return nowNanos - markSeenNanos.getOrDefault(seen, nowNanos) > forgetNanos;
-    });
-    long sinceNanos = markSeenNanos.computeIfAbsent(entry, unused -> nowNanos);
-    return TimeUnit.MILLISECONDS.toNanos(mark.millis()) - (nowNanos - sinceNanos);
   }
 
   @Override
@@ -399,7 +372,7 @@ final class ConsulStore implements LockStore {
         first.createIndex(),
         mark.holder(),
         mark.released()
-            ? Duration.ofNanos(Math.max(0, markLeftNanos(first, mark, time.nanos())))
+            ? Duration.ofNanos(Math.max(0, marks.leftNanos(first, mark, time.nanos())))
             : Duration.ofMillis(2 * mark.millis()),
         mark.released()));
   }

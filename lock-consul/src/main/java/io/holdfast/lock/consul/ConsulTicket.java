@@ -103,7 +103,7 @@ final class ConsulTicket implements Ticket {
       if (!mark.released()) {
         return new Waiting(recheckAfter);
       }
-      long leftNanos = store.clearMark(first, mark, budget);
+      long leftNanos = store.marks().clear(first, mark, budget);
       if (leftNanos > 0) {
         Duration left = Duration.ofNanos(leftNanos);
         return new Waiting(left.compareTo(recheckAfter) < 0 ? left : recheckAfter);

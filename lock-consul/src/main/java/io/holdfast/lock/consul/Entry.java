@@ -9,9 +9,11 @@ import org.jspecify.annotations.Nullable;
  * A key as Consul shows it.
  *
  * @param session the session that has it; empty: none
+ * @param flags what programs tell their keys by
  * @param createIndex the Raft index at which it was made: the number of the attempt
  */
-record Entry(String key, String value, String session, long createIndex, long modifyIndex) {
+record Entry(
+    String key, String value, String session, long flags, long createIndex, long modifyIndex) {
 
   /** Reads what an answer has under {@code KV}. */
   static Entry of(Object json) {
@@ -25,6 +27,7 @@ record Entry(String key, String value, String session, long createIndex, long mo
         key,
         text(kv.get("Value")),
         kv.get("Session") instanceof String session ? session : "",
+        kv.get("Flags") instanceof Long flags ? flags : 0,
         createIndex,
         modifyIndex);
   }

@@ -1,7 +1,9 @@
 package io.holdfast.lock.consul;
 
 import io.holdfast.lock.spi.Claim;
+import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.TimeSource;
+import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
 import java.util.concurrent.ConcurrentHashMap;
@@ -19,6 +21,7 @@ final class Session {
   private final String id;
   private final long ttlNanos;
   private final boolean own;
+  private final Duration lockDelay;
   private final ConcurrentHashMap<String, Attempt> attempts = new ConcurrentHashMap<>();
 
   private final ReentrantLock mutex = new ReentrantLock();
@@ -49,11 +52,13 @@ final class Session {
    * @param own whether it is one attempt's alone
    * @param sent when it was asked for
    * @param noteIndex the index of {@link Keys#session}, when it was made
+   * @param lockDelay for how long its keys can't be locked after it ended by itself
    */
-  Session(String id, long ttlSeconds, boolean own, Sent sent, long noteIndex) {
+  Session(String id, long ttlSeconds, boolean own, Sent sent, long noteIndex, Duration lockDelay) {
     this.id = id;
     this.ttlNanos = TimeUnit.SECONDS.toNanos(ttlSeconds);
     this.own = own;
+    this.lockDelay = lockDelay;
     this.renewed = sent;
     this.usedNanos = sent.nanos();
     this.noteIndex = noteIndex;
@@ -74,12 +79,34 @@ final class Session {
     return Math.min(ttlSeconds, TTL_SECONDS_MAX);
   }
 
+  /**
+   * What suits a claim.
+   *
+   * @throws StoreException Consul has no such sessions
+   */
+  static long ttlSeconds(Claim claim) throws StoreException {
+    long wantedNanos = Math.max(claim.ttl().toNanos(), claim.minHold().toNanos());
+    if (wantedNanos > TimeUnit.SECONDS.toNanos(TTL_SECONDS_MAX)) {
+      throw StoreException.refused(
+          "Consul keeps a session for at most 24 h, so neither TTL nor minHold can be longer, as "
+              + Duration.ofNanos(wantedNanos)
+              + " is (a renewed lease lives as long as its holder does, whatever its TTL)",
+          null);
+    }
+    return ttlSeconds(wantedNanos);
+  }
+
   String id() {
     return id;
   }
 
   long ttlNanos() {
     return ttlNanos;
+  }
+
+  /** How long its keys can stay taken if nobody renews it: up to twice its TTL, and the delay. */
+  Duration crashBound() {
+    return Duration.ofNanos(2 * ttlNanos).plus(lockDelay);
   }
 
   boolean isOwn() {

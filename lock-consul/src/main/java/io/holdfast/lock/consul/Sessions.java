@@ -35,6 +35,7 @@ final class Sessions implements AutoCloseable {
 
   private final ConsulHttp http;
   private final Keys keys;
+  private final SessionRequests requests;
   private final StoreSettings settings;
   private final TimeSource time;
   private final ScheduledThreadPoolExecutor ticker;
@@ -57,6 +58,7 @@ final class Sessions implements AutoCloseable {
   Sessions(ConsulHttp http, Keys keys, StoreSettings settings) {
     this.http = http;
     this.keys = keys;
+    this.requests = new SessionRequests(http, settings.clientName());
     this.settings = settings;
     this.time = settings.time();
     ticker = new ScheduledThreadPoolExecutor(1, task -> {
@@ -75,15 +77,7 @@ final class Sessions implements AutoCloseable {
   /** Registers a new attempt in a session that suits it; makes one if there is none. */
   Attempt register(Claim claim, Budget budget) throws StoreException {
     long minHoldNanos = claim.minHold().toNanos();
-    long wantedNanos = Math.max(claim.ttl().toNanos(), minHoldNanos);
-    if (wantedNanos > TimeUnit.SECONDS.toNanos(Session.TTL_SECONDS_MAX)) {
-      throw StoreException.refused(
-          "Consul keeps a session for at most 24 h, so neither TTL nor minHold can be longer, as "
-              + Duration.ofNanos(wantedNanos)
-              + " is (a renewed lease lives as long as its holder does, whatever its TTL)",
-          null);
-    }
-    long ttlSeconds = Session.ttlSeconds(wantedNanos);
+    long ttlSeconds = Session.ttlSeconds(claim);
     if (minHoldNanos > 0) {
       // It outlives a client that closes, and must not keep other locks alive with it.
       Session session = create(ttlSeconds, true, budget);
@@ -152,17 +146,8 @@ final class Sessions implements AutoCloseable {
       throw StoreException.refused("The client was closed", null);
     }
     Session.Sent sent = Session.Sent.now(time);
-    // An empty list of checks, or the health of the agent's node would end it. No delay, since no
-    // key is ever locked twice.
-    ConsulHttp.Answer answer = http.put(
-        "v1/session/create",
-        "{\"Name\":"
-            + Json.quote("holdfast " + settings.clientName())
-            + ",\"TTL\":\""
-            + ttlSeconds
-            + "s\",\"Behavior\":\"delete\",\"LockDelay\":\"0s\",\"Checks\":[]}",
-        budget);
-    String id = idOf(answer);
+    // No delay, since no key is ever locked twice.
+    String id = requests.create(ttlSeconds, Duration.ZERO, budget);
     long noteIndex;
     try {
       noteIndex = writeNote(id, budget);
@@ -170,7 +155,7 @@ final class Sessions implements AutoCloseable {
       log.debug("Session {} got no key, and ends by its TTL", id, e);
       throw e;
     }
-    Session session = new Session(id, ttlSeconds, own, sent, noteIndex);
+    Session session = new Session(id, ttlSeconds, own, sent, noteIndex, Duration.ZERO);
     all.add(session);
     watch(session, noteIndex);
     log.debug("Session {} of {} s made", id, ttlSeconds);
@@ -188,20 +173,6 @@ final class Sessions implements AutoCloseable {
     throw StoreException.refused(
         "A session ended as soon as it was made",
         new ConsulException(ConsulException.Problem.SESSION_GONE, 409, outcome.toString()));
-  }
-
-  private static String idOf(ConsulHttp.Answer answer) throws StoreException {
-    try {
-      if (answer.status() == 200
-          && Json.parse(answer.body()) instanceof Map<?, ?> json
-          && json.get("ID") instanceof String id) {
-        return id;
-      }
-    } catch (IllegalArgumentException e) {
-      throw StoreException.unanswered("Consul's answer can't be read: " + e.getMessage(), e);
-    }
-    throw StoreException.unanswered(
-        "Consul made no session, it answered " + answer.status() + ": " + answer.body(), null);
   }
 
   /**
@@ -289,13 +260,7 @@ final class Sessions implements AutoCloseable {
       return false;
     }
     Session.Sent sent = Session.Sent.now(time);
-    ConsulHttp.Answer answer = http.put("v1/session/renew/" + session.id(), "", budget);
-    if (answer.status() == 404) {
-      // A leader that was just elected says so before it has read its log. A consistent read waits.
-      ConsulHttp.Answer info = http.get("v1/session/info/" + session.id(), budget);
-      if (info.status() == 200 && info.body().contains(session.id())) {
-        throw StoreException.refused("Consul's leader does not know its sessions yet", null);
-      }
+    if (!requests.renew(session.id(), budget)) {
       lost(session);
       return false;
     }
@@ -398,7 +363,7 @@ final class Sessions implements AutoCloseable {
           && session.retireIfUnused()) {
         session.markLost();
         all.remove(session);
-        destroy(session, budget());
+        requests.destroy(session.id(), budget());
         return;
       }
       if (session.isOwn()) {
@@ -461,15 +426,7 @@ final class Sessions implements AutoCloseable {
   void end(Session session, Budget budget) {
     session.markLost();
     all.remove(session);
-    destroy(session, budget);
-  }
-
-  private void destroy(Session session, Budget budget) {
-    try {
-      ConsulHttp.Answer unused = http.put("v1/session/destroy/" + session.id(), "", budget);
-    } catch (StoreException e) {
-      log.debug("Session {} was not destroyed; it ends by its TTL", session.id(), e);
-    }
+    requests.destroy(session.id(), budget);
   }
 
   /** Destroys the sessions, except those that keep a name taken for its minimum hold. */

@@ -11,7 +11,14 @@ final class Transaction {
   private final StringBuilder body = new StringBuilder("[");
 
   Transaction lock(String key, String value, String session) {
+    return lock(key, value, 0, session);
+  }
+
+  /** Locks a key that others know by its flags. */
+  Transaction lock(String key, String value, long flags, String session) {
     begin("lock", key)
+        .append(",\"Flags\":")
+        .append(Long.toUnsignedString(flags))
         .append(",\"Session\":")
         .append(Json.quote(session))
         .append(",\"Value\":\"")

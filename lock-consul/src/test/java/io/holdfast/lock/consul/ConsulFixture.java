@@ -18,7 +18,7 @@ import java.util.Set;
 import java.util.function.UnaryOperator;
 
 /** A Consul server for the kit. */
-final class ConsulFixture extends ConsulAccess implements Fixture {
+class ConsulFixture extends ConsulAccess implements Fixture {
   private final KitContainer server;
   private final TestHttp http;
 
@@ -57,8 +57,12 @@ final class ConsulFixture extends ConsulAccess implements Fixture {
 
   @Override
   public LockClientBuilder<?> newClient(Link link) {
+    return ConsulLocks.builder(client(), addressOf(link));
+  }
+
+  static String addressOf(Link link) {
     FaultProxy proxy = (FaultProxy) link;
-    return ConsulLocks.builder(client(), "http://" + proxy.host() + ":" + proxy.port());
+    return "http://" + proxy.host() + ":" + proxy.port();
   }
 
   @Override
@@ -88,6 +92,7 @@ final class ConsulFixture extends ConsulAccess implements Fixture {
 
   @Override
   public Map<String, Long> leftovers() throws IOException {
+    // The classic mode's as well.
     return Map.of("keys", (long) http.keys("holdfast").size(), "sessions", (long)
         http.sessions().size());
   }

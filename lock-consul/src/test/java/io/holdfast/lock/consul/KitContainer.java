@@ -1,6 +1,7 @@
 package io.holdfast.lock.consul;
 
 import io.holdfast.lock.tck.fault.Ports;
+import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Assumptions;
@@ -55,6 +56,11 @@ final class KitContainer implements AutoCloseable {
 
   String address() {
     return "http://" + host() + ":" + port;
+  }
+
+  /** Runs a command beside the server; its exit code. */
+  int run(String... command) throws IOException, InterruptedException {
+    return container.execInContainer(command).getExitCode();
   }
 
   void pause() {

@@ -2,14 +2,15 @@ package io.holdfast.lock.consul;
 
 import java.io.IOException;
 import java.util.List;
-import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicInteger;
 import okhttp3.Interceptor;
 import okhttp3.Response;
 
 /** What a client asks of Consul, seen by an interceptor of the user's. */
 final class Requests implements Interceptor {
-  private final List<String> paths = new CopyOnWriteArrayList<>();
+  private final Queue<String> paths = new ConcurrentLinkedQueue<>();
   private final AtomicInteger longPolls = new AtomicInteger();
 
   @Override

@@ -1,0 +1,42 @@
+package io.holdfast.lock.consul;
+
+import io.holdfast.lock.spi.LockKey;
+
+/** The one key of each lock: {@code PREFIX/NAME/.lock}, as {@code consul lock PREFIX/NAME} has. */
+final class ClassicKeys {
+  private static final String SUFFIX = "/.lock";
+
+  private final String prefix;
+
+  ClassicKeys(String prefix) {
+    this.prefix = prefix;
+  }
+
+  String prefix() {
+    return prefix;
+  }
+
+  String key(LockKey key) {
+    return prefix + "/" + escape(key.name()) + SUFFIX;
+  }
+
+  /**
+   * Keeps the slashes of a path that is the same in a URL, so that it reads as it is written on a
+   * command line, and writes as %XX what {@link Keys#escape} does. Names that differ stay
+   * different: each %XX stands for one byte, and % itself is one of those.
+   */
+  static String escape(String name) {
+    StringBuilder escaped = new StringBuilder(name.length() + 8);
+    String[] segments = name.split("/", -1);
+    for (int i = 0; i < segments.length; i++) {
+      String segment = segments[i];
+      if (i > 0) {
+        boolean plain = !segment.isEmpty() && !segments[i - 1].isEmpty();
+        escaped.append(plain ? "/" : "%2F");
+      }
+      boolean dots = segment.equals(".") || segment.equals("..");
+      escaped.append(dots ? segment.replace(".", "%2E") : Keys.escape(segment));
+    }
+    return escaped.toString();
+  }
+}
