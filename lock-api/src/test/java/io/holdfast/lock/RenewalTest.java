@@ -58,7 +58,7 @@ class RenewalTest extends EngineTest {
   }
 
   @Test
-  void aThousandLeasesThatBeganOneByOneAreSoonRenewedInAFewCallsPerPeriod() {
+  void aThousandLeasesThatBeganOneByOneAreSoonRenewedInOneCallPerPeriod() {
     List<Lease> leases = new ArrayList<>();
     for (int i = 0; i < 1_000; i++) {
       leases.add(held("x" + i));
@@ -75,8 +75,8 @@ class RenewalTest extends EngineTest {
 
     assertThat(leases).allMatch(Lease::isHeld);
     assertThat(renewedLeases() - leasesBefore).isGreaterThan(9_000);
-    // Ten periods; at most 20 calls in each are asked for.
-    assertThat(store.count(RENEW) - before).isLessThan(10 * 10);
+    // Ten periods, that jitter makes shorter by a tenth at most.
+    assertThat(store.count(RENEW) - before).isLessThanOrEqualTo(12);
     leases.forEach(Lease::close);
   }
 
