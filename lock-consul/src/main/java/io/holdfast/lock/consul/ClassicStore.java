@@ -220,7 +220,9 @@ final class ClassicStore implements LockStore {
       for (Entry entry : applied.entries()) {
         if (entry.key().equals(attempt.key())) {
           // The index rises whatever becomes of the key; how often it was locked does not.
-          return new Answer.Yes(attempt.hold(entry.modifyIndex(), sentNanos));
+          ConsulGrant grant = attempt.hold(entry.modifyIndex(), sentNanos);
+          // Whoever finds the session gone either sees the grant, and tells, or is seen here.
+          return session.isLost() ? new Answer.SessionGone() : new Answer.Yes(grant);
         }
       }
       throw StoreException.unanswered("Consul locked a key and did not say which", null);
@@ -354,12 +356,11 @@ final class ClassicStore implements LockStore {
     }
     Session.Sent sent = Session.Sent.now(time);
     if (!requests.renew(session.id(), budget)) {
+      forget(attempt);
       ConsulGrant grant = attempt.grant();
       if (grant != null) {
         settings.events().lost(grant, LeaseLoss.Reason.SESSION_LOST);
       }
-      forget(attempt);
-      attempt.wake();
       return false;
     }
     session.renewed(sent);

@@ -1,5 +1,6 @@
 package io.holdfast.lock.consul;
 
+import static io.holdfast.lock.consul.Eventually.eventually;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
@@ -36,6 +37,19 @@ class AclTest {
             + "\" agent = \""
             + MASTER
             + "\" } }");
+    // A new leader needs a moment for its ACLs, and refuses to make any until then.
+    eventually("ACLs can be made", () -> {
+      try {
+        return makePolicy("ready-" + UUID.randomUUID(), KEYS_ALONE).status() == 200;
+      } catch (IOException e) {
+        return false;
+      }
+    });
+  }
+
+  private static TestHttp.Answer makePolicy(String policy, String rules) throws IOException {
+    return new TestHttp(server.address(), MASTER)
+        .put("/v1/acl/policy", "{\"Name\":\"" + policy + "\",\"Rules\":" + Json.quote(rules) + "}");
   }
 
   @AfterAll
@@ -46,8 +60,7 @@ class AclTest {
   private static String token(String rules) throws IOException {
     TestHttp http = new TestHttp(server.address(), MASTER);
     String policy = "test-" + UUID.randomUUID();
-    TestHttp.Answer made = http.put(
-        "/v1/acl/policy", "{\"Name\":\"" + policy + "\",\"Rules\":" + Json.quote(rules) + "}");
+    TestHttp.Answer made = makePolicy(policy, rules);
     assertThat(made.status()).as(made.body()).isEqualTo(200);
     TestHttp.Answer token =
         http.put("/v1/acl/token", "{\"Policies\":[{\"Name\":\"" + policy + "\"}]}");
@@ -78,6 +91,24 @@ class AclTest {
       } catch (io.holdfast.lock.LockLostException e) {
         assertThat(e.token()).isGreaterThan(lease.token());
       }
+    }
+  }
+
+  @Test
+  void theLeastPolicyOfAClassicClientHasItsPrefix() throws Exception {
+    String token =
+        token("key_prefix \"shop/\" { policy = \"write\" } session_prefix \"\" { policy ="
+            + " \"write\" }");
+    try (LockClient client = ConsulLocks.classic(new OkHttpClient(), server.address())
+        .token(token)
+        .prefix("shop")
+        .build()) {
+      try (Lease lease = client.get("acl").lock()) {
+        lease.verify();
+        assertThat(client.get("acl").inspect()).isPresent();
+      }
+      Lease taken = client.get("acl").lock();
+      assertThat(client.get("acl").forceRelease(taken.token())).isTrue();
     }
   }
 

@@ -10,9 +10,11 @@ final class ClassicAccess extends ConsulAccess {
     super(address);
   }
 
-  /** The delay is part of every crash's bound, and of the time that the kit waits for it. */
+  /**
+   * Without a delay, during which a lock is neither anybody's nor to be had: no rule is about it.
+   */
   static ConsulLocks.ClassicBuilder builder(OkHttpClient client, String address) {
-    return ConsulLocks.classic(client, address).lockDelay(Duration.ofSeconds(1));
+    return ConsulLocks.classic(client, address).lockDelay(Duration.ZERO);
   }
 
   @Override

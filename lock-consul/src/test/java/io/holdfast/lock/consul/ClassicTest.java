@@ -7,7 +7,9 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 
 import io.holdfast.lock.DistributedLock;
 import io.holdfast.lock.Lease;
+import io.holdfast.lock.LeaseState;
 import io.holdfast.lock.LockClient;
+import io.holdfast.lock.LockLostException;
 import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.LockStoreException;
 import java.io.IOException;
@@ -175,6 +177,45 @@ class ClassicTest {
     try (LockClient client = client();
         Lease lease = client.get(name).lock()) {
       assertThat(lease.crashBound()).isEqualTo(Duration.ofSeconds(2 * 15 + 15));
+    }
+  }
+
+  @Test
+  void afterTheEndOfASessionTheLockIsNobodysForTheDelayAndThenTheWaiters() throws Exception {
+    try (LockClient holder = delayed();
+        LockClient client = delayed()) {
+      Lease lost = holder.get(name).lock();
+      http.destroySession(ConsulGuard.of(lost).session());
+      assertThat(client.get(name).tryLock()).isEmpty();
+      assertThat(client.get(name).inspect()).isEmpty();
+      try (Lease next = client.get(name).lock()) {
+        assertThat(next.token()).isGreaterThan(lost.token());
+        assertThatExceptionOfType(LockLostException.class).isThrownBy(lost::verify);
+        assertThatExceptionOfType(LockLostException.class).isThrownBy(lost::close);
+        next.verify();
+      }
+    }
+  }
+
+  private static LockClient delayed() {
+    return ConsulLocks.classic(new OkHttpClient(), server.address())
+        .prefix(PREFIX)
+        .lockDelay(Duration.ofSeconds(10))
+        .build();
+  }
+
+  @Test
+  void whoIsTakenFromByForceHearsOfItByTheNextRenewal() throws Exception {
+    try (LockClient holder = client();
+        LockClient client = client()) {
+      Lease taken = holder.get(name).lock();
+      assertThat(client.get(name).forceRelease(taken.token())).isTrue();
+      try (Lease next = client.get(name).lock()) {
+        assertThat(next.token()).isGreaterThan(taken.token());
+        eventually("the holder hears of it", () -> taken.state() == LeaseState.LOST);
+        next.verify();
+      }
+      assertThatExceptionOfType(LockLostException.class).isThrownBy(taken::close);
     }
   }
 
