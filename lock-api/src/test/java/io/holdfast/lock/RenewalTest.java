@@ -80,6 +80,32 @@ class RenewalTest extends EngineTest {
     leases.forEach(Lease::close);
   }
 
+  @Test
+  void roundsThatAreHalfAPeriodApartBecomeOne() {
+    List<Lease> leases = new ArrayList<>();
+    for (int i = 0; i < 200; i++) {
+      if (i == 100) {
+        time.advance(TTL.dividedBy(6));
+      }
+      leases.add(held("x" + i));
+    }
+    passInSmallSteps(Duration.ofSeconds(30));
+    int before = store.count(RENEW);
+    passInSmallSteps(Duration.ofSeconds(60));
+
+    assertThat(store.count(RENEW) - before).isLessThanOrEqualTo(8);
+    leases.forEach(Lease::close);
+  }
+
+  private void passInSmallSteps(Duration duration) {
+    Duration step = Duration.ofMillis(100);
+    for (Duration passed = Duration.ZERO;
+        passed.compareTo(duration) < 0;
+        passed = passed.plus(step)) {
+      pass(step);
+    }
+  }
+
   private int renewedLeases() {
     return store.calls(RENEW).stream().mapToInt(call -> call.claims().size()).sum();
   }
