@@ -16,7 +16,7 @@ import java.nio.file.StandardOpenOption;
  */
 final class Arena {
   /** Longs. */
-  private static final int SIZE = 1 << 15;
+  private static final int SIZE = 1 << 17;
 
   private static final int FIRST_SLOT = 16;
   private static final VarHandle LONGS =

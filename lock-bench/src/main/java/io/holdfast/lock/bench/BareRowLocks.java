@@ -18,20 +18,15 @@ final class BareRowLocks extends SqlMutexes {
   public Mutex mutex(String name) throws SQLException {
     Connection connection = connection();
     connection.setAutoCommit(true);
-    try (PreparedStatement insert =
-        connection.prepareStatement("INSERT INTO bench_row VALUES (?)")) {
-      insert.setString(1, name);
-      insert.executeUpdate();
-    } catch (SQLException e) {
-      throwUnlessDuplicate(e);
+    if (!exists(name)) {
+      insert(name);
     }
     connection.setAutoCommit(false);
-    PreparedStatement take =
-        connection.prepareStatement("SELECT name FROM bench_row WHERE name = ? FOR UPDATE");
-    take.setString(1, name);
+    PreparedStatement take = statement("SELECT name FROM bench_row WHERE name = ? FOR UPDATE");
     return new Mutex() {
       @Override
       public void lock() throws SQLException {
+        take.setString(1, name);
         try (ResultSet rows = take.executeQuery()) {
           rows.next();
         }
@@ -42,5 +37,24 @@ final class BareRowLocks extends SqlMutexes {
         connection.commit();
       }
     };
+  }
+
+  /** Looked up first: in MySQL an insert waits for whoever has the row locked. */
+  private boolean exists(String name) throws SQLException {
+    PreparedStatement look = statement("SELECT name FROM bench_row WHERE name = ?");
+    look.setString(1, name);
+    try (ResultSet rows = look.executeQuery()) {
+      return rows.next();
+    }
+  }
+
+  private void insert(String name) throws SQLException {
+    PreparedStatement insert = statement("INSERT INTO bench_row VALUES (?)");
+    insert.setString(1, name);
+    try {
+      insert.executeUpdate();
+    } catch (SQLException e) {
+      throwUnlessDuplicate(e);
+    }
   }
 }

@@ -7,6 +7,15 @@ import java.util.concurrent.locks.ReentrantLock;
 
 /** Two statements that commit by themselves: take the row if it is free; free it if it is ours. */
 final class BareUpdates extends SqlMutexes {
+  private static final String TAKE =
+      "UPDATE bench_floor SET owner = ?, expires_at = CURRENT_TIMESTAMP + INTERVAL '30' SECOND"
+          + " WHERE name = ? AND expires_at <= CURRENT_TIMESTAMP";
+  private static final String GIVE =
+      "UPDATE bench_floor SET expires_at = TIMESTAMP '2020-01-01 00:00:00'"
+          + " WHERE name = ? AND owner = ?";
+  private static final String INSERT =
+      "INSERT INTO bench_floor VALUES (?, '', TIMESTAMP '2020-01-01 00:00:00')";
+
   private final Gate gate = new Gate();
 
   BareUpdates(String url) {
@@ -22,21 +31,14 @@ final class BareUpdates extends SqlMutexes {
     ReentrantLock local = gate.of(name);
     String owner = UUID.randomUUID().toString();
     insertIfAbsent(name);
-    PreparedStatement take = connection()
-        .prepareStatement(
-            "UPDATE bench_floor SET owner = ?, expires_at = CURRENT_TIMESTAMP + INTERVAL '30' SECOND"
-                + " WHERE name = ? AND expires_at <= CURRENT_TIMESTAMP");
-    PreparedStatement give = connection()
-        .prepareStatement("UPDATE bench_floor SET expires_at = TIMESTAMP '2020-01-01 00:00:00'"
-            + " WHERE name = ? AND owner = ?");
-    take.setString(1, owner);
-    take.setString(2, name);
-    give.setString(1, name);
-    give.setString(2, owner);
+    PreparedStatement take = statement(TAKE);
+    PreparedStatement give = statement(GIVE);
     return new Mutex() {
       @Override
       public void lock() throws SQLException, BenchException {
         local.lock();
+        take.setString(1, owner);
+        take.setString(2, name);
         if (take.executeUpdate() != 1) {
           throw new BenchException("the floor does not wait for another JVM", null);
         }
@@ -44,6 +46,8 @@ final class BareUpdates extends SqlMutexes {
 
       @Override
       public void unlock() throws SQLException {
+        give.setString(1, name);
+        give.setString(2, owner);
         give.executeUpdate();
         local.unlock();
       }
@@ -51,9 +55,8 @@ final class BareUpdates extends SqlMutexes {
   }
 
   private void insertIfAbsent(String name) throws SQLException {
-    try (PreparedStatement insert = connection()
-        .prepareStatement(
-            "INSERT INTO bench_floor VALUES (?, '', TIMESTAMP '2020-01-01 00:00:00')")) {
+    try {
+      PreparedStatement insert = statement(INSERT);
       insert.setString(1, name);
       insert.executeUpdate();
     } catch (SQLException e) {

@@ -1,6 +1,8 @@
 package io.holdfast.lock.bench;
 
+import java.util.List;
 import java.util.Set;
+import java.util.stream.Stream;
 
 /**
  * What is measured.
@@ -25,6 +27,21 @@ record Candidate(
     PEER,
     /** A peer whose lock is a connection: nothing is written, and the lock ends with it. */
     SESSION
+  }
+
+  static Candidate floor(
+      String id, String what, Class<?> library, Set<Scenario> scenarios, Client.Opener opener) {
+    return new Candidate(id, "floor: " + what, Role.FLOOR, library, scenarios, opener);
+  }
+
+  static Candidate peer(
+      String id, String label, Class<?> library, Set<Scenario> scenarios, Client.Opener opener) {
+    return new Candidate(id, label, Role.PEER, library, scenarios, opener);
+  }
+
+  static List<Candidate> list(
+      List<Candidate> floors, List<Candidate> holdfast, Candidate... peers) {
+    return Stream.of(floors, holdfast, List.of(peers)).flatMap(List::stream).toList();
   }
 
   /** The jar's name, version included. */

@@ -37,9 +37,9 @@ final class Charts {
     return scenario.id() + ".svg";
   }
 
-  static void write(List<Report> reports, Path folder) throws IOException {
+  static void write(List<Kept> stores, Path folder) throws IOException {
     for (Scenario scenario : scenarios()) {
-      Optional<CategoryChart> chart = chart(scenario, reports);
+      Optional<CategoryChart> chart = chart(scenario, stores);
       if (chart.isPresent()) {
         try (OutputStream out = Files.newOutputStream(folder.resolve(file(scenario)))) {
           ChartEncoder.saveChart(chart.get(), out, "svg");
@@ -48,22 +48,22 @@ final class Charts {
     }
   }
 
-  private static Optional<CategoryChart> chart(Scenario scenario, List<Report> reports) {
-    List<String> stores = new ArrayList<>();
+  private static Optional<CategoryChart> chart(Scenario scenario, List<Kept> stores) {
+    List<String> titles = new ArrayList<>();
     List<@Nullable Double> holdfast = new ArrayList<>();
     List<@Nullable Double> peer = new ArrayList<>();
-    for (Report report : reports) {
-      @Nullable Result ours = report.result(scenario, "holdfast");
+    for (Kept kept : stores) {
+      @Nullable Result ours = kept.result(scenario, "holdfast");
       if (ours == null || ours.ofFloor() == null) {
         continue;
       }
       @Nullable
-      Result best = ours.bestPeer() == null ? null : report.result(scenario, ours.bestPeer());
-      stores.add(report.store().title());
+      Result best = ours.bestPeer() == null ? null : kept.result(scenario, ours.bestPeer());
+      titles.add(kept.store().title());
       holdfast.add(ours.ofFloor());
       peer.add(best == null ? null : best.ofFloor());
     }
-    if (stores.isEmpty()) {
+    if (titles.isEmpty()) {
       return Optional.empty();
     }
     CategoryChart chart = new CategoryChartBuilder()
@@ -87,8 +87,8 @@ final class Charts {
     styler.setChartTitleFont(new Font(Font.SANS_SERIF, Font.BOLD, 15));
     styler.setLabelsVisible(true);
     styler.setYAxisDecimalPattern("0.0");
-    add(chart, "Holdfast", stores, holdfast, new Color(0x1f6f4a));
-    add(chart, "best peer, if one can do it", stores, peer, new Color(0xc9ccd1));
+    add(chart, "Holdfast", titles, holdfast, new Color(0x1f6f4a));
+    add(chart, "best peer, if one can do it", titles, peer, new Color(0xc9ccd1));
     return Optional.of(chart);
   }
 

@@ -1,8 +1,6 @@
 package io.holdfast.lock.bench;
 
-import io.holdfast.lock.LockClient;
 import io.holdfast.lock.consul.ConsulLocks;
-import java.util.EnumSet;
 import java.util.List;
 import okhttp3.OkHttpClient;
 import org.kiwiproject.consul.Consul;
@@ -14,41 +12,16 @@ final class ConsulCandidates {
   private ConsulCandidates() {}
 
   static List<Candidate> all() {
-    return List.of(
-        new Candidate(
-            "floor",
-            "floor: two transactions",
-            Candidate.Role.FLOOR,
-            OkHttpClient.class,
-            Scenario.ALL_BUT_LEASES,
-            BareConsul::new),
-        new Candidate(
-            "holdfast",
-            "Holdfast",
-            Candidate.Role.HOLDFAST,
-            LockClient.class,
-            Scenario.ALL_BUT_LEASES,
-            url -> holdfast(url, true)),
-        new Candidate(
-            "holdfast-no-hand-off",
-            "Holdfast, local hand-off off",
-            Candidate.Role.HOLDFAST,
-            LockClient.class,
-            EnumSet.of(Scenario.ONE_CLIENT, Scenario.FOUR_JVMS),
-            url -> holdfast(url, false)),
-        new Candidate(
+    return Candidate.list(
+        List.of(Candidate.floor(
+            "floor", "two transactions", OkHttpClient.class, Scenario.ALL, BareConsul::new)),
+        HoldfastClient.candidates(url -> ConsulLocks.builder(new OkHttpClient(), url)),
+        Candidate.peer(
             "consul-client",
             "consul-client",
-            Candidate.Role.PEER,
             Consul.class,
             Scenario.FREE,
             ConsulCandidates::consulClient));
-  }
-
-  private static Client holdfast(String url, boolean localHandOff) {
-    LockClient locks =
-        ConsulLocks.builder(new OkHttpClient(), url).localHandOff(localHandOff).build();
-    return new HoldfastClient(locks);
   }
 
   private static Client consulClient(String url) {

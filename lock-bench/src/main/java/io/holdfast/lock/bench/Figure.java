@@ -25,8 +25,12 @@ enum Figure {
   ALLOCATED("allocated B"),
   /** In one JVM, beside those that take locks. */
   THREADS("threads"),
+  /** Of one JVM, garbage collected. */
+  HEAP_MEBIBYTES("heap MiB"),
   /** Until all who waited had their turn. */
-  DRAIN_MILLIS("drain ms");
+  DRAIN_MILLIS("drain ms"),
+  /** The same for each of them: how fast the lock passes on. */
+  TURN_MICROS("µs a turn");
 
   private final String title;
 

@@ -3,15 +3,52 @@ package io.holdfast.lock.bench;
 import io.holdfast.lock.DistributedLock;
 import io.holdfast.lock.Lease;
 import io.holdfast.lock.LockClient;
+import io.holdfast.lock.LockClientBuilder;
+import java.util.EnumSet;
+import java.util.List;
 import java.util.Objects;
+import java.util.Set;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /** Holdfast, on whatever store. */
 final class HoldfastClient implements Client {
   private final LockClient locks;
 
-  HoldfastClient(LockClient locks) {
+  private HoldfastClient(LockClient locks) {
     this.locks = locks;
+  }
+
+  /**
+   * Holdfast as it is; and without the hand-off inside a JVM, where that would be measured instead
+   * of the store.
+   *
+   * @param builder for a client of the server with this URL
+   */
+  static List<Candidate> candidates(Function<String, LockClientBuilder<?>> builder) {
+    return List.of(
+        candidate("holdfast", "Holdfast", Scenario.ALL, builder, true),
+        candidate(
+            "holdfast-no-hand-off",
+            "Holdfast, local hand-off off",
+            EnumSet.of(Scenario.ONE_CLIENT, Scenario.FOUR_JVMS),
+            builder,
+            false));
+  }
+
+  private static Candidate candidate(
+      String id,
+      String label,
+      Set<Scenario> scenarios,
+      Function<String, LockClientBuilder<?>> builder,
+      boolean localHandOff) {
+    return new Candidate(
+        id,
+        label,
+        Candidate.Role.HOLDFAST,
+        LockClient.class,
+        scenarios,
+        url -> new HoldfastClient(builder.apply(url).localHandOff(localHandOff).build()));
   }
 
   @Override

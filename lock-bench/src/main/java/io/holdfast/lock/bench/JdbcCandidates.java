@@ -2,11 +2,9 @@ package io.holdfast.lock.bench;
 
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
-import io.holdfast.lock.LockClient;
 import io.holdfast.lock.jdbc.JdbcLocks;
 import io.holdfast.lock.jdbc.SchemaMode;
 import java.sql.Driver;
-import java.util.EnumSet;
 import java.util.List;
 import net.javacrumbs.shedlock.provider.jdbctemplate.JdbcTemplateLockProvider;
 import org.springframework.core.io.ClassPathResource;
@@ -18,98 +16,69 @@ import org.springframework.jdbc.support.JdbcTransactionManager;
 
 /** Who is compared on SQL databases. */
 final class JdbcCandidates {
+  private static final int SPRING_TTL_MILLIS = 60_000;
+
   private JdbcCandidates() {}
 
   static List<Candidate> mySql() {
     return all(
         com.mysql.cj.jdbc.Driver.class,
         "mysql",
-        new Candidate(
-            "session-lock",
-            "MySQL GET_LOCK",
-            Candidate.Role.SESSION,
-            com.mysql.cj.jdbc.Driver.class,
-            Scenario.ALL_BUT_LEASES,
-            url -> new SessionLocks(url, "SELECT GET_LOCK(?, -1)", "SELECT RELEASE_LOCK(?)")));
+        "MySQL GET_LOCK",
+        url -> new SessionLocks(url, "SELECT GET_LOCK(?, -1)", "SELECT RELEASE_LOCK(?)"));
   }
 
   static List<Candidate> postgres() {
     return all(
         org.postgresql.Driver.class,
         "postgresql",
-        new Candidate(
-            "session-lock",
-            "PostgreSQL advisory lock",
-            Candidate.Role.SESSION,
-            org.postgresql.Driver.class,
-            Scenario.ALL_BUT_LEASES,
-            url -> new SessionLocks(
-                url,
-                "SELECT pg_advisory_lock(hashtextextended(?, 0))",
-                "SELECT pg_advisory_unlock(hashtextextended(?, 0))")));
+        "PostgreSQL advisory lock",
+        url -> new SessionLocks(
+            url,
+            "SELECT pg_advisory_lock(hashtextextended(?, 0))",
+            "SELECT pg_advisory_unlock(hashtextextended(?, 0))"));
   }
 
   private static List<Candidate> all(
-      Class<? extends Driver> driver, String dialect, Candidate sessionLock) {
-    return List.of(
-        new Candidate(
-            "floor",
-            "floor: UPDATE, UPDATE",
-            Candidate.Role.FLOOR,
-            driver,
-            Scenario.ONE_JVM,
-            BareUpdates::new),
-        new Candidate(
-            "floor-row",
-            "floor: SELECT FOR UPDATE, COMMIT",
-            Candidate.Role.FLOOR,
-            driver,
-            Scenario.SEVERAL_JVMS,
-            BareRowLocks::new),
-        new Candidate(
-            "holdfast",
-            "Holdfast",
-            Candidate.Role.HOLDFAST,
-            LockClient.class,
-            Scenario.ALL_BUT_LEASES,
-            url -> holdfast(url, true)),
-        new Candidate(
-            "holdfast-no-hand-off",
-            "Holdfast, local hand-off off",
-            Candidate.Role.HOLDFAST,
-            LockClient.class,
-            EnumSet.of(Scenario.ONE_CLIENT, Scenario.FOUR_JVMS),
-            url -> holdfast(url, false)),
-        new Candidate(
+      Class<? extends Driver> driver,
+      String dialect,
+      String sessionLabel,
+      Client.Opener sessionLocks) {
+    return Candidate.list(
+        List.of(
+            Candidate.floor("floor", "UPDATE, UPDATE", driver, Scenario.ONE_JVM, BareUpdates::new),
+            Candidate.floor(
+                "floor-row",
+                "SELECT FOR UPDATE, COMMIT",
+                driver,
+                Scenario.SEVERAL_JVMS,
+                BareRowLocks::new)),
+        HoldfastClient.candidates(url -> JdbcLocks.builder(pool(url)).schema(SchemaMode.CREATE)),
+        Candidate.peer(
             "spring",
             "Spring Integration",
-            Candidate.Role.PEER,
             JdbcLockRegistry.class,
             Scenario.ALL_BUT_LEASES,
             url -> spring(url, dialect)),
-        new Candidate(
+        Candidate.peer(
             "shedlock",
             "ShedLock",
-            Candidate.Role.PEER,
             JdbcTemplateLockProvider.class,
             Scenario.FREE,
             url -> shedLock(url, dialect)),
-        sessionLock);
+        new Candidate(
+            "session-lock",
+            sessionLabel,
+            Candidate.Role.SESSION,
+            driver,
+            Scenario.ALL,
+            sessionLocks));
   }
 
   private static HikariDataSource pool(String url) {
     HikariConfig config = new HikariConfig();
     config.setJdbcUrl(url);
     return new HikariDataSource(config);
-  }
-
-  private static Client holdfast(String url, boolean localHandOff) {
-    HikariDataSource pool = pool(url);
-    LockClient locks = JdbcLocks.builder(pool)
-        .schema(SchemaMode.CREATE)
-        .localHandOff(localHandOff)
-        .build();
-    return new HoldfastClient(locks);
   }
 
   private static Client spring(String url, String dialect) {
@@ -123,6 +92,8 @@ final class JdbcCandidates {
                 "org/springframework/integration/jdbc/schema-" + dialect + ".sql"))
         .execute(pool);
     DefaultLockRepository repository = new DefaultLockRepository(pool);
+    // Ten seconds by default, and it does not renew: too short for a lock that others wait for.
+    repository.setTimeToLive(SPRING_TTL_MILLIS);
     repository.setTransactionManager(new JdbcTransactionManager(pool));
     if (dialect.equals("postgresql")) {
       // As its documentation advises for PostgreSQL.

@@ -24,7 +24,6 @@ final class Main {
   private @Nullable String profiled;
   private boolean keep;
   private boolean pageOnly;
-  private boolean scenariosChosen;
 
   private Main() {}
 
@@ -48,20 +47,15 @@ final class Main {
         case "--keep" -> keep = true;
         case "--page" -> pageOnly = true;
         case "--store" -> store = args.pop();
-        case "--scenario" -> chosen.add(Scenario.byId(args.pop()));
+        case "--scenario" -> chosen.addAll(Scenario.byId(args.pop()));
         case "--profile" -> profiled = args.pop();
         default -> throw new IllegalArgumentException("no such option: " + option);
       }
     }
-    scenariosChosen = !chosen.isEmpty();
-    if (scenariosChosen) {
+    if (!chosen.isEmpty()) {
       scenarios = chosen;
     } else if (effort.quick()) {
-      // They take long, and what they show does not vary.
-      scenarios = EnumSet.complementOf(EnumSet.of(Scenario.WAITERS, Scenario.LEASES));
-    }
-    if (keep && scenariosChosen) {
-      throw new IllegalArgumentException("--keep is for all scenarios: the page is of one run");
+      scenarios = Scenario.QUICK;
     }
     Store.byOption(store);
   }
@@ -76,17 +70,17 @@ final class Main {
       terminal.line(machine.cpu() + ", " + machine.cores() + " cores, " + machine.jdk()
           + ", load before " + machine.loadBefore());
       for (Store one : Store.byOption(store)) {
-        Path file = (keep ? KEPT : PASSING).resolve(one.id() + ".json");
+        Path folder = keep ? KEPT : PASSING;
         try (StoreRun run = new StoreRun(one, effort, profiled, PASSING, terminal)) {
           Report report = run.run(scenarios, machine);
-          report.write(file);
+          (keep ? Kept.read(KEPT, one) : new Kept(one, List.of())).with(report).write(folder);
           sound &= report.results().stream().allMatch(result -> result.fault() == null);
         }
-        terminal.line("   all figures: " + file);
+        terminal.line("   all figures: " + Kept.file(folder, one));
       }
     }
     if (keep || pageOnly) {
-      Charts.write(Page.read(KEPT), KEPT);
+      Charts.write(Kept.read(KEPT), KEPT);
       Files.writeString(PAGE, Page.render(KEPT));
     }
     return sound;

@@ -18,7 +18,7 @@ final class MySqlServer extends BenchServer {
     super(
         new GenericContainer<>("mysql:9")
             .withEnv(Map.of("MYSQL_ROOT_PASSWORD", Sql.PASSWORD, "MYSQL_DATABASE", "bench"))
-            .withCommand("--port=" + port, "--mysqlx=OFF", "--max-connections=1000"),
+            .withCommand("--port=" + port, "--mysqlx=OFF", "--max-connections=1500"),
         logged(".*ready for connections.*port: " + port + ".*"),
         "each commit on disk (innodb_flush_log_at_trx_commit=1, sync_binlog=1: the defaults)");
     this.url = "jdbc:mysql://127.0.0.1:" + port + "/bench?user=root&password=" + Sql.PASSWORD

@@ -7,9 +7,13 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
 import java.util.Properties;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.function.Function;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** The page of figures, which says nothing that is not in the JSON beside it. */
@@ -17,28 +21,18 @@ final class Page {
   /** Below this share of the floor an explanation is due. */
   private static final double FLOOR_SHARE_MIN = 0.85;
 
+  private static final String HOLDFAST = "holdfast";
+
   /** Why Holdfast is behind somewhere, by {@code STORE.SCENARIO}: written by hand. */
   private static final String CAUSES = "causes.properties";
 
-  private final List<Report> reports;
+  private final List<Kept> stores;
   private final Properties causes;
   private final List<String> lines = new ArrayList<>();
 
-  private Page(List<Report> reports, Properties causes) {
-    this.reports = reports;
+  private Page(List<Kept> stores, Properties causes) {
+    this.stores = stores;
     this.causes = causes;
-  }
-
-  /** Reads the reports that are kept there, in the order of the stores. */
-  static List<Report> read(Path folder) throws IOException {
-    List<Report> reports = new ArrayList<>();
-    for (Store store : Store.values()) {
-      Path file = folder.resolve(store.id() + ".json");
-      if (Files.exists(file)) {
-        reports.add(Report.read(file));
-      }
-    }
-    return reports;
   }
 
   static String render(Path folder) throws IOException {
@@ -48,7 +42,7 @@ final class Page {
         causes.load(reader);
       }
     }
-    return new Page(read(folder), causes).render();
+    return new Page(Kept.read(folder), causes).render();
   }
 
   private String render() {
@@ -60,15 +54,17 @@ final class Page {
     add(
         "Holdfast beside what one would use instead, and beside the floor: the fewest requests that can"
             + " do the job, sent by the bare driver. All of a table was measured in one run, on one machine,"
-            + " in turns. To repeat it: `dev/bench`, or in ten minutes `dev/bench --quick`.");
+            + " in turns. To repeat it: `dev/bench`, or in ten minutes `dev/bench --quick`, which leaves out"
+            + " leases and how costs grow.");
     add("");
     caution();
     overview();
+    growth();
     behind();
     machines();
     method();
     limits();
-    reports.forEach(this::tables);
+    stores.forEach(this::tables);
     return String.join("\n", lines) + "\n";
   }
 
@@ -76,12 +72,16 @@ final class Page {
     lines.addAll(List.of(more));
   }
 
+  private Stream<Report> runs() {
+    return stores.stream().flatMap(kept -> kept.runs().stream());
+  }
+
   private void caution() {
     List<String> reasons = new ArrayList<>();
-    if (reports.stream().anyMatch(report -> report.effort().quick())) {
+    if (runs().anyMatch(run -> run.effort().quick())) {
       reasons.add("rounds were short (`--quick`)");
     }
-    if (reports.stream().anyMatch(report -> report.machine().loadBefore() > 1)) {
+    if (runs().anyMatch(run -> run.machine().loadBefore() > 1)) {
       reasons.add("the machine had other work to do (see its load)");
     }
     if (!reasons.isEmpty()) {
@@ -100,16 +100,16 @@ final class Page {
     add("");
     StringBuilder head = new StringBuilder("| |");
     StringBuilder rule = new StringBuilder("|---|");
-    for (Report report : reports) {
-      head.append(' ').append(report.store().title()).append(" |");
+    for (Kept kept : stores) {
+      head.append(' ').append(kept.store().title()).append(" |");
       rule.append("---|");
     }
     add(head.toString(), rule.toString());
     for (Scenario scenario : Scenario.values()) {
-      if (Terminal.hasRatios(scenario)) {
+      if (Terminal.hasRatios(scenario) && scenario.series().isEmpty()) {
         StringBuilder row = new StringBuilder("| " + scenario.title() + " |");
-        for (Report report : reports) {
-          row.append(' ').append(cell(report, scenario)).append(" |");
+        for (Kept kept : stores) {
+          row.append(' ').append(cell(kept, scenario)).append(" |");
         }
         add(row.toString());
       }
@@ -122,8 +122,8 @@ final class Page {
     }
   }
 
-  private static String cell(Report report, Scenario scenario) {
-    @Nullable Result ours = report.result(scenario, "holdfast");
+  private static String cell(Kept kept, Scenario scenario) {
+    @Nullable Result ours = kept.result(scenario, HOLDFAST);
     if (ours == null) {
       return "";
     }
@@ -137,20 +137,38 @@ final class Page {
     String session = ours.ofSession() == null
         ? ""
         : "; " + Terminal.ratio(ours.ofSession()) + " of the session lock";
-    return floor + "; " + Terminal.ratio(ours.ofBestPeer()) + " of " + report.label(ours.bestPeer())
+    return floor + "; " + Terminal.ratio(ours.ofBestPeer()) + " of " + kept.label(ours.bestPeer())
         + session;
+  }
+
+  /** Holdfast only; the tables of each store have the others. */
+  private void growth() {
+    add("## What happens to Holdfast's cost as it grows", "");
+    add("Each cell has a figure for each size, in the order of the title: what stays the same does"
+        + " not grow.");
+    add("");
+    for (Scenario.Series series : Scenario.Series.values()) {
+      List<Scenario> group = series.scenarios();
+      List<Figure> columns = Terminal.columns(group.get(0)).stream()
+          .filter(column -> column != Figure.P999_MICROS && column != Figure.FAIRNESS)
+          .toList();
+      add("### " + title(group), "");
+      add(head(columns, false));
+      add(rule(columns.size()));
+      for (Kept kept : stores) {
+        if (group.stream().anyMatch(scenario -> kept.result(scenario, HOLDFAST) != null)) {
+          add("| " + kept.store().title() + " |" + cells(kept, group, HOLDFAST, columns));
+        }
+      }
+      add("");
+    }
   }
 
   private void behind() {
     add("## Where Holdfast is behind", "");
     int before = lines.size();
-    for (Report report : reports) {
-      for (Scenario scenario : Scenario.values()) {
-        @Nullable Result ours = report.result(scenario, "holdfast");
-        if (ours != null) {
-          behind(report, scenario, ours);
-        }
-      }
+    for (Kept kept : stores) {
+      Scenario.groups().forEach(group -> behind(kept, group));
     }
     sessionLocks();
     if (lines.size() == before) {
@@ -160,41 +178,54 @@ final class Page {
     add("");
   }
 
-  private void behind(Report report, Scenario scenario, Result ours) {
+  private void behind(Kept kept, List<Scenario> group) {
+    List<String> facts = new ArrayList<>();
+    for (Scenario scenario : group) {
+      @Nullable Result ours = kept.result(scenario, HOLDFAST);
+      if (ours != null) {
+        String found = String.join(", ", behind(kept, scenario, ours));
+        if (!found.isEmpty()) {
+          facts.add(group.size() == 1 ? found : scenario.title() + ": " + found);
+        }
+      }
+    }
+    if (!facts.isEmpty()) {
+      String id =
+          group.get(0).series().map(Scenario.Series::id).orElse(group.get(0).id());
+      String cause =
+          causes.getProperty(kept.store().id() + "." + id, "The cause is not known yet.");
+      add("- **" + kept.store().title() + ", " + Scenario.title(group) + "**: "
+          + String.join("; ", facts) + ". " + cause);
+    }
+  }
+
+  private static List<String> behind(Kept kept, Scenario scenario, Result ours) {
     List<String> facts = new ArrayList<>();
     if (ours.fault() != null) {
       facts.add("it failed (" + ours.fault() + ")");
     }
-    if (ours.ofBestPeer() != null && ours.ofBestPeer() < 1) {
-      facts.add(Terminal.ratio(ours.ofBestPeer()) + " of " + report.label(ours.bestPeer()));
+    boolean behindPeer = ours.ofBestPeer() != null && ours.ofBestPeer() < 1;
+    if (behindPeer) {
+      facts.add(Terminal.ratio(ours.ofBestPeer()) + " of " + kept.label(ours.bestPeer()));
     }
     if (ours.ofFloor() != null && ours.ofFloor() < FLOOR_SHARE_MIN) {
       facts.add(Terminal.ratio(ours.ofFloor()) + " of the floor");
     }
-    if (!facts.isEmpty()) {
-      @Nullable Result floor = report.floor(scenario);
-      if (ours.ofBestPeer() != null
-          && ours.ofBestPeer() < 1
-          && floor != null
-          && floor.ofBestPeer() != null
-          && floor.ofBestPeer() < 1) {
-        facts.add(
-            "where the floor itself is at " + Terminal.ratio(floor.ofBestPeer()) + " of that peer");
-      }
-      String cause = causes.getProperty(
-          report.store().id() + "." + scenario.id(), "The cause is not known yet.");
-      add("- **" + report.store().title() + ", " + scenario.title() + "**: "
-          + String.join(", ", facts) + ". " + cause);
+    @Nullable Result floor = kept.floor(scenario);
+    if (behindPeer && floor != null && floor.ofBestPeer() != null && floor.ofBestPeer() < 1) {
+      facts.add(
+          "where the floor itself is at " + Terminal.ratio(floor.ofBestPeer()) + " of that peer");
     }
+    return facts;
   }
 
   private void sessionLocks() {
     List<String> faster = new ArrayList<>();
-    for (Report report : reports) {
+    for (Kept kept : stores) {
       for (Scenario scenario : Scenario.values()) {
-        @Nullable Result ours = report.result(scenario, "holdfast");
+        @Nullable Result ours = kept.result(scenario, HOLDFAST);
         if (ours != null && ours.ofSession() != null && ours.ofSession() < 1) {
-          faster.add(report.store().title() + ", " + scenario.title() + " ("
+          faster.add(kept.store().title() + ", " + scenario.title() + " ("
               + Terminal.ratio(ours.ofSession()) + ")");
         }
       }
@@ -211,12 +242,14 @@ final class Page {
   private void machines() {
     add("## Machine and servers", "");
     add(
-        "| | Server | What it does before it confirms | Client's machine | Load before | Measured |");
-    add("|---|---|---|---|---|---|");
-    for (Report report : reports) {
+        "| | Scenarios | Server | What it does before it confirms | Client's machine | Load before |"
+            + " Measured |");
+    add("|---|---|---|---|---|---|---|");
+    for (Report report : (Iterable<Report>) runs()::iterator) {
       Report.Machine machine = report.machine();
       Report.Effort effort = report.effort();
-      add("| " + report.store().title() + " | " + report.server().version() + " | "
+      add("| " + report.store().title() + " | " + scenarios(report) + " | "
+          + report.server().version() + " | "
           + report.server().durability() + " | " + machine.cpu() + ", " + machine.cores()
           + " cores, " + machine.memoryGibibytes() + " GiB, " + machine.system() + ", "
           + machine.jdk() + " | " + String.format(Locale.ROOT, "%.1f", machine.loadBefore())
@@ -231,15 +264,19 @@ final class Page {
     add("");
   }
 
+  private static String scenarios(Report run) {
+    return run.results().stream()
+        .map(Result::scenario)
+        .distinct()
+        .collect(Collectors.joining(", "));
+  }
+
   private Set<String> versions() {
     Set<String> versions = new TreeSet<>();
-    for (Report report : reports) {
-      for (Report.Contestant contestant : report.contestants()) {
-        if (contestant.role() != Candidate.Role.HOLDFAST) {
-          versions.add(contestant.version());
-        }
-      }
-    }
+    runs()
+        .flatMap(run -> run.contestants().stream())
+        .filter(contestant -> contestant.role() != Candidate.Role.HOLDFAST)
+        .forEach(contestant -> versions.add(contestant.version()));
     return versions;
   }
 
@@ -257,12 +294,22 @@ final class Page {
         "- Along runs a check of what all this is for: memory that all JVMs of a candidate share"
             + " notices when two threads are inside at once. Who fails it is marked, and has no ratio.");
     add(
-        "- Each peer is used as its documentation says, with its defaults. Who cannot wait for a lock"
-            + " (ShedLock, consul-client) takes no part where one has to.");
+        "- Each peer is used as its documentation says, with its defaults, but for one: Spring's JDBC"
+            + " locks last 60 s instead of 10, since they are not renewed. Who cannot wait for a lock"
+            + " (ShedLock, consul-client) takes no part where one has to, and who does not renew (Spring,"
+            + " ShedLock) none in held leases.");
+    add("- Databases allow 1,500 connections: their session locks, and the floor that waits in the"
+        + " server, keep one for each waiter.");
     add("- *fairness* is Jain's index of the threads' turns: 1 if all had as many. *commands* and"
         + " *CPU* are for each cycle of taking and giving back (CPU in microseconds), and where there"
         + " are no cycles for each second (CPU in milliseconds). *allocated* is bytes, by all threads"
         + " of the client; *threads* is what a client keeps beside those that take locks.");
+    add("- Where nobody does anything, and the question is what that costs (waiters, leases), the"
+        + " candidates come one after the other, and the JVMs of all others are ended first: the server"
+        + " counts for all, and even an idle pool talks to it.");
+    add("- *heap* is what is left in it after a collection, handles of the benchmark included: the"
+        + " floor's row shows how much those are. *drain* is the time from the release until all that"
+        + " waited have had the lock in turn, *a turn* that divided by their number.");
     for (Scenario scenario : Scenario.values()) {
       add("- *" + scenario.title() + "*: " + scenario.description());
     }
@@ -290,40 +337,78 @@ final class Page {
     add("");
   }
 
-  private void tables(Report report) {
-    add("## " + report.store().title(), "");
-    add("Commands are " + report.server().counted() + ".");
-    for (Scenario scenario : Scenario.values()) {
-      List<Result> results = report.results().stream()
-          .filter(result -> result.scenario().equals(scenario.id()))
-          .toList();
-      if (!results.isEmpty()) {
-        table(report, scenario, results);
-      }
-    }
+  private void tables(Kept kept) {
+    add("## " + kept.store().title(), "");
+    add("Commands are " + kept.runs().get(0).server().counted() + ".");
+    Scenario.groups().forEach(group -> table(kept, group));
     add("");
   }
 
-  private void table(Report report, Scenario scenario, List<Result> results) {
-    List<Figure> columns = Terminal.columns(scenario);
-    boolean ratios = Terminal.hasRatios(scenario);
-    add("", "### " + report.store().title() + ": " + scenario.title(), "");
-    StringBuilder head = new StringBuilder("| |");
-    columns.forEach(column -> head.append(' ').append(column.title()).append(" |"));
-    head.append(ratios ? " of floor | of best peer | of session lock |" : "");
-    add(head.toString());
-    add("|---|" + "---:|".repeat(columns.size() + (ratios ? 3 : 0)));
-    for (Result result : results) {
-      StringBuilder row = new StringBuilder("| " + report.label(result.candidate()));
-      row.append(result.fault() == null ? " |" : " (failed: " + result.fault() + ") |");
-      columns.forEach(column ->
-          row.append(' ').append(Terminal.text(result.medians(), column)).append(" |"));
-      if (ratios) {
-        row.append(' ').append(Terminal.ratio(result.ofFloor())).append(" | ");
-        row.append(Terminal.ratio(result.ofBestPeer())).append(" | ");
-        row.append(Terminal.ratio(result.ofSession())).append(" |");
-      }
-      add(row.toString());
+  /** A series has one table, with a figure of each scenario in each cell. */
+  private void table(Kept kept, List<Scenario> group) {
+    List<String> candidates = group.stream()
+        .flatMap(scenario -> kept.results(scenario).stream())
+        .map(Result::candidate)
+        .distinct()
+        .toList();
+    if (candidates.isEmpty()) {
+      return;
     }
+    List<Figure> columns = Terminal.columns(group.get(0));
+    boolean ratios = Terminal.hasRatios(group.get(0));
+    add("", "### " + kept.store().title() + ": " + title(group), "");
+    add(head(columns, ratios));
+    add(rule(columns.size() + (ratios ? 3 : 0)));
+    for (String candidate : candidates) {
+      String row = "| " + kept.label(candidate) + faults(kept, group, candidate) + " |"
+          + cells(kept, group, candidate, columns);
+      if (ratios) {
+        row += cell(kept, group, candidate, result -> Terminal.ratio(result.ofFloor()))
+            + cell(kept, group, candidate, result -> Terminal.ratio(result.ofBestPeer()))
+            + cell(kept, group, candidate, result -> Terminal.ratio(result.ofSession()));
+      }
+      add(row);
+    }
+  }
+
+  private static String title(List<Scenario> group) {
+    return group.size() == 1
+        ? Scenario.title(group)
+        : Scenario.title(group) + ": "
+            + group.stream().map(Scenario::title).collect(Collectors.joining(" / "));
+  }
+
+  private static String head(List<Figure> columns, boolean ratios) {
+    return "| | " + columns.stream().map(Figure::title).collect(Collectors.joining(" | "))
+        + (ratios ? " | of floor | of best peer | of session lock |" : " |");
+  }
+
+  private static String rule(int columns) {
+    return "|---|" + "---:|".repeat(columns);
+  }
+
+  private static String cells(
+      Kept kept, List<Scenario> group, String candidate, List<Figure> columns) {
+    return columns.stream()
+        .map(column ->
+            cell(kept, group, candidate, result -> Terminal.text(result.medians(), column)))
+        .collect(Collectors.joining());
+  }
+
+  private static String cell(
+      Kept kept, List<Scenario> group, String candidate, Function<Result, String> text) {
+    return group.stream()
+        .map(scenario -> Optional.ofNullable(kept.result(scenario, candidate)))
+        .map(result -> result.map(text).orElse("-"))
+        .collect(Collectors.joining(" / ", " ", " |"));
+  }
+
+  private static String faults(Kept kept, List<Scenario> group, String candidate) {
+    return group.stream()
+        .map(scenario -> kept.result(scenario, candidate))
+        .filter(result -> result != null && result.fault() != null)
+        .map(result -> " (" + (group.size() == 1 ? "" : result.scenario() + " ") + "failed: "
+            + result.fault() + ")")
+        .collect(Collectors.joining());
   }
 }

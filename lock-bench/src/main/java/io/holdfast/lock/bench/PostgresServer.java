@@ -22,7 +22,7 @@ final class PostgresServer extends BenchServer {
                 "-p",
                 Integer.toString(port),
                 "-c",
-                "max_connections=500",
+                "max_connections=1500",
                 "-c",
                 "shared_preload_libraries=pg_stat_statements",
                 "-c",

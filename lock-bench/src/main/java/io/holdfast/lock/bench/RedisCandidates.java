@@ -1,6 +1,5 @@
 package io.holdfast.lock.bench;
 
-import io.holdfast.lock.LockClient;
 import io.holdfast.lock.redis.RedisLocks;
 import java.net.URI;
 import java.util.List;
@@ -20,76 +19,38 @@ final class RedisCandidates {
   private RedisCandidates() {}
 
   static List<Candidate> all() {
-    return List.of(
-        new Candidate(
-            "floor",
-            "floor: SET NX PX + script",
-            Candidate.Role.FLOOR,
-            RedisClient.class,
-            Scenario.ONE_JVM,
-            BareRedis::new),
-        new Candidate(
-            "floor-wake",
-            "floor: SET NX PX + script + PUBLISH",
-            Candidate.Role.FLOOR,
-            RedisClient.class,
-            Scenario.SEVERAL_JVMS,
-            BareRedisWithWake::new),
-        new Candidate(
-            "holdfast",
-            "Holdfast",
-            Candidate.Role.HOLDFAST,
-            LockClient.class,
-            Scenario.ALL,
-            url -> holdfast(url, true)),
-        new Candidate(
-            "holdfast-no-hand-off",
-            "Holdfast, local hand-off off",
-            Candidate.Role.HOLDFAST,
-            LockClient.class,
-            java.util.EnumSet.of(Scenario.ONE_CLIENT, Scenario.FOUR_JVMS),
-            url -> holdfast(url, false)),
+    return Candidate.list(
+        List.of(
+            Candidate.floor(
+                "floor", "SET NX PX + script", RedisClient.class, Scenario.ONE_JVM, BareRedis::new),
+            Candidate.floor(
+                "floor-wake",
+                "SET NX PX + script + PUBLISH",
+                RedisClient.class,
+                Scenario.SEVERAL_JVMS,
+                BareRedisWithWake::new)),
+        HoldfastClient.candidates(url -> RedisLocks.builder(RedisClient.create(URI.create(url)))),
         redisson("redisson", "Redisson RLock", RedissonClient::getLock),
         redisson("redisson-fenced", "Redisson RFencedLock", RedissonClient::getFencedLock),
         redisson("redisson-fair", "Redisson fair lock", RedissonClient::getFairLock),
-        new Candidate(
-            "spring",
-            "Spring Integration",
-            Candidate.Role.PEER,
-            RedisLockRegistry.class,
-            Scenario.ALL_BUT_LEASES,
-            url -> spring(url, RedisLockType.SPIN_LOCK)),
-        new Candidate(
-            "spring-pub-sub",
-            "Spring Integration, pub/sub",
-            Candidate.Role.PEER,
-            RedisLockRegistry.class,
-            Scenario.ALL_BUT_LEASES,
-            url -> spring(url, RedisLockType.PUB_SUB_LOCK)),
-        new Candidate(
+        spring("spring", "Spring Integration", RedisLockType.SPIN_LOCK),
+        spring("spring-pub-sub", "Spring Integration, pub/sub", RedisLockType.PUB_SUB_LOCK),
+        Candidate.peer(
             "shedlock",
             "ShedLock",
-            Candidate.Role.PEER,
             RedisLockProvider.class,
             Scenario.FREE,
             RedisCandidates::shedLock));
   }
 
-  private static Client holdfast(String url, boolean localHandOff) {
-    RedisClient driver = RedisClient.create(URI.create(url));
-    return new HoldfastClient(
-        RedisLocks.builder(driver).localHandOff(localHandOff).build());
-  }
-
   private static Candidate redisson(
       String id, String label, BiFunction<RedissonClient, String, Lock> lock) {
-    return new Candidate(
-        id, label, Candidate.Role.PEER, RedissonClient.class, Scenario.ALL, url -> {
-          Config config = new Config();
-          config.useSingleServer().setAddress(url);
-          RedissonClient redisson = Redisson.create(config);
-          return new JavaLockClient(name -> lock.apply(redisson, name));
-        });
+    return Candidate.peer(id, label, RedissonClient.class, Scenario.ALL, url -> {
+      Config config = new Config();
+      config.useSingleServer().setAddress(url);
+      RedissonClient redisson = Redisson.create(config);
+      return new JavaLockClient(name -> lock.apply(redisson, name));
+    });
   }
 
   private static LettuceConnectionFactory lettuce(String url) {
@@ -100,11 +61,12 @@ final class RedisCandidates {
     return factory;
   }
 
-  private static Client spring(String url, RedisLockType type) {
-    LettuceConnectionFactory factory = lettuce(url);
-    RedisLockRegistry registry = new RedisLockRegistry(factory, "bench");
-    registry.setRedisLockType(type);
-    return new JavaLockClient(registry::obtain);
+  private static Candidate spring(String id, String label, RedisLockType type) {
+    return Candidate.peer(id, label, RedisLockRegistry.class, Scenario.ALL_BUT_LEASES, url -> {
+      RedisLockRegistry registry = new RedisLockRegistry(lettuce(url), "bench");
+      registry.setRedisLockType(type);
+      return new JavaLockClient(registry::obtain);
+    });
   }
 
   private static Client shedLock(String url) {

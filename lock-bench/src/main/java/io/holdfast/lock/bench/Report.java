@@ -1,16 +1,13 @@
 package io.holdfast.lock.bench;
 
-import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.LocalDate;
 import java.util.List;
-import java.util.Objects;
-import org.jspecify.annotations.Nullable;
 
-/** All that is known of a run on one store. */
+/** All that is known of a run of some scenarios on one store. */
 record Report(
     String date,
     Store store,
@@ -67,48 +64,11 @@ record Report(
     }
   }
 
-  @Nullable
-  Result result(Scenario scenario, String candidate) {
-    return results.stream()
-        .filter(result -> result.scenario().equals(scenario.id()))
-        .filter(result -> result.candidate().equals(candidate))
-        .findFirst()
-        .orElse(null);
-  }
-
-  /** The floor of a scenario. */
-  @Nullable
-  Result floor(Scenario scenario) {
-    return contestants.stream()
-        .filter(one -> one.role() == Candidate.Role.FLOOR)
-        .map(one -> result(scenario, one.id()))
-        .filter(Objects::nonNull)
-        .findFirst()
-        .orElse(null);
-  }
-
-  /** What readers call a candidate. */
-  String label(@Nullable String candidate) {
-    return contestants.stream()
-        .filter(one -> one.id().equals(candidate))
-        .map(Contestant::label)
-        .findFirst()
-        .orElse("nobody");
-  }
-
   static String today() {
     return LocalDate.now(java.time.ZoneOffset.UTC).toString();
   }
 
-  void write(Path file) throws IOException {
-    Files.createDirectories(file.toAbsolutePath().getParent());
-    // A line for each result, so that a diff shows which of them changed.
-    String text =
-        new ObjectMapper().writeValueAsString(this).replace("{\"scenario\"", "\n{\"scenario\"");
-    Files.writeString(file, text + "\n");
-  }
-
-  static Report read(Path file) throws IOException {
-    return new ObjectMapper().readValue(file.toFile(), Report.class);
+  Report with(List<Result> others) {
+    return new Report(date, store, machine, effort, server, contestants, others);
   }
 }

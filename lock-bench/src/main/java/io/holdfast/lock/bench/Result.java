@@ -97,7 +97,7 @@ record Result(
   /** How good a round was; the more the better. Null where there is no one figure that counts. */
   private static @Nullable Double score(Scenario scenario, Round round) {
     return switch (scenario.kind()) {
-      case CYCLES -> round.figures().get(Figure.RATE);
+      case CYCLES, WALK -> round.figures().get(Figure.RATE);
       case HAND_OFF -> {
         @Nullable Double micros = round.figures().get(Figure.P50_MICROS);
         yield micros == null || micros == 0 ? null : 1 / micros;

@@ -14,6 +14,7 @@ import org.jspecify.annotations.Nullable;
  * @param latencies of a cycle, or of a hand-off, in nanoseconds: a histogram, compressed, in Base64
  * @param cpuNanos of the whole process
  * @param allocatedBytes by all threads that live at the end
+ * @param heapBytes used at the end, garbage included unless the task was to collect it
  * @param threads what the candidate keeps beside those that use it
  * @param violations how often somebody else was inside
  * @param error what ended it before its time
@@ -24,6 +25,7 @@ record Sample(
     long elapsedNanos,
     long cpuNanos,
     long allocatedBytes,
+    long heapBytes,
     int threads,
     long violations,
     @Nullable String error) {

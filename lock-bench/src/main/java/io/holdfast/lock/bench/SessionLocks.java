@@ -17,24 +17,23 @@ final class SessionLocks extends SqlMutexes {
 
   @Override
   public Mutex mutex(String name) throws SQLException {
-    PreparedStatement taking = connection().prepareStatement(take);
-    PreparedStatement giving = connection().prepareStatement(give);
-    taking.setString(1, name);
-    giving.setString(1, name);
+    PreparedStatement taking = statement(take);
+    PreparedStatement giving = statement(give);
     return new Mutex() {
       @Override
       public void lock() throws SQLException {
-        run(taking);
+        run(taking, name);
       }
 
       @Override
       public void unlock() throws SQLException {
-        run(giving);
+        run(giving, name);
       }
     };
   }
 
-  private static void run(PreparedStatement statement) throws SQLException {
+  private static void run(PreparedStatement statement, String name) throws SQLException {
+    statement.setString(1, name);
     try (ResultSet rows = statement.executeQuery()) {
       rows.next();
     }

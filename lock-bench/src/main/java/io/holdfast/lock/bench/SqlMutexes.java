@@ -2,12 +2,20 @@ package io.holdfast.lock.bench;
 
 import java.sql.Connection;
 import java.sql.DriverManager;
+import java.sql.PreparedStatement;
 import java.sql.SQLException;
+import java.util.HashMap;
+import java.util.Map;
 
-/** A client each of whose threads keeps a connection of its own. */
+/**
+ * A client each of whose threads keeps a connection of its own, and prepares each statement once,
+ * however many locks there are.
+ */
 abstract class SqlMutexes implements Client {
   private final String url;
   private final ThreadLocal<Connection> own = ThreadLocal.withInitial(this::connect);
+  private final ThreadLocal<Map<String, PreparedStatement>> statements =
+      ThreadLocal.withInitial(HashMap::new);
 
   SqlMutexes(String url) {
     this.url = url;
@@ -30,5 +38,16 @@ abstract class SqlMutexes implements Client {
   /** This thread's. */
   final Connection connection() {
     return own.get();
+  }
+
+  /** This thread's. */
+  final PreparedStatement statement(String sql) throws SQLException {
+    Map<String, PreparedStatement> known = statements.get();
+    PreparedStatement statement = known.get(sql);
+    if (statement == null) {
+      statement = connection().prepareStatement(sql);
+      known.put(sql, statement);
+    }
+    return statement;
   }
 }

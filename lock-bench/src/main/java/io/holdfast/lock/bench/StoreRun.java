@@ -18,14 +18,14 @@ import org.jspecify.annotations.Nullable;
 /**
  * The scenarios of one store. Candidates take turns round by round, so that what disturbs the
  * machine for a while disturbs them all; each has JVMs of its own, so that neither what the
- * compiler learned from one, nor its threads, nor its garbage is taken for another's.
+ * compiler learned from one, nor its threads, nor its garbage is taken for another's. Where little
+ * happens, and that is what is measured, the others' JVMs are ended first.
  */
 final class StoreRun implements AutoCloseable {
   private static final int SETTLE_MILLIS = 1_000;
-  private static final int ANSWER_SECONDS_MAX = 60;
+  private static final int SETTLE_MILLIS_EACH = 2;
   private static final int WARM_UP_THREADS = 8;
-  private static final int LEASES = 10_000;
-  private static final int WATCH_WAITERS_MILLIS = 5_000;
+  private static final int WATCH_WAITERS_MILLIS = 10_000;
   private static final int WATCH_LEASES_MILLIS = 30_000;
 
   private final Store store;
@@ -63,11 +63,9 @@ final class StoreRun implements AutoCloseable {
       List<Candidate> candidates = store.candidates().stream()
           .filter(candidate -> candidate.scenarios().contains(scenario))
           .toList();
-      if (candidates.size() > 1) {
-        List<Result> found = run(scenario, candidates);
-        terminal.results(scenario, candidates, found);
-        results.addAll(found);
-      }
+      List<Result> found = run(scenario, candidates);
+      terminal.results(scenario, candidates, found);
+      results.addAll(found);
     }
     return new Report(
         Report.today(),
@@ -80,6 +78,21 @@ final class StoreRun implements AutoCloseable {
   }
 
   private List<Result> run(Scenario scenario, List<Candidate> candidates) throws Exception {
+    if (!scenario.kind().isWatched()) {
+      return Result.of(scenario, candidates, inTurns(scenario, candidates));
+    }
+    // The server counts for all: not even an idle pool of another candidate may talk to it.
+    List<Round> rounds = new ArrayList<>();
+    for (Candidate candidate : candidates) {
+      store.candidates().stream()
+          .filter(other -> !other.id().equals(candidate.id()))
+          .forEach(this::end);
+      rounds.addAll(inTurns(scenario, List.of(candidate)));
+    }
+    return Result.of(scenario, candidates, rounds);
+  }
+
+  private List<Round> inTurns(Scenario scenario, List<Candidate> candidates) throws Exception {
     Map<String, String> failed = new HashMap<>();
     for (Candidate candidate : candidates) {
       launch(candidate, scenario.jvms());
@@ -110,7 +123,7 @@ final class StoreRun implements AutoCloseable {
       // Nobody has the same predecessor, or the same place, each time.
       Collections.rotate(order, 1);
     }
-    return Result.of(scenario, candidates, rounds);
+    return rounds;
   }
 
   private Round warmUp(Scenario scenario, Candidate candidate) throws Exception {
@@ -120,12 +133,16 @@ final class StoreRun implements AutoCloseable {
       warm.addAll(cold);
       Task task = Task.of(Task.Action.CYCLES, candidate.id() + "-warm-up-")
           .withMillis(2 * effort.warmUpMillis())
-          .withOneName(false);
+          .withNames(cold.size() * WARM_UP_THREADS);
       // Free locks and many threads: the most cycles in the time, so that most is compiled.
-      for (int i = 0; i < cold.size(); i++) {
-        cold.get(i).send(task.withThreads(WARM_UP_THREADS, i * WARM_UP_THREADS));
+      check(ask(cold, task, WARM_UP_THREADS));
+      if (scenario.kind() == Scenario.Kind.WALK) {
+        terminal.progress(scenario.title() + ": first use by " + candidate.label());
+        check(ask(
+            jvms(candidate, scenario.jvms()),
+            task(Task.Action.TOUCH, scenario, candidate),
+            scenario.threads()));
       }
-      receive(cold, task.millis());
     } catch (BenchException e) {
       end(candidate);
       return Round.failed(candidate.id(), 0, String.valueOf(e.getMessage()));
@@ -133,10 +150,19 @@ final class StoreRun implements AutoCloseable {
     return perform(scenario, candidate, 0, warmUpMillis(scenario));
   }
 
+  private static void check(List<Sample> samples) throws BenchException {
+    for (Sample sample : samples) {
+      if (sample.error() != null) {
+        throw new BenchException(sample.error(), null);
+      }
+    }
+  }
+
   private long warmUpMillis(Scenario scenario) {
     // More JVMs have more to compile, on the same cores.
     return switch (scenario.kind()) {
-      case CYCLES -> scenario.jvms() > 1 ? 3 * effort.warmUpMillis() / 2 : effort.warmUpMillis();
+      case CYCLES, WALK ->
+        scenario.jvms() > 1 ? 3 * effort.warmUpMillis() / 2 : effort.warmUpMillis();
       case HAND_OFF -> effort.warmUpMillis();
       case WAITERS, LEASES -> 0;
     };
@@ -144,7 +170,7 @@ final class StoreRun implements AutoCloseable {
 
   private long millis(Scenario scenario) {
     return switch (scenario.kind()) {
-      case CYCLES -> effort.roundMillis();
+      case CYCLES, WALK -> effort.roundMillis();
       case HAND_OFF -> 2 * effort.roundMillis();
       case WAITERS -> WATCH_WAITERS_MILLIS;
       case LEASES -> WATCH_LEASES_MILLIS;
@@ -153,8 +179,8 @@ final class StoreRun implements AutoCloseable {
 
   private int rounds(Scenario scenario) {
     return switch (scenario.kind()) {
-      case CYCLES, HAND_OFF -> effort.rounds();
-      case WAITERS -> (effort.rounds() + 1) / 2;
+      case CYCLES, WALK, HAND_OFF -> effort.rounds();
+      case WAITERS -> effort.rounds() / 2;
       case LEASES -> 1;
     };
   }
@@ -169,9 +195,13 @@ final class StoreRun implements AutoCloseable {
       List<Sample> samples = millis == 0
           ? List.of()
           : switch (scenario.kind()) {
-            case CYCLES, HAND_OFF -> measureCycles(scenario, candidate, jvms, millis, figures);
+            case CYCLES ->
+              measureCycles(Task.Action.CYCLES, scenario, candidate, jvms, millis, figures);
+            case HAND_OFF ->
+              measureCycles(Task.Action.HAND_OFF, scenario, candidate, jvms, millis, figures);
+            case WALK -> measureWalk(scenario, candidate, jvms, millis, figures);
             case WAITERS -> measureWaiters(scenario, candidate, jvms, millis, figures);
-            case LEASES -> measureLeases(candidate, jvms, millis, figures);
+            case LEASES -> measureLeases(scenario, candidate, jvms, millis, figures);
           };
       long violations = samples.stream().mapToLong(Sample::violations).sum();
       for (Sample sample : samples) {
@@ -188,29 +218,23 @@ final class StoreRun implements AutoCloseable {
   }
 
   private List<Sample> measureCycles(
+      Task.Action action,
       Scenario scenario,
       Candidate candidate,
       List<WorkerProcess> jvms,
       long millis,
       Map<Figure, Double> figures)
       throws Exception {
-    Task task = Task.of(
-            scenario.kind() == Scenario.Kind.HAND_OFF ? Task.Action.HAND_OFF : Task.Action.CYCLES,
-            prefix(scenario, candidate))
-        .withMillis(millis)
-        .withOneName(scenario.oneName());
     Counters before = new Counters();
-    for (int i = 0; i < jvms.size(); i++) {
-      jvms.get(i).send(task.withThreads(scenario.threads(), i * scenario.threads()));
-    }
-    List<Sample> samples = receive(jvms, millis);
+    List<Sample> samples =
+        ask(jvms, task(action, scenario, candidate).withMillis(millis), scenario.threads());
     Counters after = new Counters();
     List<Long> turns =
         samples.stream().flatMap(sample -> sample.turns().stream()).toList();
     double cycles = Math.max(1, sum(turns));
     Histogram latencies = new Histogram(3);
     samples.forEach(sample -> latencies.add(sample.histogram()));
-    if (scenario.kind() == Scenario.Kind.CYCLES) {
+    if (action == Task.Action.CYCLES) {
       double seconds = samples.stream().mapToLong(Sample::elapsedNanos).max().orElse(0) / 1e9;
       figures.put(Figure.RATE, cycles / seconds);
       figures.put(Figure.FAIRNESS, fairness(turns));
@@ -223,6 +247,19 @@ final class StoreRun implements AutoCloseable {
     return samples;
   }
 
+  private List<Sample> measureWalk(
+      Scenario scenario,
+      Candidate candidate,
+      List<WorkerProcess> jvms,
+      long millis,
+      Map<Figure, Double> figures)
+      throws Exception {
+    List<Sample> samples =
+        measureCycles(Task.Action.CYCLES, scenario, candidate, jvms, millis, figures);
+    putHeap(figures, jvms);
+    return samples;
+  }
+
   private List<Sample> measureWaiters(
       Scenario scenario,
       Candidate candidate,
@@ -230,62 +267,85 @@ final class StoreRun implements AutoCloseable {
       long millis,
       Map<Figure, Double> figures)
       throws Exception {
-    String prefix = prefix(scenario, candidate);
-    WorkerProcess holder = jvms.get(0);
+    List<WorkerProcess> holder = jvms.subList(0, 1);
     List<WorkerProcess> waiting = jvms.subList(1, jvms.size());
+    int waiters = waiting.size() * scenario.threads();
     List<Sample> samples = new ArrayList<>();
-    samples.addAll(ask(List.of(holder), Task.of(Task.Action.TAKE, prefix)));
-    for (int i = 0; i < waiting.size(); i++) {
-      samples.addAll(ask(
-          List.of(waiting.get(i)),
-          Task.of(Task.Action.WAIT, prefix)
-              .withThreads(scenario.threads(), 1 + i * scenario.threads())));
-    }
-    TimeUnit.MILLISECONDS.sleep(SETTLE_MILLIS);
-    samples.addAll(watch(prefix, jvms, millis, figures));
+    samples.addAll(ask(holder, task(Task.Action.TAKE, scenario, candidate), 1));
+    samples.addAll(ask(waiting, task(Task.Action.WAIT, scenario, candidate), scenario.threads()));
+    TimeUnit.MILLISECONDS.sleep(SETTLE_MILLIS + (long) SETTLE_MILLIS_EACH * waiters);
+    samples.addAll(watch(scenario, candidate, jvms, millis, figures));
+    putHeap(figures, waiting);
     long released = System.nanoTime();
+    Task drain = task(Task.Action.DRAIN, scenario, candidate);
     for (WorkerProcess one : waiting) {
-      one.send(Task.of(Task.Action.DRAIN, prefix));
+      one.send(drain);
     }
-    samples.addAll(ask(List.of(holder), Task.of(Task.Action.GIVE, prefix)));
-    samples.addAll(receive(waiting, 0));
-    figures.put(Figure.DRAIN_MILLIS, (System.nanoTime() - released) / 1e6);
+    samples.addAll(ask(holder, task(Task.Action.GIVE, scenario, candidate), 1));
+    samples.addAll(receive(waiting, drain));
+    double drainNanos = System.nanoTime() - released;
+    figures.put(Figure.DRAIN_MILLIS, drainNanos / 1e6);
+    figures.put(Figure.TURN_MICROS, drainNanos / 1e3 / waiters);
     return samples;
   }
 
   private List<Sample> measureLeases(
-      Candidate candidate, List<WorkerProcess> jvms, long millis, Map<Figure, Double> figures)
+      Scenario scenario,
+      Candidate candidate,
+      List<WorkerProcess> jvms,
+      long millis,
+      Map<Figure, Double> figures)
       throws Exception {
-    String prefix = prefix(Scenario.LEASES, candidate);
     List<Sample> samples =
-        new ArrayList<>(ask(jvms, Task.of(Task.Action.TAKE, prefix).withCount(LEASES)));
+        new ArrayList<>(ask(jvms, task(Task.Action.TAKE, scenario, candidate), 1));
     Sample taken = samples.get(0);
-    figures.put(Figure.RATE, LEASES / (taken.elapsedNanos() / 1e9));
-    samples.addAll(watch(prefix, jvms, millis, figures));
-    samples.addAll(ask(jvms, Task.of(Task.Action.GIVE, prefix)));
+    figures.put(Figure.RATE, scenario.names() / (taken.elapsedNanos() / 1e9));
+    samples.addAll(watch(scenario, candidate, jvms, millis, figures));
+    putHeap(figures, jvms);
+    samples.addAll(ask(jvms, task(Task.Action.GIVE, scenario, candidate), 1));
     return samples;
   }
 
   private List<Sample> watch(
-      String prefix, List<WorkerProcess> jvms, long millis, Map<Figure, Double> figures)
+      Scenario scenario,
+      Candidate candidate,
+      List<WorkerProcess> jvms,
+      long millis,
+      Map<Figure, Double> figures)
       throws Exception {
     Counters before = new Counters();
-    List<Sample> watched = ask(jvms, Task.of(Task.Action.WATCH, prefix).withMillis(millis));
+    List<Sample> watched =
+        ask(jvms, task(Task.Action.WATCH, scenario, candidate).withMillis(millis), 0);
     new Counters().putCost(figures, before, watched, millis / 1e3, 1e6);
     return watched;
   }
 
-  private List<Sample> ask(List<WorkerProcess> jvms, Task task) throws BenchException {
-    for (WorkerProcess jvm : jvms) {
-      jvm.send(task);
-    }
-    return receive(jvms, task.millis());
+  private static void putHeap(Map<Figure, Double> figures, List<WorkerProcess> jvms)
+      throws BenchException {
+    double bytes = ask(jvms, Task.of(Task.Action.COLLECT, ""), 0).stream()
+        .mapToLong(Sample::heapBytes)
+        .average()
+        .orElse(0);
+    figures.put(Figure.HEAP_MEBIBYTES, bytes / (1 << 20));
   }
 
-  private static List<Sample> receive(List<WorkerProcess> jvms, long millis) throws BenchException {
+  private static Task task(Task.Action action, Scenario scenario, Candidate candidate) {
+    return Task.of(action, candidate.id() + "-" + scenario.id() + "-").withNames(scenario.names());
+  }
+
+  /** @param threads of each; none where the JVM itself is asked */
+  private static List<Sample> ask(List<WorkerProcess> jvms, Task task, int threads)
+      throws BenchException {
+    for (int i = 0; i < jvms.size(); i++) {
+      jvms.get(i).send(task.ofWorker(i, threads, jvms.size()));
+    }
+    return receive(jvms, task);
+  }
+
+  private static List<Sample> receive(List<WorkerProcess> jvms, Task task) throws BenchException {
     List<Sample> samples = new ArrayList<>();
     for (WorkerProcess jvm : jvms) {
-      samples.add(jvm.receive(ANSWER_SECONDS_MAX + Math.toIntExact(millis / 1_000)));
+      samples.add(jvm.receive(task.secondsMax()));
     }
     return samples;
   }
@@ -327,10 +387,6 @@ final class StoreRun implements AutoCloseable {
 
   private static long sum(List<Long> turns) {
     return turns.stream().mapToLong(Long::longValue).sum();
-  }
-
-  private static String prefix(Scenario scenario, Candidate candidate) {
-    return candidate.id() + "-" + scenario.id() + "-";
   }
 
   private Arena arena(Candidate candidate) throws IOException {

@@ -71,16 +71,13 @@ final class Terminal {
   }
 
   static boolean hasRatios(Scenario scenario) {
-    return switch (scenario.kind()) {
-      case CYCLES, HAND_OFF -> true;
-      case WAITERS, LEASES -> false;
-    };
+    return !scenario.kind().isWatched();
   }
 
   static List<Figure> columns(Scenario scenario) {
     List<Figure> columns = new ArrayList<>();
     switch (scenario.kind()) {
-      case CYCLES -> {
+      case CYCLES, WALK -> {
         columns.addAll(
             List.of(Figure.RATE, Figure.P50_MICROS, Figure.P99_MICROS, Figure.P999_MICROS));
         if (scenario.threads() > 1) {
@@ -90,11 +87,14 @@ final class Terminal {
       case HAND_OFF ->
         columns.addAll(
             List.of(Figure.P50_MICROS, Figure.P99_MICROS, Figure.P999_MICROS, Figure.SAMPLES));
-      case WAITERS -> columns.add(Figure.DRAIN_MILLIS);
+      case WAITERS -> columns.addAll(List.of(Figure.DRAIN_MILLIS, Figure.TURN_MICROS));
       case LEASES -> columns.add(Figure.RATE);
     }
     columns.addAll(List.of(Figure.COMMANDS, Figure.SERVER_CPU, Figure.CLIENT_CPU));
     columns.addAll(List.of(Figure.ALLOCATED, Figure.THREADS));
+    if (scenario.kind().isWatched() || scenario.kind() == Scenario.Kind.WALK) {
+      columns.add(Figure.HEAP_MEBIBYTES);
+    }
     return columns;
   }
 

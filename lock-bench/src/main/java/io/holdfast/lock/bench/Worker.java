@@ -8,7 +8,6 @@ import java.lang.management.ManagementFactory;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -23,6 +22,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import org.HdrHistogram.Histogram;
+import org.jspecify.annotations.Nullable;
 
 /** A JVM with one client of one candidate: reads tasks from its parent, one a line, and answers. */
 final class Worker {
@@ -91,6 +91,7 @@ final class Worker {
       mutexes.add(new HashMap<>());
     }
     return switch (task.action()) {
+      case TOUCH -> together(task, number -> touch(task, number));
       case CYCLES -> together(task, number -> cycles(task, number));
       case HAND_OFF -> together(task, number -> handOff(task));
       // Not on a worker's thread: they may be waiting for a lock.
@@ -99,11 +100,20 @@ final class Worker {
           TimeUnit.MILLISECONDS.sleep(task.millis());
           return List.of();
         });
-      case TAKE -> together(task, number -> take(task));
+      case COLLECT ->
+        measured(() -> {
+          System.gc();
+          return List.of();
+        });
+      case TAKE -> together(task, number -> take(task, number));
       case GIVE -> together(task, number -> give());
       case WAIT -> {
-        waiting = start(task, number -> once(task, number));
-        yield measured(List::of);
+        CountDownLatch begun = new CountDownLatch(task.threads());
+        waiting = start(task, number -> waitFor(task, number, begun));
+        yield measured(() -> {
+          begun.await();
+          return List.of();
+        });
       }
       case DRAIN -> measured(() -> results(waiting));
     };
@@ -149,7 +159,7 @@ final class Worker {
 
   private Sample measured(Callable<List<Turns>> work) {
     long cpu = systemBean.getProcessCpuTime();
-    long allocated = allocatedBytes();
+    Map<Long, Long> allocatedBefore = allocatedByThread();
     long begun = System.nanoTime();
     List<Turns> results = List.of();
     String error = null;
@@ -169,15 +179,27 @@ final class Worker {
         Sample.encode(latencies),
         elapsed,
         systemBean.getProcessCpuTime() - cpu,
-        allocatedBytes() - allocated,
+        allocatedSince(allocatedBefore),
+        ManagementFactory.getMemoryMXBean().getHeapMemoryUsage().getUsed(),
         threadBean.getThreadCount() - threadsBefore - threads.size(),
         results.stream().mapToLong(turns -> turns.violations).sum(),
         error);
   }
 
-  private long allocatedBytes() {
-    return Arrays.stream(threadBean.getThreadAllocatedBytes(threadBean.getAllThreadIds()))
-        .filter(bytes -> bytes > 0)
+  private Map<Long, Long> allocatedByThread() {
+    long[] ids = threadBean.getAllThreadIds();
+    long[] bytes = threadBean.getThreadAllocatedBytes(ids);
+    Map<Long, Long> byThread = new HashMap<>();
+    for (int i = 0; i < ids.length; i++) {
+      byThread.put(ids[i], Math.max(0, bytes[i]));
+    }
+    return byThread;
+  }
+
+  /** Thread by thread: one that ended meanwhile would count as less than nothing. */
+  private long allocatedSince(Map<Long, Long> before) {
+    return allocatedByThread().entrySet().stream()
+        .mapToLong(thread -> thread.getValue() - before.getOrDefault(thread.getKey(), 0L))
         .sum();
   }
 
@@ -191,20 +213,39 @@ final class Worker {
     return mutex;
   }
 
+  private Turns touch(Task task, int number) throws Exception {
+    Turns turns = new Turns();
+    for (int turn = 0; turn < task.share(number); turn++) {
+      int name = task.name(number, turn);
+      cycle(task, number, mutex(number, task.prefix() + name), name, turns);
+    }
+    return turns;
+  }
+
   private Turns cycles(Task task, int number) throws Exception {
-    int global = task.first() + number;
-    int slot = task.oneName() ? 0 : global;
-    Mutex mutex = mutex(number, task.prefix() + slot);
+    // Not looked up again in each cycle: that would be measured.
+    @Nullable Mutex[] own = new Mutex[task.share(number)];
     Turns turns = new Turns();
     long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(task.millis());
     for (long begun = System.nanoTime(); begun < end; begun = System.nanoTime()) {
-      mutex.lock();
-      inside(turns, slot, global);
-      mutex.unlock();
+      int turn = (int) (turns.count % own.length);
+      int name = task.name(number, turn);
+      Mutex mutex = own[turn];
+      if (mutex == null) {
+        mutex = mutex(number, task.prefix() + name);
+        own[turn] = mutex;
+      }
+      cycle(task, number, mutex, name, turns);
       turns.latencies.recordValue(System.nanoTime() - begun);
-      turns.count++;
     }
     return turns;
+  }
+
+  private void cycle(Task task, int number, Mutex mutex, int name, Turns turns) throws Exception {
+    mutex.lock();
+    inside(turns, name, task.first() + number);
+    mutex.unlock();
+    turns.count++;
   }
 
   private void inside(Turns turns, int slot, int global) {
@@ -256,11 +297,11 @@ final class Worker {
     }
   }
 
-  private Turns take(Task task) throws Exception {
+  private Turns take(Task task, int number) throws Exception {
     Turns turns = new Turns();
-    for (int i = 0; i < task.count(); i++) {
-      // Not remembered: so many would only cost memory.
-      Mutex mutex = client.mutex(task.prefix() + i);
+    for (int turn = 0; turn < task.share(number); turn++) {
+      // Not remembered by name: so many would only cost memory.
+      Mutex mutex = client.mutex(task.prefix() + task.name(number, turn));
       long begun = System.nanoTime();
       mutex.lock();
       turns.latencies.recordValue(System.nanoTime() - begun);
@@ -279,13 +320,15 @@ final class Worker {
     return turns;
   }
 
-  private Turns once(Task task, int number) throws Exception {
-    Mutex mutex = mutex(number, task.prefix() + 0);
+  private Turns waitFor(Task task, int number, CountDownLatch begun) throws Exception {
+    Mutex mutex;
+    try {
+      mutex = mutex(number, task.prefix() + 0); // It may have to connect first.
+    } finally {
+      begun.countDown();
+    }
     Turns turns = new Turns();
-    mutex.lock();
-    inside(turns, 0, task.first() + number);
-    mutex.unlock();
-    turns.count++;
+    cycle(task, number, mutex, 0, turns);
     return turns;
   }
 }

@@ -1,8 +1,6 @@
 package io.holdfast.lock.bench;
 
-import io.holdfast.lock.LockClient;
 import io.holdfast.lock.zookeeper.ZooKeeperLocks;
-import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -17,32 +15,17 @@ final class ZooKeeperCandidates {
   private ZooKeeperCandidates() {}
 
   static List<Candidate> all() {
-    return List.of(
-        new Candidate(
+    return Candidate.list(
+        List.of(Candidate.floor(
             "floor",
-            "floor: create + getChildren, delete",
-            Candidate.Role.FLOOR,
+            "create + getChildren, delete",
             ZooKeeper.class,
-            Scenario.ALL_BUT_LEASES,
-            BareZooKeeper::new),
-        new Candidate(
-            "holdfast",
-            "Holdfast",
-            Candidate.Role.HOLDFAST,
-            LockClient.class,
             Scenario.ALL,
-            url -> holdfast(url, true)),
-        new Candidate(
-            "holdfast-no-hand-off",
-            "Holdfast, local hand-off off",
-            Candidate.Role.HOLDFAST,
-            LockClient.class,
-            EnumSet.of(Scenario.ONE_CLIENT, Scenario.FOUR_JVMS),
-            url -> holdfast(url, false)),
-        new Candidate(
+            BareZooKeeper::new)),
+        HoldfastClient.candidates(url -> ZooKeeperLocks.builder(framework(url))),
+        Candidate.peer(
             "curator",
             "Curator InterProcessMutex",
-            Candidate.Role.PEER,
             InterProcessMutex.class,
             Scenario.ALL,
             ZooKeeperCandidates::curator));
@@ -53,12 +36,6 @@ final class ZooKeeperCandidates {
         CuratorFrameworkFactory.newClient(url, new ExponentialBackoffRetry(1_000, 3));
     framework.start();
     return framework;
-  }
-
-  private static Client holdfast(String url, boolean localHandOff) {
-    CuratorFramework framework = framework(url);
-    return new HoldfastClient(
-        ZooKeeperLocks.builder(framework).localHandOff(localHandOff).build());
   }
 
   private static Client curator(String url) {

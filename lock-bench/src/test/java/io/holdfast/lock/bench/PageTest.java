@@ -13,7 +13,7 @@ class PageTest {
   @Test
   void thePageSaysWhatTheFiguresBesideItSay() throws Exception {
     Path kept = ROOT.resolve(Main.KEPT);
-    assertThat(Page.read(kept)).isNotEmpty();
+    assertThat(Kept.read(kept)).isNotEmpty();
     assertThat(Files.readString(ROOT.resolve(Main.PAGE)))
         .as("run dev/bench --page, or undo the change of docs/benchmarks.md")
         .isEqualTo(Page.render(kept));
