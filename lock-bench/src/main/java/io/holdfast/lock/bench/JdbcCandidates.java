@@ -5,6 +5,7 @@ import com.zaxxer.hikari.HikariDataSource;
 import io.holdfast.lock.jdbc.JdbcLocks;
 import io.holdfast.lock.jdbc.SchemaMode;
 import java.sql.Driver;
+import java.time.Duration;
 import java.util.List;
 import net.javacrumbs.shedlock.provider.jdbctemplate.JdbcTemplateLockProvider;
 import org.springframework.core.io.ClassPathResource;
@@ -16,7 +17,7 @@ import org.springframework.jdbc.support.JdbcTransactionManager;
 
 /** Who is compared on SQL databases. */
 final class JdbcCandidates {
-  private static final int SPRING_TTL_MILLIS = 60_000;
+  private static final Duration SPRING_TTL = Duration.ofSeconds(60);
 
   private JdbcCandidates() {}
 
@@ -92,8 +93,6 @@ final class JdbcCandidates {
                 "org/springframework/integration/jdbc/schema-" + dialect + ".sql"))
         .execute(pool);
     DefaultLockRepository repository = new DefaultLockRepository(pool);
-    // Ten seconds by default, and it does not renew: too short for a lock that others wait for.
-    repository.setTimeToLive(SPRING_TTL_MILLIS);
     repository.setTransactionManager(new JdbcTransactionManager(pool));
     if (dialect.equals("postgresql")) {
       // As its documentation advises for PostgreSQL.
@@ -102,7 +101,8 @@ final class JdbcCandidates {
     repository.afterPropertiesSet();
     repository.afterSingletonsInstantiated();
     repository.start();
-    JdbcLockRegistry registry = new JdbcLockRegistry(repository);
+    // Ten seconds by default, and it does not renew: too short for a lock that others wait for.
+    JdbcLockRegistry registry = new JdbcLockRegistry(repository, SPRING_TTL);
     return new JavaLockClient(registry::obtain);
   }
 
