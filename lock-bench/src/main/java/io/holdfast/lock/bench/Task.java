@@ -75,6 +75,7 @@ record Task(
   int secondsMax() {
     int work = switch (action) {
       case TOUCH, TAKE, GIVE -> names / CYCLES_A_SECOND_MIN;
+      case WAIT -> threads / CONNECTIONS_A_SECOND_MIN;
       case DRAIN -> DRAIN_SECONDS_MAX;
       default -> Math.toIntExact(millis / 1_000);
     };
