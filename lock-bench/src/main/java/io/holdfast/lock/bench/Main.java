@@ -71,10 +71,9 @@ final class Main {
           + ", load before " + machine.loadBefore());
       for (Store one : Store.byOption(store)) {
         Path folder = keep ? KEPT : PASSING;
+        Kept before = keep ? Kept.read(KEPT, one) : new Kept(one, List.of());
         try (StoreRun run = new StoreRun(one, effort, profiled, PASSING, terminal)) {
-          Report report = run.run(scenarios, machine);
-          (keep ? Kept.read(KEPT, one) : new Kept(one, List.of())).with(report).write(folder);
-          sound &= report.results().stream().allMatch(result -> result.fault() == null);
+          sound &= run.run(scenarios, machine, soFar -> before.with(soFar).write(folder));
         }
         terminal.line("   all figures: " + Kept.file(folder, one));
       }

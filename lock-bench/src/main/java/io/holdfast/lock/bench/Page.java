@@ -162,6 +162,9 @@ final class Page {
       }
       add("");
     }
+    add("![What a cycle costs with more and more names, on each store](benchmarks/"
+        + Charts.file(Scenario.Series.NAMES) + ")");
+    add("");
   }
 
   private void behind() {
@@ -298,6 +301,9 @@ final class Page {
             + " locks last 60 s instead of 10, since they are not renewed. Who cannot wait for a lock"
             + " (ShedLock, consul-client) takes no part where one has to, and who does not renew (Spring,"
             + " ShedLock) none in held leases.");
+    add(
+        "- Redisson's fair lock takes no part with 1,000 waiters: the last of them had not had its turn"
+            + " after four minutes.");
     add("- Databases allow 1,500 connections: their session locks, and the floor that waits in the"
         + " server, keep one for each waiter.");
     add("- *fairness* is Jain's index of the threads' turns: 1 if all had as many. *commands* and"

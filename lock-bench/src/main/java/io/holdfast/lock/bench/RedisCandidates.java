@@ -3,6 +3,7 @@ package io.holdfast.lock.bench;
 import io.holdfast.lock.redis.RedisLocks;
 import java.net.URI;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.locks.Lock;
 import java.util.function.BiFunction;
 import net.javacrumbs.shedlock.provider.redis.spring.RedisLockProvider;
@@ -30,9 +31,14 @@ final class RedisCandidates {
                 Scenario.SEVERAL_JVMS,
                 BareRedisWithWake::new)),
         HoldfastClient.candidates(url -> RedisLocks.builder(RedisClient.create(URI.create(url)))),
-        redisson("redisson", "Redisson RLock", RedissonClient::getLock),
-        redisson("redisson-fenced", "Redisson RFencedLock", RedissonClient::getFencedLock),
-        redisson("redisson-fair", "Redisson fair lock", RedissonClient::getFairLock),
+        redisson("redisson", "Redisson RLock", Scenario.ALL, RedissonClient::getLock),
+        redisson(
+            "redisson-fenced", "Redisson RFencedLock", Scenario.ALL, RedissonClient::getFencedLock),
+        redisson(
+            "redisson-fair",
+            "Redisson fair lock",
+            Scenario.ALL_BUT_1000_WAITERS,
+            RedissonClient::getFairLock),
         spring("spring", "Spring Integration", RedisLockType.SPIN_LOCK),
         spring("spring-pub-sub", "Spring Integration, pub/sub", RedisLockType.PUB_SUB_LOCK),
         Candidate.peer(
@@ -44,8 +50,11 @@ final class RedisCandidates {
   }
 
   private static Candidate redisson(
-      String id, String label, BiFunction<RedissonClient, String, Lock> lock) {
-    return Candidate.peer(id, label, RedissonClient.class, Scenario.ALL, url -> {
+      String id,
+      String label,
+      Set<Scenario> scenarios,
+      BiFunction<RedissonClient, String, Lock> lock) {
+    return Candidate.peer(id, label, RedissonClient.class, scenarios, url -> {
       Config config = new Config();
       config.useSingleServer().setAddress(url);
       RedissonClient redisson = Redisson.create(config);

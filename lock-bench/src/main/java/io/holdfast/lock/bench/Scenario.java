@@ -188,6 +188,7 @@ enum Scenario {
   static final Set<Scenario> SEVERAL_JVMS =
       EnumSet.of(FOUR_JVMS, HAND_OFF, WAITERS_1, WAITERS_50, WAITERS_1000);
   static final Set<Scenario> ALL_BUT_LEASES = EnumSet.complementOf(EnumSet.of(LEASES));
+  static final Set<Scenario> ALL_BUT_1000_WAITERS = EnumSet.complementOf(EnumSet.of(WAITERS_1000));
   static final Set<Scenario> ALL = EnumSet.allOf(Scenario.class);
 
   /** Those that show in a few minutes what one wants to know first. */

@@ -54,7 +54,14 @@ final class StoreRun implements AutoCloseable {
     this.server = store.start();
   }
 
-  Report run(Set<Scenario> scenarios, Report.Machine machine) throws Exception {
+  /** Takes the figures so far, so that a run that is broken off leaves those that it has. */
+  @FunctionalInterface
+  interface Keeper {
+    void keep(Report soFar) throws IOException;
+  }
+
+  /** Says whether every candidate did its job. */
+  boolean run(Set<Scenario> scenarios, Report.Machine machine, Keeper keeper) throws Exception {
     Report.Server described =
         new Report.Server(server.version(), server.durability(), server.counted());
     terminal.store(store, described);
@@ -66,15 +73,16 @@ final class StoreRun implements AutoCloseable {
       List<Result> found = run(scenario, candidates);
       terminal.results(scenario, candidates, found);
       results.addAll(found);
+      keeper.keep(new Report(
+          Report.today(),
+          store,
+          machine,
+          effort,
+          described,
+          store.candidates().stream().map(Report.Contestant::of).toList(),
+          results));
     }
-    return new Report(
-        Report.today(),
-        store,
-        machine,
-        effort,
-        described,
-        store.candidates().stream().map(Report.Contestant::of).toList(),
-        results);
+    return results.stream().allMatch(result -> result.fault() == null);
   }
 
   private List<Result> run(Scenario scenario, List<Candidate> candidates) throws Exception {

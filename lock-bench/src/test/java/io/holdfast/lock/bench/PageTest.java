@@ -21,6 +21,8 @@ class PageTest {
 
   @Test
   void everyChartOnThePageIsThere() throws Exception {
+    assertThat(ROOT.resolve(Main.KEPT).resolve(Charts.file(Scenario.Series.NAMES)))
+        .isNotEmptyFile();
     for (Scenario scenario : Charts.scenarios()) {
       assertThat(ROOT.resolve(Main.KEPT).resolve(Charts.file(scenario))).isNotEmptyFile();
     }
