@@ -31,8 +31,9 @@ class AclTest {
 
   @BeforeAll
   static void start() {
-    server =
-        new KitContainer("-hcl=acl { enabled = true default_policy = \"deny\" tokens { master = \""
+    server = new KitContainer(
+        MASTER,
+        "-hcl=acl { enabled = true default_policy = \"deny\" tokens { master = \""
             + MASTER
             + "\" agent = \""
             + MASTER

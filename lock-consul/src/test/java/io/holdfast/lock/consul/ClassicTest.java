@@ -15,7 +15,6 @@ import io.holdfast.lock.LockStoreException;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
-import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -122,9 +121,7 @@ class ClassicTest {
 
   @Test
   void whoLocksTheKeyByASessionOfItsOwnExcludesUsAndWeThem() throws Exception {
-    String session = (String) ((Map<?, ?>)
-            Json.parse(http.put("/v1/session/create", "{\"TTL\":\"60s\"}").body()))
-        .get("ID");
+    String session = http.createSession();
     String key = "/v1/kv/" + PREFIX + "/" + name + "/.lock";
     try (LockClient client = client()) {
       try (Lease lease = client.get(name).lock()) {

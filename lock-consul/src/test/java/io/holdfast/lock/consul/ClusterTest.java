@@ -24,9 +24,11 @@ import java.util.concurrent.atomic.AtomicReference;
 import okhttp3.OkHttpClient;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Three servers whose leader is killed, and a local agent that ends while locks are held. */
+@Tag("one-jdk")
 class ClusterTest {
   private static final Duration TTL = Duration.ofSeconds(12);
 
@@ -142,7 +144,7 @@ class ClusterTest {
       cluster.kill(ConsulCluster.CLIENT);
       eventually("the holder hears of it", () -> held.state() == LeaseState.UNCERTAIN);
       cluster.start(ConsulCluster.CLIENT);
-      cluster.awaitLeaderAt(ConsulCluster.CLIENT);
+      cluster.awaitSessionsAt(ConsulCluster.CLIENT);
       eventually("the holder is sure again", () -> held.state() == LeaseState.HELD);
       held.verify();
       assertThat(next.isDone()).isFalse();
@@ -172,7 +174,7 @@ class ClusterTest {
       cluster.stop(ConsulCluster.CLIENT);
       eventually("the holder hears of it", () -> lost.state() != LeaseState.HELD);
       cluster.start(ConsulCluster.CLIENT);
-      cluster.awaitLeaderAt(ConsulCluster.CLIENT);
+      cluster.awaitSessionsAt(ConsulCluster.CLIENT);
       eventually("the holder is told", () -> told.get() == 1);
       assertThat(lost.isHeld()).isFalse();
       try (Lease next = other.get("agent/leaves").lock()) {

@@ -46,7 +46,9 @@ final class ConsulCluster implements AutoCloseable {
         start(agent);
       }
       awaitLeaderOtherThan(CLIENT);
-      awaitLeaderAt(CLIENT);
+      for (int agent = 0; agent <= CLIENT; agent++) {
+        awaitSessionsAt(agent);
+      }
       started = true;
     } finally {
       if (!started) {
@@ -119,9 +121,9 @@ final class ConsulCluster implements AutoCloseable {
     return leader[0];
   }
 
-  /** Waits until an agent knows of a leader. */
-  void awaitLeaderAt(int agent) {
-    eventually("agent " + agent + " knows the leader", () -> leader(agent) >= 0);
+  /** Waits until sessions can be made at an agent. */
+  void awaitSessionsAt(int agent) {
+    new TestHttp(address(agent)).awaitSessions();
   }
 
   /** Which server this agent takes for the leader; -1: none. */

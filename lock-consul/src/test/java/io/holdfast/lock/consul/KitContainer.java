@@ -22,8 +22,15 @@ final class KitContainer implements AutoCloseable {
   private final int port;
   private boolean paused;
 
-  /** @param more what else the agent is told */
-  KitContainer(String... more) {
+  KitContainer() {
+    this("");
+  }
+
+  /**
+   * @param token with which sessions can be made
+   * @param more what else the agent is told
+   */
+  KitContainer(String token, String... more) {
     Assumptions.assumeTrue(
         "true".equals(System.getenv("CI")) || DockerClientFactory.instance().isDockerAvailable(),
         "Docker is not available: dev/containers up");
@@ -43,7 +50,16 @@ final class KitContainer implements AutoCloseable {
         .waitingFor(Wait.forLogMessage(".*cluster leadership acquired.*", 1)
             .withStartupTimeout(STARTUP_MAX));
     container.setPortBindings(List.of(port + ":" + HTTP_PORT));
-    container.start();
+    boolean started = false;
+    try {
+      container.start();
+      new TestHttp(address(), token).awaitSessions();
+      started = true;
+    } finally {
+      if (!started) {
+        container.close();
+      }
+    }
   }
 
   String host() {

@@ -1,5 +1,7 @@
 package io.holdfast.lock.consul;
 
+import static io.holdfast.lock.consul.Eventually.eventually;
+
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -56,6 +58,30 @@ final class TestHttp {
     ((List<?>) Json.parse(get("/v1/session/list").body()))
         .forEach(session -> ids.add((String) ((Map<?, ?>) session).get("ID")));
     return ids;
+  }
+
+  /** Makes a session with a TTL; its id. */
+  String createSession() throws IOException {
+    Answer made = put("/v1/session/create", "{\"TTL\":\"60s\"}");
+    if (made.status() != 200) {
+      throw new IOException("No session was made: " + made);
+    }
+    return (String) ((Map<?, ?>) Json.parse(made.body())).get("ID");
+  }
+
+  /**
+   * Waits until sessions can be made: the leader registers an agent's node some time after it
+   * joined, and its own some time after its election, and refuses their sessions before.
+   */
+  void awaitSessions() {
+    eventually("sessions can be made at " + address, () -> {
+      try {
+        destroySession(createSession());
+        return true;
+      } catch (IOException e) {
+        return false;
+      }
+    });
   }
 
   void destroySession(String id) throws IOException {

@@ -18,11 +18,13 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import redis.clients.jedis.RedisClient;
 
 /** Grants that count only once a replica has them. */
+@Tag("one-jdk")
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class ReplicasTest {
   private static final Duration UNMET_AFTER = Duration.ofSeconds(1);

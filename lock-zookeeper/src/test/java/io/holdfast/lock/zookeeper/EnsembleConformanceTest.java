@@ -2,8 +2,10 @@ package io.holdfast.lock.zookeeper;
 
 import io.holdfast.lock.tck.Fixture;
 import io.holdfast.lock.tck.LockConformance;
+import org.junit.jupiter.api.Tag;
 
 /** The rules of docs/SPEC.md on three servers. */
+@Tag("one-jdk")
 class EnsembleConformanceTest extends LockConformance {
   @Override
   protected Fixture openFixture() {

@@ -18,10 +18,12 @@ import org.apache.curator.framework.CuratorFramework;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** On three servers, one of which is killed, frozen or cut off. */
+@Tag("one-jdk")
 @Timeout(120)
 class EnsembleTest {
   private static final Duration SESSION_TIMEOUT = Duration.ofSeconds(8);

@@ -16,10 +16,12 @@ import java.util.concurrent.TimeUnit;
 import org.apache.curator.framework.CuratorFramework;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** Two hundred waiters from four JVMs: one is woken at a time, in the order in which they came. */
+@Tag("one-jdk")
 @Timeout(value = 180, unit = TimeUnit.SECONDS)
 class ManyWaitersTest {
   private static final int JVMS = 4;
