@@ -168,7 +168,10 @@ final class QuorumStore implements LockStore {
           return new Attempted.Taken(new QuorumGrant(claim, number));
         }
         giveBack(claim);
-        if (!settled.isMajority(QuorumStore::isNo)) {
+        // If a server of the majority failed meanwhile, those that are left may be one, too.
+        boolean mayTryAgain =
+            settled.answers().size() >= settled.majority() && mayAskAgain(splits, budget);
+        if (!settled.isMajority(QuorumStore::isNo) && !mayTryAgain) {
           throw settled.failure("The lock was given, but its number could not be kept");
         }
       } else {
@@ -180,13 +183,17 @@ final class QuorumStore implements LockStore {
       String holder = holder(votes);
       if (holder != null) {
         return new Attempted.Busy(holder);
-      } else if (splits == SPLITS_MAX || budget.isUsedUp()) {
+      } else if (!mayAskAgain(splits, budget)) {
         return new Attempted.Busy(UNKNOWN_HOLDER);
       }
       // Several ask, and each has got too few servers.
       LockSupport.parkNanos(
           this, ThreadLocalRandom.current().nextLong(SPLIT_PAUSE_NANOS << splits));
     }
+  }
+
+  private static boolean mayAskAgain(int splits, Budget budget) {
+    return splits < SPLITS_MAX && !budget.isUsedUp();
   }
 
   private static long highest(Votes<Object> votes) {

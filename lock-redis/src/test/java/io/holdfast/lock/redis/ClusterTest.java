@@ -13,8 +13,6 @@ import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockStore;
 import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.Renewal;
-import io.holdfast.lock.spi.StoreSettings;
-import io.holdfast.lock.spi.TimeSource;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -213,9 +211,7 @@ class ClusterTest {
   }
 
   private static LockStore open(RedisClusterClient client) throws Exception {
-    return RedisLocks.builder(client)
-        .openStore(
-            new StoreSettings("test", Stores.STORE_TIMEOUT, TimeSource.system(), Stores.NO_EVENTS));
+    return RedisLocks.builder(client).openStore(Stores.settings());
   }
 
   @Test

@@ -18,8 +18,6 @@ import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.Renewal;
 import io.holdfast.lock.spi.StoreException;
-import io.holdfast.lock.spi.StoreSettings;
-import io.holdfast.lock.spi.TimeSource;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -36,7 +34,12 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
+import redis.clients.jedis.Connection;
+import redis.clients.jedis.ConnectionPool;
+import redis.clients.jedis.DefaultJedisClientConfig;
+import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.RedisClient;
+import redis.clients.jedis.exceptions.JedisConnectionException;
 
 /** What a quorum of three bears, and what it does not. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
@@ -80,9 +83,7 @@ class QuorumTest {
   }
 
   private QuorumStore store() throws StoreException {
-    return (QuorumStore) RedisLocks.quorum(clients)
-        .openStore(
-            new StoreSettings("test", Stores.STORE_TIMEOUT, TimeSource.system(), Stores.NO_EVENTS));
+    return (QuorumStore) RedisLocks.quorum(clients).openStore(Stores.settings());
   }
 
   @Test
@@ -255,6 +256,53 @@ class QuorumTest {
       assertThat(contender.get(50, TimeUnit.SECONDS)).isNull();
     }
     executor.shutdown();
+  }
+
+  @Test
+  void aServerThatFailsAfterItGaveItsKeyIsBorneIfTheOthersAreAMajority() throws Exception {
+    LockKey key = Stores.freshKey();
+    String lock = Keys.of(RedisLocks.DEFAULT_PREFIX, key).lock();
+    // Until the first server has failed, somebody else has the key of the third.
+    clients.get(2).set(lock, "somebody else's");
+    AtomicInteger requests = new AtomicInteger();
+    try (FailingPool failing = new FailingPool(servers.address(0));
+        QuorumStore store = QuorumStore.open(
+            List.of(failing, clients.get(1).getPool(), clients.get(2).getPool()),
+            RedisLocks.DEFAULT_PREFIX,
+            Stores.settings())) {
+      failing.beforeEach(() -> {
+        int request = requests.incrementAndGet();
+        if (request == 3) {
+          clients.get(2).del(lock);
+        }
+        if (request > 1) {
+          throw new JedisConnectionException("Killed after the first request");
+        }
+      });
+      Grant grant = store.tryAcquire(Stores.claim(key)).orElseThrow();
+      assertThat(requests).hasValueGreaterThan(1);
+      assertThat(store.verify(grant)).isPresent();
+      assertThat(clients.get(2).exists(lock)).isTrue();
+    }
+  }
+
+  /** Connections to a server that fails when it is told to. */
+  private static final class FailingPool extends ConnectionPool {
+    private volatile Runnable beforeEach = () -> {};
+
+    FailingPool(HostAndPort address) {
+      super(address, DefaultJedisClientConfig.builder().build());
+    }
+
+    void beforeEach(Runnable task) {
+      beforeEach = task;
+    }
+
+    @Override
+    public Connection borrowObject(Duration wait) throws Exception {
+      beforeEach.run();
+      return super.borrowObject(wait);
+    }
   }
 
   @Test

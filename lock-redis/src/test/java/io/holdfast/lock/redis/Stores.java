@@ -52,8 +52,11 @@ final class Stores {
   }
 
   static LockStore open(RedisClient client) throws StoreException {
-    return RedisLocks.builder(client)
-        .openStore(new StoreSettings("test", STORE_TIMEOUT, TimeSource.system(), NO_EVENTS));
+    return RedisLocks.builder(client).openStore(settings());
+  }
+
+  static StoreSettings settings() {
+    return new StoreSettings("test", STORE_TIMEOUT, TimeSource.system(), NO_EVENTS);
   }
 
   static LockKey key(String name) {

@@ -222,22 +222,17 @@ class StoreTest {
     ZooKeeperStore two = closeLater(Stores.open(brief));
     Claim claim = Stores.claim(Stores.freshName());
     String name = claim.key().name();
-    Grant left = Stores.take(two, claim);
-    ZooKeeper earlier = Frameworks.handle(brief);
-    long session = earlier.getSessionId();
-    // Here it is over; at the server it lives, with its node, until it times out.
-    earlier.getTestable().injectSessionExpiration();
-    Stores.eventually("there is a new session", () -> {
-      try {
-        ZooKeeper now = Frameworks.handle(brief);
-        return now.getSessionId() != session && now.getState().isConnected();
-      } catch (Exception e) {
-        return false;
-      }
-    });
+    // Sent by the attempt itself, as if the answer had been lost with the session; so the store
+    // does not know of it, and does not delete it.
+    String left = brief
+        .create()
+        .creatingParentContainersIfNeeded()
+        .withMode(CreateMode.EPHEMERAL_SEQUENTIAL)
+        .forPath(Stores.path(name) + "/" + Names.ofAttempt(claim.attemptId()));
+    long leftNumber = brief.checkExists().forPath(left).getCzxid();
+    long session = changeSession(brief);
     assertThat(children(name)).as("what the earlier session left").hasSize(1);
-    assertThat(two.renew(List.of(left))).containsExactly(new Renewal.Lost());
-    assertThat(two.tryAcquire(Stores.claim(name))).isEmpty();
+    assertThat(two.tryAcquire(claim)).isEmpty();
     Acquisition.Queued queued = Stores.queue(two, Stores.claim(name), () -> {});
     assertThat(children(name)).hasSize(2);
     Stores.eventually("its node ended with it", () -> {
@@ -249,8 +244,38 @@ class StoreTest {
     });
     Grant next = ((Ticket.Granted) queued.ticket().poll()).grant();
     assertThat(((ZooKeeperGrant) next).node().session()).isNotEqualTo(session);
-    assertThat(next.number()).isGreaterThan(left.number());
+    assertThat(next.number()).isGreaterThan(leftNumber);
     two.release(next, Duration.ZERO);
+  }
+
+  @Test
+  void aLeaseOfAnEarlierSessionIsLost() throws Exception {
+    CuratorFramework brief = closeLater(Frameworks.open(server.address(), Duration.ofSeconds(6)));
+    ZooKeeperStore two = closeLater(Stores.open(brief));
+    Grant left = Stores.take(two, Stores.claim(Stores.freshName()));
+    long unused = changeSession(brief);
+    assertThat(two.renew(List.of(left))).containsExactly(new Renewal.Lost());
+    assertThat(two.verify(left)).isEmpty();
+  }
+
+  /**
+   * Ends a framework's session here; at the server it lives, with its nodes, until it times out.
+   *
+   * @return the earlier session
+   */
+  private static long changeSession(CuratorFramework framework) throws Exception {
+    ZooKeeper earlier = Frameworks.handle(framework);
+    long session = earlier.getSessionId();
+    earlier.getTestable().injectSessionExpiration();
+    Stores.eventually("there is a new session", () -> {
+      try {
+        ZooKeeper now = Frameworks.handle(framework);
+        return now.getSessionId() != session && now.getState().isConnected();
+      } catch (Exception e) {
+        return false;
+      }
+    });
+    return session;
   }
 
   @Test
