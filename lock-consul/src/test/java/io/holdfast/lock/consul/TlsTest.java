@@ -1,0 +1,189 @@
+package io.holdfast.lock.consul;
+
+import static io.holdfast.lock.consul.Eventually.eventually;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import io.holdfast.lock.Lease;
+import io.holdfast.lock.LockClient;
+import io.holdfast.lock.LockOptions;
+import io.holdfast.lock.LockStoreException;
+import io.holdfast.lock.tck.fault.Ports;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.KeyStore;
+import java.time.Duration;
+import java.util.Base64;
+import java.util.List;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.TrustManagerFactory;
+import javax.net.ssl.X509TrustManager;
+import okhttp3.OkHttpClient;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.Assumptions;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.testcontainers.DockerClientFactory;
+import org.testcontainers.containers.GenericContainer;
+import org.testcontainers.containers.wait.strategy.Wait;
+import org.testcontainers.images.builder.Transferable;
+
+/** An agent that speaks nothing but TLS, with a certificate of its own, in a named datacenter. */
+class TlsTest {
+  private static final char[] PASSWORD = "of the test".toCharArray();
+  private static final int PORT = 8501;
+  private static final String DATACENTER = "frankfurt";
+
+  private static GenericContainer<?> server;
+  private static KeyStore own;
+
+  @BeforeAll
+  static void start(@TempDir Path folder) throws Exception {
+    Assumptions.assumeTrue(
+        "true".equals(System.getenv("CI")) || DockerClientFactory.instance().isDockerAvailable(),
+        "Docker is not available: dev/containers up");
+    own = selfSigned(folder.resolve("keys.p12"));
+    server = new GenericContainer<>(KitContainer.IMAGE)
+        .withExposedPorts(PORT)
+        .withCopyToContainer(
+            pem("CERTIFICATE", own.getCertificate("consul").getEncoded()), "/tmp/certificate.pem")
+        .withCopyToContainer(
+            pem("PRIVATE KEY", own.getKey("consul", PASSWORD).getEncoded()), "/tmp/key.pem")
+        .withCommand(
+            "agent",
+            "-server",
+            "-bootstrap-expect=1",
+            "-client=0.0.0.0",
+            "-bind=127.0.0.1",
+            "-datacenter=" + DATACENTER,
+            "-hcl=performance { raft_multiplier = 1 }",
+            "-hcl=ports { http = -1 https = " + PORT + " }",
+            "-hcl=cert_file = \"/tmp/certificate.pem\"",
+            "-hcl=key_file = \"/tmp/key.pem\"")
+        .waitingFor(Wait.forLogMessage(".*Synced node info.*", 1)
+            .withStartupTimeout(Duration.ofMinutes(2)));
+    server.setPortBindings(List.of(Ports.free() + ":" + PORT));
+    server.start();
+  }
+
+  @AfterAll
+  static void stop() {
+    if (server != null) {
+      server.close();
+    }
+  }
+
+  private static LockClient client(OkHttpClient users, String datacenter) {
+    return ConsulLocks.builder(
+            users, "https://" + server.getHost() + ":" + server.getMappedPort(PORT))
+        .datacenter(datacenter)
+        .storeTimeout(Duration.ofSeconds(3))
+        .defaultOptions(LockOptions.renewed(Duration.ofSeconds(12)))
+        .build();
+  }
+
+  @Test
+  void everyRequestOfAClientSpeaksTlsAsTheUsersClientDoes() throws Exception {
+    ExecutorService threads = Executors.newSingleThreadExecutor();
+    Requests requests = new Requests();
+    OkHttpClient waiters = trusting().newBuilder().addInterceptor(requests).build();
+    try (LockClient holder = client(trusting(), DATACENTER);
+        LockClient waiter = client(waiters, DATACENTER)) {
+      // The leader registers its node, for sessions, some time after its election.
+      eventually("sessions can be made", () -> {
+        try {
+          holder.get("tls/ready").tryLock().orElseThrow().close();
+          return true;
+        } catch (LockStoreException e) {
+          return false;
+        }
+      });
+      Lease held = holder.get("tls").lock();
+      Future<Long> next = threads.submit(() -> waiter.get("tls").call(Lease::token));
+      eventually("somebody waits", () -> requests.longPolls() == 1);
+      held.verify();
+      held.close();
+      assertThat(next.get(30, TimeUnit.SECONDS)).isGreaterThan(held.token());
+    } finally {
+      threads.shutdownNow();
+    }
+  }
+
+  @Test
+  void aCertificateThatTheUsersClientDoesNotTrustIsAnErrorAndNeverBusy() {
+    assertThatExceptionOfType(LockStoreException.class)
+        .isThrownBy(() -> client(new OkHttpClient(), DATACENTER).close())
+        .havingRootCause()
+        .isInstanceOf(java.security.GeneralSecurityException.class);
+  }
+
+  @Test
+  void aDatacenterThatIsNotThereIsAnErrorAndNeverBusy() {
+    assertThatExceptionOfType(LockStoreException.class)
+        .isThrownBy(() -> client(trusting(), "nowhere").close())
+        .withMessageContaining("datacenter");
+  }
+
+  private static OkHttpClient trusting() throws Exception {
+    KeyStore trusted = KeyStore.getInstance("PKCS12");
+    trusted.load(null, null);
+    trusted.setCertificateEntry("consul", own.getCertificate("consul"));
+    TrustManagerFactory trust =
+        TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
+    trust.init(trusted);
+    SSLContext tls = SSLContext.getInstance("TLS");
+    tls.init(null, trust.getTrustManagers(), null);
+    return new OkHttpClient.Builder()
+        .sslSocketFactory(tls.getSocketFactory(), (X509TrustManager) trust.getTrustManagers()[0])
+        .build();
+  }
+
+  /** The JDK's own tool: no library of ours makes certificates. */
+  private static KeyStore selfSigned(Path file) throws Exception {
+    Process keytool = new ProcessBuilder(
+            Path.of(System.getProperty("java.home"), "bin", "keytool").toString(),
+            "-genkeypair",
+            "-alias",
+            "consul",
+            "-keyalg",
+            "EC",
+            "-dname",
+            "CN=127.0.0.1",
+            "-ext",
+            "SAN=ip:127.0.0.1,dns:localhost",
+            "-validity",
+            "2",
+            "-storetype",
+            "PKCS12",
+            "-storepass",
+            new String(PASSWORD),
+            "-keystore",
+            file.toString())
+        .redirectErrorStream(true)
+        .start();
+    String said = new String(keytool.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+    assertThat(keytool.waitFor()).as(said).isZero();
+    KeyStore store = KeyStore.getInstance("PKCS12");
+    try (InputStream in = Files.newInputStream(file)) {
+      store.load(in, PASSWORD);
+    }
+    return store;
+  }
+
+  private static Transferable pem(String what, byte[] content) {
+    return Transferable.of("-----BEGIN "
+        + what
+        + "-----\n"
+        + Base64.getMimeEncoder(64, new byte[] {'\n'}).encodeToString(content)
+        + "\n-----END "
+        + what
+        + "-----\n");
+  }
+}
