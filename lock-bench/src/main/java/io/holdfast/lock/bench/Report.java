@@ -51,6 +51,14 @@ record Report(
   record Effort(boolean quick, int rounds, long roundMillis, long warmUpMillis) {
     static final Effort QUICK = new Effort(true, 3, 500, 600);
     static final Effort FULL = new Effort(false, 5, 1_500, 4_000);
+
+    /**
+     * Before its first scenario: long enough to be compiled as in a server that runs for hours,
+     * even where a cycle takes milliseconds.
+     */
+    long firstWarmUpMillis() {
+      return (quick ? 2 : 6) * warmUpMillis;
+    }
   }
 
   /** @param counted what its commands are */

@@ -140,7 +140,7 @@ final class StoreRun implements AutoCloseable {
       cold.removeAll(warm);
       warm.addAll(cold);
       Task task = Task.of(Task.Action.CYCLES, candidate.id() + "-warm-up-")
-          .withMillis(2 * effort.warmUpMillis())
+          .withMillis(effort.firstWarmUpMillis())
           .withNames(cold.size() * WARM_UP_THREADS);
       // Free locks and many threads: the most cycles in the time, so that most is compiled.
       check(ask(cold, task, WARM_UP_THREADS));
