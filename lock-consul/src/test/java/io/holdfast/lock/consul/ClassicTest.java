@@ -33,7 +33,7 @@ class ClassicTest {
   private static KitContainer server;
 
   private final String name = "orders/" + UUID.randomUUID();
-  private final String file = "/tmp/" + UUID.randomUUID();
+  private final String file = "ran-" + UUID.randomUUID();
   private final ExecutorService threads = Executors.newCachedThreadPool();
   private final TestHttp http = new TestHttp(server.address());
 

@@ -33,7 +33,6 @@ import org.junit.jupiter.api.io.TempDir;
 import org.testcontainers.DockerClientFactory;
 import org.testcontainers.containers.GenericContainer;
 import org.testcontainers.containers.wait.strategy.Wait;
-import org.testcontainers.images.builder.Transferable;
 
 /** An agent that speaks nothing but TLS, with a certificate of its own, in a named datacenter. */
 class TlsTest {
@@ -52,21 +51,18 @@ class TlsTest {
     own = selfSigned(folder.resolve("keys.p12"));
     server = new GenericContainer<>(KitContainer.IMAGE)
         .withExposedPorts(PORT)
-        .withCopyToContainer(
-            pem("CERTIFICATE", own.getCertificate("consul").getEncoded()), "/tmp/certificate.pem")
-        .withCopyToContainer(
-            pem("PRIVATE KEY", own.getKey("consul", PASSWORD).getEncoded()), "/tmp/key.pem")
+        .withCreateContainerCmdModifier(command -> command.withEntrypoint("sh"))
         .withCommand(
-            "agent",
-            "-server",
-            "-bootstrap-expect=1",
-            "-client=0.0.0.0",
-            "-bind=127.0.0.1",
-            "-datacenter=" + DATACENTER,
-            "-hcl=performance { raft_multiplier = 1 }",
-            "-hcl=ports { http = -1 https = " + PORT + " }",
-            "-hcl=cert_file = \"/tmp/certificate.pem\"",
-            "-hcl=key_file = \"/tmp/key.pem\"")
+            "-c",
+            "printf %s '" + pem("CERTIFICATE", own.getCertificate("consul").getEncoded())
+                + "' > certificate.pem && printf %s '"
+                + pem("PRIVATE KEY", own.getKey("consul", PASSWORD).getEncoded())
+                + "' > key.pem && exec consul agent -server -bootstrap-expect=1 -data-dir=data"
+                + " -client=0.0.0.0 -bind=127.0.0.1 -datacenter="
+                + DATACENTER
+                + " -hcl='performance { raft_multiplier = 1 }' -hcl='ports { http = -1 https = "
+                + PORT
+                + " }' -hcl='cert_file = \"certificate.pem\"' -hcl='key_file = \"key.pem\"'")
         .waitingFor(Wait.forLogMessage(".*Synced node info.*", 1)
             .withStartupTimeout(Duration.ofMinutes(2)));
     server.setPortBindings(List.of(Ports.free() + ":" + PORT));
@@ -177,13 +173,13 @@ class TlsTest {
     return store;
   }
 
-  private static Transferable pem(String what, byte[] content) {
-    return Transferable.of("-----BEGIN "
+  private static String pem(String what, byte[] content) {
+    return "-----BEGIN "
         + what
         + "-----\n"
         + Base64.getMimeEncoder(64, new byte[] {'\n'}).encodeToString(content)
         + "\n-----END "
         + what
-        + "-----\n");
+        + "-----\n";
   }
 }
