@@ -6,12 +6,15 @@ import org.apache.curator.framework.CuratorFramework;
 import org.apache.zookeeper.Watcher;
 import org.apache.zookeeper.ZooKeeper;
 
-/** Ends a framework's session at the server: a second handle of the same session is closed. */
+/** Ends a session at the server: a second handle of it is closed. */
 final class SessionKiller {
   private SessionKiller() {}
 
   static void expire(CuratorFramework framework, String address) throws Exception {
-    ZooKeeper zk = Frameworks.handle(framework);
+    end(Frameworks.handle(framework), address);
+  }
+
+  static void end(ZooKeeper zk, String address) throws Exception {
     CountDownLatch connected = new CountDownLatch(1);
     ZooKeeper twin = new ZooKeeper(
         address,

@@ -24,6 +24,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import org.apache.curator.framework.CuratorFramework;
@@ -218,42 +219,38 @@ class StoreTest {
   @Rule("L-9.6")
   @Test
   void aGrantNeverRestsOnWhatAnEarlierSessionLeft() throws Exception {
-    CuratorFramework brief = closeLater(Frameworks.open(server.address(), Duration.ofSeconds(6)));
-    ZooKeeperStore two = closeLater(Stores.open(brief));
+    CuratorFramework its = framework();
+    ZooKeeperStore two = closeLater(Stores.open(its));
     Claim claim = Stores.claim(Stores.freshName());
     String name = claim.key().name();
     // Sent by the attempt itself, as if the answer had been lost with the session; so the store
     // does not know of it, and does not delete it.
-    String left = brief
-        .create()
+    String left = its.create()
         .creatingParentContainersIfNeeded()
         .withMode(CreateMode.EPHEMERAL_SEQUENTIAL)
         .forPath(Stores.path(name) + "/" + Names.ofAttempt(claim.attemptId()));
-    long leftNumber = brief.checkExists().forPath(left).getCzxid();
-    long session = changeSession(brief);
+    long leftNumber = its.checkExists().forPath(left).getCzxid();
+    ZooKeeper earlier = changeSession(its);
     assertThat(children(name)).as("what the earlier session left").hasSize(1);
     assertThat(two.tryAcquire(claim)).isEmpty();
-    Acquisition.Queued queued = Stores.queue(two, Stores.claim(name), () -> {});
+    CountDownLatch woken = new CountDownLatch(1);
+    Acquisition.Queued queued = Stores.queue(two, Stores.claim(name), woken::countDown);
     assertThat(children(name)).hasSize(2);
-    Stores.eventually("its node ended with it", () -> {
-      try {
-        return children(name).size() == 1;
-      } catch (Exception e) {
-        throw new IllegalStateException(e);
-      }
-    });
+    SessionKiller.end(earlier, server.address());
+    await(woken);
+    assertThat(children(name)).as("what is there after that session").hasSize(1);
     Grant next = ((Ticket.Granted) queued.ticket().poll()).grant();
-    assertThat(((ZooKeeperGrant) next).node().session()).isNotEqualTo(session);
+    assertThat(((ZooKeeperGrant) next).node().session()).isNotEqualTo(earlier.getSessionId());
     assertThat(next.number()).isGreaterThan(leftNumber);
     two.release(next, Duration.ZERO);
   }
 
   @Test
   void aLeaseOfAnEarlierSessionIsLost() throws Exception {
-    CuratorFramework brief = closeLater(Frameworks.open(server.address(), Duration.ofSeconds(6)));
-    ZooKeeperStore two = closeLater(Stores.open(brief));
+    CuratorFramework its = framework();
+    ZooKeeperStore two = closeLater(Stores.open(its));
     Grant left = Stores.take(two, Stores.claim(Stores.freshName()));
-    long unused = changeSession(brief);
+    var unused = changeSession(its);
     assertThat(two.renew(List.of(left))).containsExactly(new Renewal.Lost());
     assertThat(two.verify(left)).isEmpty();
   }
@@ -261,21 +258,42 @@ class StoreTest {
   /**
    * Ends a framework's session here; at the server it lives, with its nodes, until it times out.
    *
-   * @return the earlier session
+   * @return the handle of the earlier session
    */
-  private static long changeSession(CuratorFramework framework) throws Exception {
+  private static ZooKeeper changeSession(CuratorFramework framework) throws Exception {
     ZooKeeper earlier = Frameworks.handle(framework);
-    long session = earlier.getSessionId();
+    CountDownLatch reached = new CountDownLatch(1);
+    CountDownLatch expired = new CountDownLatch(1);
+    // The handle tells of its end before it knows of it itself; told that early, Curator would
+    // close it, and with it the session at the server.
+    earlier.exists(
+        "/",
+        false,
+        (rc, path, context, stat) -> {
+          reached.countDown();
+          await(expired);
+        },
+        null);
+    await(reached);
     earlier.getTestable().injectSessionExpiration();
+    expired.countDown();
     Stores.eventually("there is a new session", () -> {
       try {
         ZooKeeper now = Frameworks.handle(framework);
-        return now.getSessionId() != session && now.getState().isConnected();
+        return now.getSessionId() != earlier.getSessionId() && now.getState().isConnected();
       } catch (Exception e) {
         return false;
       }
     });
-    return session;
+    return earlier;
+  }
+
+  private static void await(CountDownLatch latch) {
+    try {
+      assertThat(latch.await(30, TimeUnit.SECONDS)).isTrue();
+    } catch (InterruptedException e) {
+      throw new IllegalStateException(e);
+    }
   }
 
   @Test
