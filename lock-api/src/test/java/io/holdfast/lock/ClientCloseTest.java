@@ -155,8 +155,9 @@ class ClientCloseTest extends EngineTest {
   void aLeaseThatWasToBeGivenBackInTheBackgroundIsGivenBackBeforeTheClientIsClosed() {
     Lease lease = held("x");
     store.failNext(RELEASE);
+    store.failNext(RELEASE);
     lease.close();
-    store.awaitCount(RELEASE, 1);
+    store.awaitCount(RELEASE, 2);
     assertThat(store.holder("x")).isPresent();
     time.runDuring(client()::close);
 
