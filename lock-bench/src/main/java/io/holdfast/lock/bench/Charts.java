@@ -88,8 +88,8 @@ final class Charts {
     @Nullable Result result = kept.result(scenario, "holdfast");
     return result == null || result.fault() != null
         ? null
-        : result.medians().getOrDefault(Figure.SERVER_CPU, 0.0)
-            + result.medians().getOrDefault(Figure.CLIENT_CPU, 0.0);
+        : result.figures().getOrDefault(Figure.SERVER_CPU, 0.0)
+            + result.figures().getOrDefault(Figure.CLIENT_CPU, 0.0);
   }
 
   private static Optional<CategoryChart> chart(Scenario scenario, List<Kept> stores) {

@@ -11,6 +11,8 @@ enum Figure {
   P50_MICROS("p50 µs"),
   P99_MICROS("p99 µs"),
   P999_MICROS("p99.9 µs"),
+  /** The longest; of all rounds, not of the middle one. */
+  MAX_MICROS("max µs"),
   /** How many latencies that was. */
   SAMPLES("samples"),
   /** Jain's index of the threads' turns: 1 if all had as many, 1/n if one had them all. */

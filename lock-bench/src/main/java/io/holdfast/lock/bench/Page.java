@@ -397,7 +397,7 @@ final class Page {
       Kept kept, List<Scenario> group, String candidate, List<Figure> columns) {
     return columns.stream()
         .map(column ->
-            cell(kept, group, candidate, result -> Terminal.text(result.medians(), column)))
+            cell(kept, group, candidate, result -> Terminal.text(result.figures(), column)))
         .collect(Collectors.joining());
   }
 

@@ -8,12 +8,13 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.OptionalDouble;
 import java.util.function.Function;
+import java.util.stream.DoubleStream;
 import org.jspecify.annotations.Nullable;
 
 /**
  * What one candidate did in one scenario.
  *
- * @param medians of the rounds, each figure for itself
+ * @param figures of all rounds, each for itself: the median, but of the longest latency the longest
  * @param ofFloor the median of the ratios to the floor in the same round, above 1 if better
  * @param ofBestPeer the same, to the peer with the best median
  * @param bestPeer who that is
@@ -23,7 +24,7 @@ import org.jspecify.annotations.Nullable;
 record Result(
     String scenario,
     String candidate,
-    Map<Figure, Double> medians,
+    Map<Figure, Double> figures,
     @Nullable Double ofFloor,
     @Nullable Double ofBestPeer,
     @Nullable String bestPeer,
@@ -47,7 +48,7 @@ record Result(
       results.add(new Result(
           scenario.id(),
           candidate.id(),
-          medians(own),
+          summary(own),
           fault == null ? ratio(scenario, candidate.id(), floor, rounds) : null,
           fault == null ? ratio(scenario, candidate.id(), peer, rounds) : null,
           peer,
@@ -70,28 +71,34 @@ record Result(
     return own.stream().map(Round::error).filter(Objects::nonNull).findFirst().orElse(null);
   }
 
-  private static Map<Figure, Double> medians(List<Round> own) {
-    Map<Figure, Double> medians = new EnumMap<>(Figure.class);
+  private static Map<Figure, Double> summary(List<Round> own) {
+    Map<Figure, Double> summary = new EnumMap<>(Figure.class);
     for (Figure figure : Figure.values()) {
-      median(own, round -> round.figures().get(figure)).ifPresent(m -> medians.put(figure, m));
+      Function<Round, @Nullable Double> value = round -> round.figures().get(figure);
+      (figure == Figure.MAX_MICROS ? longest(own, value) : median(own, value))
+          .ifPresent(one -> summary.put(figure, one));
     }
-    return medians;
+    return summary;
+  }
+
+  private static OptionalDouble longest(
+      List<Round> rounds, Function<Round, @Nullable Double> value) {
+    return values(rounds, value).max();
   }
 
   private static OptionalDouble median(
       List<Round> rounds, Function<Round, @Nullable Double> value) {
-    double[] sorted = rounds.stream()
-        .map(value)
-        .filter(Objects::nonNull)
-        .mapToDouble(Double::doubleValue)
-        .sorted()
-        .toArray();
+    double[] sorted = values(rounds, value).sorted().toArray();
     if (sorted.length == 0) {
       return OptionalDouble.empty();
     }
     int middle = sorted.length / 2;
     return OptionalDouble.of(Figure.rounded(
         sorted.length % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2));
+  }
+
+  private static DoubleStream values(List<Round> rounds, Function<Round, @Nullable Double> value) {
+    return rounds.stream().map(value).filter(Objects::nonNull).mapToDouble(Double::doubleValue);
   }
 
   /** How good a round was; the more the better. Null where there is no one figure that counts. */

@@ -252,6 +252,11 @@ enum Scenario {
     return names;
   }
 
+  /** Whether all threads fight for one lock. */
+  boolean isContended() {
+    return kind == Kind.CYCLES && names == 1 && jvms * threads > 1;
+  }
+
   Optional<Series> series() {
     return Optional.ofNullable(series);
   }

@@ -188,7 +188,7 @@ final class StoreRun implements AutoCloseable {
   private int rounds(Scenario scenario) {
     return switch (scenario.kind()) {
       case CYCLES, WALK, HAND_OFF -> effort.rounds();
-      case WAITERS -> effort.rounds() / 2;
+      case WAITERS -> effort.quick() ? 1 : 2;
       case LEASES -> 1;
     };
   }
@@ -250,6 +250,7 @@ final class StoreRun implements AutoCloseable {
     figures.put(Figure.P50_MICROS, latencies.getValueAtPercentile(50) / 1e3);
     figures.put(Figure.P99_MICROS, latencies.getValueAtPercentile(99) / 1e3);
     figures.put(Figure.P999_MICROS, latencies.getValueAtPercentile(99.9) / 1e3);
+    figures.put(Figure.MAX_MICROS, latencies.getMaxValue() / 1e3);
     figures.put(Figure.SAMPLES, (double) latencies.getTotalCount());
     after.putCost(figures, before, samples, cycles, 1e3);
     return samples;

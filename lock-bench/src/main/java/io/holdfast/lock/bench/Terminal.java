@@ -56,7 +56,7 @@ final class Terminal {
     for (int i = 0; i < candidates.size(); i++) {
       Result result = results.get(i);
       StringBuilder row = new StringBuilder(padRight(candidates.get(i).label(), LABEL_WIDTH));
-      columns.forEach(column -> row.append(padLeft(text(result.medians(), column))));
+      columns.forEach(column -> row.append(padLeft(text(result.figures(), column))));
       if (hasRatios(scenario)) {
         row.append(padLeft(ratio(result.ofFloor()))).append(padLeft(ratio(result.ofBestPeer())));
         row.append(padLeft(ratio(result.ofSession())));
@@ -80,13 +80,20 @@ final class Terminal {
       case CYCLES, WALK -> {
         columns.addAll(
             List.of(Figure.RATE, Figure.P50_MICROS, Figure.P99_MICROS, Figure.P999_MICROS));
+        if (scenario.isContended()) {
+          columns.add(Figure.MAX_MICROS);
+        }
         if (scenario.threads() > 1) {
           columns.add(Figure.FAIRNESS);
         }
       }
       case HAND_OFF ->
-        columns.addAll(
-            List.of(Figure.P50_MICROS, Figure.P99_MICROS, Figure.P999_MICROS, Figure.SAMPLES));
+        columns.addAll(List.of(
+            Figure.P50_MICROS,
+            Figure.P99_MICROS,
+            Figure.P999_MICROS,
+            Figure.MAX_MICROS,
+            Figure.SAMPLES));
       case WAITERS -> columns.addAll(List.of(Figure.DRAIN_MILLIS, Figure.TURN_MICROS));
       case LEASES -> columns.add(Figure.RATE);
     }

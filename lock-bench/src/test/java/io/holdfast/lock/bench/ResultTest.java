@@ -27,7 +27,7 @@ class ResultTest {
     assertThat(result.ofFloor()).isEqualTo(0.9);
     assertThat(result.ofBestPeer()).isEqualTo(2);
     assertThat(result.bestPeer()).isEqualTo("fast");
-    assertThat(result.medians()).containsEntry(Figure.RATE, 900.0);
+    assertThat(result.figures()).containsEntry(Figure.RATE, 900.0);
   }
 
   @Test
@@ -36,6 +36,16 @@ class ResultTest {
     rounds.add(new Round("holdfast", 1, Map.of(Figure.P50_MICROS, 200.0), 0, null));
 
     assertThat(result(Scenario.HAND_OFF, "holdfast").ofFloor()).isEqualTo(0.5);
+  }
+
+  @Test
+  void theLongestLatencyIsThatOfAllRounds() {
+    rounds.add(new Round("floor", 1, Map.of(Figure.MAX_MICROS, 10.0), 0, null));
+    rounds.add(new Round("floor", 2, Map.of(Figure.MAX_MICROS, 900.0), 0, null));
+    rounds.add(new Round("floor", 3, Map.of(Figure.MAX_MICROS, 11.0), 0, null));
+
+    assertThat(result(Scenario.FOUR_JVMS, "floor").figures())
+        .containsEntry(Figure.MAX_MICROS, 900.0);
   }
 
   @Test
