@@ -318,11 +318,12 @@ class ClientCloseTest extends EngineTest {
       }
     }
 
-    assertThatThrownBy(() -> new Failing().clientName("test").build())
+    assertThatThrownBy(() -> new Failing().clientName("never opened").build())
         .isInstanceOf(LockStoreException.class)
         .hasMessageContaining("no route");
     assertThat(Thread.getAllStackTraces().keySet())
-        .noneMatch(thread -> thread.isAlive() && thread.getName().matches("holdfast-.*-test"));
+        .noneMatch(
+            thread -> thread.isAlive() && thread.getName().matches("holdfast-.*-never opened.*"));
   }
 
   @Test

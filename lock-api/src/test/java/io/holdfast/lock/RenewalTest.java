@@ -325,6 +325,7 @@ class RenewalTest extends EngineTest {
     for (int i = 0; i < 1_000; i++) {
       leases.add(held("x" + i, LockOptions.fixed(TTL)));
     }
+    settle();
     time.jumpWallClock(SECOND);
     assertThat(leases.get(0).isHeld()).isFalse();
     Eventually.await("all to be verified", () -> leases.stream().allMatch(Lease::isHeld));
@@ -342,10 +343,13 @@ class RenewalTest extends EngineTest {
     for (int i = 0; i < 10; i++) {
       leases.add(held("x" + i, LockOptions.fixed(TTL)));
     }
+    Gate gate = new Gate();
     store.always(VERIFY, call -> {
+      gate.pass();
       throw StoreException.unanswered("timed out", null);
     });
     leases.forEach(lease -> store.events().suspended(store.grant(lease.name())));
+    gate.open();
     settle();
     int asked = store.count(VERIFY);
     store.heal();
@@ -405,8 +409,8 @@ class RenewalTest extends EngineTest {
       time.advance(Duration.ofMillis(1));
     }
 
-    // Only for one that is due sooner than all before it.
-    assertThat(looks() - looks).isLessThan(20);
+    // Only for one that is due sooner than all before it, and for one that comes during a look.
+    assertThat(looks() - looks).isLessThan(200);
   }
 
   @Test

@@ -417,8 +417,9 @@ final class EngineClient implements LockClient, Tenure.Observer {
   void suspended(Grant grant) {
     Tenure tenure = tenureOf(grant);
     if (tenure != null) {
-      tenure.renewal().doubted();
+      // In this order: a keeper that looks in between must not answer a doubt that comes only now.
       tenure.unanswered();
+      tenure.renewal().doubted();
       keeper.wake();
     }
   }

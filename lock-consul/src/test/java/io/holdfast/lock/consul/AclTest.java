@@ -72,8 +72,8 @@ class AclTest {
   private static LockClientBuilder<?> client(String token) {
     return ConsulLocks.builder(new OkHttpClient(), server.address())
         .token(token)
-        .storeTimeout(Duration.ofSeconds(3))
-        .defaultOptions(LockOptions.renewed(Duration.ofSeconds(10)));
+        .storeTimeout(Duration.ofSeconds(8))
+        .defaultOptions(LockOptions.renewed(Duration.ofSeconds(30)));
   }
 
   @Test

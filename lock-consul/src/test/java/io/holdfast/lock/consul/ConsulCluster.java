@@ -121,6 +121,22 @@ final class ConsulCluster implements AutoCloseable {
     return leader[0];
   }
 
+  /** Waits until all servers are there again, agree on a leader, and have caught up with it. */
+  void awaitHealth() {
+    int leader = awaitLeaderOtherThan(-1);
+    eventually("the servers are healthy", () -> {
+      try {
+        return new TestHttp(address(leader))
+                .get("/v1/operator/autopilot/health")
+                .status()
+            == 200;
+      } catch (IOException e) {
+        return false;
+      }
+    });
+    awaitSessionsAt(CLIENT);
+  }
+
   /** Waits until sessions can be made at an agent. */
   void awaitSessionsAt(int agent) {
     new TestHttp(address(agent)).awaitSessions();

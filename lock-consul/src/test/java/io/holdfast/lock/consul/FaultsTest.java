@@ -59,7 +59,7 @@ class FaultsTest {
 
   private static LockClient client(OkHttpClient users) {
     return ConsulLocks.builder(users, server.address())
-        .storeTimeout(Duration.ofSeconds(3))
+        .storeTimeout(Duration.ofSeconds(4))
         .defaultOptions(LockOptions.renewed(Duration.ofSeconds(12)))
         .build();
   }

@@ -80,8 +80,8 @@ class TlsTest {
     return ConsulLocks.builder(
             users, "https://" + server.getHost() + ":" + server.getMappedPort(PORT))
         .datacenter(datacenter)
-        .storeTimeout(Duration.ofSeconds(3))
-        .defaultOptions(LockOptions.renewed(Duration.ofSeconds(12)))
+        .storeTimeout(Duration.ofSeconds(8))
+        .defaultOptions(LockOptions.renewed(Duration.ofSeconds(30)))
         .build();
   }
 

@@ -32,6 +32,7 @@ import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -43,7 +44,7 @@ import org.junit.jupiter.api.Test;
 /** The samples of the documentation: what stands between a tag and its end is quoted there. */
 class SamplesTest {
   private final HikariDataSource dataSource = new HikariDataSource();
-  private final List<Long> shipped = new ArrayList<>();
+  private final List<Long> shipped = new CopyOnWriteArrayList<>();
   private final List<Long> reports = new ArrayList<>();
   private final Meter meter = new Meter();
 
@@ -316,7 +317,7 @@ class SamplesTest {
   void aWaitThatRunsOutNamesTheHolder() throws Exception {
     try (Lease held = locks.get("orders/42").lock();
         LockClient other = JdbcLocks.builder(dataSource).build()) {
-      assertThatThrownBy(() -> other.get("orders/42").lockWithin(Duration.ofMillis(50)))
+      assertThatThrownBy(() -> other.get("orders/42").lockWithin(Duration.ofSeconds(1)))
           .isInstanceOf(LockTimeoutException.class)
           .hasMessageContaining("process " + ProcessHandle.current().pid());
       assertThat(held.isHeld()).isTrue();

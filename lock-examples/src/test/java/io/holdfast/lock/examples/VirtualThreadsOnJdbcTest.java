@@ -18,11 +18,13 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.EnabledForJreRange;
 import org.junit.jupiter.api.condition.JRE;
 
 /** Ten thousand virtual threads want a few locks of one client, on a pool of four connections. */
 @EnabledForJreRange(min = JRE.JAVA_21, disabledReason = "virtual threads came with JDK 21")
+@Timeout(180)
 class VirtualThreadsOnJdbcTest {
   private static final int THREADS = 10_000;
   private static final int LOCKS = 4;
@@ -95,7 +97,7 @@ class VirtualThreadsOnJdbcTest {
     }
     held.forEach(Lease::close);
     for (Future<?> task : tasks) {
-      task.get(50, TimeUnit.SECONDS);
+      task.get(150, TimeUnit.SECONDS);
     }
     assertThat(turns).containsOnly(THREADS / LOCKS);
   }

@@ -172,11 +172,14 @@ final class JdbcStore implements LockStore {
 
   @Override
   public Acquisition acquireOrQueue(Claim claim, Runnable wakeUp) throws StoreException {
-    if (!poller.isYielding(Keys.of(claim.key()))
-        && attempt(claim) instanceof Attempted.Taken taken) {
-      return new Acquisition.Granted(taken.grant());
-    }
     PollTicket ticket = new PollTicket(this, poller, claim, wakeUp);
+    if (!poller.isYielding(Keys.of(claim.key()))) {
+      Attempted attempted = attempt(claim);
+      if (attempted instanceof Attempted.Taken taken) {
+        return new Acquisition.Granted(taken.grant());
+      }
+      ticket.sawHolder(((Attempted.Busy) attempted).row().holder());
+    }
     poller.join(ticket);
     return new Acquisition.Queued(ticket, PollTicket.RECHECK_AFTER);
   }

@@ -162,8 +162,12 @@ class CallersDataTest {
       Optional<Grant> grant = store.tryAcquire(claim(key));
       if (grant.isPresent()) {
         grants++;
-        assertThat(store.renew(List.of(grant.get())))
-            .containsExactly(new Renewal.Renewed(Stores.TTL));
+        Renewal renewal;
+        do {
+          renewal = store.renew(List.of(grant.get())).get(0);
+          // Unknown: one of the others, who look at the row, had it locked at each try.
+        } while (renewal instanceof Renewal.Unknown);
+        assertThat(renewal).isEqualTo(new Renewal.Renewed(Stores.TTL));
         assertThat(store.release(grant.get(), Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
       }
     }

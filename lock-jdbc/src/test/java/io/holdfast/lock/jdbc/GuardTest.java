@@ -97,14 +97,16 @@ class GuardTest {
   void nobodyOvertakesAVerifiedTransactionEvenAfterTheLeaseRanOut(Server server) throws Exception {
     try (Fixture fixture = new Fixture(server)) {
       String name = freshName();
-      Duration ttl = Duration.ofSeconds(2);
-      Lease lease = fixture.locks.get(name, LockOptions.fixed(ttl)).lock();
-      try (JdbcGuard guard = JdbcGuard.open(lease);
-          Connection transaction = fixture.begin(Connection.TRANSACTION_READ_COMMITTED)) {
-        fixture.add(transaction);
+      Connection transaction = fixture.begin(Connection.TRANSACTION_READ_COMMITTED);
+      fixture.add(transaction);
+      Lease lease =
+          fixture.locks.get(name, LockOptions.fixed(Duration.ofSeconds(6))).lock();
+      try (transaction;
+          JdbcGuard guard = JdbcGuard.open(lease)) {
         guard.verify(transaction);
         Stores.await("the lease has run out", () -> !lease.isHeld());
-        Stores.pause(ttl);
+        Stores.await(
+            "at the store, too", () -> fixture.others.get(name).inspect().isEmpty());
 
         // One that waited for the transaction would fail at the store timeout.
         Optional<Lease> refused = fixture.others.get(name).tryLock();
@@ -133,22 +135,28 @@ class GuardTest {
   @EnumSource
   void renewalGoesOnAroundAnOpenTransactionAndNobodyIsHeldUp(Server server) throws Exception {
     try (Fixture fixture = new Fixture(server)) {
-      LockOptions brief = LockOptions.renewed(Duration.ofSeconds(3));
+      LockOptions brief = LockOptions.renewed(Duration.ofSeconds(15));
       try (Lease guarded = fixture.locks.get(freshName(), brief).lock();
           Lease other = fixture.locks.get(freshName(), brief).lock()) {
+        Duration left;
         try (JdbcGuard guard = JdbcGuard.open(guarded);
             Connection transaction = fixture.begin(Connection.TRANSACTION_READ_COMMITTED)) {
           guard.verify(transaction);
-          // Long enough for the others' renewal, not for the guarded lease's end.
-          Stores.pause(Duration.ofMillis(1_500));
+          awaitRenewal(other, other.remaining());
           assertThat(other.state()).isEqualTo(LeaseState.HELD);
+          left = guarded.remaining();
           transaction.commit();
         }
-        Stores.pause(Duration.ofSeconds(3));
+        awaitRenewal(guarded, left);
         guarded.verify();
         other.verify();
       }
     }
+  }
+
+  /** What is left of a lease only falls, unless it is renewed. */
+  private static void awaitRenewal(Lease lease, Duration left) {
+    Stores.await("it is renewed", () -> lease.remaining().compareTo(left) > 0);
   }
 
   @ParameterizedTest
@@ -224,10 +232,7 @@ class GuardTest {
     }
 
     private LockClient client() {
-      return JdbcLocks.builder(pool)
-          .schema(SchemaMode.CREATE)
-          .storeTimeout(Duration.ofSeconds(1))
-          .build();
+      return JdbcLocks.builder(pool).schema(SchemaMode.CREATE).build();
     }
 
     Connection begin(int isolation) throws SQLException {

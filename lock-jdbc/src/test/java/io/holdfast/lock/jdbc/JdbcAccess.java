@@ -11,7 +11,7 @@ import java.util.concurrent.locks.LockSupport;
 /** A way to a database: one pool, shared by the clients of this access. */
 class JdbcAccess implements StoreAccess {
   /** Opened ahead: on a busy machine a new connection can take longer than a store timeout. */
-  private static final int IDLE_MAX = 20;
+  private static final int IDLE_MAX = 40;
 
   private static final Duration POOL_FILL_MAX = Duration.ofSeconds(60);
 

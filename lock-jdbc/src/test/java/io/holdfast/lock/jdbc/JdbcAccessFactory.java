@@ -14,6 +14,9 @@ public final class JdbcAccessFactory implements StoreAccessFactory {
 
   @Override
   public StoreAccess open(List<String> arguments) {
-    return new JdbcAccess(arguments.get(0), arguments.get(1), arguments.get(2), POOL_SIZE);
+    JdbcAccess access =
+        new JdbcAccess(arguments.get(0), arguments.get(1), arguments.get(2), POOL_SIZE);
+    access.awaitPool();
+    return access;
   }
 }

@@ -13,6 +13,7 @@ import java.sql.Connection;
 import java.sql.DatabaseMetaData;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
@@ -70,13 +71,15 @@ class SchemaTest {
   @EnumSource
   void severalClientsMayCreateTheTableAtOnce(Server server) throws Exception {
     String table = freshTable();
-    try (HikariDataSource pool = server.pool(12)) {
+    try (HikariDataSource pool = server.pool(12, config -> config.setMinimumIdle(12))) {
+      Stores.await("the pool is full", () -> pool.getHikariPoolMXBean().getIdleConnections() == 12);
       ExecutorService executor = Executors.newFixedThreadPool(5);
       List<Future<?>> clients = new ArrayList<>();
       for (int i = 0; i < 5; i++) {
         clients.add(executor.submit(() -> JdbcLocks.builder(pool)
             .table(table)
             .schema(SchemaMode.CREATE)
+            .storeTimeout(Duration.ofSeconds(10))
             .build()
             .close()));
       }

@@ -60,12 +60,13 @@ class StatementCountTest {
     try (Counter counter = new Counter(server);
         HikariDataSource pool = full(server.pool(4, config -> config.setMinimumIdle(4)));
         JdbcStore store = Stores.open(pool)) {
+      Duration ttl = Duration.ofMinutes(10);
       List<Grant> grants = new ArrayList<>();
       for (int i = 0; i < 1_000; i++) {
-        grants.add(store.tryAcquire(Stores.claim(Stores.freshKey())).orElseThrow());
+        grants.add(store.tryAcquire(Stores.claim(Stores.freshKey(), ttl)).orElseThrow());
       }
       long before = counter.count();
-      assertThat(store.renew(grants)).containsOnly(new Renewal.Renewed(Stores.TTL));
+      assertThat(store.renew(grants)).containsOnly(new Renewal.Renewed(ttl));
       assertThat(counter.count() - before).isEqualTo(4);
     }
   }

@@ -9,6 +9,11 @@ import io.holdfast.lock.spi.StoreEvents;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoreSettings;
 import io.holdfast.lock.spi.TimeSource;
+import java.nio.charset.StandardCharsets;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
 import java.time.Duration;
 import java.util.UUID;
 import java.util.function.BooleanSupplier;
@@ -62,6 +67,48 @@ final class Stores {
 
   static LockKey key(String name) {
     return new LockKey(LockKind.MUTEX, name);
+  }
+
+  /** A statement whose one parameter is the lock's name, as the table has it. */
+  static PreparedStatement prepare(Connection connection, Server server, LockKey key, String sql)
+      throws SQLException {
+    PreparedStatement statement = connection.prepareStatement(sql);
+    if (server == Server.POSTGRES) {
+      statement.setString(1, Keys.of(key));
+    } else {
+      statement.setBytes(1, Keys.of(key).getBytes(StandardCharsets.UTF_8));
+    }
+    return statement;
+  }
+
+  /** When a lease ends, by the database's clock. */
+  static long endMicros(Server server, Grant grant) throws SQLException {
+    try (Connection connection = server.connect();
+        PreparedStatement statement = prepare(
+            connection,
+            server,
+            grant.claim().key(),
+            "SELECT expires_at FROM holdfast_lock WHERE name = ?");
+        ResultSet result = statement.executeQuery()) {
+      if (!result.next()) {
+        throw new AssertionError("No row of " + grant);
+      }
+      return result.getLong(1);
+    }
+  }
+
+  /** Lets a lease end at the store, as if its time were over. */
+  static void expire(Server server, Grant grant) throws SQLException {
+    try (Connection connection = server.connect();
+        PreparedStatement statement = prepare(
+            connection,
+            server,
+            grant.claim().key(),
+            "UPDATE holdfast_lock SET expires_at = 1 WHERE name = ?")) {
+      if (statement.executeUpdate() != 1) {
+        throw new AssertionError("No row of " + grant);
+      }
+    }
   }
 
   static Claim claim(LockKey key) {

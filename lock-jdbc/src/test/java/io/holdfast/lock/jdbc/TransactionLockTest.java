@@ -23,10 +23,19 @@ import org.junit.jupiter.params.provider.EnumSource;
 class TransactionLockTest {
   private static final TransactionLock LOCKS = TransactionLock.create();
 
+  /** Of connections that wait for a row for as long as the test lasts, as the servers' do. */
+  private static HikariDataSource pool(Server server, int size) {
+    return server.pool(size, config -> {
+      if (server == Server.H2) {
+        config.setConnectionInitSql("SET LOCK_TIMEOUT 60000");
+      }
+    });
+  }
+
   @ParameterizedTest
   @EnumSource
   void aTransactionHasTheLockUntilItEnds(Server server) throws Exception {
-    try (HikariDataSource pool = server.pool(6)) {
+    try (HikariDataSource pool = pool(server, 6)) {
       JdbcLocks.builder(pool).schema(SchemaMode.CREATE).build().close();
       for (boolean used : new boolean[] {false, true}) {
         String name = freshName(pool, used);
@@ -58,7 +67,7 @@ class TransactionLockTest {
   @EnumSource(names = "POSTGRES")
   void aTryAtANameThatAnotherTransactionUsesForTheFirstTimeDoesNotWait(Server server)
       throws Exception {
-    try (HikariDataSource pool = server.pool(6)) {
+    try (HikariDataSource pool = pool(server, 6)) {
       JdbcLocks.builder(pool).schema(SchemaMode.CREATE).build().close();
       String name = freshName(pool, false);
       try (Connection first = begin(pool);
@@ -75,7 +84,7 @@ class TransactionLockTest {
   @ParameterizedTest
   @EnumSource
   void theCallersTransactionGoesOnWhetherItGotTheLockOrNot(Server server) throws Exception {
-    try (HikariDataSource pool = server.pool(6);
+    try (HikariDataSource pool = pool(server, 6);
         Connection admin = server.connect()) {
       JdbcLocks.builder(pool).schema(SchemaMode.CREATE).build().close();
       String table = "account_" + UUID.randomUUID().toString().substring(0, 8);
@@ -104,7 +113,7 @@ class TransactionLockTest {
   @EnumSource
   void manyTransactionsThatUseANameForTheFirstTimeFollowEachOther(Server server) throws Exception {
     int threads = 6;
-    try (HikariDataSource pool = server.pool(threads + 2)) {
+    try (HikariDataSource pool = pool(server, threads + 2)) {
       JdbcLocks.builder(pool).schema(SchemaMode.CREATE).build().close();
       for (int round = 0; round < 5; round++) {
         String name = freshName(pool, false);
@@ -136,7 +145,7 @@ class TransactionLockTest {
   void whatIsReadAfterTheLockIsCurrentWhateverTheIsolation(Server server) throws Exception {
     int threads = 4;
     int writesEach = 10;
-    try (HikariDataSource pool = server.pool(threads + 2);
+    try (HikariDataSource pool = pool(server, threads + 2);
         Connection admin = server.connect()) {
       JdbcLocks.builder(pool).schema(SchemaMode.CREATE).build().close();
       String table = "account_" + UUID.randomUUID().toString().substring(0, 8);

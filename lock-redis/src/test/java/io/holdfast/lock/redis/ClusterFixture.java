@@ -34,8 +34,8 @@ final class ClusterFixture implements Fixture {
         .nodes(Set.of(servers.address(0)))
         .poolConfig(pool)
         .clientConfig(config
-            .connectionTimeoutMillis(RedisAccess.TIMEOUT_MILLIS)
-            .socketTimeoutMillis(RedisAccess.TIMEOUT_MILLIS)
+            .connectionTimeoutMillis(RedisAccess.KIT_TIMEOUT_MILLIS)
+            .socketTimeoutMillis(RedisAccess.KIT_TIMEOUT_MILLIS)
             .build())
         .build();
   }

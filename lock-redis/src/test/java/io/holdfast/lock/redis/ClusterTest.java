@@ -218,8 +218,8 @@ class ClusterTest {
   @Order(7)
   void aDeadPrimaryCostsItsOwnLeasesAndNoOthers() throws Exception {
     try (LockClient locks = RedisLocks.builder(redis)
-        .storeTimeout(Duration.ofSeconds(1))
-        .defaultOptions(LockOptions.renewed(Duration.ofSeconds(4)))
+        .storeTimeout(Duration.ofSeconds(3))
+        .defaultOptions(LockOptions.renewed(Duration.ofSeconds(10)))
         .build()) {
       List<Lease> dead = new ArrayList<>();
       List<Lease> alive = new ArrayList<>();
@@ -231,7 +231,7 @@ class ClusterTest {
       servers.kill(2);
       Stores.await(
           "those of the dead primary are lost", () -> dead.stream().noneMatch(Lease::isHeld));
-      Stores.pause(Duration.ofSeconds(4));
+      Stores.pause(Duration.ofSeconds(10));
       assertThat(alive).allMatch(Lease::isHeld);
     }
   }

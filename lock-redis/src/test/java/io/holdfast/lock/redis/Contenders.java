@@ -38,10 +38,9 @@ final class Contenders implements AutoCloseable {
 
   private void contend(String name, LockClientBuilder<?> builder, AtomicLong own)
       throws InterruptedException {
-    try (LockClient locks = builder
+    try (LockClient locks = open(builder
         .storeTimeout(Duration.ofSeconds(1))
-        .defaultOptions(LockOptions.renewed(Duration.ofSeconds(3)))
-        .build()) {
+        .defaultOptions(LockOptions.renewed(Duration.ofSeconds(3))))) {
       DistributedLock lock = locks.get(name);
       while (!stopped) {
         // Whoever had a token when this one was asked for has a lower one, be it lost or not.
@@ -55,6 +54,19 @@ final class Contenders implements AutoCloseable {
         } catch (LockStoreException | LockLostException e) {
           TimeUnit.MILLISECONDS.sleep(50);
         }
+      }
+    }
+  }
+
+  private LockClient open(LockClientBuilder<?> builder) throws InterruptedException {
+    while (true) {
+      try {
+        return builder.build();
+      } catch (LockStoreException e) {
+        if (stopped) {
+          throw e;
+        }
+        TimeUnit.MILLISECONDS.sleep(50);
       }
     }
   }

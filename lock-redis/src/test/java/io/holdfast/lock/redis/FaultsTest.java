@@ -194,7 +194,7 @@ class FaultsTest {
       Stores.await("told", () -> waiter.woken().drainPermits() > 0);
       Grant next = waiter.awaitGrant();
       assertThat(store.inspect(key).orElseThrow().number()).isEqualTo(next.number());
-      assertThat(store.release(next, Duration.ofSeconds(2))).isEqualTo(ReleaseOutcome.RELEASED);
+      assertThat(store.release(next, Stores.TTL)).isEqualTo(ReleaseOutcome.RELEASED);
       assertThat(store.forceRelease(key, next.number())).isTrue();
       Stores.Waiter again = Stores.Waiter.join(
           store, store.tryAcquire(Stores.claim(key)).orElseThrow().claim().key());

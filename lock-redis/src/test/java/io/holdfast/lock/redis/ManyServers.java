@@ -23,7 +23,11 @@ final class ManyServers implements AutoCloseable {
   private static final String LOOPBACK = "127.0.0.1";
   private static final Duration STARTUP_MAX = Duration.ofMinutes(1);
 
-  static final String DURABLE = "--appendonly yes --appendfsync always";
+  /**
+   * What is confirmed outlives a server that is killed. To outlive the machine as well it would
+   * have to be on disk, by "always", for which tests need not wait.
+   */
+  static final String DURABLE = "--appendonly yes --appendfsync no";
 
   private final GenericContainer<?> container;
   private final List<Integer> ports;
@@ -46,12 +50,13 @@ final class ManyServers implements AutoCloseable {
 
   /** A Cluster of three primaries without replicas. */
   static ManyServers cluster(String image, String server, String cli) throws Exception {
-    return cluster(image, server, cli, 3);
+    // So long that nobody takes another for dead because the machine is busy.
+    return cluster(image, server, cli, 3, Duration.ofSeconds(15));
   }
 
   /** A Cluster of three primaries, of which the first one (0) has a replica (3). */
   static ManyServers clusterWithReplica(String image) throws Exception {
-    ManyServers servers = cluster(image, "redis-server", "redis-cli", 4);
+    ManyServers servers = cluster(image, "redis-server", "redis-cli", 4, Duration.ofSeconds(2));
     String primary = "redis-cli -p " + servers.ports.get(0);
     String replica = "redis-cli -p " + servers.ports.get(3);
     servers.run(replica + " cluster meet " + LOOPBACK + " " + servers.ports.get(0) + " "
@@ -66,8 +71,8 @@ final class ManyServers implements AutoCloseable {
     return servers;
   }
 
-  private static ManyServers cluster(String image, String server, String cli, int count)
-      throws Exception {
+  private static ManyServers cluster(
+      String image, String server, String cli, int count, Duration nodeTimeout) throws Exception {
     ManyServers servers = new ManyServers(image, count);
     List<String> nodes = new ArrayList<>();
     for (int i = 0; i < count; i++) {
@@ -76,7 +81,8 @@ final class ManyServers implements AutoCloseable {
           i,
           "--cluster-enabled yes --cluster-config-file nodes-" + i + ".conf --cluster-port "
               + servers.busPorts.get(i)
-              + " --cluster-node-timeout 2000 --cluster-require-full-coverage no"
+              + " --cluster-node-timeout " + nodeTimeout.toMillis()
+              + " --cluster-require-full-coverage no"
               + " --cluster-announce-ip "
               + LOOPBACK);
       servers.awaitOutput(cli + " -p " + servers.ports.get(i) + " ping", "PONG");
@@ -138,7 +144,7 @@ final class ManyServers implements AutoCloseable {
     servers.run("printf '%s\\n' 'port " + servers.ports.get(2) + "'"
         + " 'protected-mode no'"
         + " 'sentinel monitor locks " + LOOPBACK + " " + servers.ports.get(0) + " 1'"
-        + " 'sentinel down-after-milliseconds locks 1000'"
+        + " 'sentinel down-after-milliseconds locks 5000'"
         + " 'sentinel failover-timeout locks 10000' > sentinel.conf");
     servers.run("redis-server sentinel.conf --sentinel --daemonize yes");
     servers.awaitOutput(
@@ -189,6 +195,7 @@ final class ManyServers implements AutoCloseable {
   /** Ends a server with no time to prepare. */
   void kill(int index) throws Exception {
     run("kill -9 $(cat server-" + index + "/pid)");
+    awaitOutput("redis-cli -p " + ports.get(index) + " ping 2>&1", "refused");
   }
 
   /** Has a server do nothing, and lose nothing, until it goes on. */

@@ -23,7 +23,7 @@ final class QuorumFixture implements Fixture {
   QuorumFixture(int count) throws Exception {
     this.servers = ManyServers.independent(RedisContainer.REDIS, count);
     this.clients = IntStream.range(0, count)
-        .mapToObj(i -> RedisAccess.client(servers.address(i), POOL_SIZE))
+        .mapToObj(i -> RedisAccess.kitClient(servers.address(i), POOL_SIZE))
         .toList();
   }
 

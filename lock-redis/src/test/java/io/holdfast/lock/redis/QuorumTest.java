@@ -34,6 +34,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.api.Timeout;
 import redis.clients.jedis.Connection;
 import redis.clients.jedis.ConnectionPool;
 import redis.clients.jedis.DefaultJedisClientConfig;
@@ -45,6 +46,7 @@ import redis.clients.jedis.exceptions.JedisConnectionException;
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class QuorumTest {
   private static final int SERVERS = 3;
+  private static final Duration CONTENTION_MAX = Duration.ofSeconds(50);
 
   private ManyServers servers;
   private List<RedisClient> clients;
@@ -78,8 +80,8 @@ class QuorumTest {
 
   private LockClientBuilder<?> builder() {
     return RedisLocks.quorum(clients)
-        .storeTimeout(Duration.ofSeconds(2))
-        .defaultOptions(LockOptions.renewed(Duration.ofSeconds(6)));
+        .storeTimeout(Duration.ofSeconds(5))
+        .defaultOptions(LockOptions.renewed(Duration.ofSeconds(15)));
   }
 
   private QuorumStore store() throws StoreException {
@@ -96,7 +98,7 @@ class QuorumTest {
       held.verify();
       assertThat(second.get(name).tryLock()).isEmpty();
       // Renewed more than once without it.
-      Stores.pause(Duration.ofSeconds(7));
+      Stores.pause(Duration.ofSeconds(16));
       assertThat(held.isHeld()).isTrue();
       held.close();
       Lease next = second.get(name).lock();
@@ -212,9 +214,9 @@ class QuorumTest {
           assertThat(store.renew(List.of(grant))).allMatch(Renewal.Renewed.class::isInstance);
           assertThat(store.release(grant, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
         }
-        // Each of them would have had to wait for the store timeout.
+        // Each of the 60 calls would have had to wait for the store timeout.
         assertThat(Duration.ofNanos(System.nanoTime() - beganNanos))
-            .isLessThan(Stores.STORE_TIMEOUT.multipliedBy(20));
+            .isLessThan(Stores.STORE_TIMEOUT.multipliedBy(4));
       } finally {
         servers.goOn(1);
       }
@@ -222,6 +224,7 @@ class QuorumTest {
   }
 
   @Test
+  @Timeout(180)
   void contendersNeverOverlapThoughAServerIsKilledAndComesBack() throws Exception {
     String name = Stores.freshKey().name();
     AtomicInteger inside = new AtomicInteger();
@@ -248,9 +251,9 @@ class QuorumTest {
         return null;
       }));
     }
-    Stores.await("some turns", () -> turns.get() > 10);
+    Stores.await("some turns", CONTENTION_MAX, () -> turns.get() > 10);
     servers.kill(1);
-    Stores.await("turns without it", () -> turns.get() > 30);
+    Stores.await("turns without it", CONTENTION_MAX, () -> turns.get() > 30);
     servers.restart(1);
     for (Future<?> contender : contenders) {
       assertThat(contender.get(50, TimeUnit.SECONDS)).isNull();
@@ -272,7 +275,7 @@ class QuorumTest {
             Stores.settings())) {
       failing.beforeEach(() -> {
         int request = requests.incrementAndGet();
-        if (request == 3) {
+        if (request == 2) {
           clients.get(2).del(lock);
         }
         if (request > 1) {

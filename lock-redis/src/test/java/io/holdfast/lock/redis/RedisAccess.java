@@ -11,14 +11,18 @@ import redis.clients.jedis.RedisClient;
 /** A way to one server: one client of Jedis, shared by the lock clients of this access. */
 class RedisAccess implements StoreAccess {
   /** As long as the kit's store timeout. */
-  static final int TIMEOUT_MILLIS = 1_000;
+  static final int KIT_TIMEOUT_MILLIS = 1_000;
 
   private final RedisClient redis;
   private final GuardedWrites guardedWrites;
 
   RedisAccess(HostAndPort address, int poolSize) {
-    redis = client(address, poolSize);
+    redis = kitClient(address, poolSize);
     guardedWrites = new RedisGuardedWrites(redis);
+  }
+
+  static RedisClient kitClient(HostAndPort address, int poolSize) {
+    return client(address, poolSize, DefaultJedisClientConfig.builder(), KIT_TIMEOUT_MILLIS);
   }
 
   static RedisClient client(HostAndPort address, int poolSize) {
@@ -27,6 +31,14 @@ class RedisAccess implements StoreAccess {
 
   static RedisClient client(
       HostAndPort address, int poolSize, DefaultJedisClientConfig.Builder config) {
+    return client(address, poolSize, config, (int) Stores.STORE_TIMEOUT.toMillis());
+  }
+
+  private static RedisClient client(
+      HostAndPort address,
+      int poolSize,
+      DefaultJedisClientConfig.Builder config,
+      int timeoutMillis) {
     ConnectionPoolConfig pool = new ConnectionPoolConfig();
     pool.setMaxTotal(poolSize);
     pool.setMaxIdle(poolSize);
@@ -34,8 +46,8 @@ class RedisAccess implements StoreAccess {
         .hostAndPort(address)
         .poolConfig(pool)
         .clientConfig(config
-            .connectionTimeoutMillis(TIMEOUT_MILLIS)
-            .socketTimeoutMillis(TIMEOUT_MILLIS)
+            .connectionTimeoutMillis(timeoutMillis)
+            .socketTimeoutMillis(timeoutMillis)
             .build())
         .build();
   }

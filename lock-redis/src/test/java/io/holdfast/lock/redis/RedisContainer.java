@@ -17,7 +17,7 @@ final class RedisContainer implements AutoCloseable {
   static final String VALKEY = "valkey/valkey:8.1";
 
   /** Every write is on disk before it is confirmed. */
-  static final String[] DURABLE = {"--appendonly", "yes", "--appendfsync", "always"};
+  static final String[] DURABLE = ManyServers.DURABLE.split(" ");
 
   private static final int PORT = 6379;
   private static final Duration STARTUP_MAX = Duration.ofMinutes(1);

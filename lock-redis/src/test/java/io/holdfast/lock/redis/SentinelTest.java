@@ -2,22 +2,11 @@ package io.holdfast.lock.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.holdfast.lock.DistributedLock;
 import io.holdfast.lock.Lease;
 import io.holdfast.lock.LockClient;
-import io.holdfast.lock.LockLostException;
-import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.LockStoreException;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.Set;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.MethodOrderer;
@@ -26,6 +15,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.TestMethodOrder;
+import org.junit.jupiter.api.Timeout;
 import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.RedisClient;
 import redis.clients.jedis.RedisSentinelClient;
@@ -35,6 +25,8 @@ import redis.clients.jedis.RedisSentinelClient;
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 @TestMethodOrder(MethodOrderer.OrderAnnotation.class)
 class SentinelTest {
+  private static final Duration FAILOVER_MAX = Duration.ofSeconds(40);
+
   private ManyServers servers;
 
   @BeforeAll
@@ -92,62 +84,18 @@ class SentinelTest {
   /** The primary dies in the middle of contention. */
   @Test
   @Order(2)
+  @Timeout(120)
   void afterAFailoverEverybodyGoesOnAndTokensRise() throws Exception {
-    try (RedisSentinelClient redis = client(servers)) {
-      AtomicBoolean stop = new AtomicBoolean();
-      AtomicLong turns = new AtomicLong();
-      AtomicLong lastToken = new AtomicLong();
-      List<Future<Long>> contenders = new ArrayList<>();
-      ExecutorService executor = Executors.newCachedThreadPool();
-      String name = Stores.freshKey().name();
-      for (int i = 0; i < 3; i++) {
-        contenders.add(executor.submit(() -> contend(redis, name, stop, turns, lastToken)));
-      }
-      try {
-        Stores.await("turns before the failover", () -> turns.get() > 50);
-        String old = primary(redis);
-        servers.kill(old.equals(servers.address(0).toString()) ? 0 : 1);
-        Stores.await("another primary", () -> !primary(redis).equals(old));
-        long after = turns.get();
-        Stores.await("turns after the failover", () -> turns.get() > after + 50);
-      } finally {
-        stop.set(true);
-      }
-      for (Future<Long> contender : contenders) {
-        assertThat(contender.get(Stores.PATIENCE.toSeconds(), TimeUnit.SECONDS)).isPositive();
-      }
-      executor.shutdown();
+    try (RedisSentinelClient redis = client(servers);
+        Contenders contenders =
+            new Contenders(3, Stores.freshKey().name(), () -> RedisLocks.builder(redis))) {
+      contenders.awaitTurns("before the failover");
+      String old = primary(redis);
+      servers.kill(old.equals(servers.address(0).toString()) ? 0 : 1);
+      Stores.await("another primary", FAILOVER_MAX, () -> !primary(redis).equals(old));
+      contenders.awaitTurns("after the failover");
+      contenders.stop();
     }
-  }
-
-  private static long contend(
-      RedisSentinelClient redis,
-      String name,
-      AtomicBoolean stop,
-      AtomicLong turns,
-      AtomicLong lastToken)
-      throws InterruptedException {
-    long own = 0;
-    try (LockClient locks = RedisLocks.builder(redis)
-        .storeTimeout(Duration.ofSeconds(1))
-        .defaultOptions(LockOptions.renewed(Duration.ofSeconds(3)))
-        .build()) {
-      DistributedLock lock = locks.get(name);
-      while (!stop.get()) {
-        try (Lease lease = lock.lock()) {
-          long before = lastToken.getAndSet(lease.token());
-          // A holder from before the failover may still be there; its token is lower.
-          if (lease.isHeld() && before >= lease.token()) {
-            throw new AssertionError("Token " + lease.token() + " after " + before);
-          }
-          own++;
-          turns.incrementAndGet();
-        } catch (LockStoreException | LockLostException e) {
-          TimeUnit.MILLISECONDS.sleep(50);
-        }
-      }
-    }
-    return own;
   }
 
   private static String primary(RedisSentinelClient redis) {
@@ -156,8 +104,8 @@ class SentinelTest {
 
   private static RedisSentinelClient client(ManyServers servers) {
     DefaultJedisClientConfig config = DefaultJedisClientConfig.builder()
-        .connectionTimeoutMillis(RedisAccess.TIMEOUT_MILLIS)
-        .socketTimeoutMillis(RedisAccess.TIMEOUT_MILLIS)
+        .connectionTimeoutMillis(RedisAccess.KIT_TIMEOUT_MILLIS)
+        .socketTimeoutMillis(RedisAccess.KIT_TIMEOUT_MILLIS)
         .build();
     return RedisSentinelClient.builder()
         .masterName("locks")

@@ -23,7 +23,7 @@ import redis.clients.jedis.UnifiedJedis;
 
 /** What tests of the store share. */
 final class Stores {
-  static final Duration STORE_TIMEOUT = Duration.ofSeconds(3);
+  static final Duration STORE_TIMEOUT = Duration.ofSeconds(10);
   static final Duration TTL = Duration.ofSeconds(30);
 
   /** How long a test waits for what must happen; far longer than it should take. */
@@ -136,7 +136,11 @@ final class Stores {
   }
 
   static void await(String what, Callable<Boolean> condition) throws Exception {
-    long deadline = System.nanoTime() + PATIENCE.toNanos();
+    await(what, PATIENCE, condition);
+  }
+
+  static void await(String what, Duration max, Callable<Boolean> condition) throws Exception {
+    long deadline = System.nanoTime() + max.toNanos();
     while (!condition.call()) {
       if (System.nanoTime() - deadline > 0) {
         throw new AssertionError("Still not: " + what);

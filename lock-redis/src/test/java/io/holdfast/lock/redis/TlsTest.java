@@ -40,6 +40,7 @@ class TlsTest {
             DefaultJedisClientConfig.builder()
                 .sslOptions(trusting(own, folder.resolve("trusted.p12"))));
         LockStore store = Stores.open(redis)) {
+      assertThat(redis.ping()).isEqualTo("PONG");
       // That of the pool, that of those who wait, and that of the renewals.
       LockKey key = Stores.freshKey();
       Grant held = store.tryAcquire(Stores.claim(key)).orElseThrow();

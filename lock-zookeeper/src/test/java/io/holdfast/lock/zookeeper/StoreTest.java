@@ -23,6 +23,7 @@ import io.holdfast.lock.tck.fault.Link;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -107,6 +108,8 @@ class StoreTest {
         closeLater(Frameworks.open(ZooKeeperServer.address(proxy.host(), proxy.port())));
     ZooKeeperStore farStore = closeLater(Stores.open(far));
     farStore.release(Stores.take(farStore, Stores.claim(name)), Duration.ZERO);
+    // So that what is sent at once is one request to the proxy, also where a sender is held up.
+    proxy.delay(Link.Direction.REQUESTS, Duration.ofMillis(100));
     long roundTripsBefore = proxy.requests();
     int cycles = 10;
     for (int i = 0; i < cycles; i++) {
@@ -136,8 +139,8 @@ class StoreTest {
     };
     ours.run();
     curators.run();
-    proxy.delay(Link.Direction.REQUESTS, Duration.ofMillis(25));
-    proxy.delay(Link.Direction.REPLIES, Duration.ofMillis(25));
+    proxy.delay(Link.Direction.REQUESTS, Duration.ofMillis(50));
+    proxy.delay(Link.Direction.REPLIES, Duration.ofMillis(50));
     int cycles = 11;
     long[] oursNanos = new long[cycles];
     long[] curatorsNanos = new long[cycles];
@@ -155,11 +158,11 @@ class StoreTest {
     assertThat(ourRoundTrips).isBetween(2L * cycles, 2L * cycles + 2);
     assertThat(curatorsRoundTrips).isBetween(3L * cycles, 3L * cycles + 2);
     System.out.printf(
-        "a cycle behind 50 ms, median: %d ms, InterProcessMutex %d ms%n",
+        "a cycle behind 100 ms, median: %d ms, InterProcessMutex %d ms%n",
         medianMillis(oursNanos), medianMillis(curatorsNanos));
     // No answer comes sooner than its line lets it.
-    assertThat(medianMillis(curatorsNanos)).isGreaterThanOrEqualTo(150);
-    assertThat(medianMillis(oursNanos)).isGreaterThanOrEqualTo(100);
+    assertThat(medianMillis(curatorsNanos)).isGreaterThanOrEqualTo(300);
+    assertThat(medianMillis(oursNanos)).isGreaterThanOrEqualTo(200);
   }
 
   private static long nanosOf(Cycle cycle) throws Exception {
@@ -438,6 +441,7 @@ class StoreTest {
   void aFixedLeaseLastsItsTtlThoughTheSessionIsTrustedForLess() {
     Duration ttl = Frameworks.SESSION_TIMEOUT.dividedBy(2).plusSeconds(4);
     LockClient client = closeLater(ZooKeeperLocks.builder(framework).build());
+    long askedForNanos = System.nanoTime();
     Lease lease =
         client.get(Stores.freshName(), LockOptions.fixed(ttl)).tryLock().orElseThrow();
     long beganNanos = System.nanoTime();
@@ -450,7 +454,8 @@ class StoreTest {
       }
       return !held;
     });
-    assertThat(Duration.ofNanos(System.nanoTime() - beganNanos)).isGreaterThan(ttl.minusSeconds(1));
+    assertThat(Duration.ofNanos(System.nanoTime() - askedForNanos))
+        .isGreaterThan(ttl.minusSeconds(1));
     assertThat(Duration.ofNanos(lastHeldNanos.get() - beganNanos)).isLessThanOrEqualTo(ttl);
     assertThatExceptionOfType(LockLostException.class).isThrownBy(lease::close);
   }
@@ -466,9 +471,12 @@ class StoreTest {
     Frameworks.awaitConnection(framework);
     Stores.eventually("a new session takes the lock", () -> {
       try {
-        Grant next = told.tryAcquire(Stores.claim(claim.key().name())).orElseThrow();
-        assertThat(next.number()).isGreaterThan(grant.number());
-        assertThat(told.release(next, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
+        Optional<Grant> next = told.tryAcquire(Stores.claim(claim.key().name()));
+        if (next.isEmpty()) {
+          return false; // An attempt whose answer was lost is still to be cleaned up.
+        }
+        assertThat(next.get().number()).isGreaterThan(grant.number());
+        assertThat(told.release(next.get(), Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
         return true;
       } catch (StoreException e) {
         return false;
@@ -559,10 +567,10 @@ class StoreTest {
   @Test
   void aMarkKeepsTheNameTakenAndGoesWithItsTime() throws Exception {
     String name = Stores.freshName();
-    Duration hold = Duration.ofSeconds(3);
+    Duration hold = Duration.ofSeconds(8);
+    ZooKeeperStore other = closeLater(Stores.open(framework()));
     Grant grant = Stores.take(store, Stores.claim(name, Stores.TTL, hold));
     assertThat(store.release(grant, hold)).isEqualTo(ReleaseOutcome.RELEASED);
-    ZooKeeperStore other = closeLater(Stores.open(framework()));
     assertThat(other.tryAcquire(Stores.claim(name))).isEmpty();
     assertThat(other.inspect(grant.claim().key())).hasValueSatisfying(holder -> {
       assertThat(holder.number()).isEqualTo(grant.number());
@@ -585,10 +593,13 @@ class StoreTest {
   @Test
   void aMarkOfANameThatNobodyUsesAgainIsRemovedByWhoLeftIt() throws Exception {
     String name = Stores.freshName();
-    Duration hold = Duration.ofSeconds(2);
-    Grant grant = Stores.take(store, Stores.claim(name, Stores.TTL, hold));
-    store.release(grant, hold);
+    Duration hold = Duration.ofSeconds(60);
+    Stores.JumpingTime time = new Stores.JumpingTime();
+    ZooKeeperStore its = closeLater(Stores.open(framework, "test", time, new Stores.Events()));
+    Grant grant = Stores.take(its, Stores.claim(name, Stores.TTL, hold));
+    its.release(grant, hold);
     assertThat(children(name)).containsExactly(Names.ofMark(grant.number()));
+    time.jump(hold.plusSeconds(2));
     Stores.eventually("mark and container are gone", () -> {
       try {
         return framework.checkExists().forPath(Stores.path(name)) == null;
@@ -608,6 +619,8 @@ class StoreTest {
     assertThatExceptionOfType(StoreException.class)
         .isThrownBy(() -> store.tryAcquire(Stores.claim(name)).isPresent())
         .withMessageContaining("used up");
+    Stores.eventually(
+        "the refused attempt's node is gone", () -> store.nodes().all().isEmpty());
     framework.delete().deletingChildrenIfNeeded().forPath(Stores.path(name));
   }
 
@@ -698,7 +711,7 @@ class StoreTest {
         closeLater(Frameworks.open(ZooKeeperServer.address(proxy.host(), proxy.port())));
     ZooKeeperStore farStore = closeLater(Stores.open(far));
     String name = Stores.freshName();
-    proxy.delay(Link.Direction.REPLIES, Duration.ofSeconds(6));
+    proxy.hold(Link.Direction.REPLIES);
     assertThatExceptionOfType(StoreException.class)
         .isThrownBy(() -> farStore.tryAcquire(Stores.claim(name)).isPresent())
         .satisfies(e -> assertThat(e.mayHaveHappened()).isTrue());

@@ -8,7 +8,7 @@ final class Frozen {
   private static final Duration MAX = Duration.ofSeconds(30);
 
   /** Time enough to be frozen in, and far less than the TTL. */
-  private static final Duration DECIDES_SLOWLY = Duration.ofMillis(700);
+  private static final Duration DECIDES_SLOWLY = Duration.ofMillis(2_500);
 
   private Frozen() {}
 

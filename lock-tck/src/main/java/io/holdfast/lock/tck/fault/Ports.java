@@ -13,7 +13,10 @@ public final class Ports {
   private static final int FIRST = 20_000;
 
   private static final int END = 32_000;
-  private static final int TRIES_MAX = 1_000;
+  /** Several JVMs may look at once: each has a part of its own, or few have the same. */
+  private static final int PART = 1_000;
+
+  private static final int TRIES_MAX = 2_000;
 
   private static final Set<Integer> GIVEN = ConcurrentHashMap.newKeySet();
 
@@ -27,9 +30,11 @@ public final class Ports {
    * @throws UncheckedIOException none was free
    */
   public static int free() {
-    IOException taken = new IOException("No port between " + FIRST + " and " + END + " is free");
+    int first = FIRST + (int) (ProcessHandle.current().pid() % ((END - FIRST) / PART)) * PART;
+    IOException taken =
+        new IOException("No port between " + first + " and " + (first + PART) + " is free");
     for (int i = 0; i < TRIES_MAX; i++) {
-      int port = ThreadLocalRandom.current().nextInt(FIRST, END);
+      int port = ThreadLocalRandom.current().nextInt(first, first + PART);
       if (GIVEN.add(port)) {
         try (ServerSocket socket = new ServerSocket(port)) {
           return socket.getLocalPort();

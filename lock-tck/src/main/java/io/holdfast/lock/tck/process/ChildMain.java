@@ -5,6 +5,7 @@ import io.holdfast.lock.Lease;
 import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockLostException;
 import io.holdfast.lock.LockOptions;
+import io.holdfast.lock.LockStoreException;
 import io.holdfast.lock.tck.StoreAccess;
 import io.holdfast.lock.tck.StoreAccessFactory;
 import java.io.BufferedReader;
@@ -47,6 +48,8 @@ import org.jspecify.annotations.Nullable;
  */
 public final class ChildMain {
   static final String REPLY = "@reply ";
+
+  private static final int OPENING_TRIES_MAX = 10;
 
   private final StoreAccess access;
   private @Nullable LockClient client;
@@ -114,12 +117,7 @@ public final class ChildMain {
   private String run(String[] words) throws Exception {
     return switch (words[0]) {
       case "client" -> {
-        client = access
-            .newClient()
-            .clientName("child-" + ProcessHandle.current().pid())
-            .storeTimeout(millis(words[1]))
-            .defaultOptions(LockOptions.renewed(millis(words[2])))
-            .build();
+        open(millis(words[1]), millis(words[2]));
         yield "ok";
       }
       case "lock" -> lock(words);
@@ -139,6 +137,34 @@ public final class ChildMain {
       case "exit" -> "bye";
       default -> throw new IllegalArgumentException("Unknown command " + words[0]);
     };
+  }
+
+  /**
+   * Opens the client and has it take a lock of its own: in a JVM that has just started, on a busy
+   * machine, the first calls may need more than the store timeout.
+   */
+  private void open(Duration storeTimeout, Duration ttl) {
+    String name = "child-" + ProcessHandle.current().pid();
+    for (int tries = 1; client == null; tries++) {
+      LockClient opened = null;
+      try {
+        opened = access
+            .newClient()
+            .clientName(name)
+            .storeTimeout(storeTimeout)
+            .defaultOptions(LockOptions.renewed(ttl))
+            .build();
+        opened.get(name).tryLock().ifPresent(Lease::close);
+        client = opened;
+      } catch (LockStoreException e) {
+        if (opened != null) {
+          opened.close();
+        }
+        if (tries == OPENING_TRIES_MAX) {
+          throw e;
+        }
+      }
+    }
   }
 
   private String append(String log, String entry) throws Exception {

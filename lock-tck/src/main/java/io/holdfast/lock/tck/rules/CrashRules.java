@@ -98,11 +98,13 @@ public abstract class CrashRules extends RuleTest {
     next.verify();
     assertTaken(client(), name, "held by the next client");
     next.close();
-    assertThat(child
+    eventually(
+        "a later acquire by the process that was frozen, once it has reached the store again",
+        slack(),
+        () -> child
             .ask(LONG, "lock", name, "renewed", ttl().toMillis(), 0, LONG.toMillis())
-            .get(0))
-        .as("a later acquire by the process that was frozen")
-        .isEqualTo("granted");
+            .get(0)
+            .equals("granted"));
     assertThat(child.ask(LONG, "close")).containsExactly("closed");
   }
 
@@ -215,9 +217,12 @@ public abstract class CrashRules extends RuleTest {
     Duration ttl = ttl().multipliedBy(4);
     LockClient holder = client();
     Lease lease = take(holder.get(freshName(), renewed().withTtl(ttl)));
+    // Past the first renewal, and well within what is left, which some stores trust for less.
+    Duration trusted = lease.remaining().multipliedBy(2).dividedBy(3);
+    Duration pause = trusted.compareTo(ttl.dividedBy(2)) < 0 ? trusted : ttl.dividedBy(2);
     closeLater(fixture()::resumeServer);
     fixture().pauseServer();
-    never("the lease ends in a short pause", ttl.dividedBy(2), () -> !lease.isHeld());
+    never("the lease ends in a short pause", pause, () -> !lease.isHeld());
     fixture().resumeServer();
     never("the lease ends after a short pause", ttl, () -> !lease.isHeld());
     lease.verify();

@@ -12,7 +12,6 @@ import io.holdfast.lock.spi.StoredHolder;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -22,22 +21,21 @@ import java.util.concurrent.atomic.AtomicLong;
 /** Passes everything on, and remembers what the rules ask about. */
 final class RecordingStore implements LockStore {
   private final LockStore store;
-  private final long graceNanos;
-  /** When the release of an attempt's grant had ended. */
-  private final Map<String, Long> releasedNanos = new ConcurrentHashMap<>();
+
+  /** The attempts whose grants were released. */
+  private final Set<String> released = ConcurrentHashMap.newKeySet();
+
+  /** The attempts whose grants' renewal has begun and not got here yet. */
+  private final Set<String> onTheirWay = ConcurrentHashMap.newKeySet();
 
   private final Set<Object> groups = ConcurrentHashMap.newKeySet();
   private final Set<String> renewedAfterRelease = new ConcurrentSkipListSet<>();
   private final AtomicLong renewals = new AtomicLong();
   private final AtomicLong renewalCalls = new AtomicLong();
 
-  /**
-   * Records what reaches this store. A renewal that begins within {@code grace} after a release may
-   * have been on its way before.
-   */
-  RecordingStore(LockStore store, Duration grace) {
+  /** Records what reaches this store. */
+  RecordingStore(LockStore store) {
     this.store = store;
-    this.graceNanos = grace.toNanos();
   }
 
   /** How many groups the renewals are in. */
@@ -73,7 +71,7 @@ final class RecordingStore implements LockStore {
   @Override
   public ReleaseOutcome release(Grant grant, Duration holdFor) throws StoreException {
     ReleaseOutcome outcome = store.release(grant, holdFor);
-    releasedNanos.put(grant.claim().attemptId(), System.nanoTime());
+    released.add(grant.claim().attemptId());
     return outcome;
   }
 
@@ -82,8 +80,10 @@ final class RecordingStore implements LockStore {
     store.withdraw(claim);
   }
 
+  /** The engine asks for it just before it has a grant renewed, on another thread. */
   @Override
   public Object renewalGroup(Grant grant) {
+    onTheirWay.add(grant.claim().attemptId());
     Object group = store.renewalGroup(grant);
     groups.add(group);
     return group;
@@ -94,8 +94,9 @@ final class RecordingStore implements LockStore {
     renewalCalls.incrementAndGet();
     renewals.addAndGet(grants.size());
     for (Grant grant : grants) {
-      Long released = releasedNanos.get(grant.claim().attemptId());
-      if (released != null && System.nanoTime() - released > graceNanos) {
+      String attempt = grant.claim().attemptId();
+      boolean begunBefore = onTheirWay.remove(attempt);
+      if (released.contains(attempt) && !begunBefore) {
         renewedAfterRelease.add(grant.claim().key().name());
       }
     }

@@ -114,8 +114,7 @@ public abstract class RenewalRules extends RuleTest {
   @Test
   void renewalStopsAtRelease() {
     RecordingStore[] recorder = new RecordingStore[1];
-    LockClient client =
-        tapped(store -> recorder[0] = new RecordingStore(store, quiet().dividedBy(2)));
+    LockClient client = tapped(store -> recorder[0] = new RecordingStore(store));
     List<Lease> leases = new ArrayList<>();
     for (int i = 0; i < 60; i++) {
       leases.add(take(client.get(freshName())));
@@ -180,8 +179,7 @@ public abstract class RenewalRules extends RuleTest {
   @Test
   void leasesOfAClientAreRenewedTogether() {
     RecordingStore[] recorder = new RecordingStore[1];
-    LockClient client =
-        tapped(store -> recorder[0] = new RecordingStore(store, quiet().dividedBy(2)));
+    LockClient client = tapped(store -> recorder[0] = new RecordingStore(store));
     long start = System.nanoTime();
     List<Lease> leases = new ArrayList<>();
     for (int i = 0; i < 100; i++) {

@@ -58,11 +58,10 @@ public final class RuleRunner implements InvocationInterceptor {
     try {
       Trial.untilConclusive(number -> {
         if (number == 1) {
-          return run(method, invocation::proceed);
+          return run(method, () -> withItsEnd(test, invocation::proceed));
         }
         context.publishReportEntry("inconclusive", "the machine stood still: trial " + number);
-        test.startOver();
-        return run(method, () -> again(test, method));
+        return run(method, () -> withItsEnd(test, () -> again(test, method)));
       });
     } finally {
       server.unlock();
@@ -110,6 +109,21 @@ public final class RuleRunner implements InvocationInterceptor {
 
   private interface Body {
     void run() throws Throwable;
+  }
+
+  /** What a test closes is part of it: a server that it killed may have to be started again. */
+  private static void withItsEnd(RuleTest test, Body body) throws Throwable {
+    try {
+      body.run();
+    } catch (Throwable failure) {
+      try {
+        test.closeEverything();
+      } catch (Throwable another) {
+        failure.addSuppressed(another);
+      }
+      throw failure;
+    }
+    test.closeEverything();
   }
 
   private static void again(RuleTest test, Method method) throws Throwable {

@@ -21,6 +21,7 @@ import io.holdfast.lock.tck.process.ChildProcess;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.Deque;
 import java.util.HexFormat;
 import java.util.List;
@@ -72,41 +73,28 @@ public abstract class RuleTest {
   /** The backend under test. */
   protected abstract Fixture fixture();
 
-  /** Ends what a test left, so that it can be run once more; how it ends is no matter. */
-  final void startOver() {
-    try {
-      closeEverything();
-    } catch (AssertionError e) {
-      // Of a run that says nothing.
-    }
-    synchronized (workers) {
-      workers.clear();
-    }
-    synchronized (closeables) {
-      closeables.clear();
-    }
-  }
-
+  /**
+   * Ends what the test began. The runner does so within the test; only of one that is not done at
+   * its deadline there is something left after it.
+   */
   @AfterEach
   void closeEverything() {
     List<Throwable> failures = new ArrayList<>();
-    List<Worker<?>> started;
-    synchronized (workers) {
-      started = List.copyOf(workers);
-    }
+    List<Worker<?>> started = takeAll(workers);
     for (Worker<?> worker : started) {
       worker.abandon();
     }
-    List<AutoCloseable> open;
-    synchronized (closeables) {
-      open = List.copyOf(closeables);
-    }
-    for (AutoCloseable closeable : open) {
-      try {
-        closeable.close();
-      } catch (Exception e) {
-        failures.add(e);
+    // To close one may open another.
+    List<AutoCloseable> open = takeAll(closeables);
+    while (!open.isEmpty()) {
+      for (AutoCloseable closeable : open) {
+        try {
+          closeable.close();
+        } catch (Exception | AssertionError e) {
+          failures.add(e);
+        }
       }
+      open = takeAll(closeables);
     }
     for (Worker<?> worker : started) {
       worker.collect(failures);
@@ -116,6 +104,14 @@ public abstract class RuleTest {
           new AssertionError("Failed outside the test's own thread", failures.get(0));
       failures.stream().skip(1).forEach(error::addSuppressed);
       throw error;
+    }
+  }
+
+  private static <T> List<T> takeAll(Collection<T> all) {
+    synchronized (all) {
+      List<T> taken = List.copyOf(all);
+      all.clear();
+      return taken;
     }
   }
 
@@ -216,7 +212,22 @@ public abstract class RuleTest {
     LockClientBuilder<?> timed =
         named.storeTimeout(timing().storeTimeout()).defaultOptions(renewed());
     settings.accept(timed);
-    return closeLater(fixture().build(timed));
+    return closeLater(open(timed));
+  }
+
+  /** How soon a client can be opened is no rule: on a busy machine it may need several tries. */
+  private LockClient open(LockClientBuilder<?> builder) {
+    long start = System.nanoTime();
+    while (true) {
+      try {
+        return fixture().build(builder);
+      } catch (LockStoreException e) {
+        if (since(start).compareTo(LONG) > 0) {
+          throw e;
+        }
+      }
+      pause();
+    }
   }
 
   /** A link that is closed after the test. */

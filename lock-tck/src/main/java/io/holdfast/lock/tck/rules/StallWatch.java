@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class StallWatch {
   /** A stall that can make a test fail that should not. */
-  static final Duration WORTH_TELLING = Duration.ofMillis(500);
+  static final Duration WORTH_TELLING = Duration.ofMillis(250);
 
   private static final long STEP_MILLIS = 50;
   private static final int STALLS_KEPT_MAX = 1_000;

@@ -262,6 +262,7 @@ public abstract class WaitingRules extends RuleTest {
     waitingLong.interrupt();
     assertThat(waitingLong.failure(LONG)).isInstanceOf(InterruptedException.class);
     assertThat(waitingShortly.get(LONG)).isEmpty();
+    pause(quiet()); // On a slow store a line may be left in the background.
     first.close();
     second.close();
     never(

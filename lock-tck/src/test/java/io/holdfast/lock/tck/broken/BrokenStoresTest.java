@@ -171,7 +171,7 @@ class BrokenStoresTest {
   @Test
   void aTtlThatEndsEarlyIsCaught() {
     assertCaught(
-        BrokenFixture.store(store -> new TtlChanger(store, Duration.ofSeconds(2))),
+        BrokenFixture.store(store -> new TtlChanger(store, Duration.ofMillis(300))),
         "L-4.2",
         "theStoreKeepsAGrantForAsLongAsItSaid",
         "from before the first acquire to the next grant");
@@ -441,7 +441,7 @@ class BrokenStoresTest {
         BrokenFixture.store(store -> new StoreDecorator(store) {
           @Override
           public ReleaseOutcome release(Grant grant, Duration holdFor) throws StoreException {
-            return super.release(grant, holdFor.dividedBy(10));
+            return super.release(grant, holdFor.dividedBy(2));
           }
         }),
         "L-7.5",

@@ -23,6 +23,8 @@ final class RuleCheck {
   /** The failures of the correct store, by rule. */
   private static final Map<String, Map<String, Throwable>> CORRECT = new ConcurrentHashMap<>();
 
+  private static final int TRIALS_MAX = 3;
+
   private static final ThreadLocal<Fixture> SUBJECT = new ThreadLocal<>();
 
   private RuleCheck() {}
@@ -44,6 +46,10 @@ final class RuleCheck {
         .as("failures of the correct store")
         .isEmpty();
     Map<String, Throwable> failures = failures(broken, rule);
+    // A machine that stood still at the wrong moment can hide a fault, too.
+    for (int again = 1; !failures.containsKey(test) && again < TRIALS_MAX; again++) {
+      failures = failures(broken, rule);
+    }
     assertThat(failures).as("failures of the broken one").containsKey(test);
     assertThat(failures.get(test)).isInstanceOf(AssertionError.class).hasMessageContaining(message);
   }
