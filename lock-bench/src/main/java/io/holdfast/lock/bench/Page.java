@@ -289,7 +289,8 @@ final class Page {
         + " JIT compiler learned from one, nor its threads, nor its garbage is taken for another's,"
         + " and four clients are four processes, as in production.");
     add(
-        "- Each JVM first warms up on free locks with eight threads, and then in each scenario. Then the"
+        "- Each JVM first warms up on free locks with eight threads, until the JIT compiler has hardly"
+            + " anything left to do (at most 48 s), and then in each scenario. Then the"
             + " candidates take turns: a round is one candidate after the other, in"
             + " an order that shifts. A figure is the median of the rounds. A ratio is taken within each"
             + " round, and then the median.");

@@ -54,12 +54,9 @@ record Report(
     /** Many rounds, and short: what else the machine does comes in bursts that outlast a round. */
     static final Effort FULL = new Effort(false, 25, 400, 4_000);
 
-    /**
-     * Before its first scenario: long enough to be compiled as in a server that runs for hours,
-     * even where a cycle takes milliseconds.
-     */
-    long firstWarmUpMillis() {
-      return (quick ? 2 : 6) * warmUpMillis;
+    /** How often a JVM warms up, at most, before its first scenario. */
+    int firstWarmUpsMax() {
+      return quick ? 2 : 12;
     }
   }
 

@@ -13,6 +13,7 @@ import org.jspecify.annotations.Nullable;
  * @param turns of each of its threads
  * @param latencies of a cycle, or of a hand-off, in nanoseconds: a histogram, compressed, in Base64
  * @param cpuNanos of the whole process
+ * @param compileMillis that the JIT compiler worked
  * @param allocatedBytes by all threads that live at the end
  * @param heapBytes used at the end, garbage included unless the task was to collect it
  * @param threads what the candidate keeps beside those that use it
@@ -24,6 +25,7 @@ record Sample(
     String latencies,
     long elapsedNanos,
     long cpuNanos,
+    long compileMillis,
     long allocatedBytes,
     long heapBytes,
     int threads,

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
+import java.lang.management.CompilationMXBean;
 import java.lang.management.ManagementFactory;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
@@ -44,6 +45,8 @@ final class Worker {
       (com.sun.management.ThreadMXBean) ManagementFactory.getThreadMXBean();
   private final com.sun.management.OperatingSystemMXBean systemBean =
       (com.sun.management.OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
+
+  private final CompilationMXBean compiler = ManagementFactory.getCompilationMXBean();
 
   /** One for each thread number, so that a candidate sees the same threads in every round. */
   private final List<ExecutorService> threads = new ArrayList<>();
@@ -159,6 +162,7 @@ final class Worker {
 
   private Sample measured(Callable<List<Turns>> work) {
     long cpu = systemBean.getProcessCpuTime();
+    long compiled = compiler.getTotalCompilationTime();
     Map<Long, Long> allocatedBefore = allocatedByThread();
     long begun = System.nanoTime();
     List<Turns> results = List.of();
@@ -179,6 +183,7 @@ final class Worker {
         Sample.encode(latencies),
         elapsed,
         systemBean.getProcessCpuTime() - cpu,
+        compiler.getTotalCompilationTime() - compiled,
         allocatedSince(allocatedBefore),
         ManagementFactory.getMemoryMXBean().getHeapMemoryUsage().getUsed(),
         threadBean.getThreadCount() - threadsBefore - threads.size(),
