@@ -21,6 +21,7 @@ import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -142,21 +143,20 @@ class GuardTest {
         try (JdbcGuard guard = JdbcGuard.open(guarded);
             Connection transaction = fixture.begin(Connection.TRANSACTION_READ_COMMITTED)) {
           guard.verify(transaction);
-          awaitRenewal(other, other.remaining());
+          AtomicReference<Duration> last = new AtomicReference<>(other.remaining());
+          Stores.await("the other is renewed", () -> {
+            Duration now = other.remaining();
+            return now.compareTo(last.getAndSet(now)) > 0;
+          });
           assertThat(other.state()).isEqualTo(LeaseState.HELD);
           left = guarded.remaining();
           transaction.commit();
         }
-        awaitRenewal(guarded, left);
+        Stores.await("it is renewed, too", () -> guarded.remaining().compareTo(left) > 0);
         guarded.verify();
         other.verify();
       }
     }
-  }
-
-  /** What is left of a lease only falls, unless it is renewed. */
-  private static void awaitRenewal(Lease lease, Duration left) {
-    Stores.await("it is renewed", () -> lease.remaining().compareTo(left) > 0);
   }
 
   @ParameterizedTest
