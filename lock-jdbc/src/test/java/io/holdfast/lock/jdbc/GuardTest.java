@@ -23,6 +23,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -35,6 +37,7 @@ class GuardTest {
 
   @ParameterizedTest
   @EnumSource
+  @Execution(ExecutionMode.CONCURRENT)
   void aHolderCommits(Server server) throws Exception {
     try (Fixture fixture = new Fixture(server)) {
       for (int isolation : ISOLATIONS) {
@@ -54,6 +57,7 @@ class GuardTest {
 
   @ParameterizedTest
   @EnumSource
+  @Execution(ExecutionMode.CONCURRENT)
   void aHolderThatWasOvertakenCannotCommit(Server server) throws Exception {
     try (Fixture fixture = new Fixture(server)) {
       for (int isolation : ISOLATIONS) {
@@ -81,6 +85,7 @@ class GuardTest {
 
   @ParameterizedTest
   @EnumSource
+  @Execution(ExecutionMode.CONCURRENT)
   void aLockThatNobodyTookSinceItWasForcedFreeIsLostAllTheSame(Server server) throws Exception {
     try (Fixture fixture = new Fixture(server)) {
       String name = freshName();
@@ -95,6 +100,7 @@ class GuardTest {
 
   @ParameterizedTest
   @EnumSource
+  @Execution(ExecutionMode.CONCURRENT)
   void nobodyOvertakesAVerifiedTransactionEvenAfterTheLeaseRanOut(Server server) throws Exception {
     try (Fixture fixture = new Fixture(server)) {
       String name = freshName();
@@ -134,6 +140,7 @@ class GuardTest {
 
   @ParameterizedTest
   @EnumSource
+  @Execution(ExecutionMode.CONCURRENT)
   void renewalGoesOnAroundAnOpenTransactionAndNobodyIsHeldUp(Server server) throws Exception {
     try (Fixture fixture = new Fixture(server)) {
       LockOptions brief = LockOptions.renewed(Duration.ofSeconds(15));
@@ -161,6 +168,7 @@ class GuardTest {
 
   @ParameterizedTest
   @EnumSource
+  @Execution(ExecutionMode.CONCURRENT)
   void closingTheLeaseUnderAnOpenGuardThrowsAndReleasesWhenTheGuardCloses(Server server)
       throws Exception {
     try (Fixture fixture = new Fixture(server)) {
@@ -179,6 +187,7 @@ class GuardTest {
 
   @ParameterizedTest
   @EnumSource
+  @Execution(ExecutionMode.CONCURRENT)
   void aTransactionThatFailsIsRolledBackAndItsConnectionGivenBackAsItWas(Server server)
       throws Exception {
     try (Fixture fixture = new Fixture(server);

@@ -27,6 +27,8 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -55,6 +57,7 @@ class StoreTest {
 
   @ParameterizedTest
   @EnumSource
+  @Execution(ExecutionMode.CONCURRENT)
   void anExpiredLockCanBeTakenAndNotReleasedOrRenewedByItsFirstHolder(Server server)
       throws Exception {
     try (HikariDataSource pool = server.pool(4);
@@ -157,6 +160,7 @@ class StoreTest {
 
   @ParameterizedTest
   @EnumSource
+  @Execution(ExecutionMode.CONCURRENT)
   void aMinimumHoldKeepsTheNameTakenAfterTheRelease(Server server) throws Exception {
     try (HikariDataSource pool = server.pool(4);
         JdbcStore store = Stores.open(pool)) {
@@ -358,6 +362,7 @@ class StoreTest {
 
   @ParameterizedTest
   @EnumSource
+  @Execution(ExecutionMode.CONCURRENT)
   void aTicketIsWokenByTheReleaseAndByTheExpiry(Server server) throws Exception {
     try (HikariDataSource pool = server.pool(8);
         HikariDataSource otherPool = server.pool(8);
