@@ -67,7 +67,8 @@ final class RedisFixture extends RedisAccess implements Fixture {
   @Override
   public LockClientBuilder<?> newClient(Link link) {
     FaultProxy proxy = (FaultProxy) link;
-    RedisClient throughLink = kitClient(new HostAndPort(proxy.host(), proxy.port()), LINK_POOL_SIZE);
+    RedisClient throughLink =
+        kitClient(new HostAndPort(proxy.host(), proxy.port()), LINK_POOL_SIZE);
     link.onClose(throughLink);
     return RedisLocks.builder(throughLink);
   }
