@@ -372,8 +372,8 @@ class StoreTest {
       Grant first = store.tryAcquire(claim(key)).orElseThrow();
       CountDownLatch woken = new CountDownLatch(1);
       Ticket ticket = queue(other, claim(key, Duration.ofSeconds(6)), woken::countDown);
-      assertThat(ticket.poll()).isInstanceOf(Ticket.Waiting.class);
       assertThat(ticket.holder()).contains("test of the store");
+      assertThat(ticket.poll()).isInstanceOf(Ticket.Waiting.class);
       assertThat(store.release(first, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
       assertThat(woken.await(20, TimeUnit.SECONDS)).isTrue();
       Ticket.Status status = ticket.poll();

@@ -99,14 +99,15 @@ final class Stores {
 
   /** Lets a lease end at the store, as if its time were over. */
   static void expire(Server server, Grant grant) throws SQLException {
+    update(server, grant.claim().key(), "UPDATE holdfast_lock SET expires_at = 1 WHERE name = ?");
+  }
+
+  /** Changes a lock's row, which must be there. */
+  static void update(Server server, LockKey key, String sql) throws SQLException {
     try (Connection connection = server.connect();
-        PreparedStatement statement = prepare(
-            connection,
-            server,
-            grant.claim().key(),
-            "UPDATE holdfast_lock SET expires_at = 1 WHERE name = ?")) {
+        PreparedStatement statement = prepare(connection, server, key, sql)) {
       if (statement.executeUpdate() != 1) {
-        throw new AssertionError("No row of " + grant);
+        throw new AssertionError("No row of " + key);
       }
     }
   }

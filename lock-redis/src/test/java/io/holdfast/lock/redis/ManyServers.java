@@ -113,7 +113,7 @@ final class ManyServers implements AutoCloseable {
     return servers;
   }
 
-  /** Servers that know nothing of each other; what they confirmed is on disk. */
+  /** Servers that know nothing of each other; what they confirmed outlives them. */
   static ManyServers independent(String image, int count) throws Exception {
     return independent(image, count, DURABLE);
   }

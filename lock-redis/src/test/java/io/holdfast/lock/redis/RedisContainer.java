@@ -16,7 +16,7 @@ final class RedisContainer implements AutoCloseable {
   static final String REDIS = "redis:8.0";
   static final String VALKEY = "valkey/valkey:8.1";
 
-  /** Every write is on disk before it is confirmed. */
+  /** See {@link ManyServers#DURABLE}. */
   static final String[] DURABLE = ManyServers.DURABLE.split(" ");
 
   private static final int PORT = 6379;

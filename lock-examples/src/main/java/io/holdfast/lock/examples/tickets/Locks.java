@@ -35,7 +35,7 @@ record Locks(LockClient client, Runnable closeStore) implements AutoCloseable {
 
   static final Duration STORE_TIMEOUT = Duration.ofSeconds(2);
 
-  private static final Duration OPEN_MAX = Duration.ofSeconds(20);
+  private static final int OPENING_TRIES_MAX = 5;
 
   /** A ZooKeeper that is configured as usual takes 4 to 40 s. */
   private static final Duration SESSION_TIMEOUT = Duration.ofSeconds(8);
@@ -92,12 +92,11 @@ record Locks(LockClient client, Runnable closeStore) implements AutoCloseable {
 
   /** All processes start at once and cold, and to open has no more time than any other call. */
   private static LockClient open(LockClientBuilder<?> builder) {
-    long untilNanos = System.nanoTime() + OPEN_MAX.toNanos();
-    while (true) {
+    for (int tries = 1; ; tries++) {
       try {
         return builder.build();
       } catch (LockStoreException e) {
-        if (System.nanoTime() - untilNanos > 0) {
+        if (tries == OPENING_TRIES_MAX) {
           throw e;
         }
       }

@@ -13,6 +13,7 @@ public final class Ports {
   private static final int FIRST = 20_000;
 
   private static final int END = 32_000;
+
   /** Several JVMs may look at once: each has a part of its own, or few have the same. */
   private static final int PART = 1_000;
 

@@ -58,7 +58,6 @@ public abstract class ExclusionRules extends RuleTest {
     for (int i = 0; i < clients; i++) {
       all.add(client());
     }
-    int granted = 0;
     for (int round = 0; round < 15; round++) {
       String name = freshName();
       List<Worker<Optional<Lease>>> asking = new ArrayList<>();
@@ -74,16 +73,9 @@ public abstract class ExclusionRules extends RuleTest {
       }
       assertThat(leases)
           .as("leases of one name, asked for at once by many clients")
-          .hasSizeLessThanOrEqualTo(1);
-      if (leases.isEmpty()) {
-        // Where servers vote, they may come to no end before all have given up.
-        leases.add(takeWhenFree(all.get(round % clients), name, lasting(), slack()));
-      } else {
-        granted++;
-      }
+          .hasSize(1);
       leases.forEach(Lease::close);
     }
-    assertThat(granted).as("rounds in which one of them got it").isPositive();
   }
 
   @Rule("L-2.2")

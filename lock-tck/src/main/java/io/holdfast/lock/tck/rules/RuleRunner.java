@@ -111,7 +111,10 @@ public final class RuleRunner implements InvocationInterceptor {
     void run() throws Throwable;
   }
 
-  /** What a test closes is part of it: a server that it killed may have to be started again. */
+  /**
+   * What a test closes is part of it: a server that it killed may have to be started again. Both
+   * failures are told, the test's own first, whatever they are: the thread ends with this.
+   */
   private static void withItsEnd(RuleTest test, Body body) throws Throwable {
     try {
       body.run();
