@@ -273,6 +273,7 @@ final class Attempt {
       requireOpen();
       Claim claim = client.claims().next(key, options);
       Moment asked = Moment.now(time);
+      boolean confirmed = true;
       Grant grant;
       if (patience.waits() && patience.untilNanos() - asked.nanos() > 0) {
         Wake wake = new Wake();
@@ -285,6 +286,7 @@ final class Attempt {
           } else if (status instanceof Ticket.Granted granted) {
             grant = granted.grant();
             asked = place.asked;
+            confirmed = !place.handedOver;
           } else {
             continue;
           }
@@ -299,6 +301,9 @@ final class Attempt {
       }
       Handle handle = granted(line, grant, asked);
       if (handle != null) {
+        if (!confirmed) {
+          handle.hold().tenure().renewal().unconfirmed();
+        }
         return handle;
       }
     }
@@ -408,6 +413,9 @@ final class Attempt {
     /** Before the last question. */
     private Moment asked;
 
+    /** Granted without a question. */
+    private boolean handedOver;
+
     InStoreLine(Line line, Claim claim, Moment asked, Ticket ticket, Wake wake) {
       this.line = line;
       this.claim = claim;
@@ -428,6 +436,11 @@ final class Attempt {
         }
         line.talkerWaits(wake);
         awaitWake(time.nanos() + Nanos.of(recheck));
+        Grant grant = handedOver();
+        if (grant != null) {
+          handedOver = true;
+          return new Ticket.Granted(grant);
+        }
         asked = Moment.now(time);
         wake.rung = false;
         line.talkerAsks();
@@ -441,6 +454,18 @@ final class Attempt {
           return status;
         }
       }
+    }
+
+    /** A grant that the store told of by itself, if enough is left of it to start on it. */
+    private @Nullable Grant handedOver() {
+      // A fixed lease is to have its whole TTL, and a capped one its whole time.
+      if (!options.isRenewed() || options.maxHold().isPresent()) {
+        return null;
+      }
+      Grant grant = ticket.handedOver().orElse(null);
+      return grant != null && Term.of(asked, Nanos.of(grant.validFor())).isFresh(time)
+          ? grant
+          : null;
     }
 
     private void awaitWake(long recheckAtNanos) throws InterruptedException {

@@ -35,6 +35,9 @@ final class RenewalPlan {
 
   private static final long PERIOD_NANOS_MIN = 1_000_000;
 
+  /** Within that, short sections are over and need not be confirmed at all. */
+  private static final long UNCONFIRMED_NANOS = 50_000_000;
+
   private final TimeSource time;
   private final boolean renewed;
   private final long ttlNanos;
@@ -130,6 +133,16 @@ final class RenewalPlan {
   private boolean isPartOnly(long askedAtNanos, long validForNanos) {
     long leftNanos = fixedEndNanos - askedAtNanos;
     return leftNanos - validForNanos > leftNanos / PART_ONLY_DIVISOR;
+  }
+
+  /**
+   * The store gave it without being asked, and not for the whole TTL: to be asked for that soon.
+   */
+  void unconfirmed() {
+    long soonNanos = time.nanos() + UNCONFIRMED_NANOS;
+    if (soonNanos - askAtNanos < 0) {
+      askAtNanos = soonNanos;
+    }
   }
 
   /** The store did not answer: again soon. */

@@ -38,7 +38,7 @@ record Standing(Phase phase, Term term, LeaseLoss.@Nullable Reason lostBy) {
 
   /** Whether the wall clock is further ahead than it may be. */
   boolean isOutrun(long wallAheadNanos) {
-    return wallAheadNanos - term.wallAheadNanosMax() > 0;
+    return term.isOutrun(wallAheadNanos);
   }
 
   Standing in(Phase next) {

@@ -118,9 +118,7 @@ final class Tenure {
    */
   boolean isFresh() {
     Standing now = standing;
-    return now.phase() == Phase.CONFIRMED
-        && now.term().freshUntilNanos() - time.nanos() > 0
-        && !now.isOutrun(WallClock.aheadNanos(time));
+    return now.phase() == Phase.CONFIRMED && now.term().isFresh(time);
   }
 
   LeaseState state() {

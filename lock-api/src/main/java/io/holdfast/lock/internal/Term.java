@@ -1,5 +1,7 @@
 package io.holdfast.lock.internal;
 
+import io.holdfast.lock.spi.TimeSource;
+
 /**
  * For how long an answer of the store is good.
  *
@@ -19,6 +21,16 @@ record Term(long askedAtNanos, long deadlineNanos, long freshUntilNanos, long wa
         asked.nanos() + validForNanos - Margins.driftNanos(validForNanos),
         asked.nanos() + validForNanos / 2,
         asked.wallAheadNanos() + Margins.wallAheadNanos(validForNanos));
+  }
+
+  /** Whether enough is left for somebody to start on it, and no clock speaks against that. */
+  boolean isFresh(TimeSource time) {
+    return freshUntilNanos - time.nanos() > 0 && !isOutrun(WallClock.aheadNanos(time));
+  }
+
+  /** Whether the wall clock is further ahead than it may be. */
+  boolean isOutrun(long wallAheadNanos) {
+    return wallAheadNanos - wallAheadNanosMax > 0;
   }
 
   /** Ends then, if not sooner. */

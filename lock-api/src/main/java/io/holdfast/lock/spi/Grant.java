@@ -19,8 +19,9 @@ public interface Grant {
 
   /**
    * For how long the grant is good, counted from the moment at which the engine called the method
-   * that returned it. On stores with sessions this is less than the TTL if the session may end
-   * sooner.
+   * that returned it, but for {@link Ticket#handedOver}. This is less than the TTL on stores with
+   * sessions, if the session may end sooner, and for a lock that was handed over, which first waits
+   * for a sign of life only.
    */
   Duration validFor();
 

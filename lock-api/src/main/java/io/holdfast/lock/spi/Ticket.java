@@ -5,7 +5,7 @@ import java.util.Optional;
 
 /**
  * A claim's place in a store's line. Used by one thread at a time; always closed, unless
- * {@link #poll()} granted it.
+ * {@link #poll()} or {@link #handedOver()} granted it.
  */
 public interface Ticket extends AutoCloseable {
 
@@ -19,6 +19,20 @@ public interface Ticket extends AutoCloseable {
    *     claim
    */
   Status poll() throws StoreException;
+
+  /**
+   * The grant that the store made for the claim after the last question was sent (the last
+   * {@link #poll()}, or else {@link LockStore#acquireOrQueue}), if it told of it by itself and
+   * proved that. Asked after a wake-up, for a lease that will be renewed. If the engine takes it,
+   * the ticket is used up, and the engine soon has the grant renewed, for its whole TTL; else it
+   * polls. No I/O.
+   *
+   * @return the grant, good for {@link Grant#validFor()} from when that last question was sent; or
+   *     empty, which says nothing
+   */
+  default Optional<Grant> handedOver() {
+    return Optional.empty();
+  }
 
   /** Who has the lock, as far as this ticket has heard. No I/O. */
   Optional<String> holder();

@@ -71,6 +71,7 @@ public final class ScriptedStore implements LockStore {
   private final List<ScriptedGrant> grants = new ArrayList<>();
   private volatile @Nullable StoreEvents events;
   private volatile Function<Claim, Duration> validity = Claim::ttl;
+  private volatile @Nullable Duration handOversValidFor;
   private volatile Function<Grant, Object> groups = grant -> this;
 
   /** A store with a server of its own. */
@@ -177,6 +178,11 @@ public final class ScriptedStore implements LockStore {
   /** How long a grant is good, and a renewal of it; without this: its TTL. */
   public void validFor(Function<Claim, Duration> claims) {
     validity = claims;
+  }
+
+  /** From now on a waiter is told of its grant, which is good for so long after it last asked. */
+  public void tellOfHandOvers(Duration validFor) {
+    handOversValidFor = validFor;
   }
 
   /** Which grants are renewed together; without this: all. */
@@ -287,7 +293,11 @@ public final class ScriptedStore implements LockStore {
   }
 
   private Grant seen(Grant grant) {
-    ScriptedGrant scripted = new ScriptedGrant(grant, validity.apply(grant.claim()));
+    return seen(grant, validity.apply(grant.claim()));
+  }
+
+  private Grant seen(Grant grant, Duration validFor) {
+    ScriptedGrant scripted = new ScriptedGrant(grant, validFor);
     synchronized (this) {
       grants.add(scripted);
     }
@@ -319,6 +329,7 @@ public final class ScriptedStore implements LockStore {
   private final class ScriptedTicket implements Ticket {
     private final Claim claim;
     private final Ticket ticket;
+    private @Nullable Status told;
 
     ScriptedTicket(Claim claim, Ticket ticket) {
       this.claim = claim;
@@ -328,9 +339,25 @@ public final class ScriptedStore implements LockStore {
     @Override
     public Status poll() throws StoreException {
       return play(Op.POLL, List.of(claim), () -> {
-        Status status = ticket.poll();
+        Status status = told instanceof Granted ? told : ticket.poll();
         return status instanceof Granted granted ? new Granted(seen(granted.grant())) : status;
       });
+    }
+
+    @Override
+    public Optional<Grant> handedOver() {
+      Duration validFor = handOversValidFor;
+      if (validFor == null) {
+        return Optional.empty();
+      }
+      try {
+        told = ticket.poll();
+      } catch (StoreException e) {
+        throw new AssertionError("The store in memory does not fail", e);
+      }
+      return told instanceof Granted granted
+          ? Optional.of(seen(granted.grant(), validFor))
+          : Optional.empty();
     }
 
     @Override

@@ -19,8 +19,8 @@ import redis.clients.jedis.util.Pool;
 
 /**
  * Hears which of this client's waiters has been given its lock: one channel, one connection, one
- * thread, while somebody waits and a little longer. What it hears is a hint. Whenever it begins to
- * hear, every waiter looks by itself, since it may have missed something.
+ * thread, while somebody waits and a little longer. Nothing rests on hearing it: whenever this
+ * begins to hear, every waiter looks by itself, since it may have missed something.
  *
  * <p>Threads: safe for all. One mutex guards whether the thread runs; nothing blocks under it.
  */
@@ -38,7 +38,7 @@ final class Inbox implements AutoCloseable {
   private final TimeSource time;
   private final String threadName;
   private final String channel;
-  private final Map<String, Runnable> wakeUps = new ConcurrentHashMap<>();
+  private final Map<String, QueueTicket> waiting = new ConcurrentHashMap<>();
 
   private final ReentrantLock mutex = new ReentrantLock();
   private @Nullable Thread thread; // under mutex
@@ -58,13 +58,13 @@ final class Inbox implements AutoCloseable {
     return channel;
   }
 
-  /** Has this run when the attempt is called; known before the server can call it. */
-  void expect(String attemptId, Runnable wakeUp) {
-    wakeUps.put(attemptId, wakeUp);
+  /** Has the ticket told when the attempt is called. */
+  void expect(String attemptId, QueueTicket ticket) {
+    waiting.put(attemptId, ticket);
   }
 
   void forget(String attemptId) {
-    wakeUps.remove(attemptId);
+    waiting.remove(attemptId);
   }
 
   /** Somebody waits: sees to it that the thread runs, and that the connection is not silent. */
@@ -111,7 +111,7 @@ final class Inbox implements AutoCloseable {
   private boolean isOver() {
     mutex.lock();
     try {
-      if (closed || wakeUps.isEmpty()) {
+      if (closed || waiting.isEmpty()) {
         thread = null;
         return true;
       }
@@ -177,14 +177,15 @@ final class Inbox implements AutoCloseable {
       // Jedis waits for ever on a subscribed connection; a dead one must show.
       connection.setSoTimeout(SILENCE_MAX_MILLIS);
       subscribed = true;
-      wakeUps.values().forEach(Runnable::run);
+      waiting.values().forEach(ticket -> ticket.hear(null));
     }
 
     @Override
-    public void onMessage(String fromChannel, String attemptId) {
-      Runnable wakeUp = wakeUps.get(attemptId);
-      if (wakeUp != null) {
-        wakeUp.run();
+    public void onMessage(String fromChannel, String message) {
+      HandedOver news = HandedOver.of(message);
+      QueueTicket ticket = news == null ? null : waiting.get(news.attemptId());
+      if (ticket != null) {
+        ticket.hear(news);
       }
     }
 

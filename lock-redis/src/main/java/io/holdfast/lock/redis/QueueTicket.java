@@ -1,32 +1,64 @@
 package io.holdfast.lock.redis;
 
 import io.holdfast.lock.spi.Claim;
+import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.Ticket;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
-/** A place in a lock's line. Each look keeps it alive. */
+/**
+ * A place in a lock's line. Each look keeps it alive, and leaves its number there. So a message
+ * that names the last look was sent by a hand-over that came after that look, and needs no
+ * confirmation: the lock is the claim's for {@link RedisStore#CLAIM_LASTS} from when the look was
+ * sent, at least. A message that names another is of a turn that lapsed.
+ */
 final class QueueTicket implements Ticket {
   private final RedisStore store;
   private final Claim claim;
-  private volatile String holder;
+  private final Runnable wakeUp;
+  private long looks;
+  private volatile @Nullable HandedOver heard;
+  private volatile String holder = "";
 
-  QueueTicket(RedisStore store, Claim claim, String holder) {
+  QueueTicket(RedisStore store, Claim claim, Runnable wakeUp) {
     this.store = store;
     this.claim = claim;
-    this.holder = holder;
+    this.wakeUp = wakeUp;
+  }
+
+  /** Takes the lock, or joins its line, or keeps the place there. */
+  RedisStore.Attempted look() throws StoreException {
+    looks++;
+    RedisStore.Attempted attempted = store.attemptOrQueue(claim, this, looks);
+    if (attempted instanceof RedisStore.Attempted.Busy busy) {
+      holder = busy.holder();
+    }
+    return attempted;
+  }
+
+  /** On the thread that hears; null: something may have been missed. */
+  void hear(@Nullable HandedOver news) {
+    if (news != null) {
+      heard = news;
+    }
+    wakeUp.run();
+  }
+
+  @Override
+  public Optional<Grant> handedOver() {
+    HandedOver last = heard;
+    return last != null && last.look() == looks && last.number() != 0
+        ? store.handedOver(claim, last.number())
+        : Optional.empty();
   }
 
   @Override
   public Status poll() throws StoreException {
-    RedisStore.Attempted attempted = store.attemptOrQueue(claim);
-    if (attempted instanceof RedisStore.Attempted.Taken taken) {
-      store.stopWaiting(claim);
-      return new Granted(taken.grant());
-    }
-    RedisStore.Attempted.Busy busy = (RedisStore.Attempted.Busy) attempted;
-    holder = busy.holder();
-    return new Waiting(busy.recheckAfter());
+    RedisStore.Attempted attempted = look();
+    return attempted instanceof RedisStore.Attempted.Taken taken
+        ? new Granted(taken.grant())
+        : new Waiting(((RedisStore.Attempted.Busy) attempted).recheckAfter());
   }
 
   @Override

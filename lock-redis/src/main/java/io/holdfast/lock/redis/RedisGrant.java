@@ -9,16 +9,13 @@ import java.time.Duration;
  *
  * @param claim the attempt that was granted
  * @param number its number
+ * @param validFor for how long at least the key stands; Redis counts that from a moment after the
+ *     call's begin
  * @param keys the lock's keys
  * @param store the store that granted it
  */
-record RedisGrant(Claim claim, long number, Keys keys, RedisStore store) implements Grant {
-
-  /** Redis counts the TTL from a moment within the call, so the call's begin is earlier. */
-  @Override
-  public Duration validFor() {
-    return claim.ttl();
-  }
+record RedisGrant(Claim claim, long number, Duration validFor, Keys keys, RedisStore store)
+    implements Grant {
 
   @Override
   public Duration crashBound() {

@@ -114,37 +114,41 @@ final class RedisStore implements LockStore {
 
   @Override
   public Acquisition acquireOrQueue(Claim claim, Runnable wakeUp) throws StoreException {
+    QueueTicket ticket = new QueueTicket(this, claim, wakeUp);
+    Attempted attempted = ticket.look();
+    return attempted instanceof Attempted.Taken taken
+        ? new Acquisition.Granted(taken.grant())
+        : new Acquisition.Queued(ticket, ((Attempted.Busy) attempted).recheckAfter());
+  }
+
+  /** Takes the lock, or joins its line, or keeps the place there alive: then the ticket hears. */
+  Attempted attemptOrQueue(Claim claim, QueueTicket ticket, long look) throws StoreException {
+    // Before the server can call it.
+    inbox.expect(claim.attemptId(), ticket);
     boolean waits = false;
-    inbox.expect(claim.attemptId(), wakeUp);
     try {
-      Attempted attempted = attemptOrQueue(claim);
-      if (attempted instanceof Attempted.Taken taken) {
-        return new Acquisition.Granted(taken.grant());
-      }
-      Attempted.Busy busy = (Attempted.Busy) attempted;
-      waits = true;
-      return new Acquisition.Queued(
-          new QueueTicket(this, claim, busy.holder()), busy.recheckAfter());
+      Attempted attempted = attemptOrQueue(claim, look);
+      waits = attempted instanceof Attempted.Busy;
+      return attempted;
     } finally {
       if (!waits) {
-        inbox.forget(claim.attemptId());
+        stopWaiting(claim);
       }
     }
   }
 
-  /** Takes the lock, or joins its line, or keeps the place there alive. */
-  Attempted attemptOrQueue(Claim claim) throws StoreException {
+  private Attempted attemptOrQueue(Claim claim, long look) throws StoreException {
     Keys keys = keys(claim.key());
-    long ttlMillis = Keys.millisUp(claim.ttl());
     Call call = new Call(
         Script.ACQUIRE,
         keys.all(),
         claim.attemptId(),
-        Long.toString(ttlMillis),
+        Long.toString(Keys.millisUp(claim.ttl())),
         claim.holder(),
         Long.toString(PLACE_LASTS.toMillis()),
-        Long.toString(Math.min(ttlMillis, CLAIM_LASTS.toMillis())),
-        inbox.channel());
+        Long.toString(Keys.millisUp(claimLasts(claim))),
+        inbox.channel(),
+        Long.toString(look));
     Attempted attempted = attempt(claim, keys, call);
     if (attempted instanceof Attempted.Busy) {
       inbox.listen();
@@ -155,12 +159,25 @@ final class RedisStore implements LockStore {
   private Attempted attempt(Claim claim, Keys keys, Call call) throws StoreException {
     Object reply = server.run(call.confirmedBy(replicas), WithoutPool.FAIL).reply();
     if (reply instanceof Long number) {
-      return new Attempted.Taken(new RedisGrant(claim, number, keys, this));
+      return new Attempted.Taken(new RedisGrant(claim, number, claim.ttl(), keys, this));
     }
     if (reply instanceof List<?> busy && busy.size() == 2) {
       return new Attempted.Busy(Reply.text(busy.get(1)), recheckAfter(busy.get(0)));
     }
     throw StoreException.unanswered("Redis answered what is no answer: " + reply, null);
+  }
+
+  /** What a message is worth; nothing where replicas are to confirm the grant. */
+  Optional<Grant> handedOver(Claim claim, long number) {
+    if (replicas != null) {
+      return Optional.empty();
+    }
+    stopWaiting(claim);
+    return Optional.of(new RedisGrant(claim, number, claimLasts(claim), keys(claim.key()), this));
+  }
+
+  private static Duration claimLasts(Claim claim) {
+    return claim.ttl().compareTo(CLAIM_LASTS) < 0 ? claim.ttl() : CLAIM_LASTS;
   }
 
   private static Duration recheckAfter(@Nullable Object timeLeft) {

@@ -9,6 +9,7 @@
 -- ARGV[4]  for how long to keep a place in line alive (ms)
 -- ARGV[5]  for how long the lock may wait for this attempt to confirm it when it is handed over (ms)
 -- ARGV[6]  the channel on which to tell of that
+-- ARGV[7]  which look of the attempt this is
 --
 -- Returns the number of the grant; or {time left (ms), holder} of who has the lock.
 
@@ -38,7 +39,7 @@ if ARGV[4] then
   local now = now_micros()
   redis.call('ZADD', KEYS[3], 'NX', now, attempt)
   redis.call('HSET', KEYS[4], attempt, string.format('%.0f', now / 1000 + place) .. '|' .. ARGV[2]
-    .. '|' .. ARGV[5] .. '|' .. ARGV[6] .. '|' .. holder)
+    .. '|' .. ARGV[5] .. '|' .. ARGV[7] .. '|' .. ARGV[6] .. '|' .. holder)
   redis.call('PEXPIRE', KEYS[3], place)
   redis.call('PEXPIRE', KEYS[4], place)
 end

@@ -6,7 +6,7 @@
 --   KEYS[2]  the number of the last grant, for an hour longer than that grant can last unrenewed
 --   KEYS[3]  the line: attempt ids, by the time at which they joined
 --   KEYS[4]  their places: attempt id -> alive until (ms) '|' TTL (ms) '|' claim (ms) '|'
---            channel '|' holder
+--            look '|' channel '|' holder
 
 local KEEP_NUMBER_MILLIS = 3600000
 

@@ -34,13 +34,14 @@ local function first()
     end
     local place = redis.call('HGET', KEYS[4], attempt)
     if place then
-      local alive, ttl, claim, channel, holder =
-        string.match(place, '^(%d+)|(%d+)|(%d+)|([^|]*)|(.*)$')
+      local alive, ttl, claim, look, channel, holder =
+        string.match(place, '^(%d+)|(%d+)|(%d+)|(%d+)|([^|]*)|(.*)$')
       if tonumber(alive) * 1000 > now_micros() then
         return {
           attempt = attempt,
           ttl = tonumber(ttl),
           claim = tonumber(claim),
+          look = look,
           channel = channel,
           holder = holder
         }
@@ -51,16 +52,18 @@ local function first()
   return nil
 end
 
--- A message is a hint: whoever misses it finds out at its next look.
-local function tell(waiter)
-  redis.pcall('PUBLISH', waiter.channel, waiter.attempt)
+-- Tells a waiter the number of its grant, or 0: that it is to look. Whoever misses that finds out at
+-- its next look. It says from which look the place was, since a message can come late, after the
+-- turn has lapsed and the waiter has joined the line anew.
+local function tell(waiter, number)
+  redis.pcall('PUBLISH', waiter.channel,
+    waiter.attempt .. '|' .. waiter.look .. '|' .. string.format('%.0f', number))
 end
 
 -- Gives the lock to who is first in line, for as long as it may take to confirm that it lives.
 local function hand_over(waiter)
   leave(waiter.attempt)
-  grant(waiter.attempt, waiter.ttl, waiter.holder, waiter.claim)
-  tell(waiter)
+  tell(waiter, grant(waiter.attempt, waiter.ttl, waiter.holder, waiter.claim))
 end
 
 -- Ends the grant that has the lock: it goes to who is first in line, or is free.

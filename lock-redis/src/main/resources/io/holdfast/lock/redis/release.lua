@@ -21,6 +21,6 @@ end
 redis.call('SET', KEYS[1], string.sub(value, 1, 33) .. 'r' .. string.sub(value, 35), 'PX', ARGV[2])
 local waiter = first()
 if waiter then
-  tell(waiter)
+  tell(waiter, 0)
 end
 return 1

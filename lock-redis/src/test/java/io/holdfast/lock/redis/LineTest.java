@@ -10,6 +10,7 @@ import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockStore;
 import io.holdfast.lock.spi.ReleaseOutcome;
+import io.holdfast.lock.spi.Renewal;
 import io.holdfast.lock.spi.Ticket;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -102,6 +103,46 @@ class LineTest {
   }
 
   @Test
+  void aHandOverThatIsHeardIsAGrantWithoutALook() throws Exception {
+    LockKey key = Stores.freshKey();
+    Grant held = first.tryAcquire(Stores.claim(key)).orElseThrow();
+    Stores.Waiter waiter = Stores.Waiter.join(second, key);
+    Stores.await("hears", () -> waiter.woken().drainPermits() > 0);
+    assertThat(waiter.ticket().handedOver()).isEmpty();
+    assertThat(first.release(held, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
+    assertThat(waiter.woken().tryAcquire(Stores.PATIENCE.toSeconds(), TimeUnit.SECONDS))
+        .isTrue();
+
+    Grant next = waiter.ticket().handedOver().orElseThrow();
+    assertThat(next.claim()).isEqualTo(waiter.claim());
+    assertThat(next.number())
+        .isGreaterThan(held.number())
+        .isEqualTo(first.inspect(key).orElseThrow().number());
+    assertThat(next.validFor()).isEqualTo(RedisStore.CLAIM_LASTS);
+    assertThat(second.renew(List.of(next))).containsExactly(new Renewal.Renewed(Stores.TTL));
+    assertThat(first.inspect(key).orElseThrow().remaining()).isGreaterThan(RedisStore.CLAIM_LASTS);
+    assertThat(second.release(next, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
+  }
+
+  @Test
+  void aHandOverFromATurnThatLapsedIsNoGrant() throws Exception {
+    LockKey key = Stores.freshKey();
+    Grant held = first.tryAcquire(Stores.claim(key)).orElseThrow();
+    Stores.Waiter late = Stores.Waiter.join(second, key);
+    Stores.await("hears", () -> late.woken().drainPermits() > 0);
+    assertThat(first.release(held, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
+    assertThat(late.woken().tryAcquire(Stores.PATIENCE.toSeconds(), TimeUnit.SECONDS))
+        .isTrue();
+    redis.del(keys(key).lock());
+    assertThat(third.tryAcquire(Stores.claim(key))).isPresent();
+
+    // It has heard of its turn, and joins the line anew.
+    assertThat(late.ticket().poll()).isInstanceOf(Ticket.Waiting.class);
+    assertThat(late.ticket().handedOver()).isEmpty();
+    late.ticket().close();
+  }
+
+  @Test
   void whoComesLaterDoesNotOvertakeWhoWaits() throws Exception {
     LockKey key = Stores.freshKey();
     assertThat(first.tryAcquire(Stores.claim(key))).isPresent();
@@ -175,6 +216,7 @@ class LineTest {
     assertThat(first.release(held, hold)).isEqualTo(ReleaseOutcome.RELEASED);
     assertThat(waiter.woken().tryAcquire(Stores.PATIENCE.toSeconds(), TimeUnit.SECONDS))
         .isTrue();
+    assertThat(waiter.ticket().handedOver()).isEmpty();
     Ticket.Status status = waiter.ticket().poll();
     if (status instanceof Ticket.Waiting waiting) {
       assertThat(waiting.recheckAfter()).isLessThan(RedisStore.RECHECK_AFTER);
