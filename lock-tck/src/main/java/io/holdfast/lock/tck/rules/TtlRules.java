@@ -3,6 +3,7 @@ package io.holdfast.lock.tck.rules;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
+import io.holdfast.lock.DistributedLock;
 import io.holdfast.lock.Lease;
 import io.holdfast.lock.LeaseLoss;
 import io.holdfast.lock.LeaseState;
@@ -147,16 +148,34 @@ public abstract class TtlRules extends RuleTest {
   @Test
   void theHolderNeverBelievesLongerThanTheStore() {
     String name = freshName();
-    LockClient other = client();
     Lease lease = take(client().get(name));
+    neverBelievesLongerThanTheStore(lease, client().get(name));
+    lease.close();
+  }
+
+  @Rule("L-4.4")
+  @Test
+  void whoWaitedForALeaseNeverBelievesLongerThanTheStore() {
+    String name = freshName();
+    DistributedLock seen = client().get(name);
+    LockClient waiter = client();
+    Lease first = take(client().get(name));
+    Worker<Lease> waiting = start(() -> waiter.get(name).lock());
+    awaitWaiting(waiting);
+    first.close();
+    Lease lease = waiting.get(LONG);
+    neverBelievesLongerThanTheStore(lease, seen);
+    lease.close();
+  }
+
+  private void neverBelievesLongerThanTheStore(Lease lease, DistributedLock seen) {
     never("the local deadline is after the store's", ttl(), () -> {
       long before = System.nanoTime();
       Duration local = lease.remaining();
-      Duration atStore = other.get(name).inspect().orElseThrow().remaining();
+      Duration atStore = seen.inspect().orElseThrow().remaining();
       // A renewal in between only moves the store's deadline further away.
       return local.compareTo(atStore.plus(since(before))) > 0;
     });
-    lease.close();
   }
 
   @Rule("L-4.5")

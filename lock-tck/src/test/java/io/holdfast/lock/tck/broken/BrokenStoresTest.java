@@ -226,6 +226,72 @@ class BrokenStoresTest {
   }
 
   @Test
+  void aStoreThatKeepsAGrantForLessThanItSaysIsCaught() {
+    assertCaught(
+        BrokenFixture.engine(PromisesTooMuch::new),
+        "L-4.4",
+        "theHolderNeverBelievesLongerThanTheStore",
+        "the local deadline is after the store's");
+  }
+
+  @Test
+  void aStoreThatKeepsAHandedOverGrantForLessThanItSaysIsCaught() {
+    assertCaught(
+        BrokenFixture.engine(PromisesTooMuchToWaiters::new),
+        "L-4.4",
+        "whoWaitedForALeaseNeverBelievesLongerThanTheStore",
+        "the local deadline is after the store's");
+  }
+
+  private static class PromisesTooMuch extends GrantDecorator {
+    PromisesTooMuch(LockStore store) {
+      super(store);
+    }
+
+    @Override
+    Changed told(Grant real, Claim claim, Duration took) {
+      return new Changed(real, claim, real.number(), told(real.validFor(), took));
+    }
+
+    @Override
+    Duration told(Duration validFor, Duration took) {
+      return validFor.multipliedBy(2);
+    }
+  }
+
+  /** And tells them without being asked. */
+  private static final class PromisesTooMuchToWaiters extends PromisesTooMuch {
+    PromisesTooMuchToWaiters(LockStore store) {
+      super(store);
+    }
+
+    @Override
+    public Acquisition acquireOrQueue(Claim claim, Runnable wakeUp) throws StoreException {
+      Acquisition acquisition = super.acquireOrQueue(claim, wakeUp);
+      return acquisition instanceof Acquisition.Queued queued
+          ? new Acquisition.Queued(new Telling(queued.ticket()), queued.recheckAfter())
+          : acquisition;
+    }
+
+    private static final class Telling extends TicketDecorator {
+      private Telling(Ticket ticket) {
+        super(ticket);
+      }
+
+      @Override
+      public Optional<Grant> handedOver() {
+        try {
+          return poll() instanceof Granted granted
+              ? Optional.of(granted.grant())
+              : Optional.empty();
+        } catch (StoreException e) {
+          throw new AssertionError("The store in memory does not fail", e);
+        }
+      }
+    }
+  }
+
+  @Test
   void aRenewalThatRevivesAnExpiredLeaseIsCaught() {
     assertCaught(
         BrokenFixture.store(store -> new StoreDecorator(store) {
