@@ -21,8 +21,6 @@ final class Page {
   /** Below this share of the floor an explanation is due. */
   private static final double FLOOR_SHARE_MIN = 0.85;
 
-  private static final String HOLDFAST = "holdfast";
-
   /** Why Holdfast is behind somewhere, by {@code STORE.SCENARIO}: written by hand. */
   private static final String CAUSES = "causes.properties";
 
@@ -59,6 +57,7 @@ final class Page {
     add("");
     caution();
     overview();
+    targets();
     growth();
     behind();
     machines();
@@ -123,7 +122,7 @@ final class Page {
   }
 
   private static String cell(Kept kept, Scenario scenario) {
-    @Nullable Result ours = kept.result(scenario, HOLDFAST);
+    @Nullable Result ours = kept.result(scenario, Target.HOLDFAST);
     if (ours == null) {
       return "";
     }
@@ -141,6 +140,35 @@ final class Page {
         + session;
   }
 
+  private void targets() {
+    add("## What we set out to reach", "");
+    add(
+        "Ratios are of the same round, above 1 is faster. Wanted is at least that, where it does not"
+            + " say otherwise.");
+    add("");
+    add("| | Scenario | Wanted | Reached |", "|---|---|---:|---:|");
+    for (Target target : Target.ALL) {
+      for (Kept kept : stores) {
+        if (kept.store() == target.store()) {
+          target(target, kept);
+        }
+      }
+    }
+    add("");
+  }
+
+  private void target(Target target, Kept kept) {
+    @Nullable String reached = target.reached(kept);
+    if (reached != null) {
+      add("| " + kept.store().title() + " | " + target.scenario().title()
+          + (target.candidate().equals(Target.HOLDFAST)
+              ? ""
+              : ", " + kept.label(target.candidate()))
+          + " | " + target.wanted(kept) + " | "
+          + (target.isMet(kept) ? reached : "**" + reached + "**") + " |");
+    }
+  }
+
   /** Holdfast only; the tables of each store have the others. */
   private void growth() {
     add("## What happens to Holdfast's cost as it grows", "");
@@ -156,8 +184,8 @@ final class Page {
       add(head(columns, false));
       add(rule(columns.size()));
       for (Kept kept : stores) {
-        if (group.stream().anyMatch(scenario -> kept.result(scenario, HOLDFAST) != null)) {
-          add("| " + kept.store().title() + " |" + cells(kept, group, HOLDFAST, columns));
+        if (group.stream().anyMatch(scenario -> kept.result(scenario, Target.HOLDFAST) != null)) {
+          add("| " + kept.store().title() + " |" + cells(kept, group, Target.HOLDFAST, columns));
         }
       }
       add("");
@@ -184,7 +212,7 @@ final class Page {
   private void behind(Kept kept, List<Scenario> group) {
     List<String> facts = new ArrayList<>();
     for (Scenario scenario : group) {
-      @Nullable Result ours = kept.result(scenario, HOLDFAST);
+      @Nullable Result ours = kept.result(scenario, Target.HOLDFAST);
       if (ours != null) {
         String found = String.join(", ", behind(kept, scenario, ours));
         if (!found.isEmpty()) {
@@ -226,7 +254,7 @@ final class Page {
     List<String> faster = new ArrayList<>();
     for (Kept kept : stores) {
       for (Scenario scenario : Scenario.values()) {
-        @Nullable Result ours = kept.result(scenario, HOLDFAST);
+        @Nullable Result ours = kept.result(scenario, Target.HOLDFAST);
         if (ours != null && ours.ofSession() != null && ours.ofSession() < 1) {
           faster.add(kept.store().title() + ", " + scenario.title() + " ("
               + Terminal.ratio(ours.ofSession()) + ")");

@@ -9,6 +9,7 @@ import java.util.Objects;
 import java.util.OptionalDouble;
 import java.util.function.Function;
 import java.util.stream.DoubleStream;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -57,6 +58,16 @@ record Result(
           own));
     }
     return results;
+  }
+
+  /** How often as good as another in the same round, in the median; null: that is not known. */
+  @Nullable
+  Double of(Scenario measured, Result other) {
+    return ratio(
+        measured,
+        candidate,
+        other.candidate,
+        Stream.concat(rounds.stream(), other.rounds.stream()).toList());
   }
 
   private static List<Round> of(String candidate, List<Round> rounds) {

@@ -1,0 +1,124 @@
+package io.holdfast.lock.bench;
+
+import static io.holdfast.lock.bench.Scenario.FOUR_JVMS;
+import static io.holdfast.lock.bench.Scenario.HAND_OFF;
+import static io.holdfast.lock.bench.Scenario.ONE_CLIENT;
+import static io.holdfast.lock.bench.Scenario.UNCONTENDED_1;
+import static io.holdfast.lock.bench.Store.CONSUL;
+import static io.holdfast.lock.bench.Store.MYSQL;
+import static io.holdfast.lock.bench.Store.POSTGRES;
+import static io.holdfast.lock.bench.Store.REDIS;
+import static io.holdfast.lock.bench.Store.ZOOKEEPER;
+
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** What the project set out to reach, where this benchmark can tell. */
+sealed interface Target {
+  /** All of them. */
+  List<Target> ALL = List.of(
+      new Speed(REDIS, UNCONTENDED_1, Target.HOLDFAST, "floor", 0.85),
+      new Speed(REDIS, HAND_OFF, Target.HOLDFAST, "floor-wake", 1 / 1.15),
+      new Speed(REDIS, HAND_OFF, Target.HOLDFAST, "redisson", 1 / 0.6),
+      new Speed(REDIS, ONE_CLIENT, Target.HOLDFAST, "redisson", 10),
+      new Speed(REDIS, ONE_CLIENT, Target.ALWAYS_ASKS, "redisson", 1.5),
+      new Speed(REDIS, FOUR_JVMS, Target.HOLDFAST, "redisson", 3),
+      new Limit(REDIS, FOUR_JVMS, Target.HOLDFAST, Figure.MAX_MICROS, 250_000),
+      new Speed(MYSQL, UNCONTENDED_1, Target.HOLDFAST, "floor", 0.85),
+      new Speed(MYSQL, ONE_CLIENT, Target.HOLDFAST, "spring", 10),
+      new Limit(MYSQL, HAND_OFF, Target.HOLDFAST, Figure.P50_MICROS, 10_000),
+      new Speed(POSTGRES, UNCONTENDED_1, Target.HOLDFAST, "floor", 0.85),
+      new Speed(POSTGRES, ONE_CLIENT, Target.HOLDFAST, "spring", 10),
+      new Limit(POSTGRES, HAND_OFF, Target.HOLDFAST, Figure.P50_MICROS, 3_000),
+      new Speed(ZOOKEEPER, UNCONTENDED_1, Target.HOLDFAST, "curator", 1.2),
+      new Speed(ZOOKEEPER, ONE_CLIENT, Target.HOLDFAST, "curator", 10),
+      new Speed(ZOOKEEPER, HAND_OFF, Target.HOLDFAST, "curator", 1),
+      new Speed(CONSUL, UNCONTENDED_1, Target.HOLDFAST, "floor", 0.85),
+      new Speed(CONSUL, UNCONTENDED_1, Target.HOLDFAST, "consul-client", 0.9),
+      new Speed(CONSUL, HAND_OFF, Target.HOLDFAST, "floor", 1 / 1.2));
+
+  /** Holdfast as it is. */
+  String HOLDFAST = "holdfast";
+
+  /** Holdfast without its hand-off inside a JVM. */
+  String ALWAYS_ASKS = "holdfast-no-hand-off";
+
+  Store store();
+
+  Scenario scenario();
+
+  String candidate();
+
+  /** What is wanted, in words. */
+  String wanted(Kept kept);
+
+  /** What was reached, in words; null: not measured. */
+  @Nullable
+  String reached(Kept kept);
+
+  /** Whether that is what was wanted. */
+  boolean isMet(Kept kept);
+
+  /**
+   * So many times as fast as another candidate, in the same round.
+   *
+   * @param min at least
+   */
+  record Speed(Store store, Scenario scenario, String candidate, String base, double min)
+      implements Target {
+    @Override
+    public String wanted(Kept kept) {
+      return Terminal.ratio(min) + " of " + kept.label(base);
+    }
+
+    @Override
+    public @Nullable String reached(Kept kept) {
+      @Nullable Double ratio = ratio(kept);
+      return ratio == null ? null : Terminal.ratio(ratio);
+    }
+
+    @Override
+    public boolean isMet(Kept kept) {
+      @Nullable Double ratio = ratio(kept);
+      return ratio != null && ratio >= min;
+    }
+
+    private @Nullable Double ratio(Kept kept) {
+      @Nullable Result own = kept.result(scenario, candidate);
+      @Nullable Result other = kept.result(scenario, base);
+      return own == null || other == null || own.fault() != null || other.fault() != null
+          ? null
+          : own.of(scenario, other);
+    }
+  }
+
+  /**
+   * A figure that does not exceed a bound.
+   *
+   * @param max at most
+   */
+  record Limit(Store store, Scenario scenario, String candidate, Figure figure, double max)
+      implements Target {
+    @Override
+    public String wanted(Kept kept) {
+      return "at most " + Terminal.text(Map.of(figure, max), figure) + " " + figure.title();
+    }
+
+    @Override
+    public @Nullable String reached(Kept kept) {
+      @Nullable Result own = kept.result(scenario, candidate);
+      return own == null || !own.figures().containsKey(figure)
+          ? null
+          : Terminal.text(own.figures(), figure);
+    }
+
+    @Override
+    public boolean isMet(Kept kept) {
+      @Nullable Result own = kept.result(scenario, candidate);
+      return own != null
+          && own.fault() == null
+          && own.figures().getOrDefault(figure, Double.MAX_VALUE) <= max;
+    }
+  }
+}
