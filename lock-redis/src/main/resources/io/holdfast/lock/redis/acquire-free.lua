@@ -1,7 +1,15 @@
--- The common case of acquire.lua, put before all that only the others need: the lock is free, and
--- nobody stands in line. KEYS and ARGV as there.
+-- The common case of acquire.lua, put before all that only the others need: the lock is free, nobody
+-- is in line, and the last number is below the time. KEYS and ARGV as there.
 
-if redis.call('EXISTS', KEYS[1], KEYS[3]) == 0 then
-  return grant(ARGV[1], ARGV[2], ARGV[3], ARGV[2])
+local number = time_now()
+if redis.call('SET', KEYS[1], ARGV[1] .. '|h|' .. number .. '|' .. ARGV[3], 'PX', ARGV[2], 'NX') then
+  local kept = ARGV[2] + KEEP_NUMBER_MILLIS
+  local last = redis.call('SET', KEYS[2], number, 'PX', kept, 'GET')
+  if not last or #last == #number and last < number then
+    return tonumber(number)
+  end
+  -- Not that simple: as if nothing had been done.
+  redis.call('SET', KEYS[2], last, 'PX', kept)
+  redis.call('DEL', KEYS[1])
 end
 

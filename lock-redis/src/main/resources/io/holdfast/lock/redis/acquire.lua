@@ -34,6 +34,7 @@ if not value then
   value = redis.call('GET', KEYS[1])
 end
 
+local left = redis.call('PTTL', KEYS[1])
 if ARGV[4] then
   local place = tonumber(ARGV[4])
   local now = now_micros()
@@ -42,5 +43,6 @@ if ARGV[4] then
     .. '|' .. ARGV[5] .. '|' .. ARGV[7] .. '|' .. ARGV[6] .. '|' .. holder)
   redis.call('PEXPIRE', KEYS[3], place)
   redis.call('PEXPIRE', KEYS[4], place)
+  mark_line(value, left)
 end
-return {redis.call('PTTL', KEYS[1]), string.match(value, '^%x+|%a|%d+|(.*)$') or ''}
+return {left, string.match(value, '^%x+|%a|%d+|(.*)$') or ''}

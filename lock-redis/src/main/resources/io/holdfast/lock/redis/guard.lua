@@ -8,7 +8,7 @@
 -- if the attempt does not have the lock.
 
 local value = redis.call('GET', KEYS[1])
-if not value or string.sub(value, 1, 34) ~= ARGV[1] .. '|h' then
+if not value or string.sub(value, 1, 32) ~= ARGV[1] or string.sub(value, 34, 34) == 'r' then
   return redis.error_reply('HOLDFASTLOST the lease does not stand')
 end
 local KEYS, ARGV = {unpack(KEYS, 2)}, {unpack(ARGV, 2)}

@@ -20,9 +20,40 @@ local function number_of(value)
   return string.match(value, '^%x+|%a|(%d+)|')
 end
 
+-- Leaves the marks of a line with the grant that has the lock for so many milliseconds more.
+local function mark_line(value, left)
+  local state = string.sub(value, 34, 34)
+  if state == 'w' then
+    return
+  end
+  if state == 'h' then
+    redis.call('SET', KEYS[1], string.sub(value, 1, 33) .. 'w' .. string.sub(value, 35), 'KEEPTTL')
+  end
+  redis.call('SET', KEYS[2], number_of(value) .. 'w', 'PX', left + KEEP_NUMBER_MILLIS)
+end
+
 local function leave(attempt)
   redis.call('ZREM', KEYS[3], attempt)
   redis.call('HDEL', KEYS[4], attempt)
+end
+
+-- Gives the lock away, for px milliseconds, to an attempt that is not in line. Returns the number:
+-- the time, or one more than the last one if that is not below it.
+local function grant(attempt, ttl, holder, px)
+  local state, mark = 'h', ''
+  if redis.call('EXISTS', KEYS[3]) == 1 then
+    state, mark = 'w', 'w'
+  end
+  local number = time_now()
+  local kept = ttl + KEEP_NUMBER_MILLIS
+  local last = redis.call('SET', KEYS[2], number .. mark, 'PX', kept, 'GET')
+  last = last and tonumber(string.match(last, '^%d+'))
+  if last and last >= tonumber(number) then
+    number = string.format('%.0f', last + 1)
+    redis.call('SET', KEYS[2], number .. mark, 'PX', kept)
+  end
+  redis.call('SET', KEYS[1], attempt .. '|' .. state .. '|' .. number .. '|' .. holder, 'PX', px)
+  return tonumber(number)
 end
 
 -- The first in line that still lives, or nil; those before it are dropped.

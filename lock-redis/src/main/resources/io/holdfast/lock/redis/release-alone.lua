@@ -1,12 +1,8 @@
 -- The common case of release.lua, put before all that only the others need: the attempt has the
--- lock, nobody stands in line, and no minimum hold is left. KEYS and ARGV as there.
+-- lock, nobody is in line, and no minimum hold is left. KEYS and ARGV as there.
 
 local value = redis.call('GET', KEYS[1])
-if not ARGV[2]
-  and value
-  and string.sub(value, 1, 34) == ARGV[1] .. '|h'
-  and redis.call('EXISTS', KEYS[3]) == 0
-then
+if value and not ARGV[2] and string.sub(value, 1, 34) == ARGV[1] .. '|h' then
   redis.call('DEL', KEYS[1])
   return 1
 end

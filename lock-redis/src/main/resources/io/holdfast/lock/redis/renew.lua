@@ -8,7 +8,7 @@
 -- Returns 1, or 0 if the attempt does not have the lock.
 
 local value = redis.call('GET', KEYS[1])
-if value and string.sub(value, 1, 34) == ARGV[1] .. '|h' then
+if value and string.sub(value, 1, 32) == ARGV[1] and string.sub(value, 34, 34) ~= 'r' then
   redis.call('PEXPIRE', KEYS[1], ARGV[2])
   redis.call('PEXPIRE', KEYS[2], ARGV[2] + 3600000)
   return 1

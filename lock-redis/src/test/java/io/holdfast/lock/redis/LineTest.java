@@ -125,6 +125,25 @@ class LineTest {
   }
 
   @Test
+  void aLockThatWasHandedOverIsHandedOnThoughNobodyLookedMeanwhile() throws Exception {
+    LockKey key = Stores.freshKey();
+    Grant held = first.tryAcquire(Stores.claim(key)).orElseThrow();
+    Stores.Waiter one = Stores.Waiter.join(second, key);
+    Stores.Waiter two = Stores.Waiter.join(third, key);
+    Stores.await("both hear", () -> one.woken().drainPermits() > 0);
+    Stores.await("both hear", () -> two.woken().drainPermits() > 0);
+    assertThat(first.release(held, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
+    assertThat(one.woken().tryAcquire(Stores.PATIENCE.toSeconds(), TimeUnit.SECONDS))
+        .isTrue();
+    Grant next = one.ticket().handedOver().orElseThrow();
+    assertThat(second.release(next, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
+
+    assertThat(two.woken().tryAcquire(Stores.PATIENCE.toSeconds(), TimeUnit.SECONDS))
+        .isTrue();
+    assertThat(two.ticket().handedOver().orElseThrow().number()).isGreaterThan(next.number());
+  }
+
+  @Test
   void aHandOverFromATurnThatLapsedIsNoGrant() throws Exception {
     LockKey key = Stores.freshKey();
     Grant held = first.tryAcquire(Stores.claim(key)).orElseThrow();
@@ -152,6 +171,23 @@ class LineTest {
     Stores.await("expired", () -> !redis.exists(keys(key).lock()));
     assertThat(third.tryAcquire(Stores.claim(key))).isEmpty();
     assertThat(waiter.awaitGrant().claim()).isEqualTo(waiter.claim());
+  }
+
+  @Test
+  void aLineThatIsEmptyAgainIsForgottenWithTheNextGrant() throws Exception {
+    LockKey key = Stores.freshKey();
+    Grant held = first.tryAcquire(Stores.claim(key)).orElseThrow();
+    Stores.Waiter waiter = Stores.Waiter.join(second, key);
+    assertThat(redis.get(keys(key).lock())).contains("|w|");
+    assertThat(redis.get(keys(key).number())).isEqualTo(held.number() + "w");
+    waiter.ticket().close();
+    assertThat(first.release(held, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
+
+    Grant next = third.tryAcquire(Stores.claim(key)).orElseThrow();
+    assertThat(next.number()).isGreaterThan(held.number());
+    assertThat(redis.get(keys(key).lock())).contains("|h|");
+    assertThat(redis.get(keys(key).number())).isEqualTo(Long.toString(next.number()));
+    assertThat(redis.pttl(keys(key).number())).isGreaterThan(TimeUnit.HOURS.toMillis(1));
   }
 
   @Test
