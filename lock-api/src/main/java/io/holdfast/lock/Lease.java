@@ -63,7 +63,13 @@ public interface Lease extends AutoCloseable {
    */
   void verify();
 
-  /** The time left until the local deadline; zero if the lease is not held. No I/O. */
+  /**
+   * The time left until the local deadline; zero if the lease is not held. No I/O.
+   *
+   * <p>A renewed lease can have less than its TTL right after the acquire, where the session may
+   * end sooner or the lock was handed over by its last holder; renewal brings it to what it can
+   * have.
+   */
   @CheckReturnValue
   Duration remaining();
 

@@ -47,6 +47,19 @@ class HandedOverTest extends EngineTest {
   }
 
   @Test
+  void soonIsNotAtOnceThoughTheLastQuestionIsLongAgo() throws Exception {
+    Lease lease = handedOverAfter(VALID_FOR.dividedBy(2).minusMillis(100), LockOptions.defaults())
+        .result();
+    settle();
+    assertThat(store.count(RENEW)).isZero();
+    pass(CONFIRMED_WITHIN);
+
+    assertThat(store.count(POLL)).isZero();
+    assertThat(store.count(RENEW)).isOne();
+    lease.close();
+  }
+
+  @Test
   void aShortSectionNeedsNoConfirmation() throws Exception {
     Lease lease = handedOverAfter(LITTLE, LockOptions.defaults()).result();
     lease.close();

@@ -17,6 +17,7 @@ import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.Ticket;
 import io.holdfast.lock.spi.TimeSource;
 import java.time.Duration;
+import java.util.Optional;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -299,18 +300,15 @@ final class Attempt {
           return null;
         }
       }
-      Handle handle = granted(line, grant, asked);
+      Handle handle = granted(line, grant, asked, confirmed);
       if (handle != null) {
-        if (!confirmed) {
-          handle.hold().tenure().renewal().unconfirmed();
-        }
         return handle;
       }
     }
   }
 
   /** Null: the grant had lapsed before it arrived, and is given back; ask again. */
-  private @Nullable Handle granted(Line line, Grant grant, Moment asked)
+  private @Nullable Handle granted(Line line, Grant grant, Moment asked, boolean confirmed)
       throws InterruptedException {
     if (patience.interruptible() && Thread.interrupted()) {
       client.giveBack(grant);
@@ -320,6 +318,9 @@ final class Attempt {
     Handle handle = null;
     try {
       Tenure tenure = new Tenure(grant, options, line, asked, time, client);
+      if (!confirmed) {
+        tenure.renewal().unconfirmed();
+      }
       lapse = tenure.lapse();
       if (lapse == Tenure.Lapse.NONE) {
         handle = line.granted(tenure, thread);
@@ -436,15 +437,15 @@ final class Attempt {
         }
         line.talkerWaits(wake);
         awaitWake(time.nanos() + Nanos.of(recheck));
-        Grant grant = handedOver();
-        if (grant != null) {
+        Optional<Grant> grant = resolved(this::handedOver);
+        if (grant.isPresent()) {
           handedOver = true;
-          return new Ticket.Granted(grant);
+          return new Ticket.Granted(grant.get());
         }
         asked = Moment.now(time);
         wake.rung = false;
         line.talkerAsks();
-        Ticket.Status status = poll();
+        Ticket.Status status = resolved(ticket::poll);
         if (status instanceof Ticket.Granted) {
           return status;
         } else if (status instanceof Ticket.Waiting waiting) {
@@ -457,15 +458,13 @@ final class Attempt {
     }
 
     /** A grant that the store told of by itself, if enough is left of it to start on it. */
-    private @Nullable Grant handedOver() {
+    private Optional<Grant> handedOver() {
       // A fixed lease is to have its whole TTL, and a capped one its whole time.
-      if (!options.isRenewed() || options.maxHold().isPresent()) {
-        return null;
-      }
-      Grant grant = ticket.handedOver().orElse(null);
-      return grant != null && Term.of(asked, Nanos.of(grant.validFor())).isFresh(time)
-          ? grant
-          : null;
+      return options.isRenewed() && options.maxHold().isEmpty()
+          ? ticket
+              .handedOver()
+              .filter(grant -> Term.of(asked, Nanos.of(grant.validFor())).isFresh(time))
+          : Optional.empty();
     }
 
     private void awaitWake(long recheckAtNanos) throws InterruptedException {
@@ -490,9 +489,9 @@ final class Attempt {
       }
     }
 
-    private Ticket.Status poll() throws StoreException {
+    private <T> T resolved(Call<T> call) throws StoreException {
       try {
-        return call(claim, ticket::poll);
+        return call(claim, call);
       } catch (StoreException | Error e) {
         client.aftermath().leave(ticket, claim);
         throw e;

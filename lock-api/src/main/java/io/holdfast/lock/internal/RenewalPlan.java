@@ -139,10 +139,7 @@ final class RenewalPlan {
    * The store gave it without being asked, and not for the whole TTL: to be asked for that soon.
    */
   void unconfirmed() {
-    long soonNanos = time.nanos() + UNCONFIRMED_NANOS;
-    if (soonNanos - askAtNanos < 0) {
-      askAtNanos = soonNanos;
-    }
+    askAtNanos = time.nanos() + Math.min(UNCONFIRMED_NANOS, periodNanos / RETRIES_PER_PERIOD);
   }
 
   /** The store did not answer: again soon. */

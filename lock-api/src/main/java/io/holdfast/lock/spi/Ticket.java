@@ -23,9 +23,9 @@ public interface Ticket extends AutoCloseable {
   /**
    * The grant that the store made for the claim after the last question was sent (the last
    * {@link #poll()}, or else {@link LockStore#acquireOrQueue}), if it told of it by itself and
-   * proved that. Asked after a wake-up, for a lease that will be renewed. If the engine takes it,
-   * the ticket is used up, and the engine soon has the grant renewed, for its whole TTL; else it
-   * polls. No I/O.
+   * proved that. Asked before each {@link #poll()}, for a lease that will be renewed. If the engine
+   * takes it, the ticket is used up, and the engine soon has the grant renewed, for its whole TTL;
+   * else it polls. No I/O.
    *
    * @return the grant, good for {@link Grant#validFor()} from when that last question was sent; or
    *     empty, which says nothing

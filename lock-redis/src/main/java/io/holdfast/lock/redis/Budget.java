@@ -13,6 +13,12 @@ record Budget(Duration whole, long deadlineNanos) {
     return new Budget(whole, System.nanoTime() + whole.toNanos());
   }
 
+  /** For one try of it: no longer than this from now. */
+  Budget within(Duration max) {
+    Budget part = of(max);
+    return part.nanosLeft() < nanosLeft() ? part : this;
+  }
+
   long nanosLeft() {
     return deadlineNanos - System.nanoTime();
   }

@@ -57,7 +57,7 @@ final class Failures {
   }
 
   private static boolean isOfTheFirstWrite(String error) {
-    return startsWithAny(error, "READONLY", "OOM", "MISCONF", "NOREPLICAS", "WRONGTYPE") != null;
+    return startsWithAny(error, "READONLY", "OOM", "MISCONF", "NOREPLICAS") != null;
   }
 
   private static String remedy(String error) {

@@ -19,7 +19,7 @@ import redis.clients.jedis.util.Pool;
 
 /**
  * Hears which of this client's waiters has been given its lock: one channel, one connection, one
- * thread, while somebody waits and a little longer. Nothing rests on hearing it: whenever this
+ * thread, while somebody waits and a little longer. Nothing is lost with a message: whenever this
  * begins to hear, every waiter looks by itself, since it may have missed something.
  *
  * <p>Threads: safe for all. One mutex guards whether the thread runs; nothing blocks under it.

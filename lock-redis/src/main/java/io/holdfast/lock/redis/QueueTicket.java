@@ -9,9 +9,10 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A place in a lock's line. Each look keeps it alive, and leaves its number there. So a message
- * that names the last look was sent by a hand-over that came after that look, and needs no
- * confirmation: the lock is the claim's for {@link RedisStore#CLAIM_LASTS} from when the look was
- * sent, at least. A message that names another is of a turn that lapsed.
+ * that names the last look was sent by a hand-over that came after that look was sent, and needs no
+ * confirmation: the lock is the claim's for {@link RedisStore#CLAIM_LASTS} (or the TTL, if that is
+ * less) from then, at least. If the look was sent twice, and the first one's turn has lapsed, that
+ * time is over. A message that names another look is of a turn that lapsed.
  */
 final class QueueTicket implements Ticket {
   private final RedisStore store;

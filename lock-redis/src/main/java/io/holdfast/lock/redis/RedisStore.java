@@ -33,7 +33,11 @@ final class RedisStore implements LockStore {
   /** For how long a waiter that no longer looks keeps its place. */
   static final Duration PLACE_LASTS = Duration.ofMillis(4_500);
 
-  /** For how long a lock that was handed over waits for its new holder to confirm that it lives. */
+  /**
+   * For how long a lock that was handed over waits for its new holder to confirm that it lives; and
+   * from its last look, what that holder has at first. At least twice {@link #RECHECK_AFTER}, or it
+   * would have to ask.
+   */
   static final Duration CLAIM_LASTS = Duration.ofSeconds(3);
 
   /** A grant's key expires within this, by the server's clock, after its TTL is over. */

@@ -29,6 +29,13 @@ import redis.clients.jedis.util.Pool;
 final class Server implements AutoCloseable {
   private static final int REDIRECTIONS_MAX = 3;
 
+  /**
+   * A connection that was idle for long can have been cut without a word. Renewals that are not
+   * answered within this are sent again on a new one, while a lease that was just handed over still
+   * stands.
+   */
+  private static final Duration RENEWAL_IS_PROMPT = Duration.ofMillis(500);
+
   private final Primaries primaries;
   private final Duration storeTimeout;
   private final Map<Pool<Connection>, OwnConnection> own = new ConcurrentHashMap<>();
@@ -360,8 +367,7 @@ final class Server implements AutoCloseable {
     String key = calls.get(0).key();
     Pool<Connection> pool = primaries.of(key);
     try {
-      List<Object> replies =
-          ownOf(pool).use(budget, connection -> pipeline(connection, budget, calls));
+      List<Object> replies = promptly(ownOf(pool), budget, calls);
       for (int i = 0; i < replies.size(); i++) {
         if (replies.get(i) instanceof JedisMovedDataException e) {
           primaries.moved(calls.get(i).key(), e.getTargetNode());
@@ -372,6 +378,19 @@ final class Server implements AutoCloseable {
       primaries.failed(key);
       throw Failures.unanswered(e);
     }
+  }
+
+  private static List<Object> promptly(OwnConnection own, Budget budget, List<Call> calls)
+      throws StoreException {
+    try {
+      return own.use(
+          budget, connection -> pipeline(connection, budget.within(RENEWAL_IS_PROMPT), calls));
+    } catch (JedisConnectionException e) {
+      if (budget.isUsedUp() || !Failures.isTimeout(e)) {
+        throw e;
+      }
+    }
+    return own.use(budget, connection -> pipeline(connection, budget, calls));
   }
 
   private static List<Object> pipeline(Connection connection, Budget budget, List<Call> calls) {

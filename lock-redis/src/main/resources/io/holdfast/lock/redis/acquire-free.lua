@@ -2,7 +2,10 @@
 -- is in line, and the last number is below the time. KEYS and ARGV as there.
 
 local number = time_now()
-if redis.call('SET', KEYS[1], ARGV[1] .. '|h|' .. number .. '|' .. ARGV[3], 'PX', ARGV[2], 'NX') then
+local taken = redis.pcall(
+  'SET', KEYS[1], ARGV[1] .. '|h|' .. number .. '|' .. ARGV[3], 'PX', ARGV[2], 'NX')
+-- A server that takes no writes can still say who has the lock: its error comes if that is nobody.
+if taken and taken.ok then
   local kept = ARGV[2] + KEEP_NUMBER_MILLIS
   local last = redis.call('SET', KEYS[2], number, 'PX', kept, 'GET')
   if not last or #last == #number and last < number then

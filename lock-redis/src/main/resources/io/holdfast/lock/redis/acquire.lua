@@ -18,6 +18,7 @@ local value = redis.call('GET', KEYS[1])
 
 if has(value, attempt) and not is_released(value) then
   redis.call('PEXPIRE', KEYS[1], ttl)
+  redis.call('PEXPIRE', KEYS[2], ttl + KEEP_NUMBER_MILLIS)
   return tonumber(number_of(value))
 end
 

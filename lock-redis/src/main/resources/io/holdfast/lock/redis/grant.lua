@@ -1,4 +1,4 @@
--- What the scripts share that begin or end a grant; it is put before each of them.
+-- What the keys of a lock are, and what scripts share that take it.
 --
 -- Keys, all in one hash tag:
 --   KEYS[1]  the lock: attempt id '|' state '|' number '|' holder, for as long as the grant stands.

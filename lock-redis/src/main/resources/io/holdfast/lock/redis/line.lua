@@ -1,5 +1,5 @@
--- What the scripts share that have to do with the line; it is put before each of them, after grant.lua.
--- Keys as there.
+-- What the scripts share that have to do with the line; it is put before each of them, after
+-- grant.lua. Keys as there.
 
 local PLACES_LOOKED_AT_MAX = 100
 
@@ -22,14 +22,14 @@ end
 
 -- Leaves the marks of a line with the grant that has the lock for so many milliseconds more.
 local function mark_line(value, left)
-  local state = string.sub(value, 34, 34)
-  if state == 'w' then
+  local state, number = string.sub(value, 34, 34), number_of(value)
+  if state == 'w' or not number then
     return
   end
   if state == 'h' then
     redis.call('SET', KEYS[1], string.sub(value, 1, 33) .. 'w' .. string.sub(value, 35), 'KEEPTTL')
   end
-  redis.call('SET', KEYS[2], number_of(value) .. 'w', 'PX', left + KEEP_NUMBER_MILLIS)
+  redis.call('SET', KEYS[2], number .. 'w', 'PX', left + KEEP_NUMBER_MILLIS)
 end
 
 local function leave(attempt)

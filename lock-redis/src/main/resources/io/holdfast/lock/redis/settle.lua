@@ -13,7 +13,7 @@ if not value or string.sub(value, 1, 32) ~= ARGV[1] or string.sub(value, 34, 34)
 end
 local holder = string.match(value, '^%x+|%a|%d+|(.*)$')
 redis.call('SET', KEYS[1], ARGV[1] .. '|h|' .. ARGV[2] .. '|' .. holder, 'KEEPTTL')
-if (tonumber(redis.call('GET', KEYS[2])) or 0) < tonumber(ARGV[2]) then
+if (tonumber(string.match(redis.call('GET', KEYS[2]) or '', '^%d+')) or 0) < tonumber(ARGV[2]) then
   redis.call('SET', KEYS[2], ARGV[2], 'PX', redis.call('PTTL', KEYS[1]) + 3600000)
 end
 return 1

@@ -18,9 +18,14 @@ import io.holdfast.lock.tck.fault.FaultProxy;
 import io.holdfast.lock.tck.fault.Link;
 import io.holdfast.lock.tck.fault.Ports;
 import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -121,6 +126,91 @@ class FaultsTest {
   }
 
   @Test
+  void aConnectionThatWasCutWithoutAWordDelaysARenewalOnlyALittle() throws Exception {
+    try (Forgetful way = new Forgetful(Stores.Shared.SERVER.address());
+        RedisClient redis = RedisAccess.client(way.address(), 2);
+        LockStore store = Stores.open(redis)) {
+      Grant grant = store.tryAcquire(Stores.claim(Stores.freshKey())).orElseThrow();
+      assertThat(store.renew(List.of(grant))).containsExactly(new Renewal.Renewed(Stores.TTL));
+      way.forget();
+
+      long beganNanos = System.nanoTime();
+      assertThat(store.renew(List.of(grant))).containsExactly(new Renewal.Renewed(Stores.TTL));
+      assertThat(Duration.ofNanos(System.nanoTime() - beganNanos)).isLessThan(Stores.STORE_TIMEOUT);
+    }
+  }
+
+  /** A way to the server on which connections can be forgotten, as firewalls do: nobody is told. */
+  private static final class Forgetful implements AutoCloseable {
+    private final HostAndPort server;
+    private final ServerSocket listening;
+    private final List<Socket> sockets = new CopyOnWriteArrayList<>();
+    private final AtomicInteger age = new AtomicInteger();
+
+    Forgetful(HostAndPort server) throws IOException {
+      this.server = server;
+      listening = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
+      start(this::accept);
+    }
+
+    HostAndPort address() {
+      return new HostAndPort(listening.getInetAddress().getHostAddress(), listening.getLocalPort());
+    }
+
+    /** What is open stays open, and carries nothing any more. */
+    void forget() {
+      age.incrementAndGet();
+    }
+
+    private void accept() throws IOException {
+      while (true) {
+        Socket client = listening.accept();
+        Socket onward = new Socket(server.getHost(), server.getPort());
+        sockets.addAll(List.of(client, onward));
+        int born = age.get();
+        start(() -> carry(client, onward, born));
+        start(() -> carry(onward, client, born));
+      }
+    }
+
+    private void carry(Socket from, Socket to, int born) throws IOException {
+      byte[] some = new byte[8_192];
+      for (int count = from.getInputStream().read(some);
+          count >= 0;
+          count = from.getInputStream().read(some)) {
+        if (age.get() == born) {
+          to.getOutputStream().write(some, 0, count);
+        }
+      }
+      to.close();
+    }
+
+    private interface Work {
+      void run() throws IOException;
+    }
+
+    private static void start(Work work) {
+      Thread thread = new Thread(() -> {
+        try {
+          work.run();
+        } catch (IOException e) {
+          // One of its sockets was closed: that is how it ends.
+        }
+      });
+      thread.setDaemon(true);
+      thread.start();
+    }
+
+    @Override
+    public void close() throws IOException {
+      listening.close();
+      for (Socket socket : sockets) {
+        socket.close();
+      }
+    }
+  }
+
+  @Test
   void aReleaseSpendsNoneOfItsTimeOnWaitingForThePool() throws Exception {
     HostAndPort server = Stores.Shared.SERVER.address();
     try (FaultProxy slow = FaultProxy.open(server.getHost(), server.getPort());
@@ -167,6 +257,7 @@ class FaultsTest {
         "NOPERM User x has no permissions to run the 'evalsha' command; false",
         "CLUSTERDOWN The cluster is down; false",
         "NOPERM ACL failure in script: No permissions script: abc, on @user_script:9.; true",
+        "WRONGTYPE Operation against a key holding the wrong kind script: abc; true",
         "ERR something script: abc, on @user_script:9.; true"
       })
   void anErrorFromTheMiddleOfAScriptMayHaveChangedSomething(String error, boolean mayHave) {

@@ -125,6 +125,20 @@ class LineTest {
   }
 
   @Test
+  void theNumberOutlivesAGrantThatIsConfirmedLate() throws Exception {
+    LockKey key = Stores.freshKey();
+    Grant held = first.tryAcquire(Stores.claim(key)).orElseThrow();
+    Stores.Waiter waiter = Stores.Waiter.join(second, key);
+    assertThat(first.release(held, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
+    Stores.Waiter next = Stores.Waiter.join(third, key);
+    assertThat(waiter.ticket().poll()).isInstanceOf(Ticket.Granted.class);
+
+    assertThat(redis.pttl(keys(key).number()) - redis.pttl(keys(key).lock()))
+        .isGreaterThan(TimeUnit.HOURS.toMillis(1) - 1_000);
+    next.ticket().close();
+  }
+
+  @Test
   void aLockThatWasHandedOverIsHandedOnThoughNobodyLookedMeanwhile() throws Exception {
     LockKey key = Stores.freshKey();
     Grant held = first.tryAcquire(Stores.claim(key)).orElseThrow();
