@@ -60,14 +60,24 @@ abstract class BenchServer implements AutoCloseable {
     if (pid == null || !Files.isReadable(Path.of("/proc/" + pid + "/stat"))) {
       return null;
     }
-    long ticks = Stream.concat(
-            Stream.of(pid),
-            ProcessHandle.of(pid).stream()
-                .flatMap(ProcessHandle::descendants)
-                .map(ProcessHandle::pid))
-        .mapToLong(BenchServer::ticks)
-        .sum();
-    return ticks * NANOS_PER_TICK;
+    return processes(pid).mapToLong(BenchServer::ticks).sum() * NANOS_PER_TICK;
+  }
+
+  /** Whether one thread does all of its work, so that a core of its own is all that it can use. */
+  boolean hasOneThread() {
+    return false;
+  }
+
+  /** The server's processes; none where this machine does not tell. */
+  final List<Long> processes() {
+    @Nullable Long pid = container.getContainerInfo().getState().getPidLong();
+    return pid == null ? List.of() : processes(pid).toList();
+  }
+
+  private static Stream<Long> processes(long pid) {
+    return Stream.concat(
+        Stream.of(pid),
+        ProcessHandle.of(pid).stream().flatMap(ProcessHandle::descendants).map(ProcessHandle::pid));
   }
 
   /** Of a process and its children that have ended. */

@@ -323,6 +323,10 @@ final class Page {
             + " an order that shifts. A figure is the median of the rounds. A ratio is taken within each"
             + " round, and then the median.");
     add(
+        "- In *Free lock, 1 thread* Redis, which has one thread, is kept on one core and the client's"
+            + " JVM on the other. Else the kernel has them share a core in some rounds and not in others,"
+            + " which tells more than the candidate does.");
+    add(
         "- Along runs a check of what all this is for: memory that all JVMs of a candidate share"
             + " notices when two threads are inside at once. Who fails it is marked, and has no ratio.");
     add(

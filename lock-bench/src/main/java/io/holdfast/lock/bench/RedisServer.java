@@ -45,6 +45,11 @@ final class RedisServer extends BenchServer {
     return Long.parseLong(figure("stats", "total_commands_processed"));
   }
 
+  @Override
+  boolean hasOneThread() {
+    return true;
+  }
+
   private String figure(String section, String name) {
     String info = client.info(section);
     Matcher matcher = Pattern.compile("^" + name + ":(\\S+)", Pattern.MULTILINE).matcher(info);

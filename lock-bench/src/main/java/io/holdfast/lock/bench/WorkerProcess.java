@@ -74,6 +74,10 @@ final class WorkerProcess implements AutoCloseable {
     answers.add(GONE);
   }
 
+  long pid() {
+    return process.pid();
+  }
+
   void awaitReady() throws BenchException {
     if (!ready) {
       answer(START_SECONDS_MAX);

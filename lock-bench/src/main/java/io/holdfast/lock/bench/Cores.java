@@ -1,0 +1,37 @@
+package io.holdfast.lock.bench;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+
+/** Says on which cores a process may run, with util-linux's taskset. */
+final class Cores {
+  private Cores() {}
+
+  /** On this one only, counted from 0. */
+  static void keep(long pid, int core) throws BenchException {
+    set(pid, Integer.toString(core));
+  }
+
+  /** On any. */
+  static void free(long pid) throws BenchException {
+    set(pid, "0-" + (Runtime.getRuntime().availableProcessors() - 1));
+  }
+
+  private static void set(long pid, String cores) throws BenchException {
+    try {
+      Process taskset = new ProcessBuilder("taskset", "-a", "-c", "-p", cores, Long.toString(pid))
+          .redirectErrorStream(true)
+          .start();
+      String said =
+          new String(taskset.getInputStream().readAllBytes(), StandardCharsets.UTF_8).strip();
+      if (taskset.waitFor() != 0) {
+        throw new BenchException("process " + pid + " could not be kept on a core: " + said, null);
+      }
+    } catch (IOException e) {
+      throw new BenchException("taskset could not be run: install util-linux", e);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new BenchException("interrupted", e);
+    }
+  }
+}
