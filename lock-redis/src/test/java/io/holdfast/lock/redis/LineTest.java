@@ -80,22 +80,20 @@ class LineTest {
     Stores.Waiter one = Stores.Waiter.join(second, key);
     Stores.Waiter two = Stores.Waiter.join(third, key);
     // Who begins to hear looks once by itself.
-    Stores.await("both hear", () -> one.woken().drainPermits() > 0);
-    Stores.await("both hear", () -> two.woken().drainPermits() > 0);
+    one.awaitHearing();
+    two.awaitHearing();
     assertThat(one.ticket().poll()).isInstanceOf(Ticket.Waiting.class);
     assertThat(two.ticket().poll()).isInstanceOf(Ticket.Waiting.class);
 
     assertThat(first.release(held, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
-    assertThat(one.woken().tryAcquire(Stores.PATIENCE.toSeconds(), TimeUnit.SECONDS))
-        .isTrue();
+    one.awaitCall();
     Grant next = ((Ticket.Granted) one.ticket().poll()).grant();
     assertThat(two.ticket().poll()).isInstanceOf(Ticket.Waiting.class);
     assertThat(next.number()).isGreaterThan(held.number());
     assertThat(two.woken().availablePermits()).isZero();
 
     assertThat(second.release(next, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
-    assertThat(two.woken().tryAcquire(Stores.PATIENCE.toSeconds(), TimeUnit.SECONDS))
-        .isTrue();
+    two.awaitCall();
     Grant last = ((Ticket.Granted) two.ticket().poll()).grant();
     assertThat(last.number()).isGreaterThan(next.number());
     assertThat(third.release(last, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
@@ -107,11 +105,10 @@ class LineTest {
     LockKey key = Stores.freshKey();
     Grant held = first.tryAcquire(Stores.claim(key)).orElseThrow();
     Stores.Waiter waiter = Stores.Waiter.join(second, key);
-    Stores.await("hears", () -> waiter.woken().drainPermits() > 0);
+    waiter.awaitHearing();
     assertThat(waiter.ticket().handedOver()).isEmpty();
     assertThat(first.release(held, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
-    assertThat(waiter.woken().tryAcquire(Stores.PATIENCE.toSeconds(), TimeUnit.SECONDS))
-        .isTrue();
+    waiter.awaitCall();
 
     Grant next = waiter.ticket().handedOver().orElseThrow();
     assertThat(next.claim()).isEqualTo(waiter.claim());
@@ -144,16 +141,14 @@ class LineTest {
     Grant held = first.tryAcquire(Stores.claim(key)).orElseThrow();
     Stores.Waiter one = Stores.Waiter.join(second, key);
     Stores.Waiter two = Stores.Waiter.join(third, key);
-    Stores.await("both hear", () -> one.woken().drainPermits() > 0);
-    Stores.await("both hear", () -> two.woken().drainPermits() > 0);
+    one.awaitHearing();
+    two.awaitHearing();
     assertThat(first.release(held, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
-    assertThat(one.woken().tryAcquire(Stores.PATIENCE.toSeconds(), TimeUnit.SECONDS))
-        .isTrue();
+    one.awaitCall();
     Grant next = one.ticket().handedOver().orElseThrow();
     assertThat(second.release(next, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
 
-    assertThat(two.woken().tryAcquire(Stores.PATIENCE.toSeconds(), TimeUnit.SECONDS))
-        .isTrue();
+    two.awaitCall();
     assertThat(two.ticket().handedOver().orElseThrow().number()).isGreaterThan(next.number());
   }
 
@@ -162,10 +157,9 @@ class LineTest {
     LockKey key = Stores.freshKey();
     Grant held = first.tryAcquire(Stores.claim(key)).orElseThrow();
     Stores.Waiter late = Stores.Waiter.join(second, key);
-    Stores.await("hears", () -> late.woken().drainPermits() > 0);
+    late.awaitHearing();
     assertThat(first.release(held, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
-    assertThat(late.woken().tryAcquire(Stores.PATIENCE.toSeconds(), TimeUnit.SECONDS))
-        .isTrue();
+    late.awaitCall();
     redis.del(keys(key).lock());
     assertThat(third.tryAcquire(Stores.claim(key))).isPresent();
 
@@ -260,12 +254,11 @@ class LineTest {
     LockKey key = Stores.freshKey();
     Grant held = first.tryAcquire(Stores.claim(key)).orElseThrow();
     Stores.Waiter waiter = Stores.Waiter.join(second, key);
-    Stores.await("hears", () -> waiter.woken().drainPermits() > 0);
+    waiter.awaitHearing();
     Duration hold = RedisStore.RECHECK_AFTER.minusMillis(200);
     long beganNanos = System.nanoTime();
     assertThat(first.release(held, hold)).isEqualTo(ReleaseOutcome.RELEASED);
-    assertThat(waiter.woken().tryAcquire(Stores.PATIENCE.toSeconds(), TimeUnit.SECONDS))
-        .isTrue();
+    waiter.awaitCall();
     assertThat(waiter.ticket().handedOver()).isEmpty();
     Ticket.Status status = waiter.ticket().poll();
     if (status instanceof Ticket.Waiting waiting) {

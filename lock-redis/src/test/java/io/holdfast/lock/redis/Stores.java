@@ -16,6 +16,7 @@ import java.time.Duration;
 import java.util.UUID;
 import java.util.concurrent.Callable;
 import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
 import redis.clients.jedis.CommandArguments;
 import redis.clients.jedis.Protocol;
 import redis.clients.jedis.RedisClient;
@@ -88,6 +89,18 @@ final class Stores {
       Semaphore woken = new Semaphore(0);
       Acquisition.Queued queued = (Acquisition.Queued) store.acquireOrQueue(claim, woken::release);
       return new Waiter(claim, queued.ticket(), woken);
+    }
+
+    /** Who begins to hear is woken once, to look by itself. */
+    void awaitHearing() throws Exception {
+      await("hears", () -> woken.drainPermits() > 0);
+    }
+
+    /** Until it is told, of its turn or to look. */
+    void awaitCall() throws InterruptedException {
+      if (!woken.tryAcquire(PATIENCE.toSeconds(), TimeUnit.SECONDS)) {
+        throw new AssertionError("It was not told within " + PATIENCE);
+      }
     }
 
     /** Looks as the engine does, until it is granted. */
