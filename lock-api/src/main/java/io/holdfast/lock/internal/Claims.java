@@ -3,14 +3,10 @@ package io.holdfast.lock.internal;
 import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.LockKey;
-import java.security.SecureRandom;
-import java.util.HexFormat;
 
 /** Makes the claims of one client. */
 final class Claims {
-  private static final int ATTEMPT_ID_BYTES = 16;
-
-  private final SecureRandom random = new SecureRandom();
+  private final AttemptIds attemptIds = new AttemptIds();
   private final String process;
 
   Claims(String clientName, String hostName) {
@@ -22,10 +18,7 @@ final class Claims {
   }
 
   Claim next(LockKey key, LockOptions options) {
-    byte[] attemptId = new byte[ATTEMPT_ID_BYTES];
-    random.nextBytes(attemptId);
-    return new Claim(
-        key, HexFormat.of().formatHex(attemptId), options.ttl(), options.minHold(), holder());
+    return new Claim(key, attemptIds.next(), options.ttl(), options.minHold(), holder());
   }
 
   private String holder() {

@@ -23,7 +23,10 @@ final class Handle {
   /** Guarded by the line's mutex. */
   final List<Consumer<? super LeaseLoss>> lossListeners = new ArrayList<>(0);
 
-  /** Keeps the reference itself reachable; null for handles that we hold ourselves. */
+  /**
+   * Only here is the reference reachable, and a reference that is not reachable itself tells nobody
+   * of anything. Null for handles that we hold ourselves, and when it was closed.
+   */
   @Nullable
   LeakReference leakReference;
 

@@ -38,7 +38,9 @@ final class Keeper implements AutoCloseable {
   private final Consumer<Handle> onDropped;
   private final Thread thread;
 
-  private final Set<Tenure> tenures = ConcurrentHashMap.newKeySet();
+  /** By attempt id. */
+  private final Map<String, Tenure> tenures = new ConcurrentHashMap<>();
+
   private final Set<Group> groupsInFlight = ConcurrentHashMap.newKeySet();
   private final ReferenceQueue<LeaseHandle> dropped = new ReferenceQueue<>();
 
@@ -81,7 +83,7 @@ final class Keeper implements AutoCloseable {
 
   /** Begins to keep a tenure. */
   void keep(Tenure tenure) {
-    tenures.add(tenure);
+    tenures.put(tenure.grant().claim().attemptId(), tenure);
     if (tenure.standing().isOver()) {
       // It was forgotten before it was kept.
       forget(tenure);
@@ -96,11 +98,11 @@ final class Keeper implements AutoCloseable {
   }
 
   void forget(Tenure tenure) {
-    tenures.remove(tenure);
+    tenures.remove(tenure.grant().claim().attemptId());
   }
 
   List<Tenure> kept() {
-    return List.copyOf(tenures);
+    return List.copyOf(tenures.values());
   }
 
   /** How many groups are being renewed. */
@@ -163,7 +165,7 @@ final class Keeper implements AutoCloseable {
     long firstAskAtNanos = nowNanos + Nanos.FOREVER;
     List<Tenure> renewable = new ArrayList<>();
     // One pass, since there may be very many.
-    for (Tenure tenure : tenures) {
+    for (Tenure tenure : tenures.values()) {
       tenure.stands();
       next = earlier(next, tenure.standing().term().deadlineNanos());
       RenewalPlan renewal = tenure.renewal();

@@ -286,10 +286,7 @@ final class Line {
       Hold hold = handle.hold();
       handle.closed = true;
       hold.open.remove(handle);
-      LeakReference leakReference = handle.leakReference;
-      if (leakReference != null) {
-        leakReference.clear();
-      }
+      handle.leakReference = null;
       if (hold.loss != null) {
         handle.end = LeaseState.LOST;
         boolean last = hold.open.isEmpty();

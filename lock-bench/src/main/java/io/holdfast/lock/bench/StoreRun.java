@@ -29,6 +29,7 @@ final class StoreRun implements AutoCloseable {
   /** Of the time, on one core: with so little to do, the compiler is taken to be done. */
   private static final double COMPILE_SHARE_MAX = 0.02;
 
+  private static final int HOLD_MILLIS_MAX = 100;
   private static final int WATCH_WAITERS_MILLIS = 10_000;
   private static final int WATCH_LEASES_MILLIS = 30_000;
 
@@ -186,6 +187,14 @@ final class StoreRun implements AutoCloseable {
             task(Task.Action.TOUCH, scenario, candidate),
             scenario.threads()));
       }
+      if (scenario.kind() == Scenario.Kind.HAND_OFF) {
+        // As the measured ones, but held for so short a time that there are many.
+        arena(candidate).clear();
+        check(ask(
+            jvms(candidate, scenario.jvms()),
+            task(Task.Action.HAND_OFF, scenario, candidate).withMillis(effort.warmUpMillis()),
+            scenario.threads()));
+      }
     } catch (BenchException e) {
       end(candidate);
       return Round.failed(candidate.id(), 0, String.valueOf(e.getMessage()));
@@ -287,8 +296,10 @@ final class StoreRun implements AutoCloseable {
       Map<Figure, Double> figures)
       throws Exception {
     Counters before = new Counters();
-    List<Sample> samples =
-        ask(jvms, task(action, scenario, candidate).withMillis(millis), scenario.threads());
+    List<Sample> samples = ask(
+        jvms,
+        task(action, scenario, candidate).withMillis(millis).withHoldMillisMax(HOLD_MILLIS_MAX),
+        scenario.threads());
     Counters after = new Counters();
     List<Long> turns =
         samples.stream().flatMap(sample -> sample.turns().stream()).toList();

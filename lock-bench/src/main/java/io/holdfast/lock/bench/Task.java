@@ -9,9 +9,17 @@ package io.holdfast.lock.bench;
  * @param threads of this worker
  * @param first the number of this worker's first thread among those of all workers
  * @param allThreads of all workers
+ * @param holdMillisMax how long a lock that is handed off is held: from 1 to this, at random
  */
 record Task(
-    Action action, String prefix, int names, int threads, int first, int allThreads, long millis) {
+    Action action,
+    String prefix,
+    int names,
+    int threads,
+    int first,
+    int allThreads,
+    long millis,
+    int holdMillisMax) {
   private static final int ANSWER_SECONDS_MAX = 60;
 
   /** Slower than any store that is worth a measurement. */
@@ -44,21 +52,32 @@ record Task(
   }
 
   static Task of(Action action, String prefix) {
-    return new Task(action, prefix, 1, 1, 0, 1, 0);
+    return new Task(action, prefix, 1, 1, 0, 1, 0, 1);
   }
 
   Task withMillis(long other) {
-    return new Task(action, prefix, names, threads, first, allThreads, other);
+    return new Task(action, prefix, names, threads, first, allThreads, other, holdMillisMax);
   }
 
   Task withNames(int other) {
-    return new Task(action, prefix, other, threads, first, allThreads, millis);
+    return new Task(action, prefix, other, threads, first, allThreads, millis, holdMillisMax);
+  }
+
+  Task withHoldMillisMax(int other) {
+    return new Task(action, prefix, names, threads, first, allThreads, millis, other);
   }
 
   /** The same task for one of several workers with so many threads each. */
   Task ofWorker(int number, int threadsEach, int workers) {
     return new Task(
-        action, prefix, names, threadsEach, number * threadsEach, workers * threadsEach, millis);
+        action,
+        prefix,
+        names,
+        threadsEach,
+        number * threadsEach,
+        workers * threadsEach,
+        millis,
+        holdMillisMax);
   }
 
   /** How many locks one of the threads has. */

@@ -36,8 +36,6 @@ final class Worker {
   private static final int WAITING = 2;
   private static final int DONE = 4;
 
-  private static final int HOLD_MILLIS_MAX = 100;
-
   private final Client client;
   private final Arena arena;
   private final int threadsBefore;
@@ -282,7 +280,8 @@ final class Worker {
         arena.set(WAITING + self, 0);
         arena.set(HOLDER, self + 1);
         await(() -> arena.get(WAITING + other) == 1 || arena.get(DONE + other) == 1);
-        TimeUnit.MILLISECONDS.sleep(ThreadLocalRandom.current().nextInt(1, HOLD_MILLIS_MAX));
+        TimeUnit.MILLISECONDS.sleep(
+            ThreadLocalRandom.current().nextInt(1, task.holdMillisMax() + 1));
         if (!arena.leave(0, self + 1) || !alone) {
           turns.violations++;
         }

@@ -10,12 +10,16 @@ import java.util.regex.Pattern;
  * name, so that they live in one slot, together with whatever keys of the caller's have that tag.
  *
  * @param lock who has it
+ * @param number the number of the last grant
+ * @param line the attempts that wait, by when they joined
+ * @param places what is known of each attempt that waits
  */
-record Keys(String lock) {
+record Keys(String lock, String number, String line, String places) {
   private static final Pattern PREFIX = Pattern.compile("[A-Za-z0-9_.:/-]{1,64}");
 
   static Keys of(String prefix, LockKey key) {
-    return new Keys(prefix + ':' + key.kind().code() + ":{" + escaped(key.name()) + '}');
+    String lock = prefix + ':' + key.kind().code() + ":{" + escaped(key.name()) + '}';
+    return new Keys(lock, lock + ":number", lock + ":line", lock + ":places");
   }
 
   /** Of what a prefix may consist: nothing that means something in a key or in a pattern. */
@@ -37,23 +41,8 @@ record Keys(String lock) {
     return name.replace("%", "%25").replace("{", "%7B").replace("}", "%7D");
   }
 
-  /** The number of the last grant. */
-  String number() {
-    return lock + ":number";
-  }
-
-  /** The attempts that wait, by when they joined. */
-  String line() {
-    return lock + ":line";
-  }
-
-  /** What is known of each attempt that waits. */
-  String places() {
-    return lock + ":places";
-  }
-
   List<String> all() {
-    return List.of(lock, number(), line(), places());
+    return List.of(lock, number, line, places);
   }
 
   /** Redis counts in milliseconds; the store may keep a grant longer than asked, never shorter. */

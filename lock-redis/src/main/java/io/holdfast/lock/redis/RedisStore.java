@@ -149,10 +149,13 @@ final class RedisStore implements LockStore {
         claim.attemptId(),
         Long.toString(Keys.millisUp(claim.ttl())),
         claim.holder(),
-        Long.toString(PLACE_LASTS.toMillis()),
-        Long.toString(Keys.millisUp(claimLasts(claim))),
-        inbox.channel(),
-        Long.toString(look));
+        PLACE_LASTS.toMillis()
+            + "|"
+            + Keys.millisUp(claimLasts(claim))
+            + "|"
+            + look
+            + "|"
+            + inbox.channel());
     Attempted attempted = attempt(claim, keys, call);
     if (attempted instanceof Attempted.Busy) {
       inbox.listen();

@@ -6,10 +6,9 @@
 -- ARGV[2]  TTL (ms)
 -- ARGV[3]  holder, for a human
 -- And, unless it joins no line:
--- ARGV[4]  for how long to keep a place in line alive (ms)
--- ARGV[5]  for how long the lock may wait for this attempt to confirm it when it is handed over (ms)
--- ARGV[6]  the channel on which to tell of that
--- ARGV[7]  which look of the attempt this is
+-- ARGV[4]  for how long to keep a place in line alive (ms) '|' for how long the lock may wait for this
+--          attempt to confirm it when it is handed over (ms) '|' which look of the attempt this is
+--          '|' the channel on which to tell of that; all in one, since it is hardly ever looked at
 --
 -- Returns the number of the grant; or {time left (ms), holder} of who has the lock.
 
@@ -37,11 +36,11 @@ end
 
 local left = redis.call('PTTL', KEYS[1])
 if ARGV[4] then
-  local place = tonumber(ARGV[4])
+  local place, claim_look_channel = string.match(ARGV[4], '^(%d+)|(.*)$')
   local now = now_micros()
   redis.call('ZADD', KEYS[3], 'NX', now, attempt)
   redis.call('HSET', KEYS[4], attempt, string.format('%.0f', now / 1000 + place) .. '|' .. ARGV[2]
-    .. '|' .. ARGV[5] .. '|' .. ARGV[7] .. '|' .. ARGV[6] .. '|' .. holder)
+    .. '|' .. claim_look_channel .. '|' .. holder)
   redis.call('PEXPIRE', KEYS[3], place)
   redis.call('PEXPIRE', KEYS[4], place)
   mark_line(value, left)
