@@ -318,7 +318,8 @@ final class Page {
         + " and four clients are four processes, as in production.");
     add(
         "- Each JVM first warms up on free locks with eight threads, until the JIT compiler has hardly"
-            + " anything left to do (at most 48 s), and then in each scenario. Then the"
+            + " anything left to do (at most 48 s), and then in each scenario; for hand-offs first with"
+            + " as many as there are if each lock is held for 1 ms. Then the"
             + " candidates take turns: a round is one candidate after the other, in"
             + " an order that shifts. A figure is the median of the rounds. A ratio is taken within each"
             + " round, and then the median.");
