@@ -23,6 +23,8 @@ enum Figure {
   SERVER_CPU("server CPU"),
   /** The same, of all of the candidate's JVMs. */
   CLIENT_CPU("client CPU"),
+  /** Of the threads that a client keeps beside those that take locks; milliseconds a second. */
+  OWN_CPU("own threads' CPU"),
   /** Bytes for each cycle; a second where there are none. */
   ALLOCATED("allocated B"),
   /** In one JVM, beside those that take locks. */

@@ -13,6 +13,7 @@ import org.jspecify.annotations.Nullable;
  * @param turns of each of its threads
  * @param latencies of a cycle, or of a hand-off, in nanoseconds: a histogram, compressed, in Base64
  * @param cpuNanos of the whole process
+ * @param ownCpuNanos of the threads that the candidate keeps beside those that use it
  * @param compileMillis that the JIT compiler worked
  * @param allocatedBytes by all threads that live at the end
  * @param heapBytes used at the end, garbage included unless the task was to collect it
@@ -25,6 +26,7 @@ record Sample(
     String latencies,
     long elapsedNanos,
     long cpuNanos,
+    long ownCpuNanos,
     long compileMillis,
     long allocatedBytes,
     long heapBytes,

@@ -390,6 +390,8 @@ final class StoreRun implements AutoCloseable {
     List<Sample> watched =
         ask(jvms, task(Task.Action.WATCH, scenario, candidate).withMillis(millis), 0);
     new Counters().putCost(figures, before, watched, millis / 1e3, 1e6);
+    figures.put(
+        Figure.OWN_CPU, watched.stream().mapToLong(Sample::ownCpuNanos).sum() * 1e-3 / millis);
     return watched;
   }
 

@@ -2,6 +2,7 @@ package io.holdfast.lock.bench;
 
 import static io.holdfast.lock.bench.Scenario.FOUR_JVMS;
 import static io.holdfast.lock.bench.Scenario.HAND_OFF;
+import static io.holdfast.lock.bench.Scenario.LEASES;
 import static io.holdfast.lock.bench.Scenario.ONE_CLIENT;
 import static io.holdfast.lock.bench.Scenario.UNCONTENDED_1;
 import static io.holdfast.lock.bench.Store.CONSUL;
@@ -25,6 +26,7 @@ sealed interface Target {
       new Speed(REDIS, ONE_CLIENT, Target.ALWAYS_ASKS, "redisson", 1.5),
       new Speed(REDIS, FOUR_JVMS, Target.HOLDFAST, "redisson", 3),
       new Limit(REDIS, FOUR_JVMS, Target.HOLDFAST, Figure.MAX_MICROS, 250_000),
+      new Limit(REDIS, LEASES, Target.HOLDFAST, Figure.OWN_CPU, 10),
       new Speed(MYSQL, UNCONTENDED_1, Target.HOLDFAST, "floor", 0.85),
       new Speed(MYSQL, ONE_CLIENT, Target.HOLDFAST, "spring", 10),
       new Limit(MYSQL, HAND_OFF, Target.HOLDFAST, Figure.P50_MICROS, 10_000),

@@ -98,6 +98,9 @@ final class Terminal {
       case LEASES -> columns.add(Figure.RATE);
     }
     columns.addAll(List.of(Figure.COMMANDS, Figure.SERVER_CPU, Figure.CLIENT_CPU));
+    if (scenario.kind() == Scenario.Kind.LEASES) {
+      columns.add(Figure.OWN_CPU);
+    }
     columns.addAll(List.of(Figure.ALLOCATED, Figure.THREADS));
     if (scenario.kind().isWatched() || scenario.kind() == Scenario.Kind.WALK) {
       columns.add(Figure.HEAP_MEBIBYTES);

@@ -12,7 +12,9 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.Callable;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
@@ -22,6 +24,8 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
+import java.util.stream.Collectors;
+import java.util.stream.LongStream;
 import org.HdrHistogram.Histogram;
 import org.jspecify.annotations.Nullable;
 
@@ -38,7 +42,7 @@ final class Worker {
 
   private final Client client;
   private final Arena arena;
-  private final int threadsBefore;
+  private final Set<Long> threadsBefore;
   private final com.sun.management.ThreadMXBean threadBean =
       (com.sun.management.ThreadMXBean) ManagementFactory.getThreadMXBean();
   private final com.sun.management.OperatingSystemMXBean systemBean =
@@ -49,13 +53,16 @@ final class Worker {
   /** One for each thread number, so that a candidate sees the same threads in every round. */
   private final List<ExecutorService> threads = new ArrayList<>();
 
+  /** The ids of those threads. */
+  private final Set<Long> users = ConcurrentHashMap.newKeySet();
+
   /** By thread number, then by name. */
   private final List<Map<String, Mutex>> mutexes = new ArrayList<>();
 
   private final List<Mutex> taken = new ArrayList<>();
   private List<Future<Turns>> waiting = List.of();
 
-  private Worker(Client client, Arena arena, int threadsBefore) {
+  private Worker(Client client, Arena arena, Set<Long> threadsBefore) {
     this.client = client;
     this.arena = arena;
     this.threadsBefore = threadsBefore;
@@ -63,7 +70,9 @@ final class Worker {
 
   /** The arguments are: store, candidate, the server's URL, the arena's file. */
   public static void main(String[] args) throws Exception {
-    int threadsBefore = ManagementFactory.getThreadMXBean().getThreadCount();
+    Set<Long> threadsBefore = LongStream.of(ManagementFactory.getThreadMXBean().getAllThreadIds())
+        .boxed()
+        .collect(Collectors.toSet());
     PrintStream answers = System.out;
     System.setOut(System.err);
     ObjectMapper json = new ObjectMapper();
@@ -87,8 +96,11 @@ final class Worker {
   private Sample perform(Task task) throws Exception {
     while (threads.size() < task.threads()) {
       int number = threads.size();
-      threads.add(
-          Executors.newSingleThreadExecutor(work -> new Thread(work, "bench-worker-" + number)));
+      threads.add(Executors.newSingleThreadExecutor(work -> {
+        Thread thread = new Thread(work, "bench-worker-" + number);
+        users.add(thread.getId());
+        return thread;
+      }));
       mutexes.add(new HashMap<>());
     }
     return switch (task.action()) {
@@ -162,6 +174,7 @@ final class Worker {
     long cpu = systemBean.getProcessCpuTime();
     long compiled = compiler.getTotalCompilationTime();
     Map<Long, Long> allocatedBefore = allocatedByThread();
+    Map<Long, Long> ownCpuBefore = cpuByOwnThread();
     long begun = System.nanoTime();
     List<Turns> results = List.of();
     String error = null;
@@ -181,10 +194,11 @@ final class Worker {
         Sample.encode(latencies),
         elapsed,
         systemBean.getProcessCpuTime() - cpu,
+        since(ownCpuBefore, cpuByOwnThread()),
         compiler.getTotalCompilationTime() - compiled,
-        allocatedSince(allocatedBefore),
+        since(allocatedBefore, allocatedByThread()),
         ManagementFactory.getMemoryMXBean().getHeapMemoryUsage().getUsed(),
-        threadBean.getThreadCount() - threadsBefore - threads.size(),
+        ownThreads().length,
         results.stream().mapToLong(turns -> turns.violations).sum(),
         error);
   }
@@ -199,9 +213,26 @@ final class Worker {
     return byThread;
   }
 
+  private Map<Long, Long> cpuByOwnThread() {
+    long[] ids = ownThreads();
+    long[] nanos = threadBean.getThreadCpuTime(ids);
+    Map<Long, Long> byThread = new HashMap<>();
+    for (int i = 0; i < ids.length; i++) {
+      byThread.put(ids[i], Math.max(0, nanos[i]));
+    }
+    return byThread;
+  }
+
+  /** What the candidate keeps beside the threads that use it. */
+  private long[] ownThreads() {
+    return LongStream.of(threadBean.getAllThreadIds())
+        .filter(id -> !threadsBefore.contains(id) && !users.contains(id))
+        .toArray();
+  }
+
   /** Thread by thread: one that ended meanwhile would count as less than nothing. */
-  private long allocatedSince(Map<Long, Long> before) {
-    return allocatedByThread().entrySet().stream()
+  private static long since(Map<Long, Long> before, Map<Long, Long> now) {
+    return now.entrySet().stream()
         .mapToLong(thread -> thread.getValue() - before.getOrDefault(thread.getKey(), 0L))
         .sum();
   }

@@ -56,7 +56,7 @@ public abstract class ExclusionRules extends RuleTest {
     CyclicBarrier together = new CyclicBarrier(clients);
     List<LockClient> all = new ArrayList<>();
     for (int i = 0; i < clients; i++) {
-      all.add(client());
+      all.add(patientClient());
     }
     for (int round = 0; round < 15; round++) {
       String name = freshName();

@@ -169,6 +169,15 @@ public abstract class RuleTest {
     return client(fixture().newClient(), settings);
   }
 
+  /**
+   * A client that waits long for the store, and whose default leases are {@link #lasting()}: for
+   * rules that load a server which may be busy with other tests, or with its disk. What it is
+   * allowed to take is none of theirs.
+   */
+  final LockClient patientClient() {
+    return client(builder -> builder.storeTimeout(LONG.dividedBy(2)).defaultOptions(lasting()));
+  }
+
   /** As {@link #client()}, over a link. */
   final LockClient client(Link link) {
     return client(fixture().newClient(link), builder -> {});
