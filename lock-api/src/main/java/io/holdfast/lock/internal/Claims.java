@@ -3,10 +3,14 @@ package io.holdfast.lock.internal;
 import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.LockKey;
+import java.security.SecureRandom;
+import java.util.HexFormat;
 
 /** Makes the claims of one client. */
 final class Claims {
-  private final AttemptIds attemptIds = new AttemptIds();
+  private static final int ATTEMPT_ID_BYTES = 16;
+
+  private final SecureRandom random = new SecureRandom();
   private final String process;
 
   Claims(String clientName, String hostName) {
@@ -18,7 +22,12 @@ final class Claims {
   }
 
   Claim next(LockKey key, LockOptions options) {
-    return new Claim(key, attemptIds.next(), options.ttl(), options.minHold(), holder());
+    // Never made ahead: two that were restored from one snapshot of a process would ask with equal
+    // ids, and a store takes the second request for the first one, sent again.
+    byte[] attemptId = new byte[ATTEMPT_ID_BYTES];
+    random.nextBytes(attemptId);
+    return new Claim(
+        key, HexFormat.of().formatHex(attemptId), options.ttl(), options.minHold(), holder());
   }
 
   private String holder() {
