@@ -15,8 +15,9 @@ import java.util.function.Consumer;
  * <p>A lease that becomes unreachable without {@code close()} is no longer renewed, and a warning
  * names it.
  *
- * <p>Threads: every method may be called from any thread. Only {@link #verify()} and
- * {@link #close()} do I/O.
+ * <p>Threads: every method may be called from any thread. Only {@link #verify()},
+ * {@link #extend(Duration)} and {@link #close()} do I/O, and {@link #ensureHeld()} where it says
+ * so.
  */
 public interface Lease extends AutoCloseable {
 
@@ -62,6 +63,20 @@ public interface Lease extends AutoCloseable {
    * @throws IllegalStateException this handle was closed
    */
   void verify();
+
+  /**
+   * Gives a fixed lease more time: it ends not before {@code ttl} from now, the drift allowance
+   * aside. Never shortens it. Other handles of the same lease have that time too.
+   *
+   * @param ttl as the TTL in {@link LockOptions}: longer than the client's store timeout, at most
+   *     365 days, kept to the microsecond
+   * @throws IllegalArgumentException the time is out of range
+   * @throws LockLostException the lease does not stand; it was not extended
+   * @throws LockStoreException the store gave no usable answer; the lease ends when it did before
+   * @throws IllegalStateException this handle was closed, or its leases are renewed: those are
+   *     extended by themselves
+   */
+  void extend(Duration ttl);
 
   /**
    * The time left until the local deadline; zero if the lease is not held. No I/O.

@@ -1,5 +1,7 @@
 package io.holdfast.lock;
 
+import java.util.List;
+
 /**
  * One process's connection to the locks of a store. Made once by a store's builder, shared by all
  * threads, closed last.
@@ -31,6 +33,22 @@ public interface LockClient extends AutoCloseable {
    */
   @CheckReturnValue
   DistributedLock get(String name, LockOptions options);
+
+  /**
+   * Asks the store which locks are held, by whomever: for an administrator. Not a snapshot, since
+   * locks come and go while the store looks, and slow where there are very many names.
+   *
+   * @param namePrefix the beginning of the names to list, compared character by character; empty:
+   *     all names
+   * @param limit how many at most, 1 to 10,000
+   * @return sorted by name; if there are more than {@code limit}, it is not specified which
+   * @throws IllegalArgumentException the prefix has more than 200 code points or a character that
+   *     no name has, or the limit is out of range
+   * @throws LockStoreException the store gave no usable answer
+   * @throws LockClientClosedException the client was closed
+   */
+  @CheckReturnValue
+  List<HeldLock> list(String namePrefix, int limit);
 
   /**
    * Ends this client: every open lease becomes {@link LeaseState#LOST} (reason

@@ -1,18 +1,25 @@
 package io.holdfast.lock;
 
 import java.time.Duration;
+import java.time.Instant;
 
-/** Who has a lock, as its store told it at one moment. */
+/** The holder of a lock, as its store told it at one moment. */
 public interface LockHolder {
   /**
-   * A token of the holder's grant, which is what {@link DistributedLock#forceRelease(long)}
-   * expects. The holder's own {@link Lease#token()} can be above it after hand-offs within its
-   * client.
+   * The first token of the holder's grant, which is what {@link DistributedLock#forceRelease(long)}
+   * expects. The store does not see hand-offs within a client: the holder's own
+   * {@link Lease#token()} is this one, or up to 1,023 above it.
    */
   long token();
 
   /** Client, host, process and thread for a human. The format is not specified. */
   String description();
+
+  /**
+   * When the lock was granted (on stores that do not note that: when its holder asked), by the
+   * store's wall clock, or the holder's where the store has none. For a human, not for arithmetic.
+   */
+  Instant since();
 
   /** The time until the store frees the name if nothing renews it; never negative. */
   Duration remaining();

@@ -6,11 +6,18 @@ import java.util.Optional;
 /**
  * Told what a client's locks do: for logging, metrics and tracing.
  *
- * <p>Threads: a caller's own outcomes ({@link #acquired}, {@link #notAcquired}, {@link #released})
- * are told on the caller's thread, so be quick there; the rest comes on the client's callback
- * executor, one event at a time. What a listener throws is logged and goes no further.
+ * <p>Threads: a caller's own steps ({@link #waiting}, {@link #waitsForItself}, {@link #acquired},
+ * {@link #notAcquired}, {@link #released}) are told on the caller's thread, so be quick there; the
+ * rest comes on the client's callback executor, one event at a time. What a listener throws is
+ * logged and goes no further.
  */
 public interface LockListener {
+
+  /**
+   * A caller begins to wait: behind a thread of its client, or in the store's line. Once for a
+   * call; {@link #acquired} or {@link #notAcquired} follows.
+   */
+  default void waiting(LockEvent event) {}
 
   /** A caller has a lease. */
   default void acquired(Acquired event) {}
@@ -31,6 +38,12 @@ public interface LockListener {
 
   /** A lease that was uncertain is {@link LeaseState#HELD} again. */
   default void confirmed(LeaseEvent event) {}
+
+  /**
+   * The store extended a renewed lease, or the holder extended a fixed one. Leases that are renewed
+   * together are told one by one.
+   */
+  default void renewed(LeaseEvent event) {}
 
   /** A lease was lost. */
   default void lost(Lost event) {}

@@ -179,7 +179,7 @@ class AcquireTest extends EngineTest {
         .extracting(call -> call.op())
         .containsExactly(ACQUIRE_OR_QUEUE, POLL, LEAVE, ACQUIRE_OR_QUEUE);
     assertThat(store.calls(ACQUIRE_OR_QUEUE))
-        .extracting(call -> call.claims().get(0).attemptId())
+        .extracting(call -> call.claims().get(0).ownerId())
         .doesNotHaveDuplicates();
     lease.close();
   }

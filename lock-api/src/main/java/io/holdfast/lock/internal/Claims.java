@@ -8,7 +8,7 @@ import java.util.HexFormat;
 
 /** Makes the claims of one client. */
 final class Claims {
-  private static final int ATTEMPT_ID_BYTES = 16;
+  private static final int OWNER_ID_BYTES = 16;
 
   private final SecureRandom random = new SecureRandom();
   private final String process;
@@ -24,10 +24,10 @@ final class Claims {
   Claim next(LockKey key, LockOptions options) {
     // Never made ahead: two that were restored from one snapshot of a process would ask with equal
     // ids, and a store takes the second request for the first one, sent again.
-    byte[] attemptId = new byte[ATTEMPT_ID_BYTES];
-    random.nextBytes(attemptId);
+    byte[] ownerId = new byte[OWNER_ID_BYTES];
+    random.nextBytes(ownerId);
     return new Claim(
-        key, HexFormat.of().formatHex(attemptId), options.ttl(), options.minHold(), holder());
+        key, HexFormat.of().formatHex(ownerId), options.ttl(), options.minHold(), holder());
   }
 
   private String holder() {

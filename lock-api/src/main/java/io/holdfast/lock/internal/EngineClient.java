@@ -1,6 +1,7 @@
 package io.holdfast.lock.internal;
 
 import io.holdfast.lock.DistributedLock;
+import io.holdfast.lock.HeldLock;
 import io.holdfast.lock.LeaseLoss;
 import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockClientClosedException;
@@ -14,12 +15,16 @@ import io.holdfast.lock.spi.LockStore;
 import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoredHolder;
+import io.holdfast.lock.spi.StoredLock;
 import io.holdfast.lock.spi.TimeSource;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
@@ -33,6 +38,7 @@ final class EngineClient implements LockClient, Tenure.Observer {
 
   private static final long CLOSE_LOOK_NANOS = 2_000_000;
   private static final int NAMES_LOGGED_MAX = 20;
+  private static final int LIST_LIMIT_MAX = 10_000;
 
   private final LockOptions defaultOptions;
   private final Duration storeTimeout;
@@ -80,6 +86,7 @@ final class EngineClient implements LockClient, Tenure.Observer {
 
   DistributedLock lock(LockKey key, LockOptions options) {
     StoreTimeouts.check(options, storeTimeout);
+    store.checkOptions(options);
     return new LockView(this, key, options);
   }
 
@@ -469,6 +476,78 @@ final class EngineClient implements LockClient, Tenure.Observer {
     return ask(key, () -> store.inspect(key)).map(StoredLockHolder::new);
   }
 
+  @Override
+  public List<HeldLock> list(String namePrefix, int limit) {
+    if (limit < 1 || limit > LIST_LIMIT_MAX) {
+      throw new IllegalArgumentException(
+          "A list has 1 to " + LIST_LIMIT_MAX + " locks, not " + limit);
+    }
+    if (!namePrefix.isEmpty()) {
+      LockKey.checkName(namePrefix);
+    }
+    if (closed.get()) {
+      throw new LockClientClosedException("");
+    }
+    try {
+      List<HeldLock> held = new ArrayList<>();
+      for (StoredLock lock : store.list(LockKind.MUTEX, namePrefix, limit)) {
+        held.add(new ListedLock(new StoredLockHolder(lock.holder()), lock));
+      }
+      held.sort(Comparator.comparing(HeldLock::name));
+      return held;
+    } catch (StoreException e) {
+      throw new LockStoreException("", "The store gave no usable answer: " + e.getMessage(), e);
+    }
+  }
+
+  private record ListedLock(StoredLockHolder holder, StoredLock lock) implements HeldLock {
+    @Override
+    public String name() {
+      return lock.key().name();
+    }
+
+    @Override
+    public OptionalInt waiting() {
+      return lock.waiting();
+    }
+
+    @Override
+    public long token() {
+      return holder.token();
+    }
+
+    @Override
+    public String description() {
+      return holder.description();
+    }
+
+    @Override
+    public Instant since() {
+      return holder.since();
+    }
+
+    @Override
+    public Duration remaining() {
+      return holder.remaining();
+    }
+
+    @Override
+    public boolean isReleased() {
+      return holder.isReleased();
+    }
+  }
+
+  /** False: the lease is over. */
+  boolean extend(Tenure tenure, Duration ttl) {
+    Moment asked = Moment.now(time);
+    Optional<Duration> validFor = ask(tenure.line().key(), () -> store.extend(tenure.grant(), ttl));
+    if (validFor.isEmpty()) {
+      tenure.lose(LeaseLoss.Reason.TAKEN);
+      return false;
+    }
+    return tenure.confirmed(asked, validFor.get()) && tenure.stands();
+  }
+
   boolean forceRelease(LockKey key, long grantNumber) {
     boolean released = ask(key, () -> store.forceRelease(key, grantNumber));
     Line line = lines.find(key);
@@ -498,12 +577,13 @@ final class EngineClient implements LockClient, Tenure.Observer {
   }
 
   private record StoredLockHolder(
-      long token, String description, Duration remaining, boolean isReleased)
+      long token, String description, Instant since, Duration remaining, boolean isReleased)
       implements LockHolder {
     StoredLockHolder(StoredHolder holder) {
       this(
           Token.of(holder.number(), 0),
           holder.description(),
+          holder.since(),
           holder.remaining(),
           holder.released());
     }

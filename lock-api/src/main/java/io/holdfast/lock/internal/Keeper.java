@@ -83,7 +83,7 @@ final class Keeper implements AutoCloseable {
 
   /** Begins to keep a tenure. */
   void keep(Tenure tenure) {
-    tenures.put(tenure.grant().claim().attemptId(), tenure);
+    tenures.put(tenure.grant().claim().ownerId(), tenure);
     if (tenure.standing().isOver()) {
       // It was forgotten before it was kept.
       forget(tenure);
@@ -98,7 +98,7 @@ final class Keeper implements AutoCloseable {
   }
 
   void forget(Tenure tenure) {
-    tenures.remove(tenure.grant().claim().attemptId());
+    tenures.remove(tenure.grant().claim().ownerId());
   }
 
   List<Tenure> kept() {

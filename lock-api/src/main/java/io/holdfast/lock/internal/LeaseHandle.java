@@ -64,6 +64,14 @@ final class LeaseHandle implements Lease {
   }
 
   @Override
+  public void extend(Duration ttl) {
+    requireOpen();
+    if (!client.extend(tenure(), ttl)) {
+      throw lost();
+    }
+  }
+
+  @Override
   public Duration remaining() {
     return handle.closed ? Duration.ZERO : tenure().remaining();
   }

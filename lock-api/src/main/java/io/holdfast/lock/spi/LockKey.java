@@ -22,6 +22,15 @@ public record LockKey(LockKind kind, String name) {
    */
   public LockKey {
     Objects.requireNonNull(kind, "kind");
+    checkName(name);
+  }
+
+  /**
+   * Checks a name alone.
+   *
+   * @throws IllegalArgumentException the name breaks a rule; the message says which and what to do
+   */
+  public static void checkName(String name) {
     Objects.requireNonNull(name, "name");
     if (name.isEmpty()) {
       throw new IllegalArgumentException("A lock name must not be empty");

@@ -1,5 +1,6 @@
 package io.holdfast.lock.spi;
 
+import io.holdfast.lock.LockOptions;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -17,6 +18,14 @@ import java.util.Optional;
  * renews and withdraws from others.
  */
 public interface LockStore extends AutoCloseable {
+
+  /**
+   * Checks that this store can do what the options ask for. Called when a lock is made, before any
+   * request. No I/O.
+   *
+   * @throws IllegalArgumentException the store can't; the message names the value and the remedy
+   */
+  void checkOptions(LockOptions options);
 
   /**
    * Makes one attempt, without joining a line.
@@ -46,9 +55,13 @@ public interface LockStore extends AutoCloseable {
   ReleaseOutcome release(Grant grant, Duration holdFor) throws StoreException;
 
   /**
-   * Makes sure that this claim has nothing at the store, and gets nothing later as far as the store
-   * can tell. Called for attempts whose outcome is unknown, several times, since a request can
-   * arrive late.
+   * Makes sure that this claim has nothing at the store, neither a grant nor a place in line, and
+   * gets nothing later as far as the store can tell. Called for attempts whose outcome is unknown,
+   * several times, since a request can arrive late.
+   *
+   * <p>It may come before, after or during a {@link Ticket#close()} of the same claim; each does
+   * what is left of the other's work, and nothing if nothing is left. It never touches another
+   * claim.
    *
    * @throws StoreException no usable answer; the engine tries again
    */
@@ -70,20 +83,45 @@ public interface LockStore extends AutoCloseable {
   List<Renewal> renew(List<Grant> grants) throws StoreException;
 
   /**
+   * Keeps a grant of a fixed lease for at least {@code ttl} from now, if it still has the lock:
+   * compare and extend, never re-create, and never shorten.
+   *
+   * @param ttl whole microseconds, longer than the store timeout
+   * @return the time for which the grant is good, counted from the moment of the call; empty if it
+   *     no longer has the lock
+   * @throws StoreException no usable answer; it may have been extended
+   */
+  Optional<Duration> extend(Grant grant, Duration ttl) throws StoreException;
+
+  /**
    * Asks whether the grant still has the lock, without extending it.
    *
-   * @return for how long it has it yet, counted from the moment of the call; empty: it has not
+   * @return the time left on the grant, counted from the moment of the call; empty if it no longer
+   *     has the lock
    * @throws StoreException no usable answer
    */
   Optional<Duration> verify(Grant grant) throws StoreException;
 
   /**
-   * Who has the lock.
+   * Asks for the holder of a lock.
    *
    * @return empty: free
    * @throws StoreException no usable answer
    */
   Optional<StoredHolder> inspect(LockKey key) throws StoreException;
+
+  /**
+   * Lists locks that are held, also those that only a minimum hold keeps taken. For administration:
+   * not a snapshot, since locks come and go while it runs, and slow where there are many names.
+   *
+   * @param kind the kind to list
+   * @param namePrefix the beginning of the names to list, compared character by character; empty:
+   *     all
+   * @param limit how many at most, at least 1
+   * @return in no particular order, none twice
+   * @throws StoreException no usable answer
+   */
+  List<StoredLock> list(LockKind kind, String namePrefix, int limit) throws StoreException;
 
   /**
    * Frees the lock if the grant with this number has it, minimum hold or not.

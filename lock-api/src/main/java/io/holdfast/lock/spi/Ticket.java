@@ -4,8 +4,8 @@ import java.time.Duration;
 import java.util.Optional;
 
 /**
- * A claim's place in a store's line. Used by one thread at a time; always closed, unless
- * {@link #poll()} or {@link #handedOver()} granted it.
+ * A claim's place in a store's line. Used by one thread at a time; closed once its wait is over,
+ * unless {@link #poll()} or {@link #handedOver()} granted the lock.
  */
 public interface Ticket extends AutoCloseable {
 
@@ -21,11 +21,10 @@ public interface Ticket extends AutoCloseable {
   Status poll() throws StoreException;
 
   /**
-   * The grant that the store made for the claim after the last question was sent (the last
-   * {@link #poll()}, or else {@link LockStore#acquireOrQueue}), if it told of it by itself and
-   * proved that. Asked before each {@link #poll()}, for a lease that will be renewed. If the engine
-   * takes it, the ticket is used up, and the engine soon has the grant renewed, for its whole TTL;
-   * else it polls. No I/O.
+   * A grant that the store pushed to this waiter since its last question was sent (the last
+   * {@link #poll()}, or else {@link LockStore#acquireOrQueue}), if that can be proved. Asked before
+   * each {@link #poll()}, for a lease that will be renewed. If the engine takes it, the ticket is
+   * used up, and the engine soon has the grant renewed, for its whole TTL; else it polls. No I/O.
    *
    * @return the grant, good for {@link Grant#validFor()} from when that last question was sent; or
    *     empty, which says nothing
@@ -34,12 +33,13 @@ public interface Ticket extends AutoCloseable {
     return Optional.empty();
   }
 
-  /** Who has the lock, as far as this ticket has heard. No I/O. */
+  /** The holder of the lock, as far as this ticket has heard. No I/O. */
   Optional<String> holder();
 
   /**
    * Leaves the line: the claim is never granted later. If it had been granted unseen, the lock is
-   * given back.
+   * given back. Idempotent, and harmless before, after or during a {@link LockStore#withdraw} of
+   * the same claim; if {@link #poll()} granted the lock, it does nothing.
    *
    * @throws StoreException it is not known whether it left; the engine then withdraws the claim
    */

@@ -1,12 +1,14 @@
 package io.holdfast.lock.simulation;
 
 import io.holdfast.lock.LockClientBuilder;
+import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.internal.memory.MemoryStore;
 import io.holdfast.lock.internal.memory.MemoryTable;
 import io.holdfast.lock.spi.Acquisition;
 import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
+import io.holdfast.lock.spi.LockKind;
 import io.holdfast.lock.spi.LockStore;
 import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.Renewal;
@@ -14,6 +16,7 @@ import io.holdfast.lock.spi.StoreEvents;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoreSettings;
 import io.holdfast.lock.spi.StoredHolder;
+import io.holdfast.lock.spi.StoredLock;
 import io.holdfast.lock.spi.Ticket;
 import java.time.Duration;
 import java.util.ArrayDeque;
@@ -42,8 +45,10 @@ public final class ScriptedStore implements LockStore {
     RELEASE,
     WITHDRAW,
     RENEW,
+    EXTEND,
     VERIFY,
     INSPECT,
+    LIST,
     FORCE_RELEASE,
     CLOSE
   }
@@ -61,6 +66,9 @@ public final class ScriptedStore implements LockStore {
     /** Carries it out, or not. */
     Object run(Callable<Object> call) throws Throwable;
   }
+
+  /** Options with this maximum are refused. */
+  public static final Duration UNSUPPORTED_MAX_HOLD = Duration.ofDays(13);
 
   private final SimulatedTime time;
   private final MemoryStore store;
@@ -253,7 +261,7 @@ public final class ScriptedStore implements LockStore {
 
   /** Who has the lock, without a call being counted. */
   public Optional<StoredHolder> holder(String name) {
-    return store.inspect(new LockKey(io.holdfast.lock.spi.LockKind.MUTEX, name));
+    return store.inspect(new LockKey(LockKind.MUTEX, name));
   }
 
   // The store
@@ -306,6 +314,15 @@ public final class ScriptedStore implements LockStore {
 
   private static Grant unwrap(Grant grant) {
     return ((ScriptedGrant) grant).grant();
+  }
+
+  @Override
+  public void checkOptions(LockOptions options) {
+    options.maxHold().ifPresent(maxHold -> {
+      if (maxHold.equals(UNSUPPORTED_MAX_HOLD)) {
+        throw new IllegalArgumentException("This store has no maxHold of " + maxHold);
+      }
+    });
   }
 
   @Override
@@ -409,6 +426,11 @@ public final class ScriptedStore implements LockStore {
   }
 
   @Override
+  public Optional<Duration> extend(Grant grant, Duration ttl) throws StoreException {
+    return play(Op.EXTEND, List.of(grant.claim()), () -> store.extend(unwrap(grant), ttl));
+  }
+
+  @Override
   public Optional<Duration> verify(Grant grant) throws StoreException {
     return play(Op.VERIFY, List.of(grant.claim()), () -> store.verify(unwrap(grant)));
   }
@@ -416,6 +438,11 @@ public final class ScriptedStore implements LockStore {
   @Override
   public Optional<StoredHolder> inspect(LockKey key) throws StoreException {
     return play(Op.INSPECT, List.of(), () -> store.inspect(key));
+  }
+
+  @Override
+  public List<StoredLock> list(LockKind kind, String namePrefix, int limit) throws StoreException {
+    return play(Op.LIST, List.of(), () -> store.list(kind, namePrefix, limit));
   }
 
   @Override

@@ -188,7 +188,7 @@ final class ClassicStore implements LockStore {
     Session session = new Session(
         requests.create(ttlSeconds, lockDelay, budget), ttlSeconds, true, sent, 0, lockDelay);
     Attempt attempt = new Attempt(claim, session, keys.key(claim.key()));
-    attempts.put(claim.attemptId(), attempt);
+    attempts.put(claim.ownerId(), attempt);
     return attempt;
   }
 
@@ -251,7 +251,7 @@ final class ClassicStore implements LockStore {
   private void forget(Attempt attempt) {
     attempt.end();
     attempt.session().markLost();
-    attempts.remove(attempt.claim().attemptId(), attempt);
+    attempts.remove(attempt.claim().ownerId(), attempt);
   }
 
   // ---- release ----
@@ -287,7 +287,7 @@ final class ClassicStore implements LockStore {
       throw e;
     }
     if (outcome instanceof ConsulHttp.Outcome.Applied && !holdFor.isZero()) {
-      attempts.remove(attempt.claim().attemptId(), attempt);
+      attempts.remove(attempt.claim().ownerId(), attempt);
       attempt.end();
       deletionsAtNanos.put(attempt, time.nanos() + holdFor.toNanos());
       return ReleaseOutcome.RELEASED;
@@ -305,7 +305,7 @@ final class ClassicStore implements LockStore {
 
   @Override
   public void withdraw(Claim claim) throws StoreException {
-    Attempt attempt = attempts.get(claim.attemptId());
+    Attempt attempt = attempts.get(claim.ownerId());
     if (attempt != null) {
       leave(attempt, budget());
     }
@@ -467,7 +467,7 @@ final class ClassicStore implements LockStore {
   private void tend(Attempt attempt, long nowNanos) {
     Session session = attempt.session();
     if (attempt.expire(nowNanos)) {
-      attempts.remove(attempt.claim().attemptId(), attempt);
+      attempts.remove(attempt.claim().ownerId(), attempt);
       deletionsAtNanos.put(attempt, nowNanos);
       return;
     }

@@ -117,7 +117,7 @@ final class ConsulStore implements LockStore {
   private Joined join(Claim claim, Budget budget) throws StoreException {
     for (boolean again = false; ; again = true) {
       Attempt attempt = sessions.register(claim, budget);
-      attempts.put(claim.attemptId(), attempt);
+      attempts.put(claim.ownerId(), attempt);
       int looks = attempt.session().looks();
       long sentNanos = time.nanos();
       ConsulHttp.Outcome outcome;
@@ -215,7 +215,7 @@ final class ConsulStore implements LockStore {
   }
 
   private void drop(Attempt attempt) {
-    attempts.remove(attempt.claim().attemptId());
+    attempts.remove(attempt.claim().ownerId());
     sessions.forget(attempt);
   }
 
@@ -293,7 +293,7 @@ final class ConsulStore implements LockStore {
   @Override
   public void withdraw(Claim claim) throws StoreException {
     Budget budget = sessions.budget();
-    Attempt attempt = attempts.get(claim.attemptId());
+    Attempt attempt = attempts.get(claim.ownerId());
     if (attempt != null) {
       attempt.spoilKey();
       remember(attempt);
@@ -301,7 +301,7 @@ final class ConsulStore implements LockStore {
       return;
     }
     // Its request may have arrived since it was withdrawn the last time.
-    Withdrawn before = withdrawn.get(claim.attemptId());
+    Withdrawn before = withdrawn.get(claim.ownerId());
     ConsulHttp.Outcome unused = delete(before == null ? keys.attempt(claim) : before.key(), budget);
   }
 
@@ -309,7 +309,7 @@ final class ConsulStore implements LockStore {
     long nowNanos = time.nanos();
     withdrawn.values().removeIf(old -> nowNanos - old.untilNanos() > 0);
     withdrawn.put(
-        attempt.claim().attemptId(),
+        attempt.claim().ownerId(),
         new Withdrawn(
             attempt.key(), nowNanos + 2 * attempt.claim().ttl().toNanos() + WITHDRAWN_KEPT_NANOS));
   }

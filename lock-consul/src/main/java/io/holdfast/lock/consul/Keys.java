@@ -21,7 +21,7 @@ final class Keys {
 
   /** A key that no attempt ever had. */
   String attempt(Claim claim) {
-    return line(claim.key()) + claim.attemptId();
+    return line(claim.key()) + claim.ownerId();
   }
 
   /**

@@ -208,7 +208,7 @@ final class Session {
       if (retired) {
         return false;
       }
-      attempts.put(attempt.claim().attemptId(), attempt);
+      attempts.put(attempt.claim().ownerId(), attempt);
       return true;
     } finally {
       mutex.unlock();
@@ -216,7 +216,7 @@ final class Session {
   }
 
   void remove(Attempt attempt, long nowNanos) {
-    attempts.remove(attempt.claim().attemptId());
+    attempts.remove(attempt.claim().ownerId());
     usedNanos = nowNanos;
   }
 

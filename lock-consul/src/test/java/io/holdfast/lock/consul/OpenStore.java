@@ -53,8 +53,8 @@ final class OpenStore implements AutoCloseable, StoreEvents {
   }
 
   static Claim claim(String name, Duration ttl) {
-    String attemptId = UUID.randomUUID().toString().replace("-", "");
-    return new Claim(key(name), attemptId, ttl, Duration.ZERO, "a test");
+    String ownerId = UUID.randomUUID().toString().replace("-", "");
+    return new Claim(key(name), ownerId, ttl, Duration.ZERO, "a test");
   }
 
   ConsulGrant acquire(String name) throws StoreException {

@@ -71,7 +71,7 @@ public final class JdbcGuard implements AutoCloseable {
     try {
       stands = grant
           .dialect()
-          .guard(transaction, grant.key(), grant.claim().attemptId(), grant.number());
+          .guard(transaction, grant.key(), grant.claim().ownerId(), grant.number());
     } catch (SQLException e) {
       if (grant.dialect().isOvertaken(e)) {
         LockLostException lost = guard.lost();

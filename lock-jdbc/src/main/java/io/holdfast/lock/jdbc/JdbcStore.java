@@ -240,7 +240,7 @@ final class JdbcStore implements LockStore {
     long holdMicros = Keys.microsUp(holdFor);
     long wantedMicros = database.onPoolOrSpare(
         database.budget(),
-        (d, c) -> d.release(c, key, given.claim().attemptId(), given.number(), holdMicros));
+        (d, c) -> d.release(c, key, given.claim().ownerId(), given.number(), holdMicros));
     if (wantedMicros == Dialect.NOT_OWNER) {
       return ReleaseOutcome.ALREADY_LOST;
     }
@@ -254,7 +254,7 @@ final class JdbcStore implements LockStore {
   public void withdraw(Claim claim) throws StoreException {
     String key = Keys.of(claim.key());
     database.onPoolOrSpare(database.budget(), (d, c) -> {
-      d.withdraw(c, key, claim.attemptId());
+      d.withdraw(c, key, claim.ownerId());
       return true;
     });
   }
@@ -274,7 +274,7 @@ final class JdbcStore implements LockStore {
   public Optional<Duration> verify(Grant grant) throws StoreException {
     JdbcGrant given = (JdbcGrant) grant;
     return look(given.key())
-        .filter(row -> row.isHeldBy(given.claim().attemptId(), given.number()))
+        .filter(row -> row.isHeldBy(given.claim().ownerId(), given.number()))
         .map(row -> Keys.duration(row.remainingMicros()));
   }
 

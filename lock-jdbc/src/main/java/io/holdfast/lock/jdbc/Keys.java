@@ -25,7 +25,7 @@ final class Keys {
 
   static Attempt attempt(Claim claim) {
     return new Attempt(
-        of(claim.key()), claim.attemptId(), micros(claim.ttl()), printable(claim.holder()));
+        of(claim.key()), claim.ownerId(), micros(claim.ttl()), printable(claim.holder()));
   }
 
   static long micros(Duration duration) {

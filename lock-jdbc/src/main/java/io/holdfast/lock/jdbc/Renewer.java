@@ -87,7 +87,7 @@ final class Renewer {
     List<String> owners = new ArrayList<>(batch.size());
     for (int i : batch) {
       keys.add(((JdbcGrant) grants.get(i)).key());
-      owners.add(grants.get(i).claim().attemptId());
+      owners.add(grants.get(i).claim().ownerId());
     }
     Duration ttl = grants.get(batch.get(0)).claim().ttl();
     long ttlMicros = Keys.micros(ttl);
@@ -105,7 +105,7 @@ final class Renewer {
     for (int i : batch) {
       JdbcGrant grant = (JdbcGrant) grants.get(i);
       Row row = rows.get(grant.key());
-      if (row == null || !row.isHeldBy(grant.claim().attemptId(), grant.number())) {
+      if (row == null || !row.isHeldBy(grant.claim().ownerId(), grant.number())) {
         results[i] = new Renewal.Lost();
       } else if (row.remainingMicros() < ttlMicros - elapsedMicros - SLACK_MICROS) {
         locked.add(i);

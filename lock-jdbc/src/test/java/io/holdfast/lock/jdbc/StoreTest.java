@@ -284,7 +284,7 @@ class StoreTest {
       Claim claim = claim(key);
       String odd = "host\u0000 pid\n thread \ud83d \ud83d\udd12";
       assertThat(store.tryAcquire(
-              new Claim(key, claim.attemptId(), claim.ttl(), claim.minHold(), odd)))
+              new Claim(key, claim.ownerId(), claim.ttl(), claim.minHold(), odd)))
           .isPresent();
       assertThat(store.inspect(key).orElseThrow().description())
           .isEqualTo("host? pid? thread ? \ud83d\udd12");

@@ -117,8 +117,8 @@ final class Stores {
   }
 
   static Claim claim(LockKey key, Duration ttl) {
-    String attemptId = UUID.randomUUID().toString().replace("-", "");
-    return new Claim(key, attemptId, ttl, Duration.ZERO, "test of the store");
+    String ownerId = UUID.randomUUID().toString().replace("-", "");
+    return new Claim(key, ownerId, ttl, Duration.ZERO, "test of the store");
   }
 
   static void await(String what, BooleanSupplier condition) {

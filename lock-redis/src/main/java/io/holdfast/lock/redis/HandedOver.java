@@ -5,11 +5,11 @@ import org.jspecify.annotations.Nullable;
 /**
  * A message to a client about one of its waiters.
  *
- * @param attemptId the waiter's attempt
+ * @param ownerId the waiter's attempt
  * @param look the look that the place in line came from when it was called
  * @param number the number of its grant; 0: it was given nothing, and is to look
  */
-record HandedOver(String attemptId, long look, long number) {
+record HandedOver(String ownerId, long look, long number) {
   private static final int PARTS = 3;
 
   /** Null: no message of ours. */

@@ -59,12 +59,12 @@ final class Inbox implements AutoCloseable {
   }
 
   /** Has the ticket told when the attempt is called. */
-  void expect(String attemptId, QueueTicket ticket) {
-    waiting.put(attemptId, ticket);
+  void expect(String ownerId, QueueTicket ticket) {
+    waiting.put(ownerId, ticket);
   }
 
-  void forget(String attemptId) {
-    waiting.remove(attemptId);
+  void forget(String ownerId) {
+    waiting.remove(ownerId);
   }
 
   /** Somebody waits: sees to it that the thread runs, and that the connection is not silent. */
@@ -183,7 +183,7 @@ final class Inbox implements AutoCloseable {
     @Override
     public void onMessage(String fromChannel, String message) {
       HandedOver news = HandedOver.of(message);
-      QueueTicket ticket = news == null ? null : waiting.get(news.attemptId());
+      QueueTicket ticket = news == null ? null : waiting.get(news.ownerId());
       if (ticket != null) {
         ticket.hear(news);
       }

@@ -209,10 +209,10 @@ final class QuorumStore implements LockStore {
     Call call = new Call(
         Script.ACQUIRE,
         keys(claim.key()).all(),
-        claim.attemptId(),
+        claim.ownerId(),
         Long.toString(Keys.millisUp(claim.ttl())),
         claim.holder());
-    return each(voter -> voter.ask(claim.attemptId(), server -> {
+    return each(voter -> voter.ask(claim.ownerId(), server -> {
       Object reply = run(server, call, WithoutPool.FAIL);
       if (reply != null
           && (isGrant(reply) || (reply instanceof List<?> busy && busy.size() >= 2))) {
@@ -249,11 +249,11 @@ final class QuorumStore implements LockStore {
     Call call = new Call(
         Script.SETTLE,
         List.of(keys.lock(), keys.number()),
-        claim.attemptId(),
+        claim.ownerId(),
         Long.toString(number));
     return gather(
         each(voter -> voter.ask(
-            claim.attemptId(), server -> Reply.isOne(run(server, call, WithoutPool.USE_OWN)))),
+            claim.ownerId(), server -> Reply.isOne(run(server, call, WithoutPool.USE_OWN)))),
         budget,
         QuorumStore::isDecided);
   }
@@ -264,9 +264,9 @@ final class QuorumStore implements LockStore {
   }
 
   private List<CompletableFuture<Boolean>> askToWithdraw(Claim claim) {
-    Call call = new Call(Script.WITHDRAW, keys(claim.key()).all(), claim.attemptId());
+    Call call = new Call(Script.WITHDRAW, keys(claim.key()).all(), claim.ownerId());
     return each(voter -> voter.ask(
-        claim.attemptId(), server -> Reply.isOne(run(server, call, WithoutPool.USE_OWN))));
+        claim.ownerId(), server -> Reply.isOne(run(server, call, WithoutPool.USE_OWN))));
   }
 
   @Override
@@ -291,7 +291,7 @@ final class QuorumStore implements LockStore {
     Claim claim = grant.claim();
     Call call = RedisStore.releaseCall(keys(claim.key()), claim, holdFor);
     Votes<Boolean> votes = gather(
-        each(voter -> voter.ask(claim.attemptId(), server -> {
+        each(voter -> voter.ask(claim.ownerId(), server -> {
           Server.Answer answer = server.run(call, WithoutPool.USE_OWN);
           // Of two requests the first may have got through, and then the second finds nothing.
           return Reply.isOne(answer.reply()) || answer.repeated();
@@ -329,7 +329,7 @@ final class QuorumStore implements LockStore {
       calls.add(new Call(
           Script.RENEW,
           List.of(keys.lock(), keys.number()),
-          grant.claim().attemptId(),
+          grant.claim().ownerId(),
           Long.toString(Keys.millisUp(grant.claim().ttl()))));
     }
     Votes<List<Object>> votes =
@@ -372,7 +372,7 @@ final class QuorumStore implements LockStore {
 
   @Override
   public Optional<Duration> verify(Grant grant) throws StoreException {
-    String attempt = grant.claim().attemptId();
+    String attempt = grant.claim().ownerId();
     Predicate<Optional<Reply.Held>> has = held ->
         held.isPresent() && !held.get().released() && held.get().attempt().equals(attempt);
     Votes<Optional<Reply.Held>> votes = gather(

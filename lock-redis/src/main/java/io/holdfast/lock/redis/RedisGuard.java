@@ -127,7 +127,7 @@ public final class RedisGuard {
       allKeys.add(lock);
       allKeys.addAll(keys);
       List<String> allArguments = new ArrayList<>();
-      allArguments.add(grant.claim().attemptId());
+      allArguments.add(grant.claim().ownerId());
       allArguments.addAll(arguments);
       try {
         return SafeEncoder.encodeObject(grant

@@ -108,7 +108,7 @@ final class RedisStore implements LockStore {
     Call call = new Call(
         Script.ACQUIRE,
         keys.all(),
-        claim.attemptId(),
+        claim.ownerId(),
         Long.toString(Keys.millisUp(claim.ttl())),
         claim.holder());
     return attempt(claim, keys, call) instanceof Attempted.Taken taken
@@ -128,7 +128,7 @@ final class RedisStore implements LockStore {
   /** Takes the lock, or joins its line, or keeps the place there alive: then the ticket hears. */
   Attempted attemptOrQueue(Claim claim, QueueTicket ticket, long look) throws StoreException {
     // Before the server can call it.
-    inbox.expect(claim.attemptId(), ticket);
+    inbox.expect(claim.ownerId(), ticket);
     boolean waits = false;
     try {
       Attempted attempted = attemptOrQueue(claim, look);
@@ -146,7 +146,7 @@ final class RedisStore implements LockStore {
     Call call = new Call(
         Script.ACQUIRE,
         keys.all(),
-        claim.attemptId(),
+        claim.ownerId(),
         Long.toString(Keys.millisUp(claim.ttl())),
         claim.holder(),
         PLACE_LASTS.toMillis()
@@ -196,7 +196,7 @@ final class RedisStore implements LockStore {
   }
 
   void stopWaiting(Claim claim) {
-    inbox.forget(claim.attemptId());
+    inbox.forget(claim.ownerId());
   }
 
   @Override
@@ -211,15 +211,15 @@ final class RedisStore implements LockStore {
 
   static Call releaseCall(Keys keys, Claim claim, Duration holdFor) {
     return holdFor.isZero()
-        ? new Call(Script.RELEASE, keys.all(), claim.attemptId())
+        ? new Call(Script.RELEASE, keys.all(), claim.ownerId())
         : new Call(
-            Script.RELEASE, keys.all(), claim.attemptId(), Long.toString(Keys.millisUp(holdFor)));
+            Script.RELEASE, keys.all(), claim.ownerId(), Long.toString(Keys.millisUp(holdFor)));
   }
 
   @Override
   public void withdraw(Claim claim) throws StoreException {
     Answer unused = server.run(
-        new Call(Script.WITHDRAW, keys(claim.key()).all(), claim.attemptId()), WithoutPool.USE_OWN);
+        new Call(Script.WITHDRAW, keys(claim.key()).all(), claim.ownerId()), WithoutPool.USE_OWN);
   }
 
   @Override
@@ -271,7 +271,7 @@ final class RedisStore implements LockStore {
       calls.add(new Call(
           Script.RENEW,
           List.of(keys.lock(), keys.number()),
-          grant.claim().attemptId(),
+          grant.claim().ownerId(),
           Long.toString(Keys.millisUp(grant.claim().ttl()))));
     }
     List<Object> replies = server.runAll(calls);
@@ -295,7 +295,7 @@ final class RedisStore implements LockStore {
     Reply.Held held = look(grant.claim().key());
     return held != null
             && !held.released()
-            && held.attempt().equals(grant.claim().attemptId())
+            && held.attempt().equals(grant.claim().ownerId())
         ? Optional.of(held.remaining())
         : Optional.empty();
   }

@@ -81,16 +81,16 @@ final class Voter {
   }
 
   /** Asks once all that was asked about the attempt before has been answered or given up. */
-  <T> CompletableFuture<T> ask(String attemptId, Question<T> question) {
+  <T> CompletableFuture<T> ask(String ownerId, Question<T> question) {
     CompletableFuture<T> answer = new CompletableFuture<>();
-    CompletableFuture<?> before = last.put(attemptId, answer);
+    CompletableFuture<?> before = last.put(ownerId, answer);
     if (before == null) {
       start(question, answer, Budget.of(storeTimeout));
     } else {
       var unused =
           before.whenComplete((reply, failure) -> start(question, answer, Budget.of(storeTimeout)));
     }
-    var unused = answer.whenComplete((reply, failure) -> last.remove(attemptId, answer));
+    var unused = answer.whenComplete((reply, failure) -> last.remove(ownerId, answer));
     return answer;
   }
 

@@ -24,8 +24,8 @@ record Line(List<Place> places, List<String> marks) {
 
   /** A node in the line. */
   record Place(String name, int sequence) {
-    boolean isOf(String attemptId) {
-      return name.startsWith(attemptId);
+    boolean isOf(String ownerId) {
+      return name.startsWith(ownerId);
     }
   }
 

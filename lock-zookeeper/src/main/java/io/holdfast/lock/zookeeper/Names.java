@@ -39,8 +39,8 @@ final class Names {
   }
 
   /** What an attempt's node is called before ZooKeeper appends the sequence number. */
-  static String ofAttempt(String attemptId) {
-    return attemptId + "-";
+  static String ofAttempt(String ownerId) {
+    return ownerId + "-";
   }
 
   /** The mark that a grant with a minimum hold leaves. */

@@ -70,14 +70,14 @@ final class OwnNodes {
   /** Enters an attempt that is about to be sent. */
   OwnNode enter(Claim claim, String parent) {
     OwnNode node = new OwnNode(claim, parent);
-    nodes.put(claim.attemptId(), node);
+    nodes.put(claim.ownerId(), node);
     planLook();
     return node;
   }
 
   @Nullable
   OwnNode find(Claim claim) {
-    return nodes.get(claim.attemptId());
+    return nodes.get(claim.ownerId());
   }
 
   /** The node was deleted; what may have a twin is looked for once more. */
@@ -89,7 +89,7 @@ final class OwnNodes {
 
   /** It is known that the node is gone. */
   void gone(OwnNode node) {
-    nodes.remove(node.claim().attemptId(), node);
+    nodes.remove(node.claim().ownerId(), node);
   }
 
   List<OwnNode> all() {
@@ -234,7 +234,7 @@ final class OwnNodes {
 
   /** The names of an attempt's nodes in a listing. */
   static List<String> ofAttempt(Answer<List<String>> listed, Claim claim) {
-    String prefix = Names.ofAttempt(claim.attemptId());
+    String prefix = Names.ofAttempt(claim.ownerId());
     List<String> names = listed.value();
     return names == null
         ? List.of()

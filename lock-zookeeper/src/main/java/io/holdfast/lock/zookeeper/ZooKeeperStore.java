@@ -268,7 +268,7 @@ final class ZooKeeperStore implements LockStore {
     CompletableFuture<Answer<Wire.Made>> making = new CompletableFuture<>();
     long sentNanos = time.nanos();
     zk.create(
-        node.parent() + "/" + Names.ofAttempt(claim.attemptId()),
+        node.parent() + "/" + Names.ofAttempt(claim.ownerId()),
         text.bytes(),
         acl,
         CreateMode.EPHEMERAL_SEQUENTIAL,

@@ -1,13 +1,16 @@
 package io.holdfast.lock.internal.memory;
 
+import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.spi.Acquisition;
 import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
+import io.holdfast.lock.spi.LockKind;
 import io.holdfast.lock.spi.LockStore;
 import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.Renewal;
 import io.holdfast.lock.spi.StoredHolder;
+import io.holdfast.lock.spi.StoredLock;
 import io.holdfast.lock.spi.TimeSource;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -17,7 +20,7 @@ import org.jspecify.annotations.Nullable;
 
 /** A client's side of a {@link MemoryTable}. */
 public final class MemoryStore implements LockStore {
-  /** Those who look at the end of a TTL shall find it over. */
+  /** Added so that a poll at the end of a TTL falls after its expiry. */
   static final Duration RECHECK_SLACK = Duration.ofMillis(1);
 
   private final MemoryTable table;
@@ -30,14 +33,19 @@ public final class MemoryStore implements LockStore {
   }
 
   @Override
+  public void checkOptions(LockOptions options) {
+    // All that the engine allows.
+  }
+
+  @Override
   public Optional<Grant> tryAcquire(Claim claim) {
-    return Optional.ofNullable(table.acquire(claim, time.nanos()));
+    return Optional.ofNullable(table.acquire(claim, time.nanos(), time.wallMillis()));
   }
 
   @Override
   public Acquisition acquireOrQueue(Claim claim, Runnable wakeUp) {
     MemoryTicket ticket = new MemoryTicket(this, claim, wakeUp);
-    MemoryGrant grant = table.acquireOrQueue(claim, ticket, time.nanos());
+    MemoryGrant grant = table.acquireOrQueue(claim, ticket, time.nanos(), time.wallMillis());
     return grant == null
         ? new Acquisition.Queued(ticket, ticket.recheckAfter())
         : new Acquisition.Granted(grant);
@@ -63,11 +71,16 @@ public final class MemoryStore implements LockStore {
     List<Renewal> results = new ArrayList<>(grants.size());
     for (Grant grant : grants) {
       results.add(
-          table.renew((MemoryGrant) grant, time.nanos())
+          table.extend((MemoryGrant) grant, grant.claim().ttl(), time.nanos())
               ? new Renewal.Renewed(grant.claim().ttl())
               : new Renewal.Lost());
     }
     return results;
+  }
+
+  @Override
+  public Optional<Duration> extend(Grant grant, Duration ttl) {
+    return table.extend((MemoryGrant) grant, ttl, time.nanos()) ? verify(grant) : Optional.empty();
   }
 
   @Override
@@ -78,6 +91,11 @@ public final class MemoryStore implements LockStore {
   @Override
   public Optional<StoredHolder> inspect(LockKey key) {
     return table.inspect(key, time.nanos());
+  }
+
+  @Override
+  public List<StoredLock> list(LockKind kind, String namePrefix, int limit) {
+    return table.list(kind, namePrefix, limit, time.nanos());
   }
 
   @Override
@@ -92,7 +110,7 @@ public final class MemoryStore implements LockStore {
 
   @Nullable
   MemoryGrant poll(MemoryTicket ticket) {
-    return table.poll(ticket, time.nanos());
+    return table.poll(ticket, time.nanos(), time.wallMillis());
   }
 
   void leave(MemoryTicket ticket) {

@@ -2,14 +2,20 @@ package io.holdfast.lock.internal.memory;
 
 import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.LockKey;
+import io.holdfast.lock.spi.LockKind;
 import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.StoredHolder;
+import io.holdfast.lock.spi.StoredLock;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.Deque;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
@@ -39,18 +45,21 @@ public final class MemoryTable {
   private static final class Row {
     private @Nullable MemoryGrant owner;
     private long untilNanos;
+    private long sinceMillis;
     private boolean released;
     private final Deque<MemoryTicket> waiting = new ArrayDeque<>();
   }
 
   /** The grant, or null if the lock is taken or others come first. */
   @Nullable
-  MemoryGrant acquire(Claim claim, long nowNanos) {
+  MemoryGrant acquire(Claim claim, long nowNanos, long wallMillis) {
     mutex.lock();
     try {
       sweep(nowNanos);
       Row row = row(claim.key());
-      return isTaken(row, nowNanos) || !row.waiting.isEmpty() ? null : grant(row, claim, nowNanos);
+      return isTaken(row, nowNanos) || !row.waiting.isEmpty()
+          ? null
+          : grant(row, claim, nowNanos, wallMillis);
     } finally {
       mutex.unlock();
     }
@@ -58,10 +67,10 @@ public final class MemoryTable {
 
   /** The grant, or null: the ticket stands in line. */
   @Nullable
-  MemoryGrant acquireOrQueue(Claim claim, MemoryTicket ticket, long nowNanos) {
+  MemoryGrant acquireOrQueue(Claim claim, MemoryTicket ticket, long nowNanos, long wallMillis) {
     mutex.lock();
     try {
-      MemoryGrant grant = acquire(claim, nowNanos);
+      MemoryGrant grant = acquire(claim, nowNanos, wallMillis);
       if (grant == null) {
         row(claim.key()).waiting.add(ticket);
       }
@@ -73,7 +82,7 @@ public final class MemoryTable {
 
   /** The grant for the first in line, if the lock is free. */
   @Nullable
-  MemoryGrant poll(MemoryTicket ticket, long nowNanos) {
+  MemoryGrant poll(MemoryTicket ticket, long nowNanos, long wallMillis) {
     mutex.lock();
     try {
       Row row = rows.get(ticket.claim().key());
@@ -81,7 +90,7 @@ public final class MemoryTable {
         return null;
       }
       row.waiting.remove();
-      return grant(row, ticket.claim(), nowNanos);
+      return grant(row, ticket.claim(), nowNanos, wallMillis);
     } finally {
       mutex.unlock();
     }
@@ -131,15 +140,18 @@ public final class MemoryTable {
     }
   }
 
-  /** Whether it stood, and stands for its TTL from now. */
-  boolean renew(MemoryGrant grant, long nowNanos) {
+  /** Whether it stood, and stands for at least {@code ttl} from now. */
+  boolean extend(MemoryGrant grant, Duration ttl, long nowNanos) {
     mutex.lock();
     try {
       Row row = rows.get(grant.claim().key());
       if (row == null || !stands(row, grant, nowNanos)) {
         return false;
       }
-      row.untilNanos = nowNanos + grant.claim().ttl().toNanos();
+      long untilNanos = nowNanos + ttl.toNanos();
+      if (untilNanos - row.untilNanos > 0) {
+        row.untilNanos = untilNanos;
+      }
       return true;
     } finally {
       mutex.unlock();
@@ -165,14 +177,41 @@ public final class MemoryTable {
       if (row == null || row.owner == null || !isTaken(row, nowNanos)) {
         return Optional.empty();
       }
-      return Optional.of(new StoredHolder(
-          row.owner.number(),
-          row.owner.claim().holder(),
-          Duration.ofNanos(row.untilNanos - nowNanos),
-          row.released));
+      return Optional.of(holder(row, row.owner, nowNanos));
     } finally {
       mutex.unlock();
     }
+  }
+
+  List<StoredLock> list(LockKind kind, String namePrefix, int limit, long nowNanos) {
+    mutex.lock();
+    try {
+      List<StoredLock> held = new ArrayList<>();
+      for (Map.Entry<LockKey, Row> entry : rows.entrySet()) {
+        LockKey key = entry.getKey();
+        Row row = entry.getValue();
+        if (held.size() < limit
+            && row.owner != null
+            && isTaken(row, nowNanos)
+            && key.kind() == kind
+            && key.name().startsWith(namePrefix)) {
+          held.add(new StoredLock(
+              key, holder(row, row.owner, nowNanos), OptionalInt.of(row.waiting.size())));
+        }
+      }
+      return held;
+    } finally {
+      mutex.unlock();
+    }
+  }
+
+  private static StoredHolder holder(Row row, MemoryGrant owner, long nowNanos) {
+    return new StoredHolder(
+        owner.number(),
+        owner.claim().holder(),
+        Instant.ofEpochMilli(row.sinceMillis),
+        Duration.ofNanos(row.untilNanos - nowNanos),
+        row.released);
   }
 
   boolean forceRelease(LockKey key, long number, long nowNanos) {
@@ -228,10 +267,11 @@ public final class MemoryTable {
     return rows.computeIfAbsent(key, k -> new Row());
   }
 
-  private MemoryGrant grant(Row row, Claim claim, long nowNanos) {
+  private MemoryGrant grant(Row row, Claim claim, long nowNanos, long wallMillis) {
     MemoryGrant grant = new MemoryGrant(claim, ++lastNumber);
     row.owner = grant;
     row.released = false;
+    row.sinceMillis = wallMillis;
     row.untilNanos = nowNanos + claim.ttl().toNanos();
     return grant;
   }

@@ -1,14 +1,17 @@
 package io.holdfast.lock.tck.fault;
 
+import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.spi.Acquisition;
 import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
+import io.holdfast.lock.spi.LockKind;
 import io.holdfast.lock.spi.LockStore;
 import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.Renewal;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoredHolder;
+import io.holdfast.lock.spi.StoredLock;
 import io.holdfast.lock.spi.Ticket;
 import java.time.Duration;
 import java.util.ArrayDeque;
@@ -289,6 +292,11 @@ public final class StoreLink implements Link {
     }
 
     @Override
+    public void checkOptions(LockOptions options) {
+      store.checkOptions(options);
+    }
+
+    @Override
     public Optional<Grant> tryAcquire(Claim claim) throws StoreException {
       return call(() -> store.tryAcquire(claim));
     }
@@ -331,6 +339,11 @@ public final class StoreLink implements Link {
     }
 
     @Override
+    public Optional<Duration> extend(Grant grant, Duration ttl) throws StoreException {
+      return call(() -> store.extend(grant, ttl));
+    }
+
+    @Override
     public Optional<Duration> verify(Grant grant) throws StoreException {
       return call(() -> store.verify(grant));
     }
@@ -338,6 +351,12 @@ public final class StoreLink implements Link {
     @Override
     public Optional<StoredHolder> inspect(LockKey key) throws StoreException {
       return call(() -> store.inspect(key));
+    }
+
+    @Override
+    public List<StoredLock> list(LockKind kind, String namePrefix, int limit)
+        throws StoreException {
+      return call(() -> store.list(kind, namePrefix, limit));
     }
 
     @Override

@@ -1,14 +1,17 @@
 package io.holdfast.lock.tck.rules;
 
+import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.spi.Acquisition;
 import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
+import io.holdfast.lock.spi.LockKind;
 import io.holdfast.lock.spi.LockStore;
 import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.Renewal;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoredHolder;
+import io.holdfast.lock.spi.StoredLock;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -59,6 +62,11 @@ final class RecordingStore implements LockStore {
   }
 
   @Override
+  public void checkOptions(LockOptions options) {
+    store.checkOptions(options);
+  }
+
+  @Override
   public Optional<Grant> tryAcquire(Claim claim) throws StoreException {
     return store.tryAcquire(claim);
   }
@@ -71,7 +79,7 @@ final class RecordingStore implements LockStore {
   @Override
   public ReleaseOutcome release(Grant grant, Duration holdFor) throws StoreException {
     ReleaseOutcome outcome = store.release(grant, holdFor);
-    released.add(grant.claim().attemptId());
+    released.add(grant.claim().ownerId());
     return outcome;
   }
 
@@ -83,7 +91,7 @@ final class RecordingStore implements LockStore {
   /** The engine asks for it just before it has a grant renewed, on another thread. */
   @Override
   public Object renewalGroup(Grant grant) {
-    onTheirWay.add(grant.claim().attemptId());
+    onTheirWay.add(grant.claim().ownerId());
     Object group = store.renewalGroup(grant);
     groups.add(group);
     return group;
@@ -94,13 +102,18 @@ final class RecordingStore implements LockStore {
     renewalCalls.incrementAndGet();
     renewals.addAndGet(grants.size());
     for (Grant grant : grants) {
-      String attempt = grant.claim().attemptId();
+      String attempt = grant.claim().ownerId();
       boolean begunBefore = onTheirWay.remove(attempt);
       if (released.contains(attempt) && !begunBefore) {
         renewedAfterRelease.add(grant.claim().key().name());
       }
     }
     return store.renew(grants);
+  }
+
+  @Override
+  public Optional<Duration> extend(Grant grant, Duration ttl) throws StoreException {
+    return store.extend(grant, ttl);
   }
 
   @Override
@@ -111,6 +124,11 @@ final class RecordingStore implements LockStore {
   @Override
   public Optional<StoredHolder> inspect(LockKey key) throws StoreException {
     return store.inspect(key);
+  }
+
+  @Override
+  public List<StoredLock> list(LockKind kind, String namePrefix, int limit) throws StoreException {
+    return store.list(kind, namePrefix, limit);
   }
 
   @Override

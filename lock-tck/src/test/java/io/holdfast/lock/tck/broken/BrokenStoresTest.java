@@ -86,7 +86,7 @@ class BrokenStoresTest {
     @Override
     Claim asked(Claim claim) {
       return new Claim(
-          changed(claim.key()), claim.attemptId(), claim.ttl(), claim.minHold(), claim.holder());
+          changed(claim.key()), claim.ownerId(), claim.ttl(), claim.minHold(), claim.holder());
     }
 
     @Override
@@ -187,7 +187,7 @@ class BrokenStoresTest {
 
     @Override
     Claim asked(Claim claim) {
-      return new Claim(claim.key(), claim.attemptId(), ttl, claim.minHold(), claim.holder());
+      return new Claim(claim.key(), claim.ownerId(), ttl, claim.minHold(), claim.holder());
     }
   }
 

@@ -1,14 +1,17 @@
 package io.holdfast.lock.tck.broken;
 
+import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.spi.Acquisition;
 import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
+import io.holdfast.lock.spi.LockKind;
 import io.holdfast.lock.spi.LockStore;
 import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.Renewal;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoredHolder;
+import io.holdfast.lock.spi.StoredLock;
 import io.holdfast.lock.spi.Ticket;
 import java.time.Duration;
 import java.util.List;
@@ -20,6 +23,11 @@ class StoreDecorator implements LockStore {
 
   StoreDecorator(LockStore store) {
     this.store = store;
+  }
+
+  @Override
+  public void checkOptions(LockOptions options) {
+    store.checkOptions(options);
   }
 
   @Override
@@ -53,6 +61,11 @@ class StoreDecorator implements LockStore {
   }
 
   @Override
+  public Optional<Duration> extend(Grant grant, Duration ttl) throws StoreException {
+    return store.extend(grant, ttl);
+  }
+
+  @Override
   public Optional<Duration> verify(Grant grant) throws StoreException {
     return store.verify(grant);
   }
@@ -60,6 +73,11 @@ class StoreDecorator implements LockStore {
   @Override
   public Optional<StoredHolder> inspect(LockKey key) throws StoreException {
     return store.inspect(key);
+  }
+
+  @Override
+  public List<StoredLock> list(LockKind kind, String namePrefix, int limit) throws StoreException {
+    return store.list(kind, namePrefix, limit);
   }
 
   @Override

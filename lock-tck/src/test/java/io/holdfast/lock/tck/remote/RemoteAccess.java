@@ -81,7 +81,7 @@ class RemoteAccess implements StoreAccess {
         DataInputStream answer = call(out -> {
           out.writeByte(RemoteServer.APPEND);
           out.writeUTF(log);
-          out.writeUTF(guard.grant().claim().attemptId());
+          out.writeUTF(guard.grant().claim().ownerId());
           out.writeUTF(entry);
         });
         if (!answer.readBoolean()) {

@@ -9,6 +9,7 @@ import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.Renewal;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoredHolder;
+import io.holdfast.lock.spi.StoredLock;
 import java.io.DataInputStream;
 import java.io.DataOutputStream;
 import java.io.IOException;
@@ -39,6 +40,8 @@ final class RemoteServer implements AutoCloseable {
   static final int CREATE_LOG = 8;
   static final int APPEND = 9;
   static final int READ_LOG = 10;
+  static final int EXTEND = 11;
+  static final int LIST = 12;
 
   private final LockStore store;
   private final Set<Socket> connections = ConcurrentHashMap.newKeySet();
@@ -193,7 +196,7 @@ final class RemoteServer implements AutoCloseable {
       case ACQUIRE -> {
         Claim claim = Wire.readClaim(in);
         Optional<Grant> grant = store.tryAcquire(claim);
-        grant.ifPresent(given -> grants.put(claim.attemptId(), given));
+        grant.ifPresent(given -> grants.put(claim.ownerId(), given));
         out.writeLong(grant.map(Grant::number).orElse(0L));
       }
       case RELEASE -> {
@@ -204,7 +207,7 @@ final class RemoteServer implements AutoCloseable {
       case WITHDRAW -> {
         Claim claim = Wire.readClaim(in);
         store.withdraw(claim);
-        grants.remove(claim.attemptId());
+        grants.remove(claim.ownerId());
       }
       case RENEW -> {
         for (int n = in.readInt(); n > 0; n--) {
@@ -213,15 +216,26 @@ final class RemoteServer implements AutoCloseable {
               grant != null && store.renew(List.of(grant)).get(0) instanceof Renewal.Renewed);
         }
       }
+      case EXTEND -> {
+        Grant grant = grants.get(in.readUTF());
+        Duration ttl = Duration.ofNanos(in.readLong());
+        out.writeLong(
+            grant == null ? 0 : store.extend(grant, ttl).map(Duration::toNanos).orElse(0L));
+      }
+      case LIST -> {
+        List<StoredLock> held = store.list(LockKind.MUTEX, in.readUTF(), in.readInt());
+        out.writeInt(held.size());
+        for (StoredLock lock : held) {
+          out.writeUTF(lock.key().name());
+          Wire.writeHolder(out, lock.holder());
+        }
+      }
       case VERIFY -> out.writeLong(verify(in.readUTF()));
       case INSPECT -> {
         Optional<StoredHolder> holder = store.inspect(new LockKey(LockKind.MUTEX, in.readUTF()));
         out.writeBoolean(holder.isPresent());
         if (holder.isPresent()) {
-          out.writeLong(holder.get().number());
-          out.writeUTF(holder.get().description());
-          out.writeLong(holder.get().remaining().toNanos());
-          out.writeBoolean(holder.get().released());
+          Wire.writeHolder(out, holder.get());
         }
       }
       case FORCE_RELEASE ->
@@ -247,8 +261,8 @@ final class RemoteServer implements AutoCloseable {
     }
   }
 
-  private long verify(String attemptId) throws StoreException {
-    Grant grant = grants.get(attemptId);
+  private long verify(String ownerId) throws StoreException {
+    Grant grant = grants.get(ownerId);
     return grant == null ? 0 : store.verify(grant).map(Duration::toNanos).orElse(0L);
   }
 

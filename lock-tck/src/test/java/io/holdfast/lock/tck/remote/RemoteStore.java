@@ -1,14 +1,17 @@
 package io.holdfast.lock.tck.remote;
 
+import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.spi.Acquisition;
 import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
+import io.holdfast.lock.spi.LockKind;
 import io.holdfast.lock.spi.LockStore;
 import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.Renewal;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoredHolder;
+import io.holdfast.lock.spi.StoredLock;
 import io.holdfast.lock.spi.Ticket;
 import java.io.DataInputStream;
 import java.io.IOException;
@@ -19,6 +22,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.concurrent.ConcurrentLinkedDeque;
 
 /** A client of a {@link RemoteServer}: a few connections, and waiting by asking again. */
@@ -102,6 +106,11 @@ final class RemoteStore implements LockStore {
   }
 
   @Override
+  public void checkOptions(LockOptions options) {
+    // All that the engine allows.
+  }
+
+  @Override
   public Optional<Grant> tryAcquire(Claim claim) throws StoreException {
     long number = ask(DataInputStream::readLong, out -> {
       out.writeByte(RemoteServer.ACQUIRE);
@@ -122,7 +131,7 @@ final class RemoteStore implements LockStore {
   public ReleaseOutcome release(Grant grant, Duration holdFor) throws StoreException {
     boolean released = ask(DataInputStream::readBoolean, out -> {
       out.writeByte(RemoteServer.RELEASE);
-      out.writeUTF(grant.claim().attemptId());
+      out.writeUTF(grant.claim().ownerId());
       out.writeLong(holdFor.toNanos());
     });
     return released ? ReleaseOutcome.RELEASED : ReleaseOutcome.ALREADY_LOST;
@@ -156,16 +165,26 @@ final class RemoteStore implements LockStore {
           out.writeByte(RemoteServer.RENEW);
           out.writeInt(grants.size());
           for (Grant grant : grants) {
-            out.writeUTF(grant.claim().attemptId());
+            out.writeUTF(grant.claim().ownerId());
           }
         });
+  }
+
+  @Override
+  public Optional<Duration> extend(Grant grant, Duration ttl) throws StoreException {
+    long leftNanos = ask(DataInputStream::readLong, out -> {
+      out.writeByte(RemoteServer.EXTEND);
+      out.writeUTF(grant.claim().ownerId());
+      out.writeLong(ttl.toNanos());
+    });
+    return leftNanos == 0 ? Optional.empty() : Optional.of(Duration.ofNanos(leftNanos));
   }
 
   @Override
   public Optional<Duration> verify(Grant grant) throws StoreException {
     long leftNanos = ask(DataInputStream::readLong, out -> {
       out.writeByte(RemoteServer.VERIFY);
-      out.writeUTF(grant.claim().attemptId());
+      out.writeUTF(grant.claim().ownerId());
     });
     return leftNanos == 0 ? Optional.empty() : Optional.of(Duration.ofNanos(leftNanos));
   }
@@ -173,13 +192,27 @@ final class RemoteStore implements LockStore {
   @Override
   public Optional<StoredHolder> inspect(LockKey key) throws StoreException {
     return ask(
-        in -> in.readBoolean()
-            ? Optional.of(new StoredHolder(
-                in.readLong(), in.readUTF(), Duration.ofNanos(in.readLong()), in.readBoolean()))
-            : Optional.empty(),
-        out -> {
+        in -> in.readBoolean() ? Optional.of(Wire.readHolder(in)) : Optional.empty(), out -> {
           out.writeByte(RemoteServer.INSPECT);
           out.writeUTF(key.name());
+        });
+  }
+
+  @Override
+  public List<StoredLock> list(LockKind kind, String namePrefix, int limit) throws StoreException {
+    return ask(
+        in -> {
+          List<StoredLock> held = new ArrayList<>();
+          for (int n = in.readInt(); n > 0; n--) {
+            LockKey key = new LockKey(kind, in.readUTF());
+            held.add(new StoredLock(key, Wire.readHolder(in), OptionalInt.empty()));
+          }
+          return held;
+        },
+        out -> {
+          out.writeByte(RemoteServer.LIST);
+          out.writeUTF(namePrefix);
+          out.writeInt(limit);
         });
   }
 

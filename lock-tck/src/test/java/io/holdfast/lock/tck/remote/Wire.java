@@ -4,12 +4,14 @@ import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockKind;
 import io.holdfast.lock.spi.StoreException;
+import io.holdfast.lock.spi.StoredHolder;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.DataInputStream;
 import java.io.DataOutputStream;
 import java.io.IOException;
 import java.time.Duration;
+import java.time.Instant;
 
 /** How requests and answers look: their length, and their fields. */
 final class Wire {
@@ -35,9 +37,26 @@ final class Wire {
 
   static void writeClaim(DataOutputStream out, Claim claim) throws IOException {
     out.writeUTF(claim.key().name());
-    out.writeUTF(claim.attemptId());
+    out.writeUTF(claim.ownerId());
     out.writeLong(claim.ttl().toNanos());
     out.writeUTF(claim.holder());
+  }
+
+  static void writeHolder(DataOutputStream out, StoredHolder holder) throws IOException {
+    out.writeLong(holder.number());
+    out.writeUTF(holder.description());
+    out.writeLong(holder.since().toEpochMilli());
+    out.writeLong(holder.remaining().toNanos());
+    out.writeBoolean(holder.released());
+  }
+
+  static StoredHolder readHolder(DataInputStream in) throws IOException {
+    return new StoredHolder(
+        in.readLong(),
+        in.readUTF(),
+        Instant.ofEpochMilli(in.readLong()),
+        Duration.ofNanos(in.readLong()),
+        in.readBoolean());
   }
 
   static Claim readClaim(DataInputStream in) throws IOException {

@@ -1,0 +1,13 @@
+package io.holdfast.lock.spi;
+
+import java.util.OptionalInt;
+
+/**
+ * A held lock, as the store lists it.
+ *
+ * @param key which lock
+ * @param holder its holder
+ * @param waiting how many claims stand in the store's line for it; empty if the store has no line,
+ *     or does not count
+ */
+public record StoredLock(LockKey key, StoredHolder holder, OptionalInt waiting) {}
