@@ -3,11 +3,18 @@ package io.holdfast.lock.internal;
 import io.holdfast.lock.LeaseLoss;
 import io.holdfast.lock.LockClientClosedException;
 import io.holdfast.lock.LockListener.Source;
-import io.holdfast.lock.LockLostException;
 import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.LockStoreException;
-import io.holdfast.lock.internal.EngineClient.Outcome;
-import io.holdfast.lock.internal.Standing.Phase;
+import io.holdfast.lock.internal.event.Events;
+import io.holdfast.lock.internal.grant.ActiveGrant;
+import io.holdfast.lock.internal.grant.GrantState.Phase;
+import io.holdfast.lock.internal.log.SafeLogger;
+import io.holdfast.lock.internal.queue.Handle;
+import io.holdfast.lock.internal.queue.WaitQueue;
+import io.holdfast.lock.internal.queue.Waiter;
+import io.holdfast.lock.internal.task.Task;
+import io.holdfast.lock.internal.time.ClockReading;
+import io.holdfast.lock.internal.time.Nanos;
 import io.holdfast.lock.spi.Acquisition;
 import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Grant;
@@ -18,372 +25,537 @@ import io.holdfast.lock.spi.Ticket;
 import io.holdfast.lock.spi.TimeSource;
 import java.time.Duration;
 import java.util.Optional;
-import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
- * One call that wants a lock: it enters the local line, asks the store when it is its turn, and
- * waits in the store's line. Used by one thread, once.
+ * One call that wants a lock: it enters the wait queue, asks the store when it is its turn, and
+ * waits in the store's queue. Used by one thread, once.
  *
- * <p>Whoever asks the store is the line's talker, and every way out of here passes that on.
+ * @param <T> what the caller gets for a handle
  */
-final class Attempt {
-  private static final Logger log = LoggerFactory.getLogger(Attempt.class);
+final class Attempt<T> extends Task {
+  /*
+   * Overview.
+   *
+   * An attempt owns, at different times, the use of a queue, a place in it, the leader's role, an
+   * open claim, a ticket, a grant, and a handle. Each is a field, set when it is got and cleared when
+   * it is given on. Whatever ends the attempt, `undo` gives back what is left in the fields. If that
+   * fails in turn (a full heap, a deep stack), the attempt is a task, submitting it can't fail, and
+   * another thread goes on where this one stopped.
+   *
+   *   acquire:  enter the queue --> reentered | handed on | taken | leads
+   *   askStore: as the leader, ask; a failure is told to those behind
+   *   ask:      tryAcquire, or acquireOrQueue and then StoreWait
+   *   begin:    make a grant the holder, if it stands
+   */
 
-  /** A store that answers within this part of its timeout is not slow. */
-  private static final int PROMPT_DIVISOR = 10;
+  private static final SafeLogger log = SafeLogger.of(Attempt.class);
+
+  /** The pauses before a place is asked for anew that the store lost more than once. */
+  private static final long PAUSE_NANOS_MIN = 1_000_000;
+
+  private static final long PAUSE_NANOS_MAX = 1_000_000_000;
 
   private final EngineClient client;
   private final LockKey key;
   private final LockOptions options;
-  private final Patience patience;
-  private final Events.Asking asking;
+  private final WaitMode mode;
+  private final HandOut<T> handOut;
+  private final Events.Acquiring acquiring;
   private final LockStore store;
   private final TimeSource time;
   private final Thread thread = Thread.currentThread();
+
+  // Owned
+
+  private @Nullable WaitQueue queue;
+  private @Nullable Waiter waiter;
+  private boolean leads;
+  private @Nullable Claim openClaim;
+  private @Nullable Ticket ticket;
+  private @Nullable Grant grant;
+  private @Nullable Handle handle;
+
+  // Known
+
+  /** Why the leader got no usable answer. */
+  private @Nullable StoreException failure;
+
+  /** Whether the store said last that the lock is taken. */
+  private boolean taken;
+
+  /** The ticket is not to be closed on the caller's time. */
+  private boolean leavesInBackground;
+
+  /** A question from the store's queue may have been granted without our knowing. */
+  private boolean unanswered;
 
   /** An interrupt that the caller finds again afterwards. */
   private boolean interrupted;
 
   private @Nullable String holder;
 
+  /** Makes what the caller gets of an acquisition. */
+  interface HandOut<T> {
+    T of(Handle handle);
+  }
+
   /**
-   * Whether {@link Lines#leave} is still to be called: a hold that comes from the store takes over.
+   * The outcome of a call that wants a lock.
+   *
+   * @param got null: the lock stayed taken
+   * @param waited the time that the call took
+   * @param holder the lock's holder, as far as known
    */
-  private boolean usesLine;
+  record Outcome<T>(
+      @Nullable T got, Duration waited, @Nullable String holder) {}
 
   Attempt(
       EngineClient client,
       LockKey key,
       LockOptions options,
-      Patience patience,
-      Events.Asking asking) {
+      WaitMode mode,
+      HandOut<T> handOut,
+      Events.Acquiring acquiring) {
     this.client = client;
     this.key = key;
     this.options = options;
-    this.patience = patience;
-    this.asking = asking;
+    this.mode = mode;
+    this.handOut = handOut;
+    this.acquiring = acquiring;
     this.store = client.store();
     this.time = client.time();
   }
 
-  /** A handle, and where it came from. */
-  private record Got(Handle handle, Source source) {}
-
-  Outcome run() throws InterruptedException {
-    noteInterrupt();
-    Line line = client.lines().use(key);
-    usesLine = true;
+  Outcome<T> run() throws InterruptedException {
+    if (mode.interruptible() && Thread.interrupted()) {
+      throw new InterruptedException();
+    }
+    interrupted = Thread.interrupted();
     try {
       requireOpen();
-      Got got = enter(line);
-      if (got == null) {
-        return new Outcome(null, asking.waited(), holder);
+      Source source = acquire();
+      Handle got = handle;
+      if (source == null || got == null) {
+        return new Outcome<>(null, acquiring.waited(), holder);
       }
-      return new Outcome(lease(got), asking.waited(), null);
+      Outcome<T> outcome = new Outcome<>(handOut.of(got), acquiring.waited(), null);
+      acquiring.acquired(got.hold().token(), source);
+      handle = null;
+      return outcome;
     } finally {
-      if (usesLine) {
-        client.lines().leave(line);
-      }
+      undo();
       if (interrupted) {
         thread.interrupt();
       }
     }
   }
 
-  private LeaseHandle lease(Got got) {
-    boolean seen = false;
+  /** Gives back what this attempt still owns; on another thread if it can't be done here. */
+  private void undo() {
+    boolean done = false;
     try {
-      if (got.source() == Source.STORE) {
-        client.keeper().keep(got.handle().hold().tenure());
-      }
-      LeaseHandle lease = new LeaseHandle(client, got.handle());
-      client.keeper().watch(lease, got.handle());
-      asking.acquired(lease.token(), got.source());
-      seen = true;
-      return lease;
+      work();
+      done = true;
     } finally {
-      if (!seen) {
-        client.abandon(got.handle());
+      if (!done) {
+        client.cleaners().submit(this);
       }
     }
   }
 
-  private @Nullable Got enter(Line line) throws InterruptedException {
-    while (true) {
-      Line.Entry entry = line.enter(thread, options, patience.waits());
-      if (entry instanceof Line.AskStore) {
-        return askStore(line);
-      } else if (entry instanceof Line.Reentered reentered) {
-        return reenter(reentered.handle());
-      } else if (entry instanceof Line.Taken taken) {
-        holder = taken.holder();
-        return null;
-      } else if (entry instanceof Line.Closed) {
-        throw closed();
-      } else if (entry instanceof Line.InLine inLine) {
-        if (inLine.behindItself()) {
-          warnOfSelfWait();
+  @Override
+  protected void work() {
+    WaitQueue used = queue;
+    if (used == null) {
+      giveBackHandle();
+      return;
+    }
+    Waiter place = waiter;
+    if (place != null) {
+      if (!used.leave(place)) {
+        if (place.news() instanceof Waiter.YourTurn) {
+          leads = true;
+        } else if (place.news() instanceof Waiter.HandedOn handedOn) {
+          handle = handedOn.handle();
         }
-        Waiter.News news = awaitNews(line, inLine.waiter());
-        if (news instanceof Waiter.YourTurn) {
-          return askStore(line);
-        } else if (news instanceof Waiter.TimeIsUp timeIsUp) {
-          holder = timeIsUp.holder();
+      }
+      waiter = null;
+    }
+    leaveStoreQueue();
+    withdraw();
+    giveBackGrant();
+    if (leads) {
+      if (failure != null) {
+        used.leadingFailed(failure);
+      } else {
+        used.endLeading(taken);
+      }
+      leads = false;
+    }
+    giveBackHandle();
+    queue = null;
+    client.queues().leave(used);
+  }
+
+  private void giveBackHandle() {
+    Handle unwanted = handle;
+    if (unwanted != null) {
+      client.settlement().abandon(unwanted);
+      handle = null;
+    }
+  }
+
+  private void leaveStoreQueue() {
+    Ticket place = ticket;
+    Claim claim = openClaim;
+    if (place != null && claim != null) {
+      if (leavesInBackground) {
+        client.cleanup().leave(place, claim);
+        if (unanswered) {
+          client.cleanup().withdraw(claim);
+        }
+      } else {
+        try {
+          place.close();
+        } catch (Throwable e) {
+          client.cleanup().withdraw(claim);
+          log.debug("The queue of lock '{}' could not be left; again in background", key.name(), e);
+        }
+      }
+      openClaim = null;
+      ticket = null;
+    }
+  }
+
+  private void withdraw() {
+    Claim claim = openClaim;
+    if (claim != null) {
+      client.cleanup().withdraw(claim);
+      openClaim = null;
+    }
+  }
+
+  private void giveBackGrant() {
+    Grant unused = grant;
+    if (unused != null) {
+      client.settlement().giveBack(unused);
+      grant = null;
+    }
+  }
+
+  /** Null: the lock is taken. Otherwise there is a handle. */
+  private @Nullable Source acquire() throws InterruptedException {
+    while (true) {
+      WaitQueue used = queue;
+      if (used == null) {
+        used = client.queues().use(key);
+        queue = used;
+      }
+      WaitQueue.Entry entry = used.enter(thread, options, mode.waits());
+      if (entry instanceof WaitQueue.Reentered reentered) {
+        return reenter(reentered.handle());
+      } else if (entry instanceof WaitQueue.Taken known) {
+        holder = known.holder();
+        return null;
+      } else if (entry instanceof WaitQueue.Closed) {
+        throw closed();
+      }
+      if (entry instanceof WaitQueue.Leads) {
+        leads = true;
+      } else if (entry instanceof WaitQueue.Queued queued) {
+        waiter = queued.waiter();
+        tellWait(queued);
+        Waiter.News news = awaitNews(used, queued.waiter());
+        if (news instanceof Waiter.Taken known) {
+          holder = known.holder();
           return null;
         } else if (news instanceof Waiter.StoreFailed failed) {
-          throw EngineClient.failure(key, failed.failure());
+          throw StoreCalls.failureAhead(key, failed.failure());
         } else if (news instanceof Waiter.ClientClosed) {
           throw closed();
         } else if (news instanceof Waiter.HandedOn handedOn) {
-          Handle handle = handedOn.handle();
-          if (patience.interruptible() && Thread.interrupted()) {
-            client.abandon(handle);
-            throw new InterruptedException();
+          if (takeHandedOn(used, handedOn.handle())) {
+            return Source.LOCAL_HAND_OFF;
           }
-          if (handle.isHeld() && line.take(handle)) {
-            return new Got(handle, Source.LOCAL_HAND_OFF);
-          }
-          // Lost on the way from one thread to the other: stand in line again.
-          client.abandon(handle);
+          // Lost on the way from one thread to the other: stand in the queue again.
+          continue;
         }
+        leads = true;
       }
+      if (!askStore(used)) {
+        return null;
+      } else if (handle != null) {
+        return Source.STORE;
+      }
+      // Granted, and lost before it could be handed out: from the beginning.
     }
   }
 
-  private Got reenter(Handle handle) {
-    Tenure tenure = handle.hold().tenure();
-    boolean stands = tenure.stands();
-    try {
-      // Doubt because of the wall clock is settled by the store.
-      stands = stands || (tenure.standing().phase() == Phase.SUSPECT && client.verify(tenure));
-    } finally {
-      if (!stands) {
-        client.abandon(handle);
-      }
+  private void tellWait(WaitQueue.Queued queued) {
+    if (mode.waits()) {
+      acquiring.waiting();
     }
+    if (queued.behindItself()) {
+      acquiring.waitsForItself();
+      log.warn(
+          "Thread '{}' waits for lock '{}', whose open lease it acquired itself; if it is the one"
+              + " that is to close that lease, it waits for ever",
+          thread.getName(),
+          key.name());
+    }
+  }
+
+  private Source reenter(Handle reentered) {
+    handle = reentered;
+    ActiveGrant active = reentered.hold().grant();
+    // Doubt because of the wall clock is settled by the store.
+    boolean stands = active.stands()
+        || (active.state().phase() == Phase.SUSPECT && client.questions().verify(active));
     if (!stands) {
-      LeaseLoss.Reason reason = tenure.standing().lostBy();
-      throw new LockLostException(
-          key.name(), handle.hold().token(), reason == null ? LeaseLoss.Reason.EXPIRED : reason);
+      throw reentered.hold().lostException();
     }
-    return new Got(handle, Source.REENTRANT);
+    return Source.REENTRANT;
   }
 
-  private void warnOfSelfWait() {
-    log.warn(
-        "Thread '{}' waits for lock '{}', whose open lease it acquired itself; if it is the one that"
-            + " is to close that lease, it waits for ever",
-        thread.getName(),
-        key.name());
-    client.events().waitsForItself(key.name());
+  private boolean takeHandedOn(WaitQueue used, Handle handedOn) throws InterruptedException {
+    handle = handedOn;
+    if (mode.interruptible() && Thread.interrupted()) {
+      throw new InterruptedException();
+    }
+    if (handedOn.isHeld() && used.holds().take(handedOn)) {
+      return true;
+    }
+    giveBackHandle();
+    return false;
   }
 
-  /** Waits in the local line. */
-  private Waiter.News awaitNews(Line line, Waiter waiter) throws InterruptedException {
-    long graceEndsNanos = patience.untilNanos() + client.storeTimeoutNanos();
+  /** Waits in the queue of the client; has left it on return. */
+  private Waiter.News awaitNews(WaitQueue used, Waiter place) throws InterruptedException {
+    long graceEndsNanos = mode.untilNanos() + client.storeTimeoutNanos();
     while (true) {
-      Waiter.News news = waiter.news();
+      Waiter.News news = place.news();
       if (news != null) {
+        waiter = null;
         return news;
       }
       long nowNanos = time.nanos();
-      long leftNanos = patience.untilNanos() - nowNanos;
+      long leftNanos = mode.untilNanos() - nowNanos;
       if (leftNanos <= 0) {
-        line.timeIsUp(waiter);
+        used.timeIsUp(place);
         leftNanos = graceEndsNanos - nowNanos;
-        if (leftNanos <= 0 && line.leave(waiter)) {
+        if (leftNanos <= 0 && used.leave(place)) {
+          waiter = null;
           return new Waiter.StoreFailed(StoreException.unanswered(
               "The thread ahead has no answer within the store timeout", null));
         }
       }
-      if (waiter.news() == null) {
+      if (place.news() == null) {
         time.park(this, Math.max(1, leftNanos));
       }
-      if (Thread.interrupted()) {
-        if (patience.interruptible()) {
-          giveUp(line, waiter);
-          throw new InterruptedException();
+      noteInterrupt();
+    }
+  }
+
+  /** As the leader. False: the lock is taken. */
+  private boolean askStore(WaitQueue used) throws InterruptedException {
+    while (true) {
+      try {
+        return ask(used);
+      } catch (StoreException e) {
+        if (!Thread.interrupted()) {
+          failure = e;
+          throw StoreCalls.failure(key, e);
+        }
+        // Drivers and pools fail when they are interrupted; that says nothing about the store.
+        if (mode.interruptible()) {
+          InterruptedException interruptedException = new InterruptedException();
+          interruptedException.addSuppressed(e);
+          throw interruptedException;
         }
         interrupted = true;
-      }
-    }
-  }
-
-  private void giveUp(Line line, Waiter waiter) {
-    if (line.leave(waiter)) {
-      return;
-    }
-    Waiter.News news = waiter.news();
-    if (news instanceof Waiter.YourTurn) {
-      line.doneTalking();
-    } else if (news instanceof Waiter.HandedOn handedOn) {
-      client.abandon(handedOn.handle());
-    }
-  }
-
-  /** As the line's talker, which it no longer is on return; null: the lock is taken. */
-  private @Nullable Got askStore(Line line) throws InterruptedException {
-    // What those are told who have no time left to ask for themselves.
-    StoreException failure = null;
-    boolean settled = false;
-    try {
-      while (true) {
-        try {
-          Handle handle = ask(line);
-          // A grant made the talker the holder.
-          settled = handle != null;
-          return handle == null ? null : new Got(handle, Source.STORE);
-        } catch (StoreException e) {
-          failure = e;
-          if (!Thread.interrupted()) {
-            settled = true;
-            line.storeFailed(e);
-            throw EngineClient.failure(key, e);
-          }
-          // Drivers and pools fail when they are interrupted; that says nothing about the store.
-          if (patience.interruptible()) {
-            InterruptedException interruptedException = new InterruptedException();
-            interruptedException.addSuppressed(e);
-            throw interruptedException;
-          }
-          interrupted = true;
-          if (!patience.waits()) {
-            throw EngineClient.failure(key, e);
-          }
+        if (!mode.waits()) {
+          throw StoreCalls.failure(key, e);
         }
-      }
-    } catch (Error e) {
-      failure = StoreException.unanswered("The store failed: " + e, e);
-      throw e;
-    } finally {
-      if (!settled) {
-        if (failure == null) {
-          line.doneTalking();
-        } else {
-          line.brokeOff(failure);
-        }
+        leaveStoreQueue();
+        withdraw();
       }
     }
   }
 
-  private @Nullable Handle ask(Line line) throws StoreException, InterruptedException {
+  private boolean ask(WaitQueue used) throws StoreException, InterruptedException {
+    long pauseNanos = 0;
     while (true) {
       requireOpen();
       Claim claim = client.claims().next(key, options);
-      Moment asked = Moment.now(time);
+      used.asksWith(claim.ownerId());
+      taken = false;
+      ClockReading asked = ClockReading.of(time);
       boolean confirmed = true;
-      Grant grant;
-      if (patience.waits() && patience.untilNanos() - asked.nanos() > 0) {
-        Wake wake = new Wake();
-        Acquisition acquisition = call(claim, () -> store.acquireOrQueue(claim, wake));
+      if (mode.stillWaits(time)) {
+        StoreWait wait = new StoreWait(this, used, asked);
+        Acquisition acquisition = call(claim, () -> store.acquireOrQueue(claim, wait));
         if (acquisition instanceof Acquisition.Queued queued) {
-          InStoreLine place = new InStoreLine(line, claim, asked, queued.ticket(), wake);
-          Ticket.Status status = place.await(queued.recheckAfter());
+          openClaim = claim;
+          ticket = queued.ticket();
+          acquiring.waiting();
+          Ticket.Status status = wait.await(queued.ticket(), queued.recheckAfter());
           if (status instanceof Ticket.Waiting) {
-            return null;
-          } else if (status instanceof Ticket.Granted granted) {
-            grant = granted.grant();
-            asked = place.asked;
-            confirmed = !place.handedOver;
-          } else {
+            taken = true;
+            return false;
+          } else if (status instanceof Ticket.Gone) {
+            leaveStoreQueue();
+            pause(pauseNanos);
+            pauseNanos = Math.max(PAUSE_NANOS_MIN, Math.min(2 * pauseNanos, PAUSE_NANOS_MAX));
             continue;
           }
+          grant = ((Ticket.Granted) status).grant();
+          asked = wait.asked();
+          confirmed = !wait.isHandedOver();
+          ticket = null;
+          openClaim = null;
         } else {
           grant = ((Acquisition.Granted) acquisition).grant();
         }
       } else {
         grant = call(claim, () -> store.tryAcquire(claim)).orElse(null);
         if (grant == null) {
-          return null;
+          taken = true;
+          return false;
         }
       }
-      Handle handle = granted(line, grant, asked, confirmed);
-      if (handle != null) {
-        return handle;
+      if (begin(used, grant, asked, confirmed)) {
+        return true;
       }
     }
   }
 
-  /** Null: the grant had lapsed before it arrived, and is given back; ask again. */
-  private @Nullable Handle granted(Line line, Grant grant, Moment asked, boolean confirmed)
-      throws InterruptedException {
-    if (patience.interruptible() && Thread.interrupted()) {
-      client.giveBack(grant);
+  /**
+   * Makes a grant the holder. False: it was over before it arrived, and is given back; ask again.
+   */
+  private boolean begin(WaitQueue used, Grant granted, ClockReading asked, boolean confirmed)
+      throws StoreException, InterruptedException {
+    if (mode.interruptible() && Thread.interrupted()) {
       throw new InterruptedException();
     }
-    Tenure.Lapse lapse;
-    Handle handle = null;
+    ActiveGrant active;
     try {
-      Tenure tenure = new Tenure(grant, options, line, asked, time, client);
-      if (!confirmed) {
-        tenure.renewal().unconfirmed();
-      }
-      lapse = tenure.lapse();
-      if (lapse == Tenure.Lapse.NONE) {
-        handle = line.granted(tenure, thread);
-      }
+      active = new ActiveGrant(granted, options, asked, time, client);
     } catch (RuntimeException e) {
-      client.giveBack(grant);
       throw unusable("The store gave what is no grant: " + e.getMessage(), e);
-    } catch (Error e) {
-      client.giveBack(grant);
-      throw e;
     }
-    if (handle != null) {
-      usesLine = false;
-      return handle;
-    } else if (lapse == Tenure.Lapse.NONE) {
-      client.giveBack(grant);
+    switch (settled(active)) {
+      case STANDS -> {
+        if (!confirmed) {
+          active.schedule().unconfirmed();
+        }
+        hold(used, active);
+        return true;
+      }
+      case DOUBTED -> {
+        // The store no longer shows it.
+        grant = null;
+        return false;
+      }
+      case LAPSED -> {
+        client.cleanup().release(granted, Duration.ZERO);
+        grant = null;
+        if (!mode.stillWaits(time)) {
+          throw unusable("It took longer to answer than the lease lasts: " + options.ttl(), null);
+        }
+        return false;
+      }
+      case LAPSED_AT_MAX_HOLD -> {
+        client.cleanup().release(granted, Duration.ZERO);
+        grant = null;
+        throw unusable("It took longer to answer than maxHold is", null);
+      }
+    }
+    throw new AssertionError("All arrivals are dealt with");
+  }
+
+  /**
+   * Whether a grant stands on its arrival. A machine that slept while the answer was on its way has
+   * a grant that is another's by now, or not: the store knows.
+   */
+  private ActiveGrant.Arrival settled(ActiveGrant active) throws StoreException {
+    while (true) {
+      ActiveGrant.Arrival arrival = active.arrival();
+      if (arrival != ActiveGrant.Arrival.DOUBTED) {
+        return arrival;
+      }
+      ClockReading asked = ClockReading.of(time);
+      Optional<Duration> left = StoreCalls.call(() -> store.verify(active.grant()));
+      if (left.isEmpty()) {
+        return ActiveGrant.Arrival.DOUBTED;
+      }
+      boolean unused = active.verified(asked, left.get());
+    }
+  }
+
+  private void hold(WaitQueue used, ActiveGrant active) {
+    Handle first;
+    try {
+      first = used.granted(active, thread);
+    } catch (RuntimeException e) {
+      throw unusable("The store gave what is no grant: " + e.getMessage(), e);
+    }
+    if (first == null) {
       throw closed();
     }
-    client.aftermath().release(grant, Duration.ZERO);
-    if (lapse == Tenure.Lapse.MAX_HOLD) {
-      throw unusable("It took longer to answer than maxHold is", null);
-    } else if (!patience.waits() || patience.untilNanos() - time.nanos() <= 0) {
-      throw unusable("It took longer to answer than the lease lasts: " + options.ttl(), null);
+    // The hold has the grant now, and the use of the queue.
+    handle = first;
+    grant = null;
+    leads = false;
+    queue = null;
+    client.keeper().keep(active);
+    WaitQueue.EarlyEvent early = used.takeEarlyEvent(active);
+    if (early != null) {
+      LeaseLoss.Reason lostBy = early.lostBy();
+      if (lostBy == null) {
+        client.suspended(active);
+      } else {
+        active.lose(lostBy);
+        giveBackHandle();
+      }
     }
-    return null;
   }
 
-  private LockStoreException unusable(String message, @Nullable Throwable cause) {
-    return EngineClient.failure(key, StoreException.refused(message, cause));
-  }
-
-  private interface Call<T> {
-    T run() throws StoreException;
-  }
-
-  /** A call whose outcome, if it is not known, is withdrawn. */
-  private <T> T call(Claim claim, Call<T> call) throws StoreException {
+  /** A call about a claim, which is open until there is an answer. */
+  <A> A call(Claim claim, StoreCalls.Call<A> call) throws StoreException {
+    openClaim = claim;
     try {
-      return call.run();
+      A answer = StoreCalls.call(call);
+      openClaim = null;
+      return answer;
     } catch (StoreException e) {
-      if (e.mayHaveHappened()) {
-        client.aftermath().withdraw(claim);
+      if (!e.mayHaveHappened()) {
+        openClaim = null;
       }
       throw e;
-    } catch (RuntimeException e) {
-      client.aftermath().withdraw(claim);
-      throw StoreException.unanswered("The store failed: " + e, e);
-    } catch (Error e) {
-      client.aftermath().withdraw(claim);
-      throw e;
     }
   }
 
-  private void noteInterrupt() throws InterruptedException {
+  private void pause(long nanos) throws InterruptedException {
+    long untilNanos = Nanos.earlier(time.nanos() + nanos, mode.untilNanos());
+    for (long left = nanos; left > 0; left = untilNanos - time.nanos()) {
+      requireOpen();
+      time.park(this, left);
+      noteInterrupt();
+    }
+  }
+
+  /** Ends the attempt, or remembers the interrupt for the caller. */
+  void noteInterrupt() throws InterruptedException {
     if (Thread.interrupted()) {
-      if (patience.interruptible()) {
+      if (mode.interruptible()) {
         throw new InterruptedException();
       }
       interrupted = true;
     }
   }
 
-  private void requireOpen() {
+  void requireOpen() {
     if (client.isClosed()) {
       throw closed();
     }
@@ -393,128 +565,42 @@ final class Attempt {
     return new LockClientClosedException(key.name());
   }
 
-  /** What a store runs when something may have changed. */
-  private final class Wake implements Runnable {
-    private volatile boolean rung;
-
-    @Override
-    public void run() {
-      rung = true;
-      LockSupport.unpark(thread);
-    }
+  private LockStoreException unusable(String message, @Nullable Throwable cause) {
+    return StoreCalls.failure(key, StoreException.refused(message, cause));
   }
 
-  /** The wait in the store's line. */
-  private final class InStoreLine {
-    private final Line line;
-    private final Claim claim;
-    private final Ticket ticket;
-    private final Wake wake;
+  // For the wait in the store's queue
 
-    /** Before the last question. */
-    private Moment asked;
+  Thread thread() {
+    return thread;
+  }
 
-    /** Granted without a question. */
-    private boolean handedOver;
+  WaitMode mode() {
+    return mode;
+  }
 
-    InStoreLine(Line line, Claim claim, Moment asked, Ticket ticket, Wake wake) {
-      this.line = line;
-      this.claim = claim;
-      this.asked = asked;
-      this.ticket = ticket;
-      this.wake = wake;
-    }
+  TimeSource time() {
+    return time;
+  }
 
-    /** Granted, gone, or still waiting when the time ran out. Has left the line in any case. */
-    Ticket.Status await(Duration recheckAfter) throws StoreException, InterruptedException {
-      Duration recheck = recheckAfter;
-      while (true) {
-        // Past the end, the answer that just came was the last look.
-        if (patience.untilNanos() - time.nanos() <= 0) {
-          holder = ticket.holder().orElse(null);
-          leaveAtTheEnd();
-          return new Ticket.Waiting(recheck);
-        }
-        line.talkerWaits(wake);
-        awaitWake(time.nanos() + Nanos.of(recheck));
-        Optional<Grant> grant = resolved(this::handedOver);
-        if (grant.isPresent()) {
-          handedOver = true;
-          return new Ticket.Granted(grant.get());
-        }
-        asked = Moment.now(time);
-        wake.rung = false;
-        line.talkerAsks();
-        Ticket.Status status = resolved(ticket::poll);
-        if (status instanceof Ticket.Granted) {
-          return status;
-        } else if (status instanceof Ticket.Waiting waiting) {
-          recheck = waiting.recheckAfter();
-        } else {
-          leave();
-          return status;
-        }
-      }
-    }
+  LockOptions options() {
+    return options;
+  }
 
-    /** A grant that the store told of by itself, if enough is left of it to start on it. */
-    private Optional<Grant> handedOver() {
-      // A fixed lease is to have its whole TTL, and a capped one its whole time.
-      return options.isRenewed() && options.maxHold().isEmpty()
-          ? ticket
-              .handedOver()
-              .filter(grant -> Term.of(asked, Nanos.of(grant.validFor())).isFresh(time))
-          : Optional.empty();
-    }
+  void sawHolder(@Nullable String description) {
+    holder = description;
+  }
 
-    private void awaitWake(long recheckAtNanos) throws InterruptedException {
-      while (true) {
-        if (client.isClosed()) {
-          leave();
-          throw closed();
-        }
-        if (Thread.interrupted()) {
-          if (patience.interruptible()) {
-            leave();
-            throw new InterruptedException();
-          }
-          interrupted = true;
-        }
-        long nowNanos = time.nanos();
-        long leftNanos = Math.min(recheckAtNanos - nowNanos, patience.untilNanos() - nowNanos);
-        if (wake.rung || leftNanos <= 0) {
-          return;
-        }
-        time.park(this, leftNanos);
-      }
-    }
+  void leaveInBackground() {
+    leavesInBackground = true;
+  }
 
-    private <T> T resolved(Call<T> call) throws StoreException {
-      try {
-        return call(claim, call);
-      } catch (StoreException | Error e) {
-        client.aftermath().leave(ticket, claim);
-        throw e;
-      }
-    }
+  void failed(StoreException e) {
+    leavesInBackground = true;
+    unanswered = e.mayHaveHappened();
+  }
 
-    /** Not on the caller's time if the store is slow. */
-    private void leaveAtTheEnd() {
-      if (time.nanos() - patience.untilNanos() < client.storeTimeoutNanos() / PROMPT_DIVISOR) {
-        leave();
-      } else {
-        client.aftermath().leave(ticket, claim);
-      }
-    }
-
-    private void leave() {
-      try {
-        ticket.close();
-      } catch (StoreException | RuntimeException e) {
-        log.debug(
-            "The line of lock '{}' could not be left; again in the background", key.name(), e);
-        client.aftermath().withdraw(claim);
-      }
-    }
+  long storeTimeoutNanos() {
+    return client.storeTimeoutNanos();
   }
 }

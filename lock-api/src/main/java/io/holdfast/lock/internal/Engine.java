@@ -5,6 +5,7 @@ import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockListener;
 import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.LockStoreException;
+import io.holdfast.lock.internal.log.SafeLogger;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockStore;
 import io.holdfast.lock.spi.StoreEvents;
@@ -14,14 +15,17 @@ import io.holdfast.lock.spi.TimeSource;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.Executor;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** Starts clients. */
 public final class Engine {
+  private static final SafeLogger log = SafeLogger.of(Engine.class);
+
   private Engine() {}
 
   /**
-   * What a builder collected; the builder says what each means.
+   * The settings that a builder collected; the builder says what each means.
    *
    * @param clientName null: the host's name
    * @param callbackExecutor null: threads of ours
@@ -37,7 +41,7 @@ public final class Engine {
 
   /** Opens the store of one client. */
   public interface StoreOpener {
-    /** See {@code LockClientBuilder.openStore}. */
+    /** Opens it; see {@code LockClientBuilder.openStore}. */
     LockStore open(StoreSettings settings) throws StoreException;
   }
 
@@ -60,6 +64,7 @@ public final class Engine {
     }
     boolean started = false;
     try {
+      store.checkOptions(settings.defaultOptions());
       EngineClient client =
           new EngineClient(settings, clientName, new Claims(clientName, hostName), store);
       relay.client = client;
@@ -79,17 +84,24 @@ public final class Engine {
 
     @Override
     public void suspended(Grant grant) {
-      EngineClient told = client;
-      if (told != null) {
-        told.suspended(grant);
-      }
+      tell(grant, told -> told.suspended(grant));
     }
 
     @Override
     public void lost(Grant grant, LeaseLoss.Reason reason) {
+      tell(grant, told -> told.lost(grant, reason));
+    }
+
+    /** A store's thread must not end of this; the next renewal finds out what was not taken in. */
+    private void tell(Grant grant, Consumer<EngineClient> event) {
       EngineClient told = client;
       if (told != null) {
-        told.lost(grant, reason);
+        try {
+          event.accept(told);
+        } catch (Throwable e) {
+          log.warn(
+              "An event of the store about lock '{}' was missed", grant.claim().key(), e);
+        }
       }
     }
   }

@@ -3,6 +3,8 @@ package io.holdfast.lock.internal;
 import io.holdfast.lock.Lease;
 import io.holdfast.lock.LeaseLoss;
 import io.holdfast.lock.LockLostException;
+import io.holdfast.lock.internal.grant.ActiveGrant;
+import io.holdfast.lock.internal.queue.Hold;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LeaseGuard;
 import java.util.concurrent.atomic.AtomicReference;
@@ -15,14 +17,14 @@ public final class GuardedLease<G extends Grant> implements LeaseGuard<G> {
     CLOSED
   }
 
-  /** Kept, since whoever has a guard has not dropped its lease. */
-  private final LeaseHandle lease;
+  /** Kept, since the user of a guard has not dropped its lease. */
+  private final EngineLease lease;
 
   private final Hold hold;
   private final G grant;
   private final AtomicReference<Phase> phase = new AtomicReference<>(Phase.OPEN);
 
-  private GuardedLease(LeaseHandle lease, G grant) {
+  private GuardedLease(EngineLease lease, G grant) {
     this.lease = lease;
     this.hold = lease.handle().hold();
     this.grant = grant;
@@ -30,20 +32,20 @@ public final class GuardedLease<G extends Grant> implements LeaseGuard<G> {
 
   /** See {@link LeaseGuard#open}. */
   public static <G extends Grant> LeaseGuard<G> open(Lease lease, Class<G> grantType) {
-    if (!(lease instanceof LeaseHandle leaseHandle)) {
+    if (!(lease instanceof EngineLease engineLease)) {
       throw new IllegalArgumentException("A guard takes a lease that a Holdfast client gave, not a "
           + lease.getClass().getName());
     }
-    Hold hold = leaseHandle.handle().hold();
-    Grant grant = hold.tenure().grant();
+    Hold hold = engineLease.handle().hold();
+    Grant grant = hold.grant().grant();
     if (!grantType.isInstance(grant)) {
       throw new IllegalArgumentException("The lease of lock '"
-          + leaseHandle.name()
+          + engineLease.name()
           + "' is of another store: use the guard of the store that it was acquired from");
     }
-    leaseHandle.ensureHeld();
-    hold.tenure().line().openGuard(leaseHandle.handle());
-    return new GuardedLease<>(leaseHandle, grantType.cast(grant));
+    engineLease.ensureHeld();
+    hold.queue().holds().openGuard(engineLease.handle());
+    return new GuardedLease<>(engineLease, grantType.cast(grant));
   }
 
   @Override
@@ -53,20 +55,24 @@ public final class GuardedLease<G extends Grant> implements LeaseGuard<G> {
 
   @Override
   public void suspendRenewal() {
+    ActiveGrant active = hold.grant();
     if (phase.compareAndSet(Phase.OPEN, Phase.SUSPENDING)) {
-      hold.tenure().renewal().suspend(lease.client().storeTimeoutNanos());
+      active.schedule().suspend(lease.client().storeTimeoutNanos());
     } else if (phase.get() == Phase.CLOSED) {
-      throw new IllegalStateException("The guard was closed");
+      throw new IllegalStateException(
+          "The guard on the lease of lock '" + hold.lockName() + "' was closed");
+    } else {
+      active.schedule().awaitFlight(lease.client().storeTimeoutNanos());
     }
-    if (!hold.tenure().stands()) {
-      throw lostNow();
+    if (!active.stands()) {
+      throw hold.lostException();
     }
   }
 
   @Override
   public LockLostException lost() {
-    hold.tenure().lose(LeaseLoss.Reason.TAKEN);
-    return lostNow();
+    hold.grant().lose(LeaseLoss.Reason.TAKEN);
+    return hold.lostException();
   }
 
   @Override
@@ -75,17 +81,10 @@ public final class GuardedLease<G extends Grant> implements LeaseGuard<G> {
     if (before == Phase.CLOSED) {
       return;
     }
-    if (before == Phase.SUSPENDING) {
-      hold.tenure().renewal().resume();
+    boolean wasDue = before == Phase.SUSPENDING && hold.grant().schedule().resume();
+    lease.client().settlement().closeGuard(hold);
+    if (wasDue) {
+      lease.client().keeper().scan();
     }
-    lease.client().closeGuard(hold);
-  }
-
-  private LockLostException lostNow() {
-    LeaseLoss.Reason reason = hold.tenure().standing().lostBy();
-    return new LockLostException(
-        hold.tenure().line().key().name(),
-        hold.token(),
-        reason == null ? LeaseLoss.Reason.EXPIRED : reason);
   }
 }

@@ -21,36 +21,48 @@ final class ThreadOwnedLock implements Lock {
 
   @Override
   public void lock() {
-    keep(client.lockUninterruptibly(key, options));
+    try {
+      acquire(WaitMode.unlimitedAndUninterruptible(client.time()));
+    } catch (InterruptedException e) {
+      throw new AssertionError("An attempt that is not interruptible was interrupted", e);
+    }
   }
 
   @Override
   public void lockInterruptibly() throws InterruptedException {
-    keep(client.lock(key, options, Patience.unlimited(client.time())));
+    acquire(WaitMode.unlimited(client.time()));
+  }
+
+  private void acquire(WaitMode mode) throws InterruptedException {
+    if (!client.acquireForThread(key, options, mode)) {
+      throw new AssertionError("A wait without limit ran out");
+    }
   }
 
   @Override
   public boolean tryLock() {
-    return keptIfAny(client.askOnce(key, options));
+    try {
+      return client.acquireForThread(key, options, WaitMode.askOnce(client.time()));
+    } catch (InterruptedException e) {
+      throw new AssertionError("An attempt that is not interruptible was interrupted", e);
+    }
   }
 
   @Override
   public boolean tryLock(long time, TimeUnit unit) throws InterruptedException {
     Duration maxWait = Duration.ofNanos(unit.toNanos(time));
-    return keptIfAny(client.acquire(key, options, Patience.upTo(maxWait, client.time())));
+    return client.acquireForThread(key, options, WaitMode.upTo(maxWait, client.time()));
   }
 
   @Override
   public void unlock() {
-    LeaseHandle lease = client.lastLocked(key, Thread.currentThread());
-    if (lease == null) {
+    if (!client.closeOfThread(key, Thread.currentThread())) {
       throw new IllegalMonitorStateException("Thread '"
           + Thread.currentThread().getName()
           + "' does not own lock '"
           + key.name()
           + "' through this view");
     }
-    lease.close();
   }
 
   @Override
@@ -61,18 +73,5 @@ final class ThreadOwnedLock implements Lock {
   @Override
   public String toString() {
     return "Lock[" + key.name() + "]";
-  }
-
-  private boolean keptIfAny(EngineClient.Outcome outcome) {
-    LeaseHandle lease = outcome.lease();
-    if (lease == null) {
-      return false;
-    }
-    keep(lease);
-    return true;
-  }
-
-  private void keep(LeaseHandle lease) {
-    client.rememberLocked(lease);
   }
 }

@@ -1,18 +1,48 @@
 package io.holdfast.lock.internal;
 
 import io.holdfast.lock.LockClient;
+import io.holdfast.lock.internal.renewal.KeeperProbe;
+import io.holdfast.lock.internal.task.WorkersProbe;
+import java.util.List;
+import java.util.concurrent.ThreadFactory;
+import java.util.function.UnaryOperator;
 
-/** What tests in other packages may know of the inside of a client. */
+/** The inside of a client, for tests in other packages. */
 public final class EngineProbe {
   private EngineProbe() {}
 
   /** The thread that keeps its leases. */
   public static Thread keeper(LockClient client) {
-    return ((EngineClient) client).keeper().thread();
+    return KeeperProbe.thread(engine(client).keeper());
+  }
+
+  /** How many grants are kept. */
+  public static int kept(LockClient client) {
+    return KeeperProbe.kept(engine(client).keeper());
   }
 
   /** How many groups of leases are being renewed. */
   public static int renewing(LockClient client) {
-    return ((EngineClient) client).keeper().renewing();
+    return KeeperProbe.roundsInFlight(engine(client).keeper());
+  }
+
+  /** Whether its own threads, but for the keeper and the renewals, have nothing to do. */
+  public static boolean areWorkersIdle(LockClient client) {
+    EngineClient engine = engine(client);
+    return WorkersProbe.areIdle(
+        List.of(engine.settlers(), engine.cleaners(), engine.callbackThreads()));
+  }
+
+  /** Changes how all threads but the keeper are made. */
+  public static void changeThreads(LockClient client, UnaryOperator<ThreadFactory> change) {
+    EngineClient engine = engine(client);
+    WorkersProbe.change(engine.settlers(), change);
+    WorkersProbe.change(engine.cleaners(), change);
+    WorkersProbe.change(engine.callbackThreads(), change);
+    KeeperProbe.change(engine.keeper(), change);
+  }
+
+  private static EngineClient engine(LockClient client) {
+    return (EngineClient) client;
   }
 }

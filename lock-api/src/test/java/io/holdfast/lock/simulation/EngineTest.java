@@ -131,7 +131,8 @@ public abstract class EngineTest {
     String name = EngineProbe.keeper(opened).getName().replace("holdfast-keeper-", "");
     return time.isParked(EngineProbe.keeper(opened))
         && EngineProbe.renewing(opened) <= Gate.stopped("holdfast-renewal-" + name)
-        && Stream.of("callback", "clean-up")
+        && EngineProbe.areWorkersIdle(opened)
+        && Stream.of("callback", "clean-up", "settlement")
             .allMatch(sort -> areIdle("holdfast-" + sort + "-" + name));
   }
 

@@ -1,0 +1,224 @@
+package io.holdfast.lock.internal;
+
+import io.holdfast.lock.LeaseLoss;
+import io.holdfast.lock.internal.grant.ActiveGrant;
+import io.holdfast.lock.internal.log.SafeLogger;
+import io.holdfast.lock.internal.queue.Hold;
+import io.holdfast.lock.internal.queue.WaitQueue;
+import io.holdfast.lock.internal.task.Task;
+import io.holdfast.lock.spi.Deadline;
+import io.holdfast.lock.spi.ReleaseOutcome;
+import io.holdfast.lock.spi.TimeSource;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.BooleanSupplier;
+
+/**
+ * The end of a client. Step by step, each whatever became of the one before: leases are lost before
+ * the store is told, so that nobody believes in one that another may have by then.
+ */
+final class ClientClosing {
+  private static final SafeLogger log = SafeLogger.of(ClientClosing.class);
+
+  private static final long LOOK_NANOS = 2_000_000;
+  private static final int NAMES_LOGGED_MAX = 20;
+
+  /** Threads that give leases back, besides the closing one. */
+  private static final int HELPERS = 3;
+
+  private final EngineClient client;
+  private final AtomicBoolean begun = new AtomicBoolean();
+  private final CountDownLatch done = new CountDownLatch(1);
+
+  ClientClosing(EngineClient client) {
+    this.client = client;
+  }
+
+  boolean hasBegun() {
+    return begun.get();
+  }
+
+  /** Closes the client; a second caller waits until the first has done so. */
+  void run() {
+    TimeSource time = client.time();
+    Duration timeout = Duration.ofNanos(client.storeTimeoutNanos());
+    if (!begun.compareAndSet(false, true)) {
+      boolean unused =
+          awaitUntil(() -> done.getCount() == 0, Deadline.after(timeout.multipliedBy(3), time));
+      return;
+    }
+    boolean interrupted = Thread.interrupted();
+    try {
+      close(Deadline.after(timeout, time));
+    } finally {
+      done.countDown();
+      if (interrupted) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+
+  private void close(Deadline deadline) {
+    List<ActiveGrant> grants = new ArrayList<>();
+    step(() -> loseAll(grants));
+    step(() -> giveUp(grants, deadline));
+    step(() -> awaitLeaders(deadline));
+    step(() -> endCleanup(deadline));
+    step(client.keeper()::close);
+    step(client.settlers()::close);
+    step(() -> awaitUntil(() -> client.settlers().busy() == 0, deadline));
+    step(client.cleaners()::closeNow);
+    step(client.callbackThreads()::retire);
+    step(client.store()::close);
+  }
+
+  /** One step failing must not keep the others from being done. */
+  private static void step(Runnable step) {
+    try {
+      step.run();
+    } catch (Throwable e) {
+      log.error("The close of a lock client could not do all that it should, and goes on", e);
+    }
+  }
+
+  /** Collects what was held, in the order in which it is to be given back. */
+  private void loseAll(List<ActiveGrant> grants) {
+    List<ActiveGrant> guarded = new ArrayList<>();
+    for (WaitQueue queue : client.queues().all()) {
+      queue.closeClient();
+      Hold hold = queue.holds().holder();
+      if (hold != null) {
+        // The release of a lease with an open guard may have to wait for the guard.
+        (queue.holds().isGuarded() ? guarded : grants).add(hold.grant());
+        hold.grant().lose(LeaseLoss.Reason.CLIENT_CLOSED);
+      }
+    }
+    grants.addAll(guarded);
+  }
+
+  private void giveUp(List<ActiveGrant> grants, Deadline deadline) {
+    GivingUp givingUp = new GivingUp(grants, deadline);
+    int helpers = Math.min(HELPERS, grants.size() - 1);
+    List<GivingUp.Helper> helping = new ArrayList<>();
+    for (int i = 0; i < helpers; i++) {
+      GivingUp.Helper helper = givingUp.new Helper();
+      helping.add(helper);
+      client.cleaners().submit(helper);
+    }
+    givingUp.work();
+    boolean unused = awaitUntil(() -> givingUp.atWork.get() == 0, deadline);
+    Collection<String> kept = givingUp.kept();
+    if (!kept.isEmpty()) {
+      log.warn(
+          "The lock client was closed with {} lease(s) that could not be given back and end with"
+              + " their TTL: {}",
+          kept.size(),
+          shortened(kept),
+          givingUp.cause);
+    }
+  }
+
+  /** Releases that several threads share. */
+  private final class GivingUp {
+    private final Queue<ActiveGrant> left;
+    private final Queue<String> failed = new ConcurrentLinkedQueue<>();
+    private final AtomicInteger atWork = new AtomicInteger();
+    private final Deadline deadline;
+    private volatile Throwable cause;
+
+    GivingUp(List<ActiveGrant> grants, Deadline deadline) {
+      this.left = new ConcurrentLinkedQueue<>(grants);
+      this.deadline = deadline;
+    }
+
+    private final class Helper extends Task {
+      @Override
+      protected void work() {
+        GivingUp.this.work();
+      }
+    }
+
+    void work() {
+      while (!deadline.isOver()) {
+        atWork.incrementAndGet();
+        try {
+          ActiveGrant grant = left.poll();
+          if (grant == null) {
+            return;
+          }
+          giveUp(grant);
+        } finally {
+          atWork.decrementAndGet();
+        }
+      }
+    }
+
+    private void giveUp(ActiveGrant grant) {
+      try {
+        ReleaseOutcome outcome = client.store().release(grant.grant(), grant.minHoldLeft());
+        log.debug("Lock '{}' at close: {}", grant.key().name(), outcome);
+      } catch (Throwable e) { // Whatever it was, the others are to be given back too.
+        failed.add(grant.key().name());
+        cause = e;
+      }
+    }
+
+    Collection<String> kept() {
+      List<String> kept = new ArrayList<>(failed);
+      left.forEach(grant -> kept.add(grant.key().name()));
+      return kept;
+    }
+  }
+
+  private void awaitLeaders(Deadline deadline) {
+    boolean unused =
+        awaitUntil(() -> client.queues().all().stream().noneMatch(WaitQueue::isLed), deadline);
+    List<String> led = client.queues().all().stream()
+        .filter(WaitQueue::isLed)
+        .map(queue -> queue.key().name())
+        .toList();
+    if (!led.isEmpty()) {
+      log.warn(
+          "The lock client was closed while the store had not answered about {}; what it grants"
+              + " late ends with its TTL",
+          shortened(led),
+          null);
+    }
+  }
+
+  private void endCleanup(Deadline deadline) {
+    client.cleanup().end();
+    boolean unused = awaitUntil(client.cleanup()::isOver, deadline);
+    List<String> left = client.cleanup().leftUndone();
+    if (!left.isEmpty()) {
+      log.warn(
+          "The lock client was closed before the store confirmed that {} lock(s) are free of what"
+              + " it had asked for; what is left ends with its TTL: {}",
+          left.size(),
+          shortened(left));
+    }
+  }
+
+  private boolean awaitUntil(BooleanSupplier condition, Deadline deadline) {
+    boolean interrupted = false;
+    while (!condition.getAsBoolean() && !deadline.isOver()) {
+      client.time().park(this, LOOK_NANOS);
+      interrupted |= Thread.interrupted();
+    }
+    if (interrupted) {
+      Thread.currentThread().interrupt();
+    }
+    return condition.getAsBoolean();
+  }
+
+  private static List<String> shortened(Collection<String> names) {
+    return names.stream().limit(NAMES_LOGGED_MAX).toList();
+  }
+}

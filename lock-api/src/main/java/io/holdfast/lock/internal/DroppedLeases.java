@@ -1,0 +1,55 @@
+package io.holdfast.lock.internal;
+
+import io.holdfast.lock.internal.queue.Handle;
+import io.holdfast.lock.internal.queue.Hold;
+import io.holdfast.lock.internal.queue.LeaseReference;
+import io.holdfast.lock.internal.queue.LossListeners;
+import io.holdfast.lock.internal.task.Workers;
+import java.lang.ref.ReferenceQueue;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+
+/**
+ * Finds acquisitions that nobody can close any more: leases that became unreachable, and those of
+ * {@code asLock()} whose thread has died.
+ */
+final class DroppedLeases {
+  private final Workers settlers;
+  private final ReferenceQueue<LossListeners> references = new ReferenceQueue<>();
+
+  /** Holds that were acquired through {@code asLock()}. */
+  private final Set<Hold> threadOwned = ConcurrentHashMap.newKeySet();
+
+  /** @param settlers do what is left to do for them */
+  DroppedLeases(Workers settlers) {
+    this.settlers = settlers;
+  }
+
+  /** To be given the leases that are watched. */
+  ReferenceQueue<LossListeners> references() {
+    return references;
+  }
+
+  void watchThreadOf(Handle handle) {
+    threadOwned.add(handle.hold());
+  }
+
+  /** Looks for them. */
+  void find() {
+    for (var reference = references.poll(); reference != null; reference = references.poll()) {
+      Handle handle = ((LeaseReference) reference).handle();
+      handle.markDropped();
+      settlers.submit(handle.hold().grant());
+    }
+    threadOwned.removeIf(hold -> hold.grant().state().isOver() || isDropped(hold));
+  }
+
+  private boolean isDropped(Hold hold) {
+    if (hold.acquirer().isAlive()) {
+      return false;
+    }
+    hold.queue().holds().dropThreadOwned(hold);
+    settlers.submit(hold.grant());
+    return true;
+  }
+}

@@ -1,0 +1,160 @@
+package io.holdfast.lock.internal;
+
+import io.holdfast.lock.Lease;
+import io.holdfast.lock.LeaseLoss;
+import io.holdfast.lock.LeaseState;
+import io.holdfast.lock.LockOptions;
+import io.holdfast.lock.internal.grant.ActiveGrant;
+import io.holdfast.lock.internal.grant.GrantState.Phase;
+import io.holdfast.lock.internal.queue.Handle;
+import io.holdfast.lock.internal.queue.LossListeners;
+import java.lang.ref.Reference;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.function.Consumer;
+
+/** A user's side of an acquisition. Nothing in the engine refers to it, but weakly. */
+final class EngineLease implements Lease, LossListeners {
+  private final EngineClient client;
+  private final Handle handle;
+
+  /** Guarded by the queue's mutex. */
+  private List<Consumer<? super LeaseLoss>> lossListeners = List.of();
+
+  EngineLease(EngineClient client, Handle handle) {
+    this.client = client;
+    this.handle = handle;
+  }
+
+  Handle handle() {
+    return handle;
+  }
+
+  EngineClient client() {
+    return client;
+  }
+
+  @Override
+  public List<Consumer<? super LeaseLoss>> lossListeners() {
+    return lossListeners;
+  }
+
+  @Override
+  public void addLossListener(Consumer<? super LeaseLoss> listener) {
+    if (lossListeners.isEmpty()) {
+      lossListeners = new ArrayList<>(2);
+    }
+    lossListeners.add(listener);
+  }
+
+  @Override
+  public String name() {
+    return handle.hold().lockName();
+  }
+
+  @Override
+  public long token() {
+    return handle.hold().token();
+  }
+
+  @Override
+  public LeaseState state() {
+    return handle.state();
+  }
+
+  @Override
+  public boolean isHeld() {
+    return handle.isHeld();
+  }
+
+  @Override
+  public void ensureHeld() {
+    requireOpen();
+    if (!handle.isHeld()) {
+      // In doubt because of the wall clock it is not lost: the store knows.
+      requireHeld(isSuspect() && client.questions().verify(grant()));
+    }
+  }
+
+  @Override
+  public void verify() {
+    requireOpen();
+    requireHeld(client.questions().verify(grant()));
+  }
+
+  @Override
+  public void extend(Duration ttl) {
+    requireOpen();
+    if (grant().options().isRenewed()) {
+      throw new IllegalStateException("The lease of lock '"
+          + name()
+          + "' is renewed for as long as it is held: only a lease with LockOptions.fixed(...) can be"
+          + " extended");
+    }
+    LockOptions options = LockOptions.fixed(ttl);
+    client.checkOptions(options);
+    requireHeld(grant().stands() || isSuspect());
+    requireHeld(client.questions().extend(grant(), options.ttl()));
+  }
+
+  @Override
+  public Duration remaining() {
+    return handle.isClosed() ? Duration.ZERO : grant().remaining();
+  }
+
+  @Override
+  public Duration crashBound() {
+    return grant().grant().crashBound();
+  }
+
+  @Override
+  public void onLost(Consumer<? super LeaseLoss> listener) {
+    client.onLost(this, Objects.requireNonNull(listener));
+  }
+
+  @Override
+  public Lease detach() {
+    ensureHeld();
+    handle.hold().queue().holds().detach(handle, Thread.currentThread());
+    return this;
+  }
+
+  @Override
+  public void close() {
+    try {
+      client.settlement().close(handle);
+    } finally {
+      // Until here it is not dropped.
+      Reference.reachabilityFence(this);
+    }
+  }
+
+  @Override
+  public String toString() {
+    return "Lease[" + name() + ", token " + token() + ", " + state() + "]";
+  }
+
+  private ActiveGrant grant() {
+    return handle.hold().grant();
+  }
+
+  private boolean isSuspect() {
+    return grant().state().phase() == Phase.SUSPECT;
+  }
+
+  private void requireOpen() {
+    if (handle.isClosed()) {
+      throw new IllegalStateException("The lease of lock '" + name() + "' was closed");
+    }
+  }
+
+  private void requireHeld(boolean held) {
+    if (!held) {
+      // Closed by another thread meanwhile: that is no loss.
+      requireOpen();
+      throw handle.hold().lostException();
+    }
+  }
+}

@@ -1,0 +1,65 @@
+package io.holdfast.lock.internal;
+
+import io.holdfast.lock.internal.event.Callbacks;
+import io.holdfast.lock.internal.renewal.Keeper;
+import io.holdfast.lock.internal.task.Timer;
+import io.holdfast.lock.internal.task.Workers;
+import io.holdfast.lock.internal.time.Nanos;
+import io.holdfast.lock.spi.TimeSource;
+import java.util.List;
+
+/** Short work that has no thread of its own, done by the keeper between its scans. */
+final class KeeperChores implements Keeper.Chores {
+  /** The pause before what found no thread or no memory is tried again. */
+  private static final long RETRY_NANOS = 100_000_000;
+
+  private final TimeSource time;
+  private final List<Workers> workers;
+  private final Callbacks callbacks;
+  private final Timer timer;
+  private final DroppedLeases droppedLeases;
+
+  private boolean retries;
+  private long retryAtNanos;
+
+  KeeperChores(
+      TimeSource time,
+      List<Workers> workers,
+      Callbacks callbacks,
+      Timer timer,
+      DroppedLeases droppedLeases) {
+    this.time = time;
+    this.workers = workers;
+    this.callbacks = callbacks;
+    this.timer = timer;
+    this.droppedLeases = droppedLeases;
+  }
+
+  @Override
+  public long run() {
+    droppedLeases.find();
+    callbacks.retry();
+    long nextNanos = Nanos.earlier(timer.submitDue(), callbacks.retryAtNanos());
+    retryTasks();
+    return retries ? Nanos.earlier(nextNanos, retryAtNanos) : nextNanos;
+  }
+
+  private void retryTasks() {
+    boolean anyLeft = false;
+    for (Workers some : workers) {
+      anyLeft |= some.hasUnstarted();
+    }
+    if (!anyLeft) {
+      retries = false;
+      return;
+    }
+    long nowNanos = time.nanos();
+    if (!retries) {
+      retries = true;
+      retryAtNanos = nowNanos + RETRY_NANOS;
+    } else if (nowNanos - retryAtNanos >= 0) {
+      retryAtNanos = nowNanos + RETRY_NANOS;
+      workers.forEach(Workers::retry);
+    }
+  }
+}

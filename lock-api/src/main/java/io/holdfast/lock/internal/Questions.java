@@ -1,0 +1,191 @@
+package io.holdfast.lock.internal;
+
+import io.holdfast.lock.HeldLock;
+import io.holdfast.lock.LeaseLoss;
+import io.holdfast.lock.LockClientClosedException;
+import io.holdfast.lock.LockHolder;
+import io.holdfast.lock.LockStoreException;
+import io.holdfast.lock.internal.grant.ActiveGrant;
+import io.holdfast.lock.internal.queue.Hold;
+import io.holdfast.lock.internal.queue.Token;
+import io.holdfast.lock.internal.queue.WaitQueue;
+import io.holdfast.lock.internal.time.ClockReading;
+import io.holdfast.lock.spi.LockKey;
+import io.holdfast.lock.spi.LockKind;
+import io.holdfast.lock.spi.LockStore;
+import io.holdfast.lock.spi.StoreException;
+import io.holdfast.lock.spi.StoredHolder;
+import io.holdfast.lock.spi.StoredLock;
+import io.holdfast.lock.spi.TimeSource;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalInt;
+
+/** The questions that users ask the store: about their leases, and about any lock. */
+final class Questions {
+  private static final int LIST_LIMIT_MAX = 10_000;
+
+  private final EngineClient client;
+  private final LockStore store;
+  private final TimeSource time;
+
+  Questions(EngineClient client, LockStore store, TimeSource time) {
+    this.client = client;
+    this.store = store;
+    this.time = time;
+  }
+
+  // About a lease
+
+  /** Asks the store whether a lease stands; false: it is over. */
+  boolean verify(ActiveGrant grant) {
+    if (grant.state().isOver()) {
+      return false;
+    }
+    try {
+      // Asked again if the machine slept, or a doubt came, while the question was on its way.
+      while (true) {
+        ClockReading asked = ClockReading.of(time);
+        Optional<Duration> left = ask(grant.key(), () -> store.verify(grant.grant()));
+        if (left.isEmpty()) {
+          grant.lose(LeaseLoss.Reason.TAKEN);
+          return false;
+        } else if (grant.verified(asked, left.get())) {
+          return grant.stands();
+        }
+      }
+    } catch (LockStoreException e) {
+      grant.unanswered();
+      throw e;
+    }
+  }
+
+  /** Gives a fixed lease more time; false: it is over. */
+  boolean extend(ActiveGrant grant, Duration ttl) {
+    if (grant.state().isOver()) {
+      return false;
+    }
+    ClockReading asked = ClockReading.of(time);
+    Optional<Duration> validFor = ask(grant.key(), () -> store.extend(grant.grant(), ttl));
+    if (validFor.isEmpty()) {
+      grant.lose(LeaseLoss.Reason.TAKEN);
+      return false;
+    }
+    if (!grant.extended(asked, ttl, validFor.get()) && !verify(grant)) {
+      return false;
+    }
+    // It may have to be confirmed sooner than it was to end.
+    client.keeper().scan();
+    client.renewed(grant);
+    return grant.stands();
+  }
+
+  // About a lock
+
+  Optional<LockHolder> inspect(LockKey key) {
+    return ask(key, () -> store.inspect(key)).map(Holder::new);
+  }
+
+  boolean forceRelease(LockKey key, long grantNumber) {
+    boolean released = ask(key, () -> store.forceRelease(key, grantNumber));
+    WaitQueue queue = client.queues().find(key);
+    Hold hold = queue == null ? null : queue.holds().holder();
+    if (released && hold != null && hold.grant().grant().number() == grantNumber) {
+      hold.grant().lose(LeaseLoss.Reason.TAKEN);
+    }
+    return released;
+  }
+
+  List<HeldLock> list(String namePrefix, int limit) {
+    if (limit < 1 || limit > LIST_LIMIT_MAX) {
+      throw new IllegalArgumentException(
+          "A list has 1 to " + LIST_LIMIT_MAX + " locks, not " + limit);
+    }
+    if (!namePrefix.isEmpty()) {
+      LockKey.checkName(namePrefix);
+    }
+    if (client.isClosed()) {
+      throw new LockClientClosedException("");
+    }
+    List<StoredLock> stored;
+    boolean interrupted = Thread.interrupted();
+    try {
+      stored = StoreCalls.call(() -> store.list(LockKind.MUTEX, namePrefix, limit));
+    } catch (StoreException e) {
+      throw new LockStoreException(
+          "", "The store gave no usable answer about its locks: " + e.getMessage(), e);
+    } finally {
+      restore(interrupted);
+    }
+    List<HeldLock> held = new ArrayList<>(stored.size());
+    for (StoredLock lock : stored) {
+      held.add(new Listed(lock.key().name(), new Holder(lock.holder()), lock.waiting()));
+    }
+    held.sort(Comparator.comparing(HeldLock::name));
+    return held;
+  }
+
+  private <T> T ask(LockKey key, StoreCalls.Call<T> question) {
+    if (client.isClosed()) {
+      throw new LockClientClosedException(key.name());
+    }
+    boolean interrupted = Thread.interrupted();
+    try {
+      return StoreCalls.call(question);
+    } catch (StoreException e) {
+      throw StoreCalls.failure(key, e);
+    } finally {
+      restore(interrupted);
+    }
+  }
+
+  private static void restore(boolean interrupted) {
+    if (interrupted) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private record Holder(
+      long token, String description, Instant since, Duration remaining, boolean isReleased)
+      implements LockHolder {
+    Holder(StoredHolder holder) {
+      this(
+          Token.of(holder.number(), 0),
+          holder.description(),
+          holder.since(),
+          holder.remaining(),
+          holder.released());
+    }
+  }
+
+  private record Listed(String name, Holder holder, OptionalInt waiting) implements HeldLock {
+    @Override
+    public long token() {
+      return holder.token();
+    }
+
+    @Override
+    public String description() {
+      return holder.description();
+    }
+
+    @Override
+    public Instant since() {
+      return holder.since();
+    }
+
+    @Override
+    public Duration remaining() {
+      return holder.remaining();
+    }
+
+    @Override
+    public boolean isReleased() {
+      return holder.isReleased();
+    }
+  }
+}

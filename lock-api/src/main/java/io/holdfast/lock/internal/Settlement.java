@@ -1,0 +1,318 @@
+package io.holdfast.lock.internal;
+
+import io.holdfast.lock.LeaseLoss;
+import io.holdfast.lock.internal.cleanup.Cleanup;
+import io.holdfast.lock.internal.event.Events;
+import io.holdfast.lock.internal.grant.ActiveGrant;
+import io.holdfast.lock.internal.grant.GrantState.Phase;
+import io.holdfast.lock.internal.log.SafeLogger;
+import io.holdfast.lock.internal.queue.HandOff;
+import io.holdfast.lock.internal.queue.Handle;
+import io.holdfast.lock.internal.queue.Hold;
+import io.holdfast.lock.internal.queue.Holds;
+import io.holdfast.lock.internal.queue.LossNotice;
+import io.holdfast.lock.internal.queue.WaitQueue;
+import io.holdfast.lock.internal.queue.WaitQueue.Closing;
+import io.holdfast.lock.internal.queue.WaitQueues;
+import io.holdfast.lock.internal.renewal.Keeper;
+import io.holdfast.lock.internal.task.Workers;
+import io.holdfast.lock.spi.Grant;
+import io.holdfast.lock.spi.LockStore;
+import io.holdfast.lock.spi.ReleaseOutcome;
+import io.holdfast.lock.spi.StoreException;
+import io.holdfast.lock.spi.TimeSource;
+import java.time.Duration;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Does what the end of a lease leaves to do, whichever way it ended: closed, abandoned by its
+ * attempt, dropped by its user, lost, or closed under a guard that ended only now.
+ *
+ * <p>Each method goes through all that is left in the same order: state first, then listeners, then
+ * the log; and each can be called again where the last call failed. A failure on the way submits
+ * the hold, or the grant, as a task.
+ */
+final class Settlement implements WaitQueue.Releaser {
+  private static final SafeLogger log = SafeLogger.of(Settlement.class);
+
+  private final LockStore store;
+  private final TimeSource time;
+  private final HandOff handOff;
+  private final WaitQueues queues;
+  private final Keeper keeper;
+  private final Cleanup cleanup;
+  private final Workers cleaners;
+  private final Events events;
+
+  Settlement(
+      LockStore store,
+      TimeSource time,
+      HandOff handOff,
+      WaitQueues queues,
+      Keeper keeper,
+      Cleanup cleanup,
+      Workers cleaners,
+      Events events) {
+    this.store = store;
+    this.time = time;
+    this.handOff = handOff;
+    this.queues = queues;
+    this.keeper = keeper;
+    this.cleanup = cleanup;
+    this.cleaners = cleaners;
+    this.events = events;
+  }
+
+  /** A user closes a lease. */
+  void close(Handle handle) {
+    Hold hold = handle.hold();
+    switch (end(handle)) {
+      case CLOSED_BEFORE, STILL_HELD -> {}
+      case HANDED_ON -> events.released(hold, true);
+      case LOST, LOST_AND_LEFT -> throw hold.lostException();
+      case TO_BE_RELEASED -> {
+        Error thrownByStore = release(hold, Telling.HERE);
+        if (thrownByStore != null) {
+          throw thrownByStore;
+        }
+        if (hold.grant().state().lostBy() != null) {
+          throw hold.lostException();
+        }
+      }
+      case GUARDED ->
+        throw new IllegalStateException("A guard is open on the lease of lock '"
+            + hold.lockName()
+            + "': close the guard first. The lease is no longer renewed, and is released when the"
+            + " guard ends");
+    }
+  }
+
+  /** Closes a handle that its caller never got to see. */
+  void abandon(Handle handle) {
+    Hold hold = handle.hold();
+    if (end(handle) == Closing.TO_BE_RELEASED) {
+      Error unused = release(hold, Telling.NOBODY);
+    }
+  }
+
+  /** Takes a handle out of its hold. The clocks are read before, and must not keep it from that. */
+  private Closing end(Handle handle) {
+    Hold hold = handle.hold();
+    WaitQueue queue = hold.queue();
+    HandOff allowed = HandOff.NEVER;
+    long nowNanos = 0;
+    boolean clocksRead = false;
+    Closing closing;
+    try {
+      // Marks a deadline that has passed, so that the queue knows of the loss.
+      if (hold.grant().stands() && queue.isAwaited() && hold.grant().isFresh()) {
+        nowNanos = time.nanos();
+        allowed = handOff;
+      }
+      clocksRead = true;
+    } finally {
+      closing = queue.close(handle, Thread.currentThread(), allowed, nowNanos);
+      if (closing == Closing.LOST_AND_LEFT) {
+        queues.leave(queue);
+      } else if (closing == Closing.GUARDED) {
+        hold.grant().schedule().stop();
+      } else if (closing == Closing.TO_BE_RELEASED && !clocksRead) {
+        cleaners.submit(hold);
+      }
+    }
+    return closing;
+  }
+
+  /** A guard ended. */
+  void closeGuard(Hold hold) {
+    switch (hold.queue().holds().closeGuard(hold)) {
+      case NOTHING -> {}
+      case TO_BE_RELEASED -> cleaners.submit(hold);
+      case LOST -> free(hold.grant());
+    }
+  }
+
+  // Giving back
+
+  private enum Telling {
+    /** On the caller's thread. */
+    HERE,
+    IN_BACKGROUND,
+    /** Nobody had it. */
+    NOBODY
+  }
+
+  @Override
+  public void release(Hold hold) {
+    Error unused = release(hold, Telling.IN_BACKGROUND);
+  }
+
+  /**
+   * Gives a hold back to the store, and lets the next in the queue ask.
+   *
+   * @return an error of the store's, after all was done that its failing leaves to do
+   */
+  private @Nullable Error release(Hold hold, Telling telling) {
+    if (!hold.beginRelease()) {
+      return null;
+    }
+    boolean done = false;
+    try {
+      Error thrownByStore = giveBack(hold, telling);
+      done = true;
+      return thrownByStore;
+    } finally {
+      hold.endRelease();
+      if (!done) {
+        cleaners.submit(hold);
+      }
+    }
+  }
+
+  private @Nullable Error giveBack(Hold hold, Telling telling) {
+    ActiveGrant grant = hold.grant();
+    StoreException failure = null;
+    keeper.forget(grant);
+    grant.schedule().stop();
+    if (grant.beginEnd() || grant.state().phase() == Phase.ENDING) {
+      failure = endAtStore(grant);
+    } else {
+      free(grant);
+    }
+    if (hold.queue().endRelease(hold)) {
+      queues.leave(hold.queue());
+      tellEnd(hold, telling, failure);
+    }
+    return failure != null && failure.getCause() instanceof Error error ? error : null;
+  }
+
+  /**
+   * The failure, if the store did not confirm the end; then it is tried again in the background.
+   */
+  private @Nullable StoreException endAtStore(ActiveGrant grant) {
+    boolean interrupted = Thread.interrupted();
+    try {
+      ReleaseOutcome outcome =
+          StoreCalls.call(() -> store.release(grant.grant(), grant.minHoldLeft()));
+      if (outcome == ReleaseOutcome.ALREADY_LOST) {
+        grant.endLost();
+      } else {
+        grant.endReleased();
+      }
+      return null;
+    } catch (StoreException e) {
+      cleanup.release(grant.grant(), grant.minHoldLeft());
+      grant.endReleased();
+      return e;
+    } finally {
+      if (interrupted) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+
+  private void tellEnd(Hold hold, Telling telling, @Nullable StoreException failure) {
+    LeaseLoss.Reason lostBy = hold.grant().state().lostBy();
+    if (lostBy != null) {
+      LeaseLoss loss = Holds.lossOf(hold, lostBy);
+      for (Consumer<? super LeaseLoss> listener : hold.lastListeners()) {
+        events.tellLoss(loss, listener);
+      }
+      events.lost(hold, loss);
+    } else if (telling == Telling.HERE) {
+      events.released(hold, failure == null);
+    } else if (telling == Telling.IN_BACKGROUND) {
+      events.releasedInBackground(hold, failure == null);
+    }
+    if (failure != null) {
+      log.warn(
+          "The lease of lock '{}' could not be given back; we go on trying until its TTL is over",
+          hold.lockName(),
+          failure);
+    }
+  }
+
+  /** Gives back a grant that nobody got to see. */
+  void giveBack(Grant grant) {
+    boolean interrupted = Thread.interrupted();
+    try {
+      ReleaseOutcome outcome = StoreCalls.call(() -> store.release(grant, Duration.ZERO));
+      log.debug("Lock '{}' given back unused: {}", grant.claim().key().name(), outcome);
+    } catch (StoreException e) {
+      cleanup.release(grant, Duration.ZERO);
+      log.debug("Lock '{}' not given back yet", grant.claim().key().name(), e);
+    } finally {
+      if (interrupted) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+
+  /** Others need not wait for the rest of the TTL, if the store may still show the grant. */
+  private void free(ActiveGrant grant) {
+    if (grant.isLostHereOnly()) {
+      cleanup.release(grant.grant(), grant.minHoldLeft());
+    }
+  }
+
+  // Losing
+
+  /** Does what the loss of a grant, or its dropped handles, leave to do. No I/O. */
+  void settle(ActiveGrant grant) {
+    WaitQueue queue = queues.find(grant.key());
+    if (queue == null) {
+      return;
+    }
+    Holds.Dropped dropped;
+    while ((dropped = queue.holds().takeDropped(grant)) != null) {
+      settle(queue, dropped);
+    }
+    LossNotice notice = queue.holds().notice(grant);
+    if (notice != null) {
+      settle(queue, notice);
+    }
+  }
+
+  private void settle(WaitQueue queue, Holds.Dropped dropped) {
+    Hold hold = dropped.hold();
+    if (dropped.last()) {
+      hold.grant().schedule().stop();
+    }
+    if (dropped.queueLeft()) {
+      queues.leave(queue);
+    }
+    events.leaked(hold);
+    log.warn(
+        "A lease of lock '{}' with token {} became unreachable without close(){}",
+        hold.lockName(),
+        hold.token(),
+        dropped.last() ? "; it is no longer renewed, and ends with its TTL" : "");
+  }
+
+  private void settle(WaitQueue queue, LossNotice notice) {
+    Hold hold = notice.hold();
+    keeper.forget(hold.grant());
+    hold.grant().schedule().stop();
+    if (!notice.guarded()) {
+      free(hold.grant());
+    }
+    for (var listener = notice.listeners().peek();
+        listener != null;
+        listener = notice.listeners().peek()) {
+      events.tellLoss(notice.loss(), listener);
+      notice.listeners().remove();
+    }
+    if (queue.holds().told(hold)) {
+      queues.leave(queue);
+    }
+    if (notice.seen()) {
+      events.lost(hold, notice.loss());
+      log.warn(
+          "The lease of lock '{}' with token {} was lost: {}",
+          hold.lockName(),
+          hold.token(),
+          notice.loss().reason());
+    }
+  }
+}

@@ -1,0 +1,251 @@
+package io.holdfast.lock.internal.event;
+
+import io.holdfast.lock.LeaseLoss;
+import io.holdfast.lock.LockListener;
+import io.holdfast.lock.internal.log.SafeLogger;
+import io.holdfast.lock.spi.TimeSource;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.BiConsumer;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Tells listeners and Flight Recorder of what happens. Nothing here throws: an event that can't be
+ * told, for want of memory, is logged and dropped, and the lock goes on.
+ */
+public final class Events {
+  private static final SafeLogger log = SafeLogger.of(Events.class);
+
+  private final List<LockListener> listeners;
+  private final Callbacks callbacks;
+  private final TimeSource time;
+
+  /** @param listeners told in this order */
+  public Events(List<LockListener> listeners, Callbacks callbacks, TimeSource time) {
+    this.listeners = listeners;
+    this.callbacks = callbacks;
+    this.time = time;
+  }
+
+  /** Whether anybody listens. */
+  public boolean isHeard() {
+    return !listeners.isEmpty();
+  }
+
+  /** A call that wants a lock begins; ended by one of the methods of what is returned. */
+  public Acquiring acquiring(String lockName) {
+    return new Acquiring(lockName);
+  }
+
+  /** One call that wants a lock. */
+  public final class Acquiring {
+    private final String lockName;
+    private final long sinceNanos = time.nanos();
+    private final JfrEvents.Acquire jfrEvent = new JfrEvents.Acquire();
+    private boolean waits;
+
+    private Acquiring(String lockName) {
+      this.lockName = lockName;
+      jfrEvent.begin();
+    }
+
+    /** The time since the call. */
+    public Duration waited() {
+      return Duration.ofNanos(time.nanos() - sinceNanos);
+    }
+
+    /** It has to wait; told once. */
+    public void waiting() {
+      if (!waits && isHeard()) {
+        waits = true;
+        tell(() -> new PlainEvent(lockName), LockListener::waiting);
+      }
+    }
+
+    /** The thread asks for a lock whose open lease it acquired itself. */
+    public void waitsForItself() {
+      if (isHeard()) {
+        tell(() -> new PlainEvent(lockName), LockListener::waitsForItself);
+      }
+    }
+
+    /** It has a lease. */
+    public void acquired(long token, LockListener.Source source) {
+      commit(token, source.name());
+      if (isHeard()) {
+        tell(() -> new AcquiredEvent(lockName, token, waited(), source), LockListener::acquired);
+      }
+    }
+
+    /** It has none. */
+    public void notAcquired(@Nullable Throwable failure) {
+      commit(0, failure == null ? "TAKEN" : failure.getClass().getSimpleName());
+      if (isHeard()) {
+        tell(
+            () -> new NotAcquiredEvent(lockName, waited(), Optional.ofNullable(failure)),
+            LockListener::notAcquired);
+      }
+    }
+
+    private void commit(long token, String outcome) {
+      try {
+        jfrEvent.end();
+        if (jfrEvent.shouldCommit()) {
+          jfrEvent.lock = lockName;
+          jfrEvent.token = token;
+          jfrEvent.outcome = outcome;
+          jfrEvent.commit();
+        }
+      } catch (Throwable e) {
+        dropped(e);
+      }
+    }
+  }
+
+  /** A lease was closed by its holder, on the caller's thread. */
+  public void released(HeldLease lease, boolean confirmed) {
+    held(lease, true);
+    if (isHeard()) {
+      tell(() -> releasedEvent(lease, confirmed), LockListener::released);
+    }
+  }
+
+  /** As {@link #released}, where the caller is long gone. */
+  public void releasedInBackground(HeldLease lease, boolean confirmed) {
+    held(lease, true);
+    tellInBackground(() -> releasedEvent(lease, confirmed), LockListener::released);
+  }
+
+  private LockListener.Released releasedEvent(HeldLease lease, boolean confirmed) {
+    return new ReleasedEvent(
+        lease.lockName(),
+        lease.token(),
+        Duration.ofNanos(time.nanos() - lease.sinceNanos()),
+        confirmed);
+  }
+
+  /** A lease was extended. */
+  public void renewed(HeldLease lease) {
+    tellInBackground(() -> leaseEvent(lease), LockListener::renewed);
+  }
+
+  /**
+   * Has something done on the thread that tells events in the background, after what is told
+   * already; it is to call the methods for that thread.
+   */
+  public void inOrder(Runnable telling) {
+    if (isHeard()) {
+      try {
+        callbacks.runInOrder(telling);
+      } catch (Throwable e) {
+        dropped(e);
+      }
+    }
+  }
+
+  /** A lease became uncertain; for the background thread. */
+  public void uncertain(HeldLease lease) {
+    tell(() -> leaseEvent(lease), LockListener::uncertain);
+  }
+
+  /** An uncertain lease was confirmed; for the background thread. */
+  public void confirmed(HeldLease lease) {
+    tell(() -> leaseEvent(lease), LockListener::confirmed);
+  }
+
+  /** A lease became unreachable without being closed. */
+  public void leaked(HeldLease lease) {
+    tellInBackground(() -> leaseEvent(lease), LockListener::leaked);
+  }
+
+  /** A lease was lost. Its own listeners are told by {@link #tellLoss}. */
+  public void lost(HeldLease lease, LeaseLoss loss) {
+    held(lease, false);
+    try {
+      JfrEvents.Lost jfrEvent = new JfrEvents.Lost();
+      if (jfrEvent.shouldCommit()) {
+        jfrEvent.lock = loss.name();
+        jfrEvent.token = loss.token();
+        jfrEvent.reason = loss.reason().name();
+        jfrEvent.commit();
+      }
+    } catch (Throwable e) {
+      dropped(e);
+    }
+    tellInBackground(() -> new LostEvent(loss.name(), loss.token(), loss), LockListener::lost);
+  }
+
+  /**
+   * Tells a lease's own listener. Other than the rest of this class it throws if that could not be
+   * begun: the caller tries again.
+   */
+  public void tellLoss(LeaseLoss loss, Consumer<? super LeaseLoss> listener) {
+    callbacks.run(() -> listener.accept(loss));
+  }
+
+  private static void held(HeldLease lease, boolean released) {
+    try {
+      JfrEvents.Held jfrEvent = lease.jfrEvent();
+      jfrEvent.end();
+      if (jfrEvent.shouldCommit()) {
+        jfrEvent.lock = lease.lockName();
+        jfrEvent.token = lease.token();
+        jfrEvent.released = released;
+        jfrEvent.commit();
+      }
+    } catch (Throwable e) {
+      dropped(e);
+    }
+  }
+
+  private static LockListener.LeaseEvent leaseEvent(HeldLease lease) {
+    return new PlainLeaseEvent(lease.lockName(), lease.token());
+  }
+
+  /** Tells all listeners, here. */
+  private <E> void tell(Supplier<E> about, BiConsumer<LockListener, E> telling) {
+    try {
+      E event = about.get();
+      for (LockListener listener : listeners) {
+        Callbacks.guarded(() -> telling.accept(listener, event));
+      }
+    } catch (Throwable e) {
+      dropped(e);
+    }
+  }
+
+  private <E> void tellInBackground(Supplier<E> about, BiConsumer<LockListener, E> telling) {
+    if (isHeard()) {
+      try {
+        E event = about.get();
+        callbacks.runInOrder(() -> tell(() -> event, telling));
+      } catch (Throwable e) {
+        dropped(e);
+      }
+    }
+  }
+
+  private static void dropped(Throwable cause) {
+    log.warn("An event of a lock could not be told", cause, null);
+  }
+
+  private record PlainEvent(String lockName) implements LockListener.LockEvent {}
+
+  private record PlainLeaseEvent(String lockName, long token) implements LockListener.LeaseEvent {}
+
+  private record AcquiredEvent(
+      String lockName, long token, Duration waited, LockListener.Source source)
+      implements LockListener.Acquired {}
+
+  private record NotAcquiredEvent(String lockName, Duration waited, Optional<Throwable> failure)
+      implements LockListener.NotAcquired {}
+
+  private record ReleasedEvent(String lockName, long token, Duration held, boolean confirmed)
+      implements LockListener.Released {}
+
+  private record LostEvent(String lockName, long token, LeaseLoss loss)
+      implements LockListener.Lost {}
+}

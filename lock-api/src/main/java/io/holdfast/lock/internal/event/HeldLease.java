@@ -1,0 +1,16 @@
+package io.holdfast.lock.internal.event;
+
+/** A lease, as listeners are told of it. */
+public interface HeldLease {
+  /** The lock's name. */
+  String lockName();
+
+  /** The lease's token. */
+  long token();
+
+  /** When it began, by the monotonic clock. */
+  long sinceNanos();
+
+  /** For Flight Recorder: from the lease to its end. */
+  JfrEvents.Held jfrEvent();
+}

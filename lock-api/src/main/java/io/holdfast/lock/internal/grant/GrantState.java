@@ -1,0 +1,73 @@
+package io.holdfast.lock.internal.grant;
+
+import io.holdfast.lock.LeaseLoss;
+import io.holdfast.lock.internal.time.Validity;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The state of a grant at one moment, as far as this client knows. Replaced as a whole, so that a
+ * renewal, an expiry and a release that race each other have one winner.
+ *
+ * @param phase the phase
+ * @param validity until when it is trusted
+ * @param doubts how often it has become uncertain or certain again: odd while it is uncertain
+ * @param doubtedNanos when it was last doubted: an answer to a question from before that does not
+ *     settle the doubt; only in {@link Phase#UNANSWERED} and {@link Phase#SUSPECT}
+ * @param lostBy why it was lost; only in {@link Phase#LOST}
+ */
+public record GrantState(
+    Phase phase,
+    Validity validity,
+    int doubts,
+    long doubtedNanos,
+    LeaseLoss.@Nullable Reason lostBy) {
+
+  /** The phases of a grant. */
+  public enum Phase {
+    /** The store confirmed it. */
+    CONFIRMED,
+    /** A renewal went unanswered, or the session is suspended; trusted until the deadline. */
+    UNANSWERED,
+    /** The wall clock ran ahead: not trusted until the store confirms it again. */
+    SUSPECT,
+    /** Its release is under way. */
+    ENDING,
+    /** Released. Final. */
+    RELEASED,
+    /** Lost. Final. */
+    LOST
+  }
+
+  static GrantState granted(Validity validity) {
+    return new GrantState(Phase.CONFIRMED, validity, 0, 0, null);
+  }
+
+  /** Whether its holder has let go of it, or lost it. */
+  public boolean isOver() {
+    return phase == Phase.ENDING || phase == Phase.RELEASED || phase == Phase.LOST;
+  }
+
+  boolean isDoubted() {
+    return phase == Phase.UNANSWERED || phase == Phase.SUSPECT;
+  }
+
+  GrantState with(Validity next) {
+    return new GrantState(phase, next, doubts, doubtedNanos, lostBy);
+  }
+
+  GrantState confirmed(Validity next) {
+    return new GrantState(Phase.CONFIRMED, next, doubts + (isDoubted() ? 1 : 0), 0, null);
+  }
+
+  GrantState doubted(Phase next, long nowNanos) {
+    return new GrantState(next, validity, doubts + (isDoubted() ? 0 : 1), nowNanos, null);
+  }
+
+  GrantState ended(Phase next) {
+    return new GrantState(next, validity, doubts, 0, null);
+  }
+
+  GrantState lost(LeaseLoss.Reason reason) {
+    return new GrantState(Phase.LOST, validity, doubts, 0, reason);
+  }
+}

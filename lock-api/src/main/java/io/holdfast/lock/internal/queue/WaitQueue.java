@@ -1,0 +1,511 @@
+package io.holdfast.lock.internal.queue;
+
+import io.holdfast.lock.LeaseLoss;
+import io.holdfast.lock.LeaseState;
+import io.holdfast.lock.LockLostException;
+import io.holdfast.lock.LockOptions;
+import io.holdfast.lock.internal.grant.ActiveGrant;
+import io.holdfast.lock.internal.queue.Waiter.News;
+import io.holdfast.lock.spi.LockKey;
+import io.holdfast.lock.spi.StoreException;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The threads of one client that want one name: the holder, the one that asks the store, and those
+ * that wait. Pure bookkeeping: no I/O, no waiting, no clock, and no user code.
+ *
+ * <p>Threads: any; everything is guarded by the queue's mutex, under which nothing else is locked.
+ */
+public final class WaitQueue {
+  /*
+   * Overview.
+   *
+   * At most one thread of a client is the holder, or leads: asks the store for the lock, waits in
+   * the store's queue, or gives the lock back. The rest stand in order of arrival. Leading is a role
+   * and no mutex: it is kept across calls to the store, and handed to the next by endLeading,
+   * leadingFailed or endRelease.
+   *
+   *     enter --> Leads ----------------> granted --> a Hold, and a Handle for each acquisition
+   *          \--> Queued ... YourTurn --^    |
+   *                     \--- HandedOn <------+ close, within the client
+   *                                          +--> Hold.releasing: leads until endRelease
+   *                                          \--> lost: in the list of lost holds until its handles
+   *                                               are closed and its loss is told
+   *
+   * "Taken" is an answer that only the store, or a holder in this client, can give. A waiter whose
+   * time is over while the leader has no answer is `overdue`: it is told with that answer, and if
+   * the leader leaves without one, it leads itself and asks once.
+   *
+   * Every method does what can fail (allocating) before its first change; from there on it only
+   * writes fields. So whatever is thrown out of here has changed nothing.
+   *
+   * A loss is found by a compare-and-set in ActiveGrant, possibly by a thread that must not block on
+   * this mutex. Whoever comes here next books it (`book`), so that nobody acts on a holder that is
+   * none; it is told later, by the notice that booking leaves.
+   */
+
+  /** Gives back a hold that its closing thread could not give back. */
+  public interface Releaser {
+    /** Goes on where the last one failed. */
+    void release(Hold hold) throws Exception;
+  }
+
+  private enum Leading {
+    NOBODY,
+    /** The leader has no answer yet. */
+    ASKING,
+    /** The store said "taken"; the leader stands in its queue. */
+    IN_STORE_QUEUE,
+    /** The leader gives the lock back. */
+    RELEASING
+  }
+
+  /** Made ahead: a turn must be passed on even where the heap is full. */
+  private static final News YOUR_TURN = new Waiter.YourTurn();
+
+  private final LockKey key;
+  private final Releaser releaser;
+
+  /** The number of calls and holds that use this queue; guarded by {@link WaitQueues}. */
+  int users;
+
+  private final ReentrantLock mutex = new ReentrantLock();
+
+  private final Waiters waiters = new Waiters();
+  private final Holds holds = new Holds(this);
+
+  private Leading leading = Leading.NOBODY;
+  private @Nullable Runnable wakeLeader;
+  private boolean clientClosed;
+
+  /** The owner id that the leader asks with. Written by the leader, without the mutex. */
+  private volatile @Nullable String askingOwnerId;
+
+  /** An event of the store about a grant that the leader has not seen yet. */
+  private volatile @Nullable EarlyEvent early;
+
+  WaitQueue(LockKey key, Releaser releaser) {
+    this.key = key;
+    this.releaser = releaser;
+  }
+
+  /** The lock that it is for. */
+  public LockKey key() {
+    return key;
+  }
+
+  /** The holder, and the holds that were lost. */
+  public Holds holds() {
+    return holds;
+  }
+
+  Releaser releaser() {
+    return releaser;
+  }
+
+  // Acquiring
+
+  /** A thread's way in. */
+  public sealed interface Entry {}
+
+  /** The thread has the lock already, and has one handle more. */
+  public record Reentered(Handle handle) implements Entry {}
+
+  /** The thread leads: it is to ask the store. */
+  public record Leads() implements Entry {}
+
+  /**
+   * The thread stands in the queue.
+   *
+   * @param behindItself whether it waits for a lease that it acquired itself
+   */
+  public record Queued(Waiter waiter, boolean behindItself) implements Entry {}
+
+  /** The lock is taken, and the thread does not wait. */
+  public record Taken(@Nullable String holder) implements Entry {}
+
+  /** The client was closed. */
+  public record Closed() implements Entry {}
+
+  private static final Leads LEADS = new Leads();
+  private static final Closed CLOSED = new Closed();
+
+  /**
+   * A thread wants the lock.
+   *
+   * @param waits whether it waits; otherwise it stands in the queue for as long as nobody knows
+   *     whether the lock is taken
+   * @throws IllegalStateException it owns the lock with other options
+   * @throws LockLostException it owns a lease that was lost and is not closed
+   */
+  public Entry enter(Thread thread, LockOptions options, boolean waits) {
+    mutex.lock();
+    try {
+      if (clientClosed) {
+        return CLOSED;
+      }
+      Hold current = holds.current();
+      if (current != null && current.owner == thread) {
+        requireEqual(current.grant().options(), options);
+        return reenter(current);
+      }
+      holds.requireNoneLost(thread);
+      if (current == null && leading == Leading.NOBODY && waiters.isEmpty()) {
+        leading = Leading.ASKING;
+        return LEADS;
+      }
+      if (!waits && isKnownTaken()) {
+        return new Taken(description(current));
+      }
+      Waiter waiter = new Waiter(thread, options);
+      Entry entry = new Queued(waiter, current != null && current.acquirer() == thread);
+      waiters.append(waiter);
+      if (!waits) {
+        waiters.markOverdue(waiter);
+      }
+      return entry;
+    } finally {
+      unlockAndWake();
+    }
+  }
+
+  private void requireEqual(LockOptions held, LockOptions asked) {
+    if (!held.equals(asked)) {
+      throw new IllegalStateException("This thread owns lock '"
+          + key.name()
+          + "' with other options ("
+          + held
+          + ") than it asks for now ("
+          + asked
+          + "): it would wait for itself. Close the outer lease first, or ask with equal options");
+    }
+  }
+
+  private static Reentered reenter(Hold hold) {
+    Handle handle = new Handle(hold);
+    Reentered entry = new Reentered(handle);
+    hold.open.add(handle);
+    return entry;
+  }
+
+  /** A waiter gives up; false: it has news to deal with. */
+  public boolean leave(Waiter waiter) {
+    mutex.lock();
+    try {
+      return waiters.remove(waiter);
+    } finally {
+      mutex.unlock();
+    }
+  }
+
+  /**
+   * A waiter's time is over. If somebody has the lock, it is told so at once; otherwise with the
+   * answer that the leader waits for.
+   */
+  public void timeIsUp(Waiter waiter) {
+    mutex.lock();
+    try {
+      Hold current = holds.current();
+      if (!waiter.queued) {
+        return;
+      }
+      if (isKnownTaken()) {
+        waiters.tell(waiter, new Waiter.Taken(description(current)));
+      } else {
+        waiters.markOverdue(waiter);
+      }
+    } finally {
+      unlockAndWake();
+    }
+  }
+
+  /** The leader is about to ask with this owner id, for the first time or after {@link #asks}. */
+  public void asksWith(String ownerId) {
+    askingOwnerId = ownerId;
+  }
+
+  /** The leader, in the store's queue so far, sends a question. */
+  public void asks() {
+    mutex.lock();
+    try {
+      leading = Leading.ASKING;
+    } finally {
+      mutex.unlock();
+    }
+  }
+
+  /**
+   * The leader was told that the lock is taken, and waits in the store's queue.
+   *
+   * @param wake to wake it if the client closes meanwhile; only unparks
+   */
+  public void waitsAtStore(Runnable wake) {
+    mutex.lock();
+    try {
+      waiters.tellOverdue(null);
+      leading = Leading.IN_STORE_QUEUE;
+      wakeLeader = wake;
+      if (clientClosed) {
+        wake.run();
+      }
+    } finally {
+      unlockAndWake();
+    }
+  }
+
+  /**
+   * The leader got a grant, and is the holder.
+   *
+   * @return its handle; null: the client was closed meanwhile, and the grant is to be given back
+   */
+  public @Nullable Handle granted(ActiveGrant grant, Thread thread) {
+    mutex.lock();
+    try {
+      if (clientClosed) {
+        return null;
+      }
+      Hold hold = new Hold(this, grant, 0, thread, grant.grantedAtNanos());
+      Handle handle = hold.open();
+      waiters.tellOverdue(grant.grant().claim().holder());
+      holds.begin(hold);
+      stopLeading();
+      return handle;
+    } finally {
+      unlockAndWake();
+    }
+  }
+
+  /**
+   * The leader has no lease, and the next may ask.
+   *
+   * @param taken whether it was told that the lock is taken: then so are those whose time is over
+   */
+  public void endLeading(boolean taken) {
+    mutex.lock();
+    try {
+      if (taken) {
+        waiters.tellOverdue(null);
+      }
+      stopLeading();
+      passTurn();
+    } finally {
+      unlockAndWake();
+    }
+  }
+
+  /**
+   * The leader got no usable answer. Those behind it asked through it, so they are told the same:
+   * each of them finding out anew would take one store timeout after the other.
+   */
+  public void leadingFailed(StoreException failure) {
+    News news = new Waiter.StoreFailed(failure);
+    mutex.lock();
+    try {
+      waiters.tellAll(news);
+      stopLeading();
+    } finally {
+      unlockAndWake();
+    }
+  }
+
+  // Events of the store
+
+  /**
+   * An event of the store about a grant.
+   *
+   * @param lostBy why the grant is gone; null: it may be in danger
+   */
+  public record EarlyEvent(String ownerId, LeaseLoss.@Nullable Reason lostBy) {}
+
+  /**
+   * The grant that an event is about, if it is held; if it may be on its way here, the event is
+   * kept for {@link #takeEarlyEvent}.
+   */
+  public @Nullable ActiveGrant grantOf(EarlyEvent event) {
+    mutex.lock();
+    try {
+      Hold current = holds.current();
+      if (current != null && current.grant().grant().claim().ownerId().equals(event.ownerId())) {
+        return current.grant();
+      }
+      EarlyEvent before = early;
+      boolean graver =
+          before == null || !before.ownerId().equals(event.ownerId()) || before.lostBy() == null;
+      if (event.ownerId().equals(askingOwnerId) && graver) {
+        early = event;
+      }
+      return null;
+    } finally {
+      mutex.unlock();
+    }
+  }
+
+  /** The event that came before its grant, once the grant is held. */
+  public @Nullable EarlyEvent takeEarlyEvent(ActiveGrant grant) {
+    EarlyEvent event = early;
+    if (event == null) {
+      return null;
+    }
+    early = null;
+    return event.ownerId().equals(grant.grant().claim().ownerId()) ? event : null;
+  }
+
+  // Closing
+
+  /** The end of a handle. */
+  public enum Closing {
+    /** It was closed before. */
+    CLOSED_BEFORE,
+    /** An outer acquisition still holds the lock. */
+    STILL_HELD,
+    /** The next in the queue has it, and with it the use of this queue. */
+    HANDED_ON,
+    /** The hold leads, and is to be given back to the store. */
+    TO_BE_RELEASED,
+    /** A guard is open: to be given back when that ends. */
+    GUARDED,
+    /** It had been lost. */
+    LOST,
+    /** It had been lost and told; nothing is left of it, and the queue is to be left. */
+    LOST_AND_LEFT
+  }
+
+  /** Whether somebody waits here; can be over at once. */
+  public boolean isAwaited() {
+    return !waiters.isEmpty();
+  }
+
+  /**
+   * A handle is closed.
+   *
+   * @param handOff whether the lease may be handed on locally; by its owner only, since nobody else
+   *     knows whether the owner is still at work
+   */
+  public Closing close(Handle handle, Thread thread, HandOff handOff, long nowNanos) {
+    mutex.lock();
+    try {
+      holds.bookIfLost();
+      if (handle.isClosed()) {
+        return Closing.CLOSED_BEFORE;
+      }
+      Hold hold = handle.hold();
+      if (hold.loss != null) {
+        hold.remove(handle, LeaseState.LOST);
+        return holds.unlistIfOver(hold) ? Closing.LOST_AND_LEFT : Closing.LOST;
+      }
+      if (hold.open.size() > 1) {
+        hold.remove(handle, LeaseState.RELEASED);
+        return Closing.STILL_HELD;
+      }
+      if (hold.openGuards > 0) {
+        hold.remove(handle, null);
+        hold.releaseWanted = true;
+        // Nobody can re-enter what is as good as released.
+        hold.owner = null;
+        return Closing.GUARDED;
+      }
+      Waiter next = hold.owner == null || hold.owner == thread ? waiters.first() : null;
+      if (next != null && handOff.allows(hold, next.options(), nowNanos)) {
+        Hold successor = new Hold(this, hold.grant(), hold.handOffs() + 1, next.thread(), nowNanos);
+        News news = new Waiter.HandedOn(successor.open());
+        hold.remove(handle, LeaseState.RELEASED);
+        holds.begin(successor);
+        waiters.tell(next, news);
+        return Closing.HANDED_ON;
+      }
+      hold.remove(handle, null);
+      beginRelease(hold);
+      return Closing.TO_BE_RELEASED;
+    } finally {
+      unlockAndWake();
+    }
+  }
+
+  /**
+   * A hold was given back, or was found to be lost; the next may ask. False: that was said before.
+   */
+  public boolean endRelease(Hold hold) {
+    mutex.lock();
+    try {
+      if (!hold.releasing) {
+        return false;
+      }
+      hold.releasing = false;
+      stopLeading();
+      passTurn();
+      return true;
+    } finally {
+      unlockAndWake();
+    }
+  }
+
+  // The end of the client
+
+  /** The client closes: nobody comes in any more, and those that wait are told. */
+  public void closeClient() {
+    News news = new Waiter.ClientClosed();
+    mutex.lock();
+    try {
+      clientClosed = true;
+      waiters.tellAll(news);
+      if (wakeLeader != null) {
+        wakeLeader.run();
+      }
+    } finally {
+      unlockAndWake();
+    }
+  }
+
+  /** Whether a thread asks the store or gives back to it. */
+  public boolean isLed() {
+    mutex.lock();
+    try {
+      return leading != Leading.NOBODY;
+    } finally {
+      mutex.unlock();
+    }
+  }
+
+  // Under the mutex
+
+  private boolean isKnownTaken() {
+    return holds.isHeld() || leading == Leading.IN_STORE_QUEUE;
+  }
+
+  /** The hold leads until {@link #endRelease}. */
+  void beginRelease(Hold hold) {
+    hold.releasing = true;
+    holds.end();
+    leading = Leading.RELEASING;
+  }
+
+  private void stopLeading() {
+    leading = Leading.NOBODY;
+    wakeLeader = null;
+    askingOwnerId = null;
+  }
+
+  /** Lets the next in the queue lead, if nobody leads or holds. */
+  void passTurn() {
+    Waiter next = waiters.first();
+    if (next != null && !holds.isHeld() && leading == Leading.NOBODY) {
+      leading = Leading.ASKING;
+      waiters.tell(next, YOUR_TURN);
+    }
+  }
+
+  void lock() {
+    mutex.lock();
+  }
+
+  void unlockAndWake() {
+    Waiter told = waiters.takeTold();
+    mutex.unlock();
+    Waiters.wake(told);
+  }
+
+  private static @Nullable String description(@Nullable Hold hold) {
+    return hold == null ? null : hold.grant().grant().claim().holder();
+  }
+}

@@ -1,0 +1,74 @@
+package io.holdfast.lock.internal.queue;
+
+import io.holdfast.lock.LockOptions;
+import io.holdfast.lock.spi.StoreException;
+import org.jspecify.annotations.Nullable;
+
+/** A thread's place in a wait queue. */
+public final class Waiter {
+  /** The end of its wait. */
+  public sealed interface News {}
+
+  /** The thread leads now: it may ask the store. */
+  public record YourTurn() implements News {}
+
+  /** A thread of this client passed its lease on. */
+  public record HandedOn(Handle handle) implements News {}
+
+  /**
+   * The lock is taken, and the thread has no time left.
+   *
+   * @param holder who of this client has the lock
+   */
+  public record Taken(@Nullable String holder) implements News {}
+
+  /** The thread ahead asked the store and got no usable answer. */
+  public record StoreFailed(StoreException failure) implements News {}
+
+  /** The client was closed. */
+  public record ClientClosed() implements News {}
+
+  private final Thread thread;
+  private final LockOptions options;
+  private volatile @Nullable News news;
+
+  /** Its time is over, and it waits only for an answer that says "taken"; under the mutex. */
+  boolean overdue;
+
+  /** Its neighbours, while it is in the queue; under the mutex. */
+  @Nullable
+  Waiter previous;
+
+  @Nullable
+  Waiter next;
+
+  /** Whether it is in the queue; under the mutex. */
+  boolean queued;
+
+  /** The next to be woken, once the mutex is free. */
+  @Nullable
+  Waiter wakeNext;
+
+  Waiter(Thread thread, LockOptions options) {
+    this.thread = thread;
+    this.options = options;
+  }
+
+  Thread thread() {
+    return thread;
+  }
+
+  LockOptions options() {
+    return options;
+  }
+
+  /** The end of its wait; null: it waits. */
+  public @Nullable News news() {
+    return news;
+  }
+
+  /** Told once, under the mutex, after it was taken out of the queue; to be woken then. */
+  void tell(News told) {
+    news = told;
+  }
+}

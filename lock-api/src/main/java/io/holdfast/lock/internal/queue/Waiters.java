@@ -1,0 +1,122 @@
+package io.holdfast.lock.internal.queue;
+
+import io.holdfast.lock.internal.queue.Waiter.News;
+import java.util.concurrent.locks.LockSupport;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The waiters of a queue in order of arrival, as a linked list: nothing but {@link #append}'s
+ * argument is ever allocated. Guarded by the queue's mutex, but for {@link #isEmpty} as a hint.
+ */
+final class Waiters {
+  private volatile @Nullable Waiter first;
+  private @Nullable Waiter last;
+
+  /** The number of waiters whose time is over. */
+  private int overdue;
+
+  /** The first of those to be woken once the mutex is free. */
+  private @Nullable Waiter toWake;
+
+  @Nullable
+  Waiter first() {
+    return first;
+  }
+
+  boolean isEmpty() {
+    return first == null;
+  }
+
+  void append(Waiter waiter) {
+    Waiter before = last;
+    waiter.previous = before;
+    if (before == null) {
+      first = waiter;
+    } else {
+      before.next = waiter;
+    }
+    last = waiter;
+    waiter.queued = true;
+  }
+
+  /** Its time is over; it stays until an answer comes. */
+  void markOverdue(Waiter waiter) {
+    if (!waiter.overdue) {
+      waiter.overdue = true;
+      overdue++;
+    }
+  }
+
+  /** False: it was not in the queue any more. */
+  boolean remove(Waiter waiter) {
+    if (!waiter.queued) {
+      return false;
+    }
+    Waiter before = waiter.previous;
+    Waiter after = waiter.next;
+    if (before == null) {
+      first = after;
+    } else {
+      before.next = after;
+    }
+    if (after == null) {
+      last = before;
+    } else {
+      after.previous = before;
+    }
+    waiter.previous = null;
+    waiter.next = null;
+    waiter.queued = false;
+    if (waiter.overdue) {
+      overdue--;
+    }
+    return true;
+  }
+
+  /** Takes it out and tells it. */
+  void tell(Waiter waiter, News news) {
+    if (remove(waiter)) {
+      waiter.tell(news);
+      waiter.wakeNext = toWake;
+      toWake = waiter;
+    }
+  }
+
+  void tellAll(News news) {
+    for (Waiter waiter = first; waiter != null; waiter = first) {
+      tell(waiter, news);
+    }
+  }
+
+  /** Tells those whose time is over that the lock is taken. */
+  void tellOverdue(@Nullable String holder) {
+    if (overdue == 0) {
+      return;
+    }
+    News news = new Waiter.Taken(holder);
+    Waiter next;
+    for (Waiter waiter = first; waiter != null; waiter = next) {
+      next = waiter.next;
+      if (waiter.overdue) {
+        tell(waiter, news);
+      }
+    }
+  }
+
+  /** Those that were told since the last call, for {@link #wake}. */
+  @Nullable
+  Waiter takeTold() {
+    Waiter told = toWake;
+    toWake = null;
+    return told;
+  }
+
+  /** Wakes them, without the mutex: a thread that is woken under it would run into it. */
+  static void wake(@Nullable Waiter told) {
+    for (Waiter waiter = told; waiter != null; ) {
+      Waiter next = waiter.wakeNext;
+      LockSupport.unpark(waiter.thread());
+      waiter = next;
+    }
+  }
+}

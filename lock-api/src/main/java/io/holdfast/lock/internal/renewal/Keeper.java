@@ -1,0 +1,381 @@
+package io.holdfast.lock.internal.renewal;
+
+import io.holdfast.lock.internal.grant.ActiveGrant;
+import io.holdfast.lock.internal.grant.RenewalSchedule;
+import io.holdfast.lock.internal.log.SafeLogger;
+import io.holdfast.lock.internal.task.EngineThreads;
+import io.holdfast.lock.internal.time.Nanos;
+import io.holdfast.lock.internal.time.WallClock;
+import io.holdfast.lock.spi.LockStore;
+import io.holdfast.lock.spi.TimeSource;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.SynchronousQueue;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.Consumer;
+
+/**
+ * Keeps a client's grants: one thread that marks deadlines that passed, and sends each group of
+ * grants off to be renewed when a third of their TTL is over.
+ *
+ * <p>Renewals are gathered: a grant that is nearly due goes along with one of its group that is, so
+ * that leases that were acquired one by one are soon renewed together.
+ */
+public final class Keeper {
+  /*
+   * Overview.
+   *
+   * This thread is what all leases of a client hang on, so it can't die, block or spin:
+   *
+   * - It does no I/O, runs no user code, and takes no mutex of a wait queue. A loss that it finds is
+   *   marked by compare-and-set, and its consequences are a task of somebody else.
+   * - Whatever a look throws is logged by a logger that doesn't throw, and the next look comes soon.
+   * - It parks for a while after each look, however often it is woken or interrupted.
+   *
+   * A look does the chores (which need no scan), takes a sample of the wall clock, and, if something
+   * is due by then, scans all grants. Whoever wants a scan lowers `nextScanNanos` and unparks; the
+   * scan itself first raises it to "never", and then lowers it to the next event that it saw. So an
+   * event that comes during a scan is not missed.
+   */
+
+  private static final SafeLogger log = SafeLogger.of(Keeper.class);
+
+  /** Many leases that end one by one must not make the keeper scan all of them each time. */
+  private static final long LOOK_INTERVAL_NANOS_MIN = 2_000_000;
+
+  /** The pause after something could not be done, for want of memory or of threads. */
+  private static final long FAILURE_INTERVAL_NANOS = 100_000_000;
+
+  /**
+   * While leases are held the wall clock is looked at this often: a setting back and a later
+   * suspension are told apart if a sample lies between them.
+   */
+  private static final long SAMPLE_INTERVAL_NANOS = 1_000_000_000;
+
+  /** A lower lead than in the last sample is a setting back if it is lower by more than this. */
+  private static final long SET_BACK_NANOS_MIN = 2_000_000;
+
+  /** As long as that, the thread of a round is at hand for the next, should threads run out. */
+  private static final long IDLE_SECONDS = 60;
+
+  private final LockStore store;
+  private final TimeSource time;
+  private final Chores chores;
+  private final Consumer<ActiveGrant> onRenewed;
+  private final Thread thread;
+  private final ThreadPoolExecutor rounds;
+
+  /** By owner id. */
+  private final Map<String, ActiveGrant> grants = new ConcurrentHashMap<>();
+
+  private final Set<Group> groupsInFlight = ConcurrentHashMap.newKeySet();
+
+  /** When all grants are looked at next; far ahead while they are looked at. */
+  private final AtomicLong nextScanNanos;
+
+  private long sampledWallAheadNanos;
+  private volatile boolean stopped;
+
+  /** Short work that needs a thread now and then. */
+  public interface Chores {
+    /**
+     * Does what is due; when the next is. Does no I/O and takes no mutex that is held during I/O.
+     */
+    long run();
+  }
+
+  /** @param onRenewed told of each renewed lease that the store extended */
+  public Keeper(
+      EngineThreads threads,
+      LockStore store,
+      TimeSource time,
+      Chores chores,
+      Consumer<ActiveGrant> onRenewed) {
+    this.store = store;
+    this.time = time;
+    this.chores = chores;
+    this.onRenewed = onRenewed;
+    this.nextScanNanos = new AtomicLong(time.nanos() + Nanos.FOREVER);
+    this.sampledWallAheadNanos = WallClock.aheadNanosMax(time);
+    this.thread = threads.only("keeper", this::work);
+    this.rounds = new ThreadPoolExecutor(
+        0,
+        Integer.MAX_VALUE,
+        IDLE_SECONDS,
+        TimeUnit.SECONDS,
+        new SynchronousQueue<>(),
+        threads.named("renewal"));
+  }
+
+  /** Starts the thread. */
+  public void start() {
+    thread.start();
+  }
+
+  /** Begins to keep a grant. */
+  public void keep(ActiveGrant grant) {
+    grants.put(grant.grant().claim().ownerId(), grant);
+    if (grant.state().isOver()) {
+      // It was forgotten before it was kept.
+      forget(grant);
+      return;
+    }
+    scanAt(
+        Nanos.earlier(grant.state().validity().deadlineNanos(), grant.schedule().askAtNanos()));
+  }
+
+  /** Keeps it no longer. Idempotent. */
+  public void forget(ActiveGrant grant) {
+    grants.remove(grant.grant().claim().ownerId(), grant);
+  }
+
+  /** Looks at all grants at once, since one is due. */
+  public void scan() {
+    scanAt(time.nanos());
+  }
+
+  /** Does the chores at once. */
+  public void wake() {
+    LockSupport.unpark(thread);
+  }
+
+  int kept() {
+    return grants.size();
+  }
+
+  int roundsInFlight() {
+    return groupsInFlight.size();
+  }
+
+  Thread thread() {
+    return thread;
+  }
+
+  ThreadPoolExecutor rounds() {
+    return rounds;
+  }
+
+  /** Stops the threads soon; what is being renewed is not waited for. */
+  public void close() {
+    stopped = true;
+    wake();
+    rounds.shutdown();
+  }
+
+  private void scanAt(long atNanos) {
+    while (true) {
+      long next = nextScanNanos.get();
+      if (atNanos - next >= 0) {
+        return;
+      }
+      if (nextScanNanos.compareAndSet(next, atNanos)) {
+        wake();
+        return;
+      }
+    }
+  }
+
+  private void work() {
+    while (!stopped) {
+      long parkNanos = FAILURE_INTERVAL_NANOS;
+      try {
+        parkNanos = look();
+      } catch (Throwable e) {
+        log.error("The keeper of lock leases could not do all that was due, and goes on", e);
+      }
+      try {
+        time.park(this, Math.max(LOOK_INTERVAL_NANOS_MIN, parkNanos));
+      } catch (Throwable e) {
+        // The clock failed; the pause is made all the same.
+        LockSupport.parkNanos(this, FAILURE_INTERVAL_NANOS);
+      }
+      // Nobody has a reason to interrupt it, and a park would return at once from now on.
+      boolean unused = Thread.interrupted();
+    }
+  }
+
+  /** How long nothing is due. */
+  private long look() {
+    long choresAtNanos = chores.run();
+    long nowNanos = time.nanos();
+    sampleWallClock();
+    if (nextScanNanos.get() - nowNanos <= 0) {
+      scan(nowNanos);
+    }
+    long nextNanos = Nanos.earlier(choresAtNanos, nextScanNanos.get());
+    if (!grants.isEmpty()) {
+      nextNanos = Nanos.earlier(nextNanos, nowNanos + SAMPLE_INTERVAL_NANOS);
+    }
+    return nextNanos - time.nanos();
+  }
+
+  private void sampleWallClock() {
+    long wallAheadNanos = WallClock.aheadNanosMax(time);
+    if (sampledWallAheadNanos - wallAheadNanos > SET_BACK_NANOS_MIN) {
+      for (ActiveGrant grant : grants.values()) {
+        grant.noteWallClock();
+      }
+    }
+    sampledWallAheadNanos = wallAheadNanos;
+  }
+
+  private void scan(long nowNanos) {
+    // From here on a new grant asks for a scan of its own, since this one may have passed it.
+    nextScanNanos.set(nowNanos + Nanos.FOREVER);
+    boolean done = false;
+    try {
+      List<ActiveGrant> nearlyDue = new ArrayList<>();
+      boolean isDue = false;
+      for (ActiveGrant grant : grants.values()) {
+        if (!grant.stands() && grant.state().isOver()) {
+          continue;
+        }
+        scanAt(grant.state().validity().deadlineNanos());
+        RenewalSchedule schedule = grant.schedule();
+        // The end of a flight asks for a scan.
+        if (!schedule.isInFlight()) {
+          if (schedule.goesAlong(nowNanos)) {
+            nearlyDue.add(grant);
+            isDue |= schedule.isDue(nowNanos);
+          } else {
+            scanAt(schedule.askAtNanos());
+          }
+        }
+      }
+      if (isDue) {
+        startRounds(nearlyDue, nowNanos);
+      } else {
+        nearlyDue.forEach(grant -> scanAt(grant.schedule().askAtNanos()));
+      }
+      done = true;
+    } finally {
+      if (!done) {
+        scanAt(nowNanos + FAILURE_INTERVAL_NANOS);
+      }
+    }
+  }
+
+  /**
+   * The grants that are asked about in one call, or one after the other.
+   *
+   * @param store the part of the store that they are in
+   * @param extended whether they are extended, or only verified
+   */
+  private record Group(Object store, boolean extended) {}
+
+  private void startRounds(List<ActiveGrant> nearlyDue, long nowNanos) {
+    Map<Group, List<ActiveGrant>> groups = new HashMap<>();
+    for (ActiveGrant grant : nearlyDue) {
+      groups.computeIfAbsent(group(grant), g -> new ArrayList<>()).add(grant);
+    }
+    groups.forEach((group, members) -> {
+      if (members.stream().anyMatch(grant -> grant.schedule().isDue(nowNanos))) {
+        startRound(group, members, nowNanos);
+      } else {
+        members.forEach(grant -> scanAt(grant.schedule().askAtNanos()));
+      }
+    });
+  }
+
+  private Group group(ActiveGrant grant) {
+    Object part;
+    try {
+      part = store.renewalGroup(grant.grant());
+    } catch (Throwable e) {
+      log.warn("The store has no renewal group for a lease of '{}'", grant.key().name(), e);
+      part = grant;
+    }
+    return new Group(part, grant.schedule().extendsLease());
+  }
+
+  /**
+   * Sends a group off, unless it is on its way. Members that can't start now, because they are
+   * guarded or closed, stay behind: the end of a guard asks for a scan.
+   */
+  private void startRound(Group group, List<ActiveGrant> members, long nowNanos) {
+    Round round = new Round(group, members);
+    boolean started = false;
+    try {
+      if (!groupsInFlight.add(group)) {
+        // The end of that flight asks for a scan.
+        return;
+      }
+      round.begun = true;
+      if (round.begin(nowNanos)) {
+        rounds.execute(round);
+        started = true;
+      }
+    } catch (Throwable e) { // No thread, or no memory: others of the client may find some.
+      log.warn("A renewal of lock leases could not be started; again soon", e, null);
+      scanAt(time.nanos() + FAILURE_INTERVAL_NANOS);
+    } finally {
+      if (!started) {
+        round.end();
+      }
+    }
+  }
+
+  /** A group on its way. */
+  private final class Round implements Runnable {
+    private final Group group;
+    private final List<ActiveGrant> members;
+    private final List<ActiveGrant> flying;
+    private boolean begun;
+
+    Round(Group group, List<ActiveGrant> members) {
+      this.group = group;
+      this.members = members;
+      this.flying = new ArrayList<>(members.size());
+    }
+
+    /** False: none of those that are due may be asked about now, so the others wait too. */
+    boolean begin(long nowNanos) {
+      for (ActiveGrant grant : members) {
+        if (grant.schedule().isDue(nowNanos)) {
+          begin(grant);
+        }
+      }
+      if (flying.isEmpty()) {
+        return false;
+      }
+      for (ActiveGrant grant : members) {
+        if (!grant.schedule().isDue(nowNanos) && !grant.schedule().isSuspended()) {
+          begin(grant);
+        }
+      }
+      return true;
+    }
+
+    private void begin(ActiveGrant grant) {
+      if (grant.schedule().beginFlight()) {
+        flying.add(grant);
+      }
+    }
+
+    @Override
+    public void run() {
+      try {
+        new RenewalRound(store, time, flying, onRenewed).run();
+      } catch (Throwable e) {
+        log.warn("A renewal of lock leases failed; again soon", e, null);
+      } finally {
+        end();
+        scan();
+      }
+    }
+
+    void end() {
+      flying.forEach(grant -> grant.schedule().endFlight());
+      if (begun) {
+        groupsInFlight.remove(group);
+      }
+    }
+  }
+}

@@ -1,0 +1,137 @@
+package io.holdfast.lock.internal.renewal;
+
+import io.holdfast.lock.LeaseLoss;
+import io.holdfast.lock.internal.event.JfrEvents;
+import io.holdfast.lock.internal.grant.ActiveGrant;
+import io.holdfast.lock.internal.log.SafeLogger;
+import io.holdfast.lock.internal.time.ClockReading;
+import io.holdfast.lock.internal.time.Nanos;
+import io.holdfast.lock.spi.Grant;
+import io.holdfast.lock.spi.LockStore;
+import io.holdfast.lock.spi.Renewal;
+import io.holdfast.lock.spi.StoreException;
+import io.holdfast.lock.spi.TimeSource;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.Consumer;
+
+/** One request that asks the store about a group of grants, and what follows from its answer. */
+final class RenewalRound {
+  private static final SafeLogger log = SafeLogger.of(RenewalRound.class);
+
+  private final LockStore store;
+  private final TimeSource time;
+  private final List<ActiveGrant> grants;
+  private final Consumer<ActiveGrant> onRenewed;
+  private final JfrEvents.Renewed jfrEvent = new JfrEvents.Renewed();
+
+  /** The first that has no answer yet. */
+  private int unsettled;
+
+  /** @param grants of one group, at least one: either all are extended or none */
+  RenewalRound(
+      LockStore store, TimeSource time, List<ActiveGrant> grants, Consumer<ActiveGrant> onRenewed) {
+    this.store = store;
+    this.time = time;
+    this.grants = grants;
+    this.onRenewed = onRenewed;
+  }
+
+  void run() {
+    jfrEvent.begin();
+    try {
+      if (grants.get(0).schedule().extendsLease()) {
+        extend();
+      } else {
+        verify();
+      }
+    } catch (Throwable e) { // Whatever a store throws: it gave no usable answer.
+      unanswered(e);
+    }
+    jfrEvent.end();
+    if (jfrEvent.shouldCommit()) {
+      jfrEvent.leases = grants.size();
+      jfrEvent.commit();
+    }
+  }
+
+  private void extend() throws StoreException {
+    List<Grant> asked = new ArrayList<>(grants.size());
+    for (ActiveGrant grant : grants) {
+      asked.add(grant.grant());
+    }
+    ClockReading askedAt = ClockReading.of(time);
+    List<Renewal> results = store.renew(asked);
+    if (results.size() != grants.size()) {
+      throw StoreException.unanswered(
+          "The store answered about " + results.size() + " of " + grants.size() + " leases", null);
+    }
+    for (; unsettled < grants.size(); unsettled++) {
+      settle(grants.get(unsettled), results.get(unsettled), askedAt);
+    }
+  }
+
+  private void settle(ActiveGrant grant, Renewal result, ClockReading asked) {
+    if (result instanceof Renewal.Renewed renewed) {
+      grant.schedule().answered(asked.nanos(), Nanos.of(renewed.validFor()));
+      confirmed(grant, grant.renewed(asked, renewed.validFor()));
+      onRenewed.accept(grant);
+    } else if (result instanceof Renewal.Lost) {
+      lost(grant);
+    } else if (result instanceof Renewal.Unknown unknown) {
+      unanswered(grant);
+      log.warn(
+          "The lease of lock '{}' could not be renewed; we try again until it ends",
+          grant.key().name(),
+          unknown.cause());
+    }
+  }
+
+  /** One after the other, until the store does not answer. */
+  private void verify() throws StoreException {
+    for (; unsettled < grants.size(); unsettled++) {
+      ActiveGrant grant = grants.get(unsettled);
+      ClockReading asked = ClockReading.of(time);
+      Optional<Duration> left = store.verify(grant.grant());
+      if (left.isPresent()) {
+        grant.schedule().answered(asked.nanos(), Nanos.of(left.get()));
+        confirmed(grant, grant.verified(asked, left.get()));
+      } else {
+        lost(grant);
+      }
+    }
+  }
+
+  private void confirmed(ActiveGrant grant, boolean settled) {
+    jfrEvent.confirmed++;
+    if (!settled) {
+      grant.schedule().doubted();
+    }
+  }
+
+  private void lost(ActiveGrant grant) {
+    jfrEvent.lost++;
+    grant.lose(LeaseLoss.Reason.TAKEN);
+  }
+
+  private void unanswered(Throwable cause) {
+    String name = grants.get(Math.min(unsettled, grants.size() - 1)).key().name();
+    int count = grants.size() - unsettled;
+    for (; unsettled < grants.size(); unsettled++) {
+      unanswered(grants.get(unsettled));
+    }
+    log.warn(
+        "{} lock lease(s), among them '{}', could not be renewed; we try again until they end",
+        count,
+        name,
+        cause);
+  }
+
+  private void unanswered(ActiveGrant grant) {
+    jfrEvent.unanswered++;
+    grant.schedule().unanswered();
+    grant.unanswered();
+  }
+}

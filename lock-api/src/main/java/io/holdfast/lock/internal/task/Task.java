@@ -1,0 +1,55 @@
+package io.holdfast.lock.internal.task;
+
+import java.util.concurrent.atomic.AtomicIntegerFieldUpdater;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Work that is left to do, by whichever thread gets to it. It can be submitted again at any time
+ * and may then run again: each run does what is still left. {@link Workers} never runs one task on
+ * two threads at once.
+ *
+ * <p>A task is its own node in the list of those that found no thread, so that putting it there
+ * allocates nothing and can't fail, even where the heap is full.
+ */
+public abstract class Task {
+  private static final AtomicIntegerFieldUpdater<Task> LISTED =
+      AtomicIntegerFieldUpdater.newUpdater(Task.class, "listed");
+
+  private static final AtomicIntegerFieldUpdater<Task> RUNNING =
+      AtomicIntegerFieldUpdater.newUpdater(Task.class, "running");
+
+  /** 1 while a worker runs it. */
+  @SuppressWarnings("UnusedVariable") // The updater reads it.
+  private volatile int running;
+
+  /** 1 while it is in the list. */
+  @SuppressWarnings("UnusedVariable") // The updater reads it.
+  private volatile int listed;
+
+  /** Owned by whoever put it into the list, then by whoever took the list. */
+  @Nullable
+  Task next;
+
+  /** For subclasses. */
+  protected Task() {}
+
+  /** Does what is left. If it throws, it is run again later. */
+  protected abstract void work() throws Exception;
+
+  final boolean beginRun() {
+    return RUNNING.compareAndSet(this, 0, 1);
+  }
+
+  final void endRun() {
+    running = 0;
+  }
+
+  final boolean beginListed() {
+    return LISTED.compareAndSet(this, 0, 1);
+  }
+
+  final void endListed() {
+    next = null;
+    listed = 0;
+  }
+}

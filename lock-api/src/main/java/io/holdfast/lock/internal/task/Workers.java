@@ -1,0 +1,138 @@
+package io.holdfast.lock.internal.task;
+
+import io.holdfast.lock.internal.log.SafeLogger;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A few threads for one sort of work: daemons, made as needed, gone when idle.
+ *
+ * <p>No task that was submitted is forgotten. One for which no thread could be started, and one
+ * that failed, waits in a list until {@link #retry()}, which a thread that is there in any case
+ * calls now and then.
+ *
+ * <p>Threads: any.
+ */
+public final class Workers {
+  private static final SafeLogger log = SafeLogger.of(Workers.class);
+
+  private static final long IDLE_SECONDS = 10;
+
+  private final ThreadPoolExecutor threads;
+  private final Runnable onUnstarted;
+  private final AtomicReference<@Nullable Task> unstarted = new AtomicReference<>();
+
+  /**
+   * @param onUnstarted told, on any thread, that {@link #retry()} has something to do; throws
+   *     nothing
+   */
+  public Workers(EngineThreads factory, String sort, int threadsMax, Runnable onUnstarted) {
+    this.threads = new ThreadPoolExecutor(
+        threadsMax,
+        threadsMax,
+        IDLE_SECONDS,
+        TimeUnit.SECONDS,
+        new LinkedBlockingQueue<>(),
+        factory.named(sort));
+    threads.allowCoreThreadTimeOut(true);
+    this.onUnstarted = onUnstarted;
+  }
+
+  /** Has it run by a thread of these, now or later. Throws nothing and loses nothing. */
+  public void submit(Task task) {
+    try {
+      threads.execute(() -> run(task));
+    } catch (Throwable e) { // No memory, or no thread.
+      list(task);
+    }
+  }
+
+  /** Whether {@link #retry()} has something to do. */
+  public boolean hasUnstarted() {
+    return unstarted.get() != null || hasNoThread();
+  }
+
+  /** Its last threads may have ended of a full heap, with tasks still in their queue. */
+  private boolean hasNoThread() {
+    return threads.getPoolSize() == 0 && !threads.getQueue().isEmpty();
+  }
+
+  /** Starts what could not be started before. Throws nothing. */
+  public void retry() {
+    Task first = unstarted.getAndSet(null);
+    while (first != null) {
+      Task next = first.next;
+      first.endListed();
+      submit(first);
+      first = next;
+    }
+    if (hasNoThread()) {
+      startOne();
+    }
+  }
+
+  /** How many tasks wait or run, roughly. */
+  public int busy() {
+    return threads.getQueue().size() + threads.getActiveCount() + (unstarted.get() == null ? 0 : 1);
+  }
+
+  ThreadPoolExecutor threads() {
+    return threads;
+  }
+
+  /** Takes nothing new; what waits still runs. */
+  public void close() {
+    threads.shutdown();
+  }
+
+  /** Keeps no idle thread from now on; whatever comes still runs. */
+  public void retire() {
+    threads.setKeepAliveTime(1, TimeUnit.NANOSECONDS);
+  }
+
+  /** Takes nothing new, and drops what waits. */
+  public void closeNow() {
+    threads.shutdownNow();
+  }
+
+  private void startOne() {
+    try {
+      boolean unused = threads.prestartCoreThread();
+    } catch (Throwable e) {
+      onUnstarted.run();
+    }
+  }
+
+  private void run(Task task) {
+    if (!task.beginRun()) {
+      list(task);
+      return;
+    }
+    try {
+      task.work();
+    } catch (Throwable e) {
+      list(task);
+      log.warn("A task of a lock client failed, and is run again", e, null);
+    } finally {
+      task.endRun();
+    }
+  }
+
+  private void list(Task task) {
+    if (threads.isShutdown()) {
+      // The client was closed, and said so to everybody; what is left ends by its TTL.
+      return;
+    }
+    if (task.beginListed()) {
+      Task first;
+      do {
+        first = unstarted.get();
+        task.next = first;
+      } while (!unstarted.compareAndSet(first, task));
+    }
+    onUnstarted.run();
+  }
+}

@@ -1,0 +1,126 @@
+package io.holdfast.lock.internal.time;
+
+import io.holdfast.lock.spi.TimeSource;
+
+/**
+ * The time for which a grant is trusted. Immutable; each answer of the store makes a new one.
+ *
+ * <p>Deadlines count from before the question was sent, as in the leases of Gray and Cheriton
+ * (1989): the store starts its own count later, so ours ends first. From each a
+ * {@link DriftAllowance} is taken, of the whole time that the store promised: what is left of that
+ * time shrinks, and the clocks' imperfection does not.
+ *
+ * <p>A grant, a renewal or an extension can move the deadline later: to "before the request + TTL -
+ * allowance(TTL)" and no further. A mere verification can't, except for a fixed lease that is
+ * trusted for less than its TTL at a time (its session may end sooner), and then not beyond the
+ * fixed lease's own end.
+ *
+ * @param answeredNanos when the last answer that extended it arrived
+ * @param deadlineNanos when the lease ends if nothing confirms it again
+ * @param limitNanos the latest deadline that any confirmation can give it
+ * @param allowanceNanos the drift allowance of the store's last promise
+ * @param freshUntilNanos until when enough is left for somebody else to start on
+ * @param wallAheadNanosMin the least distance by which the wall clock was ahead of the monotonic
+ *     one since the question was sent; a suspension shows as a rise above it
+ */
+public record Validity(
+    long answeredNanos,
+    long deadlineNanos,
+    long limitNanos,
+    long allowanceNanos,
+    long freshUntilNanos,
+    long wallAheadNanosMin) {
+
+  /** A fall of the wall clock below its least lead that is noted; less is the clocks' grain. */
+  private static final long SET_BACK_NANOS_MIN = 2_000_000;
+
+  /**
+   * A promise of the store: its grant.
+   *
+   * @param validForNanos what the store promised, counted from the question
+   * @param limitNanos the latest deadline that any confirmation can give it
+   */
+  public static Validity of(
+      ClockReading asked, long validForNanos, long limitNanos, long answeredNanos) {
+    long allowanceNanos = DriftAllowance.ofNanos(validForNanos);
+    return new Validity(
+        answeredNanos,
+        Nanos.earlier(limitNanos, asked.nanos() + validForNanos - allowanceNanos),
+        limitNanos,
+        allowanceNanos,
+        asked.nanos() + validForNanos / 2,
+        asked.wallAheadNanos());
+  }
+
+  /**
+   * After the store's answer to a verification.
+   *
+   * <p>That a verification shows less time than a renewal which came between its question and its
+   * answer means nothing. Otherwise it is the newest that is known: if the store's end comes before
+   * our deadline even when counted from the answer, the store's clock jumped by more than the
+   * allowance, and the deadline is moved earlier.
+   *
+   * @param leftNanos what the store said is left, counted from the question
+   * @param extendable whether it may move the deadline later, up to the limit
+   */
+  public Validity verified(
+      ClockReading asked, long leftNanos, boolean extendable, long answeredNanos) {
+    boolean newest = asked.nanos() - this.answeredNanos >= 0;
+    long provedNanos = asked.nanos() + leftNanos - allowanceNanos;
+    long nextDeadlineNanos = deadlineNanos;
+    if (newest && answeredNanos + leftNanos - deadlineNanos < 0) {
+      nextDeadlineNanos = Nanos.earlier(deadlineNanos, provedNanos);
+    } else if (extendable) {
+      nextDeadlineNanos = Nanos.later(deadlineNanos, Nanos.earlier(limitNanos, provedNanos));
+    }
+    return new Validity(
+        this.answeredNanos,
+        nextDeadlineNanos,
+        limitNanos,
+        allowanceNanos,
+        freshUntilNanos,
+        newest ? asked.wallAheadNanos() : wallAheadNanosMin);
+  }
+
+  /** As this one, but with the deadline of an earlier promise if that is later. */
+  public Validity notBefore(Validity earlier) {
+    return deadlineNanos - earlier.deadlineNanos >= 0
+        ? this
+        : new Validity(
+            answeredNanos,
+            earlier.deadlineNanos,
+            limitNanos,
+            allowanceNanos,
+            freshUntilNanos,
+            wallAheadNanosMin);
+  }
+
+  /** Whether the deadline has come. */
+  public boolean isPast(long nowNanos) {
+    return nowNanos - deadlineNanos >= 0;
+  }
+
+  /** Whether the wall clock has run ahead by more than half of the allowance: time is missing. */
+  public boolean isOutrun(long wallAheadNanos) {
+    return wallAheadNanos - wallAheadNanosMin - allowanceNanos / 2 > 0;
+  }
+
+  /**
+   * Whether the wall clock was set back since. Unless that is noted by {@link #withWallAhead}, a
+   * suspension of up to that length would not show.
+   */
+  public boolean isSetBack(long wallAheadNanos) {
+    return wallAheadNanosMin - wallAheadNanos > SET_BACK_NANOS_MIN;
+  }
+
+  /** With a new least lead of the wall clock. */
+  public Validity withWallAhead(long wallAheadNanos) {
+    return new Validity(
+        answeredNanos, deadlineNanos, limitNanos, allowanceNanos, freshUntilNanos, wallAheadNanos);
+  }
+
+  /** Whether enough is left for somebody to start on it, and no clock speaks against that. */
+  public boolean isFresh(TimeSource time) {
+    return freshUntilNanos - time.nanos() > 0 && !isOutrun(WallClock.aheadNanos(time));
+  }
+}

@@ -1,0 +1,82 @@
+package io.holdfast.lock.internal;
+
+import io.holdfast.lock.internal.grant.ActiveGrant;
+import io.holdfast.lock.internal.time.ClockReading;
+import io.holdfast.lock.spi.Claim;
+import io.holdfast.lock.spi.Grant;
+import io.holdfast.lock.spi.LockKey;
+import io.holdfast.lock.spi.LockKind;
+import io.holdfast.lock.spi.TimeSource;
+import java.time.Duration;
+import java.util.concurrent.locks.LockSupport;
+import org.jetbrains.lincheck.datastructures.ModelCheckingOptions;
+
+/** The surroundings of a class that Lincheck tests: a store's grants, and a clock. */
+public final class LincheckSetup {
+  public static final LockKey KEY = new LockKey(LockKind.MUTEX, "lincheck");
+
+  /** A clock that stands still. */
+  public static final TimeSource STILL = new TimeSource() {
+    @Override
+    public long nanos() {
+      return 0;
+    }
+
+    @Override
+    public long wallMillis() {
+      return 0;
+    }
+
+    @Override
+    public void park(Object blocker, long nanos) {
+      LockSupport.parkNanos(blocker, nanos);
+    }
+  };
+
+  public static final ClockReading START = new ClockReading(0, 0);
+
+  private LincheckSetup() {}
+
+  /** A grant for {@code LockOptions.defaults()}. */
+  public record NumberedGrant(Claim claim, long number) implements Grant {
+    public NumberedGrant(long number) {
+      this(new Claim(KEY, "owner", Duration.ofSeconds(30), Duration.ZERO, "lincheck"), number);
+    }
+
+    @Override
+    public Duration validFor() {
+      return claim.ttl();
+    }
+
+    @Override
+    public Duration crashBound() {
+      return claim.ttl();
+    }
+  }
+
+  /** An observer that does nothing. */
+  public static class Nobody implements ActiveGrant.Observer {
+    @Override
+    public void doubted(ActiveGrant grant) {}
+
+    @Override
+    public void doubtChanged(ActiveGrant grant, int doubts) {}
+
+    @Override
+    public void lost(ActiveGrant grant) {}
+
+    @Override
+    public void settle(ActiveGrant grant) {}
+  }
+
+  public static ModelCheckingOptions options() {
+    return new ModelCheckingOptions()
+        .iterations(5)
+        .invocationsPerIteration(150)
+        .threads(2)
+        .actorsPerThread(2)
+        .actorsBefore(0)
+        .actorsAfter(0)
+        .minimizeFailedScenario(false);
+  }
+}

@@ -1,0 +1,164 @@
+package io.holdfast.lock.internal.queue;
+
+import io.holdfast.lock.LockOptions;
+import io.holdfast.lock.internal.LincheckSetup;
+import io.holdfast.lock.internal.grant.ActiveGrant;
+import java.util.concurrent.locks.LockSupport;
+import org.jetbrains.lincheck.datastructures.Operation;
+import org.junit.jupiter.api.Assertions;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/**
+ * The wait queue under all interleavings of a few threads that Lincheck can think of: a section is
+ * an operation, and the count of sections must be that of some order of them. A thread that waits
+ * for ever, and a second holder, fail too.
+ */
+@Timeout(600) // Lincheck's threads spin: slow where others keep the machine busy
+class WaitQueueLincheckTest {
+  /** Handed on once, then given back. */
+  private static final HandOff ONCE = (hold, next, nowNanos) -> hold.handOffs() < 1;
+
+  /** Threads that use the queue as the client does, with a store that grants at once. */
+  public static class Sections {
+    private static final LockOptions OPTIONS = LockOptions.defaults();
+    final WaitQueue queue = new WaitQueue(LincheckSetup.KEY, hold -> {});
+    private int count;
+    private long lastToken;
+    boolean granted;
+    private long grants;
+
+    public Sections() {}
+
+    /** Waits, works, lets go: how many sections there were before. */
+    @Operation
+    public int section() {
+      Handle handle = await(Thread.currentThread());
+      int before = work(handle);
+      close(handle);
+      return before;
+    }
+
+    /** With a section in the section. */
+    @Operation
+    public int nested() {
+      Thread me = Thread.currentThread();
+      Handle outer = await(me);
+      WaitQueue.Entry entry = queue.enter(me, OPTIONS, true);
+      Handle inner = ((WaitQueue.Reentered) entry).handle();
+      int before = work(outer);
+      close(inner);
+      close(outer);
+      return before;
+    }
+
+    /** Waits, and gives up at once: an interrupt that may meet a grant. */
+    @Operation
+    public void interrupted() {
+      Thread me = Thread.currentThread();
+      WaitQueue.Entry entry = queue.enter(me, OPTIONS, true);
+      if (entry instanceof WaitQueue.Leads) {
+        queue.endLeading(false);
+      } else {
+        Waiter waiter = ((WaitQueue.Queued) entry).waiter();
+        if (!queue.leave(waiter)) {
+          Waiter.News news = waiter.news();
+          if (news instanceof Waiter.HandedOn handedOn) {
+            close(handedOn.handle());
+          } else {
+            queue.endLeading(false);
+          }
+        }
+      }
+    }
+
+    private Handle await(Thread me) {
+      WaitQueue.Entry entry = queue.enter(me, OPTIONS, true);
+      if (entry instanceof WaitQueue.Queued queued) {
+        Waiter.News news = queued.waiter().news();
+        while (news == null) {
+          LockSupport.park(this);
+          news = queued.waiter().news();
+        }
+        if (news instanceof Waiter.HandedOn handedOn) {
+          return handedOn.handle();
+        }
+      }
+      if (granted) {
+        throw new AssertionError("Two threads ask the store, or one asks while another holds");
+      }
+      granted = true;
+      return queue.granted(grant(++grants), me);
+    }
+
+    private int work(Handle handle) {
+      long token = handle.hold().token();
+      if (token <= lastToken) {
+        throw new AssertionError("The token fell from " + lastToken + " to " + token);
+      }
+      lastToken = token;
+      int before = count;
+      count = before + 1;
+      return before;
+    }
+
+    void close(Handle handle) {
+      if (queue.close(handle, Thread.currentThread(), ONCE, 0)
+          == WaitQueue.Closing.TO_BE_RELEASED) {
+        granted = false;
+        gaveBack(handle.hold());
+      }
+    }
+
+    void gaveBack(Hold hold) {
+      boolean unused = queue.endRelease(hold);
+    }
+
+    private ActiveGrant grant(long number) {
+      return new ActiveGrant(
+          new LincheckSetup.NumberedGrant(number),
+          OPTIONS,
+          LincheckSetup.START,
+          LincheckSetup.STILL,
+          new LincheckSetup.Nobody());
+    }
+  }
+
+  @Test
+  void sectionsDoNotOverlapAndNobodyWaitsForEver() {
+    LincheckSetup.options().check(Sections.class);
+  }
+
+  /** Who lets go does not pass the turn on: seen to fail. */
+  public static class Forgetful extends Sections {
+    public Forgetful() {}
+
+    @Override
+    void gaveBack(Hold hold) {}
+  }
+
+  /** Who lets go says so before it did: seen to fail. */
+  public static class Hasty extends Sections {
+    public Hasty() {}
+
+    @Override
+    void close(Handle handle) {
+      if (queue.close(handle, Thread.currentThread(), HandOff.NEVER, 0)
+          == WaitQueue.Closing.TO_BE_RELEASED) {
+        gaveBack(handle.hold());
+        granted = false;
+      }
+    }
+  }
+
+  @Test
+  void aLostTurnIsFound() {
+    Assertions.assertThrows(
+        AssertionError.class, () -> LincheckSetup.options().check(Forgetful.class));
+  }
+
+  @Test
+  void aTurnThatIsPassedOnTooEarlyIsFound() {
+    Assertions.assertThrows(AssertionError.class, () -> LincheckSetup.options().check(Hasty.class));
+  }
+}
