@@ -5,18 +5,23 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import io.holdfast.lock.DistributedLock;
 import io.holdfast.lock.Lease;
+import io.holdfast.lock.LeaseState;
 import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockStoreException;
 import io.holdfast.lock.LockTimeoutException;
 import io.holdfast.lock.tck.Capability;
 import io.holdfast.lock.tck.Requires;
 import io.holdfast.lock.tck.Rule;
+import io.holdfast.lock.tck.SkewedTime;
 import io.holdfast.lock.tck.fault.Link;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.Callable;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Test;
 
@@ -443,5 +448,216 @@ public abstract class WaitingRules extends RuleTest {
     }
     link.heal();
     lease.close();
+  }
+
+  @Rule("L-6.1")
+  @Requires(Capability.FAULTS)
+  @Test
+  void whileAnotherLocalThreadGetsTheLockItIsBusy() {
+    Link link = link();
+    LockClient client =
+        client(link, builder -> builder.storeTimeout(LONG.dividedBy(2)).defaultOptions(lasting()));
+    take(client.get(freshName())).close();
+    DistributedLock lock = client.get(freshName());
+    link.hold(Link.Direction.REPLIES);
+    long before = link.requests();
+    Worker<Lease> asking = start(() -> take(lock));
+    eventually("the question is on its way", LONG, () -> link.requests() > before);
+    Worker<Boolean> meanwhile = start(() -> lock.tryLock().isPresent());
+    pause();
+    link.heal();
+    Lease lease = asking.get(LONG);
+    assertThat(meanwhile.get(LONG))
+        .as("whether tryLock() got the lock that another thread was given")
+        .isFalse();
+    lease.close();
+  }
+
+  @Rule("L-6.3")
+  @Requires(Capability.FAULTS)
+  @Test
+  void whoAsksWhileAQuestionIsOnItsWayThatFailsIsNotToldBusy() {
+    Link link = link();
+    LockClient client = client(link);
+    take(client.get(freshName())).close();
+    DistributedLock lock = client.get(freshName());
+    Duration timeout = timing().storeTimeout();
+    link.hold(Link.Direction.REQUESTS);
+    long before = link.requests();
+    Map<String, Worker<Boolean>> asking = new LinkedHashMap<>();
+    asking.put("the first that asks", start(() -> lock.tryLock().isPresent()));
+    eventually("the question is on its way", LONG, () -> link.requests() > before);
+    asking.put("tryLock()", start(() -> lock.tryLock().isPresent()));
+    asking.put("tryLock(0)", start(() -> lock.tryLock(Duration.ZERO).isPresent()));
+    asking.put("a wait", start(() -> lock.tryLock(timeout.dividedBy(4)).isPresent()));
+    Duration bound = timeout.multipliedBy(2).plus(slack());
+    asking.forEach((call, worker) ->
+        assertThat(outcome(worker, bound)).as("what %s ends with", call).isEqualTo("store failed"));
+    link.heal();
+    takeDespiteFailures(client, freshName(), slack().multipliedBy(2)).close();
+  }
+
+  @Rule("L-6.3")
+  @Requires(Capability.FAULTS)
+  @Test
+  void whoWaitsWhileAReleaseHangsAndFailsIsNotToldBusy() {
+    Link link = link();
+    // Else the lease could be handed on, and there would be no release.
+    LockClient client = client(link, builder -> builder.localHandOff(false));
+    DistributedLock lock = client.get(freshName(), lasting());
+    Lease lease = take(lock);
+    Duration timeout = timing().storeTimeout();
+    link.hold(Link.Direction.REQUESTS);
+    long before = link.requests();
+    Worker<Boolean> closing = start(() -> {
+      lease.close();
+      return true;
+    });
+    eventually("the release is on its way", LONG, () -> link.requests() > before);
+    Worker<Boolean> waiting = start(() -> lock.tryLock(timeout.dividedBy(4)).isPresent());
+    Duration bound = timeout.multipliedBy(2).plus(slack());
+    assertThat(outcome(waiting, bound))
+        .as("what a wait ends with while the release hangs")
+        .isEqualTo("store failed");
+    assertThat(closing.get(bound)).isTrue();
+    link.heal();
+    takeWhenFree(client(), lock.name(), renewed(), slack().multipliedBy(2)).close();
+  }
+
+  /** What came of a call that tells whether it got the lock. */
+  private static String outcome(Worker<Boolean> asking, Duration within) {
+    try {
+      return asking.get(within) ? "a lease" : "busy";
+    } catch (AssertionError e) {
+      if (e.getCause() instanceof LockStoreException) {
+        return "store failed";
+      }
+      throw e;
+    }
+  }
+
+  @Rule("L-6.13")
+  @Requires(Capability.FAULTS)
+  @Test
+  void whatAnAcquireReturnsIsHeldEvenIfTheMachineSleptMeanwhile() {
+    Sleeper sleeper = new Sleeper();
+    Map<String, Acquire> siblings = new LinkedHashMap<>();
+    siblings.put("tryLock()", lock -> isHeld(lock.tryLock().orElseThrow()));
+    siblings.put("tryLock(Duration)", lock -> isHeld(lock.tryLock(LONG).orElseThrow()));
+    siblings.put("lockWithin", lock -> isHeld(lock.lockWithin(LONG)));
+    siblings.put("lock", lock -> isHeld(lock.lock()));
+    siblings.put("call", lock -> lock.call(Lease::isHeld));
+    siblings.put("tryCall", lock -> lock.tryCall(Lease::isHeld).orElseThrow());
+    siblings.put("tryCall(Duration)", lock -> lock.tryCall(LONG, Lease::isHeld).orElseThrow());
+    siblings.forEach((call, acquire) -> {
+      DistributedLock lock = sleeper.client.get(freshName());
+      Worker<Boolean> asking =
+          sleeper.sleepWhileAsking(lock.name(), () -> acquire.isHeld(lock), () -> {});
+      assertThat(asking.get(LONG))
+          .as("isHeld() of what %s gave while the machine slept", call)
+          .isTrue();
+    });
+  }
+
+  private interface Acquire {
+    boolean isHeld(DistributedLock lock) throws InterruptedException;
+  }
+
+  private static boolean isHeld(Lease lease) {
+    boolean held = lease.isHeld() && lease.state() == LeaseState.HELD;
+    lease.close();
+    return held;
+  }
+
+  @Rule("L-6.13")
+  @Requires(Capability.FAULTS)
+  @Test
+  void aLockThatWasTakenWhileTheMachineSleptIsAskedForAgain() {
+    Sleeper sleeper = new Sleeper();
+    LockClient other = client();
+    DistributedLock lock = sleeper.client.get(freshName());
+    Slot<Lease> next = new Slot<>();
+    Worker<Lease> waiting = sleeper.sleepWhileAsking(lock.name(), lock::lock, () -> {
+      long token = other.get(lock.name()).inspect().orElseThrow().token();
+      assertThat(other.get(lock.name()).forceRelease(token)).isTrue();
+      next.set(take(other.get(lock.name(), lasting())));
+    });
+    never("lock() returns while another client has the lock", quiet(), waiting::isDone);
+    Worker<Boolean> once = start(() -> {
+      try {
+        return lock.tryLock().isPresent();
+      } catch (LockStoreException e) {
+        return false;
+      }
+    });
+    assertThat(once.get(LONG)).as("whether tryLock() gets it meanwhile").isFalse();
+    next.get().verify();
+    next.get().close();
+    Lease lease = waiting.get(slack());
+    assertThat(lease.isHeld()).isTrue();
+    assertThat(lease.token()).isGreaterThan(next.get().token());
+    lease.close();
+  }
+
+  @Rule("L-6.13")
+  @Requires(Capability.FAULTS)
+  @Test
+  void tryLockGetsNothingThatWasTakenWhileTheMachineSlept() {
+    Sleeper sleeper = new Sleeper();
+    LockClient other = client();
+    DistributedLock lock = sleeper.client.get(freshName());
+    Slot<Lease> next = new Slot<>();
+    Worker<Boolean> asking = sleeper.sleepWhileAsking(
+        lock.name(),
+        () -> {
+          try {
+            return lock.tryLock().isPresent();
+          } catch (LockStoreException e) {
+            return false; // it asked once, and that answer is of no use
+          }
+        },
+        () -> {
+          long token = other.get(lock.name()).inspect().orElseThrow().token();
+          assertThat(other.get(lock.name()).forceRelease(token)).isTrue();
+          next.set(take(other.get(lock.name(), lasting())));
+        });
+    assertThat(asking.get(LONG))
+        .as("whether tryLock() gives a lease while another client has the lock")
+        .isFalse();
+    next.get().verify();
+    next.get().close();
+  }
+
+  /** A client whose machine can sleep while the store answers. */
+  private final class Sleeper {
+    private final SkewedTime time = new SkewedTime();
+    private final Link link = link();
+    private final LockClient client = client(
+        link,
+        builder ->
+            builder.timeSource(time).storeTimeout(LONG.dividedBy(2)).defaultOptions(lasting()));
+    private final LockClient observer = client();
+    private Duration slept = Duration.ZERO;
+
+    private Sleeper() {
+      take(client.get(freshName())).close(); // To connect may take more trips.
+    }
+
+    /**
+     * Starts a call; the machine sleeps after the store gave it the lock, before it hears of it.
+     */
+    private <T> Worker<T> sleepWhileAsking(String name, Callable<T> call, Runnable meanwhile) {
+      link.hold(Link.Direction.REPLIES);
+      Worker<T> asking = start(call);
+      eventually(
+          "the store has given the lock",
+          LONG,
+          () -> observer.get(name).inspect().isPresent());
+      meanwhile.run();
+      slept = slept.plusHours(1);
+      time.setWallAhead(slept);
+      link.heal();
+      return asking;
+    }
   }
 }
