@@ -320,7 +320,7 @@ public abstract class HygieneRules extends RuleTest {
     // It stands in the store's line, the second behind it and then there itself.
     Worker<Boolean> first =
         startNamed("first", () -> lock.tryLock(quiet().multipliedBy(2)).isPresent());
-    awaitWaiting(first);
+    awaitTold(events, "first waits");
     Worker<Lease> second = startNamed("second", lock::lock);
     awaitTold(events, "second waits");
     assertThat(first.get(LONG)).isFalse();

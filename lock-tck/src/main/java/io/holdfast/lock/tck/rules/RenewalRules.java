@@ -286,9 +286,11 @@ public abstract class RenewalRules extends RuleTest {
   @Test
   void anExtensionDoesNotMoveTheEndOfAMinimumHold() throws StoreException {
     LockStore store = store();
-    Claim claim = claim(freshName(), LONG_TTL);
+    Duration minHold = ttl().multipliedBy(2);
+    Claim plain = claim(freshName(), LONG_TTL);
+    Claim claim = new Claim(plain.key(), plain.ownerId(), plain.ttl(), minHold, plain.holder());
     Grant grant = grant(store, claim);
-    store.release(grant, ttl().multipliedBy(3));
+    store.release(grant, minHold);
     Duration before = store.inspect(claim.key()).orElseThrow().remaining();
     assertThat(store.extend(grant, LONG_TTL))
         .as("the extension of a grant that only its minimum hold keeps")

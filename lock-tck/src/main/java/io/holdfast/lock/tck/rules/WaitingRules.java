@@ -21,8 +21,8 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.concurrent.Callable;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.locks.Lock;
 import org.junit.jupiter.api.Test;
 
 /** Chapter 6: asking, waiting, and not getting it. */
@@ -537,9 +537,9 @@ public abstract class WaitingRules extends RuleTest {
   }
 
   @Rule("L-6.13")
-  @Requires(Capability.FAULTS)
+  @Requires(Capability.TAP)
   @Test
-  void whatAnAcquireReturnsIsHeldEvenIfTheMachineSleptMeanwhile() {
+  void whatAnAcquireReturnsIsHeldEvenIfTheMachineSleptMeanwhile() throws InterruptedException {
     Sleeper sleeper = new Sleeper();
     Map<String, Acquire> siblings = new LinkedHashMap<>();
     siblings.put("tryLock()", lock -> isHeld(lock.tryLock().orElseThrow()));
@@ -549,14 +549,21 @@ public abstract class WaitingRules extends RuleTest {
     siblings.put("call", lock -> lock.call(Lease::isHeld));
     siblings.put("tryCall", lock -> lock.tryCall(Lease::isHeld).orElseThrow());
     siblings.put("tryCall(Duration)", lock -> lock.tryCall(LONG, Lease::isHeld).orElseThrow());
-    siblings.forEach((call, acquire) -> {
-      DistributedLock lock = sleeper.client.get(freshName());
-      Worker<Boolean> asking =
-          sleeper.sleepWhileAsking(lock.name(), () -> acquire.isHeld(lock), () -> {});
-      assertThat(asking.get(LONG))
-          .as("isHeld() of what %s gave while the machine slept", call)
-          .isTrue();
+    siblings.put("asLock", lock -> {
+      Lock owned = lock.asLock();
+      owned.lock();
+      try {
+        return lock.isHeldByCurrentThread();
+      } finally {
+        owned.unlock();
+      }
     });
+    for (Map.Entry<String, Acquire> sibling : siblings.entrySet()) {
+      sleeper.sleepBeforeTheNextAnswer(() -> {});
+      assertThat(sibling.getValue().isHeld(sleeper.client.get(freshName())))
+          .as("isHeld() of what %s gave while the machine slept", sibling.getKey())
+          .isTrue();
+    }
   }
 
   private interface Acquire {
@@ -570,27 +577,15 @@ public abstract class WaitingRules extends RuleTest {
   }
 
   @Rule("L-6.13")
-  @Requires(Capability.FAULTS)
+  @Requires(Capability.TAP)
   @Test
   void aLockThatWasTakenWhileTheMachineSleptIsAskedForAgain() {
     Sleeper sleeper = new Sleeper();
-    LockClient other = client();
     DistributedLock lock = sleeper.client.get(freshName());
-    Slot<Lease> next = new Slot<>();
-    Worker<Lease> waiting = sleeper.sleepWhileAsking(lock.name(), lock::lock, () -> {
-      long token = other.get(lock.name()).inspect().orElseThrow().token();
-      assertThat(other.get(lock.name()).forceRelease(token)).isTrue();
-      next.set(take(other.get(lock.name(), lasting())));
-    });
+    Slot<Lease> next = sleeper.sleepWhileItIsTaken(lock.name());
+    Worker<Lease> waiting = start(lock::lock);
+    eventually("another client takes the lock", LONG, next::isSet);
     never("lock() returns while another client has the lock", quiet(), waiting::isDone);
-    Worker<Boolean> once = start(() -> {
-      try {
-        return lock.tryLock().isPresent();
-      } catch (LockStoreException e) {
-        return false;
-      }
-    });
-    assertThat(once.get(LONG)).as("whether tryLock() gets it meanwhile").isFalse();
     next.get().verify();
     next.get().close();
     Lease lease = waiting.get(slack());
@@ -600,64 +595,52 @@ public abstract class WaitingRules extends RuleTest {
   }
 
   @Rule("L-6.13")
-  @Requires(Capability.FAULTS)
+  @Requires(Capability.TAP)
   @Test
   void tryLockGetsNothingThatWasTakenWhileTheMachineSlept() {
     Sleeper sleeper = new Sleeper();
-    LockClient other = client();
     DistributedLock lock = sleeper.client.get(freshName());
-    Slot<Lease> next = new Slot<>();
-    Worker<Boolean> asking = sleeper.sleepWhileAsking(
-        lock.name(),
-        () -> {
-          try {
-            return lock.tryLock().isPresent();
-          } catch (LockStoreException e) {
-            return false; // it asked once, and that answer is of no use
-          }
-        },
-        () -> {
-          long token = other.get(lock.name()).inspect().orElseThrow().token();
-          assertThat(other.get(lock.name()).forceRelease(token)).isTrue();
-          next.set(take(other.get(lock.name(), lasting())));
-        });
-    assertThat(asking.get(LONG))
-        .as("whether tryLock() gives a lease while another client has the lock")
-        .isFalse();
+    Slot<Lease> next = sleeper.sleepWhileItIsTaken(lock.name());
+    Optional<Lease> lease;
+    try {
+      lease = lock.tryLock();
+    } catch (LockStoreException e) {
+      lease = Optional.empty(); // it asked, and that answer is of no use
+    }
+    assertThat(lease)
+        .as("what tryLock() gives while another client has the lock")
+        .isEmpty();
     next.get().verify();
     next.get().close();
   }
 
-  /** A client whose machine can sleep while the store answers. */
+  /** A client whose machine can sleep while an answer of the store is on its way. */
   private final class Sleeper {
     private final SkewedTime time = new SkewedTime();
-    private final Link link = link();
-    private final LockClient client = client(
-        link,
-        builder ->
-            builder.timeSource(time).storeTimeout(LONG.dividedBy(2)).defaultOptions(lasting()));
-    private final LockClient observer = client();
+    private final RecordingStore[] recorder = new RecordingStore[1];
+    private final LockClient client = tapped(
+        store -> recorder[0] = new RecordingStore(store),
+        builder -> builder.timeSource(time).defaultOptions(lasting()));
+    private final LockClient other = client();
     private Duration slept = Duration.ZERO;
 
-    private Sleeper() {
-      take(client.get(freshName())).close(); // To connect may take more trips.
+    void sleepBeforeTheNextAnswer(Runnable meanwhile) {
+      slept = slept.plusHours(1);
+      recorder[0].beforeTheNextAnswer(() -> {
+        meanwhile.run();
+        time.setWallAhead(slept);
+      });
     }
 
-    /**
-     * Starts a call; the machine sleeps after the store gave it the lock, before it hears of it.
-     */
-    private <T> Worker<T> sleepWhileAsking(String name, Callable<T> call, Runnable meanwhile) {
-      link.hold(Link.Direction.REPLIES);
-      Worker<T> asking = start(call);
-      eventually(
-          "the store has given the lock",
-          LONG,
-          () -> observer.get(name).inspect().isPresent());
-      meanwhile.run();
-      slept = slept.plusHours(1);
-      time.setWallAhead(slept);
-      link.heal();
-      return asking;
+    /** The lease of another client, which gets the lock after the sleeper was given it. */
+    Slot<Lease> sleepWhileItIsTaken(String name) {
+      Slot<Lease> taken = new Slot<>();
+      sleepBeforeTheNextAnswer(() -> {
+        long token = other.get(name).inspect().orElseThrow().token();
+        assertThat(other.get(name).forceRelease(token)).isTrue();
+        taken.set(take(other.get(name, lasting())));
+      });
+      return taken;
     }
   }
 }
