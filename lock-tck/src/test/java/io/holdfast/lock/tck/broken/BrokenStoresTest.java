@@ -862,6 +862,26 @@ class BrokenStoresTest {
   }
 
   @Test
+  void aFailureOfWhoAsksUnderAnotherThreadIsCaught() {
+    AtomicInteger asking = new AtomicInteger();
+    assertCaught(
+        BrokenFixture.client(ClientDecorator.ofLocks(Map.of("tryLock", (real, arguments, call) -> {
+          boolean another = asking.getAndIncrement() > 0;
+          try {
+            if (another) {
+              throw new LockStoreException("", "another thread asks", null);
+            }
+            return call.proceed(arguments);
+          } finally {
+            asking.decrementAndGet();
+          }
+        }))),
+        "L-6.1",
+        "whileAnotherLocalThreadGetsTheLockItIsBusy",
+        "another thread asks");
+  }
+
+  @Test
   void aQuestionThatFailsUnderAnotherThreadIsCaughtIfItIsCalledBusy() {
     AtomicInteger asking = new AtomicInteger();
     assertCaught(
