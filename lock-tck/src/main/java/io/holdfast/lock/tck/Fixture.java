@@ -16,6 +16,8 @@ import java.util.function.UnaryOperator;
  * What a backend's author supplies: how to make clients of a store, how to reach its server, and
  * how to break it. Opened once for a run of the kit.
  *
+ * <p>The server's wall clock is this machine's, or shows about the same: rule L-2.9 compares them.
+ *
  * <p>Only the abstract methods are needed. Each of the others belongs to a {@link Capability}, and
  * is called only if that one is declared.
  *

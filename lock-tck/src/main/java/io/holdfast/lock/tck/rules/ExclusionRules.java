@@ -3,10 +3,14 @@ package io.holdfast.lock.tck.rules;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
+import io.holdfast.lock.HeldLock;
 import io.holdfast.lock.Lease;
 import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockHolder;
 import io.holdfast.lock.LockLostException;
+import io.holdfast.lock.spi.Grant;
+import io.holdfast.lock.spi.LockStore;
+import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.tck.Capability;
 import io.holdfast.lock.tck.Requires;
 import io.holdfast.lock.tck.Rule;
@@ -15,10 +19,13 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.TreeMap;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -226,5 +233,191 @@ public abstract class ExclusionRules extends RuleTest {
     next.verify();
     assertTaken(holder, name, "held by the next one");
     next.close();
+  }
+
+  @Rule("L-2.9")
+  @Test
+  void aListHasTheHeldLocksThatBeginWithThePrefixAndNoOther() {
+    String base = freshName();
+    LockClient holder = client(builder -> builder.clientName("who-holds-them"));
+    LockClient other = client();
+    Map<String, Lease> held = new TreeMap<>();
+    List<String> prefixes = new ArrayList<>();
+    for (String variant : List.of(
+        "",
+        "a",
+        "A",
+        "\u00E4",
+        "a\u0308",
+        "\u00C4",
+        "\u00DF",
+        "ss",
+        "i",
+        "I",
+        "\u0131",
+        "%",
+        "_",
+        "a%",
+        "a_",
+        "*",
+        "?",
+        "[a]",
+        "[",
+        "]",
+        "^",
+        "{a}",
+        "/",
+        "//",
+        "a/",
+        ".",
+        "..",
+        "\\",
+        "\\%",
+        "'",
+        "\"",
+        " ",
+        "a ",
+        ":",
+        "%25",
+        "%2F",
+        "\u4E2D",
+        "\uD83D\uDE00")) {
+      prefixes.add(base + variant);
+      held.put(base + variant + "x", take(holder.get(base + variant + "x", lasting())));
+    }
+    prefixes.add(base + "[a]x"); // all of a name
+    prefixes.add(base + "x "); // more than any
+    prefixes.add(base.substring(1)); // in the middle of all of them
+    for (String prefix : prefixes) {
+      assertThat(names(other.list(prefix, 1_000)))
+          .as("the held locks whose names begin with '%s'", prefix)
+          .containsExactlyElementsOf(
+              held.keySet().stream().filter(name -> name.startsWith(prefix)).toList());
+    }
+    assertThat(names(other.list("", 10_000))).as("all held locks").containsAll(held.keySet());
+    for (LockClient asking : List.of(other, holder)) {
+      long before = System.nanoTime();
+      Map<String, Duration> believed = new TreeMap<>();
+      held.forEach((name, lease) -> believed.put(name, lease.remaining()));
+      List<HeldLock> listed = asking.list(base, 1_000);
+      assertThat(names(listed))
+          .as("the names, sorted, whoever asks")
+          .containsExactlyElementsOf(held.keySet());
+      for (HeldLock lock : listed) {
+        assertThat(held)
+            .as("the lease of '%s'", lock.name())
+            .hasEntrySatisfying(
+                lock.name(), lease -> assertThat(lock.token()).isEqualTo(lease.token()));
+        assertThat(lock.description()).contains("who-holds-them");
+        assertThat(lock.isReleased()).isFalse();
+        // A renewal in between only moves the store's deadline further away.
+        assertThat(lock.remaining().plus(since(before)))
+            .as("the time that the store has left for the holder of '%s'", lock.name())
+            .isGreaterThanOrEqualTo(believed.get(lock.name()));
+      }
+    }
+    held.values().forEach(Lease::close);
+    assertThat(other.list(base, 1_000)).as("the held locks after their release").isEmpty();
+  }
+
+  private static List<String> names(List<HeldLock> locks) {
+    return locks.stream().map(HeldLock::name).toList();
+  }
+
+  @Rule("L-2.9")
+  @Test
+  void aListHasAtMostAsManyLocksAsItIsAskedFor() {
+    String base = freshName();
+    LockClient holder = client();
+    LockClient other = client();
+    List<Lease> leases = new ArrayList<>();
+    for (int i = 0; i < 5; i++) {
+      leases.add(take(holder.get(base + i, lasting())));
+    }
+    List<String> all = leases.stream().map(Lease::name).toList();
+    for (int limit = 1; limit <= 6; limit++) {
+      assertThat(names(other.list(base, limit)))
+          .as("5 held locks, listed with the limit %s", limit)
+          .hasSize(Math.min(limit, 5))
+          .isSubsetOf(all)
+          .doesNotHaveDuplicates()
+          .isSorted();
+    }
+    leases.forEach(Lease::close);
+  }
+
+  @Rule("L-2.9")
+  @Requires(Capability.TAP)
+  @Test
+  void aListHasNoLockThatIsFree() throws StoreException {
+    String base = freshName();
+    LockClient client = client();
+    LockClient other = client();
+    LockStore store = store();
+    Grant expiring = grant(store, claim(base + "-expired", ttl())); // and nobody will release it
+    take(client.get(base + "-released")).close();
+    Lease forced = take(client.get(base + "-forced"));
+    assertThat(other.get(forced.name()).forceRelease(forced.token())).isTrue();
+    Lease handedOn = take(client.get(base + "-held-by-the-next"));
+    handedOn.close();
+    Lease held = take(other.get(handedOn.name(), lasting()));
+    eventually(
+        "the grant expires at the store",
+        expiring.crashBound().plus(slack()),
+        () -> store.inspect(expiring.claim().key()).isEmpty());
+    assertThat(other.list(base, 1_000))
+        .as("the one lock that is held, among others that were")
+        .singleElement()
+        .satisfies(lock -> assertThat(lock.name()).isEqualTo(held.name()))
+        .satisfies(lock -> assertThat(lock.token()).isEqualTo(held.token()));
+    held.close();
+  }
+
+  @Rule("L-2.9")
+  @Test
+  void aListShowsALockThatIsKeptByItsMinimumHoldAsReleased() {
+    String name = freshName();
+    LockClient other = client();
+    Lease lease = take(client().get(name, renewed().withMinHold(LONG)));
+    assertThat(other.list(name, 10))
+        .singleElement()
+        .satisfies(lock -> assertThat(lock.isReleased()).isFalse());
+    lease.close();
+    assertThat(other.list(name, 10))
+        .as("a lock that was released before its minimum hold was over")
+        .singleElement()
+        .satisfies(lock -> assertThat(lock.isReleased()).isTrue())
+        .satisfies(lock -> assertThat(lock.remaining()).isPositive().isLessThanOrEqualTo(LONG));
+    assertThat(other.get(name).forceRelease(lease.token())).isTrue();
+    assertThat(other.list(name, 10)).isEmpty();
+  }
+
+  @Rule("L-2.9")
+  @Test
+  void inspectAndListTellSinceWhenALockIsHeld() {
+    String name = freshName();
+    LockClient other = client();
+    Instant asked = Instant.now();
+    Lease lease = take(client().get(name));
+    Instant since = since(other, name);
+    // The store's wall clock, or its holder's, is nearly this one's.
+    assertThat(since)
+        .as("when the lock was granted, asked for at %s", asked)
+        .isBetween(asked.minusSeconds(5), Instant.now());
+    pause(ttl()); // it is renewed meanwhile
+    assertThat(since(other, name)).as("since() after a renewal").isEqualTo(since);
+    lease.close();
+    Lease next = take(other.get(name));
+    assertThat(since(other, name)).as("since() of the next lease").isAfter(since);
+    next.close();
+  }
+
+  private static Instant since(LockClient client, String name) {
+    Instant since = client.get(name).inspect().orElseThrow().since();
+    assertThat(client.list(name, 10))
+        .singleElement()
+        .satisfies(lock ->
+            assertThat(lock.since()).as("since() of list() and of inspect()").isEqualTo(since));
+    return since;
   }
 }

@@ -1,6 +1,7 @@
 package io.holdfast.lock.tck.rules;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
@@ -16,6 +17,7 @@ import io.holdfast.lock.LockStoreException;
 import io.holdfast.lock.tck.Capability;
 import io.holdfast.lock.tck.Requires;
 import io.holdfast.lock.tck.Rule;
+import io.holdfast.lock.tck.SkewedTime;
 import io.holdfast.lock.tck.fault.Link;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -314,6 +316,63 @@ public abstract class FencingRules extends RuleTest {
         return false;
       }
     });
+    assertThat(lease.state()).isEqualTo(LeaseState.HELD);
+    lease.close();
+  }
+
+  @Rule("L-8.14")
+  @Test
+  void ensureHeldAsksTheStoreAboutALeaseInDoubt() {
+    SkewedTime time = new SkewedTime();
+    LockClient client = client(builder -> builder.timeSource(time));
+    LockClient other = client();
+    Lease lease = take(client.get(freshName(), lasting()));
+    Lease taken = take(client.get(freshName(), lasting()));
+    assertThat(other.get(taken.name()).forceRelease(taken.token())).isTrue();
+    Lease next = take(other.get(taken.name()));
+    time.setWallAhead(Duration.ofHours(1));
+    assertThatCode(lease::ensureHeld)
+        .as("ensureHeld() of a lease in doubt that stands at the store")
+        .doesNotThrowAnyException();
+    assertThat(lease.isHeld()).as("isHeld() after ensureHeld() returned").isTrue();
+    assertThat(lease.state()).isEqualTo(LeaseState.HELD);
+    assertThatExceptionOfType(LockLostException.class)
+        .as("ensureHeld() of a lease that the store no longer shows")
+        .isThrownBy(taken::ensureHeld)
+        .satisfies(e -> assertThat(e.reason()).isEqualTo(LeaseLoss.Reason.TAKEN));
+    assertThat(taken.state()).isEqualTo(LeaseState.LOST);
+    lease.close();
+    assertThatExceptionOfType(LockLostException.class).isThrownBy(taken::close);
+    next.verify();
+    next.close();
+  }
+
+  @Rule("L-8.14")
+  @Requires(Capability.FAULTS)
+  @Test
+  void ensureHeldWithoutAnAnswerAboutALeaseInDoubtIsNoAnswer() {
+    SkewedTime time = new SkewedTime();
+    Link link = link();
+    LockClient client = client(link, builder -> builder.timeSource(time));
+    Lease lease = take(client.get(freshName(), lasting()));
+    link.refuse();
+    lease.ensureHeld(); // no clock speaks against it: nothing to ask
+    time.setWallAhead(Duration.ofHours(1));
+    assertThatExceptionOfType(LockStoreException.class)
+        .as("ensureHeld() of a lease in doubt without a way to the store")
+        .isThrownBy(lease::ensureHeld);
+    assertThat(lease.state()).isEqualTo(LeaseState.UNCERTAIN);
+    assertThat(lease.isHeld()).isFalse();
+    link.heal();
+    eventually("the store answers again", slack().multipliedBy(2), () -> {
+      try {
+        lease.ensureHeld();
+        return true;
+      } catch (LockStoreException e) {
+        return false;
+      }
+    });
+    assertThat(lease.isHeld()).isTrue();
     assertThat(lease.state()).isEqualTo(LeaseState.HELD);
     lease.close();
   }

@@ -11,6 +11,7 @@ import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockClientClosedException;
 import io.holdfast.lock.LockListener;
 import io.holdfast.lock.LockLostException;
+import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.tck.Capability;
 import io.holdfast.lock.tck.Requires;
 import io.holdfast.lock.tck.Rule;
@@ -20,6 +21,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.Callable;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
@@ -277,5 +279,126 @@ public abstract class HygieneRules extends RuleTest {
     assertThat(events)
         .containsExactly(
             "notAcquired false", "acquired STORE", "acquired REENTRANT", "released true");
+  }
+
+  @Rule("L-10.9")
+  @Test
+  void aListenerIsToldOnceThatACallerWaits() {
+    String name = freshName();
+    List<String> events = Collections.synchronizedList(new ArrayList<>());
+    LockClient client = client(builder -> builder.addListener(new LockListener() {
+      private void add(LockEvent event, String what) {
+        if (event.lockName().equals(name)) {
+          events.add(Thread.currentThread().getName() + " " + what);
+        }
+      }
+
+      @Override
+      public void waiting(LockEvent event) {
+        add(event, "waits");
+        throw new IllegalStateException("thrown by a listener of the kit, on purpose");
+      }
+
+      @Override
+      public void acquired(Acquired event) {
+        add(event, "acquired");
+      }
+
+      @Override
+      public void notAcquired(NotAcquired event) {
+        add(event, "notAcquired");
+      }
+    }));
+    DistributedLock lock = client.get(name, lasting());
+    Lease elsewhere = take(client().get(name, lasting()));
+    Worker<Boolean> impatient = startNamed("impatient", () -> {
+      assertThat(lock.tryLock()).isEmpty();
+      assertThat(lock.tryLock(Duration.ZERO)).isEmpty();
+      return true;
+    });
+    assertThat(impatient.get(LONG)).isTrue();
+    // It stands in the store's line, the second behind it and then there itself.
+    Worker<Boolean> first =
+        startNamed("first", () -> lock.tryLock(quiet().multipliedBy(2)).isPresent());
+    awaitTold(events, "first waits");
+    Worker<Lease> second = startNamed("second", lock::lock);
+    awaitTold(events, "second waits");
+    assertThat(first.get(LONG)).isFalse();
+    awaitWaiting(second);
+    elsewhere.close();
+    Lease held = second.get(slack());
+    // This one waits for a thread of its client that has the lock.
+    Worker<Lease> third = startNamed("third", lock::lock);
+    awaitTold(events, "third waits");
+    held.close();
+    third.get(slack()).close();
+    Worker<Boolean> free = startNamed("unopposed", () -> {
+      lock.lock().close();
+      return true;
+    });
+    assertThat(free.get(LONG)).isTrue();
+
+    assertThat(ofThread("impatient", events))
+        .as("events of calls that do not wait")
+        .containsExactly("impatient notAcquired", "impatient notAcquired");
+    assertThat(ofThread("first", events))
+        .as("events of a wait that runs out")
+        .containsExactly("first waits", "first notAcquired");
+    assertThat(ofThread("second", events))
+        .as("events of a wait in two lines")
+        .containsExactly("second waits", "second acquired");
+    assertThat(ofThread("third", events))
+        .as("events of a wait for a thread of the same client")
+        .containsExactly("third waits", "third acquired");
+    assertThat(ofThread("unopposed", events))
+        .as("events of a call that finds the lock free")
+        .containsExactly("unopposed acquired");
+  }
+
+  private <T> Worker<T> startNamed(String threadName, Callable<T> body) {
+    return start(() -> {
+      Thread.currentThread().setName(threadName);
+      return body.call();
+    });
+  }
+
+  private void awaitTold(List<String> events, String event) {
+    eventually("the listener is told '" + event + "'", slack(), () -> events.contains(event));
+  }
+
+  private static List<String> ofThread(String name, List<String> events) {
+    return List.copyOf(events).stream()
+        .filter(event -> event.startsWith(name + " "))
+        .toList();
+  }
+
+  @Rule("L-10.9")
+  @Test
+  void aListenerIsToldThatALeaseWasRenewedOrExtended() {
+    List<Long> renewed = Collections.synchronizedList(new ArrayList<>());
+    List<Long> extended = Collections.synchronizedList(new ArrayList<>());
+    String fixedName = freshName();
+    String renewedName = freshName();
+    LockClient client = client(builder -> builder.addListener(new LockListener() {
+      @Override
+      public void renewed(LeaseEvent event) {
+        if (event.lockName().equals(renewedName)) {
+          renewed.add(event.token());
+        } else if (event.lockName().equals(fixedName)) {
+          extended.add(event.token());
+        }
+      }
+    }));
+    Lease lease = take(client.get(renewedName));
+    Lease fixed = take(client.get(fixedName, LockOptions.fixed(LONG_TTL)));
+    eventually(
+        "the listener is told of two renewals", ttl().plus(slack()), () -> renewed.size() >= 2);
+    assertThat(renewed).containsOnly(lease.token());
+    assertThat(extended).as("renewals told of a fixed lease").isEmpty();
+    fixed.extend(LONG_TTL);
+    eventually("the listener is told of the extension", slack(), () -> extended.size() == 1);
+    assertThat(extended).containsExactly(fixed.token());
+    lease.close();
+    fixed.close();
   }
 }

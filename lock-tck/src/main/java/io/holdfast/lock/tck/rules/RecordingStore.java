@@ -20,6 +20,8 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentSkipListSet;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
 
 /** Passes everything on, and remembers what the rules ask about. */
 final class RecordingStore implements LockStore {
@@ -35,10 +37,16 @@ final class RecordingStore implements LockStore {
   private final Set<String> renewedAfterRelease = new ConcurrentSkipListSet<>();
   private final AtomicLong renewals = new AtomicLong();
   private final AtomicLong renewalCalls = new AtomicLong();
+  private final AtomicReference<@Nullable Runnable> beforeAnswer = new AtomicReference<>();
 
   /** Records what reaches this store. */
   RecordingStore(LockStore store) {
     this.store = store;
+  }
+
+  /** Runs it once: when the next acquire was carried out, before its caller hears of it. */
+  void beforeTheNextAnswer(Runnable body) {
+    beforeAnswer.set(body);
   }
 
   /** How many groups the renewals are in. */
@@ -68,12 +76,23 @@ final class RecordingStore implements LockStore {
 
   @Override
   public Optional<Grant> tryAcquire(Claim claim) throws StoreException {
-    return store.tryAcquire(claim);
+    Optional<Grant> grant = store.tryAcquire(claim);
+    answerAcquire();
+    return grant;
+  }
+
+  private void answerAcquire() {
+    Runnable body = beforeAnswer.getAndSet(null);
+    if (body != null) {
+      body.run();
+    }
   }
 
   @Override
   public Acquisition acquireOrQueue(Claim claim, Runnable wakeUp) throws StoreException {
-    return store.acquireOrQueue(claim, wakeUp);
+    Acquisition acquisition = store.acquireOrQueue(claim, wakeUp);
+    answerAcquire();
+    return acquisition;
   }
 
   @Override

@@ -2,16 +2,24 @@ package io.holdfast.lock.tck.rules;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
+import io.holdfast.lock.DistributedLock;
 import io.holdfast.lock.Lease;
+import io.holdfast.lock.LeaseLoss;
+import io.holdfast.lock.LeaseState;
 import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockHolder;
 import io.holdfast.lock.LockLostException;
+import io.holdfast.lock.LockOptions;
+import io.holdfast.lock.LockStoreException;
 import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockStore;
 import io.holdfast.lock.spi.Renewal;
 import io.holdfast.lock.spi.StoreException;
+import io.holdfast.lock.spi.StoredHolder;
 import io.holdfast.lock.tck.Capability;
 import io.holdfast.lock.tck.Requires;
 import io.holdfast.lock.tck.Rule;
@@ -194,5 +202,232 @@ public abstract class RenewalRules extends RuleTest {
         .isLessThanOrEqualTo(20 * periods * recorder[0].groups());
     leases.forEach(lease -> assertThat(lease.isHeld()).isTrue());
     leases.forEach(Lease::close);
+  }
+
+  @Rule("L-5.8")
+  @Test
+  void anExtendedLeaseIsHeldForItsNewTimeAndNotForEver() {
+    LockClient other = client();
+    DistributedLock lock = client().get(freshName(), fixed());
+    Lease lease = take(lock);
+    Lease nested = take(lock);
+    Duration extension = ttl().multipliedBy(2);
+    long asked = System.nanoTime();
+    nested.extend(extension);
+    nested.close();
+    never(
+        "the extended lease ends, or another client gets the lock",
+        nearly(extension).minus(since(asked)),
+        () -> !lease.isHeld() || other.get(lock.name()).tryLock().isPresent());
+    Lease next = takeWhenFree(other, lock.name(), renewed(), lease.crashBound().plus(slack()));
+    assertThat(lease.isHeld())
+        .as("isHeld() of the extended lease while another client has the lock")
+        .isFalse();
+    assertThatExceptionOfType(LockLostException.class).isThrownBy(lease::close);
+    next.close();
+  }
+
+  @Rule("L-5.8")
+  @Test
+  void anExtensionNeverShortens() {
+    LockClient other = client();
+    long asked = System.nanoTime();
+    Lease lease = take(client().get(freshName(), fixed()));
+    lease.extend(timing().storeTimeout().multipliedBy(3).dividedBy(2)); // half a TTL at most
+    never(
+        "the lease ends sooner than without its extension",
+        nearly(ttl()).minus(since(asked)),
+        () -> !lease.isHeld() || other.get(lease.name()).tryLock().isPresent());
+    takeWhenFree(other, lease.name(), renewed(), lease.crashBound().plus(slack()))
+        .close();
+  }
+
+  /** A time less than the drift allowance, and something for a slow machine. */
+  private static Duration nearly(Duration time) {
+    return time.multipliedBy(9).dividedBy(10);
+  }
+
+  @Rule("L-5.8")
+  @Requires(Capability.TAP)
+  @Test
+  void anExtensionRevivesNothingAndTouchesNoSuccessor() throws StoreException {
+    LockStore store = store();
+    String name = freshName();
+    Grant first = grant(store, claim(name, ttl()));
+    eventually(
+        "the grant expires at the store",
+        first.crashBound().plus(slack()),
+        () -> store.inspect(first.claim().key()).isEmpty());
+    assertThat(store.extend(first, LONG_TTL))
+        .as("the extension of an expired grant")
+        .isEmpty();
+    assertThat(store.inspect(first.claim().key())).as("the holder after it").isEmpty();
+
+    Claim claim = claim(name, ttl().multipliedBy(3));
+    Grant successor = grant(store, claim);
+    pause(quiet()); // so that an extension is longer than what is left
+    Duration before = store.inspect(claim.key()).orElseThrow().remaining();
+    assertThat(store.extend(first, ttl().multipliedBy(3)))
+        .as("the extension of a grant that has a successor")
+        .isEmpty();
+    assertThat(store.inspect(claim.key()).orElseThrow().remaining())
+        .as("the successor's time after an extension by its predecessor")
+        .isLessThanOrEqualTo(before);
+    assertThat(store.verify(successor)).as("verify() of the successor").isPresent();
+    store.release(successor, Duration.ZERO);
+    assertThat(store.extend(successor, LONG_TTL))
+        .as("the extension of a released grant")
+        .isEmpty();
+    assertThat(store.inspect(claim.key())).as("the holder after that").isEmpty();
+  }
+
+  @Rule("L-5.8")
+  @Requires(Capability.TAP)
+  @Test
+  void anExtensionDoesNotMoveTheEndOfAMinimumHold() throws StoreException {
+    LockStore store = store();
+    Duration minHold = ttl().multipliedBy(2);
+    Claim plain = claim(freshName(), LONG_TTL);
+    Claim claim = new Claim(plain.key(), plain.ownerId(), plain.ttl(), minHold, plain.holder());
+    Grant grant = grant(store, claim);
+    store.release(grant, minHold);
+    Duration before = store.inspect(claim.key()).orElseThrow().remaining();
+    assertThat(store.extend(grant, LONG_TTL))
+        .as("the extension of a grant that only its minimum hold keeps")
+        .isEmpty();
+    StoredHolder after = store.inspect(claim.key()).orElseThrow();
+    assertThat(after.released()).isTrue();
+    assertThat(after.remaining())
+        .as("the rest of the minimum hold after that")
+        .isLessThanOrEqualTo(before);
+    assertThat(store.forceRelease(claim.key(), after.number())).isTrue();
+  }
+
+  @Rule("L-5.8")
+  @Test
+  void extendingALeaseThatWasTakenOrIsOverTellsSoAndTouchesNobody() {
+    LockClient client = client();
+    LockClient other = client();
+    LockOptions fixedLong = LockOptions.fixed(LONG_TTL);
+    Lease expiring = take(client.get(freshName(), fixed()));
+    Lease freed = take(client.get(freshName(), fixedLong));
+    Lease taken = take(client.get(freshName(), fixedLong));
+    for (Lease lease : List.of(freed, taken)) {
+      assertThat(other.get(lease.name()).forceRelease(lease.token())).isTrue();
+    }
+    assertThatExceptionOfType(LockLostException.class)
+        .as("extend() of a lease whose lock was freed by force")
+        .isThrownBy(() -> freed.extend(LONG_TTL))
+        .satisfies(e -> assertThat(e.reason()).isEqualTo(LeaseLoss.Reason.TAKEN));
+    assertThat(other.get(freed.name()).inspect()).as("the holder after that").isEmpty();
+
+    Lease next = take(other.get(taken.name(), fixed()));
+    Duration before = other.get(taken.name()).inspect().orElseThrow().remaining();
+    assertThatExceptionOfType(LockLostException.class)
+        .as("extend() of a lease whose lock another client has")
+        .isThrownBy(() -> taken.extend(LONG_TTL));
+    assertThat(other.get(taken.name()).inspect().orElseThrow().remaining())
+        .as("the time of the next lease after that")
+        .isLessThanOrEqualTo(before);
+    next.verify();
+    next.close();
+
+    eventually("the lease ends", ttl().plus(slack()), () -> !expiring.isHeld());
+    assertThatExceptionOfType(LockLostException.class)
+        .as("extend() of a lease that is over")
+        .isThrownBy(() -> expiring.extend(LONG_TTL))
+        .satisfies(e -> assertThat(e.reason()).isEqualTo(LeaseLoss.Reason.EXPIRED));
+    for (Lease lease : List.of(expiring, freed, taken)) {
+      assertThat(lease.isHeld()).isFalse();
+      assertThat(lease.state()).isEqualTo(LeaseState.LOST);
+      assertThatExceptionOfType(LockLostException.class).isThrownBy(lease::close);
+    }
+    takeWhenFree(other, expiring.name(), renewed(), expiring.crashBound().plus(slack()))
+        .close();
+  }
+
+  @Rule("L-5.8")
+  @Requires(Capability.FAULTS)
+  @Test
+  void anExtensionThatArrivesLateRevivesNothing() {
+    LockClient other = client();
+    Link link = link();
+    LockClient client = client(link);
+    take(client.get(freshName())).close();
+    Lease lease = take(client.get(freshName(), fixed()));
+    link.hold(Link.Direction.REQUESTS); // what is sent from now on arrives when all is over
+    Duration before = lease.remaining();
+    assertThatExceptionOfType(LockStoreException.class)
+        .as("extend() without an answer")
+        .isThrownBy(() -> lease.extend(LONG_TTL));
+    assertThat(lease.remaining())
+        .as("remaining() after an extension without an answer")
+        .isLessThan(before);
+    eventually(
+        "the lock is free at the store",
+        lease.crashBound().plus(slack()),
+        () -> other.get(lease.name()).inspect().isEmpty());
+    assertThat(lease.isHeld()).isFalse();
+    link.heal();
+    never(
+        "a late extension revives the lease",
+        quiet(),
+        () -> lease.isHeld() || other.get(lease.name()).inspect().isPresent());
+    assertThatExceptionOfType(LockLostException.class).isThrownBy(lease::close);
+    take(other.get(lease.name())).close();
+  }
+
+  @Rule("L-5.8")
+  @Test
+  void aRenewedLeaseCannotBeExtended() {
+    Lease lease = take(client().get(freshName()));
+    assertThatIllegalStateException()
+        .as("extend() of a renewed lease")
+        .isThrownBy(() -> lease.extend(LONG_TTL));
+    assertThat(lease.isHeld()).isTrue();
+    assertThat(lease.remaining()).isLessThanOrEqualTo(ttl());
+    lease.close();
+  }
+
+  @Rule("L-5.8")
+  @Test
+  void aClosedHandleCannotBeExtended() {
+    LockClient other = client();
+    DistributedLock lock = client().get(freshName(), fixed());
+    Lease lease = take(lock);
+    Lease nested = take(lock);
+    nested.close();
+    assertThatIllegalStateException()
+        .as("extend() of a closed handle of a lease that stands")
+        .isThrownBy(() -> nested.extend(LONG_TTL));
+    lease.close();
+    assertThatIllegalStateException()
+        .as("extend() of a released lease")
+        .isThrownBy(() -> lease.extend(LONG_TTL));
+    assertThat(other.get(lock.name()).inspect()).as("the holder after that").isEmpty();
+  }
+
+  @Rule("L-5.8")
+  @Requires(Capability.FAULTS)
+  @Test
+  void anExtensionOutOfRangeIsRefusedWithoutARequest() {
+    Link link = link();
+    Lease lease = take(client(link).get(freshName(), LockOptions.fixed(LONG_TTL)));
+    link.refuse();
+    for (Duration wrong : List.of(
+        Duration.ZERO,
+        Duration.ofSeconds(-1),
+        timing().storeTimeout().minusMillis(1),
+        timing().storeTimeout(),
+        Duration.ofDays(365).plusMillis(1),
+        Duration.ofSeconds(Long.MAX_VALUE))) {
+      assertThatIllegalArgumentException()
+          .as("extend(%s) without a way to the store", wrong)
+          .isThrownBy(() -> lease.extend(wrong))
+          .withMessageContaining(wrong.toString());
+    }
+    assertThat(lease.isHeld()).isTrue();
+    link.heal();
+    lease.close();
   }
 }

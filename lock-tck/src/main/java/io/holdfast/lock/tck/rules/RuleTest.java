@@ -190,7 +190,12 @@ public abstract class RuleTest {
 
   /** As {@link #client()}, with something between engine and store. */
   final LockClient tapped(UnaryOperator<LockStore> tap) {
-    return client(fixture().newClient(tap), builder -> {});
+    return tapped(tap, builder -> {});
+  }
+
+  /** As {@link #tapped(UnaryOperator)}, with settings of its own. */
+  final LockClient tapped(UnaryOperator<LockStore> tap, Consumer<LockClientBuilder<?>> settings) {
+    return client(fixture().newClient(tap), settings);
   }
 
   /** The store itself, for rules about single calls. */

@@ -5,19 +5,24 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import io.holdfast.lock.DistributedLock;
 import io.holdfast.lock.Lease;
+import io.holdfast.lock.LeaseState;
 import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockStoreException;
 import io.holdfast.lock.LockTimeoutException;
 import io.holdfast.lock.tck.Capability;
 import io.holdfast.lock.tck.Requires;
 import io.holdfast.lock.tck.Rule;
+import io.holdfast.lock.tck.SkewedTime;
 import io.holdfast.lock.tck.fault.Link;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.locks.Lock;
 import org.junit.jupiter.api.Test;
 
 /** Chapter 6: asking, waiting, and not getting it. */
@@ -443,5 +448,199 @@ public abstract class WaitingRules extends RuleTest {
     }
     link.heal();
     lease.close();
+  }
+
+  @Rule("L-6.1")
+  @Requires(Capability.FAULTS)
+  @Test
+  void whileAnotherLocalThreadGetsTheLockItIsBusy() {
+    Link link = link();
+    LockClient client =
+        client(link, builder -> builder.storeTimeout(LONG.dividedBy(2)).defaultOptions(lasting()));
+    take(client.get(freshName())).close();
+    DistributedLock lock = client.get(freshName());
+    link.hold(Link.Direction.REPLIES);
+    long before = link.requests();
+    Worker<Lease> asking = start(() -> take(lock));
+    eventually("the question is on its way", LONG, () -> link.requests() > before);
+    Worker<Boolean> meanwhile = start(() -> lock.tryLock().isPresent());
+    pause();
+    link.heal();
+    Lease lease = asking.get(LONG);
+    assertThat(meanwhile.get(LONG))
+        .as("whether tryLock() got the lock that another thread was given")
+        .isFalse();
+    lease.close();
+  }
+
+  @Rule("L-6.3")
+  @Requires(Capability.FAULTS)
+  @Test
+  void whoAsksWhileAQuestionIsOnItsWayThatFailsIsNotToldBusy() {
+    Link link = link();
+    LockClient client = client(link);
+    take(client.get(freshName())).close();
+    DistributedLock lock = client.get(freshName());
+    Duration timeout = timing().storeTimeout();
+    link.hold(Link.Direction.REQUESTS);
+    long before = link.requests();
+    Map<String, Worker<Boolean>> asking = new LinkedHashMap<>();
+    asking.put("the first that asks", start(() -> lock.tryLock().isPresent()));
+    eventually("the question is on its way", LONG, () -> link.requests() > before);
+    asking.put("tryLock()", start(() -> lock.tryLock().isPresent()));
+    asking.put("tryLock(0)", start(() -> lock.tryLock(Duration.ZERO).isPresent()));
+    asking.put("a wait", start(() -> lock.tryLock(timeout.dividedBy(4)).isPresent()));
+    Duration bound = timeout.multipliedBy(2).plus(slack());
+    asking.forEach((call, worker) ->
+        assertThat(outcome(worker, bound)).as("what %s ends with", call).isEqualTo("store failed"));
+    link.heal();
+    takeDespiteFailures(client, freshName(), slack().multipliedBy(2)).close();
+  }
+
+  @Rule("L-6.3")
+  @Requires(Capability.FAULTS)
+  @Test
+  void whoWaitsWhileAReleaseHangsAndFailsIsNotToldBusy() {
+    Link link = link();
+    // Else the lease could be handed on, and there would be no release.
+    LockClient client = client(link, builder -> builder.localHandOff(false));
+    DistributedLock lock = client.get(freshName(), lasting());
+    Lease lease = take(lock);
+    Duration timeout = timing().storeTimeout();
+    link.hold(Link.Direction.REQUESTS);
+    long before = link.requests();
+    Worker<Boolean> closing = start(() -> {
+      lease.close();
+      return true;
+    });
+    eventually("the release is on its way", LONG, () -> link.requests() > before);
+    Worker<Boolean> waiting = start(() -> lock.tryLock(timeout.dividedBy(4)).isPresent());
+    Duration bound = timeout.multipliedBy(2).plus(slack());
+    assertThat(outcome(waiting, bound))
+        .as("what a wait ends with while the release hangs")
+        .isEqualTo("store failed");
+    assertThat(closing.get(bound)).isTrue();
+    link.heal();
+    takeWhenFree(client(), lock.name(), renewed(), slack().multipliedBy(2)).close();
+  }
+
+  /** What came of a call that tells whether it got the lock. */
+  private static String outcome(Worker<Boolean> asking, Duration within) {
+    try {
+      return asking.get(within) ? "a lease" : "busy";
+    } catch (AssertionError e) {
+      if (e.getCause() instanceof LockStoreException) {
+        return "store failed";
+      }
+      throw e;
+    }
+  }
+
+  @Rule("L-6.13")
+  @Requires(Capability.TAP)
+  @Test
+  void whatAnAcquireReturnsIsHeldEvenIfTheMachineSleptMeanwhile() throws InterruptedException {
+    Sleeper sleeper = new Sleeper();
+    Map<String, Acquire> siblings = new LinkedHashMap<>();
+    siblings.put("tryLock()", lock -> isHeld(lock.tryLock().orElseThrow()));
+    siblings.put("tryLock(Duration)", lock -> isHeld(lock.tryLock(LONG).orElseThrow()));
+    siblings.put("lockWithin", lock -> isHeld(lock.lockWithin(LONG)));
+    siblings.put("lock", lock -> isHeld(lock.lock()));
+    siblings.put("call", lock -> lock.call(Lease::isHeld));
+    siblings.put("tryCall", lock -> lock.tryCall(Lease::isHeld).orElseThrow());
+    siblings.put("tryCall(Duration)", lock -> lock.tryCall(LONG, Lease::isHeld).orElseThrow());
+    siblings.put("asLock", lock -> {
+      Lock owned = lock.asLock();
+      owned.lock();
+      try {
+        return lock.isHeldByCurrentThread();
+      } finally {
+        owned.unlock();
+      }
+    });
+    for (Map.Entry<String, Acquire> sibling : siblings.entrySet()) {
+      sleeper.sleepBeforeTheNextAnswer(() -> {});
+      assertThat(sibling.getValue().isHeld(sleeper.client.get(freshName())))
+          .as("isHeld() of what %s gave while the machine slept", sibling.getKey())
+          .isTrue();
+    }
+  }
+
+  private interface Acquire {
+    boolean isHeld(DistributedLock lock) throws InterruptedException;
+  }
+
+  private static boolean isHeld(Lease lease) {
+    boolean held = lease.isHeld() && lease.state() == LeaseState.HELD;
+    lease.close();
+    return held;
+  }
+
+  @Rule("L-6.13")
+  @Requires(Capability.TAP)
+  @Test
+  void aLockThatWasTakenWhileTheMachineSleptIsAskedForAgain() {
+    Sleeper sleeper = new Sleeper();
+    DistributedLock lock = sleeper.client.get(freshName());
+    Slot<Lease> next = sleeper.sleepWhileItIsTaken(lock.name());
+    Worker<Lease> waiting = start(lock::lock);
+    eventually("another client takes the lock", LONG, next::isSet);
+    never("lock() returns while another client has the lock", quiet(), waiting::isDone);
+    next.get().verify();
+    next.get().close();
+    Lease lease = waiting.get(slack());
+    assertThat(lease.isHeld()).isTrue();
+    assertThat(lease.token()).isGreaterThan(next.get().token());
+    lease.close();
+  }
+
+  @Rule("L-6.13")
+  @Requires(Capability.TAP)
+  @Test
+  void tryLockGetsNothingThatWasTakenWhileTheMachineSlept() {
+    Sleeper sleeper = new Sleeper();
+    DistributedLock lock = sleeper.client.get(freshName());
+    Slot<Lease> next = sleeper.sleepWhileItIsTaken(lock.name());
+    Optional<Lease> lease;
+    try {
+      lease = lock.tryLock();
+    } catch (LockStoreException e) {
+      lease = Optional.empty(); // it asked, and that answer is of no use
+    }
+    assertThat(lease)
+        .as("what tryLock() gives while another client has the lock")
+        .isEmpty();
+    next.get().verify();
+    next.get().close();
+  }
+
+  /** A client whose machine can sleep while an answer of the store is on its way. */
+  private final class Sleeper {
+    private final SkewedTime time = new SkewedTime();
+    private final RecordingStore[] recorder = new RecordingStore[1];
+    private final LockClient client = tapped(
+        store -> recorder[0] = new RecordingStore(store),
+        builder -> builder.timeSource(time).defaultOptions(lasting()));
+    private final LockClient other = client();
+    private Duration slept = Duration.ZERO;
+
+    void sleepBeforeTheNextAnswer(Runnable meanwhile) {
+      slept = slept.plusHours(1);
+      recorder[0].beforeTheNextAnswer(() -> {
+        meanwhile.run();
+        time.setWallAhead(slept);
+      });
+    }
+
+    /** The lease of another client, which gets the lock after the sleeper was given it. */
+    Slot<Lease> sleepWhileItIsTaken(String name) {
+      Slot<Lease> taken = new Slot<>();
+      sleepBeforeTheNextAnswer(() -> {
+        long token = other.get(name).inspect().orElseThrow().token();
+        assertThat(other.get(name).forceRelease(token)).isTrue();
+        taken.set(take(other.get(name, lasting())));
+      });
+      return taken;
+    }
   }
 }

@@ -9,6 +9,7 @@ import io.holdfast.lock.tck.TappedBuilder;
 import io.holdfast.lock.tck.fault.Link;
 import io.holdfast.lock.tck.fault.StoreLink;
 import io.holdfast.lock.tck.memory.InMemoryFixture;
+import java.util.function.Consumer;
 import java.util.function.UnaryOperator;
 
 /** The in-memory store with a bug. */
@@ -16,6 +17,7 @@ final class BrokenFixture extends InMemoryFixture {
   private UnaryOperator<LockStore> storeBug = UnaryOperator.identity();
   private UnaryOperator<LockStore> engineBug = UnaryOperator.identity();
   private UnaryOperator<LockClient> clientBug = UnaryOperator.identity();
+  private Consumer<LockClientBuilder<?>> settingsBug = builder -> {};
   private UnaryOperator<GuardedWrites> guardBug = UnaryOperator.identity();
 
   /** In the store itself: behind the link, and behind what watches the store. */
@@ -36,6 +38,13 @@ final class BrokenFixture extends InMemoryFixture {
   static BrokenFixture client(UnaryOperator<LockClient> bug) {
     BrokenFixture fixture = new BrokenFixture();
     fixture.clientBug = bug;
+    return fixture;
+  }
+
+  /** In how clients are built, whatever the rules ask for. */
+  static BrokenFixture settings(Consumer<LockClientBuilder<?>> bug) {
+    BrokenFixture fixture = new BrokenFixture();
+    fixture.settingsBug = bug;
     return fixture;
   }
 
@@ -65,6 +74,7 @@ final class BrokenFixture extends InMemoryFixture {
 
   @Override
   public LockClient build(LockClientBuilder<?> builder) {
+    settingsBug.accept(builder);
     return clientBug.apply(builder.build());
   }
 

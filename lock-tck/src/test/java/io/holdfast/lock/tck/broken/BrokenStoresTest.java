@@ -4,30 +4,43 @@ import static io.holdfast.lock.tck.broken.RuleCheck.assertCaught;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.holdfast.lock.Lease;
+import io.holdfast.lock.LeaseLoss;
+import io.holdfast.lock.LockClient;
+import io.holdfast.lock.LockClientBuilder;
 import io.holdfast.lock.LockLostException;
+import io.holdfast.lock.LockStoreException;
 import io.holdfast.lock.spi.Acquisition;
 import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
+import io.holdfast.lock.spi.LockKind;
 import io.holdfast.lock.spi.LockStore;
 import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.Renewal;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoredHolder;
+import io.holdfast.lock.spi.StoredLock;
 import io.holdfast.lock.spi.Ticket;
+import io.holdfast.lock.spi.TimeSource;
 import io.holdfast.lock.tck.Capability;
 import io.holdfast.lock.tck.GuardedWrites;
 import io.holdfast.lock.tck.memory.InMemoryFixture;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.EnumSet;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.UnaryOperator;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -155,6 +168,203 @@ class BrokenStoresTest {
         "L-2.7",
         "forceReleaseFreesTheGrantThatWasMeantAndNoOther",
         "an earlier grant's token");
+  }
+
+  @Test
+  void aListThatTakesThePrefixForAPatternIsCaught() {
+    assertCaught(
+        BrokenFixture.store(store -> new PrefixMatcher(store) {
+          @Override
+          boolean matches(String name, String prefix) {
+            String pattern = Pattern.quote(prefix).replace("%", "\\E.*\\Q").replace("_", "\\E.\\Q");
+            return name.matches(pattern + ".*");
+          }
+        }),
+        "L-2.9",
+        "aListHasTheHeldLocksThatBeginWithThePrefixAndNoOther",
+        "the held locks whose names begin with");
+  }
+
+  @Test
+  void aListThatIgnoresCaseIsCaught() {
+    assertCaught(
+        BrokenFixture.store(store -> new PrefixMatcher(store) {
+          @Override
+          boolean matches(String name, String prefix) {
+            return name.toLowerCase(Locale.ROOT).startsWith(prefix.toLowerCase(Locale.ROOT));
+          }
+        }),
+        "L-2.9",
+        "aListHasTheHeldLocksThatBeginWithThePrefixAndNoOther",
+        "the held locks whose names begin with");
+  }
+
+  private abstract static class PrefixMatcher extends StoreDecorator {
+    PrefixMatcher(LockStore store) {
+      super(store);
+    }
+
+    abstract boolean matches(String name, String prefix);
+
+    @Override
+    public List<StoredLock> list(LockKind kind, String namePrefix, int limit)
+        throws StoreException {
+      return super.list(kind, "", Integer.MAX_VALUE).stream()
+          .filter(lock -> matches(lock.key().name(), namePrefix))
+          .limit(limit)
+          .toList();
+    }
+  }
+
+  @Test
+  void aListInTheOrderOfTheStoreIsCaught() {
+    assertCaught(
+        BrokenFixture.client(ClientDecorator.ofClient(Map.of("list", (real, arguments, call) -> {
+          List<?> listed = new ArrayList<>((List<?>) call.proceed(arguments));
+          Collections.reverse(listed);
+          return listed;
+        }))),
+        "L-2.9",
+        "aListHasAtMostAsManyLocksAsItIsAskedFor",
+        "5 held locks, listed with the limit");
+  }
+
+  @Test
+  void aListThatKnowsNoLimitIsCaught() {
+    assertCaught(
+        BrokenFixture.store(store -> new StoreDecorator(store) {
+          @Override
+          public List<StoredLock> list(LockKind kind, String namePrefix, int limit)
+              throws StoreException {
+            return super.list(kind, namePrefix, Integer.MAX_VALUE);
+          }
+        }),
+        "L-2.9",
+        "aListHasAtMostAsManyLocksAsItIsAskedFor",
+        "5 held locks, listed with the limit");
+  }
+
+  @Test
+  void aListWithGrantsThatAreOverIsCaught() {
+    Map<LockKey, StoredLock> rows = new ConcurrentHashMap<>();
+    assertCaught(
+        BrokenFixture.store(store -> new StoreDecorator(store) {
+          @Override
+          public Optional<Grant> tryAcquire(Claim claim) throws StoreException {
+            Optional<Grant> grant = super.tryAcquire(claim);
+            Optional<StoredHolder> holder = inspect(claim.key());
+            if (grant.isPresent() && holder.isPresent()) {
+              rows.put(claim.key(), new StoredLock(claim.key(), holder.get(), OptionalInt.empty()));
+            }
+            return grant;
+          }
+
+          @Override
+          public ReleaseOutcome release(Grant grant, Duration holdFor) throws StoreException {
+            rows.remove(grant.claim().key());
+            return super.release(grant, holdFor);
+          }
+
+          @Override
+          public boolean forceRelease(LockKey key, long number) throws StoreException {
+            rows.remove(key);
+            return super.forceRelease(key, number);
+          }
+
+          @Override
+          public List<StoredLock> list(LockKind kind, String namePrefix, int limit) {
+            return rows.values().stream()
+                .filter(lock -> lock.key().name().startsWith(namePrefix))
+                .limit(limit)
+                .toList();
+          }
+        }),
+        "L-2.9",
+        "aListHasNoLockThatIsFree",
+        "the one lock that is held, among others that were");
+  }
+
+  @Test
+  void aListWithoutLocksThatAMinimumHoldKeepsIsCaught() {
+    assertCaught(
+        BrokenFixture.store(store -> new StoreDecorator(store) {
+          @Override
+          public List<StoredLock> list(LockKind kind, String namePrefix, int limit)
+              throws StoreException {
+            return super.list(kind, namePrefix, limit).stream()
+                .filter(lock -> !lock.holder().released())
+                .toList();
+          }
+        }),
+        "L-2.9",
+        "aListShowsALockThatIsKeptByItsMinimumHoldAsReleased",
+        "a lock that was released before its minimum hold was over");
+  }
+
+  @Test
+  void aRenewalThatLooksLikeAGrantIsCaught() {
+    Map<LockKey, Instant> renewed = new ConcurrentHashMap<>();
+    assertCaught(
+        BrokenFixture.store(store -> new SinceChanger(store) {
+          @Override
+          public List<Renewal> renew(List<Grant> grants) throws StoreException {
+            grants.forEach(grant -> renewed.put(grant.claim().key(), Instant.now()));
+            return super.renew(grants);
+          }
+
+          @Override
+          Instant since(LockKey key, StoredHolder holder) {
+            return renewed.getOrDefault(key, holder.since());
+          }
+        }),
+        "L-2.9",
+        "inspectAndListTellSinceWhenALockIsHeld",
+        "since() after a renewal");
+  }
+
+  @Test
+  void aGrantThatIsDatedByAnotherClockIsCaught() {
+    assertCaught(
+        BrokenFixture.store(store -> new SinceChanger(store) {
+          @Override
+          Instant since(LockKey key, StoredHolder holder) {
+            return holder.since().plusSeconds(3_600);
+          }
+        }),
+        "L-2.9",
+        "inspectAndListTellSinceWhenALockIsHeld",
+        "when the lock was granted");
+  }
+
+  private abstract static class SinceChanger extends StoreDecorator {
+    SinceChanger(LockStore store) {
+      super(store);
+    }
+
+    abstract Instant since(LockKey key, StoredHolder holder);
+
+    private StoredHolder changed(LockKey key, StoredHolder holder) {
+      return new StoredHolder(
+          holder.number(),
+          holder.description(),
+          since(key, holder),
+          holder.remaining(),
+          holder.released());
+    }
+
+    @Override
+    public Optional<StoredHolder> inspect(LockKey key) throws StoreException {
+      return super.inspect(key).map(holder -> changed(key, holder));
+    }
+
+    @Override
+    public List<StoredLock> list(LockKind kind, String namePrefix, int limit)
+        throws StoreException {
+      return super.list(kind, namePrefix, limit).stream()
+          .map(lock ->
+              new StoredLock(lock.key(), changed(lock.key(), lock.holder()), lock.waiting()))
+          .toList();
+    }
   }
 
   // ---- TTL and renewal
@@ -398,6 +608,191 @@ class BrokenStoresTest {
         "the end of the minimum hold moves");
   }
 
+  @Test
+  void anExtensionThatTheStoreForgetsIsCaught() {
+    assertCaught(
+        BrokenFixture.store(store -> new StoreDecorator(store) {
+          @Override
+          public Optional<Duration> extend(Grant grant, Duration ttl) throws StoreException {
+            return super.verify(grant).map(left -> ttl);
+          }
+        }),
+        "L-5.8",
+        "anExtendedLeaseIsHeldForItsNewTimeAndNotForEver",
+        "the extended lease ends, or another client gets the lock");
+  }
+
+  @Test
+  void anExtensionByTheFirstTtlAgainIsCaught() {
+    assertCaught(
+        BrokenFixture.store(store -> new StoreDecorator(store) {
+          @Override
+          public Optional<Duration> extend(Grant grant, Duration ttl) throws StoreException {
+            return super.extend(grant, grant.claim().ttl());
+          }
+        }),
+        "L-5.8",
+        "anExtendedLeaseIsHeldForItsNewTimeAndNotForEver",
+        "the extended lease ends, or another client gets the lock");
+  }
+
+  @Test
+  void anExtensionThatShortensIsCaught() {
+    assertCaught(
+        BrokenFixture.store(store -> new StoreDecorator(store) {
+          @Override
+          public Optional<Duration> extend(Grant grant, Duration ttl) throws StoreException {
+            Optional<Duration> left = super.extend(grant, ttl);
+            inBackground(() -> {
+              sleep(ttl.toMillis());
+              forceRelease(grant.claim().key(), grant.number());
+            });
+            return left;
+          }
+        }),
+        "L-5.8",
+        "anExtensionNeverShortens",
+        "the lease ends sooner than without its extension");
+  }
+
+  @Test
+  void anExtensionThatRevivesAnExpiredLeaseIsCaught() {
+    assertCaught(
+        BrokenFixture.store(RevivingExtension::new),
+        "L-5.8",
+        "anExtensionRevivesNothingAndTouchesNoSuccessor",
+        "the extension of an expired grant");
+  }
+
+  @Test
+  void aLateExtensionThatRevivesAnExpiredLeaseIsCaught() {
+    assertCaught(
+        BrokenFixture.store(RevivingExtension::new),
+        "L-5.8",
+        "anExtensionThatArrivesLateRevivesNothing",
+        "a late extension revives the lease");
+  }
+
+  private static final class RevivingExtension extends StoreDecorator {
+    RevivingExtension(LockStore store) {
+      super(store);
+    }
+
+    @Override
+    public Optional<Duration> extend(Grant grant, Duration ttl) throws StoreException {
+      Optional<Duration> left = super.extend(grant, ttl);
+      return left.isPresent() ? left : tryAcquire(grant.claim()).map(revived -> ttl);
+    }
+  }
+
+  @Test
+  void anExtensionThatExtendsASuccessorIsCaught() {
+    assertCaught(
+        BrokenFixture.store(ExtensionByName::new),
+        "L-5.8",
+        "anExtensionRevivesNothingAndTouchesNoSuccessor",
+        "the successor's time after an extension by its predecessor");
+  }
+
+  @Test
+  void anExtensionOfAForeignLeaseIsCaught() {
+    assertCaught(
+        BrokenFixture.store(ExtensionByName::new),
+        "L-5.8",
+        "extendingALeaseThatWasTakenOrIsOverTellsSoAndTouchesNobody",
+        "the time of the next lease after that");
+  }
+
+  /** Extends whoever has the lock, whatever it says. */
+  private static final class ExtensionByName extends StoreDecorator {
+    private static final Map<LockKey, Grant> OWNERS = new ConcurrentHashMap<>();
+
+    ExtensionByName(LockStore store) {
+      super(store);
+    }
+
+    @Override
+    public Optional<Grant> tryAcquire(Claim claim) throws StoreException {
+      Optional<Grant> grant = super.tryAcquire(claim);
+      grant.ifPresent(owner -> OWNERS.put(claim.key(), owner));
+      return grant;
+    }
+
+    @Override
+    public Optional<Duration> extend(Grant grant, Duration ttl) throws StoreException {
+      super.extend(OWNERS.get(grant.claim().key()), ttl);
+      return super.extend(grant, ttl);
+    }
+  }
+
+  @Test
+  void anExtensionThatMovesTheEndOfTheMinimumHoldIsCaught() {
+    assertCaught(
+        BrokenFixture.store(store -> new StoreDecorator(store) {
+          @Override
+          public Optional<Duration> extend(Grant grant, Duration ttl) throws StoreException {
+            Optional<StoredHolder> holder = inspect(grant.claim().key());
+            if (holder.isPresent() && holder.get().released()) {
+              forceRelease(grant.claim().key(), grant.number());
+              super.release(super.tryAcquire(grant.claim()).orElseThrow(), ttl);
+            }
+            return super.extend(grant, ttl);
+          }
+        }),
+        "L-5.8",
+        "anExtensionDoesNotMoveTheEndOfAMinimumHold",
+        "the rest of the minimum hold after that");
+  }
+
+  @Test
+  void anExtensionThatHidesTheLossIsCaught() {
+    assertCaught(
+        BrokenFixture.client(extensionWithout(LockLostException.class)),
+        "L-5.8",
+        "extendingALeaseThatWasTakenOrIsOverTellsSoAndTouchesNobody",
+        "extend() of a lease whose lock was freed by force");
+  }
+
+  @Test
+  void anExtensionOfRenewedLeasesIsCaught() {
+    assertCaught(
+        BrokenFixture.client(extensionWithout(IllegalStateException.class)),
+        "L-5.8",
+        "aRenewedLeaseCannotBeExtended",
+        "extend() of a renewed lease");
+  }
+
+  @Test
+  void anExtensionOfClosedHandlesIsCaught() {
+    assertCaught(
+        BrokenFixture.client(extensionWithout(IllegalStateException.class)),
+        "L-5.8",
+        "aClosedHandleCannotBeExtended",
+        "extend() of a closed handle");
+  }
+
+  @Test
+  void anExtensionThatIgnoresWhatIsOutOfRangeIsCaught() {
+    assertCaught(
+        BrokenFixture.client(extensionWithout(IllegalArgumentException.class)),
+        "L-5.8",
+        "anExtensionOutOfRangeIsRefusedWithoutARequest",
+        "without a way to the store");
+  }
+
+  private static UnaryOperator<LockClient> extensionWithout(Class<? extends Exception> check) {
+    return ClientDecorator.ofLeases(Map.of("extend", (real, arguments, call) -> {
+      try {
+        return call.proceed(arguments);
+      } catch (Exception e) {
+        if (check.isInstance(e)) {
+          return null;
+        }
+        throw e;
+      }
+    }));
+  }
+
   // ---- waiting
 
   @Test
@@ -464,6 +859,101 @@ class BrokenStoresTest {
         "L-6.6",
         "whoGaveUpWaitingIsNotGrantedLater",
         "a waiter that gave up is granted the lock");
+  }
+
+  @Test
+  void aFailureOfWhoAsksUnderAnotherThreadIsCaught() {
+    AtomicInteger asking = new AtomicInteger();
+    assertCaught(
+        BrokenFixture.client(ClientDecorator.ofLocks(Map.of("tryLock", (real, arguments, call) -> {
+          boolean another = asking.getAndIncrement() > 0;
+          try {
+            if (another) {
+              throw new LockStoreException("", "another thread asks", null);
+            }
+            return call.proceed(arguments);
+          } finally {
+            asking.decrementAndGet();
+          }
+        }))),
+        "L-6.1",
+        "whileAnotherLocalThreadGetsTheLockItIsBusy",
+        "another thread asks");
+  }
+
+  @Test
+  void aQuestionThatFailsUnderAnotherThreadIsCaughtIfItIsCalledBusy() {
+    AtomicInteger asking = new AtomicInteger();
+    assertCaught(
+        BrokenFixture.client(ClientDecorator.ofLocks(Map.of("tryLock", (real, arguments, call) -> {
+          boolean another = asking.getAndIncrement() > 0;
+          try {
+            return call.proceed(arguments);
+          } catch (LockStoreException e) {
+            if (another && arguments.length == 0) {
+              return Optional.empty();
+            }
+            throw e;
+          } finally {
+            asking.decrementAndGet();
+          }
+        }))),
+        "L-6.3",
+        "whoAsksWhileAQuestionIsOnItsWayThatFailsIsNotToldBusy",
+        "what tryLock() ends with");
+  }
+
+  @Test
+  void aWaitThatFailsUnderAReleaseIsCaughtIfItIsCalledBusy() {
+    assertCaught(
+        BrokenFixture.client(ClientDecorator.ofLocks(Map.of("tryLock", (real, arguments, call) -> {
+          try {
+            return call.proceed(arguments);
+          } catch (LockStoreException e) {
+            if (arguments.length == 1) {
+              return Optional.empty();
+            }
+            throw e;
+          }
+        }))),
+        "L-6.3",
+        "whoWaitsWhileAReleaseHangsAndFailsIsNotToldBusy",
+        "what a wait ends with while the release hangs");
+  }
+
+  @Test
+  void anAcquireThatDoesNotNoticeTheSleepIsCaught() {
+    assertCaught(
+        BrokenFixture.settings(BrokenStoresTest::ignoreTheWallClock),
+        "L-6.13",
+        "tryLockGetsNothingThatWasTakenWhileTheMachineSlept",
+        "what tryLock() gives while another client has the lock");
+  }
+
+  @Test
+  void aWaitThatDoesNotNoticeTheSleepIsCaught() {
+    assertCaught(
+        BrokenFixture.settings(BrokenStoresTest::ignoreTheWallClock),
+        "L-6.13",
+        "aLockThatWasTakenWhileTheMachineSleptIsAskedForAgain",
+        "lock() returns while another client has the lock");
+  }
+
+  @Test
+  void anAcquireThatReturnsALeaseInDoubtIsCaught() {
+    Set<Long> asked = ConcurrentHashMap.newKeySet();
+    assertCaught(
+        BrokenFixture.client(ClientDecorator.ofLeases(Map.of(
+            "isHeld",
+            (real, arguments, call) ->
+                !asked.add(((Lease) real).token()) && (boolean) call.proceed(arguments)))),
+        "L-6.13",
+        "whatAnAcquireReturnsIsHeldEvenIfTheMachineSleptMeanwhile",
+        "isHeld() of what");
+  }
+
+  private static void ignoreTheWallClock(LockClientBuilder<?> builder) {
+    builder.timeSource(TimeSource.system());
   }
 
   // ---- release
@@ -594,6 +1084,47 @@ class BrokenStoresTest {
   }
 
   @Test
+  void aDoubtThatIsCalledALossIsCaught() {
+    assertCaught(
+        BrokenFixture.client(ClientDecorator.ofLeases(Map.of(
+            "ensureHeld", (real, arguments, call) -> {
+              Lease lease = (Lease) real;
+              if (!lease.isHeld()) {
+                throw new LockLostException(lease.name(), lease.token(), LeaseLoss.Reason.EXPIRED);
+              }
+              return null;
+            }))),
+        "L-8.14",
+        "ensureHeldAsksTheStoreAboutALeaseInDoubt",
+        "ensureHeld() of a lease in doubt that stands at the store");
+  }
+
+  @Test
+  void aDoubtThatIsOverlookedIsCaught() {
+    assertCaught(
+        BrokenFixture.settings(BrokenStoresTest::ignoreTheWallClock),
+        "L-8.14",
+        "ensureHeldAsksTheStoreAboutALeaseInDoubt",
+        "ensureHeld() of a lease that the store no longer shows");
+  }
+
+  @Test
+  void aDoubtThatNobodyCouldSettleIsCaughtIfItIsTrusted() {
+    assertCaught(
+        BrokenFixture.client(ClientDecorator.ofLeases(
+            Map.of("ensureHeld", (real, arguments, call) -> {
+              try {
+                return call.proceed(arguments);
+              } catch (LockStoreException e) {
+                return null;
+              }
+            }))),
+        "L-8.14",
+        "ensureHeldWithoutAnAnswerAboutALeaseInDoubtIsNoAnswer",
+        "ensureHeld() of a lease in doubt without a way to the store");
+  }
+
+  @Test
   void aGuardThatChecksThenWritesIsCaught() {
     assertCaught(
         BrokenFixture.guard(real -> new GuardedWrites() {
@@ -664,6 +1195,42 @@ class BrokenStoresTest {
         "L-10.1",
         "closingAClientLosesItsLeasesAndFreesTheirLocks",
         "isHeld() after the client was closed");
+  }
+
+  @Test
+  void aWaitThatNobodyIsToldOfIsCaught() {
+    assertCaught(
+        BrokenFixture.store(store -> new StoreDecorator(store) {
+          @Override
+          public Acquisition acquireOrQueue(Claim claim, Runnable wakeUp) throws StoreException {
+            // Waits in the request.
+            for (int i = 0; i < 1_000; i++) {
+              Optional<Grant> grant = tryAcquire(claim);
+              if (grant.isPresent()) {
+                return new Acquisition.Granted(grant.get());
+              }
+              sleep(10);
+            }
+            return super.acquireOrQueue(claim, wakeUp);
+          }
+        }),
+        "L-10.9",
+        "aListenerIsToldOnceThatACallerWaits",
+        "the listener is told 'first waits'");
+  }
+
+  @Test
+  void aRenewalThatNobodyIsToldOfIsCaught() {
+    assertCaught(
+        BrokenFixture.engine(store -> new StoreDecorator(store) {
+          @Override
+          public List<Renewal> renew(List<Grant> grants) throws StoreException {
+            throw StoreException.refused("renewals are not answered", null);
+          }
+        }),
+        "L-10.9",
+        "aListenerIsToldThatALeaseWasRenewedOrExtended",
+        "the listener is told of two renewals");
   }
 
   @Test

@@ -28,7 +28,12 @@ final class ClientDecorator {
 
   /** A client all of whose leases have bugs, by the names of the methods that they are in. */
   static UnaryOperator<LockClient> ofLeases(Map<String, Bug> bugs) {
-    return client -> (LockClient) changed(client, wrapper(bugs), Map.of());
+    return client -> (LockClient) changed(client, wrapper(bugs, Map.of()), Map.of());
+  }
+
+  /** A client all of whose locks have bugs. */
+  static UnaryOperator<LockClient> ofLocks(Map<String, Bug> bugs) {
+    return client -> (LockClient) changed(client, wrapper(Map.of(), bugs), Map.of());
   }
 
   /** A client with bugs of its own. */
@@ -36,7 +41,8 @@ final class ClientDecorator {
     return client -> (LockClient) changed(client, UnaryOperator.identity(), bugs);
   }
 
-  private static UnaryOperator<Object> wrapper(Map<String, Bug> leaseBugs) {
+  private static UnaryOperator<Object> wrapper(
+      Map<String, Bug> leaseBugs, Map<String, Bug> lockBugs) {
     return new UnaryOperator<>() {
       @Override
       public Object apply(Object object) {
@@ -47,7 +53,7 @@ final class ClientDecorator {
           return optional.map(this);
         }
         if (object instanceof DistributedLock lock) {
-          return changed(lock, this, Map.of());
+          return changed(lock, this, lockBugs);
         }
         if (object instanceof LeaseAction<?> action) {
           return (LeaseAction<?>) lease -> action.run((Lease) apply(lease));
