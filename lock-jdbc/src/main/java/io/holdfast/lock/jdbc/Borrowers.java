@@ -1,5 +1,6 @@
 package io.holdfast.lock.jdbc;
 
+import io.holdfast.lock.spi.Deadline;
 import java.sql.Connection;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -43,46 +44,42 @@ final class Borrowers implements AutoCloseable {
     threads.allowCoreThreadTimeOut(true);
   }
 
-  /** Borrows within the budget. An interrupt doesn't end the wait and stays set. */
-  Connection borrow(Budget budget) throws NoConnectionException {
+  /** Borrows within the deadline. An interrupt doesn't end the wait and stays set. */
+  Connection borrow(Deadline deadline) throws NoConnectionException {
     CompletableFuture<Connection> borrowed = new CompletableFuture<>();
-    threads.execute(() -> borrow(budget, borrowed));
-    boolean interrupted = false;
+    threads.execute(() -> borrow(deadline, borrowed));
+    return deadline.awaitUninterruptibly(leftNanos -> await(borrowed, leftNanos, deadline));
+  }
+
+  private static Connection await(
+      CompletableFuture<Connection> borrowed, long leftNanos, Deadline deadline)
+      throws NoConnectionException, InterruptedException {
     try {
-      while (true) {
-        try {
-          return borrowed.get(Math.max(0, budget.nanosLeft()), TimeUnit.NANOSECONDS);
-        } catch (InterruptedException e) {
-          interrupted = true;
-        } catch (TimeoutException e) {
-          if (borrowed.completeExceptionally(e)) {
-            throw NoConnectionException.none(
-                "The data source gave no connection within "
-                    + budget.whole()
-                    + ": the database does not answer, or the application has exhausted the pool",
-                e);
-          }
-        } catch (ExecutionException e) {
-          if (e.getCause() instanceof NoConnectionException none) {
-            throw none;
-          }
-          throw NoConnectionException.none(
-              "The data source gave no connection: " + e.getCause(), e.getCause());
-        }
+      return borrowed.get(leftNanos, TimeUnit.NANOSECONDS);
+    } catch (TimeoutException e) {
+      if (!borrowed.completeExceptionally(e)) {
+        return await(borrowed, 0, deadline); // It came at just this moment.
       }
-    } finally {
-      if (interrupted) {
-        Thread.currentThread().interrupt();
+      throw NoConnectionException.none(
+          "The data source gave no connection within "
+              + deadline.whole()
+              + ": the database does not answer, or the application has exhausted the pool",
+          e);
+    } catch (ExecutionException e) {
+      if (e.getCause() instanceof NoConnectionException none) {
+        throw none;
       }
+      throw NoConnectionException.none(
+          "The data source gave no connection: " + e.getCause(), e.getCause());
     }
   }
 
-  private void borrow(Budget budget, CompletableFuture<Connection> borrowed) {
+  private void borrow(Deadline deadline, CompletableFuture<Connection> borrowed) {
     if (borrowed.isDone()) {
       return; // The caller has gone while this stood in the queue.
     }
     try {
-      Connection connection = watch.borrow(budget);
+      Connection connection = watch.borrow(deadline);
       if (!borrowed.complete(connection)) {
         Sessions.closeQuietly(connection);
       }

@@ -1,13 +1,14 @@
 package io.holdfast.lock.jdbc;
 
 import io.holdfast.lock.jdbc.dialect.Dialect;
+import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.StoreException;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 
 /**
- * One database as the store asks it: on a lent connection, within a budget, again if a collision
+ * One database as the store asks it: on a lent connection, within a deadline, again if a collision
  * undid the statement, and with the driver's errors told apart by what they leave behind.
  *
  * <p>Threads: safe for all.
@@ -29,8 +30,8 @@ final class Database {
     return dialect;
   }
 
-  Budget budget() {
-    return Budget.of(storeTimeout);
+  Deadline deadline() {
+    return Deadlines.after(storeTimeout);
   }
 
   /**
@@ -42,18 +43,18 @@ final class Database {
   }
 
   /** Asks on a connection of the user's pool. */
-  <T> T onPool(Budget budget, Question<T> question) throws StoreException {
+  <T> T onPool(Deadline deadline, Question<T> question) throws StoreException {
     try {
-      return ask(pool, budget, question);
+      return ask(pool, deadline, question);
     } catch (NoConnectionException e) {
       throw StoreException.refused(String.valueOf(e.getMessage()), e);
     }
   }
 
   /** Asks on the client's own connection. */
-  <T> T onSpare(Budget budget, Question<T> question) throws StoreException {
+  <T> T onSpare(Deadline deadline, Question<T> question) throws StoreException {
     try {
-      return ask(spare, budget, question);
+      return ask(spare, deadline, question);
     } catch (NoConnectionException e) {
       throw StoreException.refused(String.valueOf(e.getMessage()), e);
     }
@@ -64,9 +65,9 @@ final class Database {
    * of the pool otherwise: a pool may have to check its connections first, on another thread at
    * that.
    */
-  <T> T onSpareOrPool(Budget budget, Question<T> question) throws StoreException {
+  <T> T onSpareOrPool(Deadline deadline, Question<T> question) throws StoreException {
     try {
-      return ask(new SpareIfReady(spare, pool), budget, question);
+      return ask(new SpareIfReady(spare, pool), deadline, question);
     } catch (NoConnectionException e) {
       throw StoreException.refused(String.valueOf(e.getMessage()), e);
     }
@@ -76,18 +77,18 @@ final class Database {
    * Asks on a connection of the pool, and on the client's own if the pool gives none soon: what
    * frees locks must get through.
    */
-  <T> T onPoolOrSpare(Budget budget, Question<T> question) throws StoreException {
+  <T> T onPoolOrSpare(Deadline deadline, Question<T> question) throws StoreException {
     try {
-      return ask(pool, budget.part(4), budget, question);
+      return ask(pool, Deadlines.part(deadline, 4), deadline, question);
     } catch (NoConnectionException e) {
-      return onSpare(budget, question);
+      return onSpare(deadline, question);
     }
   }
 
   /** Keeps a connection of the pool for as long as the user of it runs. */
   void lendFor(Duration patience, LongUse use)
       throws NoConnectionException, StoreException, SQLException {
-    Connection connection = pool.lend(Budget.of(patience));
+    Connection connection = pool.lend(Deadlines.after(patience));
     boolean usable = false;
     try {
       use.of(connection);
@@ -103,20 +104,20 @@ final class Database {
     void of(Connection connection) throws StoreException, SQLException;
   }
 
-  private <T> T ask(Lender lender, Budget budget, Question<T> question)
+  private <T> T ask(Lender lender, Deadline deadline, Question<T> question)
       throws StoreException, NoConnectionException {
-    return ask(lender, budget, budget, question);
+    return ask(lender, deadline, deadline, question);
   }
 
   /**
    * Keeps an interrupt away from the call: it would close the socket of a virtual thread, and pools
    * refuse interrupted threads. The flag is set again at the end.
    */
-  private <T> T ask(Lender lender, Budget patience, Budget budget, Question<T> question)
+  private <T> T ask(Lender lender, Deadline patience, Deadline deadline, Question<T> question)
       throws StoreException, NoConnectionException {
     boolean interrupted = Thread.interrupted();
     try {
-      return askUninterrupted(lender, patience, budget, question);
+      return askUninterrupted(lender, patience, deadline, question);
     } finally {
       if (interrupted) {
         Thread.currentThread().interrupt();
@@ -125,14 +126,14 @@ final class Database {
   }
 
   private <T> T askUninterrupted(
-      Lender lender, Budget patience, Budget budget, Question<T> question)
+      Lender lender, Deadline patience, Deadline deadline, Question<T> question)
       throws StoreException, NoConnectionException {
     for (int failures = 0; ; failures++) {
       SQLException failure;
       Connection connection = lender.lend(patience);
       boolean usable = false;
       try {
-        T answer = Sessions.run(connection, budget, c -> question.ask(dialect, c));
+        T answer = Sessions.run(connection, deadline, c -> question.ask(dialect, c));
         usable = true;
         return answer;
       } catch (SQLException e) {
@@ -148,11 +149,11 @@ final class Database {
             : StoreException.unanswered(
                 dialect.database() + " gave no usable answer: " + failure, failure);
       }
-      if (!budget.pause(failures)) {
+      if (!Deadlines.pause(deadline, failures)) {
         throw StoreException.refused(
             dialect.database()
                 + " undid the statement in favour of others for all of "
-                + budget.whole()
+                + deadline.whole()
                 + ": "
                 + failure,
             failure);

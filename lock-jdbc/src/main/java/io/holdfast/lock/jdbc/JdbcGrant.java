@@ -8,7 +8,7 @@ import java.time.Duration;
 /**
  * A grant by a row.
  *
- * @param claim the attempt that was granted
+ * @param claim the claim that was granted
  * @param number the row's number since then
  * @param dialect how to speak to the table that has the row
  */

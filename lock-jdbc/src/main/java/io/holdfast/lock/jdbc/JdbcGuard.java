@@ -69,9 +69,8 @@ public final class JdbcGuard implements AutoCloseable {
     JdbcGrant grant = guard.grant();
     boolean stands;
     try {
-      stands = grant
-          .dialect()
-          .guard(transaction, grant.key(), grant.claim().ownerId(), grant.number());
+      stands =
+          grant.dialect().guard(transaction, grant.key(), grant.claim().ownerId(), grant.number());
     } catch (SQLException e) {
       if (grant.dialect().isOvertaken(e)) {
         LockLostException lost = guard.lost();

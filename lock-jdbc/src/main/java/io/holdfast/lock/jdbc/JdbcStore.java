@@ -1,25 +1,34 @@
 package io.holdfast.lock.jdbc;
 
+import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.jdbc.dialect.Attempt;
 import io.holdfast.lock.jdbc.dialect.Dialect;
 import io.holdfast.lock.jdbc.dialect.Postgres;
 import io.holdfast.lock.jdbc.dialect.Row;
 import io.holdfast.lock.spi.Acquisition;
 import io.holdfast.lock.spi.Claim;
+import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
+import io.holdfast.lock.spi.LockKind;
 import io.holdfast.lock.spi.LockStore;
 import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.Renewal;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoreSettings;
 import io.holdfast.lock.spi.StoredHolder;
+import io.holdfast.lock.spi.StoredLock;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalInt;
 import javax.sql.DataSource;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The protocol on a SQL table: one row per lock, taken and freed by one conditional update each, by
@@ -95,9 +104,9 @@ final class JdbcStore implements LockStore {
     Duration timeout = storeSettings.storeTimeout();
     boolean opened = false;
     try {
-      Budget budget = Budget.of(timeout);
-      Dialect dialect = detect(spare, budget, settings.table());
-      prepare(pool, budget, dialect, settings.schema());
+      Deadline deadline = Deadlines.after(timeout);
+      Dialect dialect = detect(spare, deadline, settings.table());
+      prepare(pool, deadline, dialect, settings.schema());
       opened = true;
       return new JdbcStore(new Database(dialect, pool, spare, timeout), pool, spare, storeSettings);
     } finally {
@@ -108,12 +117,13 @@ final class JdbcStore implements LockStore {
   }
 
   /** Detects the database; on the client's own connection, which is opened by that. */
-  private static Dialect detect(Lender lender, Budget budget, String table) throws StoreException {
+  private static Dialect detect(Lender lender, Deadline deadline, String table)
+      throws StoreException {
     try {
-      Connection connection = lender.lend(budget);
+      Connection connection = lender.lend(deadline);
       boolean usable = false;
       try {
-        Dialect dialect = Sessions.run(connection, budget, c -> Dialect.of(c, table));
+        Dialect dialect = Sessions.run(connection, deadline, c -> Dialect.of(c, table));
         usable = true;
         return dialect;
       } finally {
@@ -127,25 +137,25 @@ final class JdbcStore implements LockStore {
   }
 
   /** Prepares the table on a second connection, which shows that the pool has one. */
-  private static void prepare(Pool pool, Budget budget, Dialect dialect, SchemaMode mode)
+  private static void prepare(Pool pool, Deadline deadline, Dialect dialect, SchemaMode mode)
       throws StoreException {
     Connection connection;
     try {
-      connection = pool.lend(budget);
+      connection = pool.lend(deadline);
     } catch (NoConnectionException e) {
       if (e.isMisuse()) {
         throw failed(e);
       }
       throw StoreException.refused(
           "The data source gave one connection and no second one within "
-              + budget.whole()
+              + deadline.whole()
               + ". Either the database is out of reach since, or the pool is too small: a client keeps"
               + " one for the renewal of leases, so it must have at least 2, better 2 more than the"
               + " application needs",
           e);
     }
     try {
-      Sessions.run(connection, budget, c -> {
+      Sessions.run(connection, deadline, c -> {
         Schema.prepare(c, dialect, mode);
         return true;
       });
@@ -161,6 +171,11 @@ final class JdbcStore implements LockStore {
       throw new IllegalStateException(e.getMessage(), e);
     }
     return StoreException.refused(String.valueOf(e.getMessage()), e);
+  }
+
+  @Override
+  public void checkOptions(LockOptions options) {
+    // All that the engine allows: a row takes any name, and any time to the microsecond.
   }
 
   @Override
@@ -206,26 +221,26 @@ final class JdbcStore implements LockStore {
   /** On which connection a number is asked for. */
   @FunctionalInterface
   private interface Way {
-    long ask(Budget budget, Database.Question<Long> question) throws StoreException;
+    long ask(Deadline deadline, Database.Question<Long> question) throws StoreException;
   }
 
   /** Takes the lock if it is free: one statement if it is, and has been used before. */
   private Attempted attempt(Claim claim, Way way) throws StoreException {
-    Budget budget = database.budget();
+    Deadline deadline = database.deadline();
     Attempt attempt = Keys.attempt(claim);
     for (int tries = 1; ; tries++) {
-      long number = way.ask(budget, (d, c) -> d.acquire(c, attempt));
+      long number = way.ask(deadline, (d, c) -> d.acquire(c, attempt));
       if (number == Dialect.NONE) {
         List<String> key = List.of(attempt.key());
-        List<Row> rows = database.onPool(budget, (d, c) -> d.look(c, key));
+        List<Row> rows = database.onPool(deadline, (d, c) -> d.look(c, key));
         if (!rows.isEmpty()) {
           Row row = rows.get(0);
-          if (!row.isFree() || tries >= LOCKED_TRIES || !budget.pause(tries)) {
+          if (!row.isFree() || tries >= LOCKED_TRIES || !Deadlines.pause(deadline, tries)) {
             return new Attempted.Busy(row);
           }
           continue;
         }
-        number = database.onPool(budget, (d, c) -> d.insert(c, attempt));
+        number = database.onPool(deadline, (d, c) -> d.insert(c, attempt));
       }
       if (number != Dialect.NONE) {
         return new Attempted.Taken(new JdbcGrant(claim, number, database.dialect()));
@@ -239,7 +254,7 @@ final class JdbcStore implements LockStore {
     String key = given.key();
     long holdMicros = Keys.microsUp(holdFor);
     long wantedMicros = database.onPoolOrSpare(
-        database.budget(),
+        database.deadline(),
         (d, c) -> d.release(c, key, given.claim().ownerId(), given.number(), holdMicros));
     if (wantedMicros == Dialect.NOT_OWNER) {
       return ReleaseOutcome.ALREADY_LOST;
@@ -253,7 +268,7 @@ final class JdbcStore implements LockStore {
   @Override
   public void withdraw(Claim claim) throws StoreException {
     String key = Keys.of(claim.key());
-    database.onPoolOrSpare(database.budget(), (d, c) -> {
+    database.onPoolOrSpare(database.deadline(), (d, c) -> {
       d.withdraw(c, key, claim.ownerId());
       return true;
     });
@@ -271,6 +286,11 @@ final class JdbcStore implements LockStore {
   }
 
   @Override
+  public Optional<Duration> extend(Grant grant, Duration ttl) throws StoreException {
+    return renewer.extend((JdbcGrant) grant, ttl);
+  }
+
+  @Override
   public Optional<Duration> verify(Grant grant) throws StoreException {
     JdbcGrant given = (JdbcGrant) grant;
     return look(given.key())
@@ -280,24 +300,66 @@ final class JdbcStore implements LockStore {
 
   @Override
   public Optional<StoredHolder> inspect(LockKey key) throws StoreException {
-    return look(Keys.of(key))
-        .filter(row -> !row.isFree())
-        .map(row -> new StoredHolder(
-            row.number(),
-            row.holder(),
-            Keys.duration(row.remainingMicros()),
-            row.owner().isEmpty()));
+    return look(Keys.of(key)).filter(row -> !row.isFree()).map(JdbcStore::holder);
   }
 
+  private static StoredHolder holder(Row row) {
+    return new StoredHolder(
+        row.number(),
+        row.holder(),
+        Instant.EPOCH.plus(row.changedAtMicros(), ChronoUnit.MICROS),
+        Keys.duration(row.remainingMicros()),
+        row.owner().isEmpty());
+  }
+
+  /** Goes through a range of the index, in statements that are each short. */
+  @Override
+  public List<StoredLock> list(LockKind kind, String namePrefix, int limit) throws StoreException {
+    Deadline deadline = database.deadline();
+    String prefix = Keys.prefix(kind, namePrefix);
+    String end = Keys.above(prefix);
+    List<StoredLock> held = new ArrayList<>();
+    String from = prefix;
+    while (from != null && held.size() < limit) {
+      if (deadline.isOver()) {
+        throw StoreException.refused(
+            "The names that begin with '"
+                + namePrefix
+                + "' could not all be looked at within "
+                + deadline.whole()
+                + ": list with a longer prefix, purge names that are no longer used, or build the"
+                + " client with a longer storeTimeout",
+            null);
+      }
+      String first = from;
+      Page page = database.onPool(deadline, (d, c) -> {
+        String next = d.listNext(c, first, end);
+        return new Page(d.listHeld(c, first, next == null ? end : next, limit - held.size()), next);
+      });
+      for (Row row : page.rows()) {
+        held.add(new StoredLock(Keys.parse(kind, row.key()), holder(row), OptionalInt.empty()));
+      }
+      from = page.next();
+    }
+    return held;
+  }
+
+  /**
+   * The taken locks of a part of the range.
+   *
+   * @param next where the next part begins; null: it was the last one
+   */
+  private record Page(List<Row> rows, @Nullable String next) {}
+
   private Optional<Row> look(String key) throws StoreException {
-    return database.onPool(database.budget(), (d, c) -> d.look(c, List.of(key))).stream()
+    return database.onPool(database.deadline(), (d, c) -> d.look(c, List.of(key))).stream()
         .findFirst();
   }
 
   @Override
   public boolean forceRelease(LockKey key, long number) throws StoreException {
     return database.onPoolOrSpare(
-        database.budget(), (d, c) -> d.forceRelease(c, Keys.of(key), number));
+        database.deadline(), (d, c) -> d.forceRelease(c, Keys.of(key), number));
   }
 
   @Override
@@ -312,20 +374,20 @@ final class JdbcStore implements LockStore {
     long unusedMicros = Keys.micros(unusedFor);
     try (Pool pool = new Pool(
         settings.dataSource(), settings.withoutAutoCommit(), PURGE_STATEMENT_TIMEOUT, "purge")) {
-      Dialect dialect = detect(pool, Budget.of(PURGE_STATEMENT_TIMEOUT), settings.table());
-      prepare(pool, Budget.of(PURGE_STATEMENT_TIMEOUT), dialect, SchemaMode.VALIDATE);
+      Dialect dialect = detect(pool, Deadlines.after(PURGE_STATEMENT_TIMEOUT), settings.table());
+      prepare(pool, Deadlines.after(PURGE_STATEMENT_TIMEOUT), dialect, SchemaMode.VALIDATE);
       Database database = new Database(dialect, pool, pool, PURGE_STATEMENT_TIMEOUT);
       long deleted = 0;
       String after = null;
       while (true) {
         String last = after;
         List<String> dead =
-            database.onPool(database.budget(), (d, c) -> d.listDead(c, last, unusedMicros));
+            database.onPool(database.deadline(), (d, c) -> d.listDead(c, last, unusedMicros));
         if (dead.isEmpty()) {
           return deleted;
         }
         deleted +=
-            database.onPool(database.budget(), (d, c) -> d.deleteDead(c, dead, unusedMicros));
+            database.onPool(database.deadline(), (d, c) -> d.deleteDead(c, dead, unusedMicros));
         after = dead.get(dead.size() - 1);
       }
     }

@@ -3,6 +3,7 @@ package io.holdfast.lock.jdbc;
 import io.holdfast.lock.jdbc.dialect.Attempt;
 import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.LockKey;
+import io.holdfast.lock.spi.LockKind;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 
@@ -15,12 +16,33 @@ final class Keys {
 
   /** The kind's letter, a colon, and the name as it is. */
   static String of(LockKey key) {
-    return key.kind().code() + ":" + key.name();
+    return prefix(key.kind(), key.name());
   }
 
   /** The row of a transaction lock; the name's rules are those of all locks. */
   static String ofTransaction(LockKey key) {
     return TRANSACTION + ":" + key.name();
+  }
+
+  /** The beginning of the stored names of all locks of a kind whose names begin so. */
+  static String prefix(LockKind kind, String namePrefix) {
+    return kind.code() + ":" + namePrefix;
+  }
+
+  /** The least text that is above all that begin with this prefix, byte by byte in UTF-8. */
+  static String above(String prefix) {
+    int last = prefix.codePointBefore(prefix.length());
+    String before = prefix.substring(0, prefix.length() - Character.charCount(last));
+    if (last == Character.MAX_CODE_POINT) {
+      return above(before); // Ends at the kind's colon.
+    }
+    int next = last + 1 == Character.MIN_SURROGATE ? Character.MAX_SURROGATE + 1 : last + 1;
+    return before + Character.toString(next);
+  }
+
+  /** The lock whose row has this stored name. */
+  static LockKey parse(LockKind kind, String stored) {
+    return new LockKey(kind, stored.substring(prefix(kind, "").length()));
   }
 
   static Attempt attempt(Claim claim) {

@@ -1,12 +1,13 @@
 package io.holdfast.lock.jdbc;
 
+import io.holdfast.lock.spi.Deadline;
 import java.sql.Connection;
 import org.jspecify.annotations.Nullable;
 
 /** Who lends connections, each to one borrower at a time. Safe for all threads. */
 interface Lender {
-  /** Lends a connection within the budget; it must be given back. */
-  Connection lend(Budget budget) throws NoConnectionException;
+  /** Lends a connection within the deadline; it must be given back. */
+  Connection lend(Deadline deadline) throws NoConnectionException;
 
   /** Lends a connection if that takes no time at all; null otherwise. */
   default @Nullable Connection lendIfReady() {

@@ -276,7 +276,7 @@ final class Poller implements AutoCloseable {
   private void look(List<PollTicket> due) throws StoreException {
     List<String> keys = due.stream().map(PollTicket::key).distinct().toList();
     Map<String, Row> rows = new HashMap<>();
-    for (Row row : database.onSpare(database.budget(), (d, c) -> d.look(c, keys))) {
+    for (Row row : database.onSpare(database.deadline(), (d, c) -> d.look(c, keys))) {
       rows.put(row.key(), row);
     }
     List<PollTicket> woken = new ArrayList<>();
@@ -321,7 +321,7 @@ final class Poller implements AutoCloseable {
   /** Notes in rows that somebody waits; one that could not be written to may be free by now. */
   private void note(List<PollTicket> due, List<String> keys, long nanos) throws StoreException {
     long micros = TimeUnit.NANOSECONDS.toMicros(nanos);
-    int noted = database.onSpare(database.budget(), (d, c) -> d.announce(c, keys, micros));
+    int noted = database.onSpare(database.deadline(), (d, c) -> d.announce(c, keys, micros));
     if (noted < keys.size()) {
       postpone(due.stream().filter(t -> keys.contains(t.key())).toList(), LOOK_NANOS_MIN);
     }

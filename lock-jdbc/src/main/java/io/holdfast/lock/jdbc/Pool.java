@@ -1,5 +1,6 @@
 package io.holdfast.lock.jdbc;
 
+import io.holdfast.lock.spi.Deadline;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
@@ -59,10 +60,10 @@ final class Pool implements Lender, AutoCloseable {
   }
 
   @Override
-  public Connection lend(Budget budget) throws NoConnectionException {
+  public Connection lend(Deadline deadline) throws NoConnectionException {
     // The hop to another thread is spared where it would be felt.
     boolean warm = System.nanoTime() - usedAtNanos < WARM_NANOS;
-    Connection connection = warm ? watch.borrow(budget) : borrowers.borrow(budget);
+    Connection connection = warm ? watch.borrow(deadline) : borrowers.borrow(deadline);
     boolean fit = false;
     try {
       if (IS_CONNECTION_PROXY.get(connection.getClass())) {

@@ -1,5 +1,6 @@
 package io.holdfast.lock.jdbc;
 
+import io.holdfast.lock.spi.Deadline;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.Set;
@@ -11,8 +12,8 @@ import javax.sql.DataSource;
 
 /**
  * Bounds the wait for a connection of a pool that the application has exhausted: pools wait for as
- * long as their own setting says, often 30 s. A thread that waits longer than its budget is
- * interrupted, and the interrupt is taken back before anybody else can see it.
+ * long as their own setting says, often 30 s. A thread that waits past its deadline is interrupted,
+ * and the interrupt is taken back before anybody else can see it.
  *
  * <p>Borrowing costs an entry in a concurrent set: no hop to another thread, no timer. The watching
  * thread ticks while borrowing goes on, and sleeps otherwise.
@@ -42,47 +43,43 @@ final class PoolWatch implements AutoCloseable {
   }
 
   /**
-   * Borrows a connection within the budget. An interrupt that is not ours doesn't end the wait and
-   * stays set.
+   * Borrows a connection within the deadline. An interrupt that is not ours doesn't end the wait
+   * and stays set.
    */
-  Connection borrow(Budget budget) throws NoConnectionException {
-    boolean interrupted = false;
-    try {
-      while (true) {
-        Wait wait = new Wait(Thread.currentThread(), budget.deadlineNanos());
-        waits.add(wait);
-        if (asleep) {
-          LockSupport.unpark(thread);
-        }
-        SQLException failure;
-        boolean ours;
-        try {
-          return dataSource.getConnection();
-        } catch (SQLException e) {
-          failure = e;
-        } finally {
-          waits.remove(wait);
-          ours = wait.end();
-        }
-        if (ours || budget.nanosLeft() <= 0) {
-          throw NoConnectionException.none(
-              "The data source gave no connection within "
-                  + budget.whole()
-                  + ": its pool is probably exhausted by the application; enlarge it, or hold"
-                  + " connections for less time",
-              failure);
-        }
-        if (!Thread.interrupted()) {
-          throw NoConnectionException.none(
-              "The data source gave no connection: " + failure, failure);
-        }
-        interrupted = true;
-      }
-    } finally {
-      if (interrupted) {
-        Thread.currentThread().interrupt();
-      }
+  Connection borrow(Deadline deadline) throws NoConnectionException {
+    return deadline.awaitUninterruptibly(leftNanos -> borrowOnce(deadline));
+  }
+
+  private Connection borrowOnce(Deadline deadline)
+      throws NoConnectionException, InterruptedException {
+    Wait wait = new Wait(Thread.currentThread(), deadline);
+    waits.add(wait);
+    if (asleep) {
+      LockSupport.unpark(thread);
     }
+    SQLException failure;
+    boolean ours;
+    try {
+      return dataSource.getConnection();
+    } catch (SQLException e) {
+      failure = e;
+    } finally {
+      waits.remove(wait);
+      ours = wait.end();
+    }
+    if (ours || deadline.isOver()) {
+      throw NoConnectionException.none(
+          "The data source gave no connection within "
+              + deadline.whole()
+              + ": its pool is probably exhausted by the application; enlarge it, or hold"
+              + " connections for less time",
+          failure);
+    }
+    if (Thread.interrupted()) {
+      // Somebody else's: the pool gave up because of it, so it is asked again.
+      throw (InterruptedException) new InterruptedException().initCause(failure);
+    }
+    throw NoConnectionException.none("The data source gave no connection: " + failure, failure);
   }
 
   @Override
@@ -121,16 +118,16 @@ final class PoolWatch implements AutoCloseable {
     private static final int ENDED = 3;
 
     private final Thread borrower;
-    private final long deadlineNanos;
+    private final Deadline deadline;
     private final AtomicInteger state = new AtomicInteger(WAITING);
 
-    Wait(Thread borrower, long deadlineNanos) {
+    Wait(Thread borrower, Deadline deadline) {
       this.borrower = borrower;
-      this.deadlineNanos = deadlineNanos;
+      this.deadline = deadline;
     }
 
     void interruptIfLate() {
-      if (System.nanoTime() - deadlineNanos >= 0 && state.compareAndSet(WAITING, INTERRUPTING)) {
+      if (deadline.isOver() && state.compareAndSet(WAITING, INTERRUPTING)) {
         borrower.interrupt();
         state.set(INTERRUPTED);
       }

@@ -1,6 +1,7 @@
 package io.holdfast.lock.jdbc;
 
 import io.holdfast.lock.jdbc.dialect.Postgres;
+import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.StoreException;
 import java.sql.Connection;
 import java.sql.SQLException;
@@ -26,7 +27,8 @@ import org.slf4j.LoggerFactory;
 final class PostgresListener implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(PostgresListener.class);
 
-  private static final Duration OPEN_BUDGET = Duration.ofSeconds(2);
+  private static final Duration OPEN_MAX = Duration.ofSeconds(2);
+  private static final Duration CLOSE_MAX = Duration.ofSeconds(60);
   private static final long KEEP_NANOS = TimeUnit.SECONDS.toNanos(60);
   private static final long CHECK_NANOS = TimeUnit.SECONDS.toNanos(15);
   private static final long RETRY_NANOS = TimeUnit.SECONDS.toNanos(10);
@@ -88,13 +90,17 @@ final class PostgresListener implements AutoCloseable {
       lock.unlock();
     }
     if (running != null) {
-      joinUninterruptibly(running);
+      // For join(), zero means for ever.
+      Deadlines.after(CLOSE_MAX).awaitUninterruptibly(leftNanos -> {
+        running.join(Math.max(1, TimeUnit.NANOSECONDS.toMillis(leftNanos)));
+        return true;
+      });
     }
   }
 
   private void run(Poller poller) {
     try {
-      database.lendFor(OPEN_BUDGET, connection -> hear(connection, poller));
+      database.lendFor(OPEN_MAX, connection -> hear(connection, poller));
     } catch (NoConnectionException | StoreException | SQLException | RuntimeException e) {
       LOG.debug("Listening for releases ended; waiting falls back to polling for now", e);
     } catch (LinkageError e) {
@@ -123,7 +129,7 @@ final class PostgresListener implements AutoCloseable {
       return;
     }
     PGConnection notified = connection.unwrap(PGConnection.class);
-    String channel = Sessions.run(connection, Budget.of(OPEN_BUDGET), c -> dialect.channel(c));
+    String channel = Sessions.run(connection, Deadlines.after(OPEN_MAX), c -> dialect.channel(c));
     execute(connection, "LISTEN \"" + channel + '"');
     try {
       if (!hearsItself(notified)) {
@@ -142,12 +148,12 @@ final class PostgresListener implements AutoCloseable {
 
   private boolean hearsItself(PGConnection notified) throws SQLException, StoreException {
     String hello = "hello " + UUID.randomUUID();
-    Budget budget = Budget.of(OPEN_BUDGET);
-    database.onPool(budget, (d, c) -> {
+    Deadline deadline = Deadlines.after(OPEN_MAX);
+    database.onPool(deadline, (d, c) -> {
       dialect.notify(c, hello);
       return true;
     });
-    while (budget.nanosLeft() > 0 && !closed) {
+    while (!deadline.isOver() && !closed) {
       for (PGNotification notification : read(notified)) {
         if (hello.equals(notification.getParameter())) {
           return true;
@@ -187,25 +193,10 @@ final class PostgresListener implements AutoCloseable {
   }
 
   private static void execute(Connection connection, String sql) throws SQLException {
-    Sessions.run(connection, Budget.of(OPEN_BUDGET), c -> {
+    Sessions.run(connection, Deadlines.after(OPEN_MAX), c -> {
       try (Statement statement = c.createStatement()) {
         return statement.execute(sql);
       }
     });
-  }
-
-  private static void joinUninterruptibly(Thread running) {
-    boolean interrupted = false;
-    while (true) {
-      try {
-        running.join(TimeUnit.NANOSECONDS.toMillis(KEEP_NANOS));
-        break;
-      } catch (InterruptedException e) {
-        interrupted = true;
-      }
-    }
-    if (interrupted) {
-      Thread.currentThread().interrupt();
-    }
   }
 }

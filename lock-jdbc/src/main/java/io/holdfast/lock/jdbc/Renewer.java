@@ -2,6 +2,7 @@ package io.holdfast.lock.jdbc;
 
 import io.holdfast.lock.jdbc.dialect.Dialect;
 import io.holdfast.lock.jdbc.dialect.Row;
+import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.Renewal;
 import io.holdfast.lock.spi.StoreException;
@@ -12,10 +13,11 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 
 /**
  * Renews many grants with two statements per {@value Dialect#BATCH_MAX}: one extends what is still
- * held, one tells what is. On the client's own connection.
+ * held, one tells what is. On the client's own connection. Extends a single one with one statement.
  *
  * <p>Threads: safe for all.
  */
@@ -34,7 +36,7 @@ final class Renewer {
 
   /** One result for each grant, in order. */
   List<Renewal> renew(List<Grant> grants) throws StoreException {
-    Budget budget = database.budget();
+    Deadline deadline = database.deadline();
     Renewal[] results = new Renewal[grants.size()];
     Map<Duration, List<Integer>> byTtl = new LinkedHashMap<>();
     for (int i = 0; i < grants.size(); i++) {
@@ -48,7 +50,7 @@ final class Renewer {
       for (int from = 0; from < group.size(); from += Dialect.BATCH_MAX) {
         List<Integer> batch = group.subList(from, Math.min(group.size(), from + Dialect.BATCH_MAX));
         try {
-          renewBatch(grants, batch, results, budget);
+          renewBatch(grants, batch, results, deadline);
           answered = true;
         } catch (StoreException e) {
           failure = e;
@@ -64,24 +66,59 @@ final class Renewer {
     return Arrays.asList(results);
   }
 
-  private void renewBatch(List<Grant> grants, List<Integer> batch, Renewal[] results, Budget budget)
+  private void renewBatch(
+      List<Grant> grants, List<Integer> batch, Renewal[] results, Deadline deadline)
       throws StoreException {
     List<Integer> open = batch;
     for (int tries = 1; !open.isEmpty(); tries++) {
-      open = renewOnce(grants, open, results, budget);
-      if (!open.isEmpty() && (tries == LOCKED_TRIES || !budget.pause(tries))) {
+      open = renewOnce(grants, open, results, deadline);
+      if (!open.isEmpty() && (tries == LOCKED_TRIES || !Deadlines.pause(deadline, tries))) {
         for (int i : open) {
-          results[i] = new Renewal.Unknown(
-              StoreException.refused("Another transaction has the lock's row locked", null));
+          results[i] = new Renewal.Unknown(locked());
         }
         return;
       }
     }
   }
 
+  /**
+   * Keeps a grant for at least {@code ttl} from now. Waits for a transaction that has the row
+   * locked for as long as the store timeout allows, by trying again: the lease may end meanwhile.
+   *
+   * @return the time left; empty: it does not have the lock
+   */
+  Optional<Duration> extend(JdbcGrant grant, Duration ttl) throws StoreException {
+    Deadline deadline = database.deadline();
+    String key = grant.key();
+    String ownerId = grant.claim().ownerId();
+    long ttlMicros = Keys.microsUp(ttl);
+    for (int tries = 1; ; tries++) {
+      long leftMicros = database.onPoolOrSpare(
+          deadline, (d, c) -> d.extend(c, key, ownerId, grant.number(), ttlMicros));
+      if (leftMicros != Dialect.NONE) {
+        return Optional.of(Keys.duration(leftMicros));
+      }
+      List<Row> rows = database.onPoolOrSpare(deadline, (d, c) -> d.look(c, List.of(key)));
+      if (rows.isEmpty() || !rows.get(0).isHeldBy(ownerId, grant.number())) {
+        return Optional.empty();
+      }
+      if (rows.get(0).remainingMicros() >= ttlMicros) {
+        // Nothing to change, which a driver can be told to report like nothing found.
+        return Optional.of(Keys.duration(rows.get(0).remainingMicros()));
+      }
+      if (!Deadlines.pause(deadline, tries)) {
+        throw locked();
+      }
+    }
+  }
+
+  private static StoreException locked() {
+    return StoreException.refused("Another transaction has the lock's row locked", null);
+  }
+
   /** Returns those that stand, but could not be extended. */
   private List<Integer> renewOnce(
-      List<Grant> grants, List<Integer> batch, Renewal[] results, Budget budget)
+      List<Grant> grants, List<Integer> batch, Renewal[] results, Deadline deadline)
       throws StoreException {
     List<String> keys = new ArrayList<>(batch.size());
     List<String> owners = new ArrayList<>(batch.size());
@@ -92,12 +129,12 @@ final class Renewer {
     Duration ttl = grants.get(batch.get(0)).claim().ttl();
     long ttlMicros = Keys.micros(ttl);
     long begin = System.nanoTime();
-    database.onSpare(budget, (d, c) -> {
+    database.onSpare(deadline, (d, c) -> {
       d.renew(c, keys, owners, ttlMicros);
       return true;
     });
     Map<String, Row> rows = new HashMap<>();
-    for (Row row : database.onSpare(budget, (d, c) -> d.look(c, keys))) {
+    for (Row row : database.onSpare(deadline, (d, c) -> d.look(c, keys))) {
       rows.put(row.key(), row);
     }
     long elapsedMicros = (System.nanoTime() - begin) / 1_000;

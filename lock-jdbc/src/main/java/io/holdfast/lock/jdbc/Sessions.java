@@ -1,5 +1,6 @@
 package io.holdfast.lock.jdbc;
 
+import io.holdfast.lock.spi.Deadline;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.SQLFeatureNotSupportedException;
@@ -21,9 +22,11 @@ final class Sessions {
     T on(Connection connection) throws SQLException;
   }
 
-  /** Runs a call within the budget. If it throws, what it did without autocommit is rolled back. */
-  static <T> T run(Connection connection, Budget budget, Call<T> call) throws SQLException {
-    int before = limitSocket(connection, budget.millisLeft());
+  /**
+   * Runs a call within the deadline. If it throws, what it did without autocommit is rolled back.
+   */
+  static <T> T run(Connection connection, Deadline deadline, Call<T> call) throws SQLException {
+    int before = limitSocket(connection, deadline.leftMillis());
     boolean explicit = false;
     boolean done = false;
     try {

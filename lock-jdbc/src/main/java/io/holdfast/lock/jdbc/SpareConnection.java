@@ -1,5 +1,6 @@
 package io.holdfast.lock.jdbc;
 
+import io.holdfast.lock.spi.Deadline;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;
@@ -15,7 +16,7 @@ import org.slf4j.LoggerFactory;
  * pool can't keep leases from being renewed. Taken from the same pool at the start, replaced when
  * broken.
  *
- * <p>Threads: safe for all; one borrower at a time, the others wait within their budgets.
+ * <p>Threads: safe for all; one borrower at a time, the others wait within their deadlines.
  */
 final class SpareConnection implements Lender, AutoCloseable {
   /** A connection that was idle for longer is checked first: a firewall may have forgotten it. */
@@ -42,10 +43,10 @@ final class SpareConnection implements Lender, AutoCloseable {
   }
 
   @Override
-  public Connection lend(Budget budget) throws NoConnectionException {
-    if (!lock(budget)) {
+  public Connection lend(Deadline deadline) throws NoConnectionException {
+    if (!lock(deadline)) {
       throw NoConnectionException.none(
-          "The client's own connection was busy for all of " + budget.whole(), null);
+          "The client's own connection was busy for all of " + deadline.whole(), null);
     }
     boolean lent = false;
     try {
@@ -53,13 +54,13 @@ final class SpareConnection implements Lender, AutoCloseable {
         throw NoConnectionException.none("The client is closed", null);
       }
       Connection current = connection;
-      if (current != null && !isTrusted(current, budget)) {
+      if (current != null && !isTrusted(current, deadline)) {
         connection = null;
         pool.giveBack(current, false);
         current = null;
       }
       if (current == null) {
-        current = pool.lend(budget);
+        current = pool.lend(deadline);
         connection = current;
       }
       lent = true;
@@ -101,8 +102,8 @@ final class SpareConnection implements Lender, AutoCloseable {
   @Override
   public void close() {
     closed = true;
-    Budget budget = Budget.of(closeMax);
-    if (!lock(budget)) {
+    Deadline deadline = Deadlines.after(closeMax);
+    if (!lock(deadline)) {
       LOG.warn(
           "The client's own connection is still in use after {}; it is closed after that",
           closeMax);
@@ -112,7 +113,7 @@ final class SpareConnection implements Lender, AutoCloseable {
       Connection current = connection;
       if (current != null) {
         connection = null;
-        pool.giveBack(current, works(current, budget));
+        pool.giveBack(current, works(current, deadline));
       }
     } finally {
       borrowed.unlock();
@@ -123,9 +124,9 @@ final class SpareConnection implements Lender, AutoCloseable {
    * Uses the connection once: pools take one that was given back just now for a good one, and drop
    * one whose statement failed.
    */
-  private static boolean works(Connection connection, Budget budget) {
+  private static boolean works(Connection connection, Deadline deadline) {
     try {
-      return Sessions.run(connection, budget, c -> {
+      return Sessions.run(connection, deadline, c -> {
         try (Statement statement = c.createStatement()) {
           return statement.execute("SELECT 1");
         }
@@ -136,13 +137,13 @@ final class SpareConnection implements Lender, AutoCloseable {
     }
   }
 
-  private boolean isTrusted(Connection current, Budget budget) {
+  private boolean isTrusted(Connection current, Deadline deadline) {
     if (isLatelyUsed()) {
       return true;
     }
     try {
       return current.isValid(
-          (int) Math.max(1, TimeUnit.MILLISECONDS.toSeconds(budget.millisLeft()) / 2));
+          (int) Math.max(1, TimeUnit.MILLISECONDS.toSeconds(deadline.leftMillis()) / 2));
     } catch (SQLException e) {
       return false;
     }
@@ -152,20 +153,8 @@ final class SpareConnection implements Lender, AutoCloseable {
     return System.nanoTime() - usedAtNanos < TRUSTED_NANOS;
   }
 
-  private boolean lock(Budget budget) {
-    boolean interrupted = false;
-    try {
-      while (true) {
-        try {
-          return borrowed.tryLock(Math.max(0, budget.nanosLeft()), TimeUnit.NANOSECONDS);
-        } catch (InterruptedException e) {
-          interrupted = true;
-        }
-      }
-    } finally {
-      if (interrupted) {
-        Thread.currentThread().interrupt();
-      }
-    }
+  private boolean lock(Deadline deadline) {
+    return deadline.awaitUninterruptibly(
+        leftNanos -> borrowed.tryLock(leftNanos, TimeUnit.NANOSECONDS));
   }
 }

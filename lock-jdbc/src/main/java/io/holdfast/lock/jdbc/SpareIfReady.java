@@ -1,5 +1,6 @@
 package io.holdfast.lock.jdbc;
 
+import io.holdfast.lock.spi.Deadline;
 import java.sql.Connection;
 import org.jspecify.annotations.Nullable;
 
@@ -17,10 +18,10 @@ final class SpareIfReady implements Lender {
   }
 
   @Override
-  public Connection lend(Budget budget) throws NoConnectionException {
+  public Connection lend(Deadline deadline) throws NoConnectionException {
     Connection own = spare.lendIfReady();
     ready = own;
-    return own != null ? own : pool.lend(budget);
+    return own != null ? own : pool.lend(deadline);
   }
 
   @Override

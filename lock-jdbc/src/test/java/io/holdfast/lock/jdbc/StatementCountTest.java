@@ -8,6 +8,7 @@ import io.holdfast.lock.Lease;
 import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.spi.Grant;
+import io.holdfast.lock.spi.LockKind;
 import io.holdfast.lock.spi.Renewal;
 import java.sql.Connection;
 import java.sql.ResultSet;
@@ -68,6 +69,24 @@ class StatementCountTest {
       long before = counter.count();
       assertThat(store.renew(grants)).containsOnly(new Renewal.Renewed(ttl));
       assertThat(counter.count() - before).isEqualTo(4);
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = "H2", mode = EnumSource.Mode.EXCLUDE)
+  void oneStatementExtendsALeaseAndTwoList(Server server) throws Exception {
+    try (Counter counter = new Counter(server);
+        HikariDataSource pool = full(server.pool(4, config -> config.setMinimumIdle(4)));
+        JdbcStore store = Stores.open(pool)) {
+      Grant grant = store.tryAcquire(Stores.claim(Stores.freshKey())).orElseThrow();
+
+      long before = counter.count();
+      assertThat(store.extend(grant, Duration.ofMinutes(10))).isPresent();
+      assertThat(counter.count() - before).isEqualTo(1);
+
+      before = counter.count();
+      assertThat(store.list(LockKind.MUTEX, grant.claim().key().name(), 10)).hasSize(1);
+      assertThat(counter.count() - before).isEqualTo(2);
     }
   }
 

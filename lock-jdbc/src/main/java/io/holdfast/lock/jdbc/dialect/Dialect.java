@@ -28,11 +28,14 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
   /** The most locks that one statement works on. */
   public static final int BATCH_MAX = 512;
 
-  /** What {@link #acquire} and {@link #insert} answer if they took nothing. */
+  /** The answer of {@link #acquire}, {@link #insert} and {@link #extend} if they did nothing. */
   public static final long NONE = 0;
 
   /** What {@link #release} answers if the grant did not have the lock. */
   public static final long NOT_OWNER = -1;
+
+  /** The most rows that one statement of a list looks at, so that each is short. */
+  private static final int LIST_ROWS = 10_000;
 
   /** Lists are padded to one of these lengths, so that few texts of each statement exist. */
   private static final int[] LIST_SIZES = {1, 8, 64, BATCH_MAX};
@@ -41,6 +44,12 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
   private static final String DEAD =
       "changed_at > 0 AND changed_at < {now} - ? AND expires_at < {now} - ? AND wanted_until < {now}";
 
+  /** The columns of a {@link Row}, in its order. */
+  private static final String ROW = """
+      SELECT name, owner, number, {now} - changed_at, changed_at, expires_at - {now},
+        wanted_until - {now}, holder
+      FROM {table}\s""";
+
   private final String table;
   private final String[] lookBySize;
   private final String[] renewBySize;
@@ -48,14 +57,12 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
   private final String[] deleteDeadBySize;
   private final String listDead;
   private final String listFirstDead;
+  private final String listHeld;
+  private final String listNext;
 
   Dialect(String table) {
     this.table = table;
-    lookBySize = bySize("""
-            SELECT name, owner, number, {now} - changed_at, expires_at - {now},
-              wanted_until - {now}, holder
-            FROM {table} WHERE name IN ({list})
-            """);
+    lookBySize = bySize(ROW + "WHERE name IN ({list})");
     renewBySize = bySize(updateUnlocked(
         "name IN ({list}) AND owner IN ({list}) AND expires_at > {now}", "expires_at = {now} + ?"));
     announceBySize = bySize(updateUnlocked(
@@ -65,6 +72,10 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
     listDead =
         sql("SELECT name FROM {table} WHERE name > ? AND " + DEAD + " ORDER BY name LIMIT 512");
     listFirstDead = sql("SELECT name FROM {table} WHERE " + DEAD + " ORDER BY name LIMIT 512");
+    String range = "WHERE {key} >= ? AND {key} < ? ".replace("{key}", nameByBytes());
+    String inOrder = "ORDER BY {key} LIMIT ".replace("{key}", nameByBytes());
+    listHeld = sql(ROW + range + "AND expires_at > {now} " + inOrder + "?");
+    listNext = sql("SELECT name FROM {table} " + range + inOrder + "1 OFFSET " + LIST_ROWS);
   }
 
   /**
@@ -148,7 +159,17 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
       Connection connection, String key, String owner, long number, long holdMicros)
       throws SQLException;
 
-  /** Frees the lock if this attempt has it. */
+  /**
+   * Lets the grant have the lock for at least so long from now, if it still has it; leaves a row
+   * alone that somebody has locked.
+   *
+   * @return for how many microseconds it has the lock yet; {@link #NONE}: nothing was changed
+   */
+  public abstract long extend(
+      Connection connection, String key, String owner, long number, long ttlMicros)
+      throws SQLException;
+
+  /** Frees the lock if the grant of this owner id has it. */
   public abstract void withdraw(Connection connection, String key, String owner)
       throws SQLException;
 
@@ -193,25 +214,58 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
   public final List<Row> look(Connection connection, List<String> keys) throws SQLException {
     try (PreparedStatement statement = connection.prepareStatement(pick(lookBySize, keys.size()))) {
       setKeys(statement, 1, keys);
-      try (ResultSet result = statement.executeQuery()) {
-        List<Row> rows = new ArrayList<>(keys.size());
-        while (result.next()) {
-          rows.add(new Row(
-              key(result, 1),
-              result.getString(2),
-              result.getLong(3),
-              result.getLong(4),
-              result.getLong(5),
-              result.getLong(6),
-              result.getString(7)));
-        }
-        return rows;
-      }
+      return rows(statement);
+    }
+  }
+
+  /** The taken locks whose stored names are in a range, at most so many, in the order of names. */
+  public final List<Row> listHeld(Connection connection, String from, String below, int limit)
+      throws SQLException {
+    try (PreparedStatement statement = connection.prepareStatement(listHeld)) {
+      setKey(statement, 1, from);
+      setKey(statement, 2, below);
+      statement.setInt(3, limit);
+      return rows(statement);
     }
   }
 
   /**
-   * Extends what these attempts hold; rows that somebody has locked are left alone. An attempt's id
+   * The bound up to which one {@link #listHeld} shall go: the name in this range that has
+   * {@value #LIST_ROWS} before it.
+   *
+   * @return null: the range has no more names than that
+   */
+  public final @Nullable String listNext(Connection connection, String from, String below)
+      throws SQLException {
+    try (PreparedStatement statement = connection.prepareStatement(listNext)) {
+      setKey(statement, 1, from);
+      setKey(statement, 2, below);
+      try (ResultSet result = statement.executeQuery()) {
+        return result.next() ? key(result, 1) : null;
+      }
+    }
+  }
+
+  private List<Row> rows(PreparedStatement statement) throws SQLException {
+    try (ResultSet result = statement.executeQuery()) {
+      List<Row> rows = new ArrayList<>();
+      while (result.next()) {
+        rows.add(new Row(
+            key(result, 1),
+            result.getString(2),
+            result.getLong(3),
+            result.getLong(4),
+            result.getLong(5),
+            result.getLong(6),
+            result.getLong(7),
+            result.getString(8)));
+      }
+      return rows;
+    }
+  }
+
+  /**
+   * Extends what these owners hold; rows that somebody has locked are left alone. An owner id
    * belongs to one lock, so two lists match no pair but the right ones.
    */
   public final void renew(
@@ -304,6 +358,11 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
 
   /** A deletion of the rows that match and that nobody has locked. */
   abstract String deleteUnlocked(String where);
+
+  /** The column of names, such that it is compared and sorted byte by byte. */
+  String nameByBytes() {
+    return "name";
+  }
 
   /** Names go as UTF-8 bytes, unless a database compares its texts bytewise. */
   void setKey(PreparedStatement statement, int index, String key) throws SQLException {

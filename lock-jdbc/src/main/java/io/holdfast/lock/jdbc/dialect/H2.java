@@ -20,6 +20,7 @@ public final class H2 extends Dialect {
   private final String acquire;
   private final String insert;
   private final String release;
+  private final String extend;
   private final String withdraw;
   private final String forceRelease;
   private final String createRow;
@@ -46,9 +47,18 @@ public final class H2 extends Dialect {
     release = sql("""
             SELECT GREATEST(wanted_until - {now}, 0) FROM FINAL TABLE (
               UPDATE {table}
-              SET owner = '', changed_at = {now},
+              SET owner = '',
+                changed_at = CASE WHEN CAST(? AS BIGINT) = 0 THEN {now} ELSE changed_at END,
                 expires_at = CASE WHEN CAST(? AS BIGINT) = 0 THEN 0 ELSE {now} + ? END
               WHERE name = ? AND owner = ? AND number = ?)
+            """);
+    extend = sql("""
+            SELECT expires_at - {now} FROM FINAL TABLE (
+              UPDATE {table} SET expires_at = GREATEST(expires_at, {now} + ?)
+              WHERE owner = ? AND number = ? AND expires_at > {now} AND name = (
+                SELECT name FROM {table}
+                WHERE name = ? AND owner = ? AND number = ? AND expires_at > {now}
+                FOR UPDATE SKIP LOCKED))
             """);
     withdraw = sql("""
             UPDATE {table} SET owner = '', changed_at = {now}, expires_at = 0
@@ -134,10 +144,25 @@ public final class H2 extends Dialect {
     try (PreparedStatement statement = connection.prepareStatement(release)) {
       statement.setLong(1, holdMicros);
       statement.setLong(2, holdMicros);
-      setKey(statement, 3, key);
-      statement.setString(4, owner);
-      statement.setLong(5, number);
+      statement.setLong(3, holdMicros);
+      setKey(statement, 4, key);
+      statement.setString(5, owner);
+      statement.setLong(6, number);
       return queryLong(statement, NOT_OWNER);
+    }
+  }
+
+  @Override
+  public long extend(Connection connection, String key, String owner, long number, long ttlMicros)
+      throws SQLException {
+    try (PreparedStatement statement = connection.prepareStatement(extend)) {
+      statement.setLong(1, ttlMicros);
+      statement.setString(2, owner);
+      statement.setLong(3, number);
+      setKey(statement, 4, key);
+      statement.setString(5, owner);
+      statement.setLong(6, number);
+      return queryLong(statement, NONE);
     }
   }
 

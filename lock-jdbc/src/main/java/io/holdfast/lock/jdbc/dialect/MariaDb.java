@@ -45,6 +45,14 @@ final class MariaDb extends MySql {
   }
 
   @Override
+  String extendTemplate() {
+    return "SET STATEMENT innodb_lock_wait_timeout = 0 FOR "
+        + EXTEND
+        + "WHERE name = ? AND owner = ? AND number = ? AND expires_at > {now} + "
+        + LATE;
+  }
+
+  @Override
   String bounded(String update) {
     return "SET STATEMENT innodb_lock_wait_timeout = 1 FOR " + update;
   }
@@ -53,6 +61,19 @@ final class MariaDb extends MySql {
   public long acquire(Connection connection, Attempt attempt) throws SQLException {
     try {
       return super.acquire(connection, attempt);
+    } catch (SQLException e) {
+      if (e.getErrorCode() == LOCKED) {
+        return NONE;
+      }
+      throw e;
+    }
+  }
+
+  @Override
+  public long extend(Connection connection, String key, String owner, long number, long ttlMicros)
+      throws SQLException {
+    try {
+      return super.extend(connection, key, owner, number, ttlMicros);
     } catch (SQLException e) {
       if (e.getErrorCode() == LOCKED) {
         return NONE;

@@ -33,9 +33,22 @@ public sealed class MySql extends Dialect permits MariaDb {
   /** The server is in read-only mode. */
   private static final Set<Integer> READ_ONLY = Set.of(1290, 1792, 1836);
 
+  /** Reports the time that is left. */
+  static final String EXTEND = """
+      UPDATE {table}
+      SET expires_at = {now} + LAST_INSERT_ID(GREATEST(expires_at - {now}, ?))
+      """;
+
+  /**
+   * How long ago the statement began, which is what {@link #now} tells: it may have waited for the
+   * table meanwhile (a DDL, a backup), and must not revive a lease that ended in that time.
+   */
+  static final String LATE = "GREATEST(0, TIMESTAMPDIFF(MICROSECOND, NOW(6), SYSDATE(6)))";
+
   private final String acquire;
   private final String insert;
   private final String release;
+  private final String extend;
   private final String withdraw;
   private final String forceRelease;
   private final String lockRow;
@@ -52,11 +65,13 @@ public sealed class MySql extends Dialect permits MariaDb {
     // The assignment to wanted_until leaves it as it is and reports it, plus one: zero is no key.
     release = sql(bounded("""
                 UPDATE {table}
-                SET owner = '', changed_at = {now}, expires_at = IF(? = 0, 0, {now} + ?),
+                SET owner = '', changed_at = IF(? = 0, {now}, changed_at),
+                  expires_at = IF(? = 0, 0, {now} + ?),
                   wanted_until = wanted_until
                     + 0 * LAST_INSERT_ID(1 + GREATEST(wanted_until - {now}, 0))
                 WHERE name = ? AND owner = ? AND number = ?
                 """));
+    extend = sql(extendTemplate());
     withdraw = sql(bounded("""
                 UPDATE {table} SET owner = '', changed_at = {now}, expires_at = 0
                 WHERE name = ? AND owner = ?
@@ -79,6 +94,17 @@ public sealed class MySql extends Dialect permits MariaDb {
           SELECT name FROM {table} WHERE name = ? AND expires_at <= {now} FOR UPDATE SKIP LOCKED
         ) free)
         """;
+  }
+
+  /** As to acquire; {@code {late}} is zero unless the statement had to wait since its now. */
+  String extendTemplate() {
+    return EXTEND + """
+        WHERE name = (SELECT name FROM (
+          SELECT name FROM {table}
+          WHERE name = ? AND owner = ? AND number = ? AND expires_at > {now} + {late}
+          FOR UPDATE SKIP LOCKED
+        ) mine)
+        """.replace("{late}", LATE);
   }
 
   /** Locks the row that exists, and else inserts it: no gap lock, which two could hold at once. */
@@ -178,10 +204,24 @@ public sealed class MySql extends Dialect permits MariaDb {
         connection.prepareStatement(release, Statement.RETURN_GENERATED_KEYS)) {
       statement.setLong(1, holdMicros);
       statement.setLong(2, holdMicros);
-      setKey(statement, 3, key);
-      statement.setString(4, owner);
-      statement.setLong(5, number);
+      statement.setLong(3, holdMicros);
+      setKey(statement, 4, key);
+      statement.setString(5, owner);
+      statement.setLong(6, number);
       return statement.executeUpdate() == 0 ? NOT_OWNER : reported(statement) - 1;
+    }
+  }
+
+  @Override
+  public long extend(Connection connection, String key, String owner, long number, long ttlMicros)
+      throws SQLException {
+    try (PreparedStatement statement =
+        connection.prepareStatement(extend, Statement.RETURN_GENERATED_KEYS)) {
+      statement.setLong(1, ttlMicros);
+      setKey(statement, 2, key);
+      statement.setString(3, owner);
+      statement.setLong(4, number);
+      return statement.executeUpdate() == 0 ? NONE : reported(statement);
     }
   }
 

@@ -29,6 +29,7 @@ public final class Postgres extends Dialect {
   private final String acquire;
   private final String insert;
   private final String release;
+  private final String extend;
   private final String withdraw;
   private final String forceRelease;
   private final String channel;
@@ -61,9 +62,22 @@ public final class Postgres extends Dialect {
             RETURNING number
             """);
     release = freeing(
-        "CASE WHEN ? = 0 THEN 0 ELSE {now} + ? END", "owner = ? AND number = ?", SOON_DURABLE);
-    withdraw = freeing("0", "owner = ?", "");
-    forceRelease = freeing("0", "number = ? AND expires_at > {now}", "");
+        "CASE WHEN ? = 0 THEN {now} ELSE changed_at END",
+        "CASE WHEN ? = 0 THEN 0 ELSE {now} + ? END",
+        "owner = ? AND number = ?",
+        SOON_DURABLE);
+    extend = sql("""
+            WITH mine AS (
+              SELECT name AS mine_name, {now} AS now FROM {table}
+              WHERE name = ? AND owner = ? AND number = ? AND expires_at > {now}
+              FOR UPDATE SKIP LOCKED
+            )
+            UPDATE {table} SET expires_at = GREATEST(expires_at, now + ?)
+            FROM mine WHERE name = mine_name
+            RETURNING expires_at - now
+            """);
+    withdraw = freeing("{now}", "0", "owner = ?", "");
+    forceRelease = freeing("{now}", "0", "number = ? AND expires_at > {now}", "");
     channel = sql("SELECT " + CHANNEL);
     notify = sql("SELECT pg_notify(" + CHANNEL + ", ?)");
     lockRow = sql("UPDATE {table} SET guarded = guarded + 1 WHERE name = ?");
@@ -83,10 +97,10 @@ public final class Postgres extends Dialect {
   }
 
   /** Frees a row for which the condition holds, and tells those who wait for it, if any. */
-  private String freeing(String expiresAt, String condition, String more) {
+  private String freeing(String changedAt, String expiresAt, String condition, String more) {
     return sql("""
         WITH freed AS (
-          UPDATE {table} SET owner = '', changed_at = {now}, expires_at = {expiresAt}
+          UPDATE {table} SET owner = '', changed_at = {changedAt}, expires_at = {expiresAt}
           WHERE name = ? AND {condition}
           RETURNING name, GREATEST(wanted_until - {now}, 0) AS wanted, expires_at
         )
@@ -94,6 +108,7 @@ public final class Postgres extends Dialect {
           CASE WHEN wanted > 0 AND expires_at = 0 THEN pg_notify({channel}, name)::text END{more}
         FROM freed
         """.replace("{more}", more)
+        .replace("{changedAt}", changedAt)
         .replace("{expiresAt}", expiresAt)
         .replace("{condition}", condition)
         .replace("{channel}", CHANNEL));
@@ -167,10 +182,23 @@ public final class Postgres extends Dialect {
     try (PreparedStatement statement = connection.prepareStatement(release)) {
       statement.setLong(1, holdMicros);
       statement.setLong(2, holdMicros);
-      setKey(statement, 3, key);
-      statement.setString(4, owner);
-      statement.setLong(5, number);
+      statement.setLong(3, holdMicros);
+      setKey(statement, 4, key);
+      statement.setString(5, owner);
+      statement.setLong(6, number);
       return queryLong(statement, NOT_OWNER);
+    }
+  }
+
+  @Override
+  public long extend(Connection connection, String key, String owner, long number, long ttlMicros)
+      throws SQLException {
+    try (PreparedStatement statement = connection.prepareStatement(extend)) {
+      setKey(statement, 1, key);
+      statement.setString(2, owner);
+      statement.setLong(3, number);
+      statement.setLong(4, ttlMicros);
+      return queryLong(statement, NONE);
     }
   }
 
@@ -289,6 +317,12 @@ public final class Postgres extends Dialect {
     return "WITH mine AS (SELECT name AS mine_name FROM {table} WHERE "
         + where
         + " FOR UPDATE SKIP LOCKED) DELETE FROM {table} USING mine WHERE name = mine_name";
+  }
+
+  /** The table's own, unless somebody made it otherwise: then this is right, and slow. */
+  @Override
+  String nameByBytes() {
+    return "name COLLATE \"C\"";
   }
 
   @Override

@@ -1,12 +1,14 @@
 package io.holdfast.lock.jdbc.dialect;
 
 /**
- * One lock as its row showed it; all times are relative to the database's now.
+ * One lock as its row showed it; times are relative to the database's now, but for
+ * {@code changedAtMicros}.
  *
  * @param key the stored name
- * @param owner the attempt that has it; empty: nobody, or only a minimum hold
+ * @param owner the owner id of the grant that has it; empty: nobody, or only a minimum hold
  * @param number the number of the last grant
- * @param sinceMicros how long ago it was last taken or released
+ * @param sinceMicros how long ago it was last taken or freed: for a taken one, when it was granted
+ * @param changedAtMicros when that was, in microseconds since 1970
  * @param remainingMicros how long it is taken yet; zero or less: free
  * @param wantedMicros how long another client counts on being next; zero or less: nobody does
  * @param holder who took it last
@@ -16,6 +18,7 @@ public record Row(
     String owner,
     long number,
     long sinceMicros,
+    long changedAtMicros,
     long remainingMicros,
     long wantedMicros,
     String holder) {
@@ -26,7 +29,7 @@ public record Row(
   }
 
   /** Whether this grant has the lock. */
-  public boolean isHeldBy(String attempt, long grantNumber) {
-    return !isFree() && number == grantNumber && owner.equals(attempt);
+  public boolean isHeldBy(String ownerId, long grantNumber) {
+    return !isFree() && number == grantNumber && owner.equals(ownerId);
   }
 }

@@ -4,11 +4,11 @@
 CREATE TABLE IF NOT EXISTS holdfast_lock (
   -- The kind of lock ('m': mutex), a colon, and the name in UTF-8.
   name         VARBINARY(802) NOT NULL,
-  -- The attempt that has the lock; empty: nobody, or only a minimum hold.
+  -- The owner id of the grant that has the lock; empty: nobody, or only a minimum hold.
   owner        VARCHAR(32) NOT NULL,
   -- The number of the last grant; only rises.
   number       BIGINT NOT NULL,
-  -- When the lock was last taken or released.
+  -- When the lock was last taken or freed; renewals and a minimum hold leave it as it is.
   changed_at   BIGINT NOT NULL,
   -- Until when the lock is taken; in the past: free.
   expires_at   BIGINT NOT NULL,

@@ -1,0 +1,236 @@
+package io.holdfast.lock.jdbc;
+
+import static io.holdfast.lock.jdbc.Stores.claim;
+import static io.holdfast.lock.jdbc.Stores.endMicros;
+import static io.holdfast.lock.jdbc.Stores.freshKey;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import com.zaxxer.hikari.HikariDataSource;
+import io.holdfast.lock.spi.Grant;
+import io.holdfast.lock.spi.LockKey;
+import io.holdfast.lock.spi.ReleaseOutcome;
+import io.holdfast.lock.spi.StoreException;
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.UUID;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** An extension gives a lease more time, and never less, nor anything to a lease that is over. */
+class ExtendTest {
+  private static final Duration LONG = Duration.ofMinutes(10);
+
+  @ParameterizedTest
+  @EnumSource
+  void anExtendedLeaseEndsLaterAndVerifyTellsIt(Server server) throws Exception {
+    try (HikariDataSource pool = server.pool(4);
+        JdbcStore store = Stores.open(pool)) {
+      Grant grant = store.tryAcquire(claim(freshKey())).orElseThrow();
+      long endBefore = endMicros(server, grant);
+
+      assertThat(store.extend(grant, LONG)).contains(LONG);
+
+      assertThat(endMicros(server, grant) - endBefore)
+          .isGreaterThanOrEqualTo(Keys.micros(LONG.minus(Stores.TTL)));
+      assertThat(store.verify(grant).orElseThrow()).isBetween(LONG.minusSeconds(20), LONG);
+      assertThat(store.tryAcquire(claim(grant.claim().key()))).isEmpty();
+      assertThat(store.release(grant, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
+      assertThat(store.tryAcquire(claim(grant.claim().key()))).isPresent();
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void anExtensionNeverShortensALease(Server server) throws Exception {
+    try (HikariDataSource pool = server.pool(4);
+        JdbcStore store = Stores.open(pool)) {
+      Grant grant = store.tryAcquire(claim(freshKey(), LONG)).orElseThrow();
+      long endBefore = endMicros(server, grant);
+
+      Duration left = store.extend(grant, Stores.TTL).orElseThrow();
+
+      assertThat(left).isBetween(LONG.minusSeconds(20), LONG);
+      assertThat(endMicros(server, grant)).isEqualTo(endBefore);
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void aLeaseThatIsOverIsNotRevived(Server server) throws Exception {
+    try (HikariDataSource pool = server.pool(4);
+        JdbcStore store = Stores.open(pool)) {
+      Grant expired = store.tryAcquire(claim(freshKey())).orElseThrow();
+      Stores.expire(server, expired);
+      assertThat(store.extend(expired, LONG)).isEmpty();
+      assertThat(store.inspect(expired.claim().key())).isEmpty();
+
+      Grant released = store.tryAcquire(claim(freshKey())).orElseThrow();
+      assertThat(store.release(released, Duration.ofMinutes(1))).isEqualTo(ReleaseOutcome.RELEASED);
+      long holdEnd = endMicros(server, released);
+      assertThat(store.extend(released, LONG)).isEmpty();
+      assertThat(endMicros(server, released)).isEqualTo(holdEnd);
+
+      Grant purged = store.tryAcquire(claim(freshKey())).orElseThrow();
+      Stores.update(server, purged.claim().key(), "DELETE FROM holdfast_lock WHERE name = ?");
+      assertThat(store.extend(purged, LONG)).isEmpty();
+      assertThat(store.inspect(purged.claim().key())).isEmpty();
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void theLeaseOfTheNextHolderIsLeftAlone(Server server) throws Exception {
+    try (HikariDataSource pool = server.pool(4);
+        JdbcStore store = Stores.open(pool)) {
+      LockKey key = freshKey();
+      Grant first = store.tryAcquire(claim(key)).orElseThrow();
+      Stores.expire(server, first);
+      Grant second = store.tryAcquire(claim(key)).orElseThrow();
+      long endBefore = endMicros(server, second);
+
+      assertThat(store.extend(first, LONG)).isEmpty();
+      Grant sameOwnerOlderNumber =
+          new JdbcGrant(second.claim(), first.number(), ((JdbcGrant) second).dialect());
+      assertThat(store.extend(sameOwnerOlderNumber, LONG)).isEmpty();
+
+      assertThat(endMicros(server, second)).isEqualTo(endBefore);
+      assertThat(store.verify(second)).isPresent();
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void aGuardedTransactionHoldsUpAnExtensionForTheStoreTimeoutAtMost(Server server)
+      throws Exception {
+    Duration storeTimeout = Duration.ofSeconds(2);
+    try (HikariDataSource pool = server.pool(4);
+        JdbcStore store = Stores.open(Stores.settings(pool), storeTimeout);
+        Connection transaction = server.connect()) {
+      JdbcGrant grant = (JdbcGrant) store.tryAcquire(claim(freshKey())).orElseThrow();
+      long endBefore = endMicros(server, grant);
+      transaction.setAutoCommit(false);
+      guard(transaction, grant);
+
+      long begin = System.nanoTime();
+      assertThatThrownBy(() -> store.extend(grant, LONG))
+          .isInstanceOf(StoreException.class)
+          .hasMessageContaining("locked");
+      assertThat(System.nanoTime() - begin)
+          .isLessThan(storeTimeout.plusSeconds(2).toNanos());
+      assertThat(endMicros(server, grant)).isEqualTo(endBefore);
+      // What needs no write is told.
+      assertThat(store.extend(grant, Duration.ofSeconds(3)).orElseThrow())
+          .isBetween(Duration.ofSeconds(3), Stores.TTL);
+
+      transaction.commit();
+      assertThat(store.extend(grant, LONG)).contains(LONG);
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void anExtensionGoesOnWhenTheGuardedTransactionIsOver(Server server) throws Exception {
+    ExecutorService executor = Executors.newSingleThreadExecutor();
+    try (HikariDataSource pool = server.pool(4);
+        JdbcStore store = Stores.open(Stores.settings(pool), Duration.ofSeconds(20));
+        Connection transaction = server.connect()) {
+      JdbcGrant grant = (JdbcGrant) store.tryAcquire(claim(freshKey())).orElseThrow();
+      transaction.setAutoCommit(false);
+      guard(transaction, grant);
+      Future<Optional<Duration>> extension = executor.submit(() -> store.extend(grant, LONG));
+      Stores.pause(Duration.ofMillis(300));
+      assertThat(extension).isNotDone();
+
+      transaction.commit();
+
+      assertThat(extension.get(Stores.PATIENCE.toSeconds(), TimeUnit.SECONDS)).contains(LONG);
+    } finally {
+      executor.shutdown();
+    }
+  }
+
+  private static void guard(Connection transaction, JdbcGrant grant) throws SQLException {
+    assertThat(grant
+            .dialect()
+            .guard(transaction, grant.key(), grant.claim().ownerId(), grant.number()))
+        .isTrue();
+  }
+
+  /** A table lock, as of a DDL or a backup, holds a statement up after it has begun. */
+  @ParameterizedTest
+  @EnumSource(names = "H2", mode = EnumSource.Mode.EXCLUDE)
+  void anExtensionThatIsHeldUpPastTheEndRevivesNothing(Server server) throws Exception {
+    String table = "late_" + UUID.randomUUID().toString().substring(0, 8);
+    ExecutorService executor = Executors.newSingleThreadExecutor();
+    try (HikariDataSource pool = server.pool(4);
+        JdbcStore store = Stores.open(
+            new JdbcStore.Settings(pool, table, SchemaMode.CREATE, false), Duration.ofSeconds(20));
+        Connection other = server.connect();
+        Connection watcher = server.connect()) {
+      Duration ttl = Duration.ofSeconds(4);
+      Grant grant = store.tryAcquire(claim(freshKey(), ttl)).orElseThrow();
+      long over = System.nanoTime() + ttl.plusMillis(100).toNanos();
+      other.setAutoCommit(false);
+      execute(
+          other,
+          server == Server.POSTGRES
+              ? "LOCK TABLE " + table + " IN EXCLUSIVE MODE"
+              : "LOCK TABLES " + table + " WRITE");
+      Future<Optional<Duration>> extension = executor.submit(() -> store.extend(grant, LONG));
+      Stores.await("it is held up", () -> isHeldUp(watcher, server, table));
+      assertThat(System.nanoTime()).as("it began in time").isLessThan(over);
+      Stores.await("the lease is over", () -> System.nanoTime() - over > 0);
+
+      execute(other, server == Server.POSTGRES ? "COMMIT" : "UNLOCK TABLES");
+
+      assertThat(extension.get(Stores.PATIENCE.toSeconds(), TimeUnit.SECONDS)).isEmpty();
+      assertThat(store.inspect(grant.claim().key())).isEmpty();
+      execute(watcher, "DROP TABLE " + table);
+    } finally {
+      executor.shutdown();
+    }
+  }
+
+  private static boolean isHeldUp(Connection watcher, Server server, String table) {
+    try (Statement statement = watcher.createStatement();
+        ResultSet result = statement.executeQuery(
+            server == Server.POSTGRES
+                ? "SELECT COUNT(*) FROM pg_locks WHERE NOT granted AND relation = '" + table
+                    + "'::regclass"
+                : "SELECT COUNT(*) FROM information_schema.processlist"
+                    + " WHERE state LIKE 'Waiting for table%' AND info LIKE '%UPDATE%" + table
+                    + "%'")) {
+      return result.next() && result.getInt(1) > 0;
+    } catch (SQLException e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  private static void execute(Connection connection, String sql) throws SQLException {
+    try (Statement statement = connection.createStatement()) {
+      statement.execute(sql);
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void anExhaustedPoolDoesNotKeepALeaseFromBeingExtended(Server server) throws Exception {
+    try (HikariDataSource pool = server.pool(2);
+        JdbcStore store = Stores.open(Stores.settings(pool), Duration.ofSeconds(4))) {
+      Grant grant = store.tryAcquire(claim(freshKey())).orElseThrow();
+      try (Connection last = pool.getConnection()) {
+        assertThat(last.isClosed()).isFalse();
+        assertThat(store.extend(grant, LONG)).contains(LONG);
+      }
+    }
+  }
+}
