@@ -7,6 +7,7 @@ import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoredLock;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -72,12 +73,8 @@ final class QuorumList {
   }
 
   List<StoredLock> read(int limit) throws StoreException {
-    try {
-      while (listed.size() < limit && !isMajorityOver()) {
-        look(nextPages());
-      }
-    } catch (StoreException e) {
-      throw NameRange.failure(deadline, e);
+    while (listed.size() < limit && !isMajorityOver()) {
+      look(nextPages());
     }
     return listed.values().stream().limit(limit).toList();
   }
@@ -106,37 +103,47 @@ final class QuorumList {
   }
 
   private void look(Set<LockKey> found) throws StoreException {
-    List<LockKey> unclear = List.copyOf(found);
+    if (found.isEmpty()) {
+      return;
+    }
+    List<LockKey> unclear = look(List.copyOf(found), ofMajority(ask(found)));
     while (!unclear.isEmpty()) {
-      List<LockKey> asked = unclear;
-      unclear = new ArrayList<>();
-      List<Call> calls =
-          asked.stream().map(names::keys).map(RedisStore::lookCall).toList();
-      Votes<List<Optional<Reply.Held>>> votes = ofMajority(Votes.gatherInTime(
-          scans.stream()
-              .map(scan ->
-                  scan.ask(server -> held(server.readAll(only(server, deadline), calls, deadline))))
-              .toList(),
-          deadline,
-          soFar -> false));
-      for (int i = 0; i < asked.size(); i++) {
-        int index = i;
-        Shown shown = Shown.by(votes.map(replies -> replies.get(index)));
-        if (shown instanceof Shown.Taken taken) {
-          listed.put(
-              asked.get(i), new StoredLock(asked.get(i), taken.holder(), OptionalInt.empty()));
-        } else if (shown instanceof Shown.Unclear) {
-          unclear.add(asked.get(i));
-        }
+      LockSupport.parkNanos(this, LOOK_AGAIN_NANOS);
+      Votes<List<Optional<Reply.Held>>> votes = ask(unclear);
+      if (deadline.isOver() || votes.answers().size() < votes.majority()) {
+        throw votes.failure(
+            "It is not known whether the lock '" + unclear.get(0).name() + "' is taken");
       }
-      if (!unclear.isEmpty()) {
-        if (deadline.isOver()) {
-          throw votes.failure(
-              "It is not known whether the lock '" + unclear.get(0).name() + "' is taken");
-        }
-        LockSupport.parkNanos(this, LOOK_AGAIN_NANOS);
+      unclear = look(unclear, votes);
+    }
+  }
+
+  /** What each server shows of each of these locks. */
+  private Votes<List<Optional<Reply.Held>>> ask(Collection<LockKey> keys) {
+    List<Call> calls = keys.stream().map(names::keys).map(RedisStore::lookCall).toList();
+    return Votes.gatherInTime(
+        scans.stream()
+            .map(scan ->
+                scan.ask(server -> held(server.readAll(only(server, deadline), calls, deadline))))
+            .toList(),
+        deadline,
+        votes -> false);
+  }
+
+  /** Lists what a majority shows; returns what is not clear. */
+  private List<LockKey> look(List<LockKey> keys, Votes<List<Optional<Reply.Held>>> votes) {
+    List<LockKey> unclear = new ArrayList<>();
+    for (int i = 0; i < keys.size(); i++) {
+      int index = i;
+      LockKey key = keys.get(i);
+      Shown shown = Shown.by(votes.map(replies -> replies.get(index)));
+      if (shown instanceof Shown.Taken taken) {
+        listed.put(key, new StoredLock(key, taken.holder(), OptionalInt.empty()));
+      } else if (shown instanceof Shown.Unclear) {
+        unclear.add(key);
       }
     }
+    return unclear;
   }
 
   private static List<Optional<Reply.Held>> held(List<Object> replies) throws StoreException {
@@ -150,9 +157,9 @@ final class QuorumList {
     return held;
   }
 
-  private static <T> Votes<T> ofMajority(Votes<T> votes) throws StoreException {
+  private <T> Votes<T> ofMajority(Votes<T> votes) throws StoreException {
     if (votes.answers().size() < votes.majority()) {
-      throw votes.failure("Too few servers to list the locks");
+      throw NameRange.failure(deadline, votes.failure("Too few servers to list the locks"));
     }
     return votes;
   }
