@@ -38,6 +38,9 @@ final class LockList {
   List<StoredLock> read(int limit) throws StoreException {
     try {
       for (Pool<Connection> pool : server.all(deadline)) {
+        if (listed.size() >= limit) {
+          break;
+        }
         String from = Page.FIRST;
         do {
           Page page = server.scan(pool, from, names.glob(), deadline);
