@@ -1,13 +1,18 @@
 package io.holdfast.lock.redis;
 
+import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.StoreException;
+import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import org.jspecify.annotations.Nullable;
+import redis.clients.jedis.CommandArguments;
 import redis.clients.jedis.Connection;
 import redis.clients.jedis.HostAndPort;
+import redis.clients.jedis.Protocol;
 import redis.clients.jedis.RedisClusterClient;
 import redis.clients.jedis.exceptions.JedisException;
 import redis.clients.jedis.util.JedisClusterCRC16;
@@ -37,6 +42,10 @@ final class ClusterPrimaries implements Primaries {
     if (known != null) {
       return known;
     }
+    return learn(slot);
+  }
+
+  private Pool<Connection> learn(int slot) throws StoreException {
     String node;
     try (Connection connection = client.getConnectionFromSlot(slot)) {
       node = connection.getHostAndPort().toString();
@@ -51,6 +60,32 @@ final class ClusterPrimaries implements Primaries {
     }
     nodes.set(slot, node);
     return learned;
+  }
+
+  /**
+   * The first primary tells which slots each of them has, and Jedis, which has just asked as well,
+   * at which address that is to be reached.
+   */
+  @Override
+  public List<Pool<Connection>> all(Server server, Deadline deadline) throws StoreException {
+    refresh();
+    Object reply = server.read(
+        learn(0),
+        new CommandArguments(Protocol.Command.CLUSTER).add(Protocol.ClusterKeyword.SLOTS),
+        deadline);
+    Set<Pool<Connection>> all = new LinkedHashSet<>();
+    if (reply instanceof List<?> ranges) {
+      for (Object range : ranges) {
+        if (!(range instanceof List<?> parts && parts.get(0) instanceof Long first)) {
+          throw Reply.noAnswer(reply);
+        }
+        all.add(learn(first.intValue()));
+      }
+    }
+    if (all.isEmpty()) {
+      throw Reply.noAnswer(reply);
+    }
+    return List.copyOf(all);
   }
 
   private @Nullable Pool<Connection> poolOf(@Nullable String node) {

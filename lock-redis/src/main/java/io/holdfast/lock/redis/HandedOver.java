@@ -5,7 +5,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * A message to a client about one of its waiters.
  *
- * @param ownerId the waiter's attempt
+ * @param ownerId the waiter's owner id
  * @param look the look that the place in line came from when it was called
  * @param number the number of its grant; 0: it was given nothing, and is to look
  */

@@ -58,7 +58,7 @@ final class Inbox implements AutoCloseable {
     return channel;
   }
 
-  /** Has the ticket told when the attempt is called. */
+  /** Has the ticket told when its owner id is called. */
   void expect(String ownerId, QueueTicket ticket) {
     waiting.put(ownerId, ticket);
   }

@@ -1,9 +1,11 @@
 package io.holdfast.lock.redis;
 
 import io.holdfast.lock.spi.LockKey;
+import io.holdfast.lock.spi.LockKind;
 import java.time.Duration;
 import java.util.List;
 import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The keys of one lock, {@code prefix:kind:{name}} and more after it: all in the hash tag of the
@@ -11,15 +13,49 @@ import java.util.regex.Pattern;
  *
  * @param lock who has it
  * @param number the number of the last grant
- * @param line the attempts that wait, by when they joined
- * @param places what is known of each attempt that waits
+ * @param line the owner ids of those that wait, by when they joined
+ * @param places what is known of each of them
  */
 record Keys(String lock, String number, String line, String places) {
   private static final Pattern PREFIX = Pattern.compile("[A-Za-z0-9_.:/-]{1,64}");
 
+  /** What means something in a glob. */
+  private static final Pattern GLOB = Pattern.compile("[*?\\[\\]\\\\]");
+
   static Keys of(String prefix, LockKey key) {
-    String lock = prefix + ':' + key.kind().code() + ":{" + escaped(key.name()) + '}';
+    String lock = head(prefix, key.kind()) + escaped(key.name()) + '}';
     return new Keys(lock, lock + ":number", lock + ":line", lock + ":places");
+  }
+
+  /** The lock whose key this is; null: it is none. */
+  static @Nullable LockKey parse(String prefix, LockKind kind, String lock) {
+    String head = head(prefix, kind);
+    if (!lock.startsWith(head) || !lock.endsWith("}")) {
+      return null;
+    }
+    // The percent signs last: one that is written %25 begins nothing.
+    String name = lock.substring(head.length(), lock.length() - 1)
+        .replace("%7B", "{")
+        .replace("%7D", "}")
+        .replace("%25", "%");
+    try {
+      LockKey key = new LockKey(kind, name);
+      return of(prefix, key).lock().equals(lock) ? key : null;
+    } catch (IllegalArgumentException e) {
+      return null; // no name that a lock has
+    }
+  }
+
+  /**
+   * The glob that the keys of these locks match. No escape of a name begins with another one's, so
+   * the escaped beginning of a name is the beginning of the escaped name.
+   */
+  static String glob(String prefix, LockKind kind, String namePrefix) {
+    return head(prefix, kind) + GLOB.matcher(escaped(namePrefix)).replaceAll("\\\\$0") + "*}";
+  }
+
+  private static String head(String prefix, LockKind kind) {
+    return prefix + ':' + kind.code() + ":{";
   }
 
   /** Of what a prefix may consist: nothing that means something in a key or in a pattern. */

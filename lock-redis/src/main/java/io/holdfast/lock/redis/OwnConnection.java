@@ -1,5 +1,6 @@
 package io.holdfast.lock.redis;
 
+import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.StoreException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
@@ -48,10 +49,11 @@ final class OwnConnection implements AutoCloseable {
    * @throws StoreException there was no connection, or the use threw it
    * @throws JedisConnectionException it broke
    */
-  <T> T use(Budget budget, Use<T> use) throws StoreException {
-    if (!tryTurn(budget)) {
+  <T> T use(Deadline deadline, Use<T> use) throws StoreException {
+    if (!deadline.<Boolean, RuntimeException>awaitUninterruptibly(
+        left -> turn.tryLock(left, TimeUnit.NANOSECONDS))) {
       throw StoreException.refused(
-          "The client's own connection was not free within " + budget.whole(), null);
+          "The client's own connection was not free within " + deadline.whole(), null);
     }
     try {
       Connection used = connection;
@@ -60,7 +62,7 @@ final class OwnConnection implements AutoCloseable {
           return use.with(used);
         } catch (JedisConnectionException e) {
           discard();
-          if (budget.isUsedUp() || Failures.isTimeout(e)) {
+          if (deadline.isOver() || Failures.isTimeout(e)) {
             throw e;
           }
         }
@@ -81,23 +83,6 @@ final class OwnConnection implements AutoCloseable {
         discard();
       }
       turn.unlock();
-    }
-  }
-
-  private boolean tryTurn(Budget budget) {
-    boolean interrupted = false;
-    try {
-      while (true) {
-        try {
-          return turn.tryLock(Math.max(0, budget.nanosLeft()), TimeUnit.NANOSECONDS);
-        } catch (InterruptedException e) {
-          interrupted = true;
-        }
-      }
-    } finally {
-      if (interrupted) {
-        Thread.currentThread().interrupt();
-      }
     }
   }
 

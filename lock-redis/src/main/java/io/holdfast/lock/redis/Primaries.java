@@ -1,5 +1,6 @@
 package io.holdfast.lock.redis;
 
+import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.StoreException;
 import java.util.List;
 import redis.clients.jedis.Connection;
@@ -19,6 +20,16 @@ interface Primaries {
    * @throws StoreException the client knows of none
    */
   Pool<Connection> of(String key) throws StoreException;
+
+  /**
+   * The user's pools of connections to all servers that have keys.
+   *
+   * @param server by which to ask one
+   * @throws StoreException it is not known which they are
+   */
+  default List<Pool<Connection>> all(Server server, Deadline deadline) throws StoreException {
+    return List.of(of(""));
+  }
 
   /** Keys with equal groups are on one server, as far as is known. No I/O. */
   default Object group(String key) {

@@ -21,6 +21,7 @@ final class QueueTicket implements Ticket {
   private long looks;
   private volatile @Nullable HandedOver heard;
   private volatile String holder = "";
+  private volatile boolean isOver;
 
   QueueTicket(RedisStore store, Claim claim, Runnable wakeUp) {
     this.store = store;
@@ -57,9 +58,11 @@ final class QueueTicket implements Ticket {
   @Override
   public Status poll() throws StoreException {
     RedisStore.Attempted attempted = look();
-    return attempted instanceof RedisStore.Attempted.Taken taken
-        ? new Granted(taken.grant())
-        : new Waiting(((RedisStore.Attempted.Busy) attempted).recheckAfter());
+    if (attempted instanceof RedisStore.Attempted.Taken taken) {
+      isOver = true;
+      return new Granted(taken.grant());
+    }
+    return new Waiting(((RedisStore.Attempted.Busy) attempted).recheckAfter());
   }
 
   @Override
@@ -69,7 +72,11 @@ final class QueueTicket implements Ticket {
 
   @Override
   public void close() throws StoreException {
+    if (isOver) {
+      return;
+    }
     store.stopWaiting(claim);
     store.withdraw(claim);
+    isOver = true;
   }
 }

@@ -23,6 +23,15 @@ record QuorumGrant(Claim claim, long number) implements Grant {
     return left.isNegative() ? Duration.ZERO : left;
   }
 
+  /** A TTL of which more than that is left without the drift. */
+  static Duration withDrift(Duration least) {
+    return least
+        .plus(DRIFT_MIN)
+        .multipliedBy(DRIFT_DIVISOR)
+        .dividedBy(DRIFT_DIVISOR - 1)
+        .plusMillis(1);
+  }
+
   @Override
   public Duration validFor() {
     return lessDrift(claim.ttl());

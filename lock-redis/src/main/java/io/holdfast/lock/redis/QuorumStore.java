@@ -1,20 +1,23 @@
 package io.holdfast.lock.redis;
 
+import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.redis.Server.Call;
 import io.holdfast.lock.redis.Server.WithoutPool;
 import io.holdfast.lock.spi.Acquisition;
 import io.holdfast.lock.spi.Claim;
+import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
+import io.holdfast.lock.spi.LockKind;
 import io.holdfast.lock.spi.LockStore;
 import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.Renewal;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoreSettings;
 import io.holdfast.lock.spi.StoredHolder;
+import io.holdfast.lock.spi.StoredLock;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import java.util.UUID;
@@ -87,14 +90,14 @@ final class QuorumStore implements LockStore {
 
   /** Of the servers that answer now; a minority may be down. */
   private void check() throws StoreException {
-    Budget budget = Budget.of(storeTimeout);
+    Deadline deadline = Server.deadlineAfter(storeTimeout);
     Votes<Long> versions = gather(
         each(voter -> voter.ask(server ->
             run(server, new Call(Script.CHECK, List.of(prefix + ":{check}")), WithoutPool.FAIL)
                     instanceof Long version
                 ? version
                 : 0L)),
-        budget,
+        deadline,
         votes -> false);
     if (versions.count(version -> version < RedisStore.VERSION_MIN) > 0) {
       throw new IllegalStateException("A server is older than Redis 7.0, which is the oldest that"
@@ -109,7 +112,7 @@ final class QuorumStore implements LockStore {
           .ask(server ->
               Reply.text(run(server, new Call(Script.INTRODUCE, key, number), WithoutPool.FAIL))));
     }
-    Votes<String> introduced = gather(questions, budget, votes -> false);
+    Votes<String> introduced = gather(questions, deadline, votes -> false);
     for (Voter voter : voters) {
       var unused = voter.ask(
           server -> Reply.text(run(server, new Call(Script.INTRODUCE, key, ""), WithoutPool.FAIL)));
@@ -138,6 +141,21 @@ final class QuorumStore implements LockStore {
     record Busy(String holder) implements Attempted {}
   }
 
+  /** A lease is to last longer than the call that asks for it, also by servers' clocks. */
+  @Override
+  public void checkOptions(LockOptions options) {
+    if (QuorumGrant.lessDrift(options.ttl()).compareTo(storeTimeout) <= 0) {
+      throw new IllegalArgumentException("A TTL of "
+          + options.ttl()
+          + " is too short for a quorum with a store timeout of "
+          + storeTimeout
+          + ", since of each TTL 1 % and 2 ms are left for the servers' clocks: take a TTL of at"
+          + " least "
+          + QuorumGrant.withDrift(storeTimeout)
+          + ", or build the client with a shorter storeTimeout");
+    }
+  }
+
   @Override
   public Optional<Grant> tryAcquire(Claim claim) throws StoreException {
     return attempt(claim) instanceof Attempted.Taken taken
@@ -157,20 +175,20 @@ final class QuorumStore implements LockStore {
 
   /** Asks all servers for the lock, and gives back what is no majority. */
   Attempted attempt(Claim claim) throws StoreException {
-    Budget budget = Budget.of(storeTimeout);
+    Deadline deadline = Server.deadlineAfter(storeTimeout);
     for (int splits = 0; ; splits++) {
       Votes<Object> votes =
-          Votes.gatherInTime(askForLock(claim), budget, QuorumStore::isAcquireDecided);
+          Votes.gatherInTime(askForLock(claim), deadline, QuorumStore::isAcquireDecided);
       if (votes.isMajority(QuorumStore::isGrant)) {
         long number = highest(votes);
-        Votes<Boolean> settled = settle(claim, number, budget);
+        Votes<Boolean> settled = settle(claim, number, deadline);
         if (settled.isMajority(Boolean::booleanValue)) {
           return new Attempted.Taken(new QuorumGrant(claim, number));
         }
         giveBack(claim);
         // If a server of the majority failed meanwhile, those that are left may be one, too.
         boolean mayTryAgain =
-            settled.answers().size() >= settled.majority() && mayAskAgain(splits, budget);
+            settled.answers().size() >= settled.majority() && mayAskAgain(splits, deadline);
         if (!settled.isMajority(QuorumStore::isNo) && !mayTryAgain) {
           throw settled.failure("The lock was given, but its number could not be kept");
         }
@@ -183,7 +201,7 @@ final class QuorumStore implements LockStore {
       String holder = holder(votes);
       if (holder != null) {
         return new Attempted.Busy(holder);
-      } else if (!mayAskAgain(splits, budget)) {
+      } else if (!mayAskAgain(splits, deadline)) {
         return new Attempted.Busy(UNKNOWN_HOLDER);
       }
       // Several ask, and each has got too few servers.
@@ -192,8 +210,8 @@ final class QuorumStore implements LockStore {
     }
   }
 
-  private static boolean mayAskAgain(int splits, Budget budget) {
-    return splits < SPLITS_MAX && !budget.isUsedUp();
+  private static boolean mayAskAgain(int splits, Deadline deadline) {
+    return splits < SPLITS_MAX && !deadline.isOver();
   }
 
   private static long highest(Votes<Object> votes) {
@@ -244,17 +262,14 @@ final class QuorumStore implements LockStore {
     return null;
   }
 
-  private Votes<Boolean> settle(Claim claim, long number, Budget budget) {
+  private Votes<Boolean> settle(Claim claim, long number, Deadline deadline) {
     Keys keys = keys(claim.key());
     Call call = new Call(
-        Script.SETTLE,
-        List.of(keys.lock(), keys.number()),
-        claim.ownerId(),
-        Long.toString(number));
+        Script.SETTLE, List.of(keys.lock(), keys.number()), claim.ownerId(), Long.toString(number));
     return gather(
         each(voter -> voter.ask(
             claim.ownerId(), server -> Reply.isOne(run(server, call, WithoutPool.USE_OWN)))),
-        budget,
+        deadline,
         QuorumStore::isDecided);
   }
 
@@ -265,14 +280,14 @@ final class QuorumStore implements LockStore {
 
   private List<CompletableFuture<Boolean>> askToWithdraw(Claim claim) {
     Call call = new Call(Script.WITHDRAW, keys(claim.key()).all(), claim.ownerId());
-    return each(voter -> voter.ask(
-        claim.ownerId(), server -> Reply.isOne(run(server, call, WithoutPool.USE_OWN))));
+    return each(voter ->
+        voter.ask(claim.ownerId(), server -> Reply.isOne(run(server, call, WithoutPool.USE_OWN))));
   }
 
   @Override
   public void withdraw(Claim claim) throws StoreException {
     Votes<Boolean> votes =
-        gather(askToWithdraw(claim), Budget.of(storeTimeout), QuorumStore::isDecided);
+        gather(askToWithdraw(claim), Server.deadlineAfter(storeTimeout), QuorumStore::isDecided);
     if (!votes.isMajority(Boolean::booleanValue)) {
       throw votes.failure("The attempt could not be withdrawn");
     }
@@ -296,7 +311,7 @@ final class QuorumStore implements LockStore {
           // Of two requests the first may have got through, and then the second finds nothing.
           return Reply.isOne(answer.reply()) || answer.repeated();
         })),
-        Budget.of(storeTimeout),
+        Server.deadlineAfter(storeTimeout),
         QuorumStore::isDecided);
     if (votes.isMajority(Boolean::booleanValue)) {
       return ReleaseOutcome.RELEASED;
@@ -313,16 +328,16 @@ final class QuorumStore implements LockStore {
 
   @Override
   public List<Renewal> renew(List<Grant> grants) throws StoreException {
-    Budget budget = Budget.of(storeTimeout);
+    Deadline deadline = Server.deadlineAfter(storeTimeout);
     List<Renewal> results = new ArrayList<>(grants.size());
     for (int from = 0; from < grants.size(); from += RENEWED_AT_ONCE_MAX) {
       results.addAll(renewPart(
-          grants.subList(from, Math.min(grants.size(), from + RENEWED_AT_ONCE_MAX)), budget));
+          grants.subList(from, Math.min(grants.size(), from + RENEWED_AT_ONCE_MAX)), deadline));
     }
     return results;
   }
 
-  private List<Renewal> renewPart(List<Grant> grants, Budget budget) {
+  private List<Renewal> renewPart(List<Grant> grants, Deadline deadline) {
     List<Call> calls = new ArrayList<>(grants.size());
     for (Grant grant : grants) {
       Keys keys = keys(grant.claim().key());
@@ -333,7 +348,7 @@ final class QuorumStore implements LockStore {
           Long.toString(Keys.millisUp(grant.claim().ttl()))));
     }
     Votes<List<Object>> votes =
-        gather(each(voter -> voter.ask(server -> server.runAll(calls))), budget, soFar -> {
+        gather(each(voter -> voter.ask(server -> server.runAll(calls))), deadline, soFar -> {
           for (int i = 0; i < grants.size(); i++) {
             if (renewal(soFar, i, grants.get(i)) instanceof Renewal.Unknown) {
               return false;
@@ -363,84 +378,74 @@ final class QuorumStore implements LockStore {
     return new Renewal.Unknown(votes.failure("Too few servers to renew the lease"));
   }
 
+  @Override
+  public Optional<Duration> extend(Grant grant, Duration ttl) throws StoreException {
+    Claim claim = grant.claim();
+    Call call = RedisStore.extendCall(keys(claim.key()), claim, ttl);
+    Votes<Optional<Duration>> votes = gather(
+        each(voter -> voter.ask(
+            claim.ownerId(), server -> Reply.left(run(server, call, WithoutPool.USE_OWN)))),
+        Server.deadlineAfter(storeTimeout),
+        soFar -> soFar.isMajority(Optional::isPresent) || soFar.isMajority(Optional::isEmpty));
+    if (votes.isMajority(Optional::isPresent)) {
+      return Optional.of(QuorumGrant.lessDrift(votes.lasting(left -> left.orElse(Duration.ZERO))));
+    } else if (votes.isMajority(Optional::isEmpty)) {
+      return Optional.empty();
+    }
+    throw votes.failure("It is not known whether the lease was extended");
+  }
+
   /** What each server shows of a lock; empty: nothing. */
   private List<CompletableFuture<Optional<Reply.Held>>> look(LockKey key) {
-    Call call = new Call(Script.LOOK, List.of(keys(key).lock()));
+    Call call = RedisStore.lookCall(keys(key));
     return each(voter -> voter.ask(
         server -> Optional.ofNullable(Reply.Held.of(run(server, call, WithoutPool.FAIL)))));
   }
 
   @Override
   public Optional<Duration> verify(Grant grant) throws StoreException {
-    String attempt = grant.claim().ownerId();
-    Predicate<Optional<Reply.Held>> has = held ->
-        held.isPresent() && !held.get().released() && held.get().attempt().equals(attempt);
+    String owner = grant.claim().ownerId();
+    Predicate<Optional<Reply.Held>> has =
+        held -> held.isPresent() && !held.get().released() && held.get().owner().equals(owner);
     Votes<Optional<Reply.Held>> votes = gather(
         look(grant.claim().key()),
-        Budget.of(storeTimeout),
+        Server.deadlineAfter(storeTimeout),
         soFar -> soFar.isMajority(has) || soFar.isMajority(has.negate()));
     if (votes.isMajority(has)) {
-      return Optional.of(QuorumGrant.lessDrift(remaining(votes, has)));
+      return Optional.of(QuorumGrant.lessDrift(
+          votes.lasting(held -> has.test(held) ? held.get().remaining() : Duration.ZERO)));
     } else if (votes.isMajority(has.negate())) {
       return Optional.empty();
     }
     throw votes.failure("It is not known whether the lease stands");
   }
 
-  /** For how long a majority has it: until the first of those that last longest goes. */
-  private static Duration remaining(
-      Votes<Optional<Reply.Held>> votes, Predicate<Optional<Reply.Held>> has) {
-    return votes.answers().stream()
-        .map(Votes.Answer::value)
-        .filter(has)
-        .flatMap(Optional::stream)
-        .map(Reply.Held::remaining)
-        .sorted(Comparator.reverseOrder())
-        .skip(votes.majority() - 1)
-        .findFirst()
-        .orElse(Duration.ZERO);
-  }
-
   @Override
   public Optional<StoredHolder> inspect(LockKey key) throws StoreException {
-    Budget budget = Budget.of(storeTimeout);
+    Deadline deadline = Server.deadlineAfter(storeTimeout);
     while (true) {
       Votes<Optional<Reply.Held>> votes =
-          Votes.gatherInTime(look(key), budget, soFar -> soFar.isMajority(Optional::isEmpty));
+          Votes.gatherInTime(look(key), deadline, soFar -> soFar.isMajority(Optional::isEmpty));
       if (votes.answers().size() < votes.majority()) {
         throw votes.failure("It is not known who has the lock");
       }
-      boolean mayBeTaken = false;
-      for (Votes.Answer<Optional<Reply.Held>> answer : votes.answers()) {
-        Reply.Held held = answer.value().orElse(null);
-        if (held == null) {
-          continue;
-        }
-        Predicate<Optional<Reply.Held>> same =
-            other -> other.isPresent() && isSame(other.get(), held);
-        if (votes.isMajority(same)) {
-          return Optional.of(new StoredHolder(
-              held.number(), held.holder(), remaining(votes, same), held.released()));
-        }
-        mayBeTaken |=
-            votes.count(other -> other.isPresent() && other.get().attempt().equals(held.attempt()))
-                    + votes.silent()
-                >= votes.majority();
-      }
-      if (!mayBeTaken) {
+      Shown shown = Shown.by(votes);
+      if (shown instanceof Shown.Taken taken) {
+        return Optional.of(taken.holder());
+      } else if (shown instanceof Shown.Free) {
         return Optional.empty();
-      } else if (budget.isUsedUp()) {
+      } else if (deadline.isOver()) {
         throw votes.failure("It is not known whether the lock is taken");
       }
-      // It is just being granted or released, or may be known to one that does not answer.
       LockSupport.parkNanos(this, LOOK_AGAIN_NANOS);
     }
   }
 
-  private static boolean isSame(Reply.Held one, Reply.Held other) {
-    return one.attempt().equals(other.attempt())
-        && one.number() == other.number()
-        && one.released() == other.released();
+  @Override
+  public List<StoredLock> list(LockKind kind, String namePrefix, int limit) throws StoreException {
+    return new QuorumList(
+            voters, new NameRange(prefix, kind, namePrefix), Server.deadlineAfter(storeTimeout))
+        .read(limit);
   }
 
   @Override
@@ -455,7 +460,7 @@ final class QuorumStore implements LockStore {
           }
           return freed;
         })),
-        Budget.of(storeTimeout),
+        Server.deadlineAfter(storeTimeout),
         QuorumStore::isDecided);
     if (votes.isMajority(Boolean::booleanValue)) {
       return true;
@@ -479,8 +484,8 @@ final class QuorumStore implements LockStore {
   }
 
   private static <T> Votes<T> gather(
-      List<CompletableFuture<T>> questions, Budget budget, Predicate<Votes<T>> decided) {
-    return Votes.gather(questions, budget, decided);
+      List<CompletableFuture<T>> questions, Deadline deadline, Predicate<Votes<T>> decided) {
+    return Votes.gather(questions, deadline, decided);
   }
 
   private Keys keys(LockKey key) {
@@ -489,7 +494,7 @@ final class QuorumStore implements LockStore {
 
   @Override
   public void close() {
-    Budget budget = Budget.of(storeTimeout);
-    voters.forEach(voter -> voter.close(budget));
+    Deadline deadline = Server.deadlineAfter(storeTimeout);
+    voters.forEach(voter -> voter.close(deadline));
   }
 }

@@ -19,6 +19,7 @@ final class QuorumTicket implements Ticket {
   private final QuorumStore store;
   private final Claim claim;
   private volatile String holder;
+  private volatile boolean isOver;
   private long pauseMillis = PAUSE_MILLIS_MIN; // used by one thread
 
   QuorumTicket(QuorumStore store, Claim claim, String holder) {
@@ -31,6 +32,7 @@ final class QuorumTicket implements Ticket {
   public Status poll() throws StoreException {
     QuorumStore.Attempted attempted = store.attempt(claim);
     if (attempted instanceof QuorumStore.Attempted.Taken taken) {
+      isOver = true;
       return new Granted(taken.grant());
     }
     QuorumStore.Attempted.Busy busy = (QuorumStore.Attempted.Busy) attempted;
@@ -52,6 +54,10 @@ final class QuorumTicket implements Ticket {
 
   @Override
   public void close() throws StoreException {
+    if (isOver) {
+      return;
+    }
     store.withdraw(claim);
+    isOver = true;
   }
 }

@@ -1,5 +1,6 @@
 package io.holdfast.lock.redis;
 
+import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.redis.Server.Answer;
 import io.holdfast.lock.redis.Server.Call;
 import io.holdfast.lock.redis.Server.WithoutPool;
@@ -7,12 +8,14 @@ import io.holdfast.lock.spi.Acquisition;
 import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
+import io.holdfast.lock.spi.LockKind;
 import io.holdfast.lock.spi.LockStore;
 import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.Renewal;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoreSettings;
 import io.holdfast.lock.spi.StoredHolder;
+import io.holdfast.lock.spi.StoredLock;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -24,7 +27,7 @@ import redis.clients.jedis.exceptions.JedisDataException;
 
 /**
  * The protocol on Redis: one script per step, each one trip. Every grant and every place in a line
- * bears the attempt's id, so any of them may be sent again.
+ * bears its owner id, so any of them may be sent again.
  */
 final class RedisStore implements LockStore {
   /** How often a waiter looks if it hears nothing; each look keeps its place alive. */
@@ -49,6 +52,7 @@ final class RedisStore implements LockStore {
   private final Primaries primaries;
   private final String prefix;
   private final @Nullable Replicas replicas;
+  private final Duration storeTimeout;
   private final Server server;
   private final Inbox inbox;
 
@@ -57,7 +61,8 @@ final class RedisStore implements LockStore {
     this.primaries = primaries;
     this.prefix = prefix;
     this.replicas = replicas;
-    this.server = new Server(primaries, settings.storeTimeout());
+    this.storeTimeout = settings.storeTimeout();
+    this.server = new Server(primaries, storeTimeout);
     this.inbox = new Inbox(
         primaries, settings.time(), prefix, "holdfast-" + settings.clientName() + "-inbox");
   }
@@ -100,6 +105,11 @@ final class RedisStore implements LockStore {
 
     /** Somebody else has it. */
     record Busy(String holder, Duration recheckAfter) implements Attempted {}
+  }
+
+  @Override
+  public void checkOptions(LockOptions options) {
+    // All that the engine allows.
   }
 
   @Override
@@ -171,7 +181,7 @@ final class RedisStore implements LockStore {
     if (reply instanceof List<?> busy && busy.size() == 2) {
       return new Attempted.Busy(Reply.text(busy.get(1)), recheckAfter(busy.get(0)));
     }
-    throw StoreException.unanswered("Redis answered what is no answer: " + reply, null);
+    throw Reply.noAnswer(reply);
   }
 
   /** What a message is worth; nothing where replicas are to confirm the grant. */
@@ -290,27 +300,48 @@ final class RedisStore implements LockStore {
     return results;
   }
 
+  /** Replicas are not waited for, as with a renewal. */
+  @Override
+  public Optional<Duration> extend(Grant grant, Duration ttl) throws StoreException {
+    return Reply.left(server
+        .run(extendCall(keysOf(grant), grant.claim(), ttl), WithoutPool.USE_OWN)
+        .reply());
+  }
+
+  static Call extendCall(Keys keys, Claim claim, Duration ttl) {
+    return new Call(
+        Script.EXTEND,
+        List.of(keys.lock(), keys.number()),
+        claim.ownerId(),
+        Long.toString(Keys.millisUp(ttl)));
+  }
+
   @Override
   public Optional<Duration> verify(Grant grant) throws StoreException {
     Reply.Held held = look(grant.claim().key());
-    return held != null
-            && !held.released()
-            && held.attempt().equals(grant.claim().ownerId())
+    return held != null && !held.released() && held.owner().equals(grant.claim().ownerId())
         ? Optional.of(held.remaining())
         : Optional.empty();
   }
 
   @Override
   public Optional<StoredHolder> inspect(LockKey key) throws StoreException {
-    return Optional.ofNullable(look(key))
-        .map(held ->
-            new StoredHolder(held.number(), held.holder(), held.remaining(), held.released()));
+    return Optional.ofNullable(look(key)).map(Reply.Held::stored);
   }
 
   private Reply.@Nullable Held look(LockKey key) throws StoreException {
-    return Reply.Held.of(server
-        .run(new Call(Script.LOOK, List.of(keys(key).lock())), WithoutPool.FAIL)
-        .reply());
+    return Reply.Held.of(server.run(lookCall(keys(key)), WithoutPool.FAIL).reply());
+  }
+
+  static Call lookCall(Keys keys) {
+    return new Call(Script.LOOK, List.of(keys.lock()));
+  }
+
+  @Override
+  public List<StoredLock> list(LockKind kind, String namePrefix, int limit) throws StoreException {
+    return new LockList(
+            server, new NameRange(prefix, kind, namePrefix), Server.deadlineAfter(storeTimeout))
+        .read(limit);
   }
 
   @Override

@@ -1,5 +1,6 @@
 package io.holdfast.lock.redis;
 
+import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.StoreException;
 import java.time.Duration;
 import redis.clients.jedis.CommandArguments;
@@ -54,8 +55,8 @@ record Replicas(int count, Duration timeout) {
    *
    * @throws StoreException they have not, or it is not known; the grant is there
    */
-  void await(Connection connection, Budget budget) throws StoreException {
-    int leftMillis = budget.millisLeft();
+  void await(Connection connection, Deadline deadline) throws StoreException {
+    int leftMillis = deadline.leftMillis();
     // To Redis, 0 means for ever.
     long waitMillis =
         Math.max(1, Math.min(Keys.millisUp(timeout), leftMillis / PARTS_OF_STORE_TIMEOUT));

@@ -1,8 +1,13 @@
 package io.holdfast.lock.redis;
 
+import io.holdfast.lock.spi.StoreException;
+import io.holdfast.lock.spi.StoredHolder;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
 import java.util.List;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /** What a script's answer says. */
@@ -22,12 +27,37 @@ final class Reply {
   }
 
   /**
+   * The time left of a grant; empty: it does not have the lock.
+   *
+   * @throws StoreException the answer is none
+   */
+  static Optional<Duration> left(@Nullable Object reply) throws StoreException {
+    if (reply == null) {
+      return Optional.empty();
+    } else if (reply instanceof Long) {
+      return Optional.of(millis(reply));
+    }
+    throw noAnswer(reply);
+  }
+
+  static StoreException noAnswer(@Nullable Object reply) {
+    return StoreException.unanswered("Redis answered what is no answer: " + reply, null);
+  }
+
+  /**
    * A lock's value and how long it stands.
    *
-   * @param attempt who has it
+   * @param owner the owner id of the grant
    * @param released whether only a minimum hold keeps it
+   * @param mayHaveLine whether somebody may be in line
    */
-  record Held(String attempt, boolean released, long number, String holder, Duration remaining) {
+  record Held(
+      String owner,
+      boolean released,
+      boolean mayHaveLine,
+      long number,
+      String holder,
+      Duration remaining) {
     private static final int PARTS = 4;
 
     /** Null: free, or no value of ours. */
@@ -43,12 +73,27 @@ final class Reply {
         return new Held(
             parts[0],
             parts[1].equals("r"),
+            !parts[1].equals("h"),
             Long.parseLong(parts[2]),
             parts[3],
             millis(both.get(1)));
       } catch (NumberFormatException e) {
         return null;
       }
+    }
+
+    StoredHolder stored() {
+      return stored(remaining);
+    }
+
+    /** With a time left that is not this one server's. */
+    StoredHolder stored(Duration left) {
+      return new StoredHolder(number, holder, since(), left, released);
+    }
+
+    /** A number is the time of its grant in microseconds, but for a clock that was set back. */
+    private Instant since() {
+      return Instant.EPOCH.plus(number, ChronoUnit.MICROS);
     }
   }
 }

@@ -18,7 +18,9 @@ final class Script {
   static final Script WITHDRAW = of("grant", "line", "withdraw");
   static final Script FORCE_RELEASE = of("grant", "line", "force-release");
   static final Script RENEW = of("renew");
+  static final Script EXTEND = of("extend");
   static final Script LOOK = of("look");
+  static final Script COUNT_LINE = of("count-line");
   static final Script SETTLE = of("settle");
   static final Script INTRODUCE = of("introduce");
   static final Script CHECK = of("check");

@@ -1,6 +1,8 @@
 package io.holdfast.lock.redis;
 
+import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.StoreException;
+import io.holdfast.lock.spi.TimeSource;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -28,6 +30,9 @@ import redis.clients.jedis.util.Pool;
  */
 final class Server implements AutoCloseable {
   private static final int REDIRECTIONS_MAX = 3;
+
+  /** A server does nothing else meanwhile. */
+  private static final int SCANNED_AT_ONCE = 1_000;
 
   /**
    * A connection that was idle for long can have been cut without a word. Renewals that are not
@@ -107,8 +112,8 @@ final class Server implements AutoCloseable {
     /** Wait for one, and fail if none comes: the application is not to be overtaken. */
     FAIL {
       @Override
-      Duration waits(Budget budget) {
-        return budget.left();
+      Duration waits(long leftNanos) {
+        return Duration.ofNanos(leftNanos);
       }
     },
     /**
@@ -117,13 +122,18 @@ final class Server implements AutoCloseable {
      */
     USE_OWN {
       @Override
-      Duration waits(Budget budget) {
+      Duration waits(long leftNanos) {
         return Duration.ZERO;
       }
     };
 
     /** For how long the pool is waited for. */
-    abstract Duration waits(Budget budget);
+    abstract Duration waits(long leftNanos);
+  }
+
+  /** For one call to the store. On real time, whatever clock the engine runs on: sockets are. */
+  static Deadline deadlineAfter(Duration storeTimeout) {
+    return Deadline.after(storeTimeout, TimeSource.system());
   }
 
   /**
@@ -131,50 +141,54 @@ final class Server implements AutoCloseable {
    * again on another, so it must be one that may be repeated.
    */
   Answer run(Call call, WithoutPool withoutPool) throws StoreException {
-    Budget budget = Budget.of(storeTimeout);
+    return run(call, withoutPool, deadlineAfter(storeTimeout));
+  }
+
+  /** The same, as a part of a longer work. */
+  Answer run(Call call, WithoutPool withoutPool, Deadline deadline) throws StoreException {
     for (int redirections = 0; ; redirections++) {
       try {
-        return run(primaries.of(call.key()), budget, call, withoutPool);
+        return run(primaries.of(call.key()), deadline, call, withoutPool);
       } catch (JedisMovedDataException e) {
         if (redirections == REDIRECTIONS_MAX) {
           throw Failures.answered(e);
         }
         primaries.moved(call.key(), e.getTargetNode());
       } catch (JedisAskDataException e) {
-        return new Answer(ask(primaries.at(e.getTargetNode()), budget, call), false);
+        return new Answer(ask(primaries.at(e.getTargetNode()), deadline, call), false);
       }
     }
   }
 
-  private Answer run(Pool<Connection> pool, Budget budget, Call call, WithoutPool withoutPool)
+  private Answer run(Pool<Connection> pool, Deadline deadline, Call call, WithoutPool withoutPool)
       throws StoreException {
     Connection connection;
     try {
-      connection = borrow(pool, withoutPool, budget, call);
+      connection = borrow(pool, withoutPool, deadline, call);
     } catch (NoSuchElementException e) {
       if (withoutPool == WithoutPool.USE_OWN) {
-        return onOwn(pool, budget, call, false);
+        return onOwn(pool, deadline, call, false);
       }
-      throw exhausted(pool, budget, e);
+      throw exhausted(pool, deadline, e);
     }
     try {
-      return new Answer(execute(pool, connection, budget, call), false);
+      return new Answer(execute(pool, connection, deadline, call), false);
     } catch (JedisConnectionException e) {
-      if (budget.isUsedUp() || Failures.isTimeout(e)) {
+      if (deadline.isOver() || Failures.isTimeout(e)) {
         primaries.failed(call.key());
         throw Failures.unanswered(e);
       }
     }
-    return onOwn(pool, budget, call, true);
+    return onOwn(pool, deadline, call, true);
   }
 
   /** At the server to which a slot is just being moved. */
-  private @Nullable Object ask(Pool<Connection> pool, Budget budget, Call call)
+  private @Nullable Object ask(Pool<Connection> pool, Deadline deadline, Call call)
       throws StoreException {
     try {
-      return execute(pool, borrow(pool, WithoutPool.FAIL, budget, call), budget, call.asking());
+      return execute(pool, borrow(pool, WithoutPool.FAIL, deadline, call), deadline, call.asking());
     } catch (NoSuchElementException e) {
-      throw exhausted(pool, budget, e);
+      throw exhausted(pool, deadline, e);
     } catch (JedisConnectionException e) {
       throw Failures.unanswered(e);
     } catch (JedisRedirectionException e) {
@@ -194,13 +208,13 @@ final class Server implements AutoCloseable {
   /** Runs a script that must not be sent twice. */
   @Nullable
   Object runOnce(Call call) throws StoreException {
-    Budget budget = Budget.of(storeTimeout);
+    Deadline deadline = deadlineAfter(storeTimeout);
     for (int redirections = 0; ; redirections++) {
       Pool<Connection> pool = primaries.of(call.key());
       try {
-        return execute(pool, borrow(pool, WithoutPool.FAIL, budget, call), budget, call);
+        return execute(pool, borrow(pool, WithoutPool.FAIL, deadline, call), deadline, call);
       } catch (NoSuchElementException e) {
-        throw exhausted(pool, budget, e);
+        throw exhausted(pool, deadline, e);
       } catch (JedisConnectionException e) {
         throw Failures.unanswered(e);
       } catch (JedisMovedDataException e) {
@@ -209,16 +223,16 @@ final class Server implements AutoCloseable {
         }
         primaries.moved(call.key(), e.getTargetNode());
       } catch (JedisAskDataException e) {
-        return ask(primaries.at(e.getTargetNode()), budget, call);
+        return ask(primaries.at(e.getTargetNode()), deadline, call);
       }
     }
   }
 
   private static StoreException exhausted(
-      Pool<Connection> pool, Budget budget, NoSuchElementException e) {
+      Pool<Connection> pool, Deadline deadline, NoSuchElementException e) {
     return StoreException.refused(
         "The client's pool gave no connection within "
-            + budget.whole()
+            + deadline.whole()
             + ": "
             + pool.getNumActive()
             + " are in use. Make the pool larger, or find out who keeps them",
@@ -226,35 +240,33 @@ final class Server implements AutoCloseable {
   }
 
   private Connection borrow(
-      Pool<Connection> pool, WithoutPool withoutPool, Budget budget, Call call)
+      Pool<Connection> pool, WithoutPool withoutPool, Deadline deadline, Call call)
       throws StoreException {
-    boolean interrupted = false;
     try {
-      while (true) {
-        try {
-          return pool.borrowObject(withoutPool.waits(budget));
-        } catch (InterruptedException e) {
-          interrupted = true;
-        }
-      }
+      return borrow(pool, withoutPool, deadline);
+    } catch (StoreException e) {
+      primaries.failed(call.key());
+      throw e;
+    }
+  }
+
+  private static Connection borrow(
+      Pool<Connection> pool, WithoutPool withoutPool, Deadline deadline) throws StoreException {
+    try {
+      return deadline.awaitUninterruptibly(left -> pool.borrowObject(withoutPool.waits(left)));
     } catch (NoSuchElementException e) {
       throw e;
     } catch (Exception e) {
-      primaries.failed(call.key());
       throw Failures.unconnected(e);
-    } finally {
-      if (interrupted) {
-        Thread.currentThread().interrupt();
-      }
     }
   }
 
   private static @Nullable Object execute(
-      Pool<Connection> pool, Connection connection, Budget budget, Call call)
+      Pool<Connection> pool, Connection connection, Deadline deadline, Call call)
       throws StoreException {
     boolean usable = false;
     try {
-      Object reply = execute(connection, budget, call);
+      Object reply = execute(connection, deadline, call);
       usable = true;
       return reply;
     } catch (JedisRedirectionException e) {
@@ -283,20 +295,21 @@ final class Server implements AutoCloseable {
     }
   }
 
-  private static @Nullable Object execute(Connection connection, Budget budget, Call call)
+  private static @Nullable Object execute(Connection connection, Deadline deadline, Call call)
       throws StoreException {
-    Object reply = executeInTime(connection, budget, call);
+    Object reply = executeInTime(connection, deadline, call);
     // A number is a grant, be it new, handed over or asked for again: each of them wrote.
     if (call.replicas != null && reply instanceof Long) {
-      call.replicas.await(connection, budget);
+      call.replicas.await(connection, deadline);
     }
     return reply;
   }
 
   /** On a connection whose socket waits no longer than there is time. */
-  private static @Nullable Object executeInTime(Connection connection, Budget budget, Call call) {
+  private static @Nullable Object executeInTime(
+      Connection connection, Deadline deadline, Call call) {
     int usualMillis = connection.getSoTimeout();
-    int leftMillis = budget.millisLeft();
+    int leftMillis = deadline.leftMillis();
     if (usualMillis > 0 && usualMillis <= leftMillis) {
       return execute(connection, call);
     }
@@ -329,12 +342,12 @@ final class Server implements AutoCloseable {
     }
   }
 
-  private Answer onOwn(Pool<Connection> pool, Budget budget, Call call, boolean repeated)
+  private Answer onOwn(Pool<Connection> pool, Deadline deadline, Call call, boolean repeated)
       throws StoreException {
     try {
-      return ownOf(pool).use(budget, connection -> {
+      return ownOf(pool).use(deadline, connection -> {
         try {
-          return new Answer(execute(connection, budget, call), repeated);
+          return new Answer(execute(connection, deadline, call), repeated);
         } catch (JedisRedirectionException e) {
           throw e;
         } catch (JedisDataException e) {
@@ -363,11 +376,11 @@ final class Server implements AutoCloseable {
    * @return what each one returned, or the {@link JedisDataException} that it was answered
    */
   List<Object> runAll(List<Call> calls) throws StoreException {
-    Budget budget = Budget.of(storeTimeout);
+    Deadline deadline = deadlineAfter(storeTimeout);
     String key = calls.get(0).key();
     Pool<Connection> pool = primaries.of(key);
     try {
-      List<Object> replies = promptly(ownOf(pool), budget, calls);
+      List<Object> replies = promptly(ownOf(pool), deadline, calls);
       for (int i = 0; i < replies.size(); i++) {
         if (replies.get(i) instanceof JedisMovedDataException e) {
           primaries.moved(calls.get(i).key(), e.getTargetNode());
@@ -380,21 +393,21 @@ final class Server implements AutoCloseable {
     }
   }
 
-  private static List<Object> promptly(OwnConnection own, Budget budget, List<Call> calls)
+  private static List<Object> promptly(OwnConnection own, Deadline deadline, List<Call> calls)
       throws StoreException {
     try {
       return own.use(
-          budget, connection -> pipeline(connection, budget.within(RENEWAL_IS_PROMPT), calls));
+          deadline, connection -> pipeline(connection, deadline.within(RENEWAL_IS_PROMPT), calls));
     } catch (JedisConnectionException e) {
-      if (budget.isUsedUp() || !Failures.isTimeout(e)) {
+      if (deadline.isOver() || !Failures.isTimeout(e)) {
         throw e;
       }
     }
-    return own.use(budget, connection -> pipeline(connection, budget, calls));
+    return own.use(deadline, connection -> pipeline(connection, deadline, calls));
   }
 
-  private static List<Object> pipeline(Connection connection, Budget budget, List<Call> calls) {
-    connection.setSoTimeout(budget.millisLeft());
+  private static List<Object> pipeline(Connection connection, Deadline deadline, List<Call> calls) {
+    connection.setSoTimeout(deadline.leftMillis());
     for (Call call : calls) {
       connection.sendCommand(call.bySha());
     }
@@ -422,6 +435,109 @@ final class Server implements AutoCloseable {
       }
     }
     return replies;
+  }
+
+  /** The pools of all servers that have keys. */
+  List<Pool<Connection>> all(Deadline deadline) throws StoreException {
+    return primaries.all(this, deadline);
+  }
+
+  /**
+   * A part of the keys of a server.
+   *
+   * @param next where the next one begins
+   */
+  record Page(String next, List<String> keys) {
+    static final String FIRST = "0";
+
+    boolean isLast() {
+      return next.equals(FIRST);
+    }
+  }
+
+  /**
+   * Looks through a part of a server's keys, which is over soon, however many there are.
+   *
+   * @param glob which of them to return, some perhaps twice
+   */
+  Page scan(Pool<Connection> pool, String from, String glob, Deadline deadline)
+      throws StoreException {
+    if (deadline.isOver()) {
+      throw StoreException.refused("The time was over before all keys were looked through", null);
+    }
+    Object reply = read(
+        pool,
+        new CommandArguments(Protocol.Command.SCAN)
+            .add(from)
+            .add(Protocol.Keyword.MATCH)
+            .add(glob)
+            .add(Protocol.Keyword.COUNT)
+            .add(SCANNED_AT_ONCE),
+        deadline);
+    if (reply instanceof List<?> both && both.size() == 2 && both.get(1) instanceof List<?> found) {
+      return new Page(Reply.text(both.get(0)), found.stream().map(Reply::text).toList());
+    }
+    throw Reply.noAnswer(reply);
+  }
+
+  /** What a server, of which no key says which it is, replies to a command that changes nothing. */
+  @Nullable
+  Object read(Pool<Connection> pool, CommandArguments command, Deadline deadline)
+      throws StoreException {
+    return use(pool, deadline, connection -> connection.executeCommand(command));
+  }
+
+  /**
+   * Runs scripts that change nothing at one server, in one trip on a connection of the user's pool.
+   *
+   * @return what each one returned, or the {@link JedisDataException} that it was answered
+   */
+  List<Object> readAll(Pool<Connection> pool, List<Call> calls, Deadline deadline)
+      throws StoreException {
+    return calls.isEmpty()
+        ? List.of()
+        : use(pool, deadline, connection -> pipeline(connection, deadline, calls));
+  }
+
+  private <T> T use(Pool<Connection> pool, Deadline deadline, OwnConnection.Use<T> reading)
+      throws StoreException {
+    try {
+      Connection connection = borrow(pool, WithoutPool.FAIL, deadline);
+      boolean usable = false;
+      try {
+        T read = useInTime(connection, deadline, reading);
+        usable = true;
+        return read;
+      } finally {
+        giveBack(pool, connection, usable);
+      }
+    } catch (NoSuchElementException e) {
+      throw exhausted(pool, deadline, e);
+    } catch (JedisDataException e) {
+      throw Failures.answered(e);
+    } catch (JedisConnectionException e) {
+      if (deadline.isOver() || Failures.isTimeout(e)) {
+        throw Failures.unanswered(e);
+      }
+    }
+    // It was broken before: our own is opened anew.
+    try {
+      return ownOf(pool).use(deadline, connection -> useInTime(connection, deadline, reading));
+    } catch (JedisDataException e) {
+      throw Failures.answered(e);
+    } catch (JedisConnectionException e) {
+      throw Failures.unanswered(e);
+    }
+  }
+
+  private static <T> T useInTime(
+      Connection connection, Deadline deadline, OwnConnection.Use<T> reading)
+      throws StoreException {
+    int usualMillis = connection.getSoTimeout();
+    connection.setSoTimeout(deadline.leftMillis());
+    T read = reading.with(connection);
+    connection.setSoTimeout(usualMillis);
+    return read;
   }
 
   private OwnConnection ownOf(Pool<Connection> pool) {

@@ -1,5 +1,6 @@
 package io.holdfast.lock.redis;
 
+import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.StoreException;
 import java.time.Duration;
 import java.util.List;
@@ -28,7 +29,7 @@ final class Voter {
   private final Duration storeTimeout;
   private final ThreadPoolExecutor executor;
 
-  /** The last question about each attempt, while it has no answer. */
+  /** The last question about each owner id, while it has no answer. */
   private final ConcurrentHashMap<String, CompletableFuture<?>> last = new ConcurrentHashMap<>();
 
   Voter(Server server, Duration storeTimeout, String threadName) {
@@ -76,28 +77,28 @@ final class Voter {
   /** Asks; the answer fails with a {@link StoreException}. */
   <T> CompletableFuture<T> ask(Question<T> question) {
     CompletableFuture<T> answer = new CompletableFuture<>();
-    start(question, answer, Budget.of(storeTimeout));
+    start(question, answer, Server.deadlineAfter(storeTimeout));
     return answer;
   }
 
-  /** Asks once all that was asked about the attempt before has been answered or given up. */
+  /** Asks once all that was asked about that owner id before has been answered or given up. */
   <T> CompletableFuture<T> ask(String ownerId, Question<T> question) {
     CompletableFuture<T> answer = new CompletableFuture<>();
     CompletableFuture<?> before = last.put(ownerId, answer);
     if (before == null) {
-      start(question, answer, Budget.of(storeTimeout));
+      start(question, answer, Server.deadlineAfter(storeTimeout));
     } else {
-      var unused =
-          before.whenComplete((reply, failure) -> start(question, answer, Budget.of(storeTimeout)));
+      var unused = before.whenComplete(
+          (reply, failure) -> start(question, answer, Server.deadlineAfter(storeTimeout)));
     }
     var unused = answer.whenComplete((reply, failure) -> last.remove(ownerId, answer));
     return answer;
   }
 
-  private <T> void start(Question<T> question, CompletableFuture<T> answer, Budget budget) {
+  private <T> void start(Question<T> question, CompletableFuture<T> answer, Deadline deadline) {
     try {
       executor.execute(() -> {
-        if (budget.isUsedUp()) {
+        if (deadline.isOver()) {
           answer.completeExceptionally(StoreException.refused(
               "The server has not answered others for " + storeTimeout + ", so it was not asked",
               null));
@@ -117,21 +118,21 @@ final class Voter {
   }
 
   /** Waits for what is still to be asked, no longer than there is time, and takes no more. */
-  void close(Budget budget) {
-    boolean interrupted = Thread.interrupted();
-    try {
-      CompletableFuture.allOf(last.values().toArray(CompletableFuture[]::new))
-          .get(budget.nanosLeft(), TimeUnit.NANOSECONDS);
-      executor.shutdown();
-      boolean unused = executor.awaitTermination(budget.nanosLeft(), TimeUnit.NANOSECONDS);
-    } catch (InterruptedException e) {
-      interrupted = true;
-    } catch (ExecutionException | TimeoutException e) {
-      // What could not be undone ends by its TTL.
-    } finally {
-      if (interrupted) {
-        Thread.currentThread().interrupt();
+  void close(Deadline deadline) {
+    CompletableFuture<?> asked =
+        CompletableFuture.allOf(last.values().toArray(CompletableFuture[]::new));
+    boolean answered = deadline.<Boolean, RuntimeException>awaitUninterruptibly(left -> {
+      try {
+        Object unused = asked.get(left, TimeUnit.NANOSECONDS);
+        return true;
+      } catch (ExecutionException | TimeoutException e) {
+        return false; // what could not be undone ends by its TTL
       }
+    });
+    if (answered) {
+      executor.shutdown();
+      boolean unused = deadline.<Boolean, RuntimeException>awaitUninterruptibly(
+          left -> executor.awaitTermination(left, TimeUnit.NANOSECONDS));
     }
     List<Runnable> unused = executor.shutdownNow();
     server.close();

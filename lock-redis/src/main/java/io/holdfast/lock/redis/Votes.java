@@ -1,12 +1,17 @@
 package io.holdfast.lock.redis;
 
+import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.StoreException;
+import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.BlockingDeque;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingDeque;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
@@ -40,23 +45,23 @@ final class Votes<T> {
    * not heard.
    */
   static <T> Votes<T> gather(
-      List<CompletableFuture<T>> questions, Budget budget, Predicate<Votes<T>> decided) {
-    return gather(questions, budget, decided, false);
+      List<CompletableFuture<T>> questions, Deadline deadline, Predicate<Votes<T>> decided) {
+    return gather(questions, deadline, decided, false);
   }
 
   /** The same, but who is much later than a majority is not waited for. */
   static <T> Votes<T> gatherInTime(
-      List<CompletableFuture<T>> questions, Budget budget, Predicate<Votes<T>> decided) {
-    return gather(questions, budget, decided, true);
+      List<CompletableFuture<T>> questions, Deadline deadline, Predicate<Votes<T>> decided) {
+    return gather(questions, deadline, decided, true);
   }
 
   private static <T> Votes<T> gather(
       List<CompletableFuture<T>> questions,
-      Budget budget,
+      Deadline deadline,
       Predicate<Votes<T>> decided,
       boolean leavesLate) {
     long beganNanos = System.nanoTime();
-    long waitNanos = budget.nanosLeft();
+    Deadline until = deadline;
     BlockingDeque<Arrival<T>> arrivals = new LinkedBlockingDeque<>();
     for (int i = 0; i < questions.size(); i++) {
       int voter = i;
@@ -65,26 +70,19 @@ final class Votes<T> {
       });
     }
     Votes<T> votes = new Votes<>(questions.size());
-    boolean interrupted = false;
     while (votes.pending() > 0 && !decided.test(votes)) {
-      try {
-        long elapsedNanos = System.nanoTime() - beganNanos;
-        Arrival<T> arrival = arrivals.poll(waitNanos - elapsedNanos, TimeUnit.NANOSECONDS);
-        if (arrival == null) {
-          break;
-        }
-        votes.count(arrival);
-        if (leavesLate && votes.answers.size() == votes.majority()) {
-          long majorityNanos = System.nanoTime() - beganNanos;
-          waitNanos = Math.min(
-              waitNanos, majorityNanos + Math.max(LATE_NANOS_MIN, LATE_FACTOR * majorityNanos));
-        }
-      } catch (InterruptedException e) {
-        interrupted = true;
+      Optional<Arrival<T>> arrival =
+          until.<Optional<Arrival<T>>, RuntimeException>awaitUninterruptibly(
+              left -> Optional.ofNullable(arrivals.poll(left, TimeUnit.NANOSECONDS)));
+      if (arrival.isEmpty()) {
+        break;
       }
-    }
-    if (interrupted) {
-      Thread.currentThread().interrupt();
+      votes.count(arrival.get());
+      if (leavesLate && votes.answers.size() == votes.majority()) {
+        long majorityNanos = System.nanoTime() - beganNanos;
+        until =
+            until.within(Duration.ofNanos(Math.max(LATE_NANOS_MIN, LATE_FACTOR * majorityNanos)));
+      }
     }
     return votes;
   }
@@ -121,6 +119,28 @@ final class Votes<T> {
       }
     }
     return count;
+  }
+
+  /** What follows from each answer. */
+  <R> Votes<R> map(Function<T, R> conclusion) {
+    Votes<R> votes = new Votes<>(voters);
+    answers.forEach(answer ->
+        votes.answers.add(new Answer<>(answer.voter(), conclusion.apply(answer.value()))));
+    votes.failures.addAll(failures);
+    return votes;
+  }
+
+  /**
+   * For how long a majority has what each has for a time: until the first of those that last
+   * longest goes.
+   */
+  Duration lasting(Function<T, Duration> time) {
+    return answers.stream()
+        .map(answer -> time.apply(answer.value()))
+        .sorted(Comparator.reverseOrder())
+        .skip(majority() - 1)
+        .findFirst()
+        .orElse(Duration.ZERO);
   }
 
   int pending() {

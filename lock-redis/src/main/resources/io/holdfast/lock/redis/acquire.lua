@@ -1,8 +1,9 @@
 -- Takes the lock if it is free and nobody stands in line before; else joins the line, if told to.
--- To send it again changes nothing but the time: it confirms what the attempt has, lock or place.
+-- To send it again changes nothing but the time, which it never shortens: it confirms what the attempt
+-- has, lock or place.
 --
 -- KEYS     as in grant.lua
--- ARGV[1]  attempt id
+-- ARGV[1]  owner id
 -- ARGV[2]  TTL (ms)
 -- ARGV[3]  holder, for a human
 -- And, unless it joins no line:
@@ -12,23 +13,24 @@
 --
 -- Returns the number of the grant; or {time left (ms), holder} of who has the lock.
 
-local attempt, ttl, holder = ARGV[1], tonumber(ARGV[2]), ARGV[3]
+local owner, ttl, holder = ARGV[1], tonumber(ARGV[2]), ARGV[3]
 local value = redis.call('GET', KEYS[1])
 
-if has(value, attempt) and not is_released(value) then
-  redis.call('PEXPIRE', KEYS[1], ttl)
-  redis.call('PEXPIRE', KEYS[2], ttl + KEEP_NUMBER_MILLIS)
+if has(value, owner) and not is_released(value) then
+  -- Not back: a request that was sent twice can come late, when the lease has been extended.
+  redis.call('PEXPIRE', KEYS[1], ttl, 'GT')
+  redis.call('PEXPIRE', KEYS[2], ttl + KEEP_NUMBER_MILLIS, 'GT')
   return tonumber(number_of(value))
 end
 
 if not value then
   local waiter = first()
   if not waiter then
-    return grant(attempt, ttl, holder, ttl)
+    return grant(owner, ttl, holder, ttl)
   end
-  if waiter.attempt == attempt then
-    leave(attempt)
-    return grant(attempt, ttl, holder, ttl)
+  if waiter.owner == owner then
+    leave(owner)
+    return grant(owner, ttl, holder, ttl)
   end
   hand_over(waiter)
   value = redis.call('GET', KEYS[1])
@@ -38,8 +40,8 @@ local left = redis.call('PTTL', KEYS[1])
 if ARGV[4] then
   local place, claim_look_channel = string.match(ARGV[4], '^(%d+)|(.*)$')
   local now = now_micros()
-  redis.call('ZADD', KEYS[3], 'NX', now, attempt)
-  redis.call('HSET', KEYS[4], attempt, string.format('%.0f', now / 1000 + place) .. '|' .. ARGV[2]
+  redis.call('ZADD', KEYS[3], 'NX', now, owner)
+  redis.call('HSET', KEYS[4], owner, string.format('%.0f', now / 1000 + place) .. '|' .. ARGV[2]
     .. '|' .. claim_look_channel .. '|' .. holder)
   redis.call('PEXPIRE', KEYS[3], place)
   redis.call('PEXPIRE', KEYS[4], place)

@@ -2,7 +2,7 @@
 -- check. The caller's script finds its own keys and arguments in KEYS and ARGV, as ever.
 --
 -- KEYS[1]  the lock, as in grant.lua; the caller's keys follow
--- ARGV[1]  attempt id; the caller's arguments follow
+-- ARGV[1]  owner id; the caller's arguments follow
 --
 -- Returns what the caller's script does; an error that begins with HOLDFASTLOST, and runs nothing,
 -- if the attempt does not have the lock.

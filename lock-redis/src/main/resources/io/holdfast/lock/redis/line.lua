@@ -8,8 +8,8 @@ local function now_micros()
   return clock[1] * 1000000 + clock[2]
 end
 
-local function has(value, attempt)
-  return value and string.sub(value, 1, 32) == attempt
+local function has(value, owner)
+  return value and string.sub(value, 1, 32) == owner
 end
 
 local function is_released(value)
@@ -32,14 +32,14 @@ local function mark_line(value, left)
   redis.call('SET', KEYS[2], number .. 'w', 'PX', left + KEEP_NUMBER_MILLIS)
 end
 
-local function leave(attempt)
-  redis.call('ZREM', KEYS[3], attempt)
-  redis.call('HDEL', KEYS[4], attempt)
+local function leave(owner)
+  redis.call('ZREM', KEYS[3], owner)
+  redis.call('HDEL', KEYS[4], owner)
 end
 
 -- Gives the lock away, for px milliseconds, to an attempt that is not in line. Returns the number:
 -- the time, or one more than the last one if that is not below it.
-local function grant(attempt, ttl, holder, px)
+local function grant(owner, ttl, holder, px)
   local state, mark = 'h', ''
   if redis.call('EXISTS', KEYS[3]) == 1 then
     state, mark = 'w', 'w'
@@ -52,24 +52,24 @@ local function grant(attempt, ttl, holder, px)
     number = string.format('%.0f', last + 1)
     redis.call('SET', KEYS[2], number .. mark, 'PX', kept)
   end
-  redis.call('SET', KEYS[1], attempt .. '|' .. state .. '|' .. number .. '|' .. holder, 'PX', px)
+  redis.call('SET', KEYS[1], owner .. '|' .. state .. '|' .. number .. '|' .. holder, 'PX', px)
   return tonumber(number)
 end
 
 -- The first in line that still lives, or nil; those before it are dropped.
 local function first()
   for _ = 1, PLACES_LOOKED_AT_MAX do
-    local attempt = redis.call('ZRANGE', KEYS[3], 0, 0)[1]
-    if not attempt then
+    local owner = redis.call('ZRANGE', KEYS[3], 0, 0)[1]
+    if not owner then
       return nil
     end
-    local place = redis.call('HGET', KEYS[4], attempt)
+    local place = redis.call('HGET', KEYS[4], owner)
     if place then
       local alive, ttl, claim, look, channel, holder =
         string.match(place, '^(%d+)|(%d+)|(%d+)|(%d+)|([^|]*)|(.*)$')
       if tonumber(alive) * 1000 > now_micros() then
         return {
-          attempt = attempt,
+          owner = owner,
           ttl = tonumber(ttl),
           claim = tonumber(claim),
           look = look,
@@ -78,7 +78,7 @@ local function first()
         }
       end
     end
-    leave(attempt)
+    leave(owner)
   end
   return nil
 end
@@ -88,13 +88,13 @@ end
 -- turn has lapsed and the waiter has joined the line anew.
 local function tell(waiter, number)
   redis.pcall('PUBLISH', waiter.channel,
-    waiter.attempt .. '|' .. waiter.look .. '|' .. string.format('%.0f', number))
+    waiter.owner .. '|' .. waiter.look .. '|' .. string.format('%.0f', number))
 end
 
 -- Gives the lock to who is first in line, for as long as it may take to confirm that it lives.
 local function hand_over(waiter)
-  leave(waiter.attempt)
-  tell(waiter, grant(waiter.attempt, waiter.ttl, waiter.holder, waiter.claim))
+  leave(waiter.owner)
+  tell(waiter, grant(waiter.owner, waiter.ttl, waiter.holder, waiter.claim))
 end
 
 -- Ends the grant that has the lock: it goes to who is first in line, or is free.

@@ -2,7 +2,7 @@
 -- else's.
 --
 -- KEYS     as in grant.lua
--- ARGV[1]  attempt id
+-- ARGV[1]  owner id
 -- ARGV[2]  for how long the name must stay taken (ms); left out: free at once
 --
 -- Returns 1, or 0 if the attempt did not have the lock.

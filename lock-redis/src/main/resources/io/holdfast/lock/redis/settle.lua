@@ -2,7 +2,7 @@
 --
 -- KEYS[1]  the lock, as in grant.lua
 -- KEYS[2]  the number of the last grant
--- ARGV[1]  attempt id
+-- ARGV[1]  owner id
 -- ARGV[2]  number
 --
 -- Returns 1, or 0 if the attempt does not have the lock.

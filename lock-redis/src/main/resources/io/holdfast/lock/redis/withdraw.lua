@@ -1,7 +1,7 @@
 -- Makes sure that an attempt has nothing: neither the lock nor a place in line.
 --
 -- KEYS     as in grant.lua
--- ARGV[1]  attempt id
+-- ARGV[1]  owner id
 --
 -- Returns 1.
 

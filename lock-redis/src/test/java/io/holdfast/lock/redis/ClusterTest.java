@@ -10,13 +10,16 @@ import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.LockStoreException;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
+import io.holdfast.lock.spi.LockKind;
 import io.holdfast.lock.spi.LockStore;
 import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.Renewal;
+import io.holdfast.lock.spi.StoredLock;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.OptionalInt;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.junit.jupiter.api.AfterAll;
@@ -77,6 +80,39 @@ class ClusterTest {
   }
 
   @Test
+  @Order(1)
+  void theLocksOfAllPrimariesAreListedAndExtended() throws Exception {
+    String fresh = Stores.freshKey().name() + "/{*}";
+    try (RedisStore store = store()) {
+      Set<String> names = new HashSet<>();
+      Set<Object> groups = new HashSet<>();
+      for (int i = 0; i < 60; i++) {
+        Grant grant = store.tryAcquire(Stores.claim(Stores.key(fresh + i))).orElseThrow();
+        names.add(grant.claim().key().name());
+        groups.add(store.renewalGroup(grant));
+        assertThat(store.extend(grant, Stores.TTL.multipliedBy(2)))
+            .hasValue(Stores.TTL.multipliedBy(2));
+      }
+      assertThat(groups).hasSize(3);
+      Stores.Waiter waiter = Stores.Waiter.join(store, Stores.key(fresh + 0));
+      List<StoredLock> listed = store.list(LockKind.MUTEX, fresh, 10_000);
+      assertThat(listed)
+          .extracting(lock -> lock.key().name())
+          .containsExactlyInAnyOrderElementsOf(names);
+      assertThat(listed)
+          .filteredOn(lock -> lock.waiting().equals(OptionalInt.of(1)))
+          .extracting(StoredLock::key)
+          .containsExactly(waiter.claim().key());
+      assertThat(store.list(LockKind.MUTEX, fresh, 25)).hasSize(25).doesNotHaveDuplicates();
+      // One that knows no slot yet.
+      try (RedisStore other = store()) {
+        assertThat(other.list(LockKind.MUTEX, fresh, 10_000)).hasSize(60);
+      }
+      waiter.ticket().close();
+    }
+  }
+
+  @Test
   @Order(2)
   void aGuardedKeyMustBeInTheLocksSlot() throws Exception {
     try (LockClient locks = RedisLocks.builder(redis).build();
@@ -128,9 +164,11 @@ class ClusterTest {
             store.keys(held.claim().key()).lock(),
             store.keys(held.claim().key()).number());
         assertThat(store.verify(held)).isPresent();
+        assertThat(store.list(LockKind.MUTEX, "moved", 10)).hasSize(1);
         Stores.send(target, Protocol.Command.CLUSTER, "SETSLOT", number, "NODE", ids.get(to));
         Stores.send(source, Protocol.Command.CLUSTER, "SETSLOT", number, "NODE", ids.get(to));
       }
+      assertThat(store.list(LockKind.MUTEX, "moved", 10)).hasSize(1);
       assertThat(store.verify(held)).isPresent();
       assertThat(store.renew(List.of(held))).hasSize(1);
       assertThat(store.renew(List.of(held))).containsExactly(new Renewal.Renewed(Stores.TTL));
@@ -164,6 +202,8 @@ class ClusterTest {
         Grant held = store.tryAcquire(Stores.claim(key)).orElseThrow();
         Stores.Waiter waiter = Stores.Waiter.join(store, key);
         assertThat(store.renew(List.of(held))).containsExactly(new Renewal.Renewed(Stores.TTL));
+        assertThat(store.extend(held, Stores.TTL)).isPresent();
+        assertThat(store.list(LockKind.MUTEX, key.name(), 10)).hasSize(1);
         assertThat(store.release(held, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
         assertThat(store.release(waiter.awaitGrant(), Duration.ZERO))
             .isEqualTo(ReleaseOutcome.RELEASED);
@@ -231,6 +271,9 @@ class ClusterTest {
       servers.kill(2);
       Stores.await(
           "those of the dead primary are lost", () -> dead.stream().noneMatch(Lease::isHeld));
+      assertThatExceptionOfType(LockStoreException.class)
+          .as("a list without those of the dead primary")
+          .isThrownBy(() -> locks.list("dead-or-alive/", 10_000).size());
       Stores.pause(Duration.ofSeconds(10));
       assertThat(alive).allMatch(Lease::isHeld);
     }

@@ -10,6 +10,7 @@ import io.holdfast.lock.LockLostException;
 import io.holdfast.lock.LockStoreException;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
+import io.holdfast.lock.spi.LockKind;
 import io.holdfast.lock.spi.LockStore;
 import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.Renewal;
@@ -24,6 +25,7 @@ import java.net.Socket;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.OptionalInt;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
@@ -281,6 +283,9 @@ class FaultsTest {
       Stores.await("hears", () -> waiter.woken().drainPermits() > 0);
       assertThat(store.renew(List.of(held))).containsExactly(new Renewal.Renewed(Stores.TTL));
       assertThat(store.verify(held)).isPresent();
+      assertThat(store.extend(held, Stores.TTL)).isPresent();
+      assertThat(store.list(LockKind.MUTEX, key.name(), 1).get(0).waiting())
+          .isEqualTo(OptionalInt.of(1));
       assertThat(store.release(held, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
       Stores.await("told", () -> waiter.woken().drainPermits() > 0);
       Grant next = waiter.awaitGrant();

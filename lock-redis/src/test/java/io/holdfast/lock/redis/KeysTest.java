@@ -3,6 +3,7 @@ package io.holdfast.lock.redis;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
+import io.holdfast.lock.spi.LockKind;
 import java.time.Duration;
 import java.util.List;
 import java.util.Set;
@@ -47,6 +48,30 @@ class KeysTest {
           .extracting(JedisClusterCRC16::getSlot)
           .containsOnly(JedisClusterCRC16.getSlot("{" + Keys.escaped(name) + "}"));
     }
+  }
+
+  @Test
+  void aKeyIsReadAsTheNameThatItWasWrittenFor() {
+    for (String name : NAMES) {
+      Keys keys = Keys.of("a:b", Stores.key(name));
+      assertThat(Keys.parse("a:b", LockKind.MUTEX, keys.lock())).isEqualTo(Stores.key(name));
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "a:b:m:{}",
+        "a:b:m:{name}:line",
+        "a:b:m:{%zz}",
+        "a:b:m:{a{b}",
+        "a:b:m:{a\nb}",
+        "a:b:m:{name",
+        "a:m:{name}",
+        ""
+      })
+  void aKeyThatIsOfNoLockIsReadAsNone(String key) {
+    assertThat(Keys.parse("a:b", LockKind.MUTEX, key)).isNull();
   }
 
   @Test

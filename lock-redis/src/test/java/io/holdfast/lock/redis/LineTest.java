@@ -228,6 +228,32 @@ class LineTest {
   }
 
   @Test
+  void aTicketThatWasGrantedClosesWithoutGivingBack() throws Exception {
+    LockKey key = Stores.freshKey();
+    Grant held = first.tryAcquire(Stores.claim(key)).orElseThrow();
+    Stores.Waiter waiter = Stores.Waiter.join(second, key);
+    assertThat(first.release(held, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
+    Grant granted = waiter.awaitGrant();
+    waiter.ticket().close();
+    assertThat(second.verify(granted)).isPresent();
+  }
+
+  @Test
+  void aTicketMayBeClosedBeforeAndAfterItsClaimIsWithdrawnAndTwice() throws Exception {
+    LockKey key = Stores.freshKey();
+    Grant held = first.tryAcquire(Stores.claim(key)).orElseThrow();
+    Stores.Waiter waiter = Stores.Waiter.join(second, key);
+    Stores.Waiter other = Stores.Waiter.join(third, key);
+    second.withdraw(waiter.claim());
+    waiter.ticket().close();
+    waiter.ticket().close();
+    second.withdraw(waiter.claim());
+    assertThat(redis.zcard(keys(key).line())).isEqualTo(1);
+    assertThat(first.verify(held)).isPresent();
+    other.ticket().close();
+  }
+
+  @Test
   void aWaiterWhoseSubscriptionWasCutGetsItsTurnAllTheSame() throws Exception {
     try (LockClient holder = RedisLocks.builder(redis).build();
         LockClient waiter = RedisLocks.builder(redis).build()) {

@@ -15,12 +15,20 @@ import io.holdfast.lock.LockStoreException;
 import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
+import io.holdfast.lock.spi.LockKind;
 import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.Renewal;
 import io.holdfast.lock.spi.StoreException;
+import io.holdfast.lock.spi.StoreSettings;
+import io.holdfast.lock.spi.StoredHolder;
+import io.holdfast.lock.spi.StoredLock;
+import io.holdfast.lock.spi.TimeSource;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -195,6 +203,157 @@ class QuorumTest {
       assertThat(store.renew(List.of(held))).containsExactly(new Renewal.Lost());
       assertThat(store.release(held, Duration.ZERO)).isEqualTo(ReleaseOutcome.ALREADY_LOST);
       assertThat(store.inspect(key)).isEmpty();
+    }
+  }
+
+  @Test
+  void aLeaseIsExtendedOnceAMajorityHasExtendedIt() throws Exception {
+    LockKey key = Stores.freshKey();
+    String lock = Keys.of(RedisLocks.DEFAULT_PREFIX, key).lock();
+    Duration longer = Stores.TTL.multipliedBy(4);
+    try (QuorumStore store = store()) {
+      Grant held = store.tryAcquire(Stores.claim(key)).orElseThrow();
+      Stores.await("on all", () -> clients.stream().allMatch(client -> client.exists(lock)));
+      // The time is a majority's, so one that has it for longer counts no more than the others.
+      clients.get(0).pexpire(lock, longer.multipliedBy(2).toMillis());
+      Duration extended = store.extend(held, longer).orElseThrow();
+      assertThat(extended)
+          .isBetween(QuorumGrant.lessDrift(longer), QuorumGrant.lessDrift(longer.plusSeconds(1)));
+      assertThat(store.verify(held).orElseThrow())
+          .isBetween(longer.minusSeconds(10), QuorumGrant.lessDrift(longer));
+      assertThat(store.extend(held, Stores.TTL).orElseThrow())
+          .as("never shorter")
+          .isGreaterThan(Stores.TTL.multipliedBy(3));
+
+      clients.get(0).del(lock);
+      assertThat(store.extend(held, longer)).as("by two of three").isPresent();
+      assertThat(clients.get(0).exists(lock)).as("made anew").isFalse();
+      clients.get(1).del(lock);
+      assertThat(store.extend(held, longer)).as("by one of three").isEmpty();
+      assertThat(clients.get(1).exists(lock)).as("made anew").isFalse();
+    }
+  }
+
+  @Test
+  void anExtensionThatTooFewAnswerIsAFailure() throws Exception {
+    try (QuorumStore store = store()) {
+      Grant held = store.tryAcquire(Stores.claim(Stores.freshKey())).orElseThrow();
+      servers.kill(0);
+      assertThat(store.extend(held, Stores.TTL)).isPresent();
+      servers.kill(1);
+      assertThatExceptionOfType(StoreException.class)
+          .isThrownBy(() -> store.extend(held, Stores.TTL))
+          .withMessageContaining("1 of 3 servers answered");
+      assertThatExceptionOfType(StoreException.class)
+          .isThrownBy(() -> store.list(LockKind.MUTEX, "", 1))
+          .withMessageContaining("of 3 servers answered");
+    }
+  }
+
+  @Test
+  void whatAMajorityShowsIsListed() throws Exception {
+    String fresh = Stores.freshKey().name() + "/{*}";
+    try (QuorumStore store = store()) {
+      Instant before = Instant.now();
+      Map<String, Grant> held = new HashMap<>();
+      for (int i = 0; i < 1_200; i++) {
+        Grant grant = store.tryAcquire(Stores.claim(Stores.key(fresh + i))).orElseThrow();
+        held.put(grant.claim().key().name(), grant);
+      }
+      Grant kept = held.get(fresh + 7);
+      assertThat(store.release(kept, Stores.TTL)).isEqualTo(ReleaseOutcome.RELEASED);
+      Grant byOne = held.remove(fresh + 8);
+      Grant byTwo = held.get(fresh + 9);
+      String lockOfOne = Keys.of(RedisLocks.DEFAULT_PREFIX, byOne.claim().key()).lock();
+      Stores.await("on all", () -> clients.stream().allMatch(client -> client.exists(lockOfOne)));
+      clients.get(0).del(lockOfOne);
+      clients.get(1).del(lockOfOne);
+      clients.get(0).del(Keys.of(RedisLocks.DEFAULT_PREFIX, byTwo.claim().key()).lock());
+
+      List<StoredLock> listed = store.list(LockKind.MUTEX, fresh, 10_000);
+      assertThat(listed)
+          .extracting(lock -> lock.key().name())
+          .containsExactlyInAnyOrderElementsOf(held.keySet());
+      for (StoredLock lock : listed) {
+        StoredHolder holder = lock.holder();
+        assertThat(holder.number()).isEqualTo(held.get(lock.key().name()).number());
+        assertThat(holder.released()).isEqualTo(lock.key().equals(kept.claim().key()));
+        assertThat(holder.since())
+            .isBetween(before.minusSeconds(1), Instant.now().plusSeconds(1));
+        assertThat(lock.waiting()).isEmpty();
+      }
+      assertThat(store.list(LockKind.MUTEX, fresh, 5)).hasSize(5).doesNotHaveDuplicates();
+    }
+  }
+
+  @Test
+  void aListDoesNotWaitForAServerThatIsAway() throws Exception {
+    String fresh = Stores.freshKey().name();
+    try (QuorumStore store = store()) {
+      for (int i = 0; i < 50; i++) {
+        assertThat(store.tryAcquire(Stores.claim(Stores.key(fresh + i)))).isPresent();
+      }
+      servers.kill(0);
+      assertThat(store.list(LockKind.MUTEX, fresh, 10_000)).hasSize(50);
+      servers.restart(0);
+      servers.pause(1);
+      try {
+        long beganNanos = System.nanoTime();
+        // A server that is away is silent: what only one of the others has may be its.
+        clients.get(0).getPool().clear();
+        assertThat(store.list(LockKind.MUTEX, fresh, 10_000)).hasSize(50);
+        assertThat(Duration.ofNanos(System.nanoTime() - beganNanos))
+            .isLessThan(Stores.STORE_TIMEOUT);
+      } finally {
+        servers.goOn(1);
+      }
+    }
+  }
+
+  @Test
+  void whatMayBeTakenForAllThatIsKnownIsNeitherListedNorLeftOut() throws Exception {
+    LockKey key = Stores.freshKey();
+    String lock = Keys.of(RedisLocks.DEFAULT_PREFIX, key).lock();
+    StoreSettings hurried =
+        new StoreSettings("hurried", Duration.ofSeconds(2), TimeSource.system(), Stores.NO_EVENTS);
+    try (QuorumStore store = store();
+        QuorumStore asking = (QuorumStore) RedisLocks.quorum(clients).openStore(hurried)) {
+      assertThat(store.tryAcquire(Stores.claim(key))).isPresent();
+      Stores.await("on all", () -> clients.stream().allMatch(client -> client.exists(lock)));
+      clients.get(1).del(lock);
+      servers.kill(0);
+      assertThatExceptionOfType(StoreException.class)
+          .isThrownBy(() -> asking.list(LockKind.MUTEX, key.name(), 10))
+          .withMessageContaining(key.name());
+    }
+  }
+
+  @Test
+  void aTicketThatWasGrantedClosesWithoutGivingBack() throws Exception {
+    LockKey key = Stores.freshKey();
+    try (QuorumStore store = store()) {
+      Grant held = store.tryAcquire(Stores.claim(key)).orElseThrow();
+      Stores.Waiter waiter = Stores.Waiter.join(store, key);
+      assertThat(store.release(held, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
+      Grant granted = waiter.awaitGrant();
+      waiter.ticket().close();
+      assertThat(store.verify(granted)).isPresent();
+      store.withdraw(waiter.claim());
+      waiter.ticket().close();
+      assertThat(store.inspect(key)).isEmpty();
+    }
+  }
+
+  @Test
+  void aTtlThatTheDriftWouldTakeBelowTheStoreTimeoutIsRefusedWhenTheLockIsMade() {
+    try (LockClient locks = builder().build()) {
+      LockOptions tooShort = LockOptions.fixed(Duration.ofMillis(5_010));
+      assertThatIllegalArgumentException()
+          .isThrownBy(() -> locks.get("short", tooShort))
+          .withMessageContaining("PT5.01S")
+          .withMessageContaining("at least PT5.053");
+      assertThat(locks.get("short", LockOptions.fixed(Duration.ofMillis(5_054))))
+          .isNotNull();
     }
   }
 

@@ -124,6 +124,7 @@ final class Stores {
     String rights = "SETUSER " + user + " on >secret resetkeys resetchannels -@all"
         + " ~holdfast:* &holdfast:*"
         + " +evalsha +eval +exists +get +set +del +pexpire +pttl +time +zadd +zrem +zrange"
+        + " +zcard +scan"
         + " +hset +hget +hdel +publish +subscribe +ping +hello +client|setinfo "
         + besides;
     send(redis, Protocol.Command.ACL, rights.strip().split(" "));

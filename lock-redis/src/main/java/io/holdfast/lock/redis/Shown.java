@@ -1,0 +1,44 @@
+package io.holdfast.lock.redis;
+
+import io.holdfast.lock.spi.StoredHolder;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.function.Predicate;
+
+/** A lock, as most servers of a quorum show it. */
+sealed interface Shown {
+  /** A majority shows the same grant. */
+  record Taken(StoredHolder holder) implements Shown {}
+
+  /** No majority has it. */
+  record Free() implements Shown {}
+
+  /** It is just being granted or released, or may be known to one that does not answer. */
+  record Unclear() implements Shown {}
+
+  /** Of the answers of a majority at least. */
+  static Shown by(Votes<Optional<Reply.Held>> votes) {
+    boolean mayBeTaken = false;
+    for (Votes.Answer<Optional<Reply.Held>> answer : votes.answers()) {
+      Reply.Held held = answer.value().orElse(null);
+      if (held == null) {
+        continue;
+      }
+      Predicate<Optional<Reply.Held>> same =
+          other -> other.isPresent() && isSame(other.get(), held);
+      if (votes.isMajority(same)) {
+        return new Taken(held.stored(
+            votes.lasting(other -> same.test(other) ? other.get().remaining() : Duration.ZERO)));
+      }
+      mayBeTaken |=
+          !votes.isExcluded(other -> other.isPresent() && other.get().owner().equals(held.owner()));
+    }
+    return mayBeTaken ? new Unclear() : new Free();
+  }
+
+  private static boolean isSame(Reply.Held one, Reply.Held other) {
+    return one.owner().equals(other.owner())
+        && one.number() == other.number()
+        && one.released() == other.released();
+  }
+}

@@ -1,0 +1,152 @@
+package io.holdfast.lock.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.holdfast.lock.spi.Claim;
+import io.holdfast.lock.spi.Grant;
+import io.holdfast.lock.spi.LockKey;
+import io.holdfast.lock.spi.LockStore;
+import io.holdfast.lock.spi.ReleaseOutcome;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import redis.clients.jedis.Connection;
+import redis.clients.jedis.RedisClient;
+
+/** More time for a lease that stands, and nothing for one that does not. */
+class ExtendTest {
+  private static final Duration LONGER = Stores.TTL.multipliedBy(4);
+  private static final Duration SHORTER = Stores.TTL.dividedBy(3);
+
+  /** What passes between two questions, at most. */
+  private static final Duration MEANWHILE = Duration.ofSeconds(8);
+
+  private RedisClient redis;
+  private LockStore store;
+  private final LockKey key = Stores.freshKey();
+  private final String lock = Keys.of(RedisLocks.DEFAULT_PREFIX, key).lock();
+  private final String number = Keys.of(RedisLocks.DEFAULT_PREFIX, key).number();
+
+  @BeforeEach
+  void open() throws Exception {
+    redis = Stores.client();
+    store = Stores.open(redis);
+  }
+
+  @AfterEach
+  void close() {
+    store.close();
+    redis.close();
+  }
+
+  @Test
+  void aLeaseThatStandsGetsTheTimeAndItsNumberIsKeptLonger() throws Exception {
+    Grant held = store.tryAcquire(Stores.claim(key)).orElseThrow();
+
+    assertThat(store.extend(held, LONGER)).hasValue(LONGER);
+    assertThat(store.verify(held).orElseThrow()).isBetween(LONGER.minus(MEANWHILE), LONGER);
+    assertThat(redis.pttl(number) - redis.pttl(lock))
+        .isGreaterThan(TimeUnit.HOURS.toMillis(1) - 1_000);
+    assertThat(store.release(held, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
+    assertThat(redis.exists(lock)).isFalse();
+  }
+
+  @Test
+  void aLeaseIsNeverShortened() throws Exception {
+    Grant held = store.tryAcquire(Stores.claim(key)).orElseThrow();
+    assertThat(store.extend(held, LONGER)).isPresent();
+    long kept = redis.pttl(number);
+
+    assertThat(store.extend(held, SHORTER).orElseThrow())
+        .isBetween(LONGER.minus(MEANWHILE), LONGER);
+    assertThat(store.verify(held).orElseThrow()).isBetween(LONGER.minus(MEANWHILE), LONGER);
+    assertThat(redis.pttl(number)).isBetween(kept - MEANWHILE.toMillis(), kept);
+  }
+
+  @Test
+  void anAcquireThatComesOnceMoreDoesNotShortenWhatWasExtended() throws Exception {
+    Claim claim = Stores.claim(key);
+    Grant held = store.tryAcquire(claim).orElseThrow();
+    assertThat(store.extend(held, LONGER)).isPresent();
+
+    assertThat(store.tryAcquire(claim).orElseThrow().number()).isEqualTo(held.number());
+    assertThat(store.verify(held).orElseThrow()).isGreaterThan(Stores.TTL);
+    assertThat(redis.pttl(number))
+        .isGreaterThan(TimeUnit.HOURS.toMillis(1) + Stores.TTL.toMillis());
+  }
+
+  @Test
+  void aLeaseThatIsOverIsNotRevived() throws Exception {
+    Grant held = store.tryAcquire(Stores.claim(key)).orElseThrow();
+    redis.pexpire(lock, 1);
+    Stores.await("expired", () -> !redis.exists(lock));
+
+    assertThat(store.extend(held, LONGER)).isEmpty();
+    assertThat(redis.exists(lock)).isFalse();
+  }
+
+  @Test
+  void anotherOwnersLeaseIsNotExtended() throws Exception {
+    Grant former = store.tryAcquire(Stores.claim(key)).orElseThrow();
+    assertThat(store.release(former, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
+    Grant next = store.tryAcquire(Stores.claim(key)).orElseThrow();
+
+    assertThat(store.extend(former, LONGER)).isEmpty();
+    assertThat(store.verify(next).orElseThrow()).isLessThanOrEqualTo(Stores.TTL);
+  }
+
+  @Test
+  void aMinimumHoldIsNotExtended() throws Exception {
+    Grant held = store.tryAcquire(Stores.claim(key)).orElseThrow();
+    assertThat(store.release(held, Stores.TTL)).isEqualTo(ReleaseOutcome.RELEASED);
+
+    assertThat(store.extend(held, LONGER)).isEmpty();
+    assertThat(store.inspect(key).orElseThrow().remaining()).isLessThanOrEqualTo(Stores.TTL);
+  }
+
+  @Test
+  void aLeaseThatOthersWaitForIsExtendedAndThenHandedOver() throws Exception {
+    Grant held = store.tryAcquire(Stores.claim(key)).orElseThrow();
+    try (LockStore other = Stores.open(redis)) {
+      Stores.Waiter waiter = Stores.Waiter.join(other, key);
+      assertThat(store.extend(held, LONGER)).isPresent();
+      assertThat(store.verify(held).orElseThrow()).isGreaterThan(Stores.TTL);
+      assertThat(store.release(held, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
+      assertThat(waiter.awaitGrant().number()).isGreaterThan(held.number());
+    }
+  }
+
+  @Test
+  void anApplicationThatHasExhaustedItsPoolCanExtend() throws Exception {
+    Grant held = store.tryAcquire(Stores.claim(key)).orElseThrow();
+    List<Connection> all = new ArrayList<>();
+    try {
+      while (all.size() < redis.getPool().getMaxTotal()) {
+        all.add(redis.getPool().getResource());
+      }
+      assertThat(store.extend(held, LONGER)).hasValue(LONGER);
+    } finally {
+      all.forEach(Connection::close);
+    }
+  }
+
+  @Test
+  void itIsOneScript() throws Exception {
+    // A server of its own: the others' clients may still be tidying up.
+    try (RedisContainer server = RedisContainer.start(RedisContainer.REDIS);
+        RedisClient alone = RedisAccess.client(server.address(), 2);
+        LockStore asking = Stores.open(alone)) {
+      Grant held = asking.tryAcquire(Stores.claim(key)).orElseThrow();
+      assertThat(asking.extend(held, LONGER)).isPresent();
+      long scripts = Stores.calls(alone, "evalsha");
+      for (int i = 0; i < 10; i++) {
+        assertThat(asking.extend(held, LONGER.plusSeconds(i))).isPresent();
+      }
+      assertThat(Stores.calls(alone, "evalsha") - scripts).isEqualTo(10);
+    }
+  }
+}
