@@ -231,7 +231,7 @@ class StoreTest {
     String left = its.create()
         .creatingParentContainersIfNeeded()
         .withMode(CreateMode.EPHEMERAL_SEQUENTIAL)
-        .forPath(Stores.path(name) + "/" + Names.ofAttempt(claim.ownerId()));
+        .forPath(Stores.path(name) + "/" + Names.ofOwner(claim.ownerId()));
     long leftNumber = its.checkExists().forPath(left).getCzxid();
     ZooKeeper earlier = changeSession(its);
     assertThat(children(name)).as("what the earlier session left").hasSize(1);
