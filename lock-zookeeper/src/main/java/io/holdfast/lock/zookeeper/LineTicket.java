@@ -183,8 +183,10 @@ final class LineTicket implements Ticket, Watcher {
 
   @Override
   public void close() throws StoreException {
-    forget();
-    store.leave(node);
+    if (!node.wasGranted()) {
+      forget();
+      store.leave(node);
+    }
   }
 
   /** Takes the watch back, and has the node deleted as soon as that can be done. */

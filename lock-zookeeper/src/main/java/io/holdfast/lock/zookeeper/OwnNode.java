@@ -109,6 +109,11 @@ final class OwnNode {
     return granted ? grant : null;
   }
 
+  /** Whether it ever became a grant. */
+  boolean wasGranted() {
+    return grant != null;
+  }
+
   @Nullable
   ZooKeeperGrant grantIfAny() {
     return isWanted() ? grant : null;
