@@ -84,8 +84,12 @@ final class Wire {
     pause(deadline);
   }
 
+  /** Pauses, interrupted or not: a thread with its flag set does not park, and would never rest. */
   void pause(Deadline deadline) {
-    time.park(this, Math.min(RETRY_PAUSE.toNanos(), deadline.leftNanos()));
+    var unused = deadline.within(RETRY_PAUSE).awaitUninterruptibly(leftNanos -> {
+      time.park(this, leftNanos);
+      return true;
+    });
   }
 
   /** A node that was made. */

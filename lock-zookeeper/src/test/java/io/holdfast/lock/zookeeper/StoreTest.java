@@ -784,4 +784,31 @@ class StoreTest {
     assertThat(store.verify(grant)).isPresent();
     store.release(grant, Duration.ZERO);
   }
+
+  @Test
+  void aPauseBetweenTwoQuestionsLastsAlsoForAnInterruptedThread() throws Exception {
+    List<Boolean> interruptedAtPark = new ArrayList<>();
+    TimeSource recording = new TimeSource() {
+      @Override
+      public long nanos() {
+        return TimeSource.system().nanos();
+      }
+
+      @Override
+      public long wallMillis() {
+        return TimeSource.system().wallMillis();
+      }
+
+      @Override
+      public void park(Object blocker, long nanos) {
+        interruptedAtPark.add(Thread.currentThread().isInterrupted());
+        TimeSource.system().park(blocker, nanos);
+      }
+    };
+    Wire wire = new Wire(framework, recording, Duration.ofSeconds(5));
+    Thread.currentThread().interrupt();
+    wire.pauseBeforeRetry(new Answer<>(KeeperException.Code.CONNECTIONLOSS, null), wire.deadline());
+    assertThat(Thread.interrupted()).as("the flag afterwards").isTrue();
+    assertThat(interruptedAtPark).containsExactly(false);
+  }
 }
