@@ -1,5 +1,6 @@
 package io.holdfast.lock.zookeeper;
 
+import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.TimeSource;
 import java.util.ArrayList;
@@ -36,7 +37,7 @@ final class Checks {
    * @return one answer for each
    */
   List<Boolean> standing(List<@Nullable OwnNode> asked) throws StoreException {
-    long untilNanos = wire.untilNanos();
+    Deadline deadline = wire.deadline();
     Boolean[] standing = new Boolean[asked.size()];
     Arrays.fill(standing, false);
     int from = 0;
@@ -50,14 +51,14 @@ final class Checks {
           chars += node.path().length();
         }
       }
-      ask(asked, batch, standing, untilNanos);
+      ask(asked, batch, standing, deadline);
     }
     return List.of(standing);
   }
 
   /** All of a batch, without those that turn out to be gone, until the rest stands. */
   private void ask(
-      List<@Nullable OwnNode> asked, List<Integer> batch, Boolean[] standing, long untilNanos)
+      List<@Nullable OwnNode> asked, List<Integer> batch, Boolean[] standing, Deadline deadline)
       throws StoreException {
     List<Integer> open = new ArrayList<>(batch);
     while (!open.isEmpty()) {
@@ -71,7 +72,7 @@ final class Checks {
       List<Op> ops = new ArrayList<>(open.size());
       open.forEach(i -> ops.add(Op.check(node(asked, i).path(), -1)));
       long sentNanos = time.nanos();
-      Answer<List<OpResult>> answer = wire.await(Wire.multi(zk, ops), untilNanos);
+      Answer<List<OpResult>> answer = wire.await(Wire.multi(zk, ops), deadline);
       if (answer.isOk()) {
         confirmation.confirmed(session, sentNanos);
         open.forEach(i -> standing[i] = true);
@@ -81,7 +82,7 @@ final class Checks {
       } else if (answer.isAbsent()) {
         open.remove(firstAbsent(answer));
       } else if (answer.code() == Code.CONNECTIONLOSS) {
-        wire.pauseBeforeRetry(answer, untilNanos);
+        wire.pauseBeforeRetry(answer, deadline);
       } else {
         throw answer.failure();
       }

@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
  * @param marks the names of nodes that keep the lock taken for a minimum time
  */
 record Line(List<Place> places, List<String> marks) {
-  private static final int ATTEMPT_ID_LENGTH = 32;
+  private static final int OWNER_ID_LENGTH = 32;
   private static final int SEQUENCE_LENGTH = 10;
 
   /**
@@ -53,10 +53,9 @@ record Line(List<Place> places, List<String> marks) {
   }
 
   private static Place place(String parent, String child) throws StoreException {
-    String digits =
-        child.length() > ATTEMPT_ID_LENGTH ? child.substring(ATTEMPT_ID_LENGTH + 1) : "";
-    if (child.length() > ATTEMPT_ID_LENGTH
-        && child.charAt(ATTEMPT_ID_LENGTH) == '-'
+    String digits = child.length() > OWNER_ID_LENGTH ? child.substring(OWNER_ID_LENGTH + 1) : "";
+    if (child.length() > OWNER_ID_LENGTH
+        && child.charAt(OWNER_ID_LENGTH) == '-'
         && digits.length() >= SEQUENCE_LENGTH) {
       int sequence = -1;
       try {

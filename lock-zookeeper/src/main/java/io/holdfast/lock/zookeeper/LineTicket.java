@@ -1,5 +1,6 @@
 package io.holdfast.lock.zookeeper;
 
+import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.Ticket;
 import java.time.Duration;
@@ -73,8 +74,8 @@ final class LineTicket implements Ticket, Watcher {
   @Override
   public Status poll() throws StoreException {
     Wire wire = store.wire();
-    long untilNanos = wire.untilNanos();
-    Status status = lookAtWhatWasHeard(untilNanos);
+    Deadline deadline = wire.deadline();
+    Status status = lookAtWhatWasHeard(deadline);
     while (status == null) {
       ZooKeeper zk = wire.handle();
       if (zk.getSessionId() != 0 && zk.getSessionId() != node.session()) {
@@ -88,8 +89,8 @@ final class LineTicket implements Ticket, Watcher {
       CompletableFuture<Answer<List<String>>> listing = Wire.list(zk, node.parent());
       CompletableFuture<Answer<List<OpResult>>> checking =
           Wire.multi(zk, List.of(Op.check(node.path(), -1)));
-      Answer<List<String>> listed = wire.await(listing, untilNanos);
-      Answer<List<OpResult>> checked = wire.await(checking, untilNanos);
+      Answer<List<String>> listed = wire.await(listing, deadline);
+      Answer<List<OpResult>> checked = wire.await(checking, deadline);
       if (checked.isAbsent() || checked.isSessionOver()) {
         forget();
         store.nodes().gone(node);
@@ -97,15 +98,15 @@ final class LineTicket implements Ticket, Watcher {
       } else if (checked.isOk() && listed.isOk()) {
         store.confirmation().confirmed(node.session(), sentNanos);
         Line line = Line.of(node.parent(), listed.get());
-        return look(zk, line, ZooKeeperStore.trusted(node), untilNanos);
+        return look(zk, line, ZooKeeperStore.trusted(node), deadline);
       }
-      wire.pauseBeforeRetry(listed.isOk() ? checked : listed, untilNanos);
+      wire.pauseBeforeRetry(listed.isOk() ? checked : listed, deadline);
     }
     return status;
   }
 
   /** Null: nothing was, or it is not enough to go by. */
-  private @Nullable Status lookAtWhatWasHeard(long untilNanos) throws StoreException {
+  private @Nullable Status lookAtWhatWasHeard(Deadline deadline) throws StoreException {
     Heard now = heard;
     heard = null;
     Long ageNanos = store.confirmation().ageNanos(node.session(), store.time().nanos());
@@ -119,7 +120,7 @@ final class LineTicket implements Ticket, Watcher {
     Line line = Line.of(node.parent(), now.listed().get());
     return line.indexOf(node.name()) < 0
         ? null
-        : look(now.zk(), line, ZooKeeperStore.trusted(node).minusNanos(ageNanos), untilNanos);
+        : look(now.zk(), line, ZooKeeperStore.trusted(node).minusNanos(ageNanos), deadline);
   }
 
   /**
@@ -127,16 +128,16 @@ final class LineTicket implements Ticket, Watcher {
    *
    * @param trusted how long the session is sure to live, from when the engine asked
    */
-  Status look(ZooKeeper zk, Line first, Duration trusted, long untilNanos) throws StoreException {
+  Status look(ZooKeeper zk, Line first, Duration trusted, Deadline deadline) throws StoreException {
     Line line = first;
     for (int looks = 1; ; looks++) {
       int index = line.indexOf(node.name());
       if (index < 0) {
         throw StoreException.unanswered("The listing lacks our own node " + node.path(), null);
       } else if (index == 0) {
-        Duration rest = store.marks().settle(zk, node, line.marks(), untilNanos);
+        Duration rest = store.marks().settle(zk, node, line.marks(), deadline);
         return rest.isZero() ? new Granted(store.grant(zk, node, trusted)) : new Waiting(rest);
-      } else if (watch(zk, line, index, untilNanos)) {
+      } else if (watch(zk, line, index, deadline)) {
         return new Waiting(ZooKeeperGrant.shorter(
             RECHECK_AFTER_MAX, node.sessionTimeout().dividedBy(RECHECKS_PER_SESSION)));
       } else if (looks == LOOKS_MAX) {
@@ -144,12 +145,13 @@ final class LineTicket implements Ticket, Watcher {
       }
       line = Line.of(
           node.parent(),
-          store.wire().await(Wire.list(zk, node.parent()), untilNanos).get());
+          store.wire().await(Wire.list(zk, node.parent()), deadline).get());
     }
   }
 
   /** False: the one before us has just gone. */
-  private boolean watch(ZooKeeper zk, Line line, int index, long untilNanos) throws StoreException {
+  private boolean watch(ZooKeeper zk, Line line, int index, Deadline deadline)
+      throws StoreException {
     String path = node.parent() + "/" + line.places().get(index - 1).name();
     if (path.equals(watchedPath) && zk == watchedAt) {
       return true;
@@ -161,8 +163,8 @@ final class LineTicket implements Ticket, Watcher {
     CompletableFuture<Answer<Wire.Text>> reading = index == 1
         ? watching
         : Wire.read(zk, node.parent() + "/" + line.places().get(0).name(), null);
-    Answer<Wire.Text> watched = wire.await(watching, untilNanos);
-    Answer<Wire.Text> head = wire.await(reading, untilNanos);
+    Answer<Wire.Text> watched = wire.await(watching, deadline);
+    Answer<Wire.Text> head = wire.await(reading, deadline);
     if (head.isOk()) {
       holder = head.get().text().holder();
     }
@@ -181,8 +183,10 @@ final class LineTicket implements Ticket, Watcher {
 
   @Override
   public void close() throws StoreException {
-    forget();
-    store.leave(node);
+    if (!node.wasGranted()) {
+      forget();
+      store.leave(node);
+    }
   }
 
   /** Takes the watch back, and has the node deleted as soon as that can be done. */

@@ -1,7 +1,9 @@
 package io.holdfast.lock.zookeeper;
 
+import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.StoreException;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -24,40 +26,55 @@ final class Marks {
     this.root = root;
   }
 
-  /** A mark that is there. */
-  record Mark(String path, long number, String holder, Duration rest) {}
+  /**
+   * A mark that is there.
+   *
+   * @param since when its grant's attempt was made
+   */
+  record Mark(String path, long number, String holder, Instant since, Duration rest) {}
 
-  /** Reads marks, those whose time is over too. */
-  List<Mark> read(ZooKeeper zk, String parent, List<String> names, long untilNanos)
+  /** A mark that is being read. */
+  record Reading(String path, CompletableFuture<Answer<Wire.Text>> text) {
+    String name() {
+      return path.substring(path.lastIndexOf('/') + 1);
+    }
+  }
+
+  /** Asks for marks. */
+  static List<Reading> read(ZooKeeper zk, String parent, List<String> names) {
+    return names.stream()
+        .map(name -> parent + "/" + name)
+        .map(path -> new Reading(path, Wire.read(zk, path, null)))
+        .toList();
+  }
+
+  /** Writes the root, which notes the time of the leader's clock. */
+  CompletableFuture<Answer<Stat>> noteTime(ZooKeeper zk) {
+    return Wire.write(zk, root, new byte[0], -1);
+  }
+
+  /** The marks that are there, those whose time is over too. */
+  List<Mark> await(List<Reading> readings, long nowMillis, Deadline deadline)
       throws StoreException {
-    CompletableFuture<Answer<Stat>> nowWritten = Wire.write(zk, root, new byte[0], -1);
-    List<CompletableFuture<Answer<Wire.Text>>> texts =
-        names.stream().map(name -> Wire.read(zk, parent + "/" + name, null)).toList();
-    long nowMillis = wire.await(nowWritten, untilNanos).get().getMtime();
-    List<Mark> marks = new ArrayList<>(names.size());
-    for (int i = 0; i < names.size(); i++) {
-      Answer<Wire.Text> answer = wire.await(texts.get(i), untilNanos);
+    List<Mark> marks = new ArrayList<>(readings.size());
+    for (Reading reading : readings) {
+      Answer<Wire.Text> answer = wire.await(reading.text(), deadline);
       if (!answer.isAbsent()) {
-        marks.add(mark(zk, parent, names.get(i), answer.get(), nowMillis, untilNanos));
+        marks.add(mark(reading, answer.get(), nowMillis));
       }
     }
     return marks;
   }
 
-  private Mark mark(
-      ZooKeeper zk, String parent, String name, Wire.Text text, long nowMillis, long untilNanos)
-      throws StoreException {
-    String path = parent + "/" + name;
-    long ageMillis = nowMillis - text.stat().getMtime();
-    if (ageMillis < 0) {
-      // The leader's clock was set back. Counted from now, it blocks no longer than it was meant
-      // to.
-      Answer<Stat> unused = wire.await(
-          Wire.write(zk, path, text.text().bytes(), text.stat().getVersion()), untilNanos);
-    }
-    NodeText read = text.text();
-    Duration rest = read.duration().minusMillis(Math.max(0, ageMillis));
-    return new Mark(path, number(name), read.holder(), rest.isNegative() ? Duration.ZERO : rest);
+  private static Mark mark(Reading reading, Wire.Text text, long nowMillis) throws StoreException {
+    long ageMillis = Math.max(0, nowMillis - text.stat().getMtime());
+    Duration rest = text.text().duration().minusMillis(ageMillis);
+    return new Mark(
+        reading.path(),
+        number(reading.name()),
+        text.text().holder(),
+        text.since(),
+        rest.isNegative() ? Duration.ZERO : rest);
   }
 
   private static long number(String name) throws StoreException {
@@ -71,12 +88,18 @@ final class Marks {
   /**
    * For the first in line: how long it has yet to wait. Zero: it need not, and the marks are gone.
    */
-  Duration settle(ZooKeeper zk, OwnNode node, List<String> names, long untilNanos)
+  Duration settle(ZooKeeper zk, OwnNode node, List<String> names, Deadline deadline)
       throws StoreException {
     if (names.isEmpty()) {
       return Duration.ZERO;
     }
-    List<Mark> marks = read(zk, node.parent(), names, untilNanos);
+    CompletableFuture<Answer<Stat>> noted = noteTime(zk);
+    List<Reading> readings = read(zk, node.parent(), names);
+    long nowMillis = wire.await(noted, deadline).get().getMtime();
+    for (Reading reading : readings) {
+      countAnew(zk, reading, nowMillis, deadline);
+    }
+    List<Mark> marks = await(readings, nowMillis, deadline);
     Duration rest = rest(marks);
     if (!rest.isZero()) {
       return rest;
@@ -84,13 +107,27 @@ final class Marks {
     List<Op> ops = new ArrayList<>();
     ops.add(Op.check(node.path(), -1));
     marks.forEach(mark -> ops.add(Op.delete(mark.path(), -1)));
-    Answer<List<OpResult>> answer = wire.await(Wire.multi(zk, ops), untilNanos);
+    Answer<List<OpResult>> answer = wire.await(Wire.multi(zk, ops), deadline);
     if (answer.isAbsent()) {
       // A mark went by itself, or our own node did: the next look tells.
       return Duration.ofMillis(10);
     }
     answer.requireOk();
     return Duration.ZERO;
+  }
+
+  /**
+   * Writes a mark once more that is from after now: the leader's clock was set back. Counted from
+   * now, it blocks no longer than it was meant to.
+   */
+  private void countAnew(ZooKeeper zk, Reading reading, long nowMillis, Deadline deadline)
+      throws StoreException {
+    Answer<Wire.Text> answer = wire.await(reading.text(), deadline);
+    if (answer.isOk() && nowMillis < answer.get().stat().getMtime()) {
+      Wire.Text text = answer.get();
+      Answer<Stat> unused = wire.await(
+          Wire.write(zk, reading.path(), text.text().bytes(), text.stat().getVersion()), deadline);
+    }
   }
 
   static Duration rest(List<Mark> marks) {

@@ -1,12 +1,15 @@
 package io.holdfast.lock.zookeeper;
 
 import io.holdfast.lock.spi.LockKey;
+import io.holdfast.lock.spi.LockKind;
+import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
 import java.util.Locale;
+import org.jspecify.annotations.Nullable;
 
-/** How locks, attempts and marks are called in ZooKeeper. */
+/** The names of a lock's, an attempt's and a mark's node. */
 final class Names {
-  /** What a mark's name begins with; no hexadecimal digit, so no attempt's does. */
+  /** The beginning of a mark's name; no hexadecimal digit, so no owner id has it. */
   static final String MARK_PREFIX = "hold-";
 
   private static final String UNESCAPED = "-._~";
@@ -19,9 +22,16 @@ final class Names {
    * without what ZooKeeper refuses in a path (emoji, for one).
    */
   static String of(LockKey key) {
-    byte[] bytes = key.name().getBytes(StandardCharsets.UTF_8);
+    return prefix(key.kind(), key.name());
+  }
+
+  /**
+   * The beginning of the nodes of all locks whose names begin so: each byte is written on its own.
+   */
+  static String prefix(LockKind kind, String namePrefix) {
+    byte[] bytes = namePrefix.getBytes(StandardCharsets.UTF_8);
     StringBuilder name = new StringBuilder(bytes.length + 16);
-    name.append(key.kind().code()).append('-');
+    name.append(kind.code()).append('-');
     for (byte one : bytes) {
       char c = (char) (one & 0xff);
       if ((c >= 'a' && c <= 'z')
@@ -38,8 +48,20 @@ final class Names {
     return name.toString();
   }
 
-  /** What an attempt's node is called before ZooKeeper appends the sequence number. */
-  static String ofAttempt(String ownerId) {
+  /** The lock whose node is called so; null: it is no lock's. */
+  static @Nullable LockKey key(LockKind kind, String node) {
+    try {
+      String escaped = node.substring(prefix(kind, "").length());
+      LockKey key = new LockKey(kind, URLDecoder.decode(escaped, StandardCharsets.UTF_8));
+      return of(key).equals(node) ? key : null;
+    } catch (IllegalArgumentException e) {
+      // Not escaped as ours, or no lock may be called so: the node is somebody else's.
+      return null;
+    }
+  }
+
+  /** An attempt's node, by its owner id, before ZooKeeper appends the sequence number. */
+  static String ofOwner(String ownerId) {
     return ownerId + "-";
   }
 

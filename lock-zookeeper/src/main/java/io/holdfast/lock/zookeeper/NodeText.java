@@ -2,18 +2,23 @@ package io.holdfast.lock.zookeeper;
 
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.time.Instant;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a node of ours holds: for programs a duration, for humans the holder.
+ * The content of a node of ours: for programs times, for humans the holder.
  *
  * @param duration of an attempt: its session's timeout; of a mark: how long it counts
+ * @param since of a mark: when its grant's attempt was made; of an attempt null, since its node's
+ *     own {@code ctime} says so
  */
-record NodeText(Duration duration, String holder) {
+record NodeText(Duration duration, @Nullable Instant since, String holder) {
   private static final String VERSION = "holdfast 1";
 
   byte[] bytes() {
-    return (VERSION + "\n" + duration.toMillis() + "\n" + holder).getBytes(StandardCharsets.UTF_8);
+    String times =
+        since == null ? "" + duration.toMillis() : duration.toMillis() + " " + since.toEpochMilli();
+    return (VERSION + "\n" + times + "\n" + holder).getBytes(StandardCharsets.UTF_8);
   }
 
   /** Reads a node; what nobody of ours wrote counts for no time. */
@@ -21,12 +26,15 @@ record NodeText(Duration duration, String holder) {
     String text = bytes == null ? "" : new String(bytes, StandardCharsets.UTF_8);
     String[] lines = text.split("\n", 3);
     if (lines.length == 3 && lines[0].equals(VERSION)) {
+      String[] times = lines[1].split(" ", 2);
       try {
-        return new NodeText(Duration.ofMillis(Long.parseLong(lines[1])), lines[2]);
+        Duration duration = Duration.ofMillis(Long.parseLong(times[0]));
+        Instant since = times.length == 1 ? null : Instant.ofEpochMilli(Long.parseLong(times[1]));
+        return new NodeText(duration, since, lines[2]);
       } catch (NumberFormatException e) {
         // As any other text.
       }
     }
-    return new NodeText(Duration.ZERO, text.substring(0, Math.min(text.length(), 200)));
+    return new NodeText(Duration.ZERO, null, text.substring(0, Math.min(text.length(), 200)));
   }
 }

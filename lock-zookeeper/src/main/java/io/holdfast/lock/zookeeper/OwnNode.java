@@ -2,6 +2,7 @@ package io.holdfast.lock.zookeeper;
 
 import io.holdfast.lock.spi.Claim;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.Objects;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
@@ -75,6 +76,11 @@ final class OwnNode {
     return Objects.requireNonNull(made).stat().getCzxid();
   }
 
+  /** When it was made, by the leader's clock. */
+  Instant since() {
+    return Instant.ofEpochMilli(Objects.requireNonNull(made).stat().getCtime());
+  }
+
   /** The session that it lives in; 0: not known. */
   long session() {
     Wire.Made now = made;
@@ -103,6 +109,11 @@ final class OwnNode {
     return granted ? grant : null;
   }
 
+  /** Whether it ever became a grant. */
+  boolean wasGranted() {
+    return grant != null;
+  }
+
   @Nullable
   ZooKeeperGrant grantIfAny() {
     return isWanted() ? grant : null;
@@ -115,6 +126,22 @@ final class OwnNode {
         ttlEndsNanos = nowNanos + claim.ttl().toNanos();
       }
       return wanted;
+    });
+  }
+
+  /**
+   * Puts the end of the TTL off, if it is sooner.
+   *
+   * @param untilNanos when it is to end at the soonest
+   * @return false: it is over already
+   */
+  boolean extendTo(long untilNanos, long nowNanos) {
+    return locked(() -> {
+      boolean stands = wanted && ttlEndsNanos - nowNanos > 0;
+      if (stands && untilNanos - ttlEndsNanos > 0) {
+        ttlEndsNanos = untilNanos;
+      }
+      return stands;
     });
   }
 

@@ -108,7 +108,8 @@ final class OwnNodes {
     if (holdFor.isZero()) {
       return List.of(delete);
     }
-    NodeText text = new NodeText(holdFor.plusMillis(1), node.claim().holder());
+    NodeText text =
+        new NodeText(holdFor.plusMillis(1), node.since(), node.claim().holder());
     return List.of(delete, Op.create(markPath(node), text.bytes(), acl, CreateMode.PERSISTENT));
   }
 
@@ -206,7 +207,7 @@ final class OwnNodes {
         if (answer.isAbsent()) {
           gone(node);
         } else if (answer.isOk()) {
-          List<String> names = ofAttempt(answer, node.claim());
+          List<String> names = ofOwner(answer, node.claim());
           if (names.isEmpty()) {
             gone(node);
           }
@@ -232,9 +233,9 @@ final class OwnNodes {
     }
   }
 
-  /** The names of an attempt's nodes in a listing. */
-  static List<String> ofAttempt(Answer<List<String>> listed, Claim claim) {
-    String prefix = Names.ofAttempt(claim.ownerId());
+  /** The names in a listing that bear a claim's owner id. */
+  static List<String> ofOwner(Answer<List<String>> listed, Claim claim) {
+    String prefix = Names.ofOwner(claim.ownerId());
     List<String> names = listed.value();
     return names == null
         ? List.of()

@@ -1,8 +1,10 @@
 package io.holdfast.lock.zookeeper;
 
+import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.TimeSource;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -26,7 +28,7 @@ import org.jspecify.annotations.Nullable;
  * may be put back in line, and so lose that order.
  */
 final class Wire {
-  static final long RETRY_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
+  private static final Duration RETRY_PAUSE = Duration.ofMillis(20);
 
   private final CuratorFramework framework;
   private final TimeSource time;
@@ -54,45 +56,40 @@ final class Wire {
     }
   }
 
-  /** When a call that begins now must end. */
-  long untilNanos() {
-    return time.nanos() + timeout.toNanos();
-  }
-
-  long leftNanos(long untilNanos) {
-    return untilNanos - time.nanos();
+  /** The end of a call that begins now. */
+  Deadline deadline() {
+    return Deadline.after(timeout, time);
   }
 
   /** Waits for an answer, interrupted or not. */
-  <T> Answer<T> await(CompletableFuture<Answer<T>> future, long untilNanos) throws StoreException {
-    boolean interrupted = Thread.interrupted();
-    try {
-      while (true) {
-        try {
-          return future.get(Math.max(0, leftNanos(untilNanos)), TimeUnit.NANOSECONDS);
-        } catch (InterruptedException e) {
-          interrupted = true;
-        } catch (TimeoutException e) {
-          throw StoreException.unanswered("ZooKeeper did not answer within " + timeout, e);
-        } catch (ExecutionException e) {
-          throw StoreException.unanswered("The request failed: " + e.getCause(), e.getCause());
-        }
+  <T> Answer<T> await(CompletableFuture<Answer<T>> future, Deadline deadline)
+      throws StoreException {
+    return deadline.<Answer<T>, StoreException>awaitUninterruptibly(leftNanos -> {
+      try {
+        return future.get(leftNanos, TimeUnit.NANOSECONDS);
+      } catch (TimeoutException e) {
+        throw StoreException.unanswered("ZooKeeper did not answer within " + deadline.whole(), e);
+      } catch (ExecutionException e) {
+        throw StoreException.unanswered("The request failed: " + e.getCause(), e.getCause());
       }
-    } finally {
-      if (interrupted) {
-        Thread.currentThread().interrupt();
-      }
-    }
+    });
   }
 
   /** Pauses if it makes sense to ask again, else throws. */
-  void pauseBeforeRetry(Answer<?> answer, long untilNanos) throws StoreException {
+  void pauseBeforeRetry(Answer<?> answer, Deadline deadline) throws StoreException {
     boolean again = answer.isSessionOver() || answer.code() == Code.CONNECTIONLOSS;
-    long leftNanos = leftNanos(untilNanos);
-    if (!again || leftNanos <= 0 || !isOpen()) {
+    if (!again || deadline.isOver() || !isOpen()) {
       throw answer.failure();
     }
-    time.park(this, Math.min(RETRY_NANOS, leftNanos));
+    pause(deadline);
+  }
+
+  /** Pauses, interrupted or not: a thread with its flag set does not park, and would never rest. */
+  void pause(Deadline deadline) {
+    var unused = deadline.within(RETRY_PAUSE).awaitUninterruptibly(leftNanos -> {
+      time.park(this, leftNanos);
+      return true;
+    });
   }
 
   /** A node that was made. */
@@ -122,12 +119,23 @@ final class Wire {
 
   /** Lists what the leader knows, and not only what this server has heard of it. */
   static CompletableFuture<Answer<List<String>>> listNewest(ZooKeeper zk, String path) {
-    zk.sync(path, (code, p, ctx) -> {}, null);
+    sync(zk, path);
     return list(zk, path);
   }
 
+  /** Has this server catch up with the leader before it answers what is sent next. */
+  static void sync(ZooKeeper zk, String path) {
+    zk.sync(path, (code, p, ctx) -> {}, null);
+  }
+
   /** A node's text. */
-  record Text(NodeText text, Stat stat) {}
+  record Text(NodeText text, Stat stat) {
+    /** When the node's attempt was made, by the leader's clock; for a mark that of its grant. */
+    Instant since() {
+      Instant noted = text.since();
+      return noted == null ? Instant.ofEpochMilli(stat.getCtime()) : noted;
+    }
+  }
 
   /** Reads a node; the watch is left only if there is one. */
   static CompletableFuture<Answer<Text>> read(

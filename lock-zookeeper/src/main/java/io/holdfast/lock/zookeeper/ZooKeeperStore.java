@@ -1,10 +1,13 @@
 package io.holdfast.lock.zookeeper;
 
 import io.holdfast.lock.LeaseLoss;
+import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.spi.Acquisition;
 import io.holdfast.lock.spi.Claim;
+import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
+import io.holdfast.lock.spi.LockKind;
 import io.holdfast.lock.spi.LockStore;
 import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.Renewal;
@@ -12,6 +15,7 @@ import io.holdfast.lock.spi.StoreEvents;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoreSettings;
 import io.holdfast.lock.spi.StoredHolder;
+import io.holdfast.lock.spi.StoredLock;
 import io.holdfast.lock.spi.Ticket;
 import io.holdfast.lock.spi.TimeSource;
 import java.time.Duration;
@@ -51,6 +55,7 @@ final class ZooKeeperStore implements LockStore {
   private final OwnNodes nodes;
   private final Marks marks;
   private final Checks checks;
+  private final Holders holders;
   private final Confirmation confirmation = new Confirmation();
   private final ConnectionStateListener listener = this::stateChanged;
 
@@ -65,6 +70,7 @@ final class ZooKeeperStore implements LockStore {
     this.nodes = new OwnNodes(settings.clientName(), wire, time, acl);
     this.marks = new Marks(wire, root);
     this.checks = new Checks(wire, time, confirmation);
+    this.holders = new Holders(wire, marks, root);
   }
 
   /**
@@ -82,10 +88,10 @@ final class ZooKeeperStore implements LockStore {
     }
     Wire wire = new Wire(framework, settings.time(), settings.storeTimeout());
     String root = ZKPaths.fixForNamespace(framework.getNamespace(), path);
-    Answer<List<ACL>> acl = readAcl(wire, root, settings.time());
+    Answer<List<ACL>> acl = readAcl(wire, root);
     if (acl.isAbsent()) {
       makeRoot(framework, path);
-      acl = readAcl(wire, root, settings.time());
+      acl = readAcl(wire, root);
     }
     if (acl.code() == Code.NOAUTH) {
       throw new IllegalStateException("This session may not use "
@@ -98,15 +104,14 @@ final class ZooKeeperStore implements LockStore {
     return store;
   }
 
-  private static Answer<List<ACL>> readAcl(Wire wire, String root, TimeSource time)
-      throws StoreException {
-    long untilNanos = wire.untilNanos();
+  private static Answer<List<ACL>> readAcl(Wire wire, String root) throws StoreException {
+    Deadline deadline = wire.deadline();
     while (true) {
-      Answer<List<ACL>> answer = wire.await(Wire.acl(wire.handle(), root), untilNanos);
-      if (answer.code() != Code.CONNECTIONLOSS || wire.leftNanos(untilNanos) <= 0) {
+      Answer<List<ACL>> answer = wire.await(Wire.acl(wire.handle(), root), deadline);
+      if (answer.code() != Code.CONNECTIONLOSS || deadline.isOver()) {
         return answer;
       }
-      time.park(wire, Wire.RETRY_NANOS);
+      wire.pause(deadline);
     }
   }
 
@@ -147,20 +152,26 @@ final class ZooKeeperStore implements LockStore {
     return root + "/" + Names.of(key);
   }
 
+  @Override
+  public void checkOptions(LockOptions options) {
+    // All that the engine allows: a TTL is kept here, and a session that is trusted for less is
+    // asked about in between.
+  }
+
   // Acquiring
 
   @Override
   public Optional<Grant> tryAcquire(Claim claim) throws StoreException {
-    long untilNanos = wire.untilNanos();
+    Deadline deadline = wire.deadline();
     OwnNode node = null;
     boolean settled = false;
     try {
-      Placed placed = place(claim, untilNanos);
+      Placed placed = place(claim, deadline);
       node = placed.node();
       Line line = placed.line();
       Optional<Grant> grant = Optional.empty();
       if (line.indexOf(node.name()) == 0
-          && marks.settle(placed.zk(), node, line.marks(), untilNanos).isZero()) {
+          && marks.settle(placed.zk(), node, line.marks(), deadline).isZero()) {
         grant = Optional.of(grant(placed.zk(), node, trusted(node)));
         settled = true;
       }
@@ -175,13 +186,13 @@ final class ZooKeeperStore implements LockStore {
 
   @Override
   public Acquisition acquireOrQueue(Claim claim, Runnable wakeUp) throws StoreException {
-    long untilNanos = wire.untilNanos();
-    Placed placed = place(claim, untilNanos);
+    Deadline deadline = wire.deadline();
+    Placed placed = place(claim, deadline);
     LineTicket ticket = new LineTicket(this, placed.node(), wakeUp);
     boolean settled = false;
     try {
       Ticket.Status status =
-          ticket.look(placed.zk(), placed.line(), trusted(placed.node()), untilNanos);
+          ticket.look(placed.zk(), placed.line(), trusted(placed.node()), deadline);
       settled = true;
       if (status instanceof Ticket.Granted granted) {
         return new Acquisition.Granted(granted.grant());
@@ -197,7 +208,7 @@ final class ZooKeeperStore implements LockStore {
   /** A node that was made, and the line just after. */
   private record Placed(ZooKeeper zk, OwnNode node, Line line) {}
 
-  private Placed place(Claim claim, long untilNanos) throws StoreException {
+  private Placed place(Claim claim, Deadline deadline) throws StoreException {
     String parent = parent(claim.key());
     OwnNode node = nodes.enter(claim, parent);
     boolean placed = false;
@@ -205,20 +216,20 @@ final class ZooKeeperStore implements LockStore {
       while (true) {
         ZooKeeper zk = wire.handle();
         Sent sent = send(zk, node);
-        Answer<List<String>> listed = wire.await(sent.listing(), untilNanos);
+        Answer<List<String>> listed = wire.await(sent.listing(), deadline);
         // Answers come in order, so this one has come, and the thread was woken once for both.
-        Answer<Wire.Made> made = wire.await(sent.making(), untilNanos);
+        Answer<Wire.Made> made = wire.await(sent.making(), deadline);
         if (made.isAbsent()) {
           makeParents(zk, parent);
           sent = send(zk, node);
-          listed = wire.await(sent.listing(), untilNanos);
-          made = wire.await(sent.making(), untilNanos);
+          listed = wire.await(sent.listing(), deadline);
+          made = wire.await(sent.making(), deadline);
         }
         if (made.isSessionOver() || made.code() == Code.CONNECTIONLOSS) {
           // The next connection or session is on its way. What this one made, if anything, bears
-          // the attempt's id too, and is found below.
+          // the owner id too, and is found below.
           node.mayHaveTwin();
-          wire.pauseBeforeRetry(made, untilNanos);
+          wire.pauseBeforeRetry(made, deadline);
           continue;
         }
         if (made.isRefusal()) {
@@ -227,7 +238,7 @@ final class ZooKeeperStore implements LockStore {
         made.requireOk();
         confirmation.confirmed(node.session(), sent.sentNanos());
         if (node.hasTwin()) {
-          listed = withoutTwins(zk, node, listed, untilNanos);
+          listed = withoutTwins(zk, node, listed, deadline);
         }
         Line line = Line.of(parent, listed.get());
         if (line.indexOf(node.name()) < 0) {
@@ -245,14 +256,14 @@ final class ZooKeeperStore implements LockStore {
 
   /** Deletes what earlier sendings of this attempt made, and lists anew. */
   private Answer<List<String>> withoutTwins(
-      ZooKeeper zk, OwnNode node, Answer<List<String>> listed, long untilNanos)
+      ZooKeeper zk, OwnNode node, Answer<List<String>> listed, Deadline deadline)
       throws StoreException {
-    for (String name : OwnNodes.ofAttempt(listed, node.claim())) {
+    for (String name : OwnNodes.ofOwner(listed, node.claim())) {
       if (!name.equals(node.name())) {
-        boolean unused = deleted(zk, node.parent() + "/" + name, untilNanos);
+        boolean unused = deleted(zk, node.parent() + "/" + name, deadline);
       }
     }
-    return wire.await(Wire.list(zk, node.parent()), untilNanos);
+    return wire.await(Wire.list(zk, node.parent()), deadline);
   }
 
   /** Requests on their way. */
@@ -264,11 +275,11 @@ final class ZooKeeperStore implements LockStore {
   private Sent send(ZooKeeper zk, OwnNode node) {
     Claim claim = node.claim();
     // A handle that has never been connected does not know yet; nobody reads it then.
-    NodeText text = new NodeText(Duration.ofMillis(zk.getSessionTimeout()), claim.holder());
+    NodeText text = new NodeText(Duration.ofMillis(zk.getSessionTimeout()), null, claim.holder());
     CompletableFuture<Answer<Wire.Made>> making = new CompletableFuture<>();
     long sentNanos = time.nanos();
     zk.create(
-        node.parent() + "/" + Names.ofAttempt(claim.ownerId()),
+        node.parent() + "/" + Names.ofOwner(claim.ownerId()),
         text.bytes(),
         acl,
         CreateMode.EPHEMERAL_SEQUENTIAL,
@@ -334,14 +345,14 @@ final class ZooKeeperStore implements LockStore {
   }
 
   private ReleaseOutcome release(OwnNode node) throws StoreException {
-    long untilNanos = wire.untilNanos();
+    Deadline deadline = wire.deadline();
     while (true) {
       ZooKeeper zk = wire.handle();
       boolean sentBefore = node.deletionSent();
       Duration holdLeft = node.holdLeft(time.nanos());
       Answer<?> answer = holdLeft.isZero()
-          ? wire.await(Wire.delete(zk, node.path()), untilNanos)
-          : wire.await(Wire.multi(zk, nodes.ending(node, holdLeft)), untilNanos);
+          ? wire.await(Wire.delete(zk, node.path()), deadline)
+          : wire.await(Wire.multi(zk, nodes.ending(node, holdLeft)), deadline);
       if (answer.isOk() || answer.isAbsent()) {
         node.deletionAnswered();
         nodes.deleted(node);
@@ -351,20 +362,20 @@ final class ZooKeeperStore implements LockStore {
         // Absent after a deletion whose answer was lost: that one got through.
         return answer.isOk() || sentBefore ? ReleaseOutcome.RELEASED : ReleaseOutcome.ALREADY_LOST;
       }
-      wire.pauseBeforeRetry(answer, untilNanos);
+      wire.pauseBeforeRetry(answer, deadline);
     }
   }
 
   /** Deletes an attempt's node. */
   void leave(OwnNode node) throws StoreException {
-    long untilNanos = wire.untilNanos();
+    Deadline deadline = wire.deadline();
     while (true) {
-      Answer<Boolean> answer = wire.await(Wire.delete(wire.handle(), node.path()), untilNanos);
+      Answer<Boolean> answer = wire.await(Wire.delete(wire.handle(), node.path()), deadline);
       if (answer.isOk() || answer.isAbsent()) {
         nodes.deleted(node);
         return;
       }
-      wire.pauseBeforeRetry(answer, untilNanos);
+      wire.pauseBeforeRetry(answer, deadline);
     }
   }
 
@@ -384,13 +395,13 @@ final class ZooKeeperStore implements LockStore {
       node.abandon();
     }
     String parent = parent(claim.key());
-    long untilNanos = wire.untilNanos();
+    Deadline deadline = wire.deadline();
     while (true) {
       ZooKeeper zk = wire.handle();
-      Answer<List<String>> listed = wire.await(Wire.listNewest(zk, parent), untilNanos);
+      Answer<List<String>> listed = wire.await(Wire.listNewest(zk, parent), deadline);
       if (listed.isOk() || listed.isAbsent()) {
-        for (String name : OwnNodes.ofAttempt(listed, claim)) {
-          Answer<Boolean> deleted = wire.await(Wire.delete(zk, parent + "/" + name), untilNanos);
+        for (String name : OwnNodes.ofOwner(listed, claim)) {
+          Answer<Boolean> deleted = wire.await(Wire.delete(zk, parent + "/" + name), deadline);
           if (!deleted.isAbsent()) {
             deleted.requireOk();
           }
@@ -400,7 +411,7 @@ final class ZooKeeperStore implements LockStore {
         }
         return;
       }
-      wire.pauseBeforeRetry(listed, untilNanos);
+      wire.pauseBeforeRetry(listed, deadline);
     }
   }
 
@@ -434,6 +445,22 @@ final class ZooKeeperStore implements LockStore {
 
   private static Duration validForOnceMore(Grant grant) {
     return ((ZooKeeperGrant) grant).validForOnceMore(grant.claim().ttl());
+  }
+
+  /**
+   * The end of a TTL is kept by this client alone, so extending is putting it off, once the node is
+   * known to stand. Not before: after a failure the node is to go when the lease ends.
+   */
+  @Override
+  public Optional<Duration> extend(Grant grant, Duration ttl) throws StoreException {
+    OwnNode node = ((ZooKeeperGrant) grant).node();
+    long askedNanos = time.nanos();
+    boolean stands =
+        verify(grant).isPresent() && node.extendTo(askedNanos + ttl.toNanos(), time.nanos());
+    Duration ttlLeft = stands ? node.ttlLeft(askedNanos) : Duration.ZERO;
+    return ttlLeft.isZero()
+        ? Optional.empty()
+        : Optional.of(((ZooKeeperGrant) grant).validForOnceMore(ttlLeft));
   }
 
   @Override
@@ -490,55 +517,28 @@ final class ZooKeeperStore implements LockStore {
 
   @Override
   public Optional<StoredHolder> inspect(LockKey key) throws StoreException {
-    String parent = parent(key);
-    long untilNanos = wire.untilNanos();
-    while (true) {
-      ZooKeeper zk = wire.handle();
-      Line line = line(zk, parent, untilNanos);
-      Line.Place head = line.head();
-      if (head == null) {
-        Marks.Mark mark = line.marks().isEmpty()
-            ? null
-            : Marks.last(marks.read(zk, parent, line.marks(), untilNanos));
-        return Optional.ofNullable(mark)
-            .map(m -> new StoredHolder(m.number(), m.holder(), m.rest(), true));
-      }
-      Answer<Wire.Text> text =
-          wire.await(Wire.read(zk, parent + "/" + head.name(), null), untilNanos);
-      if (!text.isAbsent()) {
-        return Optional.of(holder(zk, parent, line, text.get(), untilNanos));
-      }
-    }
+    return holders.inspect(key);
   }
 
-  /** The first in line, or the one whose minimum hold keeps it waiting. */
-  private StoredHolder holder(
-      ZooKeeper zk, String parent, Line line, Wire.Text head, long untilNanos)
-      throws StoreException {
-    Marks.@Nullable Mark mark = line.marks().isEmpty()
-        ? null
-        : Marks.last(marks.read(zk, parent, line.marks(), untilNanos));
-    if (mark != null) {
-      return new StoredHolder(mark.number(), mark.holder(), mark.rest(), true);
-    }
-    NodeText text = head.text();
-    return new StoredHolder(head.stat().getCzxid(), text.holder(), text.duration(), false);
+  @Override
+  public List<StoredLock> list(LockKind kind, String namePrefix, int limit) throws StoreException {
+    return holders.list(kind, namePrefix, limit);
   }
 
-  private Line line(ZooKeeper zk, String parent, long untilNanos) throws StoreException {
-    Answer<List<String>> listed = wire.await(Wire.listNewest(zk, parent), untilNanos);
+  private Line line(ZooKeeper zk, String parent, Deadline deadline) throws StoreException {
+    Answer<List<String>> listed = wire.await(Wire.listNewest(zk, parent), deadline);
     return listed.isAbsent() ? new Line(List.of(), List.of()) : Line.of(parent, listed.get());
   }
 
   @Override
   public boolean forceRelease(LockKey key, long number) throws StoreException {
     String parent = parent(key);
-    long untilNanos = wire.untilNanos();
+    Deadline deadline = wire.deadline();
     ZooKeeper zk = wire.handle();
-    Line line = line(zk, parent, untilNanos);
+    Line line = line(zk, parent, deadline);
     for (String name : line.marks()) {
       if (name.equals(Names.ofMark(number))) {
-        return deleted(zk, parent + "/" + name, untilNanos);
+        return deleted(zk, parent + "/" + name, deadline);
       }
     }
     Line.Place head = line.head();
@@ -546,14 +546,14 @@ final class ZooKeeperStore implements LockStore {
       return false;
     }
     String path = parent + "/" + head.name();
-    Answer<Wire.Text> text = wire.await(Wire.read(zk, path, null), untilNanos);
+    Answer<Wire.Text> text = wire.await(Wire.read(zk, path, null), deadline);
     return !text.isAbsent()
         && text.get().stat().getCzxid() == number
-        && deleted(zk, path, untilNanos);
+        && deleted(zk, path, deadline);
   }
 
-  private boolean deleted(ZooKeeper zk, String path, long untilNanos) throws StoreException {
-    Answer<Boolean> answer = wire.await(Wire.delete(zk, path), untilNanos);
+  private boolean deleted(ZooKeeper zk, String path, Deadline deadline) throws StoreException {
+    Answer<Boolean> answer = wire.await(Wire.delete(zk, path), deadline);
     if (answer.isAbsent()) {
       return false;
     }

@@ -77,6 +77,7 @@ class LineTest {
       String node = Names.of(new LockKey(LockKind.MUTEX, name));
       PathUtils.validatePath("/" + node);
       assertThat(node).doesNotContain("/").startsWith("m-");
+      assertThat(Names.key(LockKind.MUTEX, node)).isEqualTo(new LockKey(LockKind.MUTEX, name));
       nodes.add(node);
     }
     assertThat(nodes).hasSize(names.size());

@@ -24,7 +24,12 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.CyclicBarrier;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
@@ -231,7 +236,7 @@ class StoreTest {
     String left = its.create()
         .creatingParentContainersIfNeeded()
         .withMode(CreateMode.EPHEMERAL_SEQUENTIAL)
-        .forPath(Stores.path(name) + "/" + Names.ofAttempt(claim.ownerId()));
+        .forPath(Stores.path(name) + "/" + Names.ofOwner(claim.ownerId()));
     long leftNumber = its.checkExists().forPath(left).getCzxid();
     ZooKeeper earlier = changeSession(its);
     assertThat(children(name)).as("what the earlier session left").hasSize(1);
@@ -723,5 +728,87 @@ class StoreTest {
         return farStore.nodes().all().isEmpty();
       }
     });
+  }
+
+  @Test
+  void closingATicketThatWasGrantedDoesNothing() throws Exception {
+    ZooKeeperStore holder = closeLater(Stores.open(framework()));
+    String name = Stores.freshName();
+    Grant first = Stores.take(holder, Stores.claim(name));
+    CountDownLatch woken = new CountDownLatch(1);
+    Acquisition.Queued queued = Stores.queue(store, Stores.claim(name), woken::countDown);
+    holder.release(first, Duration.ZERO);
+    await(woken);
+    Grant second = ((Ticket.Granted) queued.ticket().poll()).grant();
+    queued.ticket().close();
+    assertThat(store.verify(second)).isPresent();
+    assertThat(store.release(second, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
+    queued.ticket().close();
+  }
+
+  @Test
+  void closingATicketAndWithdrawingItsClaimBearEachOther() throws Exception {
+    String name = Stores.freshName();
+    Grant grant = Stores.take(store, Stores.claim(name));
+    ExecutorService both = Executors.newFixedThreadPool(2);
+    closeLater(both::shutdownNow);
+    for (String order : List.of("close first", "withdraw first", "at once")) {
+      Claim claim = Stores.claim(name);
+      Acquisition.Queued queued = Stores.queue(store, claim, () -> {});
+      CyclicBarrier together = new CyclicBarrier(2);
+      Callable<Boolean> closing = () -> {
+        together.await(30, TimeUnit.SECONDS);
+        queued.ticket().close();
+        return true;
+      };
+      Callable<Boolean> withdrawing = () -> {
+        together.await(30, TimeUnit.SECONDS);
+        store.withdraw(claim);
+        return true;
+      };
+      if (order.equals("at once")) {
+        for (Future<Boolean> done : both.invokeAll(List.of(closing, withdrawing))) {
+          assertThat(done.get()).isTrue();
+        }
+      } else if (order.equals("close first")) {
+        queued.ticket().close();
+        store.withdraw(claim);
+      } else {
+        store.withdraw(claim);
+        queued.ticket().close();
+      }
+      queued.ticket().close();
+      assertThat(children(name)).as("the holder's node alone, %s", order).hasSize(1);
+      assertThat(store.nodes().find(claim)).isNull();
+    }
+    assertThat(store.verify(grant)).isPresent();
+    store.release(grant, Duration.ZERO);
+  }
+
+  @Test
+  void aPauseBetweenTwoQuestionsLastsAlsoForAnInterruptedThread() throws Exception {
+    List<Boolean> interruptedAtPark = new ArrayList<>();
+    TimeSource recording = new TimeSource() {
+      @Override
+      public long nanos() {
+        return TimeSource.system().nanos();
+      }
+
+      @Override
+      public long wallMillis() {
+        return TimeSource.system().wallMillis();
+      }
+
+      @Override
+      public void park(Object blocker, long nanos) {
+        interruptedAtPark.add(Thread.currentThread().isInterrupted());
+        TimeSource.system().park(blocker, nanos);
+      }
+    };
+    Wire wire = new Wire(framework, recording, Duration.ofSeconds(5));
+    Thread.currentThread().interrupt();
+    wire.pauseBeforeRetry(new Answer<>(KeeperException.Code.CONNECTIONLOSS, null), wire.deadline());
+    assertThat(Thread.interrupted()).as("the flag afterwards").isTrue();
+    assertThat(interruptedAtPark).containsExactly(false);
   }
 }

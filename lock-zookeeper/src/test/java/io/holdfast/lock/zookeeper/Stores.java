@@ -58,6 +58,13 @@ final class Stores {
         new StoreSettings(clientName, STORE_TIMEOUT, time, events));
   }
 
+  static ZooKeeperStore open(CuratorFramework framework, String path) throws StoreException {
+    return ZooKeeperStore.open(
+        framework,
+        path,
+        new StoreSettings("test", STORE_TIMEOUT, TimeSource.system(), new Events()));
+  }
+
   /** A clock that can be put forward. */
   static final class JumpingTime implements TimeSource {
     private volatile long aheadNanos;

@@ -1,0 +1,193 @@
+package io.holdfast.lock.zookeeper;
+
+import io.holdfast.lock.spi.Deadline;
+import io.holdfast.lock.spi.LockKey;
+import io.holdfast.lock.spi.LockKind;
+import io.holdfast.lock.spi.StoreException;
+import io.holdfast.lock.spi.StoredHolder;
+import io.holdfast.lock.spi.StoredLock;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.concurrent.CompletableFuture;
+import org.apache.zookeeper.KeeperException.Code;
+import org.apache.zookeeper.ZooKeeper;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The holders of locks, read for administration. The server first catches up with the leader, so
+ * what is told was true at some moment since the question.
+ *
+ * <p>A holder's {@code since} is its node's {@code ctime}, which the leader's clock gave: when the
+ * attempt asked for the lock and joined its line. ZooKeeper does not note when a node became the
+ * first.
+ */
+final class Holders {
+  /**
+   * How many locks are looked at together: enough to hide the round trips, and few, since renewals
+   * go the same way behind them.
+   */
+  private static final int AT_ONCE_MAX = 64;
+
+  private final Wire wire;
+  private final Marks marks;
+  private final String root;
+
+  Holders(Wire wire, Marks marks, String root) {
+    this.wire = wire;
+    this.marks = marks;
+    this.root = root;
+  }
+
+  Optional<StoredHolder> inspect(LockKey key) throws StoreException {
+    Look look = new Look(wire.handle(), List.of(key), wire.deadline());
+    Wire.sync(look.zk, parent(key));
+    look.findHeld(1);
+    return look.held.stream().findFirst().map(StoredLock::holder);
+  }
+
+  List<StoredLock> list(LockKind kind, String namePrefix, int limit) throws StoreException {
+    Deadline deadline = wire.deadline();
+    ZooKeeper zk = wire.handle();
+    Look look = new Look(zk, keys(zk, kind, namePrefix, deadline), deadline);
+    int names = look.open.size();
+    try {
+      look.findHeld(limit);
+    } catch (StoreException e) {
+      if (deadline.isOver()) {
+        throw StoreException.unanswered(
+            names
+                + " names begin with '"
+                + namePrefix
+                + "', too many to be looked at within "
+                + deadline.whole()
+                + ": ask for a longer prefix, or give the client a longer store timeout",
+            e);
+      }
+      throw e;
+    }
+    return look.held;
+  }
+
+  /** The locks that have a node, held or not. */
+  private List<LockKey> keys(ZooKeeper zk, LockKind kind, String namePrefix, Deadline deadline)
+      throws StoreException {
+    Answer<List<String>> listed = wire.await(Wire.listNewest(zk, root), deadline);
+    if (listed.isAbsent()) {
+      return List.of();
+    }
+    if (listed.code() == Code.CONNECTIONLOSS) {
+      // Not asked again: the client itself gives the connection up if the answer is too long.
+      throw StoreException.unanswered(
+          "The connection was lost while the names under "
+              + root
+              + " were listed. If that happens again, there are more than one answer may hold:"
+              + " start this process with a larger jute.maxbuffer",
+          listed.failure());
+    }
+    String nodePrefix = Names.prefix(kind, namePrefix);
+    List<LockKey> keys = new ArrayList<>();
+    for (String node : listed.get()) {
+      LockKey key = node.startsWith(nodePrefix) ? Names.key(kind, node) : null;
+      if (key != null) {
+        keys.add(key);
+      }
+    }
+    return keys;
+  }
+
+  private String parent(LockKey key) {
+    return root + "/" + Names.of(key);
+  }
+
+  /** One look at some locks. */
+  private final class Look {
+    private final ZooKeeper zk;
+    private final Deque<LockKey> open;
+    private final Deadline deadline;
+    private final List<StoredLock> held = new ArrayList<>();
+
+    Look(ZooKeeper zk, List<LockKey> keys, Deadline deadline) {
+      this.zk = zk;
+      this.open = new ArrayDeque<>(keys);
+      this.deadline = deadline;
+    }
+
+    /** Goes on until all were looked at, or so many are held. */
+    void findHeld(int limit) throws StoreException {
+      while (!open.isEmpty() && held.size() < limit) {
+        List<Lines> lines = new ArrayList<>();
+        for (int i = 0; i < AT_ONCE_MAX && !open.isEmpty(); i++) {
+          LockKey key = open.remove();
+          lines.add(new Lines(key, Wire.list(zk, parent(key))));
+        }
+        List<Taken> taken = new ArrayList<>();
+        for (Lines one : lines) {
+          Answer<List<String>> listed = wire.await(one.listing(), deadline);
+          if (!listed.isAbsent()) {
+            read(one.key(), Line.of(parent(one.key()), listed.get()), taken);
+          }
+        }
+        tell(taken, limit);
+      }
+    }
+
+    private void read(LockKey key, Line line, List<Taken> taken) {
+      Line.Place head = line.head();
+      if (head != null || !line.marks().isEmpty()) {
+        String parent = parent(key);
+        taken.add(new Taken(
+            key,
+            line,
+            head == null ? null : Wire.read(zk, parent + "/" + head.name(), null),
+            Marks.read(zk, parent, line.marks())));
+      }
+    }
+
+    private void tell(List<Taken> taken, int limit) throws StoreException {
+      boolean marked = taken.stream().anyMatch(one -> !one.line().marks().isEmpty());
+      long nowMillis = marked ? wire.await(marks.noteTime(zk), deadline).get().getMtime() : 0;
+      for (Taken one : taken) {
+        StoredHolder holder = holder(one, nowMillis);
+        if (holder != null && held.size() < limit) {
+          int places = one.line().places().size();
+          held.add(new StoredLock(
+              one.key(), holder, OptionalInt.of(holder.released() ? places : places - 1)));
+        }
+      }
+    }
+
+    /** The first in line, or the one whose minimum hold keeps it waiting; null: not known yet. */
+    private @Nullable StoredHolder holder(Taken taken, long nowMillis) throws StoreException {
+      Marks.Mark mark = Marks.last(marks.await(taken.marks(), nowMillis, deadline));
+      if (mark != null) {
+        return new StoredHolder(mark.number(), mark.holder(), mark.since(), mark.rest(), true);
+      }
+      if (taken.head() == null) {
+        return null;
+      }
+      Answer<Wire.Text> head = wire.await(taken.head(), deadline);
+      if (head.isAbsent()) {
+        // It has gone meanwhile, and another may be the first.
+        open.add(taken.key());
+        return null;
+      }
+      NodeText text = head.get().text();
+      return new StoredHolder(
+          head.get().stat().getCzxid(), text.holder(), head.get().since(), text.duration(), false);
+    }
+  }
+
+  /** A lock whose line is being listed. */
+  private record Lines(LockKey key, CompletableFuture<Answer<List<String>>> listing) {}
+
+  /** A lock that may be held, and what is being read of its first and its marks. */
+  private record Taken(
+      LockKey key,
+      Line line,
+      @Nullable CompletableFuture<Answer<Wire.Text>> head,
+      List<Marks.Reading> marks) {}
+}

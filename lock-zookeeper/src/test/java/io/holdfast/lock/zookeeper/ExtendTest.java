@@ -1,0 +1,182 @@
+package io.holdfast.lock.zookeeper;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import io.holdfast.lock.spi.Claim;
+import io.holdfast.lock.spi.Grant;
+import io.holdfast.lock.spi.ReleaseOutcome;
+import io.holdfast.lock.spi.StoreException;
+import io.holdfast.lock.tck.fault.FaultProxy;
+import io.holdfast.lock.tck.fault.Link;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import org.apache.curator.framework.CuratorFramework;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Fixed leases that are given more time; on one server. */
+class ExtendTest {
+  private static final Duration TTL = Duration.ofSeconds(15);
+
+  /** More than a session is trusted for. */
+  private static final Duration LONG = Duration.ofMinutes(10);
+
+  private final List<AutoCloseable> closeables = new ArrayList<>();
+  private final Stores.JumpingTime time = new Stores.JumpingTime();
+  private ZooKeeperServer server;
+  private CuratorFramework framework;
+  private ZooKeeperStore store;
+
+  @BeforeEach
+  void open() throws Exception {
+    server = ZooKeeperServer.shared();
+    framework = closeLater(Frameworks.open(server.address()));
+    store = closeLater(Stores.open(framework, "test", time, new Stores.Events()));
+  }
+
+  @AfterEach
+  void close() throws Exception {
+    for (int i = closeables.size() - 1; i >= 0; i--) {
+      closeables.get(i).close();
+    }
+  }
+
+  private <T extends AutoCloseable> T closeLater(T closeable) {
+    closeables.add(closeable);
+    return closeable;
+  }
+
+  private static Grant take(ZooKeeperStore store, Duration ttl) throws StoreException {
+    return Stores.take(store, Stores.claim(Stores.freshName(), ttl, Duration.ZERO));
+  }
+
+  private boolean isThere(Grant grant) {
+    try {
+      return framework.checkExists().forPath(((ZooKeeperGrant) grant).node().path()) != null;
+    } catch (Exception e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  private Duration trusted() throws Exception {
+    return Duration.ofMillis(Frameworks.handle(framework).getSessionTimeout()).dividedBy(2);
+  }
+
+  @Test
+  void anExtendedGrantStandsUntilItsNewEndAndNoLonger() throws Exception {
+    Grant extended = take(store, TTL);
+    Grant other = take(store, TTL);
+    Duration more = Duration.ofSeconds(60);
+    assertThat(store.extend(extended, more)).hasValue(trusted());
+    time.jump(TTL.plusSeconds(1));
+    // Both are looked at together.
+    Stores.eventually("the other is deleted at its end", () -> !isThere(other));
+    assertThat(isThere(extended)).isTrue();
+    assertThat(store.verify(extended)).hasValue(trusted());
+    assertThat(store.verify(other)).isEmpty();
+    time.jump(more.minusSeconds(5));
+    assertThat(store.verify(extended))
+        .hasValueSatisfying(
+            left -> assertThat(left).isBetween(Duration.ofMillis(1), Duration.ofSeconds(5)));
+    time.jump(more.plusSeconds(1));
+    assertThat(store.verify(extended)).isEmpty();
+    Stores.eventually("it is deleted at its new end", () -> !isThere(extended));
+  }
+
+  @Test
+  void anExtensionByLessThanIsLeftShortensNothing() throws Exception {
+    Duration ttl = Duration.ofSeconds(9);
+    Grant grant = take(store, ttl);
+    Duration less = Duration.ofSeconds(2);
+    assertThat(store.extend(grant, less))
+        .hasValueSatisfying(left -> assertThat(left).isGreaterThan(less).isLessThanOrEqualTo(ttl));
+    assertThat(store.verify(grant))
+        .hasValueSatisfying(left -> assertThat(left).isGreaterThan(less));
+    store.release(grant, Duration.ZERO);
+  }
+
+  @Test
+  void extendingIsOneRequest() throws Exception {
+    Grant grant = take(store, TTL);
+    int before = Xids.sent(Frameworks.handle(framework));
+    assertThat(store.extend(grant, LONG)).isPresent();
+    assertThat(Xids.sent(Frameworks.handle(framework)) - before).isEqualTo(1);
+    store.release(grant, Duration.ZERO);
+  }
+
+  @Test
+  void aGrantThatWasTakenAwayIsNotRevived() throws Exception {
+    Grant grant = take(store, TTL);
+    assertThat(store.forceRelease(grant.claim().key(), grant.number())).isTrue();
+    assertThat(store.extend(grant, LONG)).isEmpty();
+    assertThat(isThere(grant)).isFalse();
+    assertThat(store.verify(grant)).isEmpty();
+  }
+
+  @Test
+  void aGrantWhoseSessionEndedIsNotRevived() throws Exception {
+    Grant grant = take(store, LONG);
+    SessionKiller.expire(framework, server.address());
+    Stores.eventually("its session is seen to be over", () -> {
+      try {
+        return store.extend(grant, LONG).isEmpty();
+      } catch (StoreException e) {
+        return false; // There is no connection yet.
+      }
+    });
+    assertThat(isThere(grant)).isFalse();
+    assertThat(store.verify(grant)).isEmpty();
+  }
+
+  @Test
+  void aGrantThatEndedOrWasReleasedIsNotExtended() throws Exception {
+    Grant ended = take(store, TTL);
+    time.jump(TTL.plusMillis(1));
+    assertThat(store.extend(ended, LONG)).isEmpty();
+    Stores.eventually("it is deleted all the same", () -> !isThere(ended));
+    Grant released = take(store, TTL);
+    assertThat(store.release(released, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
+    assertThat(store.extend(released, LONG)).isEmpty();
+  }
+
+  @Test
+  void anExtensionThatIsNotAnsweredLeavesTheEndWhereItWas() throws Exception {
+    FaultProxy proxy = closeLater(FaultProxy.open(server.host(), server.port()));
+    CuratorFramework far =
+        closeLater(Frameworks.open(ZooKeeperServer.address(proxy.host(), proxy.port())));
+    ZooKeeperStore farStore = closeLater(Stores.open(far, "test", time, new Stores.Events()));
+    Duration ttl = Duration.ofSeconds(40);
+    Grant grant = take(farStore, ttl);
+    proxy.hold(Link.Direction.REPLIES);
+    assertThatExceptionOfType(StoreException.class)
+        .isThrownBy(() -> farStore.extend(grant, LONG).isPresent());
+    proxy.heal();
+    Stores.eventually("it is known to stand", () -> {
+      try {
+        return farStore.verify(grant).isPresent();
+      } catch (StoreException e) {
+        return false;
+      }
+    });
+    time.jump(ttl);
+    Optional<Duration> left = farStore.verify(grant);
+    assertThat(left).isEmpty();
+    Stores.eventually("it is deleted at its end", () -> !isThere(grant));
+  }
+
+  @Test
+  void anExtendedGrantThatIsReleasedLeavesItsMark() throws Exception {
+    Duration hold = Duration.ofSeconds(30);
+    Claim claim = Stores.claim(Stores.freshName(), TTL, hold);
+    Grant grant = Stores.take(store, claim);
+    assertThat(store.extend(grant, LONG)).isPresent();
+    assertThat(store.release(grant, hold)).isEqualTo(ReleaseOutcome.RELEASED);
+    assertThat(framework.getChildren().forPath(Stores.path(claim.key().name())))
+        .containsExactly(Names.ofMark(grant.number()));
+    assertThat(store.forceRelease(claim.key(), grant.number())).isTrue();
+  }
+}
