@@ -414,8 +414,8 @@ final class ConsulStore implements LockStore {
     List<String> lines = List.copyOf(locks.keySet());
     List<StoredLock> held = new ArrayList<>();
     for (int from = 0; from < lines.size() && held.size() < limit; ) {
-      int to = Math.min(
-          lines.size(), from + Math.min(Transaction.OPERATIONS_MAX, limit - held.size()));
+      int to =
+          Math.min(lines.size(), from + Math.min(Transaction.OPERATIONS_MAX, limit - held.size()));
       Transaction look = new Transaction();
       lines.subList(from, to).forEach(look::tree);
       from = to;
