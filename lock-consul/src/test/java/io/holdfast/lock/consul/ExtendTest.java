@@ -131,6 +131,23 @@ class ExtendTest {
     }
   }
 
+  /** Of which nothing tells, unlike of the use of force. */
+  @ParameterizedTest
+  @EnumSource
+  void aLeaseWhoseKeyWasDeletedByHandIsNotRevived(Mode mode) throws Exception {
+    try (LockStore store = open(mode);
+        LockStore other = open(mode)) {
+      Grant grant = acquire(store, Duration.ofMinutes(1));
+      for (String key : keysOfLocks()) {
+        new TestHttp(server.address()).delete("/v1/kv/" + key);
+      }
+      Grant next = acquire(other, Duration.ofMinutes(1));
+      assertThat(store.extend(grant, Duration.ofMinutes(2))).isEmpty();
+      assertThat(store.verify(grant)).isEmpty();
+      assertThat(other.verify(next)).isPresent();
+    }
+  }
+
   @ParameterizedTest
   @EnumSource
   void aLeaseThatWasTakenByForceIsNotRevived(Mode mode) throws Exception {
