@@ -167,8 +167,8 @@ class ExtendTest {
   @EnumSource
   void aLeaseThatRanOutIsNotRevived(Mode mode) throws Exception {
     try (LockStore store = open(mode)) {
-      long granted = System.nanoTime();
       Grant grant = acquire(store, Duration.ofSeconds(2));
+      long granted = System.nanoTime();
       await(Duration.ofSeconds(2), granted);
       assertThat(store.extend(grant, Duration.ofMinutes(1))).isEmpty();
       eventually("its key is deleted", () -> isFree(store));
