@@ -1,6 +1,10 @@
 package io.holdfast.lock.consul;
 
 import io.holdfast.lock.spi.Claim;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
@@ -12,25 +16,41 @@ final class Attempt {
     OVER
   }
 
+  /** Whose its key is. */
+  private enum KeyUse {
+    /** This attempt's; another may have it afterwards. */
+    OWN,
+    /** This attempt's for ever: a request about it may still be on its way. */
+    SPOILT,
+    /** Another attempt's by now, or soon. */
+    GIVEN
+  }
+
   private final Claim claim;
   private final Session session;
   private final String key;
+  private final Instant asked;
 
   private final ReentrantLock mutex = new ReentrantLock();
   // All under the mutex.
   private Phase phase = Phase.ASKING;
-  private long confirmedNanos;
+  /** When its TTL is over. */
+  private long endNanos;
+  /** The same, or when its session may end, if that is sooner. */
   private long expiresAtNanos;
+
+  private final AtomicReference<KeyUse> keyUse = new AtomicReference<>(KeyUse.OWN);
 
   private volatile @Nullable ConsulGrant grant;
   private volatile @Nullable Runnable wakeUp;
   private volatile boolean releaseSent;
-  private volatile boolean keySpoilt;
 
-  Attempt(Claim claim, Session session, String key) {
+  /** @param askedWallMillis when it began, by the wall clock */
+  Attempt(Claim claim, Session session, String key, long askedWallMillis) {
     this.claim = claim;
     this.session = session;
     this.key = key;
+    this.asked = Instant.ofEpochMilli(askedWallMillis);
   }
 
   Claim claim() {
@@ -43,6 +63,10 @@ final class Attempt {
 
   String key() {
     return key;
+  }
+
+  Instant asked() {
+    return asked;
   }
 
   @Nullable
@@ -66,17 +90,23 @@ final class Attempt {
    * attempt may have the key.
    */
   void spoilKey() {
-    keySpoilt = true;
+    boolean unused = keyUse.compareAndSet(KeyUse.OWN, KeyUse.SPOILT);
   }
 
-  boolean isKeySpoilt() {
-    return keySpoilt;
+  /** The key was deleted, so that another attempt may have it; false: none may. */
+  boolean giveKey() {
+    return keyUse.compareAndSet(KeyUse.OWN, KeyUse.GIVEN);
+  }
+
+  /** Whether the key must not be touched any more, since it may be another attempt's. */
+  boolean isKeyGiven() {
+    return keyUse.get() == KeyUse.GIVEN;
   }
 
   /** A release was sent, and may have got through. */
   void noteRelease() {
     releaseSent = true;
-    keySpoilt = true;
+    spoilKey();
   }
 
   boolean mayBeReleased() {
@@ -85,12 +115,13 @@ final class Attempt {
 
   /** The lock is this attempt's since a request that was sent at that moment. */
   ConsulGrant hold(long number, long sentNanos) {
-    long untilNanos = session.until(sentNanos, claim);
+    long grantedEndNanos = sentNanos + claim.ttl().toNanos();
+    long untilNanos = session.until(grantedEndNanos);
     ConsulGrant granted = new ConsulGrant(this, number, untilNanos - sentNanos);
     mutex.lock();
     try {
       phase = Phase.HELD;
-      confirmedNanos = sentNanos;
+      endNanos = grantedEndNanos;
       expiresAtNanos = untilNanos;
     } finally {
       mutex.unlock();
@@ -99,38 +130,27 @@ final class Attempt {
     return granted;
   }
 
-  /** Goes on from a request that was sent at that moment, unless it is over by now. */
-  boolean extend(long sentNanos, long nowNanos) {
+  /**
+   * Goes on for at least that long from a request that was sent at that moment and that proved it,
+   * and its session, to be alive; zero: for as long as it was to last before. Never shortens it.
+   *
+   * @return for how long it is held, counted from that moment; empty: it is over by now
+   */
+  Optional<Duration> extend(long sentNanos, Duration ttl, long nowNanos) {
+    long wantedEndNanos = sentNanos + ttl.toNanos();
     mutex.lock();
     try {
       if (phase != Phase.HELD || nowNanos - expiresAtNanos >= 0) {
-        return false;
+        return Optional.empty();
       }
-      long untilNanos = session.until(sentNanos, claim);
-      if (untilNanos - expiresAtNanos > 0) {
-        confirmedNanos = sentNanos;
-        expiresAtNanos = untilNanos;
+      if (wantedEndNanos - endNanos > 0) {
+        endNanos = wantedEndNanos;
       }
-      return true;
+      expiresAtNanos = session.until(endNanos);
+      return Optional.of(Duration.ofNanos(expiresAtNanos - sentNanos));
     } finally {
       mutex.unlock();
     }
-  }
-
-  /**
-   * For how long it is held yet, now that its session was renewed: not beyond its TTL, but the
-   * session may have been about to end before that. Zero or less: no more.
-   */
-  long reviewedLeftNanos(long nowNanos) {
-    mutex.lock();
-    try {
-      if (phase == Phase.HELD && nowNanos - expiresAtNanos < 0) {
-        expiresAtNanos = session.until(confirmedNanos, claim);
-      }
-    } finally {
-      mutex.unlock();
-    }
-    return leftNanos(nowNanos);
   }
 
   /** For how long it is held yet; zero or less: no more. */
@@ -152,7 +172,7 @@ final class Attempt {
       }
       phase = Phase.OVER;
       // Somebody will delete the key, some time.
-      keySpoilt = true;
+      spoilKey();
       return true;
     } finally {
       mutex.unlock();

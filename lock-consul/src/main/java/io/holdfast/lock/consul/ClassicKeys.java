@@ -1,6 +1,8 @@
 package io.holdfast.lock.consul;
 
 import io.holdfast.lock.spi.LockKey;
+import io.holdfast.lock.spi.LockKind;
+import java.util.Optional;
 
 /** The one key of each lock: {@code PREFIX/NAME/.lock}, as {@code consul lock PREFIX/NAME} has. */
 final class ClassicKeys {
@@ -18,6 +20,27 @@ final class ClassicKeys {
 
   String key(LockKey key) {
     return prefix + "/" + escape(key.name()) + SUFFIX;
+  }
+
+  /**
+   * What the keys of all names begin with that begin so; others may begin with it as well. How the
+   * last slashes and dots are written depends on what follows.
+   */
+  String all(String namePrefix) {
+    int end = namePrefix.length();
+    while (end > 0 && "/.".indexOf(namePrefix.charAt(end - 1)) >= 0) {
+      end--;
+    }
+    return prefix + "/" + escape(namePrefix.substring(0, end));
+  }
+
+  /** The lock that has this key; empty: it is no lock's, or its name can't be had here. */
+  Optional<LockKey> lock(LockKind kind, String key) {
+    int from = prefix.length() + 1;
+    int to = key.length() - SUFFIX.length();
+    return key.endsWith(SUFFIX) && to > from
+        ? Keys.named(kind, key.substring(from, to), ClassicKeys::escape)
+        : Optional.empty();
   }
 
   /**

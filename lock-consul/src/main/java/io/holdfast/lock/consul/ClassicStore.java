@@ -1,22 +1,29 @@
 package io.holdfast.lock.consul;
 
 import io.holdfast.lock.LeaseLoss;
+import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.spi.Acquisition;
 import io.holdfast.lock.spi.Claim;
+import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
+import io.holdfast.lock.spi.LockKind;
 import io.holdfast.lock.spi.LockStore;
 import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.Renewal;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoreSettings;
 import io.holdfast.lock.spi.StoredHolder;
+import io.holdfast.lock.spi.StoredLock;
 import io.holdfast.lock.spi.Ticket;
 import io.holdfast.lock.spi.TimeSource;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
@@ -51,7 +58,7 @@ final class ClassicStore implements LockStore {
   private final Marks marks;
   private final ScheduledThreadPoolExecutor ticker;
 
-  /** Attempts that have a session, by their ids. */
+  /** Attempts that have a session, by their claims' owner ids. */
   private final Map<String, Attempt> attempts = new ConcurrentHashMap<>();
 
   /** Attempts whose keys are to go, and when. */
@@ -81,35 +88,41 @@ final class ClassicStore implements LockStore {
     return http;
   }
 
-  Budget budget() {
-    return new Budget(time, settings.storeTimeout());
+  Deadline deadline() {
+    // Sockets keep real time, whatever clock leases are counted by.
+    return Deadline.after(settings.storeTimeout(), TimeSource.system());
   }
 
   /** Makes sure that there is a Consul that lets this client read its keys. */
   void probe() throws StoreException {
-    List<Entry> unused = http.read(new Transaction().tree(keys.prefix() + "/probe/"), budget());
+    List<Entry> unused = http.read(new Transaction().tree(keys.prefix() + "/probe/"), deadline());
   }
 
   // ---- acquire ----
 
   @Override
+  public void checkOptions(LockOptions options) {
+    Session.checkOptions(options);
+  }
+
+  @Override
   public Optional<Grant> tryAcquire(Claim claim) throws StoreException {
-    Budget budget = budget();
-    if (look(claim.key(), budget) instanceof Look.Taken) {
+    Deadline deadline = deadline();
+    if (look(claim.key(), deadline) instanceof Look.Taken) {
       return Optional.empty();
     }
-    Attempt attempt = begin(claim, budget);
+    Attempt attempt = begin(claim, deadline);
     try {
-      if (ask(attempt, budget) instanceof Answer.Yes yes) {
+      if (ask(attempt, deadline) instanceof Answer.Yes yes) {
         return Optional.of(yes.grant());
       }
     } catch (StoreException e) {
       if (!e.mayHaveHappened()) {
-        abandon(attempt, budget);
+        abandon(attempt, deadline);
       }
       throw e;
     }
-    abandon(attempt, budget);
+    abandon(attempt, deadline);
     return Optional.empty();
   }
 
@@ -141,9 +154,9 @@ final class ClassicStore implements LockStore {
     record Taken(Entry entry, @Nullable Duration markLeft) implements Look {}
   }
 
-  Look look(LockKey key, Budget budget) throws StoreException {
+  Look look(LockKey key, Deadline deadline) throws StoreException {
     while (true) {
-      Entry entry = read(keys.key(key), budget);
+      Entry entry = read(keys.key(key), deadline);
       if (entry == null || entry.session().isEmpty()) {
         if (entry != null && entry.flags() != 0 && entry.flags() != FLAGS) {
           throw StoreException.refused(
@@ -160,17 +173,16 @@ final class ClassicStore implements LockStore {
       if (!mark.released()) {
         return new Look.Taken(entry, null);
       }
-      long leftNanos = marks.clear(entry, mark, budget);
+      long leftNanos = marks.clear(entry, mark, deadline);
       if (leftNanos > 0) {
         return new Look.Taken(entry, Duration.ofNanos(leftNanos));
       }
-      budget.requireLeft();
     }
   }
 
-  private @Nullable Entry read(String key, Budget budget) throws StoreException {
+  private @Nullable Entry read(String key, Deadline deadline) throws StoreException {
     // A key that is not there is no error in a tree; what else begins so is not meant.
-    for (Entry entry : http.read(new Transaction().tree(key), budget)) {
+    for (Entry entry : http.read(new Transaction().tree(key), deadline)) {
       if (entry.key().equals(key)) {
         return entry;
       }
@@ -179,15 +191,15 @@ final class ClassicStore implements LockStore {
   }
 
   /** Makes a session for an attempt. */
-  Attempt begin(Claim claim, Budget budget) throws StoreException {
+  Attempt begin(Claim claim, Deadline deadline) throws StoreException {
     if (closed) {
       throw StoreException.refused("The client was closed", null);
     }
     long ttlSeconds = Session.ttlSeconds(claim);
     Session.Sent sent = Session.Sent.now(time);
     Session session = new Session(
-        requests.create(ttlSeconds, lockDelay, budget), ttlSeconds, true, sent, 0, lockDelay);
-    Attempt attempt = new Attempt(claim, session, keys.key(claim.key()));
+        requests.create(ttlSeconds, lockDelay, deadline), ttlSeconds, true, sent, 0, lockDelay);
+    Attempt attempt = new Attempt(claim, session, keys.key(claim.key()), time.wallMillis());
     attempts.put(claim.ownerId(), attempt);
     return attempt;
   }
@@ -207,15 +219,14 @@ final class ClassicStore implements LockStore {
     record SessionGone() implements Answer {}
   }
 
-  Answer ask(Attempt attempt, Budget budget) throws StoreException {
+  Answer ask(Attempt attempt, Deadline deadline) throws StoreException {
     Session session = attempt.session();
     long sentNanos = time.nanos();
     ConsulHttp.Outcome outcome = http.transact(
         new Transaction()
             // The same text each time, so that a request that is sent twice changes nothing.
-            .lock(
-                attempt.key(), Mark.attempt(attempt.claim(), session).text(), FLAGS, session.id()),
-        budget);
+            .lock(attempt.key(), Mark.attempt(attempt).text(), FLAGS, session.id()),
+        deadline);
     if (outcome instanceof ConsulHttp.Outcome.Applied applied) {
       for (Entry entry : applied.entries()) {
         if (entry.key().equals(attempt.key())) {
@@ -243,9 +254,9 @@ final class ClassicStore implements LockStore {
   }
 
   /** Ends an attempt that got nothing, for certain. */
-  void abandon(Attempt attempt, Budget budget) {
+  void abandon(Attempt attempt, Deadline deadline) {
     forget(attempt);
-    requests.destroy(attempt.session().id(), budget);
+    requests.destroy(attempt.session().id(), deadline);
   }
 
   private void forget(Attempt attempt) {
@@ -256,30 +267,30 @@ final class ClassicStore implements LockStore {
 
   // ---- release ----
 
-  private ConsulHttp.Outcome deleteOwn(Attempt attempt, Budget budget) throws StoreException {
+  private ConsulHttp.Outcome deleteOwn(Attempt attempt, Deadline deadline) throws StoreException {
     return http.transact(
         new Transaction().checkSession(attempt.key(), attempt.session().id()).delete(attempt.key()),
-        budget);
+        deadline);
   }
 
   @Override
   public ReleaseOutcome release(Grant grant, Duration holdFor) throws StoreException {
     Attempt attempt = ((ConsulGrant) grant).attempt();
-    Budget budget = budget();
+    Deadline deadline = deadline();
     long leftNanos = attempt.leftNanos(time.nanos());
     ConsulHttp.Outcome outcome;
     try {
       outcome = holdFor.isZero()
-          ? deleteOwn(attempt, budget)
+          ? deleteOwn(attempt, deadline)
           : http.transact(
               new Transaction()
                   .checkSession(attempt.key(), attempt.session().id())
                   .lock(
                       attempt.key(),
-                      Mark.released(attempt.claim(), holdFor.toNanos()).text(),
+                      Mark.released(attempt, holdFor.toNanos()).text(),
                       FLAGS,
                       attempt.session().id()),
-              budget);
+              deadline);
     } catch (StoreException e) {
       if (e.mayHaveHappened()) {
         attempt.noteRelease();
@@ -293,7 +304,7 @@ final class ClassicStore implements LockStore {
       return ReleaseOutcome.RELEASED;
     }
     // Only now: the end of a session that has a key delays whoever comes next.
-    abandon(attempt, budget);
+    abandon(attempt, deadline);
     if (outcome instanceof ConsulHttp.Outcome.Failed) {
       // One that got through before is no loss, if nobody else can have ended it since.
       return (attempt.mayBeReleased() || outcome.resent()) && leftNanos > 0
@@ -307,14 +318,14 @@ final class ClassicStore implements LockStore {
   public void withdraw(Claim claim) throws StoreException {
     Attempt attempt = attempts.get(claim.ownerId());
     if (attempt != null) {
-      leave(attempt, budget());
+      leave(attempt, deadline());
     }
   }
 
   /** Takes away what an attempt may have; what arrives later finds no session. */
-  private void leave(Attempt attempt, Budget budget) throws StoreException {
-    ConsulHttp.Outcome unused = deleteOwn(attempt, budget);
-    requests.destroyForCertain(attempt.session().id(), budget);
+  private void leave(Attempt attempt, Deadline deadline) throws StoreException {
+    ConsulHttp.Outcome unused = deleteOwn(attempt, deadline);
+    requests.destroyForCertain(attempt.session().id(), deadline);
     forget(attempt);
   }
 
@@ -327,35 +338,31 @@ final class ClassicStore implements LockStore {
 
   @Override
   public List<Renewal> renew(List<Grant> grants) throws StoreException {
-    Budget budget = budget();
+    Deadline deadline = deadline();
     ConsulGrant grant = (ConsulGrant) grants.get(0);
     Attempt attempt = grant.attempt();
-    long sentNanos = budget.beganNanos();
+    long sentNanos = time.nanos();
     // The session may live and the key be gone: taken by force.
-    if (!renew(attempt, budget)) {
+    if (!renew(attempt, deadline)) {
       return List.of(new Renewal.Lost());
     }
-    if (!isHolder(grant, budget)) {
+    if (!isHolder(grant, deadline)) {
       settings.events().lost(grant, LeaseLoss.Reason.TAKEN);
       forget(attempt);
       deletionsAtNanos.put(attempt, time.nanos());
       return List.of(new Renewal.Lost());
     }
-    long nowNanos = time.nanos();
-    return List.of(
-        attempt.extend(sentNanos, nowNanos)
-            ? new Renewal.Renewed(
-                Duration.ofNanos(nowNanos - sentNanos + attempt.leftNanos(nowNanos)))
-            : new Renewal.Lost());
+    Optional<Duration> validFor = attempt.extend(sentNanos, attempt.claim().ttl(), time.nanos());
+    return List.of(validFor.isPresent() ? new Renewal.Renewed(validFor.get()) : new Renewal.Lost());
   }
 
-  private boolean renew(Attempt attempt, Budget budget) throws StoreException {
+  private boolean renew(Attempt attempt, Deadline deadline) throws StoreException {
     Session session = attempt.session();
     if (session.isLost()) {
       return false;
     }
     Session.Sent sent = Session.Sent.now(time);
-    if (!requests.renew(session.id(), budget)) {
+    if (!requests.renew(session.id(), deadline)) {
       forget(attempt);
       ConsulGrant grant = attempt.grant();
       if (grant != null) {
@@ -368,26 +375,34 @@ final class ClassicStore implements LockStore {
   }
 
   /** Whoever writes to the key takes it away: it could be another grant of the same session. */
-  private boolean isHolder(ConsulGrant grant, Budget budget) throws StoreException {
-    Entry entry = read(grant.attempt().key(), budget);
+  private boolean isHolder(ConsulGrant grant, Deadline deadline) throws StoreException {
+    Entry entry = read(grant.attempt().key(), deadline);
     return entry != null
         && entry.session().equals(grant.attempt().session().id())
         && entry.modifyIndex() == grant.number();
   }
 
   @Override
+  public Optional<Duration> extend(Grant grant, Duration ttl) throws StoreException {
+    return confirm((ConsulGrant) grant, ttl);
+  }
+
+  @Override
   public Optional<Duration> verify(Grant grant) throws StoreException {
-    ConsulGrant consulGrant = (ConsulGrant) grant;
-    Attempt attempt = consulGrant.attempt();
-    Budget budget = budget();
+    return confirm((ConsulGrant) grant, Duration.ZERO);
+  }
+
+  /**
+   * Asks whether the grant has the lock, and keeps it for at least that long if so. Consul knows
+   * nothing of a lease's end: this client deletes the key then.
+   */
+  private Optional<Duration> confirm(ConsulGrant grant, Duration ttl) throws StoreException {
+    long sentNanos = time.nanos();
+    Attempt attempt = grant.attempt();
+    Deadline deadline = deadline();
     // Only a session that was just renewed is known to last for longer.
-    if (!renew(attempt, budget) || !isHolder(consulGrant, budget)) {
-      return Optional.empty();
-    }
-    long nowNanos = time.nanos();
-    long leftNanos = attempt.reviewedLeftNanos(nowNanos);
-    return leftNanos > 0
-        ? Optional.of(Duration.ofNanos(leftNanos + nowNanos - budget.beganNanos()))
+    return renew(attempt, deadline) && isHolder(grant, deadline)
+        ? attempt.extend(sentNanos, ttl, time.nanos())
         : Optional.empty();
   }
 
@@ -395,18 +410,48 @@ final class ClassicStore implements LockStore {
 
   @Override
   public Optional<StoredHolder> inspect(LockKey key) throws StoreException {
-    Entry entry = read(keys.key(key), budget());
+    Entry entry = read(keys.key(key), deadline());
     if (entry == null || entry.session().isEmpty()) {
       return Optional.empty();
     }
-    Mark mark = Mark.parse(entry.value());
-    return Optional.of(new StoredHolder(
-        entry.modifyIndex(),
-        describe(entry),
-        mark.released()
-            ? Duration.ofNanos(Math.max(0, marks.leftNanos(entry, mark, time.nanos())))
-            : Duration.ofMillis(2 * mark.millis()),
-        mark.released()));
+    marks.forgetOld();
+    return Optional.of(holder(entry));
+  }
+
+  private StoredHolder holder(Entry entry) {
+    return marks.holder(entry, entry.modifyIndex(), describe(entry));
+  }
+
+  /** Asks for the keys first, of which most may be something else, since Consul has no pages. */
+  @Override
+  public List<StoredLock> list(LockKind kind, String namePrefix, int limit) throws StoreException {
+    Deadline deadline = deadline();
+    marks.forgetOld();
+    List<LockKey> locks = http.keys(keys.all(namePrefix), "", deadline).stream()
+        .map(key -> keys.lock(kind, key))
+        .flatMap(Optional::stream)
+        .filter(lock -> lock.name().startsWith(namePrefix))
+        .toList();
+    List<StoredLock> held = new ArrayList<>();
+    for (int from = 0; from < locks.size() && held.size() < limit; ) {
+      int to =
+          Math.min(locks.size(), from + Math.min(Transaction.OPERATIONS_MAX, limit - held.size()));
+      Transaction look = new Transaction();
+      Map<String, LockKey> wanted = new HashMap<>();
+      for (LockKey lock : locks.subList(from, to)) {
+        look.tree(keys.key(lock));
+        wanted.put(keys.key(lock), lock);
+      }
+      from = to;
+      for (Entry entry : http.read(look, deadline)) {
+        // What else begins so is not meant, or is told of twice.
+        LockKey lock = wanted.remove(entry.key());
+        if (lock != null && !entry.session().isEmpty()) {
+          held.add(new StoredLock(lock, holder(entry), OptionalInt.empty()));
+        }
+      }
+    }
+    return held;
   }
 
   /** Others may have written anything, or nothing. */
@@ -422,14 +467,14 @@ final class ClassicStore implements LockStore {
 
   @Override
   public boolean forceRelease(LockKey key, long number) throws StoreException {
-    Budget budget = budget();
+    Deadline deadline = deadline();
     while (true) {
-      Entry entry = read(keys.key(key), budget);
+      Entry entry = read(keys.key(key), deadline);
       if (entry == null || entry.session().isEmpty() || entry.modifyIndex() != number) {
         return false;
       }
       ConsulHttp.Outcome outcome =
-          http.transact(new Transaction().deleteAt(entry.key(), number), budget);
+          http.transact(new Transaction().deleteAt(entry.key(), number), deadline);
       if (outcome instanceof ConsulHttp.Outcome.Applied) {
         return true;
       }
@@ -475,7 +520,7 @@ final class ClassicStore implements LockStore {
     long dueNanos = session.ttlNanos() / 100 * (45 + ThreadLocalRandom.current().nextInt(5));
     if (nowNanos - session.renewedNanos() > dueNanos && session.mayRetry(nowNanos)) {
       try {
-        boolean unused = renew(attempt, budget());
+        boolean unused = renew(attempt, deadline());
       } catch (StoreException e) {
         log.debug("Session {} was not renewed", session.id(), e);
         session.notBefore(nowNanos + jittered(RETRY_NANOS));
@@ -487,11 +532,11 @@ final class ClassicStore implements LockStore {
     if (time.nanos() - atNanos < 0) {
       return;
     }
-    Budget budget = budget();
+    Deadline deadline = deadline();
     try {
-      ConsulHttp.Outcome unused = deleteOwn(attempt, budget);
+      ConsulHttp.Outcome unused = deleteOwn(attempt, deadline);
       deletionsAtNanos.remove(attempt);
-      abandon(attempt, budget);
+      abandon(attempt, deadline);
     } catch (StoreException e) {
       log.debug("The key {} could not be deleted; again later", attempt.key(), e);
       deletionsAtNanos.put(attempt, time.nanos() + jittered(RETRY_NANOS));
@@ -507,18 +552,16 @@ final class ClassicStore implements LockStore {
   public void close() {
     closed = true;
     ticker.shutdownNow();
-    boolean interrupted = Thread.interrupted();
-    try {
-      if (!ticker.awaitTermination(settings.storeTimeout().toNanos(), TimeUnit.NANOSECONDS)) {
-        log.debug("The thread of the sessions is still busy");
-      }
-    } catch (InterruptedException e) {
-      interrupted = true;
+    boolean ended = deadline()
+        .awaitUninterruptibly(
+            leftNanos -> ticker.awaitTermination(leftNanos, TimeUnit.NANOSECONDS));
+    if (!ended) {
+      log.debug("The thread of the sessions is still busy");
     }
-    Budget budget = budget();
+    Deadline deadline = deadline();
     for (Attempt attempt : attempts.values()) {
       try {
-        leave(attempt, budget);
+        leave(attempt, deadline);
       } catch (StoreException e) {
         log.debug("Session {} ends by its TTL", attempt.session().id(), e);
       }
@@ -527,8 +570,5 @@ final class ClassicStore implements LockStore {
       deleteIfDue(attempt, deletionsAtNanos.getOrDefault(attempt, time.nanos()));
     }
     http.close();
-    if (interrupted) {
-      Thread.currentThread().interrupt();
-    }
   }
 }

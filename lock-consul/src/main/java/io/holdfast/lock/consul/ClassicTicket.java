@@ -1,6 +1,7 @@
 package io.holdfast.lock.consul;
 
 import io.holdfast.lock.spi.Claim;
+import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.Ticket;
 import java.time.Duration;
@@ -39,23 +40,25 @@ final class ClassicTicket implements Ticket {
 
   @Override
   public Status poll() throws StoreException {
-    Budget budget = store.budget();
+    Deadline deadline = store.deadline();
     LongPoll heard = longPoll;
     // Who hears that the key is free does not look first: others have heard it as well.
     boolean looked = heard != null && heard.free;
     while (true) {
-      if (!looked && store.look(claim.key(), budget) instanceof ClassicStore.Look.Taken taken) {
+      if (!looked && store.look(claim.key(), deadline) instanceof ClassicStore.Look.Taken taken) {
         return wait(taken);
       }
       looked = false;
       stop();
       Attempt mine = attempt;
       if (mine == null) {
-        mine = store.begin(claim, budget);
+        mine = store.begin(claim, deadline);
         attempt = mine;
       }
-      ClassicStore.Answer answer = ask(mine, budget);
+      ClassicStore.Answer answer = ask(mine, deadline);
       if (answer instanceof ClassicStore.Answer.Yes yes) {
+        // From now on it is not this ticket's to end.
+        attempt = null;
         return new Granted(yes.grant());
       } else if (answer instanceof ClassicStore.Answer.NotYet) {
         return new Waiting(DELAY_RECHECK_AFTER);
@@ -63,13 +66,12 @@ final class ClassicTicket implements Ticket {
         attempt = null;
       }
       // Else somebody else was faster, and is looked for.
-      budget.requireLeft();
     }
   }
 
-  private ClassicStore.Answer ask(Attempt mine, Budget budget) throws StoreException {
+  private ClassicStore.Answer ask(Attempt mine, Deadline deadline) throws StoreException {
     try {
-      return store.ask(mine, budget);
+      return store.ask(mine, deadline);
     } catch (StoreException e) {
       // If it may have happened, the claim is withdrawn, and takes the session along.
       doubtful = e.mayHaveHappened();
@@ -100,7 +102,8 @@ final class ClassicTicket implements Ticket {
     stop();
     Attempt mine = attempt;
     if (mine != null && !doubtful) {
-      store.abandon(mine, store.budget());
+      store.abandon(mine, store.deadline());
+      attempt = null;
     }
   }
 

@@ -1,5 +1,6 @@
 package io.holdfast.lock.consul;
 
+import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.StoreException;
 import java.io.IOException;
 import java.io.InterruptedIOException;
@@ -90,29 +91,54 @@ final class ConsulHttp implements AutoCloseable {
     datacenter = settings.datacenter();
   }
 
-  Outcome transact(Transaction transaction, Budget budget) throws StoreException {
-    return outcome(put("v1/txn", transaction.body(), budget));
+  Outcome transact(Transaction transaction, Deadline deadline) throws StoreException {
+    return outcome(put("v1/txn", transaction.body(), deadline));
   }
 
   /** A transaction that only reads, answered by the leader after it asked a majority. */
-  List<Entry> read(Transaction transaction, Budget budget) throws StoreException {
+  List<Entry> read(Transaction transaction, Deadline deadline) throws StoreException {
     HttpUrl url = url("v1/txn").addQueryParameter("consistent", "").build();
-    Outcome outcome = outcome(send(put(url, transaction.body()), budget));
+    Outcome outcome = outcome(send(put(url, transaction.body()), deadline));
     if (outcome instanceof Outcome.Applied applied) {
       return applied.entries();
     }
     throw failure(409, ((Outcome.Failed) outcome).what(), false);
   }
 
+  /**
+   * The keys that begin with that, as the leader shows them after it asked a majority.
+   *
+   * @param separator keys that go on beyond it are told once for all, up to it; empty: none is
+   */
+  List<String> keys(String prefix, String separator, Deadline deadline) throws StoreException {
+    HttpUrl url = url("v1/kv/" + prefix)
+        .addQueryParameter("keys", "")
+        .addQueryParameter("separator", separator)
+        .addQueryParameter("consistent", "")
+        .build();
+    Answer answer = send(request(url).get().build(), deadline);
+    if (answer.status() == 404) {
+      return List.of();
+    }
+    try {
+      if (answer.status() == 200 && Json.parse(answer.body()) instanceof List<?> keys) {
+        return keys.stream().map(String.class::cast).toList();
+      }
+    } catch (IllegalArgumentException | ClassCastException e) {
+      throw StoreException.unanswered("Consul's answer can't be read: " + e.getMessage(), e);
+    }
+    throw failure(answer.status(), answer.body(), answer.resent());
+  }
+
   /** Any PUT; answers of 404 are for the caller to understand. */
-  Answer put(String path, String body, Budget budget) throws StoreException {
-    return send(put(url(path).build(), body), budget);
+  Answer put(String path, String body, Deadline deadline) throws StoreException {
+    return send(put(url(path).build(), body), deadline);
   }
 
   /** Any GET, answered by the leader after it asked a majority. */
-  Answer get(String path, Budget budget) throws StoreException {
+  Answer get(String path, Deadline deadline) throws StoreException {
     HttpUrl url = url(path).addQueryParameter("consistent", "").build();
-    return send(request(url).get().build(), budget);
+    return send(request(url).get().build(), deadline);
   }
 
   private static Outcome outcome(Answer answer) throws StoreException {
@@ -145,17 +171,29 @@ final class ConsulHttp implements AutoCloseable {
     }
   }
 
+  private Answer send(Request request, Deadline deadline) throws StoreException {
+    return deadline.awaitUninterruptibly(new Sending(request, deadline));
+  }
+
   /**
-   * Sends a request, and sends it again if the connection failed, which a kept one does after the
-   * agent was restarted, or if an interrupt broke it off.
+   * A request that is sent again if the connection failed, which a kept one does after the agent
+   * was restarted, or if an interrupt broke it off.
    */
-  private Answer send(Request request, Budget budget) throws StoreException {
-    boolean resent = false;
-    boolean interrupted = false;
-    try {
+  private final class Sending implements Deadline.TimedWait<Answer, StoreException> {
+    private final Request request;
+    private final Deadline deadline;
+    private boolean resent;
+
+    Sending(Request request, Deadline deadline) {
+      this.request = request;
+      this.deadline = deadline;
+    }
+
+    @Override
+    public Answer await(long unused) throws InterruptedException, StoreException {
       while (true) {
         try {
-          return sendOnce(request, budget, resent);
+          return sendOnce(request, deadline, resent);
         } catch (ConnectException | UnknownHostException e) {
           String message = "Consul at " + base + " can't be reached: " + e;
           throw resent ? StoreException.unanswered(message, e) : StoreException.refused(message, e);
@@ -163,24 +201,21 @@ final class ConsulHttp implements AutoCloseable {
           if (!Thread.interrupted()) {
             throw StoreException.unanswered("Consul at " + base + " did not answer in time", e);
           }
-          interrupted = true;
+          resent = true;
+          throw new InterruptedException(e.toString());
         } catch (IOException e) {
-          if (resent || budget.isSpent()) {
+          if (resent || deadline.isOver()) {
             throw StoreException.unanswered("Consul at " + base + " gave no answer: " + e, e);
           }
+          resent = true;
         }
-        resent = true;
-      }
-    } finally {
-      if (interrupted) {
-        Thread.currentThread().interrupt();
       }
     }
   }
 
-  private Answer sendOnce(Request request, Budget budget, boolean resent)
+  private Answer sendOnce(Request request, Deadline deadline, boolean resent)
       throws IOException, StoreException {
-    long leftNanos = budget.leftNanos();
+    long leftNanos = deadline.leftNanos();
     if (leftNanos <= 0) {
       String message = "Consul at " + base + " did not answer in time";
       throw resent

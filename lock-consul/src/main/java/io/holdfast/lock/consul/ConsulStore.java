@@ -1,24 +1,31 @@
 package io.holdfast.lock.consul;
 
+import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.spi.Acquisition;
 import io.holdfast.lock.spi.Claim;
+import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
+import io.holdfast.lock.spi.LockKind;
 import io.holdfast.lock.spi.LockStore;
 import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.Renewal;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoreSettings;
 import io.holdfast.lock.spi.StoredHolder;
+import io.holdfast.lock.spi.StoredLock;
 import io.holdfast.lock.spi.TimeSource;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -38,10 +45,10 @@ final class ConsulStore implements LockStore {
    */
   private static final long WITHDRAWN_KEPT_NANOS = TimeUnit.MINUTES.toNanos(2);
 
-  /** Attempts that may have a key, by their ids. */
+  /** Attempts that may have a key, by their claims' owner ids. */
   private final Map<String, Attempt> attempts = new ConcurrentHashMap<>();
 
-  /** Keys of attempts that were withdrawn, by the attempts' ids. */
+  /** Keys of attempts that were withdrawn, by their claims' owner ids. */
   private final Map<String, Withdrawn> withdrawn = new ConcurrentHashMap<>();
 
   /** A key for which a request may still be on its way. */
@@ -74,18 +81,23 @@ final class ConsulStore implements LockStore {
   /** Makes sure that there is a Consul that lets this client read its keys. */
   void probe() throws StoreException {
     List<Entry> unused =
-        http.read(new Transaction().tree(keys.prefix() + "/probe/"), sessions.budget());
+        http.read(new Transaction().tree(keys.prefix() + "/probe/"), sessions.deadline());
+  }
+
+  @Override
+  public void checkOptions(LockOptions options) {
+    Session.checkOptions(options);
   }
 
   @Override
   public Optional<Grant> tryAcquire(Claim claim) throws StoreException {
-    Budget budget = sessions.budget();
-    Joined joined = join(claim, budget);
+    Deadline deadline = sessions.deadline();
+    Joined joined = join(claim, deadline);
     if (joined.grant() != null) {
       return Optional.of(joined.grant());
     }
     try {
-      leave(joined.attempt(), budget);
+      leave(joined.attempt(), deadline);
     } catch (StoreException e) {
       throw afterJoining(e);
     }
@@ -94,7 +106,7 @@ final class ConsulStore implements LockStore {
 
   @Override
   public Acquisition acquireOrQueue(Claim claim, Runnable wakeUp) throws StoreException {
-    Joined joined = join(claim, sessions.budget());
+    Joined joined = join(claim, sessions.deadline());
     if (joined.grant() != null) {
       return new Acquisition.Granted(joined.grant());
     }
@@ -114,9 +126,9 @@ final class ConsulStore implements LockStore {
       int looks,
       @Nullable ConsulGrant grant) {}
 
-  private Joined join(Claim claim, Budget budget) throws StoreException {
+  private Joined join(Claim claim, Deadline deadline) throws StoreException {
     for (boolean again = false; ; again = true) {
-      Attempt attempt = sessions.register(claim, budget);
+      Attempt attempt = sessions.register(claim, deadline);
       attempts.put(claim.ownerId(), attempt);
       int looks = attempt.session().looks();
       long sentNanos = time.nanos();
@@ -126,10 +138,10 @@ final class ConsulStore implements LockStore {
             new Transaction()
                 .lock(
                     attempt.key(),
-                    Mark.attempt(claim, attempt.session()).text(),
+                    Mark.attempt(attempt).text(),
                     attempt.session().id())
                 .tree(keys.line(claim.key())),
-            budget);
+            deadline);
       } catch (StoreException e) {
         attempt.spoilKey();
         if (!e.mayHaveHappened()) {
@@ -141,7 +153,7 @@ final class ConsulStore implements LockStore {
         attempt.spoilKey();
       }
       if (outcome instanceof ConsulHttp.Outcome.Applied applied) {
-        return place(attempt, inOrder(applied.entries()), looks, sentNanos, budget);
+        return place(attempt, inOrder(applied.entries()), looks, sentNanos, deadline);
       }
       drop(attempt);
       String what = ((ConsulHttp.Outcome.Failed) outcome).what();
@@ -158,7 +170,7 @@ final class ConsulStore implements LockStore {
   }
 
   private Joined place(
-      Attempt attempt, List<Entry> inLine, int looksBefore, long joinedNanos, Budget budget)
+      Attempt attempt, List<Entry> inLine, int looksBefore, long joinedNanos, Deadline deadline)
       throws StoreException {
     List<Entry> line = inLine;
     int looks = looksBefore;
@@ -181,13 +193,13 @@ final class ConsulStore implements LockStore {
           }
         } else {
           Mark mark = Mark.parse(first.value());
-          if (!mark.released() || marks.clear(first, mark, budget) > 0) {
+          if (!mark.released() || marks.clear(first, mark, deadline) > 0) {
             return new Joined(attempt, line, looks, null);
           }
         }
         looks = attempt.session().looks();
         sentNanos = time.nanos();
-        line = line(attempt, budget);
+        line = line(attempt, deadline);
       }
     } catch (StoreException e) {
       throw afterJoining(e);
@@ -206,12 +218,12 @@ final class ConsulStore implements LockStore {
         .toList();
   }
 
-  private List<Entry> line(LockKey key, Budget budget) throws StoreException {
-    return inOrder(http.read(new Transaction().tree(keys.line(key)), budget));
+  private List<Entry> line(LockKey key, Deadline deadline) throws StoreException {
+    return inOrder(http.read(new Transaction().tree(keys.line(key)), deadline));
   }
 
-  List<Entry> line(Attempt attempt, Budget budget) throws StoreException {
-    return line(attempt.claim().key(), budget);
+  List<Entry> line(Attempt attempt, Deadline deadline) throws StoreException {
+    return line(attempt.claim().key(), deadline);
   }
 
   private void drop(Attempt attempt) {
@@ -219,11 +231,17 @@ final class ConsulStore implements LockStore {
     sessions.forget(attempt);
   }
 
-  /** Takes an attempt's key away, whatever it is by now. */
-  void leave(Attempt attempt, Budget budget) throws StoreException {
+  /**
+   * Takes an attempt's key away, whatever it is by now. May be done twice, also at once; but once
+   * another attempt may have the key, nothing is left to do.
+   */
+  void leave(Attempt attempt, Deadline deadline) throws StoreException {
+    if (attempt.isKeyGiven()) {
+      return;
+    }
     boolean clean = false;
     try {
-      clean = !delete(attempt.key(), budget).resent();
+      clean = !delete(attempt.key(), deadline).resent();
     } finally {
       if (!clean) {
         attempt.spoilKey();
@@ -232,7 +250,7 @@ final class ConsulStore implements LockStore {
     drop(attempt);
     sessions.spare(attempt);
     if (attempt.session().isOwn()) {
-      sessions.end(attempt.session(), budget);
+      sessions.end(attempt.session(), deadline);
     }
   }
 
@@ -240,8 +258,8 @@ final class ConsulStore implements LockStore {
     drop(attempt);
   }
 
-  private ConsulHttp.Outcome delete(String key, Budget budget) throws StoreException {
-    ConsulHttp.Outcome outcome = http.transact(new Transaction().delete(key), budget);
+  private ConsulHttp.Outcome delete(String key, Deadline deadline) throws StoreException {
+    ConsulHttp.Outcome outcome = http.transact(new Transaction().delete(key), deadline);
     if (outcome instanceof ConsulHttp.Outcome.Failed failed) {
       throw StoreException.refused("Consul deleted nothing: " + failed.what(), null);
     }
@@ -251,19 +269,18 @@ final class ConsulStore implements LockStore {
   @Override
   public ReleaseOutcome release(Grant grant, Duration holdFor) throws StoreException {
     Attempt attempt = ((ConsulGrant) grant).attempt();
-    Claim claim = attempt.claim();
-    Budget budget = sessions.budget();
+    Deadline deadline = sessions.deadline();
     String session = attempt.session().id();
     long leftNanos = attempt.leftNanos(time.nanos());
     Transaction transaction = new Transaction().checkSession(attempt.key(), session);
     if (holdFor.isZero()) {
       transaction.delete(attempt.key());
     } else {
-      transaction.lock(attempt.key(), Mark.released(claim, holdFor.toNanos()).text(), session);
+      transaction.lock(attempt.key(), Mark.released(attempt, holdFor.toNanos()).text(), session);
     }
     ConsulHttp.Outcome outcome;
     try {
-      outcome = http.transact(transaction, budget);
+      outcome = http.transact(transaction, deadline);
     } catch (StoreException e) {
       if (e.mayHaveHappened()) {
         attempt.noteRelease();
@@ -283,7 +300,7 @@ final class ConsulStore implements LockStore {
     if (!holdFor.isZero()) {
       sessions.deleteAfter(attempt, holdFor.toNanos());
     } else if (attempt.session().isOwn()) {
-      sessions.end(attempt.session(), budget);
+      sessions.end(attempt.session(), deadline);
     } else {
       sessions.spare(attempt);
     }
@@ -292,17 +309,23 @@ final class ConsulStore implements LockStore {
 
   @Override
   public void withdraw(Claim claim) throws StoreException {
-    Budget budget = sessions.budget();
+    Deadline deadline = sessions.deadline();
     Attempt attempt = attempts.get(claim.ownerId());
     if (attempt != null) {
+      // So that its key is not given away from now on, while it is being deleted here.
       attempt.spoilKey();
-      remember(attempt);
-      leave(attempt, budget);
+      if (!attempt.isKeyGiven()) {
+        remember(attempt);
+        leave(attempt, deadline);
+      }
       return;
     }
-    // Its request may have arrived since it was withdrawn the last time.
+    // Its request may have arrived since it was withdrawn the last time. Who is not remembered has
+    // left for certain, and its key may be another attempt's.
     Withdrawn before = withdrawn.get(claim.ownerId());
-    ConsulHttp.Outcome unused = delete(before == null ? keys.attempt(claim) : before.key(), budget);
+    if (before != null) {
+      ConsulHttp.Outcome unused = delete(before.key(), deadline);
+    }
   }
 
   private void remember(Attempt attempt) {
@@ -321,67 +344,100 @@ final class ConsulStore implements LockStore {
 
   @Override
   public List<Renewal> renew(List<Grant> grants) throws StoreException {
-    Budget budget = sessions.budget();
-    long sentNanos = budget.beganNanos();
+    Deadline deadline = sessions.deadline();
+    long sentNanos = time.nanos();
     Session session = ((ConsulGrant) grants.get(0)).attempt().session();
-    boolean lives = sessions.renew(session, budget);
+    boolean lives = sessions.renew(session, deadline);
     if (lives) {
-      sessions.lookForForce(session, budget);
+      sessions.lookForForce(session, deadline);
     }
     List<Renewal> results = new ArrayList<>(grants.size());
     for (Grant grant : grants) {
       Attempt attempt = ((ConsulGrant) grant).attempt();
-      long nowNanos = time.nanos();
-      results.add(
-          lives && attempt.extend(sentNanos, nowNanos)
-              ? new Renewal.Renewed(
-                  Duration.ofNanos(nowNanos - sentNanos + attempt.leftNanos(nowNanos)))
-              : new Renewal.Lost());
+      Optional<Duration> validFor =
+          lives ? attempt.extend(sentNanos, attempt.claim().ttl(), time.nanos()) : Optional.empty();
+      results.add(validFor.isPresent() ? new Renewal.Renewed(validFor.get()) : new Renewal.Lost());
     }
     return results;
   }
 
   @Override
+  public Optional<Duration> extend(Grant grant, Duration ttl) throws StoreException {
+    return confirm((ConsulGrant) grant, ttl);
+  }
+
+  @Override
   public Optional<Duration> verify(Grant grant) throws StoreException {
-    Attempt attempt = ((ConsulGrant) grant).attempt();
-    Budget budget = sessions.budget();
+    return confirm((ConsulGrant) grant, Duration.ZERO);
+  }
+
+  /**
+   * Asks whether the grant has the lock, and keeps it for at least that long if so. Consul knows
+   * nothing of a lease's end: this client deletes the key then.
+   */
+  private Optional<Duration> confirm(ConsulGrant grant, Duration ttl) throws StoreException {
+    long sentNanos = time.nanos();
+    Attempt attempt = grant.attempt();
+    Deadline deadline = sessions.deadline();
     // Only a session that was just renewed is known to last for longer.
-    if (!sessions.renew(attempt.session(), budget)) {
+    if (!sessions.renew(attempt.session(), deadline)) {
       return Optional.empty();
     }
-    List<Entry> own = http.read(new Transaction().tree(attempt.key()), budget);
-    long nowNanos = time.nanos();
-    long leftNanos = attempt.reviewedLeftNanos(nowNanos);
-    return leftNanos > 0
-            && own.size() == 1
+    List<Entry> own = http.read(new Transaction().tree(attempt.key()), deadline);
+    return own.size() == 1
             && own.get(0).session().equals(attempt.session().id())
             && own.get(0).createIndex() == grant.number()
-        ? Optional.of(Duration.ofNanos(leftNanos + nowNanos - budget.beganNanos()))
+        ? attempt.extend(sentNanos, ttl, time.nanos())
         : Optional.empty();
   }
 
   @Override
   public Optional<StoredHolder> inspect(LockKey key) throws StoreException {
-    List<Entry> line = line(key, sessions.budget());
-    if (line.isEmpty()) {
-      return Optional.empty();
+    List<Entry> line = line(key, sessions.deadline());
+    marks.forgetOld();
+    return line.isEmpty() ? Optional.empty() : Optional.of(holder(line.get(0)));
+  }
+
+  private StoredHolder holder(Entry first) {
+    return marks.holder(first, first.createIndex(), Mark.parse(first.value()).holder());
+  }
+
+  /** Asks for the names first: Consul has no pages, and their lines can be long. */
+  @Override
+  public List<StoredLock> list(LockKind kind, String namePrefix, int limit) throws StoreException {
+    Deadline deadline = sessions.deadline();
+    marks.forgetOld();
+    Map<String, LockKey> locks = new LinkedHashMap<>();
+    for (String line : http.keys(keys.lines(kind, namePrefix), "/", deadline)) {
+      keys.lock(kind, line).ifPresent(lock -> locks.put(line, lock));
     }
-    Entry first = line.get(0);
-    Mark mark = Mark.parse(first.value());
-    return Optional.of(new StoredHolder(
-        first.createIndex(),
-        mark.holder(),
-        mark.released()
-            ? Duration.ofNanos(Math.max(0, marks.leftNanos(first, mark, time.nanos())))
-            : Duration.ofMillis(2 * mark.millis()),
-        mark.released()));
+    List<String> lines = List.copyOf(locks.keySet());
+    List<StoredLock> held = new ArrayList<>();
+    for (int from = 0; from < lines.size() && held.size() < limit; ) {
+      int to =
+          Math.min(lines.size(), from + Math.min(Transaction.OPERATIONS_MAX, limit - held.size()));
+      Transaction look = new Transaction();
+      lines.subList(from, to).forEach(look::tree);
+      from = to;
+      Map<String, List<Entry>> found = http.read(look, deadline).stream()
+          .collect(Collectors.groupingBy(entry -> keys.lineOf(entry.key())));
+      found.forEach((line, entries) -> {
+        LockKey lock = locks.get(line);
+        List<Entry> inOrder = inOrder(entries);
+        if (lock != null && !inOrder.isEmpty()) {
+          OptionalInt waiting = OptionalInt.of(inOrder.size() - 1);
+          held.add(new StoredLock(lock, holder(inOrder.get(0)), waiting));
+        }
+      });
+    }
+    return held;
   }
 
   @Override
   public boolean forceRelease(LockKey key, long number) throws StoreException {
-    Budget budget = sessions.budget();
+    Deadline deadline = sessions.deadline();
     while (true) {
-      List<Entry> line = line(key, budget);
+      List<Entry> line = line(key, deadline);
       if (line.isEmpty() || line.get(0).createIndex() != number) {
         return false;
       }
@@ -394,7 +450,7 @@ final class ConsulStore implements LockStore {
                   keys.session(first.session()),
                   "taken by force: " + first.key() + " " + number,
                   first.session()),
-          budget);
+          deadline);
       if (outcome instanceof ConsulHttp.Outcome.Applied) {
         return true;
       }

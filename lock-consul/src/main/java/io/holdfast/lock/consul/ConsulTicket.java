@@ -1,5 +1,6 @@
 package io.holdfast.lock.consul;
 
+import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.Ticket;
 import java.time.Duration;
@@ -29,6 +30,7 @@ final class ConsulTicket implements Ticket {
 
   // The waiting thread's own.
   private @Nullable LongPoll longPoll;
+  private boolean granted;
 
   ConsulTicket(ConsulStore store, Attempt attempt, Runnable wakeUp) {
     this.store = store;
@@ -75,7 +77,7 @@ final class ConsulTicket implements Ticket {
   public Status poll() throws StoreException {
     Session session = attempt.session();
     Session.Sent now = store.now();
-    Budget budget = store.sessions().budget();
+    Deadline deadline = store.sessions().deadline();
     LongPoll heard = longPoll;
     if (heard != null && heard.gone && heard.looksOfFirst != null && session.isSure(now)) {
       Status status = granted(heard.ownNumber, now.nanos(), heard.looksOfFirst);
@@ -86,7 +88,7 @@ final class ConsulTicket implements Ticket {
     while (!session.isLost()) {
       int looks = session.looks();
       long sentNanos = store.now().nanos();
-      List<Entry> line = store.line(attempt, budget);
+      List<Entry> line = store.line(attempt, deadline);
       if (line.stream().noneMatch(this::isOwn)) {
         return over();
       }
@@ -103,7 +105,7 @@ final class ConsulTicket implements Ticket {
       if (!mark.released()) {
         return new Waiting(recheckAfter);
       }
-      long leftNanos = store.marks().clear(first, mark, budget);
+      long leftNanos = store.marks().clear(first, mark, deadline);
       if (leftNanos > 0) {
         Duration left = Duration.ofNanos(leftNanos);
         return new Waiting(left.compareTo(recheckAfter) < 0 ? left : recheckAfter);
@@ -119,7 +121,11 @@ final class ConsulTicket implements Ticket {
     if (attempt.session().isLost()) {
       return over();
     }
-    return attempt.session().looks() == looks ? new Granted(grant) : null;
+    if (attempt.session().looks() != looks) {
+      return null;
+    }
+    granted = true;
+    return new Granted(grant);
   }
 
   private boolean isOwn(Entry entry) {
@@ -141,7 +147,9 @@ final class ConsulTicket implements Ticket {
   @Override
   public void close() throws StoreException {
     stop();
-    store.leave(attempt, store.sessions().budget());
+    if (!granted) {
+      store.leave(attempt, store.sessions().deadline());
+    }
   }
 
   private void stop() {

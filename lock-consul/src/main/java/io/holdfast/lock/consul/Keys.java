@@ -2,9 +2,13 @@ package io.holdfast.lock.consul;
 
 import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.LockKey;
+import io.holdfast.lock.spi.LockKind;
+import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
+import java.util.Optional;
+import java.util.function.UnaryOperator;
 
-/** Where locks are: {@code PREFIX/KIND:NAME/ATTEMPT}, the name escaped. */
+/** Where locks are: {@code PREFIX/KIND:NAME/OWNER-ID}, the name escaped. */
 final class Keys {
   private static final String PLAIN = "-._~";
 
@@ -16,7 +20,26 @@ final class Keys {
 
   /** The folder of all attempts at one lock. Ends with the only slash that a name can't have. */
   String line(LockKey key) {
-    return prefix + "/" + key.kind().code() + ":" + escape(key.name()) + "/";
+    return lines(key.kind(), key.name()) + "/";
+  }
+
+  /** What the folders of all names begin with that begin so. */
+  String lines(LockKind kind, String namePrefix) {
+    // Each byte is escaped by itself, and no escape begins another.
+    return prefix + "/" + kind.code() + ":" + escape(namePrefix);
+  }
+
+  /** The folder that a key is in. */
+  String lineOf(String key) {
+    return key.substring(0, key.indexOf('/', prefix.length() + 1) + 1);
+  }
+
+  /** The lock that has this folder; empty: it is no lock's. */
+  Optional<LockKey> lock(LockKind kind, String line) {
+    int from = lines(kind, "").length();
+    return line.endsWith("/") && line.length() > from
+        ? named(kind, line.substring(from, line.length() - 1), Keys::escape)
+        : Optional.empty();
   }
 
   /** A key that no attempt ever had. */
@@ -34,6 +57,17 @@ final class Keys {
 
   String prefix() {
     return prefix;
+  }
+
+  /** The lock whose name is written so; empty: none is, so that others made the key. */
+  static Optional<LockKey> named(LockKind kind, String escaped, UnaryOperator<String> escape) {
+    try {
+      LockKey key = new LockKey(kind, URLDecoder.decode(escaped, StandardCharsets.UTF_8));
+      return escape.apply(key.name()).equals(escaped) ? Optional.of(key) : Optional.empty();
+    } catch (IllegalArgumentException e) {
+      // No escape, or no name.
+      return Optional.empty();
+    }
   }
 
   /**

@@ -1,7 +1,7 @@
 package io.holdfast.lock.consul;
 
+import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.spi.Claim;
-import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.TimeSource;
 import java.time.Duration;
 import java.util.Collection;
@@ -79,21 +79,30 @@ final class Session {
     return Math.min(ttlSeconds, TTL_SECONDS_MAX);
   }
 
+  /** What suits a claim. */
+  static long ttlSeconds(Claim claim) {
+    return ttlSeconds(Math.max(claim.ttl().toNanos(), claim.minHold().toNanos()));
+  }
+
   /**
-   * What suits a claim.
+   * Checks that Consul has sessions for such leases.
    *
-   * @throws StoreException Consul has no such sessions
+   * @throws IllegalArgumentException it has none
    */
-  static long ttlSeconds(Claim claim) throws StoreException {
-    long wantedNanos = Math.max(claim.ttl().toNanos(), claim.minHold().toNanos());
-    if (wantedNanos > TimeUnit.SECONDS.toNanos(TTL_SECONDS_MAX)) {
-      throw StoreException.refused(
-          "Consul keeps a session for at most 24 h, so neither TTL nor minHold can be longer, as "
-              + Duration.ofNanos(wantedNanos)
-              + " is (a renewed lease lives as long as its holder does, whatever its TTL)",
-          null);
+  static void checkOptions(LockOptions options) {
+    checkLength("TTL", options.ttl());
+    checkLength("minHold", options.minHold());
+  }
+
+  private static void checkLength(String what, Duration length) {
+    if (length.compareTo(Duration.ofSeconds(TTL_SECONDS_MAX)) > 0) {
+      throw new IllegalArgumentException("A "
+          + what
+          + " of "
+          + length
+          + " is longer than Consul keeps a session: take 24 h at most (a renewed lease lives as"
+          + " long as its holder does, whatever its TTL)");
     }
-    return ttlSeconds(wantedNanos);
   }
 
   String id() {
@@ -194,11 +203,10 @@ final class Session {
     }
   }
 
-  /** Until when a claim may be held that was confirmed by a request that was sent then. */
-  long until(long sentNanos, Claim claim) {
-    long byClaim = sentNanos + claim.ttl().toNanos();
+  /** Until when what is to end then may be held: the session may end before. */
+  long until(long endNanos) {
     long bySession = renewed.nanos() + ttlNanos;
-    return byClaim - bySession < 0 ? byClaim : bySession;
+    return endNanos - bySession < 0 ? endNanos : bySession;
   }
 
   /** Takes an attempt in; false: it takes none any more. */

@@ -1,5 +1,6 @@
 package io.holdfast.lock.consul;
 
+import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.StoreException;
 import java.time.Duration;
 import java.util.Map;
@@ -24,7 +25,7 @@ final class SessionRequests {
    * @param lockDelay for how long nobody may lock a key that it had when it ended
    * @return its id
    */
-  String create(long ttlSeconds, Duration lockDelay, Budget budget) throws StoreException {
+  String create(long ttlSeconds, Duration lockDelay, Deadline deadline) throws StoreException {
     // An empty list of checks, or the health of the agent's node would end it.
     ConsulHttp.Answer answer = http.put(
         "v1/session/create",
@@ -35,7 +36,7 @@ final class SessionRequests {
             + "s\",\"Behavior\":\"delete\",\"LockDelay\":\""
             + lockDelay.toMillis()
             + "ms\",\"Checks\":[]}",
-        budget);
+        deadline);
     try {
       if (answer.status() == 200
           && Json.parse(answer.body()) instanceof Map<?, ?> json
@@ -50,13 +51,13 @@ final class SessionRequests {
   }
 
   /** Renews a session; false: it is gone for certain. */
-  boolean renew(String id, Budget budget) throws StoreException {
-    ConsulHttp.Answer answer = http.put("v1/session/renew/" + id, "", budget);
+  boolean renew(String id, Deadline deadline) throws StoreException {
+    ConsulHttp.Answer answer = http.put("v1/session/renew/" + id, "", deadline);
     if (answer.status() != 404) {
       return true;
     }
     // A leader that was just elected says so before it has read its log. A consistent read waits.
-    ConsulHttp.Answer info = http.get("v1/session/info/" + id, budget);
+    ConsulHttp.Answer info = http.get("v1/session/info/" + id, deadline);
     if (info.status() == 200 && info.body().contains(id)) {
       throw StoreException.refused("Consul's leader does not know its sessions yet", null);
     }
@@ -64,16 +65,16 @@ final class SessionRequests {
   }
 
   /** Ends a session. Should that fail, it ends by its TTL. */
-  void destroy(String id, Budget budget) {
+  void destroy(String id, Deadline deadline) {
     try {
-      destroyForCertain(id, budget);
+      destroyForCertain(id, deadline);
     } catch (StoreException e) {
       log.debug("Session {} was not destroyed; it ends by its TTL", id, e);
     }
   }
 
   /** Ends a session, so that no request that is still on its way can use it. */
-  void destroyForCertain(String id, Budget budget) throws StoreException {
-    ConsulHttp.Answer unused = http.put("v1/session/destroy/" + id, "", budget);
+  void destroyForCertain(String id, Deadline deadline) throws StoreException {
+    ConsulHttp.Answer unused = http.put("v1/session/destroy/" + id, "", deadline);
   }
 }

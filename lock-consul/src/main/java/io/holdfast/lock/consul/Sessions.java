@@ -2,6 +2,7 @@ package io.holdfast.lock.consul;
 
 import io.holdfast.lock.LeaseLoss;
 import io.holdfast.lock.spi.Claim;
+import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoreSettings;
 import io.holdfast.lock.spi.TimeSource;
@@ -70,30 +71,33 @@ final class Sessions implements AutoCloseable {
         ticker.scheduleWithFixedDelay(this::tick, TICK_MILLIS, TICK_MILLIS, TimeUnit.MILLISECONDS);
   }
 
-  Budget budget() {
-    return new Budget(time, settings.storeTimeout());
+  Deadline deadline() {
+    // Sockets keep real time, whatever clock leases are counted by.
+    return Deadline.after(settings.storeTimeout(), TimeSource.system());
   }
 
   /** Registers a new attempt in a session that suits it; makes one if there is none. */
-  Attempt register(Claim claim, Budget budget) throws StoreException {
+  Attempt register(Claim claim, Deadline deadline) throws StoreException {
     long minHoldNanos = claim.minHold().toNanos();
     long ttlSeconds = Session.ttlSeconds(claim);
     if (minHoldNanos > 0) {
       // It outlives a client that closes, and must not keep other locks alive with it.
-      Session session = create(ttlSeconds, true, budget);
-      Attempt attempt = new Attempt(claim, session, keys.attempt(claim));
+      Session session = create(ttlSeconds, true, deadline);
+      Attempt attempt = new Attempt(claim, session, keys.attempt(claim), time.wallMillis());
       session.add(attempt);
       return attempt;
     }
     while (true) {
-      Session session = shared(ttlSeconds, budget);
+      Session session = shared(ttlSeconds, deadline);
       String spareKey = spareKeys.take(keys.line(claim.key()));
-      Attempt attempt =
-          new Attempt(claim, session, spareKey == null ? keys.attempt(claim) : spareKey);
+      Attempt attempt = new Attempt(
+          claim, session, spareKey == null ? keys.attempt(claim) : spareKey, time.wallMillis());
       if (session.add(attempt)) {
         return attempt;
       }
-      budget.requireLeft();
+      if (deadline.isOver()) {
+        throw timedOut(deadline);
+      }
     }
   }
 
@@ -104,53 +108,49 @@ final class Sessions implements AutoCloseable {
 
   /** An attempt's key was deleted, so that another attempt may have it. */
   void spare(Attempt attempt) {
-    if (!attempt.isKeySpoilt() && !attempt.session().isOwn()) {
+    if (!attempt.session().isOwn() && attempt.giveKey()) {
       spareKeys.give(keys.line(attempt.claim().key()), attempt.key());
     }
   }
 
-  private Session shared(long ttlSeconds, Budget budget) throws StoreException {
+  private Session shared(long ttlSeconds, Deadline deadline) throws StoreException {
     Slot slot = shared.computeIfAbsent(ttlSeconds, unused -> new Slot());
     Session session = slot.session;
     if (session != null && !session.isLost()) {
       return session;
     }
-    boolean mine = false;
-    boolean interrupted = false;
+    boolean mine = deadline.awaitUninterruptibly(
+        leftNanos -> slot.making.tryLock(leftNanos, TimeUnit.NANOSECONDS));
+    if (!mine) {
+      throw timedOut(deadline);
+    }
     try {
-      while (!mine) {
-        try {
-          mine = slot.making.tryLock(budget.requireLeft(), TimeUnit.NANOSECONDS);
-        } catch (InterruptedException e) {
-          interrupted = true;
-        }
-      }
       session = slot.session;
       if (session == null || session.isLost()) {
-        session = create(ttlSeconds, false, budget);
+        session = create(ttlSeconds, false, deadline);
         slot.session = session;
       }
       return session;
     } finally {
-      if (mine) {
-        slot.making.unlock();
-      }
-      if (interrupted) {
-        Thread.currentThread().interrupt();
-      }
+      slot.making.unlock();
     }
   }
 
-  private Session create(long ttlSeconds, boolean own, Budget budget) throws StoreException {
+  private static StoreException timedOut(Deadline deadline) {
+    return StoreException.refused(
+        "Consul made no session within the store timeout of " + deadline.whole(), null);
+  }
+
+  private Session create(long ttlSeconds, boolean own, Deadline deadline) throws StoreException {
     if (closed) {
       throw StoreException.refused("The client was closed", null);
     }
     Session.Sent sent = Session.Sent.now(time);
     // No delay, since no key is ever locked twice.
-    String id = requests.create(ttlSeconds, Duration.ZERO, budget);
+    String id = requests.create(ttlSeconds, Duration.ZERO, deadline);
     long noteIndex;
     try {
-      noteIndex = writeNote(id, budget);
+      noteIndex = writeNote(id, deadline);
     } catch (StoreException e) {
       log.debug("Session {} got no key, and ends by its TTL", id, e);
       throw e;
@@ -163,9 +163,9 @@ final class Sessions implements AutoCloseable {
   }
 
   /** Makes the session's own key; its index. */
-  private long writeNote(String id, Budget budget) throws StoreException {
-    ConsulHttp.Outcome outcome =
-        http.transact(new Transaction().lock(keys.session(id), settings.clientName(), id), budget);
+  private long writeNote(String id, Deadline deadline) throws StoreException {
+    ConsulHttp.Outcome outcome = http.transact(
+        new Transaction().lock(keys.session(id), settings.clientName(), id), deadline);
     if (outcome instanceof ConsulHttp.Outcome.Applied applied
         && applied.entries().size() == 1) {
       return applied.entries().get(0).modifyIndex();
@@ -231,10 +231,10 @@ final class Sessions implements AutoCloseable {
     try {
       if (entry == null || !entry.session().equals(session.id())) {
         // A server that lags, or lost its memory, is no proof; the leader's word is.
-        boolean unused = renew(session, budget());
+        boolean unused = renew(session, deadline());
         return false;
       }
-      lookForForce(session, entry.modifyIndex(), budget());
+      lookForForce(session, entry.modifyIndex(), deadline());
       return true;
     } catch (StoreException e) {
       log.debug("Session {} seems gone or robbed, and Consul can't be asked", session.id(), e);
@@ -255,12 +255,12 @@ final class Sessions implements AutoCloseable {
   }
 
   /** Renews a session; false: it is gone, and everybody was told. */
-  boolean renew(Session session, Budget budget) throws StoreException {
+  boolean renew(Session session, Deadline deadline) throws StoreException {
     if (session.isLost()) {
       return false;
     }
     Session.Sent sent = Session.Sent.now(time);
-    if (!requests.renew(session.id(), budget)) {
+    if (!requests.renew(session.id(), deadline)) {
       lost(session);
       return false;
     }
@@ -272,11 +272,11 @@ final class Sessions implements AutoCloseable {
    * Asks whether a lock was taken by force since the last time, unless a long poll would have told:
    * a session that lives says nothing about a single key of it.
    */
-  void lookForForce(Session session, Budget budget) throws StoreException {
+  void lookForForce(Session session, Deadline deadline) throws StoreException {
     if (!session.isWatched(time.nanos())) {
-      List<Entry> note = http.read(new Transaction().tree(keys.session(session.id())), budget);
+      List<Entry> note = http.read(new Transaction().tree(keys.session(session.id())), deadline);
       if (!note.isEmpty()) {
-        lookForForce(session, note.get(0).modifyIndex(), budget);
+        lookForForce(session, note.get(0).modifyIndex(), deadline);
       }
     }
   }
@@ -285,7 +285,8 @@ final class Sessions implements AutoCloseable {
    * Looks whether the keys of a session's attempts are still there, if its own key was written to
    * since the last time.
    */
-  private void lookForForce(Session session, long noteIndex, Budget budget) throws StoreException {
+  private void lookForForce(Session session, long noteIndex, Deadline deadline)
+      throws StoreException {
     if (noteIndex == session.noteIndex()) {
       return;
     }
@@ -298,7 +299,7 @@ final class Sessions implements AutoCloseable {
       Transaction look = new Transaction();
       some.forEach(grant -> look.tree(grant.attempt().key()));
       Set<Long> found = new HashSet<>();
-      http.read(look, budget).forEach(entry -> found.add(entry.createIndex()));
+      http.read(look, deadline).forEach(entry -> found.add(entry.createIndex()));
       for (ConsulGrant grant : some) {
         if (!found.contains(grant.number())) {
           grant.attempt().end();
@@ -363,7 +364,7 @@ final class Sessions implements AutoCloseable {
           && session.retireIfUnused()) {
         session.markLost();
         all.remove(session);
-        requests.destroy(session.id(), budget());
+        requests.destroy(session.id(), deadline());
         return;
       }
       if (session.isOwn()) {
@@ -375,7 +376,7 @@ final class Sessions implements AutoCloseable {
     long dueNanos = session.ttlNanos() / 100 * (45 + ThreadLocalRandom.current().nextInt(5));
     if (nowNanos - session.renewedNanos() > dueNanos && session.mayRetry(nowNanos)) {
       try {
-        boolean unused = renew(session, budget());
+        boolean unused = renew(session, deadline());
       } catch (StoreException e) {
         log.debug("Session {} was not renewed", session.id(), e);
         session.notBefore(nowNanos + jittered(RETRY_NANOS));
@@ -393,18 +394,18 @@ final class Sessions implements AutoCloseable {
     if (due.isEmpty()) {
       return;
     }
-    Budget budget = budget();
+    Deadline deadline = deadline();
     try {
       Transaction transaction = new Transaction();
       due.forEach(deletion -> transaction.delete(deletion.attempt().key()));
-      ConsulHttp.Outcome outcome = http.transact(transaction, budget);
+      ConsulHttp.Outcome outcome = http.transact(transaction, deadline);
       if (outcome instanceof ConsulHttp.Outcome.Failed failed) {
         throw StoreException.refused("Consul deleted nothing: " + failed.what(), null);
       }
       for (Deletion deletion : due) {
         deletions.remove(deletion.attempt().key(), deletion);
         if (deletion.attempt().session().isOwn()) {
-          end(deletion.attempt().session(), budget);
+          end(deletion.attempt().session(), deadline);
         }
       }
     } catch (StoreException e) {
@@ -423,10 +424,10 @@ final class Sessions implements AutoCloseable {
   }
 
   /** Ends a session that was one attempt's own. */
-  void end(Session session, Budget budget) {
+  void end(Session session, Deadline deadline) {
     session.markLost();
     all.remove(session);
-    requests.destroy(session.id(), budget);
+    requests.destroy(session.id(), deadline);
   }
 
   /** Destroys the sessions, except those that keep a name taken for its minimum hold. */
@@ -434,22 +435,17 @@ final class Sessions implements AutoCloseable {
   public void close() {
     closed = true;
     ticker.shutdownNow();
-    boolean interrupted = Thread.interrupted();
-    try {
-      if (!ticker.awaitTermination(settings.storeTimeout().toNanos(), TimeUnit.NANOSECONDS)) {
-        log.debug("The thread of the sessions is still busy");
-      }
-    } catch (InterruptedException e) {
-      interrupted = true;
+    boolean ended = deadline()
+        .awaitUninterruptibly(
+            leftNanos -> ticker.awaitTermination(leftNanos, TimeUnit.NANOSECONDS));
+    if (!ended) {
+      log.debug("The thread of the sessions is still busy");
     }
-    Budget budget = budget();
+    Deadline deadline = deadline();
     for (Session session : all) {
-      if (!session.isOwn() && !budget.isSpent()) {
-        end(session, budget);
+      if (!session.isOwn() && !deadline.isOver()) {
+        end(session, deadline);
       }
-    }
-    if (interrupted) {
-      Thread.currentThread().interrupt();
     }
   }
 }

@@ -85,6 +85,7 @@ class AclTest {
       lease.verify();
       assertThat(other.get("acl").tryLock()).isEmpty();
       assertThat(other.get("acl").inspect()).isPresent();
+      assertThat(other.list("acl", 10)).hasSize(1);
       lease.close();
       try (Lease next = other.get("acl").lock()) {
         assertThat(next.token()).isGreaterThan(lease.token());
@@ -107,6 +108,7 @@ class AclTest {
       try (Lease lease = client.get("acl").lock()) {
         lease.verify();
         assertThat(client.get("acl").inspect()).isPresent();
+        assertThat(client.list("acl", 10)).hasSize(1);
       }
       Lease taken = client.get("acl").lock();
       assertThat(client.get("acl").forceRelease(taken.token())).isTrue();

@@ -6,7 +6,10 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import io.holdfast.lock.Lease;
 import io.holdfast.lock.LockClient;
+import io.holdfast.lock.spi.Acquisition;
 import io.holdfast.lock.spi.Claim;
+import io.holdfast.lock.spi.Grant;
+import io.holdfast.lock.spi.LockStore;
 import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.Ticket;
@@ -14,12 +17,20 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
 import java.util.UUID;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
 import okhttp3.OkHttpClient;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** An attempt's key serves the next one only if no request about it can be on its way. */
 class KeyReuseTest {
@@ -148,6 +159,91 @@ class KeyReuseTest {
       ticket.close();
       other.store.release(held, Duration.ZERO);
       assertThat(keyOfNext()).isNotIn(keys);
+    }
+  }
+
+  @Test
+  void aWithdrawalAfterTheTicketWasClosedLeavesTheNextAttemptAlone() throws Exception {
+    Claim claim = OpenStore.claim(name);
+    try (OpenStore other = new OpenStore(server.address())) {
+      ConsulGrant held = other.acquire(name);
+      open.queue(claim).close();
+      other.store.release(held, Duration.ZERO);
+      ConsulGrant next = open.acquire(name);
+      open.store.withdraw(claim);
+      assertThat(open.store.verify(next)).isPresent();
+      assertThat(keys()).containsExactly(next.attempt().key());
+    }
+  }
+
+  @Test
+  void aTicketThatIsClosedAgainOrAfterAWithdrawalLeavesTheNextAttemptAlone() throws Exception {
+    for (boolean withdrawn : List.of(true, false)) {
+      Claim claim = OpenStore.claim(name);
+      try (OpenStore other = new OpenStore(server.address())) {
+        ConsulGrant held = other.acquire(name);
+        Ticket ticket = open.queue(claim);
+        if (withdrawn) {
+          open.store.withdraw(claim);
+        } else {
+          ticket.close();
+        }
+        other.store.release(held, Duration.ZERO);
+        ConsulGrant next = open.acquire(name);
+        ticket.close();
+        assertThat(open.store.verify(next)).isPresent();
+        release(next);
+      }
+    }
+  }
+
+  /** Whichever of the two is slow. */
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void whatIsClosedAndWithdrawnAtOnceLeavesTheNextAttemptAlone(boolean slowWithdrawal)
+      throws Exception {
+    Claim claim = OpenStore.claim(name);
+    Script.Gate gate = new Script.Gate();
+    ExecutorService thread = Executors.newSingleThreadExecutor();
+    try (OpenStore other = new OpenStore(server.address())) {
+      ConsulGrant held = other.acquire(name);
+      Ticket ticket = open.queue(claim);
+      Callable<Void> close = () -> {
+        ticket.close();
+        return null;
+      };
+      Callable<Void> withdraw = () -> {
+        open.store.withdraw(claim);
+        return null;
+      };
+      open.script.next(1, Script.TRANSACTION, gate::askLater);
+      Future<Void> slow = thread.submit(slowWithdrawal ? withdraw : close);
+      eventually("the slow one asks", gate::isReached);
+      (slowWithdrawal ? close : withdraw).call();
+      other.store.release(held, Duration.ZERO);
+      ConsulGrant next = open.acquire(name);
+      gate.open();
+      slow.get(60, TimeUnit.SECONDS);
+      assertThat(open.store.verify(next)).isPresent();
+      assertThat(keys()).containsExactly(next.attempt().key());
+    } finally {
+      gate.open();
+      thread.shutdownNow();
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void aTicketThatWasGrantedTheLockDoesNotEndItWhenItIsClosed(Mode mode) throws Exception {
+    try (LockStore holder = mode.open(server.address(), "granted");
+        LockStore waiting = mode.open(server.address(), "granted")) {
+      Grant held = holder.tryAcquire(OpenStore.claim(name)).orElseThrow();
+      Ticket ticket =
+          ((Acquisition.Queued) waiting.acquireOrQueue(OpenStore.claim(name), () -> {})).ticket();
+      holder.release(held, Duration.ZERO);
+      Ticket.Status status = ticket.poll();
+      ticket.close();
+      assertThat(waiting.verify(((Ticket.Granted) status).grant())).isPresent();
     }
   }
 

@@ -38,6 +38,10 @@ final class TestHttp {
     return send(request(path).put(RequestBody.create(body, null)).build());
   }
 
+  Answer delete(String path) throws IOException {
+    return send(request(path).delete().build());
+  }
+
   Answer get(String path) throws IOException {
     return send(request(path).build());
   }

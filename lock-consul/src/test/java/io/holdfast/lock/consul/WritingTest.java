@@ -3,11 +3,21 @@ package io.holdfast.lock.consul;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
+import io.holdfast.lock.LockOptions;
+import io.holdfast.lock.spi.LockStore;
+import io.holdfast.lock.spi.StoreException;
+import io.holdfast.lock.spi.StoreSettings;
+import io.holdfast.lock.spi.TimeSource;
+import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import okhttp3.HttpUrl;
 import okhttp3.OkHttpClient;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** What is written to Consul and read from it. */
 class WritingTest {
@@ -35,6 +45,44 @@ class WritingTest {
 
   private static long seconds(long wanted) {
     return Session.ttlSeconds(TimeUnit.SECONDS.toNanos(wanted));
+  }
+
+  @Test
+  void whatIsNoMarkIsAHolderOfWhomNothingElseIsKnown() {
+    Instant since = Instant.parse("2026-11-22T08:00:00.123Z");
+    Mark mark = new Mark(true, 5, since, "a holder, of several words");
+    assertThat(Mark.parse(mark.text())).isEqualTo(mark);
+    for (String text : List.of(
+        "",
+        "them",
+        "attempt 5 a holder of several words",
+        "attempt -5 2026-11-22T08:00:00Z them",
+        "attempt many 2026-11-22T08:00:00Z them")) {
+      assertThat(Mark.parse(text)).isEqualTo(new Mark(false, 0, Instant.EPOCH, text));
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void aLeaseThatNoSessionCanHaveIsRefusedWithoutARequest(Mode mode) throws StoreException {
+    StoreSettings settings =
+        new StoreSettings("unused", Duration.ofSeconds(5), TimeSource.system(), new Mode.Unheard());
+    ConsulHttp.Settings nowhere = new ConsulHttp.Settings(
+        new OkHttpClient(), HttpUrl.get("http://nowhere.invalid"), null, null);
+    Duration day = Duration.ofDays(1);
+    LockOptions options = LockOptions.defaults();
+    try (LockStore store = mode == Mode.OWN
+        ? new ConsulStore(nowhere, "unused", settings)
+        : new ClassicStore(nowhere, "unused", Duration.ZERO, settings)) {
+      store.checkOptions(options.withTtl(day).withMinHold(day));
+      assertThatIllegalArgumentException()
+          .isThrownBy(() -> store.checkOptions(options.withTtl(day.plusSeconds(1))))
+          .withMessageContaining("TTL of PT24H1S")
+          .withMessageContaining("24 h at most");
+      assertThatIllegalArgumentException()
+          .isThrownBy(() -> store.checkOptions(options.withMinHold(day.plusSeconds(1))))
+          .withMessageContaining("minHold of PT24H1S");
+    }
   }
 
   @Test

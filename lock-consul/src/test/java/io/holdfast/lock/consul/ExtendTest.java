@@ -1,0 +1,212 @@
+package io.holdfast.lock.consul;
+
+import static io.holdfast.lock.consul.Eventually.eventually;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.holdfast.lock.Lease;
+import io.holdfast.lock.LockClient;
+import io.holdfast.lock.LockOptions;
+import io.holdfast.lock.spi.Claim;
+import io.holdfast.lock.spi.Grant;
+import io.holdfast.lock.spi.LockStore;
+import io.holdfast.lock.spi.ReleaseOutcome;
+import io.holdfast.lock.spi.StoreException;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.List;
+import java.util.UUID;
+import java.util.concurrent.TimeUnit;
+import okhttp3.OkHttpClient;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** More time for a fixed lease, whose end only its own client knows. */
+class ExtendTest {
+  private static KitContainer server;
+
+  private final String name = "extend-" + UUID.randomUUID();
+  private final String prefix = "extend-" + UUID.randomUUID();
+
+  @BeforeAll
+  static void start() {
+    server = new KitContainer();
+  }
+
+  @AfterAll
+  static void stop() {
+    server.close();
+  }
+
+  private LockStore open(Mode mode) throws StoreException {
+    return mode.open(server.address(), prefix);
+  }
+
+  private Grant acquire(LockStore store, Duration ttl) throws StoreException {
+    return store.tryAcquire(OpenStore.claim(name, ttl)).orElseThrow();
+  }
+
+  private boolean isFree(LockStore store) {
+    try {
+      return store.inspect(OpenStore.key(name)).isEmpty();
+    } catch (StoreException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  private List<String> keysOfLocks() throws IOException {
+    return new TestHttp(server.address())
+        .keys(prefix + "/").stream()
+            .filter(key -> !key.startsWith(prefix + "/session/"))
+            .toList();
+  }
+
+  private static Duration since(long beganNanos) {
+    return Duration.ofNanos(System.nanoTime() - beganNanos);
+  }
+
+  private static void await(Duration duration, long beganNanos) {
+    eventually(duration + " are over", () -> since(beganNanos).compareTo(duration) > 0);
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void anExtendedLeaseLastsUntilItsNewEndAndNoLonger(Mode mode) throws Exception {
+    try (LockStore store = open(mode);
+        LockStore other = open(mode)) {
+      Grant grant = acquire(store, Duration.ofSeconds(4));
+      long extended = System.nanoTime();
+      assertThat(store.extend(grant, Duration.ofSeconds(8))).contains(Duration.ofSeconds(8));
+      await(Duration.ofMillis(4_500), extended);
+      assertThat(store.verify(grant).orElseThrow())
+          .isBetween(Duration.ofMillis(1), Duration.ofSeconds(4));
+      assertThat(other.tryAcquire(OpenStore.claim(name))).isEmpty();
+      eventually("it ends", () -> isFree(other));
+      assertThat(since(extended)).isGreaterThan(Duration.ofSeconds(8));
+      assertThat(store.verify(grant)).isEmpty();
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void whatIsLeftIsNeverShortened(Mode mode) throws Exception {
+    try (LockStore store = open(mode)) {
+      Grant grant = acquire(store, Duration.ofMinutes(1));
+      assertThat(store.extend(grant, Duration.ofSeconds(2)).orElseThrow())
+          .isGreaterThan(Duration.ofSeconds(30));
+      assertThat(store.verify(grant).orElseThrow()).isGreaterThan(Duration.ofSeconds(30));
+    }
+  }
+
+  /** Each answer is good for as long as the session is sure to live, so it is asked again. */
+  @ParameterizedTest
+  @EnumSource
+  void aLeaseCanLastForLongerThanItsSessionWithoutRenewal(Mode mode) throws Exception {
+    Duration sessionTtl = Duration.ofSeconds(10);
+    try (LockStore store = open(mode)) {
+      Grant grant = acquire(store, Duration.ofSeconds(4));
+      long extended = System.nanoTime();
+      assertThat(store.extend(grant, Duration.ofSeconds(60)).orElseThrow())
+          .isBetween(sessionTtl, sessionTtl.plusSeconds(10));
+      while (since(extended).compareTo(sessionTtl.plusSeconds(2)) < 0) {
+        assertThat(store.verify(grant)).isPresent();
+        long verified = System.nanoTime();
+        await(Duration.ofSeconds(1), verified);
+      }
+      assertThat(store.release(grant, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void aLeaseWhoseSessionIsGoneIsNotRevived(Mode mode) throws Exception {
+    try (LockStore store = open(mode)) {
+      Grant grant = acquire(store, Duration.ofMinutes(1));
+      String session = ((ConsulGrant) grant).attempt().session().id();
+      new TestHttp(server.address()).destroySession(session);
+      assertThat(store.extend(grant, Duration.ofMinutes(2))).isEmpty();
+      assertThat(store.verify(grant)).isEmpty();
+      assertThat(keysOfLocks()).isEmpty();
+    }
+  }
+
+  /** Of which nothing tells, unlike of the use of force. */
+  @ParameterizedTest
+  @EnumSource
+  void aLeaseWhoseKeyWasDeletedByHandIsNotRevived(Mode mode) throws Exception {
+    try (LockStore store = open(mode);
+        LockStore other = open(mode)) {
+      Grant grant = acquire(store, Duration.ofMinutes(1));
+      for (String key : keysOfLocks()) {
+        new TestHttp(server.address()).delete("/v1/kv/" + key);
+      }
+      Grant next = acquire(other, Duration.ofMinutes(1));
+      assertThat(store.extend(grant, Duration.ofMinutes(2))).isEmpty();
+      assertThat(store.verify(grant)).isEmpty();
+      assertThat(other.verify(next)).isPresent();
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void aLeaseThatWasTakenByForceIsNotRevived(Mode mode) throws Exception {
+    try (LockStore store = open(mode);
+        LockStore other = open(mode)) {
+      Grant grant = acquire(store, Duration.ofMinutes(1));
+      assertThat(other.forceRelease(OpenStore.key(name), grant.number())).isTrue();
+      assertThat(store.extend(grant, Duration.ofMinutes(2))).isEmpty();
+      assertThat(keysOfLocks()).isEmpty();
+      Grant next = acquire(other, Duration.ofMinutes(1));
+      assertThat(store.extend(grant, Duration.ofMinutes(2))).isEmpty();
+      assertThat(other.verify(next)).isPresent();
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void aLeaseThatRanOutIsNotRevived(Mode mode) throws Exception {
+    try (LockStore store = open(mode)) {
+      Grant grant = acquire(store, Duration.ofSeconds(2));
+      long granted = System.nanoTime();
+      await(Duration.ofSeconds(2), granted);
+      assertThat(store.extend(grant, Duration.ofMinutes(1))).isEmpty();
+      eventually("its key is deleted", () -> isFree(store));
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void afterAnExtensionTheNameStaysTakenForItsMinimumHoldAsEver(Mode mode) throws Exception {
+    Duration hold = Duration.ofSeconds(3);
+    Claim plain = OpenStore.claim(name, Duration.ofSeconds(4));
+    Claim claim = new Claim(plain.key(), plain.ownerId(), plain.ttl(), hold, plain.holder());
+    try (LockStore store = open(mode);
+        LockStore other = open(mode)) {
+      Grant grant = store.tryAcquire(claim).orElseThrow();
+      assertThat(store.extend(grant, Duration.ofMinutes(1))).isPresent();
+      long released = System.nanoTime();
+      assertThat(store.release(grant, hold)).isEqualTo(ReleaseOutcome.RELEASED);
+      eventually("the hold ends", () -> isFree(other));
+      assertThat(since(released)).isBetween(hold, hold.plusSeconds(15));
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void aFixedLeaseIsHeldForLongerOnceItIsExtended(Mode mode) throws Exception {
+    try (LockClient client = mode.builder(new OkHttpClient(), server.address(), prefix)
+            .storeTimeout(Duration.ofSeconds(3))
+            .build();
+        Lease lease = client.get(name, LockOptions.fixed(Duration.ofSeconds(4))).lock()) {
+      long began = System.nanoTime();
+      lease.extend(Duration.ofSeconds(9));
+      assertThat(lease.remaining()).isGreaterThan(Duration.ofSeconds(5));
+      await(Duration.ofSeconds(5), began);
+      assertThat(lease.isHeld()).isTrue();
+      lease.verify();
+      assertThat(lease.remaining().toMillis())
+          .isLessThan(TimeUnit.SECONDS.toMillis(9) - since(began).toMillis() + 1);
+    }
+  }
+}
