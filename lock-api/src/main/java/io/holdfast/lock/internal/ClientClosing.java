@@ -19,6 +19,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The end of a client. Step by step, each whatever became of the one before: leases are lost before
@@ -106,11 +107,8 @@ final class ClientClosing {
   private void giveUp(List<ActiveGrant> grants, Deadline deadline) {
     GivingUp givingUp = new GivingUp(grants, deadline);
     int helpers = Math.min(HELPERS, grants.size() - 1);
-    List<GivingUp.Helper> helping = new ArrayList<>();
     for (int i = 0; i < helpers; i++) {
-      GivingUp.Helper helper = givingUp.new Helper();
-      helping.add(helper);
-      client.cleaners().submit(helper);
+      client.cleaners().submit(givingUp.new Helper());
     }
     givingUp.work();
     boolean unused = awaitUntil(() -> givingUp.atWork.get() == 0, deadline);
@@ -131,7 +129,7 @@ final class ClientClosing {
     private final Queue<String> failed = new ConcurrentLinkedQueue<>();
     private final AtomicInteger atWork = new AtomicInteger();
     private final Deadline deadline;
-    private volatile Throwable cause;
+    private volatile @Nullable Throwable cause;
 
     GivingUp(List<ActiveGrant> grants, Deadline deadline) {
       this.left = new ConcurrentLinkedQueue<>(grants);
