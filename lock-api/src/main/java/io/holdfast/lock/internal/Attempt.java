@@ -100,15 +100,19 @@ final class Attempt<T> extends Task {
     T of(Handle handle);
   }
 
+  /** The outcome of a call that wants a lock. */
+  sealed interface Outcome<T> {}
+
+  /** The lock is the caller's. */
+  record Acquired<T>(T got) implements Outcome<T> {}
+
   /**
-   * The outcome of a call that wants a lock.
+   * The lock stayed taken.
    *
-   * @param got null: the lock stayed taken
    * @param waited the time that the call took
    * @param holder the lock's holder, as far as known
    */
-  record Outcome<T>(
-      @Nullable T got, Duration waited, @Nullable String holder) {}
+  record Taken<T>(Duration waited, @Nullable String holder) implements Outcome<T> {}
 
   Attempt(
       EngineClient client,
@@ -137,9 +141,9 @@ final class Attempt<T> extends Task {
       Source source = acquire();
       Handle got = handle;
       if (source == null || got == null) {
-        return new Outcome<>(null, acquiring.waited(), holder);
+        return new Taken<>(acquiring.waited(), holder);
       }
-      Outcome<T> outcome = new Outcome<>(handOut.of(got), acquiring.waited(), null);
+      Outcome<T> outcome = new Acquired<>(handOut.of(got));
       acquiring.acquired(got.hold().token(), source);
       handle = null;
       return outcome;
@@ -332,7 +336,8 @@ final class Attempt<T> extends Task {
 
   /** Waits in the queue of the client; has left it on return. */
   private Waiter.News awaitNews(WaitQueue used, Waiter place) throws InterruptedException {
-    long graceEndsNanos = mode.untilNanos() + client.storeTimeoutNanos();
+    long untilNanos = mode.waits() ? mode.untilNanos() : time.nanos();
+    long graceEndsNanos = untilNanos + client.storeTimeoutNanos();
     while (true) {
       Waiter.News news = place.news();
       if (news != null) {
@@ -340,7 +345,7 @@ final class Attempt<T> extends Task {
         return news;
       }
       long nowNanos = time.nanos();
-      long leftNanos = mode.untilNanos() - nowNanos;
+      long leftNanos = untilNanos - nowNanos;
       if (leftNanos <= 0) {
         used.timeIsUp(place);
         leftNanos = graceEndsNanos - nowNanos;

@@ -159,7 +159,7 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
   /** An acquire whose handle the thread owns, and nobody sees ({@code asLock()}). */
   boolean acquireForThread(LockKey key, LockOptions options, WaitMode mode)
       throws InterruptedException {
-    return acquire(key, options, mode, this::threadOwned).got() != null;
+    return acquire(key, options, mode, this::threadOwned) instanceof Attempt.Acquired;
   }
 
   private Handle threadOwned(Handle handle) {
@@ -179,7 +179,7 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
       acquiring.notAcquired(e);
       throw e;
     }
-    if (outcome.got() == null) {
+    if (outcome instanceof Attempt.Taken) {
       acquiring.notAcquired(null);
     }
     return outcome;

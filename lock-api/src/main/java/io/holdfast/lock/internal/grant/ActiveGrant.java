@@ -231,14 +231,20 @@ public final class ActiveGrant extends Task {
   /** Looks at it on its arrival, before anybody has it. Marks and tells nothing. */
   public Arrival arrival() {
     Validity validity = state.validity();
-    if (validity.isPast(time.nanos())) {
+    // The wall clock is read first: a pause between the reads must not look like a jump.
+    long wallNanos = time.wallMillis() * 1_000_000;
+    long nowNanos = time.nanos();
+    if (validity.isPast(nowNanos)) {
       return endsAtCap(validity) ? Arrival.LAPSED_AT_MAX_HOLD : Arrival.LAPSED;
     }
-    return validity.isOutrun(WallClock.aheadNanos(time)) ? Arrival.DOUBTED : Arrival.STANDS;
+    return validity.isOutrun(wallNanos - nowNanos) ? Arrival.DOUBTED : Arrival.STANDS;
   }
 
   /** How much longer the name must stay taken because of the minimum hold. */
   public Duration minHoldLeft() {
+    if (options.minHold().isZero()) {
+      return Duration.ZERO;
+    }
     long leftNanos = Nanos.of(options.minHold()) - (time.nanos() - grantedAtNanos);
     return leftNanos <= 0 ? Duration.ZERO : Duration.ofNanos(leftNanos);
   }

@@ -81,7 +81,7 @@ public final class Hold extends Task implements HeldLease {
   Hold nextLost;
 
   /** The loss listeners of the handle that was closed last. */
-  private volatile List<Consumer<? super LeaseLoss>> lastListeners = List.of();
+  private List<Consumer<? super LeaseLoss>> lastListeners = List.of();
 
   Hold(WaitQueue queue, ActiveGrant grant, int handOffs, Thread acquirer, long sinceNanos) {
     this.queue = queue;

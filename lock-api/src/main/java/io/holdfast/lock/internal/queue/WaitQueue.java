@@ -8,6 +8,7 @@ import io.holdfast.lock.internal.grant.ActiveGrant;
 import io.holdfast.lock.internal.queue.Waiter.News;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.StoreException;
+import java.util.concurrent.atomic.AtomicReferenceFieldUpdater;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
@@ -51,6 +52,9 @@ public final class WaitQueue {
     void release(Hold hold) throws Exception;
   }
 
+  private static final AtomicReferenceFieldUpdater<WaitQueue, @Nullable String> ASKING_OWNER_ID =
+      AtomicReferenceFieldUpdater.newUpdater(WaitQueue.class, String.class, "askingOwnerId");
+
   private enum Leading {
     NOBODY,
     /** The leader has no answer yet. */
@@ -79,7 +83,7 @@ public final class WaitQueue {
   private @Nullable Runnable wakeLeader;
   private boolean clientClosed;
 
-  /** The owner id that the leader asks with. Written by the leader, without the mutex. */
+  /** The owner id that the leader asks with, or asked with last. Written without the mutex. */
   private volatile @Nullable String askingOwnerId;
 
   /** An event of the store about a grant that the leader has not seen yet. */
@@ -222,7 +226,8 @@ public final class WaitQueue {
 
   /** The leader is about to ask with this owner id, for the first time or after {@link #asks}. */
   public void asksWith(String ownerId) {
-    askingOwnerId = ownerId;
+    // It need only be seen once the request is on its way.
+    ASKING_OWNER_ID.lazySet(this, ownerId);
   }
 
   /** The leader, in the store's queue so far, sends a question. */
@@ -483,7 +488,6 @@ public final class WaitQueue {
   private void stopLeading() {
     leading = Leading.NOBODY;
     wakeLeader = null;
-    askingOwnerId = null;
   }
 
   /** Lets the next in the queue lead, if nobody leads or holds. */
