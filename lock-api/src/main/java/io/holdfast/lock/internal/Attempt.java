@@ -12,6 +12,7 @@ import io.holdfast.lock.internal.log.SafeLogger;
 import io.holdfast.lock.internal.queue.Handle;
 import io.holdfast.lock.internal.queue.WaitQueue;
 import io.holdfast.lock.internal.queue.Waiter;
+import io.holdfast.lock.internal.task.StackReserve;
 import io.holdfast.lock.internal.task.Task;
 import io.holdfast.lock.internal.time.ClockReading;
 import io.holdfast.lock.internal.time.Nanos;
@@ -81,6 +82,9 @@ final class Attempt<T> extends Task {
   /** Why the leader got no usable answer. */
   private @Nullable StoreException failure;
 
+  /** Why the leader has no answer, where that says nothing about the store. */
+  private @Nullable StoreException brokenOff;
+
   /** Whether the store said last that the lock is taken. */
   private boolean taken;
 
@@ -135,6 +139,7 @@ final class Attempt<T> extends Task {
     if (mode.interruptible() && Thread.interrupted()) {
       throw new InterruptedException();
     }
+    StackReserve.ensure();
     interrupted = Thread.interrupted();
     try {
       requireOpen();
@@ -193,7 +198,7 @@ final class Attempt<T> extends Task {
       if (failure != null) {
         used.leadingFailed(failure);
       } else {
-        used.endLeading(taken);
+        used.endLeading(taken, brokenOff);
       }
       leads = false;
     }
@@ -243,7 +248,7 @@ final class Attempt<T> extends Task {
   private void giveBackGrant() {
     Grant unused = grant;
     if (unused != null) {
-      client.settlement().giveBack(unused);
+      client.settlement().giveBackUnseen(unused);
       grant = null;
     }
   }
@@ -368,8 +373,13 @@ final class Attempt<T> extends Task {
       try {
         return ask(used);
       } catch (StoreException e) {
-        if (!Thread.interrupted()) {
+        boolean interruptedMeanwhile = Thread.interrupted();
+        if (!interruptedMeanwhile && !(e.getCause() instanceof Error)) {
           failure = e;
+          throw StoreCalls.failure(key, e);
+        }
+        brokenOff = e;
+        if (!interruptedMeanwhile) {
           throw StoreCalls.failure(key, e);
         }
         // Drivers and pools fail when they are interrupted; that says nothing about the store.

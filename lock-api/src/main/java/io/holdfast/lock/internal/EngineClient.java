@@ -17,6 +17,7 @@ import io.holdfast.lock.internal.queue.WaitQueue;
 import io.holdfast.lock.internal.queue.WaitQueues;
 import io.holdfast.lock.internal.renewal.Keeper;
 import io.holdfast.lock.internal.task.EngineThreads;
+import io.holdfast.lock.internal.task.StackReserve;
 import io.holdfast.lock.internal.task.Timer;
 import io.holdfast.lock.internal.task.Workers;
 import io.holdfast.lock.internal.time.Nanos;
@@ -98,7 +99,7 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
     this.queues = new WaitQueues(this::releaseHold);
     HandOff handOff = settings.localHandOff() ? HandOff.BOUNDED : HandOff.NEVER;
     this.settlement =
-        new Settlement(store, time, handOff, queues, keeper, cleanup, cleaners, events);
+        new Settlement(store, time, handOff, queues, keeper, cleanup, cleaners, events, callbacks);
     this.questions = new Questions(this, store, time);
     this.closing = new ClientClosing(this);
   }
@@ -194,6 +195,7 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
   }
 
   void onLost(EngineLease lease, Consumer<? super LeaseLoss> listener) {
+    StackReserve.ensure();
     LeaseLoss loss = lease.handle().hold().queue().holds().onLost(lease.handle(), lease, listener);
     if (loss != null) {
       events.tellLoss(loss, listener);
@@ -203,11 +205,17 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
   /** False: the thread owns none. */
   boolean closeOfThread(LockKey key, Thread thread) {
     WaitQueue queue = queues.find(key);
-    Handle handle = queue == null ? null : queue.holds().takeThreadOwned(thread);
-    if (handle == null) {
+    Handle handle = queue == null ? null : queue.holds().lastThreadOwned(thread);
+    if (queue == null || handle == null) {
       return false;
     }
-    settlement.close(handle);
+    try {
+      settlement.close(handle);
+    } finally {
+      if (!queue.holds().hasThreadOwned(handle.hold())) {
+        droppedLeases.unwatchThreadOf(handle.hold());
+      }
+    }
     return true;
   }
 
@@ -228,7 +236,12 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
 
   @Override
   public void doubtChanged(ActiveGrant grant, int doubts) {
-    events.inOrder(() -> tellDoubts(grant, doubts));
+    try {
+      events.inOrder(() -> tellDoubts(grant, doubts));
+    } catch (Throwable e) {
+      // The next change is told together with this one.
+      log.warn("A doubt about the lease of lock '{}' is told later", grant.key().name(), e);
+    }
   }
 
   /** Changes can be told here in another order than they were made; each is told once, in order. */

@@ -8,6 +8,7 @@ import io.holdfast.lock.internal.grant.ActiveGrant;
 import io.holdfast.lock.internal.grant.GrantState.Phase;
 import io.holdfast.lock.internal.queue.Handle;
 import io.holdfast.lock.internal.queue.LossListeners;
+import io.holdfast.lock.internal.task.StackReserve;
 import java.lang.ref.Reference;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -116,6 +117,7 @@ final class EngineLease implements Lease, LossListeners {
 
   @Override
   public Lease detach() {
+    StackReserve.ensure();
     ensureHeld();
     handle.hold().queue().holds().detach(handle, Thread.currentThread());
     return this;

@@ -102,6 +102,11 @@ public final class RenewalSchedule {
     return askAtNanos - nowNanos <= 0;
   }
 
+  /** Whether its holder closed it. */
+  public boolean isStopped() {
+    return (state & STOPPED) != 0;
+  }
+
   /** Whether a guard keeps it from being asked about. */
   public boolean isSuspended() {
     return state >= SUSPENSION;

@@ -248,7 +248,7 @@ public final class WaitQueue {
   public void waitsAtStore(Runnable wake) {
     mutex.lock();
     try {
-      waiters.tellOverdue(null);
+      waiters.tellOverdueTaken(null);
       leading = Leading.IN_STORE_QUEUE;
       wakeLeader = wake;
       if (clientClosed) {
@@ -272,7 +272,7 @@ public final class WaitQueue {
       }
       Hold hold = new Hold(this, grant, 0, thread, grant.grantedAtNanos());
       Handle handle = hold.open();
-      waiters.tellOverdue(grant.grant().claim().holder());
+      waiters.tellOverdueTaken(grant.grant().claim().holder());
       holds.begin(hold);
       stopLeading();
       return handle;
@@ -285,12 +285,17 @@ public final class WaitQueue {
    * The leader has no lease, and the next may ask.
    *
    * @param taken whether it was told that the lock is taken: then so are those whose time is over
+   * @param brokenOff why it has no answer though it asked: those whose time is over have no more of
+   *     it to ask for themselves, and know as little
    */
-  public void endLeading(boolean taken) {
+  public void endLeading(boolean taken, @Nullable StoreException brokenOff) {
+    News news = brokenOff == null ? null : new Waiter.StoreFailed(brokenOff);
     mutex.lock();
     try {
       if (taken) {
-        waiters.tellOverdue(null);
+        waiters.tellOverdueTaken(null);
+      } else if (news != null) {
+        waiters.tellOverdue(news);
       }
       stopLeading();
       passTurn();
@@ -428,13 +433,21 @@ public final class WaitQueue {
   }
 
   /**
-   * A hold was given back, or was found to be lost; the next may ask. False: that was said before.
+   * A hold was given back, or was found to be lost; the next may ask.
+   *
+   * @param failure why the store did not confirm it: those whose time is over have no more of it to
+   *     ask such a store
+   * @return false: that was said before
    */
-  public boolean endRelease(Hold hold) {
+  public boolean endRelease(Hold hold, @Nullable StoreException failure) {
+    News news = failure == null ? null : new Waiter.StoreFailed(failure);
     mutex.lock();
     try {
       if (!hold.releasing) {
         return false;
+      }
+      if (news != null) {
+        waiters.tellOverdue(news);
       }
       hold.releasing = false;
       stopLeading();
@@ -505,8 +518,11 @@ public final class WaitQueue {
 
   void unlockAndWake() {
     Waiter told = waiters.takeTold();
-    mutex.unlock();
-    Waiters.wake(told);
+    try {
+      mutex.unlock();
+    } finally {
+      Waiters.wake(told);
+    }
   }
 
   private static @Nullable String description(@Nullable Hold hold) {
