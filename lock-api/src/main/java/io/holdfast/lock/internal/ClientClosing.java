@@ -49,6 +49,8 @@ final class ClientClosing {
   void run() {
     TimeSource time = client.time();
     Duration timeout = Duration.ofNanos(client.storeTimeoutNanos());
+    // Before anything is begun: if the clock fails, the client is as it was.
+    Deadline deadline = Deadline.after(timeout, time);
     if (!begun.compareAndSet(false, true)) {
       boolean unused =
           awaitUntil(() -> done.getCount() == 0, Deadline.after(timeout.multipliedBy(3), time));
@@ -56,7 +58,7 @@ final class ClientClosing {
     }
     boolean interrupted = Thread.interrupted();
     try {
-      close(Deadline.after(timeout, time));
+      close(deadline);
     } finally {
       done.countDown();
       if (interrupted) {

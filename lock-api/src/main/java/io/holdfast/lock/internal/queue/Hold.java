@@ -167,6 +167,10 @@ public final class Hold extends Task implements HeldLease {
       lastListeners = handle.lossListeners();
     }
     open.remove(handle);
+    if (threadOwned != null) {
+      // It can end without its thread's asking for it: its acquire may have failed at the very end.
+      threadOwned.remove(handle);
+    }
     handle.close(how);
   }
 
