@@ -24,6 +24,7 @@ enum Fault {
 
   static final String MESSAGE = "injected";
 
+  @SuppressWarnings("ImmutableEnumChecker") // All are without state.
   private final Supplier<Throwable> throwable;
 
   Fault(Supplier<Throwable> throwable) {
@@ -47,7 +48,8 @@ enum Fault {
   /** Whether something that was thrown is a fault of this sort, or was caused by one. */
   static boolean isBehind(Throwable thrown) {
     for (Throwable t = thrown; t != null; t = t.getCause()) {
-      if (MESSAGE.equals(t.getMessage()) || t.getClass().getName().equals("java.lang.ThreadDeath")) {
+      if (MESSAGE.equals(t.getMessage())
+          || t.getClass().getName().equals("java.lang.ThreadDeath")) {
         return true;
       }
       for (Throwable suppressed : t.getSuppressed()) {
@@ -62,8 +64,10 @@ enum Fault {
   /** By name, since it is to be removed from Java. */
   private static Throwable threadDeath() {
     try {
-      return (Throwable)
-          Class.forName("java.lang.ThreadDeath").getDeclaredConstructor().newInstance();
+      return Class.forName("java.lang.ThreadDeath")
+          .asSubclass(Throwable.class)
+          .getDeclaredConstructor()
+          .newInstance();
     } catch (ReflectiveOperationException e) {
       return new InternalError(MESSAGE);
     }

@@ -19,7 +19,8 @@ final class HookedLog implements AutoCloseable {
   HookedLog() throws ReflectiveOperationException {
     // The engine's loggers may have been made by earlier tests, with their own level.
     ILoggerFactory factory = LoggerFactory.getILoggerFactory();
-    for (Object logger : ((Map<?, ?>) field(factory.getClass(), "loggerMap").get(factory)).values()) {
+    for (Object logger :
+        ((Map<?, ?>) field(factory.getClass(), "loggerMap").get(factory)).values()) {
       Field name = field(logger.getClass(), "name");
       if (name.get(logger).toString().startsWith("io.holdfast.lock.internal.")) {
         Field level = field(logger.getClass(), "currentLogLevel");

@@ -62,6 +62,7 @@ final class HookedThreads {
     }
 
     @Override
+    @SuppressWarnings("UnsynchronizedOverridesSynchronized") // The other is called in it.
     public void start() {
       calls.at("Thread.start(" + sort + ")");
       super.start();

@@ -16,7 +16,6 @@ import java.lang.reflect.Modifier;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.ExecutorService;
@@ -141,20 +140,19 @@ class InjectionTest {
   }
 
   private static List<Point> points(Place place, int count, boolean full) {
-    IntStream all = full ? IntStream.rangeClosed(1, count) : IntStream.of(1, count).distinct();
+    IntStream all =
+        full ? IntStream.rangeClosed(1, count) : IntStream.of(1, count).distinct();
     return all.mapToObj(nth -> new Point(place, nth)).toList();
   }
 
   private static List<Fault> faults(Point point, boolean full) {
     List<Fault> all = faults(point.place().call());
-    return full
-        ? all
-        : List.of(all.get(Math.floorMod(point.toString().hashCode(), all.size())));
+    return full ? all : List.of(all.get(Math.floorMod(point.toString().hashCode(), all.size())));
   }
 
   private static List<Fault> faults(String call) {
-    List<Fault> faults = new ArrayList<>(List.of(
-        Fault.MEMORY, Fault.STACK, Fault.RUNTIME, Fault.UNDECLARED, Fault.THREAD_DEATH));
+    List<Fault> faults = new ArrayList<>(
+        List.of(Fault.MEMORY, Fault.STACK, Fault.RUNTIME, Fault.UNDECLARED, Fault.THREAD_DEATH));
     if (call.startsWith("Executor.")) {
       faults.add(Fault.REJECTED);
       if (call.equals("Executor.execute")) {

@@ -34,8 +34,7 @@ final class LifeCycles {
   private static final Duration SECOND = Duration.ofSeconds(1);
 
   /** Never handed on locally. */
-  private static final LockOptions CAPPED =
-      LockOptions.defaults().withMaxHold(Duration.ofHours(1));
+  private static final LockOptions CAPPED = LockOptions.defaults().withMaxHold(Duration.ofHours(1));
 
   private static final LockOptions FIXED = LockOptions.fixed(World.TTL);
 
@@ -64,10 +63,7 @@ final class LifeCycles {
         new LifeCycle("renewals without an answer", LifeCycles::unansweredRenewals),
         new LifeCycle("a renewal that tells a loss", LifeCycles::lostAtRenewal, LOSES),
         new LifeCycle(
-            "a loss told by the user's executor",
-            LifeCycles::lostAtRenewal,
-            LOSES,
-            HAS_EXECUTOR),
+            "a loss told by the user's executor", LifeCycles::lostAtRenewal, LOSES, HAS_EXECUTOR),
         new LifeCycle("expiry", LifeCycles::expiry, LOSES),
         new LifeCycle("maxHold", LifeCycles::maxHold, LOSES),
         new LifeCycle("a guard", LifeCycles::guard),
@@ -114,6 +110,7 @@ final class LifeCycles {
     try (Lease lease = world.held()) {
       waiter = waiter(world, LockOptions.defaults());
       waiter.awaitParked();
+      lease.ensureHeld();
     }
     waiter.awaitParked();
   }
@@ -123,6 +120,7 @@ final class LifeCycles {
     try (Lease lease = world.held(CAPPED)) {
       waiter = waiter(world, CAPPED);
       waiter.awaitParked();
+      lease.ensureHeld();
     }
     waiter.awaitParked();
   }
@@ -173,6 +171,7 @@ final class LifeCycles {
       waiter.awaitParked();
       world.pass(SECOND);
       waiter.awaitParked();
+      lease.ensureHeld();
     }
   }
 
@@ -205,6 +204,7 @@ final class LifeCycles {
       waiter.awaitParked();
       waiter.interrupt();
       waiter.awaitParked();
+      lease.ensureHeld();
     }
   }
 
@@ -461,14 +461,16 @@ final class LifeCycles {
     try (Lease lease = world.held()) {
       world.onLost(lease);
       Grant grant = world.store.grant(World.NAME);
-      world.user("store", () -> {
+      world
+          .user("store", () -> {
             world.events().suspended(grant);
             return null;
           })
           .awaitParked();
       world.pass(SECOND);
       world.takeAway();
-      world.user("store", () -> {
+      world
+          .user("store", () -> {
             world.events().lost(grant, LeaseLoss.Reason.TAKEN);
             return null;
           })
@@ -512,7 +514,8 @@ final class LifeCycles {
   }
 
   private static void deadThread(World world) {
-    world.dyingUser("dying", () -> {
+    world
+        .dyingUser("dying", () -> {
           world.lock().asLock().lock();
           return null;
         })

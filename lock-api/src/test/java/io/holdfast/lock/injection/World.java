@@ -219,8 +219,8 @@ final class World {
 
   /** Another client frees a lock of this one. */
   void takeAway() {
-    boolean unused = others.forceRelease(
-        new LockKey(LockKind.MUTEX, NAME), store.grant(NAME).number());
+    boolean unused =
+        others.forceRelease(new LockKey(LockKind.MUTEX, NAME), store.grant(NAME).number());
   }
 
   // Time
@@ -273,10 +273,6 @@ final class World {
       settle();
     }
     return kept.isHeld();
-  }
-
-  int looks() {
-    return time.parks(EngineProbe.keeper(client));
   }
 
   // The end

@@ -17,8 +17,8 @@ public final class WorkersProbe {
   /** Whether none of them has a task that one of its threads could begin now. */
   public static boolean areWaiting(List<Workers> all) {
     return all.stream()
-        .allMatch(workers -> workers.threads().getQueue().isEmpty()
-            || workers.threads().getPoolSize() == 0);
+        .allMatch(workers ->
+            workers.threads().getQueue().isEmpty() || workers.threads().getPoolSize() == 0);
   }
 
   public static void change(Workers workers, UnaryOperator<ThreadFactory> change) {
