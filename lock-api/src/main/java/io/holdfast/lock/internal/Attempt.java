@@ -7,7 +7,6 @@ import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.LockStoreException;
 import io.holdfast.lock.internal.event.Events;
 import io.holdfast.lock.internal.grant.ActiveGrant;
-import io.holdfast.lock.internal.grant.GrantState.Phase;
 import io.holdfast.lock.internal.log.SafeLogger;
 import io.holdfast.lock.internal.queue.Handle;
 import io.holdfast.lock.internal.queue.WaitQueue;
@@ -317,11 +316,7 @@ final class Attempt<T> extends Task {
 
   private Source reenter(Handle reentered) {
     handle = reentered;
-    ActiveGrant active = reentered.hold().grant();
-    // Doubt because of the wall clock is settled by the store.
-    boolean stands = active.stands()
-        || (active.state().phase() == Phase.SUSPECT && client.questions().verify(active));
-    if (!stands) {
+    if (!client.questions().settle(reentered.hold().grant())) {
       throw reentered.hold().lostException();
     }
     return Source.REENTRANT;

@@ -70,6 +70,8 @@ final class ClientClosing {
   /** Closes the client; a second caller waits until the first has done so. */
   void run() {
     Duration timeout = Duration.ofNanos(client.storeTimeoutNanos());
+    // Before anything is begun: if the clock fails, the client is as it was.
+    Deadline ours = Deadline.after(timeout, client.time());
     if (!begun.compareAndSet(false, true)) {
       Deadline most = Deadline.after(timeout.multipliedBy(3), client.time());
       boolean unused = awaitUntil(() -> done.getCount() == 0, most);
@@ -77,7 +79,7 @@ final class ClientClosing {
     }
     boolean interrupted = Thread.interrupted();
     try {
-      deadline = Deadline.after(timeout, client.time());
+      deadline = ours;
       steps.forEach(ClientClosing::step);
     } finally {
       done.countDown();

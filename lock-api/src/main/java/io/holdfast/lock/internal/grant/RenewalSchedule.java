@@ -64,6 +64,9 @@ public final class RenewalSchedule {
   /** When a fixed lease ends in any case. */
   private volatile long fixedEndNanos;
 
+  /** When the question was sent that was answered last. */
+  private volatile long askedAtNanos;
+
   private volatile long periodNanos;
   private volatile long askAtNanos;
   private volatile int state;
@@ -144,6 +147,7 @@ public final class RenewalSchedule {
    * where the session may end sooner.
    */
   public void answered(long askedAtNanos, long validForNanos) {
+    this.askedAtNanos = askedAtNanos;
     if (renewed || isPartOnly(askedAtNanos, validForNanos)) {
       periodNanos = period(Math.min(ttlNanos, validForNanos));
       askAtNanos = askedAtNanos + jittered(periodNanos);
@@ -177,9 +181,9 @@ public final class RenewalSchedule {
     askAtNanos = time.nanos() + jittered(periodNanos / RETRIES_PER_PERIOD);
   }
 
-  /** Something asks for doubt: at once. */
+  /** Something asks for doubt: at once. Any time that has passed will do, so no clock can fail. */
   public void doubted() {
-    askAtNanos = time.nanos();
+    askAtNanos = askedAtNanos;
   }
 
   /** No more: its holder closed it. */

@@ -40,9 +40,11 @@ public final class Keeper {
    * - It parks after each look; an interrupt does not make all further parks return at once.
    *
    * A look does the chores (which need no scan), takes a sample of the wall clock, and, if something
-   * is due by then, scans all grants. Whoever wants a scan lowers `nextScanNanos` and unparks; the
-   * scan itself first raises it to "never", and then lowers it to the next event that it saw. So an
-   * event that comes during a scan is not missed.
+   * is due by then, scans all grants. Whoever wants a scan at some time lowers `nextScanNanos`, at
+   * once sets `scanWanted` (without a clock, which can fail where a renewal ends), and unparks; the
+   * scan itself first raises the time to "never", and then lowers it to the next event that it saw.
+   * So an event that comes during a scan is not missed. A grant that a scan leaves behind has either
+   * had its own time put in, or somebody who wants a scan once he is done with it.
    */
 
   private static final SafeLogger log = SafeLogger.of(Keeper.class);
@@ -79,6 +81,9 @@ public final class Keeper {
 
   /** When all grants are looked at next; far ahead while they are looked at. */
   private final AtomicLong nextScanNanos;
+
+  /** All grants are to be looked at now. */
+  private volatile boolean scanWanted;
 
   private long sampledWallAheadNanos;
 
@@ -153,9 +158,12 @@ public final class Keeper {
     grants.remove(grant.grant().claim().ownerId(), grant);
   }
 
-  /** Looks at all grants at once, since one is due. */
+  /** Looks at all grants at once, since one is due. Throws nothing. */
   public void scan() {
-    scanAt(time.nanos());
+    if (!scanWanted) {
+      scanWanted = true;
+      wake();
+    }
   }
 
   /** Does the chores at once. */
@@ -237,7 +245,7 @@ public final class Keeper {
     long choresAtNanos = runChores();
     long nowNanos = time.nanos();
     sampleWallClock();
-    if (nextScanNanos.get() - nowNanos <= 0) {
+    if (scanWanted || nextScanNanos.get() - nowNanos <= 0) {
       scan(nowNanos);
     }
     long nextNanos = Nanos.earlier(choresAtNanos, nextScanNanos.get());
@@ -272,6 +280,7 @@ public final class Keeper {
 
   private void scan(long nowNanos) {
     // From here on a new grant asks for a scan of its own, since this one may have passed it.
+    scanWanted = false;
     nextScanNanos.set(nowNanos + Nanos.FOREVER);
     boolean done = false;
     try {
