@@ -8,6 +8,7 @@ import io.holdfast.lock.LockStoreException;
 import io.holdfast.lock.internal.event.Events;
 import io.holdfast.lock.internal.grant.ActiveGrant;
 import io.holdfast.lock.internal.log.SafeLogger;
+import io.holdfast.lock.internal.queue.EarlyEvents;
 import io.holdfast.lock.internal.queue.Handle;
 import io.holdfast.lock.internal.queue.WaitQueue;
 import io.holdfast.lock.internal.queue.Waiter;
@@ -398,7 +399,7 @@ final class Attempt<T> extends Task {
     while (true) {
       requireOpen();
       Claim claim = client.claims().next(key, options);
-      used.asksWith(claim.ownerId());
+      used.earlyEvents().asksWith(claim.ownerId());
       taken = false;
       ClockReading asked = ClockReading.of(time);
       boolean confirmed = true;
@@ -519,7 +520,7 @@ final class Attempt<T> extends Task {
     leads = false;
     queue = null;
     client.keeper().keep(active);
-    WaitQueue.EarlyEvent early = used.takeEarlyEvent(active);
+    EarlyEvents.Event early = used.earlyEvents().take(active);
     if (early != null) {
       LeaseLoss.Reason lostBy = early.lostBy();
       if (lostBy == null) {

@@ -10,6 +10,7 @@ import io.holdfast.lock.internal.event.Callbacks;
 import io.holdfast.lock.internal.event.Events;
 import io.holdfast.lock.internal.grant.ActiveGrant;
 import io.holdfast.lock.internal.log.SafeLogger;
+import io.holdfast.lock.internal.queue.EarlyEvents;
 import io.holdfast.lock.internal.queue.HandOff;
 import io.holdfast.lock.internal.queue.Handle;
 import io.holdfast.lock.internal.queue.Hold;
@@ -311,7 +312,7 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
     WaitQueue queue = queues.find(grant.claim().key());
     return queue == null
         ? null
-        : queue.grantOf(new WaitQueue.EarlyEvent(grant.claim().ownerId(), lostBy));
+        : queue.earlyEvents().grantOf(new EarlyEvents.Event(grant.claim().ownerId(), lostBy));
   }
 
   // The end

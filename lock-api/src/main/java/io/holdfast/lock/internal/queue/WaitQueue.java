@@ -1,6 +1,5 @@
 package io.holdfast.lock.internal.queue;
 
-import io.holdfast.lock.LeaseLoss;
 import io.holdfast.lock.LeaseState;
 import io.holdfast.lock.LockLostException;
 import io.holdfast.lock.LockOptions;
@@ -8,7 +7,6 @@ import io.holdfast.lock.internal.grant.ActiveGrant;
 import io.holdfast.lock.internal.queue.Waiter.News;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.StoreException;
-import java.util.concurrent.atomic.AtomicReferenceFieldUpdater;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
@@ -52,9 +50,6 @@ public final class WaitQueue {
     void release(Hold hold) throws Exception;
   }
 
-  private static final AtomicReferenceFieldUpdater<WaitQueue, @Nullable String> ASKING_OWNER_ID =
-      AtomicReferenceFieldUpdater.newUpdater(WaitQueue.class, String.class, "askingOwnerId");
-
   private enum Leading {
     NOBODY,
     /** The leader has no answer yet. */
@@ -78,16 +73,11 @@ public final class WaitQueue {
 
   private final Waiters waiters = new Waiters();
   private final Holds holds = new Holds(this);
+  private final EarlyEvents earlyEvents = new EarlyEvents(this);
 
   private Leading leading = Leading.NOBODY;
   private @Nullable Runnable wakeLeader;
   private boolean clientClosed;
-
-  /** The owner id that the leader asks with, or asked with last. Written without the mutex. */
-  private volatile @Nullable String askingOwnerId;
-
-  /** An event of the store about a grant that the leader has not seen yet. */
-  private volatile @Nullable EarlyEvent early;
 
   WaitQueue(LockKey key, Releaser releaser) {
     this.key = key;
@@ -102,6 +92,11 @@ public final class WaitQueue {
   /** The holder, and the holds that were lost. */
   public Holds holds() {
     return holds;
+  }
+
+  /** What the store tells of its own accord. */
+  public EarlyEvents earlyEvents() {
+    return earlyEvents;
   }
 
   Releaser releaser() {
@@ -224,12 +219,6 @@ public final class WaitQueue {
     }
   }
 
-  /** The leader is about to ask with this owner id, for the first time or after {@link #asks}. */
-  public void asksWith(String ownerId) {
-    // It need only be seen once the request is on its way.
-    ASKING_OWNER_ID.lazySet(this, ownerId);
-  }
-
   /** The leader, in the store's queue so far, sends a question. */
   public void asks() {
     mutex.lock();
@@ -317,48 +306,6 @@ public final class WaitQueue {
     } finally {
       unlockAndWake();
     }
-  }
-
-  // Events of the store
-
-  /**
-   * An event of the store about a grant.
-   *
-   * @param lostBy why the grant is gone; null: it may be in danger
-   */
-  public record EarlyEvent(String ownerId, LeaseLoss.@Nullable Reason lostBy) {}
-
-  /**
-   * The grant that an event is about, if it is held; if it may be on its way here, the event is
-   * kept for {@link #takeEarlyEvent}.
-   */
-  public @Nullable ActiveGrant grantOf(EarlyEvent event) {
-    mutex.lock();
-    try {
-      Hold current = holds.current();
-      if (current != null && current.grant().grant().claim().ownerId().equals(event.ownerId())) {
-        return current.grant();
-      }
-      EarlyEvent before = early;
-      boolean graver =
-          before == null || !before.ownerId().equals(event.ownerId()) || before.lostBy() == null;
-      if (event.ownerId().equals(askingOwnerId) && graver) {
-        early = event;
-      }
-      return null;
-    } finally {
-      mutex.unlock();
-    }
-  }
-
-  /** The event that came before its grant, once the grant is held. */
-  public @Nullable EarlyEvent takeEarlyEvent(ActiveGrant grant) {
-    EarlyEvent event = early;
-    if (event == null) {
-      return null;
-    }
-    early = null;
-    return event.ownerId().equals(grant.grant().claim().ownerId()) ? event : null;
   }
 
   // Closing
