@@ -1,31 +1,19 @@
 package io.holdfast.lock.internal;
 
-import io.holdfast.lock.LeaseLoss;
 import io.holdfast.lock.LockClientClosedException;
 import io.holdfast.lock.LockListener.Source;
 import io.holdfast.lock.LockOptions;
-import io.holdfast.lock.LockStoreException;
 import io.holdfast.lock.internal.event.Events;
-import io.holdfast.lock.internal.grant.ActiveGrant;
 import io.holdfast.lock.internal.log.SafeLogger;
-import io.holdfast.lock.internal.queue.EarlyEvents;
 import io.holdfast.lock.internal.queue.Handle;
 import io.holdfast.lock.internal.queue.WaitQueue;
 import io.holdfast.lock.internal.queue.Waiter;
 import io.holdfast.lock.internal.task.StackReserve;
 import io.holdfast.lock.internal.task.Task;
-import io.holdfast.lock.internal.time.ClockReading;
-import io.holdfast.lock.internal.time.Nanos;
-import io.holdfast.lock.spi.Acquisition;
-import io.holdfast.lock.spi.Claim;
-import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
-import io.holdfast.lock.spi.LockStore;
 import io.holdfast.lock.spi.StoreException;
-import io.holdfast.lock.spi.Ticket;
 import io.holdfast.lock.spi.TimeSource;
 import java.time.Duration;
-import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -38,24 +26,16 @@ final class Attempt<T> extends Task {
   /*
    * Overview.
    *
-   * An attempt owns, at different times, the use of a queue, a place in it, the leader's role, an
-   * open claim, a ticket, a grant, and a handle. Each is a field, set when it is got and cleared when
-   * it is given on. Whatever ends the attempt, `undo` gives back what is left in the fields. If that
-   * fails in turn (a full heap, a deep stack), the attempt is a task, submitting it can't fail, and
-   * another thread goes on where this one stopped.
+   * An attempt owns, at different times, the use of a queue, a place in it, a turn to lead, and a
+   * handle; a turn in its turn (LeaderTurn) an open claim, a ticket, and a grant. Each is a field,
+   * set when it is got and cleared when it is given on. Whatever ends the attempt, `undo` gives back
+   * what is left in the fields. If that fails (a full heap, a deep stack), the attempt is a task,
+   * submitting it can't fail, and another thread goes on where this one stopped.
    *
-   *   acquire:  enter the queue --> reentered | handed on | taken | leads
-   *   askStore: as the leader, ask; a failure is told to those behind
-   *   ask:      tryAcquire, or acquireOrQueue and then StoreWait
-   *   begin:    make a grant the holder, if it stands
+   *   acquire:  enter the queue --> reentered | handed on | taken | leads --> LeaderTurn
    */
 
   private static final SafeLogger log = SafeLogger.of(Attempt.class);
-
-  /** The pauses before a place is asked for anew that the store lost more than once. */
-  private static final long PAUSE_NANOS_MIN = 1_000_000;
-
-  private static final long PAUSE_NANOS_MAX = 1_000_000_000;
 
   private final EngineClient client;
   private final LockKey key;
@@ -63,7 +43,6 @@ final class Attempt<T> extends Task {
   private final WaitMode mode;
   private final HandOut<T> handOut;
   private final Events.Acquiring acquiring;
-  private final LockStore store;
   private final TimeSource time;
   private final Thread thread = Thread.currentThread();
 
@@ -71,28 +50,12 @@ final class Attempt<T> extends Task {
 
   private @Nullable WaitQueue queue;
   private @Nullable Waiter waiter;
-  private boolean leads;
-  private @Nullable Claim openClaim;
-  private @Nullable Ticket ticket;
-  private @Nullable Grant grant;
   private @Nullable Handle handle;
 
+  /** Made ahead: a role that was got must not be lost for want of memory. */
+  private final LeaderTurn turn;
+
   // Known
-
-  /** Why the leader got no usable answer. */
-  private @Nullable StoreException failure;
-
-  /** Why the leader has no answer, where that says nothing about the store. */
-  private @Nullable StoreException brokenOff;
-
-  /** Whether the store said last that the lock is taken. */
-  private boolean taken;
-
-  /** The ticket is not to be closed on the caller's time. */
-  private boolean leavesInBackground;
-
-  /** A question from the store's queue may have been granted without our knowing. */
-  private boolean unanswered;
 
   /** An interrupt that the caller finds again afterwards. */
   private boolean interrupted;
@@ -131,8 +94,8 @@ final class Attempt<T> extends Task {
     this.mode = mode;
     this.handOut = handOut;
     this.acquiring = acquiring;
-    this.store = client.store();
     this.time = client.time();
+    this.turn = new LeaderTurn(this, client, key, options, mode, acquiring);
   }
 
   Outcome<T> run() throws InterruptedException {
@@ -184,24 +147,14 @@ final class Attempt<T> extends Task {
     if (place != null) {
       if (!used.leave(place)) {
         if (place.news() instanceof Waiter.YourTurn) {
-          leads = true;
+          turn.begin(used);
         } else if (place.news() instanceof Waiter.HandedOn handedOn) {
           handle = handedOn.handle();
         }
       }
       waiter = null;
     }
-    leaveStoreQueue();
-    withdraw();
-    giveBackGrant();
-    if (leads) {
-      if (failure != null) {
-        used.leadingFailed(failure);
-      } else {
-        used.endLeading(taken, brokenOff);
-      }
-      leads = false;
-    }
+    turn.undo();
     giveBackHandle();
     queue = null;
     client.queues().leave(used);
@@ -212,44 +165,6 @@ final class Attempt<T> extends Task {
     if (unwanted != null) {
       client.settlement().abandon(unwanted);
       handle = null;
-    }
-  }
-
-  private void leaveStoreQueue() {
-    Ticket place = ticket;
-    Claim claim = openClaim;
-    if (place != null && claim != null) {
-      if (leavesInBackground) {
-        client.cleanup().leave(place, claim);
-        if (unanswered) {
-          client.cleanup().withdraw(claim);
-        }
-      } else {
-        try {
-          place.close();
-        } catch (Throwable e) {
-          client.cleanup().withdraw(claim);
-          log.debug("The queue of lock '{}' could not be left; again in background", key.name(), e);
-        }
-      }
-      openClaim = null;
-      ticket = null;
-    }
-  }
-
-  private void withdraw() {
-    Claim claim = openClaim;
-    if (claim != null) {
-      client.cleanup().withdraw(claim);
-      openClaim = null;
-    }
-  }
-
-  private void giveBackGrant() {
-    Grant unused = grant;
-    if (unused != null) {
-      client.settlement().giveBackUnseen(unused);
-      grant = null;
     }
   }
 
@@ -271,7 +186,7 @@ final class Attempt<T> extends Task {
         throw closed();
       }
       if (entry instanceof WaitQueue.Leads) {
-        leads = true;
+        turn.begin(used);
       } else if (entry instanceof WaitQueue.Queued queued) {
         waiter = queued.waiter();
         tellWait(queued);
@@ -290,9 +205,9 @@ final class Attempt<T> extends Task {
           // Lost on the way from one thread to the other: stand in the queue again.
           continue;
         }
-        leads = true;
+        turn.begin(used);
       }
-      if (!askStore(used)) {
+      if (!turn.askStore()) {
         return null;
       } else if (handle != null) {
         return Source.STORE;
@@ -363,197 +278,15 @@ final class Attempt<T> extends Task {
     }
   }
 
-  /** As the leader. False: the lock is taken. */
-  private boolean askStore(WaitQueue used) throws InterruptedException {
-    while (true) {
-      try {
-        return ask(used);
-      } catch (StoreException e) {
-        boolean interruptedMeanwhile = Thread.interrupted();
-        if (!interruptedMeanwhile && !(e.getCause() instanceof Error)) {
-          failure = e;
-          throw StoreCalls.failure(key, e);
-        }
-        brokenOff = e;
-        if (!interruptedMeanwhile) {
-          throw StoreCalls.failure(key, e);
-        }
-        // Drivers and pools fail when they are interrupted; that says nothing about the store.
-        if (mode.interruptible()) {
-          InterruptedException interruptedException = new InterruptedException();
-          interruptedException.addSuppressed(e);
-          throw interruptedException;
-        }
-        interrupted = true;
-        if (!mode.waits()) {
-          throw StoreCalls.failure(key, e);
-        }
-        leaveStoreQueue();
-        withdraw();
-      }
-    }
-  }
-
-  private boolean ask(WaitQueue used) throws StoreException, InterruptedException {
-    long pauseNanos = 0;
-    while (true) {
-      requireOpen();
-      Claim claim = client.claims().next(key, options);
-      used.earlyEvents().asksWith(claim.ownerId());
-      taken = false;
-      ClockReading asked = ClockReading.of(time);
-      boolean confirmed = true;
-      if (mode.stillWaits(time)) {
-        StoreWait wait = new StoreWait(this, used, asked);
-        Acquisition acquisition = call(claim, () -> store.acquireOrQueue(claim, wait));
-        if (acquisition instanceof Acquisition.Queued queued) {
-          openClaim = claim;
-          ticket = queued.ticket();
-          acquiring.waiting();
-          Ticket.Status status = wait.await(queued.ticket(), queued.recheckAfter());
-          if (status instanceof Ticket.Waiting) {
-            taken = true;
-            return false;
-          } else if (status instanceof Ticket.Gone) {
-            leaveStoreQueue();
-            pause(pauseNanos);
-            pauseNanos = Math.max(PAUSE_NANOS_MIN, Math.min(2 * pauseNanos, PAUSE_NANOS_MAX));
-            continue;
-          }
-          grant = ((Ticket.Granted) status).grant();
-          asked = wait.asked();
-          confirmed = !wait.isHandedOver();
-          ticket = null;
-          openClaim = null;
-        } else {
-          grant = ((Acquisition.Granted) acquisition).grant();
-        }
-      } else {
-        grant = call(claim, () -> store.tryAcquire(claim)).orElse(null);
-        if (grant == null) {
-          taken = true;
-          return false;
-        }
-      }
-      if (begin(used, grant, asked, confirmed)) {
-        return true;
-      }
-    }
-  }
-
-  /**
-   * Makes a grant the holder. False: it was over before it arrived, and is given back; ask again.
-   */
-  private boolean begin(WaitQueue used, Grant granted, ClockReading asked, boolean confirmed)
-      throws StoreException, InterruptedException {
-    if (mode.interruptible() && Thread.interrupted()) {
-      throw new InterruptedException();
-    }
-    ActiveGrant active;
-    try {
-      active = new ActiveGrant(granted, options, asked, time, client);
-    } catch (RuntimeException e) {
-      throw unusable("The store gave what is no grant: " + e.getMessage(), e);
-    }
-    switch (settled(active)) {
-      case STANDS -> {
-        if (!confirmed) {
-          active.schedule().unconfirmed();
-        }
-        hold(used, active);
-        return true;
-      }
-      case DOUBTED -> {
-        // The store no longer shows it.
-        grant = null;
-        return false;
-      }
-      case LAPSED -> {
-        client.cleanup().release(granted, Duration.ZERO);
-        grant = null;
-        if (!mode.stillWaits(time)) {
-          throw unusable("It took longer to answer than the lease lasts: " + options.ttl(), null);
-        }
-        return false;
-      }
-      case LAPSED_AT_MAX_HOLD -> {
-        client.cleanup().release(granted, Duration.ZERO);
-        grant = null;
-        throw unusable("It took longer to answer than maxHold is", null);
-      }
-    }
-    throw new AssertionError("All arrivals are dealt with");
-  }
-
-  /**
-   * Whether a grant stands on its arrival. A machine that slept while the answer was on its way has
-   * a grant that is another's by now, or not: the store knows.
-   */
-  private ActiveGrant.Arrival settled(ActiveGrant active) throws StoreException {
-    while (true) {
-      ActiveGrant.Arrival arrival = active.arrival();
-      if (arrival != ActiveGrant.Arrival.DOUBTED) {
-        return arrival;
-      }
-      ClockReading asked = ClockReading.of(time);
-      Optional<Duration> left = StoreCalls.call(() -> store.verify(active.grant()));
-      if (left.isEmpty()) {
-        return ActiveGrant.Arrival.DOUBTED;
-      }
-      boolean unused = active.verified(asked, left.get());
-    }
-  }
-
-  private void hold(WaitQueue used, ActiveGrant active) {
-    Handle first;
-    try {
-      first = used.granted(active, thread);
-    } catch (RuntimeException e) {
-      throw unusable("The store gave what is no grant: " + e.getMessage(), e);
-    }
-    if (first == null) {
-      throw closed();
-    }
-    // The hold has the grant now, and the use of the queue.
+  /** The leader's turn ended with a hold, which has the grant now, and the use of the queue. */
+  void granted(Handle first) {
     handle = first;
-    grant = null;
-    leads = false;
     queue = null;
-    client.keeper().keep(active);
-    EarlyEvents.Event early = used.earlyEvents().take(active);
-    if (early != null) {
-      LeaseLoss.Reason lostBy = early.lostBy();
-      if (lostBy == null) {
-        client.suspended(active);
-      } else {
-        active.lose(lostBy);
-        giveBackHandle();
-      }
-    }
   }
 
-  /** A call about a claim, which is open until there is an answer. */
-  <A> A call(Claim claim, StoreCalls.Call<A> call) throws StoreException {
-    openClaim = claim;
-    try {
-      A answer = StoreCalls.call(call);
-      openClaim = null;
-      return answer;
-    } catch (StoreException e) {
-      if (!e.mayHaveHappened()) {
-        openClaim = null;
-      }
-      throw e;
-    }
-  }
-
-  private void pause(long nanos) throws InterruptedException {
-    long untilNanos = Nanos.earlier(time.nanos() + nanos, mode.untilNanos());
-    for (long left = nanos; left > 0; left = untilNanos - time.nanos()) {
-      requireOpen();
-      time.park(this, left);
-      noteInterrupt();
-    }
+  /** What it was granted was lost before the caller could have it. */
+  void lostEarly() {
+    giveBackHandle();
   }
 
   /** Ends the attempt, or remembers the interrupt for the caller. */
@@ -572,15 +305,16 @@ final class Attempt<T> extends Task {
     }
   }
 
-  private LockClientClosedException closed() {
+  LockClientClosedException closed() {
     return new LockClientClosedException(key.name());
   }
 
-  private LockStoreException unusable(String message, @Nullable Throwable cause) {
-    return StoreCalls.failure(key, StoreException.refused(message, cause));
+  /** An interrupt that came to nothing is the caller's afterwards. */
+  void keepInterrupt() {
+    interrupted = true;
   }
 
-  // For the wait in the store's queue
+  // For the turn, and the wait in the store's queue
 
   Thread thread() {
     return thread;
@@ -600,15 +334,6 @@ final class Attempt<T> extends Task {
 
   void sawHolder(@Nullable String description) {
     holder = description;
-  }
-
-  void leaveInBackground() {
-    leavesInBackground = true;
-  }
-
-  void failed(StoreException e) {
-    leavesInBackground = true;
-    unanswered = e.mayHaveHappened();
   }
 
   long storeTimeoutNanos() {

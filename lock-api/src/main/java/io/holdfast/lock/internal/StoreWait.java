@@ -19,6 +19,7 @@ final class StoreWait implements Runnable {
   private static final int PROMPT_DIVISOR = 10;
 
   private final Attempt<?> attempt;
+  private final LeaderTurn turn;
   private final WaitQueue queue;
   private final WaitMode mode;
   private final TimeSource time;
@@ -32,8 +33,9 @@ final class StoreWait implements Runnable {
   private volatile boolean rung;
 
   /** @param asked before the question that got the place */
-  StoreWait(Attempt<?> attempt, WaitQueue queue, ClockReading asked) {
+  StoreWait(Attempt<?> attempt, LeaderTurn turn, WaitQueue queue, ClockReading asked) {
     this.attempt = attempt;
+    this.turn = turn;
     this.queue = queue;
     this.mode = attempt.mode();
     this.time = attempt.time();
@@ -66,7 +68,7 @@ final class StoreWait implements Runnable {
         attempt.sawHolder(ticket.holder().orElse(null));
         if (time.nanos() - mode.untilNanos() >= attempt.storeTimeoutNanos() / PROMPT_DIVISOR) {
           // Not on the caller's time, since the store is slow.
-          attempt.leaveInBackground();
+          turn.leaveInBackground();
         }
         return new Ticket.Waiting(recheck);
       }
@@ -121,7 +123,7 @@ final class StoreWait implements Runnable {
     try {
       return StoreCalls.call(call);
     } catch (StoreException e) {
-      attempt.failed(e);
+      turn.failed(e);
       throw e;
     }
   }

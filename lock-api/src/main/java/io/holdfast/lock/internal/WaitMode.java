@@ -8,7 +8,8 @@ import java.time.Duration;
  * The way in which a caller waits.
  *
  * @param waits whether it waits at all, or asks once
- * @param untilNanos when it stops waiting, by the monotonic clock; means nothing if it does not wait
+ * @param untilNanos when it stops waiting, by the monotonic clock; means nothing if it does not
+ *     wait
  * @param interruptible whether an interrupt ends it; otherwise the interrupt is kept for later
  */
 record WaitMode(boolean waits, long untilNanos, boolean interruptible) {
@@ -19,7 +20,9 @@ record WaitMode(boolean waits, long untilNanos, boolean interruptible) {
   /** Zero or less asks once, but like every timed wait reacts to an interrupt. */
   static WaitMode upTo(Duration maxWait, TimeSource time) {
     boolean waits = !maxWait.isNegative() && !maxWait.isZero();
-    return waits ? new WaitMode(true, time.nanos() + Nanos.of(maxWait), true) : ASK_ONCE_INTERRUPTIBLY;
+    return waits
+        ? new WaitMode(true, time.nanos() + Nanos.of(maxWait), true)
+        : ASK_ONCE_INTERRUPTIBLY;
   }
 
   static WaitMode unlimited(TimeSource time) {

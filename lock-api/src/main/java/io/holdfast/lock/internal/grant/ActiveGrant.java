@@ -17,6 +17,7 @@ import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.TimeSource;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicReferenceFieldUpdater;
+import java.util.function.UnaryOperator;
 
 /**
  * A grant of the store from its beginning to its release or loss, as this client sees it. One
@@ -42,12 +43,11 @@ public final class ActiveGrant extends Task {
    *                        \                      \- endLost ------> LOST
    *                         \- deadline, lose ---------------------> LOST
    *
-   * What a loss leaves to do (tell listeners, let the next in, free the name) is not done by whoever
-   * finds it, which may be the keeper, a store's thread, or a user who merely asked isHeld(): the
-   * grant is a Task, and submitting it can't fail. Its work is the observer's `settle`.
+   * What a loss leaves to do is not done by whoever finds it, which may be the keeper, a store's
+   * thread, or a user who merely asked isHeld(): the grant is a Task, and submitting it can't fail.
    *
-   * The one rule of deadlines is in Validity. Two doubts need a time of their own: a question that
-   * was sent before a doubt was told does not settle it.
+   * The one rule of deadlines is in Validity. A question that was sent before a doubt was told does
+   * not settle it.
    */
 
   /** Told on the thread that made the change; throws nothing and blocks nowhere. */
@@ -258,7 +258,8 @@ public final class ActiveGrant extends Task {
   public boolean renewed(ClockReading asked, Duration validFor) {
     long validForNanos = Math.min(Nanos.of(options.ttl()), Nanos.of(validFor));
     long answeredNanos = time.nanos();
-    return confirmed(asked, Validity.of(asked, validForNanos, limit(asked), answeredNanos));
+    Validity answered = Validity.of(asked, validForNanos, limit(asked), answeredNanos);
+    return settle(asked, before -> answered);
   }
 
   /**
@@ -271,18 +272,15 @@ public final class ActiveGrant extends Task {
   public boolean extended(ClockReading asked, Duration ttl, Duration validFor) {
     long answeredNanos = time.nanos();
     long ttlNanos = Nanos.of(ttl);
-    while (true) {
-      GrantState now = state;
-      Validity before = now.validity();
-      long limitNanos = Nanos.later(before.limitNanos(), fixedEnd(asked, ttlNanos));
-      Validity after =
-          before.extended(asked, Nanos.of(validFor), limitNanos, answeredNanos);
-      schedule.extended(asked.nanos(), asked.nanos() + ttlNanos, Nanos.of(validFor));
-      Settled settled = settle(now, asked, after);
-      if (settled != Settled.AGAIN) {
-        return settled == Settled.YES;
-      }
-    }
+    long validForNanos = Nanos.of(validFor);
+    schedule.extended(asked.nanos(), asked.nanos() + ttlNanos, validForNanos);
+    return settle(
+        asked,
+        before -> before.extended(
+            asked,
+            validForNanos,
+            Nanos.later(before.limitNanos(), fixedEnd(asked, ttlNanos)),
+            answeredNanos));
   }
 
   /**
@@ -293,15 +291,9 @@ public final class ActiveGrant extends Task {
    */
   public boolean verified(ClockReading asked, Duration left) {
     long answeredNanos = time.nanos();
-    while (true) {
-      GrantState now = state;
-      Validity after =
-          now.validity().verified(asked, Nanos.of(left), !options.isRenewed(), answeredNanos);
-      Settled settled = settle(now, asked, after);
-      if (settled != Settled.AGAIN) {
-        return settled == Settled.YES;
-      }
-    }
+    long leftNanos = Nanos.of(left);
+    return settle(
+        asked, before -> before.verified(asked, leftNanos, !options.isRenewed(), answeredNanos));
   }
 
   /**
@@ -390,14 +382,11 @@ public final class ActiveGrant extends Task {
     observer.settle(this);
   }
 
-  @Override
-  public String toString() {
-    return "ActiveGrant[" + key() + ", number " + grant.number() + ", " + state.phase() + "]";
-  }
-
-  private boolean confirmed(ClockReading asked, Validity answered) {
+  /** Takes an answer in, whatever else happens meanwhile; false: a doubt remains. */
+  private boolean settle(ClockReading asked, UnaryOperator<Validity> answer) {
     while (true) {
-      Settled settled = settle(state, asked, answered);
+      GrantState now = state;
+      Settled settled = settle(now, asked, answer.apply(now.validity()));
       if (settled != Settled.AGAIN) {
         return settled == Settled.YES;
       }

@@ -142,7 +142,9 @@ public final class Hold extends Task implements HeldLease {
     return grant.lostException(token);
   }
 
-  /** Whether the calling thread is the one that gives it back now; {@link #unclaimRelease} follows. */
+  /**
+   * Whether the calling thread is the one that gives it back now; {@link #unclaimRelease} follows.
+   */
   public boolean claimRelease() {
     return BEING_RELEASED.compareAndSet(this, 0, 1);
   }

@@ -142,8 +142,8 @@ public final class Keeper {
       forget(grant);
       return;
     }
-    scanAt(Nanos.earlier(
-        grant.state().validity().deadlineNanos(), grant.schedule().askAtNanos()));
+    scanAt(
+        Nanos.earlier(grant.state().validity().deadlineNanos(), grant.schedule().askAtNanos()));
     if (!active) {
       active = true;
     }
@@ -351,8 +351,8 @@ public final class Keeper {
     try {
       part = store.renewalGroup(grant.grant());
     } catch (Throwable e) {
-      chores.log(() ->
-          log.warn("The store has no renewal group for a lease of '{}'", grant.key().name(), e));
+      chores.log(() -> log.warn(
+          "The store has no renewal group for a lease of '{}'", grant.key().name(), e));
       part = grant;
     }
     return new Group(part, grant.schedule().extendsLease());
@@ -379,7 +379,8 @@ public final class Keeper {
       }
     } catch (Throwable e) { // No thread, or no memory: others of the client may find some.
       scanAt(time.nanos() + FAILURE_INTERVAL_NANOS);
-      chores.log(() -> log.warn("A renewal of lock leases could not be started; again soon", e, null));
+      chores.log(
+          () -> log.warn("A renewal of lock leases could not be started; again soon", e, null));
     } finally {
       if (!started) {
         round.end();

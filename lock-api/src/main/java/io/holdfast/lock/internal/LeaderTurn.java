@@ -1,0 +1,361 @@
+package io.holdfast.lock.internal;
+
+import io.holdfast.lock.LeaseLoss;
+import io.holdfast.lock.LockOptions;
+import io.holdfast.lock.LockStoreException;
+import io.holdfast.lock.internal.event.Events;
+import io.holdfast.lock.internal.grant.ActiveGrant;
+import io.holdfast.lock.internal.log.SafeLogger;
+import io.holdfast.lock.internal.queue.EarlyEvents;
+import io.holdfast.lock.internal.queue.Handle;
+import io.holdfast.lock.internal.queue.WaitQueue;
+import io.holdfast.lock.internal.time.ClockReading;
+import io.holdfast.lock.internal.time.Nanos;
+import io.holdfast.lock.spi.Acquisition;
+import io.holdfast.lock.spi.Claim;
+import io.holdfast.lock.spi.Grant;
+import io.holdfast.lock.spi.LockKey;
+import io.holdfast.lock.spi.LockStore;
+import io.holdfast.lock.spi.StoreException;
+import io.holdfast.lock.spi.Ticket;
+import io.holdfast.lock.spi.TimeSource;
+import java.time.Duration;
+import java.util.Objects;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The turn of an attempt to ask the store, as the leader of its wait queue. It owns the leader's
+ * role, an open claim, a place in the store's queue, and a grant that is not held yet;
+ * {@link #undo} gives back what is left of them.
+ */
+final class LeaderTurn {
+  private static final SafeLogger log = SafeLogger.of(LeaderTurn.class);
+
+  /** The pauses before a place is asked for anew that the store lost more than once. */
+  private static final long PAUSE_NANOS_MIN = 1_000_000;
+
+  private static final long PAUSE_NANOS_MAX = 1_000_000_000;
+
+  private final Attempt<?> attempt;
+  private final EngineClient client;
+  private final LockKey key;
+  private final LockOptions options;
+  private final WaitMode mode;
+  private final Events.Acquiring acquiring;
+  private final LockStore store;
+  private final TimeSource time;
+
+  // Owned
+
+  private @Nullable WaitQueue queue;
+  private boolean leads;
+  private @Nullable Claim openClaim;
+  private @Nullable Ticket ticket;
+  private @Nullable Grant grant;
+
+  // Known
+
+  /** Why the leader got no usable answer. */
+  private @Nullable StoreException failure;
+
+  /** Why the leader has no answer, where that says nothing about the store. */
+  private @Nullable StoreException brokenOff;
+
+  /** Whether the store said last that the lock is taken. */
+  private boolean taken;
+
+  /** The ticket is not to be closed on the caller's time. */
+  private boolean leavesInBackground;
+
+  /** A question from the store's queue may have been granted without our knowing. */
+  private boolean unanswered;
+
+  LeaderTurn(
+      Attempt<?> attempt,
+      EngineClient client,
+      LockKey key,
+      LockOptions options,
+      WaitMode mode,
+      Events.Acquiring acquiring) {
+    this.attempt = attempt;
+    this.client = client;
+    this.key = key;
+    this.options = options;
+    this.mode = mode;
+    this.acquiring = acquiring;
+    this.store = client.store();
+    this.time = client.time();
+  }
+
+  /** The attempt leads this queue from now on. */
+  void begin(WaitQueue led) {
+    queue = led;
+    leads = true;
+  }
+
+  private WaitQueue queue() {
+    return Objects.requireNonNull(queue);
+  }
+
+  /**
+   * Gives back what is left; each step forgets what it gave back, so that it can be called again.
+   */
+  void undo() {
+    leaveStoreQueue();
+    withdraw();
+    giveBackGrant();
+    if (leads) {
+      if (failure != null) {
+        queue().leadingFailed(failure);
+      } else {
+        queue().endLeading(taken, brokenOff);
+      }
+      leads = false;
+    }
+  }
+
+  private void leaveStoreQueue() {
+    Ticket place = ticket;
+    Claim claim = openClaim;
+    if (place != null && claim != null) {
+      if (leavesInBackground) {
+        client.cleanup().leave(place, claim);
+        if (unanswered) {
+          client.cleanup().withdraw(claim);
+        }
+      } else {
+        try {
+          place.close();
+        } catch (Throwable e) {
+          client.cleanup().withdraw(claim);
+          log.debug("The queue of lock '{}' could not be left; again in background", key.name(), e);
+        }
+      }
+      openClaim = null;
+      ticket = null;
+    }
+  }
+
+  private void withdraw() {
+    Claim claim = openClaim;
+    if (claim != null) {
+      client.cleanup().withdraw(claim);
+      openClaim = null;
+    }
+  }
+
+  private void giveBackGrant() {
+    Grant unused = grant;
+    if (unused != null) {
+      client.settlement().giveBackUnseen(unused);
+      grant = null;
+    }
+  }
+
+  /** Asks, and waits. False: the lock is taken. */
+  boolean askStore() throws InterruptedException {
+    while (true) {
+      try {
+        return ask();
+      } catch (StoreException e) {
+        boolean interruptedMeanwhile = Thread.interrupted();
+        if (!interruptedMeanwhile && !(e.getCause() instanceof Error)) {
+          failure = e;
+          throw StoreCalls.failure(key, e);
+        }
+        brokenOff = e;
+        if (!interruptedMeanwhile) {
+          throw StoreCalls.failure(key, e);
+        }
+        // Drivers and pools fail when they are interrupted; that says nothing about the store.
+        if (mode.interruptible()) {
+          InterruptedException interruptedException = new InterruptedException();
+          interruptedException.addSuppressed(e);
+          throw interruptedException;
+        }
+        attempt.keepInterrupt();
+        if (!mode.waits()) {
+          throw StoreCalls.failure(key, e);
+        }
+        leaveStoreQueue();
+        withdraw();
+      }
+    }
+  }
+
+  private boolean ask() throws StoreException, InterruptedException {
+    long pauseNanos = 0;
+    while (true) {
+      attempt.requireOpen();
+      Claim claim = client.claims().next(key, options);
+      queue().earlyEvents().asksWith(claim.ownerId());
+      taken = false;
+      ClockReading asked = ClockReading.of(time);
+      boolean confirmed = true;
+      if (mode.stillWaits(time)) {
+        StoreWait wait = new StoreWait(attempt, this, queue(), asked);
+        Acquisition acquisition = call(claim, () -> store.acquireOrQueue(claim, wait));
+        if (acquisition instanceof Acquisition.Queued queued) {
+          openClaim = claim;
+          ticket = queued.ticket();
+          acquiring.waiting();
+          Ticket.Status status = wait.await(queued.ticket(), queued.recheckAfter());
+          if (status instanceof Ticket.Waiting) {
+            taken = true;
+            return false;
+          } else if (status instanceof Ticket.Gone) {
+            leaveStoreQueue();
+            pause(pauseNanos);
+            pauseNanos = Math.max(PAUSE_NANOS_MIN, Math.min(2 * pauseNanos, PAUSE_NANOS_MAX));
+            continue;
+          }
+          grant = ((Ticket.Granted) status).grant();
+          asked = wait.asked();
+          confirmed = !wait.isHandedOver();
+          ticket = null;
+          openClaim = null;
+        } else {
+          grant = ((Acquisition.Granted) acquisition).grant();
+        }
+      } else {
+        grant = call(claim, () -> store.tryAcquire(claim)).orElse(null);
+        if (grant == null) {
+          taken = true;
+          return false;
+        }
+      }
+      if (begin(grant, asked, confirmed)) {
+        return true;
+      }
+    }
+  }
+
+  /**
+   * Makes a grant the holder. False: it was over before it arrived, and is given back; ask again.
+   */
+  private boolean begin(Grant granted, ClockReading asked, boolean confirmed)
+      throws StoreException, InterruptedException {
+    if (mode.interruptible() && Thread.interrupted()) {
+      throw new InterruptedException();
+    }
+    ActiveGrant active;
+    try {
+      active = new ActiveGrant(granted, options, asked, time, client);
+    } catch (RuntimeException e) {
+      throw unusable("The store gave what is no grant: " + e.getMessage(), e);
+    }
+    switch (settled(active)) {
+      case STANDS -> {
+        if (!confirmed) {
+          active.schedule().unconfirmed();
+        }
+        hold(active);
+        return true;
+      }
+      case DOUBTED -> {
+        // The store no longer shows it.
+        grant = null;
+        return false;
+      }
+      case LAPSED -> {
+        client.cleanup().release(granted, Duration.ZERO);
+        grant = null;
+        if (!mode.stillWaits(time)) {
+          throw unusable("It took longer to answer than the lease lasts: " + options.ttl(), null);
+        }
+        return false;
+      }
+      case LAPSED_AT_MAX_HOLD -> {
+        client.cleanup().release(granted, Duration.ZERO);
+        grant = null;
+        throw unusable("It took longer to answer than maxHold is", null);
+      }
+    }
+    throw new AssertionError("All arrivals are dealt with");
+  }
+
+  /**
+   * Whether a grant stands on its arrival. A machine that slept while the answer was on its way has
+   * a grant that is another's by now, or not: the store knows.
+   */
+  private ActiveGrant.Arrival settled(ActiveGrant active) throws StoreException {
+    while (true) {
+      ActiveGrant.Arrival arrival = active.arrival();
+      if (arrival != ActiveGrant.Arrival.DOUBTED) {
+        return arrival;
+      }
+      ClockReading asked = ClockReading.of(time);
+      Optional<Duration> left = StoreCalls.call(() -> store.verify(active.grant()));
+      if (left.isEmpty()) {
+        return ActiveGrant.Arrival.DOUBTED;
+      }
+      boolean unused = active.verified(asked, left.get());
+    }
+  }
+
+  private void hold(ActiveGrant active) {
+    Handle first;
+    try {
+      first = queue().granted(active, attempt.thread());
+    } catch (RuntimeException e) {
+      throw unusable("The store gave what is no grant: " + e.getMessage(), e);
+    }
+    if (first == null) {
+      throw attempt.closed();
+    }
+    attempt.granted(first);
+    grant = null;
+    leads = false;
+    client.keeper().keep(active);
+    EarlyEvents.Event early = queue().earlyEvents().take(active);
+    if (early != null) {
+      LeaseLoss.Reason lostBy = early.lostBy();
+      if (lostBy == null) {
+        client.suspended(active);
+      } else {
+        active.lose(lostBy);
+        attempt.lostEarly();
+      }
+    }
+  }
+
+  /** A call about a claim, which is open until there is an answer. */
+  <A> A call(Claim claim, StoreCalls.Call<A> call) throws StoreException {
+    openClaim = claim;
+    try {
+      A answer = StoreCalls.call(call);
+      openClaim = null;
+      return answer;
+    } catch (StoreException e) {
+      if (!e.mayHaveHappened()) {
+        openClaim = null;
+      }
+      throw e;
+    }
+  }
+
+  private void pause(long nanos) throws InterruptedException {
+    long untilNanos = Nanos.earlier(time.nanos() + nanos, mode.untilNanos());
+    for (long left = nanos; left > 0; left = untilNanos - time.nanos()) {
+      attempt.requireOpen();
+      time.park(this, left);
+      attempt.noteInterrupt();
+    }
+  }
+
+  private LockStoreException unusable(String message, @Nullable Throwable cause) {
+    return StoreCalls.failure(key, StoreException.refused(message, cause));
+  }
+
+  // Told by the wait in the store's queue
+
+  void leaveInBackground() {
+    leavesInBackground = true;
+  }
+
+  void failed(StoreException e) {
+    leavesInBackground = true;
+    unanswered = e.mayHaveHappened();
+  }
+}
