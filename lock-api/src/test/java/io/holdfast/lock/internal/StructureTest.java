@@ -48,8 +48,9 @@ class StructureTest {
         .resolve(ENGINE.replace('.', '/'));
     StringWriter printed = new StringWriter();
     PrintWriter writer = new PrintWriter(printed);
-    int exitCode =
-        ToolProvider.findFirst("jdeps").orElseThrow().run(writer, writer, "-v", compiled.toString());
+    int exitCode = ToolProvider.findFirst("jdeps")
+        .orElseThrow()
+        .run(writer, writer, "-v", compiled.toString());
     assertThat(exitCode).as("%s", printed).isZero();
     printed.toString().lines().forEach(line -> {
       Matcher reference = REFERENCE.matcher(line);
@@ -89,8 +90,7 @@ class StructureTest {
   @Test
   void noRoomRefersToThePackageThatPutsThemTogether() throws Exception {
     scan();
-    references.forEach(
-        (room, targets) -> assertThat(targets).as(room).doesNotContain(ENGINE));
+    references.forEach((room, targets) -> assertThat(targets).as(room).doesNotContain(ENGINE));
   }
 
   @Test

@@ -77,7 +77,7 @@ public final class Keeper {
 
   private final Set<Group> groupsInFlight = ConcurrentHashMap.newKeySet();
 
-  /** When all grants are looked at next; far ahead while they are looked at. */
+  /** The time of the next look at all grants; far ahead while they are looked at. */
   private final AtomicLong nextScanNanos;
 
   private long sampledWallAheadNanos;
@@ -201,7 +201,7 @@ public final class Keeper {
     }
   }
 
-  /** How long nothing is due. */
+  /** The time for which nothing is due. */
   private long look() {
     long choresAtNanos = chores.run();
     long nowNanos = time.nanos();

@@ -74,7 +74,7 @@ public final class Workers {
     }
   }
 
-  /** How many tasks wait or run, roughly. */
+  /** The number of tasks that wait or run, roughly. */
   public int busy() {
     return threads.getQueue().size() + threads.getActiveCount() + (unstarted.get() == null ? 0 : 1);
   }
