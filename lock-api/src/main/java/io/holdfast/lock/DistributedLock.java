@@ -12,15 +12,21 @@ import java.util.concurrent.locks.Lock;
  * that costs no round trip, and the lock is freed by the last close. With {@link Ownership#LEASE}
  * every acquisition is an owner of its own.
  *
- * <p>Threads of one client that wait for the same name stand in a fair local line. Between clients
- * the order is the store's; its page says what it promises.
+ * <p>Threads of one client that wait for the same name stand in a fair queue, and one of them at a
+ * time asks the store. Between clients the order is the store's; its page says what it promises.
+ *
+ * <p>No acquire returns a lease that does not stand by our clocks at that moment. A grant that was
+ * over before it arrived, because the store was slow or the machine slept, is given back and asked
+ * for again, or is a {@link LockStoreException} if no time is left for that; the store is asked
+ * about one that may be over.
  *
  * <p>Every acquiring method throws, besides what it lists:
  *
  * <ul>
  *   <li>{@link LockStoreException} if the store gave no usable answer: nothing is held, and the
  *       name may stay taken for up to one TTL. Threads that stand behind the failing one in the
- *       local line get it too.
+ *       queue of the client get it too. "Taken" is told only where the store, or a holder in this
+ *       client, says so.
  *   <li>{@link LockLostException} if the calling thread owns a lease of this lock that was lost and
  *       is not closed yet: finish and close that one first.
  *   <li>{@link LockClientClosedException} if the client was closed before or during the call;
@@ -53,8 +59,13 @@ public interface DistributedLock {
   DistributedLock with(LockOptions options);
 
   /**
-   * Asks once and does not wait. While a thread of this client has the lock or is asking for it,
-   * the answer is "taken" without a round trip.
+   * Asks once and does not wait for the lock. While a thread of this client has the lock, or waits
+   * for it at the store, the answer is "taken" without a round trip.
+   *
+   * <p>While a thread of this client asks the store for the lock, or gives it back, this call waits
+   * for that one's answer, at most about a store timeout, and has the same: taken, or a
+   * {@link LockStoreException}. If that thread leaves without an answer (it was interrupted, or
+   * gave the lock back), this call asks by itself.
    *
    * <p>Not interruptible: an interrupt stays pending. On a virtual thread an interrupt during the
    * request may break the store's connection, and then the call ends with a
@@ -69,8 +80,10 @@ public interface DistributedLock {
   Optional<Lease> tryLock();
 
   /**
-   * Waits up to {@code maxWait}; zero or less asks once. Returns within that time plus one store
-   * timeout. An interrupt wins over a lease that is granted at the same moment: that lease is given
+   * Waits up to {@code maxWait}; zero or less asks once. Returns within that time plus about one
+   * store timeout, which the last answer of the store may take; plus two if the thread of this
+   * client that it waited behind leaves without an answer at the end, so that it has to ask by
+   * itself. An interrupt wins over a lease that is granted at the same moment: that lease is given
    * back.
    *
    * @return the lease, or empty if the lock stayed taken
@@ -80,7 +93,8 @@ public interface DistributedLock {
   Optional<Lease> tryLock(Duration maxWait) throws InterruptedException;
 
   /**
-   * As {@link #tryLock(Duration)}, with an exception in place of the empty result.
+   * As {@link #tryLock(Duration)}, with the same bounds, and with an exception in place of the
+   * empty result.
    *
    * @throws LockTimeoutException the lock stayed taken; names the holder if known
    * @throws InterruptedException interrupted before or while waiting; nothing is held
@@ -89,7 +103,8 @@ public interface DistributedLock {
   Lease lockWithin(Duration maxWait) throws InterruptedException;
 
   /**
-   * Waits without limit.
+   * Waits without limit. What it returns stands: a lease that was lost on its way here is not
+   * returned, and the wait goes on.
    *
    * @throws InterruptedException interrupted before or while waiting; nothing is held
    */
@@ -98,6 +113,9 @@ public interface DistributedLock {
 
   /**
    * Waits without limit, runs the action under the lock, and releases.
+   *
+   * <p>The one checked exception of an action passes through as it is. If an action throws two that
+   * are unrelated, the compiler infers {@code Exception} for {@code X}: catch one of them inside.
    *
    * @throws LockLostException the lease was lost before the action ended: it may not have been
    *     alone
@@ -139,7 +157,8 @@ public interface DistributedLock {
    * As {@link #tryRun(LeaseAction)}, with a result, which must not be null.
    *
    * @return empty: the lock was taken, and nothing ran
-   * @throws NullPointerException the action returned null; the lock has been released
+   * @throws NullPointerException the action returned null: its work is done and was exclusive, and
+   *     the lock has been released; for work without a result take {@code tryRun}
    * @throws X what the action threw
    */
   <T, X extends Exception> Optional<T> tryCall(LeaseFunction<T, X> action) throws X;
@@ -148,7 +167,8 @@ public interface DistributedLock {
    * As {@link #tryRun(Duration, LeaseAction)}, with a result, which must not be null.
    *
    * @return empty: the lock stayed taken, and nothing ran
-   * @throws NullPointerException the action returned null; the lock has been released
+   * @throws NullPointerException the action returned null: its work is done and was exclusive, and
+   *     the lock has been released; for work without a result take {@code tryRun}
    * @throws InterruptedException interrupted before or while waiting; the action did not run
    * @throws X what the action threw
    */
@@ -162,7 +182,7 @@ public interface DistributedLock {
   boolean isHeldByCurrentThread();
 
   /**
-   * Asks the store who holds the lock, whoever that is.
+   * Asks the store for the lock's holder, of whatever client.
    *
    * @return empty: it was free at that moment
    * @throws LockStoreException the store gave no usable answer
@@ -174,7 +194,7 @@ public interface DistributedLock {
    * For an administrator: frees the lock if the grant behind this token still has it. This breaks
    * exclusion, since the holder may still be at work; it learns of the loss at its next renewal.
    *
-   * @param expectedToken what {@link #inspect()} showed, or any token of the same grant
+   * @param expectedToken the one that {@link #inspect()} showed, or any token of the same grant
    * @return whether that grant had the lock and has it no more
    * @throws LockStoreException the store gave no usable answer; it may have been freed
    */
@@ -185,7 +205,8 @@ public interface DistributedLock {
    * This lock for code that takes a {@link Lock}: {@code lock()} does not react to interrupts,
    * {@code unlock()} by a thread that does not own the lock is an
    * {@link IllegalMonitorStateException} and after loss a {@link LockLostException},
-   * {@code newCondition()} is unsupported.
+   * {@code newCondition()} is unsupported. What a thread holds when it dies is no longer renewed,
+   * and ends.
    *
    * @throws IllegalStateException this view has {@link Ownership#LEASE}: a {@code Lock} is owned by
    *     threads

@@ -8,8 +8,9 @@ public interface HeldLock extends LockHolder {
   String name();
 
   /**
-   * How many acquires of other clients stand in the store's line for it; a client whose threads
-   * wait behind each other counts once. Empty if the store keeps no line, or does not count it.
+   * The number of acquires of other clients that stand in the store's line for it; a client whose
+   * threads wait behind each other counts once. Empty if the store keeps no line, or does not count
+   * it.
    */
   OptionalInt waiting();
 }

@@ -13,11 +13,11 @@ import java.util.function.Consumer;
  * deadline can still send one. {@link #token()} and the store's guard are for that.
  *
  * <p>A lease that becomes unreachable without {@code close()} is no longer renewed, and a warning
- * names it.
+ * names it. Its {@link #onLost} listeners go with it, whether they mention it or not.
  *
- * <p>Threads: every method may be called from any thread. Only {@link #verify()},
- * {@link #extend(Duration)} and {@link #close()} do I/O, and {@link #ensureHeld()} where it says
- * so.
+ * <p>Threads: every method may be called from any thread. {@link #verify()},
+ * {@link #extend(Duration)} and {@link #close()} do I/O, and so do {@link #ensureHeld()} and
+ * {@link #detach()} of a lease that the wall clock put in doubt; the rest returns at once.
  */
 public interface Lease extends AutoCloseable {
 
@@ -33,29 +33,39 @@ public interface Lease extends AutoCloseable {
   @CheckReturnValue
   long token();
 
-  /** What this handle knows now. No I/O. */
+  /** The state of this handle, as far as it knows now. No I/O. */
   @CheckReturnValue
   LeaseState state();
 
   /**
    * Whether the lease still stands by our own clocks: false from the local deadline on, even if no
    * thread of ours has run since; false while the wall clock says that the machine may have been
-   * suspended; false after close. No I/O.
+   * suspended, until the store has confirmed the lease; false once a close has begun. No I/O.
    */
   @CheckReturnValue
   boolean isHeld();
 
   /**
-   * Returns if {@link #isHeld()}; for loops of long work. No I/O.
+   * Returns if the lease stands; for loops of long work. No I/O while {@link #isHeld()}.
+   *
+   * <p>A lease that is only in doubt because the wall clock ran ahead is not lost: this asks the
+   * store then, as {@link #verify()} does, so that a clock that was set costs one request, and not
+   * the work.
    *
    * @throws LockLostException the lease does not stand; stop
+   * @throws LockStoreException the lease is in doubt, and the store gave no usable answer; it stays
+   *     {@link LeaseState#UNCERTAIN}
    * @throws IllegalStateException this handle was closed
    */
   void ensureHeld();
 
   /**
    * Asks the store. Returning means that the store showed this lease as the holder after the call
-   * began.
+   * began. It asks again where the machine slept meanwhile, or a session was suspended.
+   *
+   * <p>This extends nothing: the deadline moves no later, however often you ask. (Where a fixed
+   * lease is trusted for less than its TTL at a time, since it lives in a session, the deadline
+   * moves up to the lease's own end.)
    *
    * @throws LockLostException the lease does not stand; stop
    * @throws LockStoreException the store gave no usable answer; the lease is
@@ -89,33 +99,44 @@ public interface Lease extends AutoCloseable {
   Duration remaining();
 
   /**
-   * How long the name can stay taken if this process dies now: the TTL or the session's timeout, as
-   * the store has it.
+   * The longest time for which the name can stay taken if this process dies now: the TTL or the
+   * session's timeout, as the store has it.
    */
   @CheckReturnValue
   Duration crashBound();
 
   /**
    * Calls back once if this lease is lost before this handle is closed; also if it already is.
-   * Never after a clean close. The listener runs on the client's callback executor; a slow or
-   * throwing one delays nothing else.
+   * Never after a clean close.
+   *
+   * <p>The listener runs on the client's callback executor, or on a thread of the client. One that
+   * throws delays nothing. A slow one delays no renewal; other listeners it delays only while 32 of
+   * them are slow at once, or the executor has no thread left.
+   *
+   * <p>It may mention this lease: listeners are kept in the lease, and a lease that is dropped is
+   * found all the same. Then its listeners are not called.
    */
   void onLost(Consumer<? super LeaseLoss> listener);
 
   /**
    * Takes this lease from its owner thread, so that any thread may carry it on: the thread can no
-   * longer re-enter it. Does nothing if it has no owner thread.
+   * longer re-enter it. Does nothing if it has no owner thread. Looks first as
+   * {@link #ensureHeld()} does.
    *
    * @return this lease
    * @throws IllegalStateException the calling thread does not own it, it has nested handles that
    *     are open, or this handle was closed
    * @throws LockLostException the lease was lost
+   * @throws LockStoreException the lease is in doubt, and the store gave no usable answer; nothing
+   *     was changed
    */
   Lease detach();
 
   /**
-   * Ends this acquisition; the last one frees the lock. Idempotent, from any thread, and never ends
-   * somebody else's lease.
+   * Ends this acquisition; the last one frees the lock, or hands it to the next thread of this
+   * client. Idempotent, from any thread, and never ends somebody else's lease. One request, or none
+   * if the lease is nested or handed on. From its beginning {@link #isHeld()} is false; until the
+   * store has answered, the state is {@link LeaseState#UNCERTAIN}.
    *
    * <p>If the store cannot be reached, this logs, tells the listener, goes on trying in the
    * background until the TTL is over, and does not throw: the work was exclusive.

@@ -3,7 +3,8 @@ package io.holdfast.lock;
 /**
  * Work done under a lock.
  *
- * @param <X> what it throws; inferred as RuntimeException if nothing checked
+ * @param <X> its checked exception; inferred as RuntimeException if it throws none, and as
+ *     Exception if it throws two that are unrelated
  */
 @FunctionalInterface
 public interface LeaseAction<X extends Exception> {

@@ -1,6 +1,6 @@
 package io.holdfast.lock;
 
-/** How a lease was lost. */
+/** The loss of a lease. */
 public interface LeaseLoss {
   /** The name of the lock. */
   String name();
@@ -8,7 +8,7 @@ public interface LeaseLoss {
   /** The token of the lost lease. */
   long token();
 
-  /** Why. */
+  /** The reason. */
   Reason reason();
 
   /** Why a lease was lost. Constants may be added. */

@@ -1,18 +1,29 @@
 package io.holdfast.lock;
 
-/** What a lease knows of itself. The set is closed. */
+/** The states of a lease, as far as it knows. The set is closed. */
 public enum LeaseState {
-  /** The store confirmed it, and the deadline is ahead. */
+  /** The store confirmed it, and the deadline is ahead. {@link Lease#isHeld()} is true. */
   HELD,
   /**
-   * Something asks for doubt: a renewal went unanswered or the session is suspended (the TTL still
-   * runs and {@link Lease#isHeld()} stays true until the deadline), the wall clock ran ahead of the
-   * monotonic one ({@code isHeld()} is false until the store confirmed the lease), or a close is
-   * under way ({@code isHeld()} is false).
+   * One of three:
+   *
+   * <ul>
+   *   <li>A renewal or a {@code verify()} went unanswered, or the session is suspended. The TTL
+   *       still runs, and {@link Lease#isHeld()} is true until the deadline.
+   *   <li>The wall clock ran ahead of the monotonic one: the machine may have slept.
+   *       {@code isHeld()} is false until the store has confirmed the lease;
+   *       {@link Lease#ensureHeld()} asks it.
+   *   <li>A close is under way, or waits for the end of a guard. {@code isHeld()} is false.
+   * </ul>
+   *
+   * <p>The first two end with the answer to a question that was sent after the doubt began, or at
+   * the deadline.
    */
   UNCERTAIN,
-  /** Over before it was closed. Another may hold the lock. Final. */
+  /**
+   * Over before it was closed. Another may hold the lock. {@link Lease#isHeld()} is false. Final.
+   */
   LOST,
-  /** Closed by its holder. Final. */
+  /** Closed by its holder. {@link Lease#isHeld()} is false. Final. */
   RELEASED
 }

@@ -9,7 +9,7 @@ import java.util.List;
  * <p>Two clients never share a lease, not even in one JVM: to each, the other is another machine.
  *
  * <p>Threads: safe for all. {@link #get(String)} returns at once; {@link #close()} blocks, bounded
- * by about two store timeouts.
+ * by about two store timeouts, or three where another thread closes the client already.
  */
 public interface LockClient extends AutoCloseable {
 
@@ -40,7 +40,7 @@ public interface LockClient extends AutoCloseable {
    *
    * @param namePrefix the beginning of the names to list, compared character by character; empty:
    *     all names
-   * @param limit how many at most, 1 to 10,000
+   * @param limit the most to return, 1 to 10,000
    * @return sorted by name; if there are more than {@code limit}, it is not specified which
    * @throws IllegalArgumentException the prefix has more than 200 code points or a character that
    *     no name has, or the limit is out of range
@@ -55,7 +55,10 @@ public interface LockClient extends AutoCloseable {
    * {@link LeaseLoss.Reason#CLIENT_CLOSED}) before the store lets others in, every waiting thread
    * gets a {@link LockClientClosedException}, and our threads stop. What the store could not be
    * told in time, be it about a lease or about an acquire that it had not answered, ends by its
-   * TTL, and a log line names it. Idempotent.
+   * TTL, and a log line names it.
+   *
+   * <p>Idempotent. A second call, be it at the same time, returns when the first is done, or after
+   * three store timeouts.
    *
    * <p>The data source or driver object that the client was built on stays open: it is yours.
    */

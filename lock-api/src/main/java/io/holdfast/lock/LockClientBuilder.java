@@ -13,7 +13,7 @@ import java.util.concurrent.Executor;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What every store's builder has. The defaults are right for production.
+ * The settings that every store's builder has. The defaults are right for production.
  *
  * <p>Not safe for several threads at once; one builder may build several clients.
  *
@@ -35,8 +35,8 @@ public abstract class LockClientBuilder<B extends LockClientBuilder<B>> {
   protected LockClientBuilder() {}
 
   /**
-   * What this client is called in thread names, in the store and in messages; default: the host's
-   * name. Need not be unique.
+   * The client's name in thread names, in the store and in messages; default: the host's name. Need
+   * not be unique.
    *
    * @throws IllegalArgumentException empty, over 60 characters, or with control characters
    */
@@ -57,8 +57,9 @@ public abstract class LockClientBuilder<B extends LockClientBuilder<B>> {
   }
 
   /**
-   * What one call to the store takes at most; default 5 s. A renewed lease's TTL must be at least
-   * three times this, a fixed one's longer than this, so that a slow answer is not yet a loss.
+   * The longest time that one call to the store takes; default 5 s. A renewed lease's TTL must be
+   * at least three times this, a fixed one's longer than this, so that a slow answer is not yet a
+   * loss.
    *
    * @throws IllegalArgumentException outside 1 ms to 5 min
    */
@@ -82,9 +83,13 @@ public abstract class LockClientBuilder<B extends LockClientBuilder<B>> {
   }
 
   /**
-   * Where {@link Lease#onLost} listeners and events that are not a caller's own run; default:
-   * daemon threads of the client, made as needed. The executor stays yours to shut down; a task
-   * that it rejects runs on a thread of ours.
+   * The executor of {@link Lease#onLost} listeners, and of events that are not a caller's own;
+   * default: daemon threads of the client, made as needed, 32 at most. The executor stays yours to
+   * shut down.
+   *
+   * <p>A task that it rejects runs on a thread of ours, and so does each task if it runs them on
+   * the thread that asks. If it drops a task without a word, a loss listener is not called; events
+   * are told late, since they are submitted again after a second.
    */
   public final B callbackExecutor(Executor executor) {
     this.callbackExecutor = Objects.requireNonNull(executor);

@@ -3,7 +3,7 @@ package io.holdfast.lock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What went wrong with a lock at run time. Misuse is an {@link IllegalArgumentException} or an
+ * A failure of a lock at run time. Misuse is an {@link IllegalArgumentException} or an
  * {@link IllegalStateException}.
  */
 public abstract class LockException extends RuntimeException {

@@ -16,8 +16,10 @@ public interface LockHolder {
   String description();
 
   /**
-   * When the lock was granted (on stores that do not note that: when its holder asked), by the
-   * store's wall clock, or the holder's where the store has none. For a human, not for arithmetic.
+   * The time at which the lock was granted (on stores that do not note that: at which its holder
+   * asked), by the store's wall clock, or the holder's where the store has none. For a human, not
+   * for arithmetic. {@link Instant#EPOCH} where nobody noted it, as for a holder on Consul that is
+   * not Holdfast's.
    */
   Instant since();
 

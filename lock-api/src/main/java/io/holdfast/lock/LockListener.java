@@ -4,11 +4,12 @@ import java.time.Duration;
 import java.util.Optional;
 
 /**
- * Told what a client's locks do: for logging, metrics and tracing.
+ * An observer of a client's locks: for logging, metrics and tracing.
  *
  * <p>Threads: a caller's own steps ({@link #waiting}, {@link #waitsForItself}, {@link #acquired},
  * {@link #notAcquired}, {@link #released}) are told on the caller's thread, so be quick there; the
- * rest comes on the client's callback executor, one event at a time. What a listener throws is
+ * rest comes on the client's callback executor, one event at a time, in order. A listener that is
+ * 10,000 of those behind is not told of the newest, and a line is logged. What a listener throws is
  * logged and goes no further.
  */
 public interface LockListener {
@@ -29,11 +30,14 @@ public interface LockListener {
 
   /**
    * The last handle of a lease was closed by its holder. Told in the background if an open guard
-   * had put the release off.
+   * had put the release off, or the closing thread could not finish it.
    */
   default void released(Released event) {}
 
-  /** A lease became {@link LeaseState#UNCERTAIN}. */
+  /**
+   * A lease became {@link LeaseState#UNCERTAIN}, other than by a close. Told before the
+   * {@link #confirmed} that ends it.
+   */
   default void uncertain(LeaseEvent event) {}
 
   /** A lease that was uncertain is {@link LeaseState#HELD} again. */
@@ -48,7 +52,10 @@ public interface LockListener {
   /** A lease was lost. */
   default void lost(Lost event) {}
 
-  /** A lease became unreachable without being closed, and is no longer renewed. */
+  /**
+   * A lease became unreachable without being closed, or the thread died that had acquired it
+   * through {@link DistributedLock#asLock()}. It is no longer renewed.
+   */
   default void leaked(LeaseEvent event) {}
 
   /**
@@ -74,11 +81,11 @@ public interface LockListener {
     /** From the call to the lease. */
     Duration waited();
 
-    /** Where it came from. */
+    /** Its origin. */
     Source source();
   }
 
-  /** Where a lease came from. Constants may be added. */
+  /** The origin of a lease. Constants may be added. */
   enum Source {
     /** The store granted it. */
     STORE,
@@ -108,7 +115,7 @@ public interface LockListener {
 
   /** The loss of a lease. */
   interface Lost extends LeaseEvent {
-    /** How it was lost. */
+    /** Its loss. */
     LeaseLoss loss();
   }
 }

@@ -7,8 +7,8 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How the leases of a lock behave. Immutable, compared by value; relations between the values are
- * checked when they are set.
+ * The ways in which the leases of a lock behave. Immutable, compared by value; relations between
+ * the values are checked when they are set.
  *
  * <p>Durations are kept to the microsecond, rounded down. A TTL is 1 ms to 365 days here; a client
  * also refuses one that is too short for its {@linkplain LockClientBuilder#storeTimeout store
@@ -119,7 +119,7 @@ public final class LockOptions {
     return new LockOptions(ttl, renewed, minHold, maxHold, Objects.requireNonNull(ownership));
   }
 
-  /** How long the store keeps a lease that nothing renews. */
+  /** The time for which the store keeps a lease that nothing renews. */
   public Duration ttl() {
     return ttl;
   }
@@ -129,17 +129,17 @@ public final class LockOptions {
     return renewed;
   }
 
-  /** How long the name stays taken at least. */
+  /** The least time for which the name stays taken. */
   public Duration minHold() {
     return minHold;
   }
 
-  /** How long a lease can last at most; empty: no limit besides the TTL of a fixed one. */
+  /** The longest time that a lease can last; empty: no limit besides the TTL of a fixed one. */
   public Optional<Duration> maxHold() {
     return Optional.ofNullable(maxHold);
   }
 
-  /** Who owns an acquisition. */
+  /** The owner of an acquisition. */
   public Ownership ownership() {
     return ownership;
   }

@@ -9,7 +9,7 @@ public final class LockTimeoutException extends LockException {
 
   private final Duration waited;
 
-  /** After that wait; {@code holder} is what is known of who has the lock. */
+  /** After that wait; {@code holder} describes the lock's holder, as far as known. */
   public LockTimeoutException(String lockName, Duration waited, @Nullable String holder) {
     super(
         lockName,
@@ -23,7 +23,7 @@ public final class LockTimeoutException extends LockException {
     this.waited = waited;
   }
 
-  /** How long the caller waited. */
+  /** The time for which the caller waited. */
   public Duration waited() {
     return waited;
   }

@@ -1,6 +1,6 @@
 package io.holdfast.lock;
 
-/** Who owns an acquisition. The set is closed. */
+/** The owner of an acquisition. The set is closed. */
 public enum Ownership {
   /** The thread that acquired: it may acquire again while it holds the lock. */
   THREAD,

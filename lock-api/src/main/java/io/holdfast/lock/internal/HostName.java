@@ -3,7 +3,7 @@ package io.holdfast.lock.internal;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
 
-/** What this machine calls itself. */
+/** The name that this machine calls itself. */
 final class HostName {
   private static final int LENGTH_MAX = 60;
 

@@ -2,7 +2,7 @@ package io.holdfast.lock.spi;
 
 import java.time.Duration;
 
-/** What came of asking for a lock with the readiness to wait. */
+/** The outcome of asking for a lock with the readiness to wait. */
 public sealed interface Acquisition {
   /**
    * The lock is the claim's.

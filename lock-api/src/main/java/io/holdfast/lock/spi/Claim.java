@@ -10,10 +10,11 @@ import java.util.Objects;
  * @param ownerId the owner that the store writes down if it grants the lock: 32 lower-case
  *     hexadecimal digits, unguessable (128 random bits), never used for a second attempt. By it a
  *     late or repeated answer is recognised, and an abandoned attempt withdrawn
- * @param ttl how long the store keeps the grant if nothing renews it; whole microseconds
- * @param minHold how long the name shall stay taken at least; zero: until released. Stores that
- *     need to prepare for it at acquire read it here; how much of it is left comes with the release
- * @param holder who asks, for a human: client, host, process, thread; at most
+ * @param ttl the time for which the store keeps the grant if nothing renews it; whole microseconds
+ * @param minHold the least time for which the name shall stay taken; zero: until released. Stores
+ *     that need to prepare for it at acquire read it here; what is left of it comes with the
+ *     release
+ * @param holder a description of the owner for a human: client, host, process, thread; at most
  *     {@value #HOLDER_LENGTH_MAX} characters
  */
 public record Claim(LockKey key, String ownerId, Duration ttl, Duration minHold, String holder) {

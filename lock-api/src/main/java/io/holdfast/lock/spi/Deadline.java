@@ -32,7 +32,7 @@ public final class Deadline {
     return part.endNanos - endNanos < 0 ? part : this;
   }
 
-  /** What there was at the beginning. */
+  /** The time that there was at the beginning. */
   public Duration whole() {
     return whole;
   }
@@ -56,8 +56,8 @@ public final class Deadline {
   /**
    * A wait that ends within a given time, or is interrupted.
    *
-   * @param <T> what it waits for
-   * @param <X> how else it can end
+   * @param <T> the result
+   * @param <X> the failure
    */
   @FunctionalInterface
   public interface TimedWait<T, X extends Exception> {

@@ -18,13 +18,13 @@ public interface Grant {
   long number();
 
   /**
-   * For how long the grant is good, counted from the moment at which the engine called the method
-   * that returned it, but for {@link Ticket#handedOver}. This is less than the TTL on stores with
-   * sessions, if the session may end sooner, and for a lock that was handed over, which first waits
-   * for a sign of life only.
+   * The time for which the grant is good, counted from the moment at which the engine called the
+   * method that returned it, but for {@link Ticket#handedOver}. This is less than the TTL on stores
+   * with sessions, if the session may end sooner, and for a lock that was handed over, which first
+   * waits for a sign of life only.
    */
   Duration validFor();
 
-  /** How long the name can stay taken if this process dies now. */
+  /** The longest time for which the name can stay taken if this process dies now. */
   Duration crashBound();
 }

@@ -16,12 +16,15 @@ import io.holdfast.lock.internal.GuardedLease;
 public interface LeaseGuard<G extends Grant> extends AutoCloseable {
 
   /**
-   * Opens a guard on a lease. No I/O.
+   * Opens a guard on a lease. No I/O, unless the wall clock put the lease in doubt: then the store
+   * is asked whether it stands.
    *
    * @throws IllegalArgumentException the lease is not of this store's engine (another store, a
    *     mock)
    * @throws IllegalStateException this handle was closed
    * @throws LockLostException the lease was lost
+   * @throws io.holdfast.lock.LockStoreException the lease is in doubt, and the store gave no usable
+   *     answer
    */
   static <G extends Grant> LeaseGuard<G> open(Lease lease, Class<G> grantType) {
     return GuardedLease.open(lease, grantType);
@@ -32,10 +35,11 @@ public interface LeaseGuard<G extends Grant> extends AutoCloseable {
 
   /**
    * From now until {@link #close()} the engine does not renew this grant. Waits for a renewal that
-   * is under way, at most one store timeout. For stores whose guard locks what a renewal would
-   * write.
+   * is under way, at most one store timeout; so does each further call. For stores whose guard
+   * locks what a renewal would write.
    *
    * @throws LockLostException the lease was lost
+   * @throws IllegalStateException this guard was closed
    */
   void suspendRenewal();
 

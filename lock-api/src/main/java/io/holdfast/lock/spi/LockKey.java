@@ -6,7 +6,7 @@ import java.util.Objects;
  * The kind and name of a lock: what a store tells locks apart by. Two keys are equal only if every
  * character is.
  *
- * @param kind what sort of lock it is
+ * @param kind the sort of lock
  * @param name 1 to {@value #NAME_CODE_POINTS_MAX} code points of well-formed Unicode without
  *     control characters (at most 800 bytes of UTF-8); a store that cannot take such a text as it
  *     is escapes it injectively

@@ -1,8 +1,8 @@
 package io.holdfast.lock.spi;
 
 /**
- * What sort of lock a name belongs to. Two kinds with the same name are two locks, so the kind is
- * part of every stored name. Constants may be added (shared locks, permits).
+ * The sort of lock that a name belongs to. Two kinds with the same name are two locks, so the kind
+ * is part of every stored name. Constants may be added (shared locks, permits).
  */
 public enum LockKind {
   /** One holder at a time. */

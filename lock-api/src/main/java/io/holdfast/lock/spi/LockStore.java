@@ -15,7 +15,7 @@ import java.util.Optional;
  * flag set. The engine holds no lock of its own during a call.
  *
  * <p>Threads: safe for all. The engine asks for one key from one thread at a time, but releases,
- * renews and withdraws from others.
+ * renews, verifies and withdraws from others.
  */
 public interface LockStore extends AutoCloseable {
 
@@ -49,7 +49,8 @@ public interface LockStore extends AutoCloseable {
    * Frees the lock if the grant still has it; never touches another owner. May be sent again after
    * a failure.
    *
-   * @param holdFor how much longer the name must stay taken, counted from now; zero: free at once
+   * @param holdFor the time for which the name must stay taken, counted from now; zero: free at
+   *     once
    * @throws StoreException no usable answer; it may have been released
    */
   ReleaseOutcome release(Grant grant, Duration holdFor) throws StoreException;
@@ -117,7 +118,7 @@ public interface LockStore extends AutoCloseable {
    * @param kind the kind to list
    * @param namePrefix the beginning of the names to list, compared character by character; empty:
    *     all
-   * @param limit how many at most, at least 1
+   * @param limit the most to return, at least 1
    * @return in no particular order, none twice
    * @throws StoreException no usable answer
    */

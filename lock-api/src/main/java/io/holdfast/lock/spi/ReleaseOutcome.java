@@ -1,6 +1,6 @@
 package io.holdfast.lock.spi;
 
-/** What a release found. */
+/** The finding of a release. */
 public enum ReleaseOutcome {
   /** The grant had the lock and has it no more (or only until its minimum hold is over). */
   RELEASED,

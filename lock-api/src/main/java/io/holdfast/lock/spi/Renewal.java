@@ -2,12 +2,12 @@ package io.holdfast.lock.spi;
 
 import java.time.Duration;
 
-/** What became of one grant in a renewal. */
+/** The outcome of a renewal for one grant. */
 public sealed interface Renewal {
   /**
    * The grant stands.
    *
-   * @param validFor for how long, counted from the moment at which the engine called
+   * @param validFor the time for which it does, counted from the moment at which the engine called
    *     {@link LockStore#renew}
    */
   record Renewed(Duration validFor) implements Renewal {}

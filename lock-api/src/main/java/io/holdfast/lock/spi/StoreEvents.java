@@ -3,8 +3,8 @@ package io.holdfast.lock.spi;
 import io.holdfast.lock.LeaseLoss;
 
 /**
- * What a store tells the engine unasked. For stores with sessions; a store whose only sign of
- * trouble is a failed call has nothing to tell.
+ * The events that a store tells the engine unasked. For stores with sessions; a store whose only
+ * sign of trouble is a failed call has nothing to tell.
  *
  * <p>A grant may be told about as soon as the store knows of it, also before the call that asked
  * for it has returned. One that is over is ignored.

@@ -8,8 +8,9 @@ import java.time.Instant;
  *
  * @param number the grant's number
  * @param description the claim's {@link Claim#holder()}
- * @param since when the lock was granted; a store that does not note that tells when the holder
- *     asked. By the store's wall clock where it has one, else by the holder's: for a human
+ * @param since the time at which the lock was granted; a store that does not note that tells the
+ *     time at which the holder asked, and {@link Instant#EPOCH} where nobody noted that either. By
+ *     the store's wall clock where it has one, else by the holder's: for a human
  * @param remaining the time until the store frees the name if nothing renews it; never negative
  * @param released whether the holder is done and only a minimum hold keeps the name taken
  */

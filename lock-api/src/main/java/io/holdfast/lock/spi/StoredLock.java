@@ -7,7 +7,7 @@ import java.util.OptionalInt;
  *
  * @param key which lock
  * @param holder its holder
- * @param waiting how many claims stand in the store's line for it; empty if the store has no line,
- *     or does not count
+ * @param waiting the number of claims that stand in the store's line for it; empty if the store has
+ *     no line, or does not count
  */
 public record StoredLock(LockKey key, StoredHolder holder, OptionalInt waiting) {}

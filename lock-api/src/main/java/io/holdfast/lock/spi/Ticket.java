@@ -46,7 +46,7 @@ public interface Ticket extends AutoCloseable {
   @Override
   void close() throws StoreException;
 
-  /** What {@link #poll()} found. */
+  /** The finding of {@link #poll()}. */
   sealed interface Status {}
 
   /**

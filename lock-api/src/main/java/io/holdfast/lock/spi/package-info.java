@@ -1,5 +1,5 @@
 /**
- * What a store implements, and nothing that a user of locks needs.
+ * The interface that a store implements, and nothing that a user of locks needs.
  *
  * <p>A backend is a {@link io.holdfast.lock.spi.LockStore} and a
  * {@link io.holdfast.lock.LockClientBuilder} that opens it. Ownership, reentrancy, local waiting,

@@ -75,7 +75,7 @@ final class CleanupTask extends Task {
     }
   }
 
-  /** When it is to run next; null: never. */
+  /** The time at which it is to run next; null: never. */
   private @Nullable Long attempt() {
     try {
       call.run();

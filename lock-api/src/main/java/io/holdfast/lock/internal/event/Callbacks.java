@@ -36,7 +36,7 @@ public final class Callbacks {
   private final AtomicBoolean draining = new AtomicBoolean();
   private final Drain drain = new Drain();
 
-  /** When a drain that has not begun is submitted again; before that it is counted on. */
+  /** The time at which a drain that has not begun is submitted again. */
   private volatile long submitAgainAtNanos;
 
   private volatile boolean submitted;
@@ -85,7 +85,7 @@ public final class Callbacks {
     }
   }
 
-  /** When {@link #retry} is to be called if nothing comes before. */
+  /** The time at which {@link #retry} is to be called if nothing comes before. */
   public long retryAtNanos() {
     return queue.isEmpty() || draining.get() ? time.nanos() + Nanos.FOREVER : submitAgainAtNanos;
   }

@@ -8,7 +8,7 @@ public interface HeldLease {
   /** The lease's token. */
   long token();
 
-  /** When it began, by the monotonic clock. */
+  /** The time at which it began, by the monotonic clock. */
   long sinceNanos();
 
   /** For Flight Recorder: from the lease to its end. */

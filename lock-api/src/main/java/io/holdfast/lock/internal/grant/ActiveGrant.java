@@ -43,7 +43,7 @@ public final class ActiveGrant extends Task {
    *                        \                      \- endLost ------> LOST
    *                         \- deadline, lose ---------------------> LOST
    *
-   * What a loss leaves to do is not done by whoever finds it, which may be the keeper, a store's
+   * The rest of a loss is not done by whoever finds it, which may be the keeper, a store's
    * thread, or a user who merely asked isHeld(): the grant is a Task, and submitting it can't fail.
    *
    * The one rule of deadlines is in Validity. A question that was sent before a doubt was told does
@@ -82,7 +82,7 @@ public final class ActiveGrant extends Task {
   private final RenewalSchedule schedule;
   private volatile GrantState state;
 
-  /** How many changes of its doubts were told; owned by the thread that tells. */
+  /** The number of changes of its doubts that were told; owned by the thread that tells. */
   private int doubtsTold;
 
   /** @param asked before the request was sent */
@@ -113,17 +113,17 @@ public final class ActiveGrant extends Task {
     return grant.claim().key();
   }
 
-  /** What it was asked for with. */
+  /** The options that it was asked for with. */
   public LockOptions options() {
     return options;
   }
 
-  /** When the store is asked about it. */
+  /** The times at which the store is asked about it. */
   public RenewalSchedule schedule() {
     return schedule;
   }
 
-  /** When it arrived. */
+  /** The time of its arrival. */
   public long grantedAtNanos() {
     return grantedAtNanos;
   }
@@ -216,7 +216,7 @@ public final class ActiveGrant extends Task {
         key().name(), token, lostBy == null ? LeaseLoss.Reason.EXPIRED : lostBy);
   }
 
-  /** What a grant that just arrived is good for. */
+  /** The worth of a grant that just arrived. */
   public enum Arrival {
     /** It stands. */
     STANDS,
@@ -240,7 +240,7 @@ public final class ActiveGrant extends Task {
     return validity.isOutrun(wallNanos - nowNanos) ? Arrival.DOUBTED : Arrival.STANDS;
   }
 
-  /** How much longer the name must stay taken because of the minimum hold. */
+  /** The time for which the name must still stay taken because of the minimum hold. */
   public Duration minHoldLeft() {
     if (options.minHold().isZero()) {
       return Duration.ZERO;

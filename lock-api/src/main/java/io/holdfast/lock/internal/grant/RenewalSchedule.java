@@ -61,7 +61,7 @@ public final class RenewalSchedule {
   private final boolean renewed;
   private final long ttlNanos;
 
-  /** When a fixed lease ends in any case. */
+  /** The time at which a fixed lease ends in any case. */
   private volatile long fixedEndNanos;
 
   /** When the question was sent that was answered last. */
@@ -90,7 +90,7 @@ public final class RenewalSchedule {
     return renewed;
   }
 
-  /** When it is due. */
+  /** The time at which it is due. */
   public long askAtNanos() {
     return askAtNanos;
   }

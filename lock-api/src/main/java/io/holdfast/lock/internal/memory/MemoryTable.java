@@ -20,8 +20,8 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The server's side: who has which lock until when, and who waits. Times are given by the caller
- * and are those of one clock.
+ * The server's side: the holders of locks, and those that wait for them. Times are given by the
+ * caller and are those of one clock.
  *
  * <p>Threads: any; everything is guarded by one mutex, under which wake-ups run (they only unpark).
  */
@@ -36,7 +36,7 @@ public final class MemoryTable {
    */
   private long lastNumber;
 
-  /** How many rows there may be before those are swept out that nobody tidied. */
+  /** The number of rows above which those are swept out that nobody tidied. */
   private int rowsMax = ROWS_SWEPT_MIN;
 
   /** A table without rows. */
@@ -245,7 +245,7 @@ public final class MemoryTable {
     }
   }
 
-  /** How many names it holds something for. */
+  /** The number of names that it holds something for. */
   public int size() {
     mutex.lock();
     try {

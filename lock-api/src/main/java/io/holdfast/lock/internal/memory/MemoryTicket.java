@@ -25,7 +25,7 @@ final class MemoryTicket implements Ticket {
     wakeUp.run();
   }
 
-  /** When to look if no wake-up comes: only the end of a TTL is told by nobody. */
+  /** The time to the next poll if no wake-up comes: the end of a TTL is told by nobody. */
   Duration recheckAfter() {
     return store.takenFor(claim.key()).plus(MemoryStore.RECHECK_SLACK);
   }

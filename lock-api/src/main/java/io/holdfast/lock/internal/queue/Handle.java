@@ -17,7 +17,7 @@ public final class Handle {
   /** Written under the queue's mutex. */
   private volatile boolean closed;
 
-  /** How it ended, where the grant goes on without it; written under the queue's mutex. */
+  /** Its end, where the grant goes on without it; written under the queue's mutex. */
   private volatile @Nullable LeaseState end;
 
   /** Its user is gone. */

@@ -319,7 +319,7 @@ public final class Holds {
     queue.passTurn();
   }
 
-  /** The loss of a hold, for those who are told. */
+  /** The loss of a hold, for those that are told. */
   public static LeaseLoss lossOf(Hold hold, LeaseLoss.Reason reason) {
     return new Loss(hold.lockName(), hold.token(), reason);
   }

@@ -94,7 +94,7 @@ public final class WaitQueue {
     return holds;
   }
 
-  /** What the store tells of its own accord. */
+  /** The events that the store tells of its own accord. */
   public EarlyEvents earlyEvents() {
     return earlyEvents;
   }

@@ -18,7 +18,7 @@ public final class Waiter {
   /**
    * The lock is taken, and the thread has no time left.
    *
-   * @param holder who of this client has the lock
+   * @param holder the holder, if it is of this client
    */
   public record Taken(@Nullable String holder) implements News {}
 

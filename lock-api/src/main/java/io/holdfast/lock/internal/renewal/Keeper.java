@@ -79,7 +79,7 @@ public final class Keeper {
 
   private final Set<Group> groupsInFlight = ConcurrentHashMap.newKeySet();
 
-  /** When all grants are looked at next; far ahead while they are looked at. */
+  /** The time of the next look at all grants; far ahead while they are looked at. */
   private final AtomicLong nextScanNanos;
 
   /** All grants are to be looked at now. */
@@ -238,7 +238,7 @@ public final class Keeper {
     }
   }
 
-  /** How long nothing is due. */
+  /** The time for which nothing is due. */
   private long look() {
     boolean wasActive = active;
     active = false;
