@@ -176,6 +176,23 @@ class GuardTest extends EngineTest {
     other.close();
   }
 
+  /** L-5.1. */
+  @Test
+  void aLeaseThatFallsDueShortlyAfterOneThatCannotBeRenewedIsRenewedAllTheSame() {
+    Lease guarded = held("guarded");
+    LeaseGuard<Grant> guard = guard(guarded);
+    assertThatThrownBy(guarded::close).isInstanceOf(IllegalStateException.class);
+    pass(Duration.ofMillis(2_500));
+    Lease other = held("other");
+    pass(AT_RENEWAL.minusMillis(2_500));
+    pass(Duration.ofMillis(2_500));
+
+    assertThat(store.calls(RENEW)).hasSize(1);
+    assertThat(store.calls(RENEW).get(0).names()).containsExactly("other");
+    guard.close();
+    other.close();
+  }
+
   @Test
   void suspendingWaitsForARenewalThatIsUnderWayWhoeverElseWaits() throws Exception {
     Lease lease = held("x");

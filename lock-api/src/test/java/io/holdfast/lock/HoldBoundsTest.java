@@ -72,6 +72,7 @@ class HoldBoundsTest extends EngineTest {
     Lease lease = held("x", AT_LEAST);
     Actor<Lease> waiter = start("waiter", () -> lock("x", AT_LEAST).lock()).awaitParked();
     lease.close();
+    store.awaitCount(ACQUIRE_OR_QUEUE, 1);
     waiter.awaitParked();
     assertThat(waiter.isDone()).isFalse();
     time.advance(MINUTE.plusMillis(1));

@@ -40,6 +40,24 @@ class WallClockTest extends EngineTest {
     lease.close();
   }
 
+  /** L-8.14. The keeper, and so the store, can be quicker than the thread that looks. */
+  @Test
+  void aLeaseThatIsConfirmedWhileItsHolderFindsItInDoubtIsNotLost() {
+    Lease outer = held("x");
+    Lease fixed = held("y", LockOptions.fixed(TTL));
+    for (int i = 0; i < 500; i++) {
+      time.jumpWallClock(HOUR);
+      fixed.ensureHeld();
+      outer.ensureHeld();
+      time.jumpWallClock(HOUR);
+      held("x").close();
+      time.jumpWallClock(HOUR);
+      fixed.extend(TTL);
+    }
+    fixed.close();
+    outer.close();
+  }
+
   @Test
   void aWallClockThatIsSetBackChangesNothing() {
     Lease lease = held("x");

@@ -7,11 +7,12 @@ import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.LockStoreException;
 import io.holdfast.lock.internal.event.Events;
 import io.holdfast.lock.internal.grant.ActiveGrant;
-import io.holdfast.lock.internal.grant.GrantState.Phase;
 import io.holdfast.lock.internal.log.SafeLogger;
+import io.holdfast.lock.internal.queue.EarlyEvents;
 import io.holdfast.lock.internal.queue.Handle;
 import io.holdfast.lock.internal.queue.WaitQueue;
 import io.holdfast.lock.internal.queue.Waiter;
+import io.holdfast.lock.internal.task.StackReserve;
 import io.holdfast.lock.internal.task.Task;
 import io.holdfast.lock.internal.time.ClockReading;
 import io.holdfast.lock.internal.time.Nanos;
@@ -81,6 +82,9 @@ final class Attempt<T> extends Task {
   /** Why the leader got no usable answer. */
   private @Nullable StoreException failure;
 
+  /** Why the leader has no answer, where that says nothing about the store. */
+  private @Nullable StoreException brokenOff;
+
   /** Whether the store said last that the lock is taken. */
   private boolean taken;
 
@@ -100,15 +104,19 @@ final class Attempt<T> extends Task {
     T of(Handle handle);
   }
 
+  /** The outcome of a call that wants a lock. */
+  sealed interface Outcome<T> {}
+
+  /** The lock is the caller's. */
+  record Acquired<T>(T got) implements Outcome<T> {}
+
   /**
-   * The outcome of a call that wants a lock.
+   * The lock stayed taken.
    *
-   * @param got null: the lock stayed taken
    * @param waited the time that the call took
    * @param holder the lock's holder, as far as known
    */
-  record Outcome<T>(
-      @Nullable T got, Duration waited, @Nullable String holder) {}
+  record Taken<T>(Duration waited, @Nullable String holder) implements Outcome<T> {}
 
   Attempt(
       EngineClient client,
@@ -131,15 +139,16 @@ final class Attempt<T> extends Task {
     if (mode.interruptible() && Thread.interrupted()) {
       throw new InterruptedException();
     }
+    StackReserve.ensure();
     interrupted = Thread.interrupted();
     try {
       requireOpen();
       Source source = acquire();
       Handle got = handle;
       if (source == null || got == null) {
-        return new Outcome<>(null, acquiring.waited(), holder);
+        return new Taken<>(acquiring.waited(), holder);
       }
-      Outcome<T> outcome = new Outcome<>(handOut.of(got), acquiring.waited(), null);
+      Outcome<T> outcome = new Acquired<>(handOut.of(got));
       acquiring.acquired(got.hold().token(), source);
       handle = null;
       return outcome;
@@ -189,7 +198,7 @@ final class Attempt<T> extends Task {
       if (failure != null) {
         used.leadingFailed(failure);
       } else {
-        used.endLeading(taken);
+        used.endLeading(taken, brokenOff);
       }
       leads = false;
     }
@@ -239,7 +248,7 @@ final class Attempt<T> extends Task {
   private void giveBackGrant() {
     Grant unused = grant;
     if (unused != null) {
-      client.settlement().giveBack(unused);
+      client.settlement().giveBackUnseen(unused);
       grant = null;
     }
   }
@@ -308,11 +317,7 @@ final class Attempt<T> extends Task {
 
   private Source reenter(Handle reentered) {
     handle = reentered;
-    ActiveGrant active = reentered.hold().grant();
-    // Doubt because of the wall clock is settled by the store.
-    boolean stands = active.stands()
-        || (active.state().phase() == Phase.SUSPECT && client.questions().verify(active));
-    if (!stands) {
+    if (!client.questions().settle(reentered.hold().grant())) {
       throw reentered.hold().lostException();
     }
     return Source.REENTRANT;
@@ -332,7 +337,8 @@ final class Attempt<T> extends Task {
 
   /** Waits in the queue of the client; has left it on return. */
   private Waiter.News awaitNews(WaitQueue used, Waiter place) throws InterruptedException {
-    long graceEndsNanos = mode.untilNanos() + client.storeTimeoutNanos();
+    long untilNanos = mode.waits() ? mode.untilNanos() : time.nanos();
+    long graceEndsNanos = untilNanos + client.storeTimeoutNanos();
     while (true) {
       Waiter.News news = place.news();
       if (news != null) {
@@ -340,7 +346,7 @@ final class Attempt<T> extends Task {
         return news;
       }
       long nowNanos = time.nanos();
-      long leftNanos = mode.untilNanos() - nowNanos;
+      long leftNanos = untilNanos - nowNanos;
       if (leftNanos <= 0) {
         used.timeIsUp(place);
         leftNanos = graceEndsNanos - nowNanos;
@@ -363,8 +369,13 @@ final class Attempt<T> extends Task {
       try {
         return ask(used);
       } catch (StoreException e) {
-        if (!Thread.interrupted()) {
+        boolean interruptedMeanwhile = Thread.interrupted();
+        if (!interruptedMeanwhile && !(e.getCause() instanceof Error)) {
           failure = e;
+          throw StoreCalls.failure(key, e);
+        }
+        brokenOff = e;
+        if (!interruptedMeanwhile) {
           throw StoreCalls.failure(key, e);
         }
         // Drivers and pools fail when they are interrupted; that says nothing about the store.
@@ -388,7 +399,7 @@ final class Attempt<T> extends Task {
     while (true) {
       requireOpen();
       Claim claim = client.claims().next(key, options);
-      used.asksWith(claim.ownerId());
+      used.earlyEvents().asksWith(claim.ownerId());
       taken = false;
       ClockReading asked = ClockReading.of(time);
       boolean confirmed = true;
@@ -509,7 +520,7 @@ final class Attempt<T> extends Task {
     leads = false;
     queue = null;
     client.keeper().keep(active);
-    WaitQueue.EarlyEvent early = used.takeEarlyEvent(active);
+    EarlyEvents.Event early = used.earlyEvents().take(active);
     if (early != null) {
       LeaseLoss.Reason lostBy = early.lostBy();
       if (lostBy == null) {

@@ -8,7 +8,6 @@ import io.holdfast.lock.internal.queue.WaitQueue;
 import io.holdfast.lock.internal.task.Task;
 import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.ReleaseOutcome;
-import io.holdfast.lock.spi.TimeSource;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -19,6 +18,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The end of a client. Step by step, each whatever became of the one before: leases are lost before
@@ -37,8 +37,30 @@ final class ClientClosing {
   private final AtomicBoolean begun = new AtomicBoolean();
   private final CountDownLatch done = new CountDownLatch(1);
 
+  /** Made ahead, since the heap may be full by then. */
+  private final List<Runnable> steps;
+
+  /** The grants that were held, in the order in which they are to be given back. */
+  private final List<ActiveGrant> grants = new ArrayList<>();
+
+  private final List<ActiveGrant> guarded = new ArrayList<>();
+
+  /** The end of the time for calls to the store; set once the close has begun. */
+  private volatile Deadline deadline;
+
   ClientClosing(EngineClient client) {
     this.client = client;
+    this.deadline = Deadline.after(Duration.ZERO, client.time());
+    this.steps = List.of(
+        this::loseAll,
+        this::giveUp,
+        this::awaitLeaders,
+        this::endCleanup,
+        client.keeper()::close,
+        this::endSettling,
+        client.cleaners()::closeNow,
+        client.callbackThreads()::retire,
+        client.store()::close);
   }
 
   boolean hasBegun() {
@@ -47,36 +69,24 @@ final class ClientClosing {
 
   /** Closes the client; a second caller waits until the first has done so. */
   void run() {
-    TimeSource time = client.time();
     Duration timeout = Duration.ofNanos(client.storeTimeoutNanos());
+    // Before anything is begun: if the clock fails, the client is as it was.
+    Deadline ours = Deadline.after(timeout, client.time());
     if (!begun.compareAndSet(false, true)) {
-      boolean unused =
-          awaitUntil(() -> done.getCount() == 0, Deadline.after(timeout.multipliedBy(3), time));
+      Deadline most = Deadline.after(timeout.multipliedBy(3), client.time());
+      boolean unused = awaitUntil(() -> done.getCount() == 0, most);
       return;
     }
     boolean interrupted = Thread.interrupted();
     try {
-      close(Deadline.after(timeout, time));
+      deadline = ours;
+      steps.forEach(ClientClosing::step);
     } finally {
       done.countDown();
       if (interrupted) {
         Thread.currentThread().interrupt();
       }
     }
-  }
-
-  private void close(Deadline deadline) {
-    List<ActiveGrant> grants = new ArrayList<>();
-    step(() -> loseAll(grants));
-    step(() -> giveUp(grants, deadline));
-    step(() -> awaitLeaders(deadline));
-    step(() -> endCleanup(deadline));
-    step(client.keeper()::close);
-    step(client.settlers()::close);
-    step(() -> awaitUntil(() -> client.settlers().busy() == 0, deadline));
-    step(client.cleaners()::closeNow);
-    step(client.callbackThreads()::retire);
-    step(client.store()::close);
   }
 
   /** One step failing must not keep the others from being done. */
@@ -88,29 +98,33 @@ final class ClientClosing {
     }
   }
 
-  /** Collects what was held, in the order in which it is to be given back. */
-  private void loseAll(List<ActiveGrant> grants) {
-    List<ActiveGrant> guarded = new ArrayList<>();
+  private void loseAll() {
     for (WaitQueue queue : client.queues().all()) {
-      queue.closeClient();
-      Hold hold = queue.holds().holder();
-      if (hold != null) {
-        // The release of a lease with an open guard may have to wait for the guard.
-        (queue.holds().isGuarded() ? guarded : grants).add(hold.grant());
-        hold.grant().lose(LeaseLoss.Reason.CLIENT_CLOSED);
+      try {
+        lose(queue);
+      } catch (Throwable e) {
+        log.error("A lock could not be given up at the close of its client", e);
       }
     }
     grants.addAll(guarded);
   }
 
-  private void giveUp(List<ActiveGrant> grants, Deadline deadline) {
-    GivingUp givingUp = new GivingUp(grants, deadline);
+  private void lose(WaitQueue queue) {
+    queue.closeClient();
+    boolean isGuarded = queue.holds().isGuarded();
+    Hold hold = queue.holds().holder();
+    if (hold != null) {
+      hold.grant().lose(LeaseLoss.Reason.CLIENT_CLOSED);
+      // The release of a lease with an open guard may have to wait for the guard.
+      (isGuarded ? guarded : grants).add(hold.grant());
+    }
+  }
+
+  private void giveUp() {
+    GivingUp givingUp = new GivingUp(grants);
     int helpers = Math.min(HELPERS, grants.size() - 1);
-    List<GivingUp.Helper> helping = new ArrayList<>();
     for (int i = 0; i < helpers; i++) {
-      GivingUp.Helper helper = givingUp.new Helper();
-      helping.add(helper);
-      client.cleaners().submit(helper);
+      client.cleaners().submit(givingUp.new Helper());
     }
     givingUp.work();
     boolean unused = awaitUntil(() -> givingUp.atWork.get() == 0, deadline);
@@ -130,12 +144,10 @@ final class ClientClosing {
     private final Queue<ActiveGrant> left;
     private final Queue<String> failed = new ConcurrentLinkedQueue<>();
     private final AtomicInteger atWork = new AtomicInteger();
-    private final Deadline deadline;
-    private volatile Throwable cause;
+    private volatile @Nullable Throwable cause;
 
-    GivingUp(List<ActiveGrant> grants, Deadline deadline) {
+    GivingUp(List<ActiveGrant> grants) {
       this.left = new ConcurrentLinkedQueue<>(grants);
-      this.deadline = deadline;
     }
 
     private final class Helper extends Task {
@@ -177,7 +189,7 @@ final class ClientClosing {
     }
   }
 
-  private void awaitLeaders(Deadline deadline) {
+  private void awaitLeaders() {
     boolean unused =
         awaitUntil(() -> client.queues().all().stream().noneMatch(WaitQueue::isLed), deadline);
     List<String> led = client.queues().all().stream()
@@ -193,7 +205,7 @@ final class ClientClosing {
     }
   }
 
-  private void endCleanup(Deadline deadline) {
+  private void endCleanup() {
     client.cleanup().end();
     boolean unused = awaitUntil(client.cleanup()::isOver, deadline);
     List<String> left = client.cleanup().leftUndone();
@@ -206,9 +218,13 @@ final class ClientClosing {
     }
   }
 
-  private boolean awaitUntil(BooleanSupplier condition, Deadline deadline) {
+  private void endSettling() {
+    client.settlers().close(Duration.ofNanos(client.storeTimeoutNanos()));
+  }
+
+  private boolean awaitUntil(BooleanSupplier condition, Deadline most) {
     boolean interrupted = false;
-    while (!condition.getAsBoolean() && !deadline.isOver()) {
+    while (!condition.getAsBoolean() && !most.isOver()) {
       client.time().park(this, LOOK_NANOS);
       interrupted |= Thread.interrupted();
     }

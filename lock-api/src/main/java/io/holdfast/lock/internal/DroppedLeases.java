@@ -34,6 +34,10 @@ final class DroppedLeases {
     threadOwned.add(handle.hold());
   }
 
+  void unwatchThreadOf(Hold hold) {
+    threadOwned.remove(hold);
+  }
+
   /** Looks for them. */
   void find() {
     for (var reference = references.poll(); reference != null; reference = references.poll()) {
@@ -48,7 +52,7 @@ final class DroppedLeases {
     if (hold.acquirer().isAlive()) {
       return false;
     }
-    hold.queue().holds().dropThreadOwned(hold);
+    hold.markAcquirerDead();
     settlers.submit(hold.grant());
     return true;
   }

@@ -10,6 +10,7 @@ import io.holdfast.lock.internal.event.Callbacks;
 import io.holdfast.lock.internal.event.Events;
 import io.holdfast.lock.internal.grant.ActiveGrant;
 import io.holdfast.lock.internal.log.SafeLogger;
+import io.holdfast.lock.internal.queue.EarlyEvents;
 import io.holdfast.lock.internal.queue.HandOff;
 import io.holdfast.lock.internal.queue.Handle;
 import io.holdfast.lock.internal.queue.Hold;
@@ -17,6 +18,7 @@ import io.holdfast.lock.internal.queue.WaitQueue;
 import io.holdfast.lock.internal.queue.WaitQueues;
 import io.holdfast.lock.internal.renewal.Keeper;
 import io.holdfast.lock.internal.task.EngineThreads;
+import io.holdfast.lock.internal.task.StackReserve;
 import io.holdfast.lock.internal.task.Timer;
 import io.holdfast.lock.internal.task.Workers;
 import io.holdfast.lock.internal.time.Nanos;
@@ -98,7 +100,7 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
     this.queues = new WaitQueues(this::releaseHold);
     HandOff handOff = settings.localHandOff() ? HandOff.BOUNDED : HandOff.NEVER;
     this.settlement =
-        new Settlement(store, time, handOff, queues, keeper, cleanup, cleaners, events);
+        new Settlement(store, time, handOff, queues, keeper, cleanup, cleaners, events, callbacks);
     this.questions = new Questions(this, store, time);
     this.closing = new ClientClosing(this);
   }
@@ -159,7 +161,7 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
   /** An acquire whose handle the thread owns, and nobody sees ({@code asLock()}). */
   boolean acquireForThread(LockKey key, LockOptions options, WaitMode mode)
       throws InterruptedException {
-    return acquire(key, options, mode, this::threadOwned).got() != null;
+    return acquire(key, options, mode, this::threadOwned) instanceof Attempt.Acquired;
   }
 
   private Handle threadOwned(Handle handle) {
@@ -179,7 +181,7 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
       acquiring.notAcquired(e);
       throw e;
     }
-    if (outcome.got() == null) {
+    if (outcome instanceof Attempt.Taken) {
       acquiring.notAcquired(null);
     }
     return outcome;
@@ -194,6 +196,7 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
   }
 
   void onLost(EngineLease lease, Consumer<? super LeaseLoss> listener) {
+    StackReserve.ensure();
     LeaseLoss loss = lease.handle().hold().queue().holds().onLost(lease.handle(), lease, listener);
     if (loss != null) {
       events.tellLoss(loss, listener);
@@ -203,11 +206,17 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
   /** False: the thread owns none. */
   boolean closeOfThread(LockKey key, Thread thread) {
     WaitQueue queue = queues.find(key);
-    Handle handle = queue == null ? null : queue.holds().takeThreadOwned(thread);
-    if (handle == null) {
+    Handle handle = queue == null ? null : queue.holds().lastThreadOwned(thread);
+    if (queue == null || handle == null) {
       return false;
     }
-    settlement.close(handle);
+    try {
+      settlement.close(handle);
+    } finally {
+      if (!queue.holds().hasThreadOwned(handle.hold())) {
+        droppedLeases.unwatchThreadOf(handle.hold());
+      }
+    }
     return true;
   }
 
@@ -228,7 +237,12 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
 
   @Override
   public void doubtChanged(ActiveGrant grant, int doubts) {
-    events.inOrder(() -> tellDoubts(grant, doubts));
+    try {
+      events.inOrder(() -> tellDoubts(grant, doubts));
+    } catch (Throwable e) {
+      // The next change is told together with this one.
+      log.warn("A doubt about the lease of lock '{}' is told later", grant.key().name(), e);
+    }
   }
 
   /** Changes can be told here in another order than they were made; each is told once, in order. */
@@ -298,7 +312,7 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
     WaitQueue queue = queues.find(grant.claim().key());
     return queue == null
         ? null
-        : queue.grantOf(new WaitQueue.EarlyEvent(grant.claim().ownerId(), lostBy));
+        : queue.earlyEvents().grantOf(new EarlyEvents.Event(grant.claim().ownerId(), lostBy));
   }
 
   // The end

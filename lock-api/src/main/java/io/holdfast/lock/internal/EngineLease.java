@@ -5,9 +5,9 @@ import io.holdfast.lock.LeaseLoss;
 import io.holdfast.lock.LeaseState;
 import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.internal.grant.ActiveGrant;
-import io.holdfast.lock.internal.grant.GrantState.Phase;
 import io.holdfast.lock.internal.queue.Handle;
 import io.holdfast.lock.internal.queue.LossListeners;
+import io.holdfast.lock.internal.task.StackReserve;
 import java.lang.ref.Reference;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -73,8 +73,7 @@ final class EngineLease implements Lease, LossListeners {
   public void ensureHeld() {
     requireOpen();
     if (!handle.isHeld()) {
-      // In doubt because of the wall clock it is not lost: the store knows.
-      requireHeld(isSuspect() && client.questions().verify(grant()));
+      requireHeld(client.questions().settle(grant()) && !handle.isClosed());
     }
   }
 
@@ -95,7 +94,8 @@ final class EngineLease implements Lease, LossListeners {
     }
     LockOptions options = LockOptions.fixed(ttl);
     client.checkOptions(options);
-    requireHeld(grant().stands() || isSuspect());
+    // In doubt it is not lost: the store knows.
+    requireHeld(grant().stands() || !grant().state().isOver());
     requireHeld(client.questions().extend(grant(), options.ttl()));
   }
 
@@ -116,6 +116,7 @@ final class EngineLease implements Lease, LossListeners {
 
   @Override
   public Lease detach() {
+    StackReserve.ensure();
     ensureHeld();
     handle.hold().queue().holds().detach(handle, Thread.currentThread());
     return this;
@@ -138,10 +139,6 @@ final class EngineLease implements Lease, LossListeners {
 
   private ActiveGrant grant() {
     return handle.hold().grant();
-  }
-
-  private boolean isSuspect() {
-    return grant().state().phase() == Phase.SUSPECT;
   }
 
   private void requireOpen() {

@@ -46,7 +46,7 @@ final class EngineLock implements DistributedLock {
   @Override
   public Optional<Lease> tryLock() {
     try {
-      return Optional.ofNullable(acquire(WaitMode.askOnce(client.time())).got());
+      return lease(acquire(WaitMode.ASK_ONCE));
     } catch (InterruptedException e) {
       throw new AssertionError("An attempt that is not interruptible was interrupted", e);
     }
@@ -54,23 +54,25 @@ final class EngineLock implements DistributedLock {
 
   @Override
   public Optional<Lease> tryLock(Duration maxWait) throws InterruptedException {
-    return Optional.ofNullable(acquire(upTo(maxWait)).got());
+    return lease(acquire(upTo(maxWait)));
   }
 
   @Override
   public Lease lockWithin(Duration maxWait) throws InterruptedException {
     Outcome<EngineLease> outcome = acquire(upTo(maxWait));
-    Lease lease = outcome.got();
-    if (lease == null) {
-      throw new LockTimeoutException(key.name(), outcome.waited(), outcome.holder());
+    if (outcome instanceof Attempt.Taken<EngineLease> taken) {
+      throw new LockTimeoutException(key.name(), taken.waited(), taken.holder());
     }
-    return lease;
+    return ((Attempt.Acquired<EngineLease>) outcome).got();
   }
 
   @Override
   public Lease lock() throws InterruptedException {
-    return Objects.requireNonNull(
-        acquire(WaitMode.unlimited(client.time())).got(), "A wait without limit ran out");
+    if (acquire(WaitMode.unlimited(client.time()))
+        instanceof Attempt.Acquired<EngineLease> acquired) {
+      return acquired.got();
+    }
+    throw new AssertionError("A wait without limit ran out");
   }
 
   @Override
@@ -147,6 +149,12 @@ final class EngineLock implements DistributedLock {
   @Override
   public String toString() {
     return "DistributedLock[" + key.name() + ", " + options + "]";
+  }
+
+  private static Optional<Lease> lease(Outcome<EngineLease> outcome) {
+    return outcome instanceof Attempt.Acquired<EngineLease> acquired
+        ? Optional.of(acquired.got())
+        : Optional.empty();
   }
 
   private WaitMode upTo(Duration maxWait) {

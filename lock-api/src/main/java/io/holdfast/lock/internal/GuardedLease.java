@@ -4,6 +4,8 @@ import io.holdfast.lock.Lease;
 import io.holdfast.lock.LeaseLoss;
 import io.holdfast.lock.LockLostException;
 import io.holdfast.lock.internal.grant.ActiveGrant;
+import io.holdfast.lock.internal.grant.GrantState;
+import io.holdfast.lock.internal.task.StackReserve;
 import io.holdfast.lock.internal.queue.Hold;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LeaseGuard;
@@ -43,6 +45,7 @@ public final class GuardedLease<G extends Grant> implements LeaseGuard<G> {
           + engineLease.name()
           + "' is of another store: use the guard of the store that it was acquired from");
     }
+    StackReserve.ensure();
     engineLease.ensureHeld();
     hold.queue().holds().openGuard(engineLease.handle());
     return new GuardedLease<>(engineLease, grantType.cast(grant));
@@ -64,7 +67,11 @@ public final class GuardedLease<G extends Grant> implements LeaseGuard<G> {
     } else {
       active.schedule().awaitFlight(lease.client().storeTimeoutNanos());
     }
-    if (!active.stands()) {
+    // In doubt because of the wall clock it is not lost: the store knows.
+    boolean stands = active.stands()
+        || (active.state().phase() == GrantState.Phase.SUSPECT
+            && lease.client().questions().verify(active));
+    if (!stands) {
       throw hold.lostException();
     }
   }
@@ -77,6 +84,7 @@ public final class GuardedLease<G extends Grant> implements LeaseGuard<G> {
 
   @Override
   public void close() {
+    StackReserve.ensure();
     Phase before = phase.getAndSet(Phase.CLOSED);
     if (before == Phase.CLOSED) {
       return;

@@ -44,6 +44,11 @@ final class KeeperChores implements Keeper.Chores {
     return retries ? Nanos.earlier(nextNanos, retryAtNanos) : nextNanos;
   }
 
+  @Override
+  public void log(Runnable line) {
+    callbacks.run(line);
+  }
+
   private void retryTasks() {
     boolean anyLeft = false;
     for (Workers some : workers) {

@@ -6,6 +6,7 @@ import io.holdfast.lock.LockClientClosedException;
 import io.holdfast.lock.LockHolder;
 import io.holdfast.lock.LockStoreException;
 import io.holdfast.lock.internal.grant.ActiveGrant;
+import io.holdfast.lock.internal.grant.GrantState.Phase;
 import io.holdfast.lock.internal.queue.Hold;
 import io.holdfast.lock.internal.queue.Token;
 import io.holdfast.lock.internal.queue.WaitQueue;
@@ -54,14 +55,31 @@ final class Questions {
         if (left.isEmpty()) {
           grant.lose(LeaseLoss.Reason.TAKEN);
           return false;
-        } else if (grant.verified(asked, left.get())) {
-          return grant.stands();
+        } else if (grant.verified(asked, left.get())
+            && (grant.stands() || grant.state().isOver())) {
+          return !grant.state().isOver();
         }
       }
     } catch (LockStoreException e) {
       grant.unanswered();
       throw e;
     }
+  }
+
+  /**
+   * Whether a lease stands, with a question to the store only where the wall clock casts doubt on
+   * it; false: it is over.
+   */
+  boolean settle(ActiveGrant grant) {
+    while (!grant.stands()) {
+      if (grant.state().isOver()) {
+        return false;
+      } else if (grant.state().phase() == Phase.SUSPECT) {
+        return verify(grant);
+      }
+      // A renewal was answered since we looked.
+    }
+    return true;
   }
 
   /** Gives a fixed lease more time; false: it is over. */
@@ -81,7 +99,7 @@ final class Questions {
     // It may have to be confirmed sooner than it was to end.
     client.keeper().scan();
     client.renewed(grant);
-    return grant.stands();
+    return settle(grant);
   }
 
   // About a lock

@@ -2,6 +2,7 @@ package io.holdfast.lock.internal;
 
 import io.holdfast.lock.LeaseLoss;
 import io.holdfast.lock.internal.cleanup.Cleanup;
+import io.holdfast.lock.internal.event.Callbacks;
 import io.holdfast.lock.internal.event.Events;
 import io.holdfast.lock.internal.grant.ActiveGrant;
 import io.holdfast.lock.internal.grant.GrantState.Phase;
@@ -15,6 +16,7 @@ import io.holdfast.lock.internal.queue.WaitQueue;
 import io.holdfast.lock.internal.queue.WaitQueue.Closing;
 import io.holdfast.lock.internal.queue.WaitQueues;
 import io.holdfast.lock.internal.renewal.Keeper;
+import io.holdfast.lock.internal.task.StackReserve;
 import io.holdfast.lock.internal.task.Workers;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockStore;
@@ -44,6 +46,7 @@ final class Settlement implements WaitQueue.Releaser {
   private final Cleanup cleanup;
   private final Workers cleaners;
   private final Events events;
+  private final Callbacks callbacks;
 
   Settlement(
       LockStore store,
@@ -53,7 +56,8 @@ final class Settlement implements WaitQueue.Releaser {
       Keeper keeper,
       Cleanup cleanup,
       Workers cleaners,
-      Events events) {
+      Events events,
+      Callbacks callbacks) {
     this.store = store;
     this.time = time;
     this.handOff = handOff;
@@ -62,10 +66,12 @@ final class Settlement implements WaitQueue.Releaser {
     this.cleanup = cleanup;
     this.cleaners = cleaners;
     this.events = events;
+    this.callbacks = callbacks;
   }
 
   /** A user closes a lease. */
   void close(Handle handle) {
+    StackReserve.ensure();
     Hold hold = handle.hold();
     switch (end(handle)) {
       case CLOSED_BEFORE, STILL_HELD -> {}
@@ -154,7 +160,7 @@ final class Settlement implements WaitQueue.Releaser {
    * @return an error of the store's, after all was done that its failing leaves to do
    */
   private @Nullable Error release(Hold hold, Telling telling) {
-    if (!hold.beginRelease()) {
+    if (!hold.claimRelease()) {
       return null;
     }
     boolean done = false;
@@ -163,7 +169,7 @@ final class Settlement implements WaitQueue.Releaser {
       done = true;
       return thrownByStore;
     } finally {
-      hold.endRelease();
+      hold.unclaimRelease();
       if (!done) {
         cleaners.submit(hold);
       }
@@ -180,7 +186,7 @@ final class Settlement implements WaitQueue.Releaser {
     } else {
       free(grant);
     }
-    if (hold.queue().endRelease(hold)) {
+    if (hold.queue().endRelease(hold, failure)) {
       queues.leave(hold.queue());
       tellEnd(hold, telling, failure);
     }
@@ -217,7 +223,7 @@ final class Settlement implements WaitQueue.Releaser {
     if (lostBy != null) {
       LeaseLoss loss = Holds.lossOf(hold, lostBy);
       for (Consumer<? super LeaseLoss> listener : hold.lastListeners()) {
-        events.tellLoss(loss, listener);
+        tellLoss(loss, listener);
       }
       events.lost(hold, loss);
     } else if (telling == Telling.HERE) {
@@ -233,8 +239,21 @@ final class Settlement implements WaitQueue.Releaser {
     }
   }
 
+  /** Here, if there is no memory for a task: it is not told again. */
+  private void tellLoss(LeaseLoss loss, Consumer<? super LeaseLoss> listener) {
+    try {
+      events.tellLoss(loss, listener);
+    } catch (Throwable e) {
+      try {
+        listener.accept(loss);
+      } catch (Throwable thrownByUser) {
+        log.warn("A listener for the loss of lock '{}' failed", loss.name(), thrownByUser);
+      }
+    }
+  }
+
   /** Gives back a grant that nobody got to see. */
-  void giveBack(Grant grant) {
+  void giveBackUnseen(Grant grant) {
     boolean interrupted = Thread.interrupted();
     try {
       ReleaseOutcome outcome = StoreCalls.call(() -> store.release(grant, Duration.ZERO));
@@ -260,21 +279,24 @@ final class Settlement implements WaitQueue.Releaser {
 
   /** Does what the loss of a grant, or its dropped handles, leave to do. No I/O. */
   void settle(ActiveGrant grant) {
+    if (grant.state().isOver()) {
+      keeper.forget(grant);
+    }
     WaitQueue queue = queues.find(grant.key());
     if (queue == null) {
       return;
     }
     Holds.Dropped dropped;
     while ((dropped = queue.holds().takeDropped(grant)) != null) {
-      settle(queue, dropped);
+      settleDropped(queue, dropped);
     }
     LossNotice notice = queue.holds().notice(grant);
     if (notice != null) {
-      settle(queue, notice);
+      settleLoss(queue, notice);
     }
   }
 
-  private void settle(WaitQueue queue, Holds.Dropped dropped) {
+  private void settleDropped(WaitQueue queue, Holds.Dropped dropped) {
     Hold hold = dropped.hold();
     if (dropped.last()) {
       hold.grant().schedule().stop();
@@ -283,16 +305,15 @@ final class Settlement implements WaitQueue.Releaser {
       queues.leave(queue);
     }
     events.leaked(hold);
-    log.warn(
+    logAside(() -> log.warn(
         "A lease of lock '{}' with token {} became unreachable without close(){}",
         hold.lockName(),
         hold.token(),
-        dropped.last() ? "; it is no longer renewed, and ends with its TTL" : "");
+        dropped.last() ? "; it is no longer renewed, and ends with its TTL" : ""));
   }
 
-  private void settle(WaitQueue queue, LossNotice notice) {
+  private void settleLoss(WaitQueue queue, LossNotice notice) {
     Hold hold = notice.hold();
-    keeper.forget(hold.grant());
     hold.grant().schedule().stop();
     if (!notice.guarded()) {
       free(hold.grant());
@@ -308,11 +329,21 @@ final class Settlement implements WaitQueue.Releaser {
     }
     if (notice.seen()) {
       events.lost(hold, notice.loss());
-      log.warn(
+      logAside(() -> log.warn(
           "The lease of lock '{}' with token {} was lost: {}",
           hold.lockName(),
           hold.token(),
-          notice.loss().reason());
+          notice.loss().reason()));
+    }
+  }
+
+  /** On another thread: an appender can block, and the losses of other leases wait behind this. */
+  private void logAside(Runnable line) {
+    try {
+      callbacks.run(line);
+    } catch (Throwable e) {
+      // Without memory the line is written here.
+      line.run();
     }
   }
 }

@@ -42,7 +42,7 @@ final class ThreadOwnedLock implements Lock {
   @Override
   public boolean tryLock() {
     try {
-      return client.acquireForThread(key, options, WaitMode.askOnce(client.time()));
+      return client.acquireForThread(key, options, WaitMode.ASK_ONCE);
     } catch (InterruptedException e) {
       throw new AssertionError("An attempt that is not interruptible was interrupted", e);
     }

@@ -8,19 +8,18 @@ import java.time.Duration;
  * The way in which a caller waits.
  *
  * @param waits whether it waits at all, or asks once
- * @param untilNanos when it stops waiting, by the monotonic clock
+ * @param untilNanos when it stops waiting, by the monotonic clock; means nothing if it does not wait
  * @param interruptible whether an interrupt ends it; otherwise the interrupt is kept for later
  */
 record WaitMode(boolean waits, long untilNanos, boolean interruptible) {
 
-  static WaitMode askOnce(TimeSource time) {
-    return new WaitMode(false, time.nanos(), false);
-  }
+  static final WaitMode ASK_ONCE = new WaitMode(false, 0, false);
+  private static final WaitMode ASK_ONCE_INTERRUPTIBLY = new WaitMode(false, 0, true);
 
   /** Zero or less asks once, but like every timed wait reacts to an interrupt. */
   static WaitMode upTo(Duration maxWait, TimeSource time) {
     boolean waits = !maxWait.isNegative() && !maxWait.isZero();
-    return new WaitMode(waits, time.nanos() + Nanos.of(maxWait), true);
+    return waits ? new WaitMode(true, time.nanos() + Nanos.of(maxWait), true) : ASK_ONCE_INTERRUPTIBLY;
   }
 
   static WaitMode unlimited(TimeSource time) {

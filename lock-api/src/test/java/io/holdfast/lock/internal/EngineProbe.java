@@ -33,6 +33,13 @@ public final class EngineProbe {
         List.of(engine.settlers(), engine.cleaners(), engine.callbackThreads()));
   }
 
+  /** As {@link #areWorkersIdle}, but there can be tasks that wait for their next try. */
+  public static boolean areWorkersWaiting(LockClient client) {
+    EngineClient engine = engine(client);
+    return WorkersProbe.areWaiting(
+        List.of(engine.settlers(), engine.cleaners(), engine.callbackThreads()));
+  }
+
   /** Changes how all threads but the keeper are made. */
   public static void changeThreads(LockClient client, UnaryOperator<ThreadFactory> change) {
     EngineClient engine = engine(client);

@@ -72,10 +72,15 @@ public final class SimulatedTime implements TimeSource {
 
   /** Lets both clocks run, about as fast as the real ones, while the action does. */
   public void runDuring(Runnable action) {
+    runDuring(1, action);
+  }
+
+  /** As {@link #runDuring(Runnable)}, but so many times as fast. */
+  public void runDuring(int speed, Runnable action) {
     Thread runner = new Thread(() -> {
       while (!Thread.currentThread().isInterrupted()) {
         LockSupport.parkNanos(1_000_000);
-        advance(Duration.ofMillis(1));
+        advance(Duration.ofMillis(speed));
       }
     });
     runner.setDaemon(true);
@@ -103,7 +108,7 @@ public final class SimulatedTime implements TimeSource {
   }
 
   /** How often this thread has parked so far. */
-  synchronized int parks(Thread thread) {
+  public synchronized int parks(Thread thread) {
     return parks.getOrDefault(thread, 0);
   }
 }

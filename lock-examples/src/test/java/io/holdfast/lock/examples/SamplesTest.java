@@ -234,7 +234,7 @@ class SamplesTest {
     try (Lease lease = lock.lock()) {
       lease.onLost(loss -> meter.count("import.lost", loss.reason().name()));
       for (long page : pages) {
-        lease.ensureHeld(); // no I/O; throws LockLostException once the lease is gone
+        lease.ensureHeld(); // no I/O unless in doubt; throws LockLostException once it is gone
         ship(page, lease.token());
       }
     }

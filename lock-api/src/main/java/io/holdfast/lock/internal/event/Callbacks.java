@@ -49,7 +49,7 @@ public final class Callbacks {
   }
 
   /** Runs it on its own, once. */
-  void run(Runnable callback) {
+  public void run(Runnable callback) {
     workers.submit(new Single(callback));
   }
 
@@ -113,35 +113,34 @@ public final class Callbacks {
     }
   }
 
-  /** On the user's executor, which may run the task, or block, on the thread that asks it. */
+  /**
+   * On the user's executor, which may run the task, or block, on the thread that asks it. The task
+   * bears being run twice.
+   */
   private void execute(Runnable task) {
     if (users == null) {
       task.run();
       return;
     }
-    AtomicBoolean begun = new AtomicBoolean();
-    Runnable once = () -> {
-      if (begun.compareAndSet(false, true)) {
-        task.run();
-      }
-    };
     try {
-      users.execute(once);
+      users.execute(task);
     } catch (Throwable e) {
       log.warn(
           "The callback executor refused a lock callback; it runs on a thread of ours", e, null);
-      once.run();
+      task.run();
     }
   }
 
   private final class Drain extends Task {
+    private final Runnable drainQueue = Callbacks.this::drainQueue;
+
     @Override
     protected void work() {
-      execute(Callbacks.this::drainQueue);
+      execute(drainQueue);
     }
   }
 
-  private final class Single extends Task {
+  private final class Single extends Task implements Runnable {
     private final Runnable callback;
     private final AtomicBoolean begun = new AtomicBoolean();
 
@@ -151,8 +150,13 @@ public final class Callbacks {
 
     @Override
     protected void work() {
+      execute(this);
+    }
+
+    @Override
+    public void run() {
       if (begun.compareAndSet(false, true)) {
-        execute(() -> guarded(callback));
+        guarded(callback);
       }
     }
   }

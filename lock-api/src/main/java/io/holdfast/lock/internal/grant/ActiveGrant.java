@@ -5,6 +5,7 @@ import io.holdfast.lock.LeaseState;
 import io.holdfast.lock.LockLostException;
 import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.internal.grant.GrantState.Phase;
+import io.holdfast.lock.internal.task.StackReserve;
 import io.holdfast.lock.internal.task.Task;
 import io.holdfast.lock.internal.time.ClockReading;
 import io.holdfast.lock.internal.time.DriftAllowance;
@@ -151,8 +152,7 @@ public final class ActiveGrant extends Task {
       } else if (now.phase() == Phase.SUSPECT) {
         return false;
       } else if (validity.isOutrun(wallAheadNanos)) {
-        if (doubt(now, Phase.SUSPECT, nowNanos)) {
-          observer.doubted(this);
+        if (suspect(now, nowNanos)) {
           return false;
         }
       } else if (!validity.isSetBack(wallAheadNanos) || noteSetBack(now)) {
@@ -231,14 +231,20 @@ public final class ActiveGrant extends Task {
   /** Looks at it on its arrival, before anybody has it. Marks and tells nothing. */
   public Arrival arrival() {
     Validity validity = state.validity();
-    if (validity.isPast(time.nanos())) {
+    // The wall clock is read first: a pause between the reads must not look like a jump.
+    long wallNanos = time.wallMillis() * 1_000_000;
+    long nowNanos = time.nanos();
+    if (validity.isPast(nowNanos)) {
       return endsAtCap(validity) ? Arrival.LAPSED_AT_MAX_HOLD : Arrival.LAPSED;
     }
-    return validity.isOutrun(WallClock.aheadNanos(time)) ? Arrival.DOUBTED : Arrival.STANDS;
+    return validity.isOutrun(wallNanos - nowNanos) ? Arrival.DOUBTED : Arrival.STANDS;
   }
 
   /** How much longer the name must stay taken because of the minimum hold. */
   public Duration minHoldLeft() {
+    if (options.minHold().isZero()) {
+      return Duration.ZERO;
+    }
     long leftNanos = Nanos.of(options.minHold()) - (time.nanos() - grantedAtNanos);
     return leftNanos <= 0 ? Duration.ZERO : Duration.ofNanos(leftNanos);
   }
@@ -270,7 +276,7 @@ public final class ActiveGrant extends Task {
       Validity before = now.validity();
       long limitNanos = Nanos.later(before.limitNanos(), fixedEnd(asked, ttlNanos));
       Validity after =
-          Validity.of(asked, Nanos.of(validFor), limitNanos, answeredNanos).notBefore(before);
+          before.extended(asked, Nanos.of(validFor), limitNanos, answeredNanos);
       schedule.extended(asked.nanos(), asked.nanos() + ttlNanos, Nanos.of(validFor));
       Settled settled = settle(now, asked, after);
       if (settled != Settled.AGAIN) {
@@ -335,6 +341,7 @@ public final class ActiveGrant extends Task {
 
   /** It is lost, unless it is over already. */
   public void lose(LeaseLoss.Reason reason) {
+    StackReserve.ensure();
     while (true) {
       GrantState now = state;
       if (now.isOver()) {
@@ -431,6 +438,19 @@ public final class ActiveGrant extends Task {
     return settles ? Settled.YES : Settled.NO;
   }
 
+  private boolean suspect(GrantState now, long nowNanos) {
+    StackReserve.ensure();
+    GrantState doubted = now.doubted(Phase.SUSPECT, nowNanos);
+    if (!replace(now, doubted)) {
+      return false;
+    }
+    observer.doubted(this);
+    if (doubted.doubts() != now.doubts()) {
+      observer.doubtChanged(this, doubted.doubts());
+    }
+    return true;
+  }
+
   private boolean doubt(GrantState now, Phase next, long nowNanos) {
     GrantState doubted = now.doubted(next, nowNanos);
     if (!replace(now, doubted)) {
@@ -455,8 +475,16 @@ public final class ActiveGrant extends Task {
     return STATE.compareAndSet(this, expected, next);
   }
 
+  /** Has the loss settled again, in case the first time was cut short. */
+  public void settleAgain() {
+    if (state.phase() == Phase.LOST) {
+      observer.lost(this);
+    }
+  }
+
   /** False: it changed meanwhile, and may have been confirmed. */
   private boolean expire(GrantState past) {
+    StackReserve.ensure();
     LeaseLoss.Reason reason =
         endsAtCap(past.validity()) ? LeaseLoss.Reason.MAX_HOLD : LeaseLoss.Reason.EXPIRED;
     if (replace(past, past.lost(reason))) {

@@ -64,6 +64,9 @@ public final class RenewalSchedule {
   /** When a fixed lease ends in any case. */
   private volatile long fixedEndNanos;
 
+  /** When the question was sent that was answered last. */
+  private volatile long askedAtNanos;
+
   private volatile long periodNanos;
   private volatile long askAtNanos;
   private volatile int state;
@@ -100,6 +103,11 @@ public final class RenewalSchedule {
   /** Whether it is due. */
   public boolean isDue(long nowNanos) {
     return askAtNanos - nowNanos <= 0;
+  }
+
+  /** Whether its holder closed it. */
+  public boolean isStopped() {
+    return (state & STOPPED) != 0;
   }
 
   /** Whether a guard keeps it from being asked about. */
@@ -139,6 +147,7 @@ public final class RenewalSchedule {
    * where the session may end sooner.
    */
   public void answered(long askedAtNanos, long validForNanos) {
+    this.askedAtNanos = askedAtNanos;
     if (renewed || isPartOnly(askedAtNanos, validForNanos)) {
       periodNanos = period(Math.min(ttlNanos, validForNanos));
       askAtNanos = askedAtNanos + jittered(periodNanos);
@@ -172,9 +181,9 @@ public final class RenewalSchedule {
     askAtNanos = time.nanos() + jittered(periodNanos / RETRIES_PER_PERIOD);
   }
 
-  /** Something asks for doubt: at once. */
+  /** Something asks for doubt: at once. Any time that has passed will do, so no clock can fail. */
   public void doubted() {
-    askAtNanos = time.nanos();
+    askAtNanos = askedAtNanos;
   }
 
   /** No more: its holder closed it. */

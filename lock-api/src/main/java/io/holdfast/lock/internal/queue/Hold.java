@@ -72,6 +72,9 @@ public final class Hold extends Task implements HeldLease {
    */
   private @Nullable Deque<Handle> threadOwned;
 
+  /** Its acquirer has died, and can't close what it acquired through {@code asLock()}. */
+  private volatile boolean acquirerDead;
+
   /** 1 while a thread is giving it back. */
   @SuppressWarnings("UnusedVariable") // The updater reads it.
   private volatile int beingReleased;
@@ -81,7 +84,7 @@ public final class Hold extends Task implements HeldLease {
   Hold nextLost;
 
   /** The loss listeners of the handle that was closed last. */
-  private volatile List<Consumer<? super LeaseLoss>> lastListeners = List.of();
+  private List<Consumer<? super LeaseLoss>> lastListeners = List.of();
 
   Hold(WaitQueue queue, ActiveGrant grant, int handOffs, Thread acquirer, long sinceNanos) {
     this.queue = queue;
@@ -139,13 +142,13 @@ public final class Hold extends Task implements HeldLease {
     return grant.lostException(token);
   }
 
-  /** Whether the calling thread is the one that gives it back now; {@link #endRelease} follows. */
-  public boolean beginRelease() {
+  /** Whether the calling thread is the one that gives it back now; {@link #unclaimRelease} follows. */
+  public boolean claimRelease() {
     return BEING_RELEASED.compareAndSet(this, 0, 1);
   }
 
   /** The calling thread no longer gives it back, done or not. */
-  public void endRelease() {
+  public void unclaimRelease() {
     beingReleased = 0;
   }
 
@@ -167,6 +170,9 @@ public final class Hold extends Task implements HeldLease {
       lastListeners = handle.lossListeners();
     }
     open.remove(handle);
+    if (threadOwned != null) {
+      boolean unused = threadOwned.remove(handle);
+    }
     handle.close(how);
   }
 
@@ -174,6 +180,11 @@ public final class Hold extends Task implements HeldLease {
     Handle handle = new Handle(this);
     open.add(handle);
     return handle;
+  }
+
+  /** Its acquirer has died; {@link Holds#takeDropped} does the rest. */
+  public void markAcquirerDead() {
+    acquirerDead = true;
   }
 
   void pushThreadOwned(Handle handle) {
@@ -184,15 +195,14 @@ public final class Hold extends Task implements HeldLease {
   }
 
   @Nullable
-  Handle pollThreadOwned() {
-    return threadOwned == null ? null : threadOwned.poll();
+  Handle lastThreadOwned() {
+    return threadOwned == null ? null : threadOwned.peek();
   }
 
-  /** Drops what a thread that has died can't close any more. */
-  void dropThreadOwned() {
-    if (threadOwned != null) {
+  /** Marks as dropped what a thread that has died can't close any more. */
+  void dropIfAcquirerDead() {
+    if (acquirerDead && threadOwned != null) {
       threadOwned.forEach(Handle::markDropped);
-      threadOwned.clear();
     }
   }
 }

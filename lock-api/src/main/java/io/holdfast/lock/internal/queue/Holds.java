@@ -133,16 +133,19 @@ public final class Holds {
       if (hold == null) {
         return null;
       }
+      hold.dropIfAcquirerDead();
       for (Handle handle : hold.open) {
         if (handle.isDropped()) {
           boolean lastHandle = hold.open.size() == 1;
-          Dropped dropped =
-              new Dropped(hold, lastHandle, lastHandle && hold.loss != null && hold.untold == null);
+          boolean leaves = lastHandle && hold.loss != null && hold.untold == null;
+          Dropped dropped = new Dropped(hold, lastHandle, leaves);
           hold.remove(handle, null);
           if (lastHandle) {
             hold.owner = null;
           }
-          boolean unused = hold.loss != null && unlistIfOver(hold);
+          if (leaves) {
+            boolean unused = unlistIfOver(hold);
+          }
           return dropped;
         }
       }
@@ -235,22 +238,22 @@ public final class Holds {
     }
   }
 
-  /** The last acquisition of this thread through {@code asLock()}. */
-  public @Nullable Handle takeThreadOwned(Thread thread) {
+  /** The last acquisition of this thread through {@code asLock()} that is open. */
+  public @Nullable Handle lastThreadOwned(Thread thread) {
     queue.lock();
     try {
       Hold hold = holdOwnedBy(thread);
-      return hold == null ? null : hold.pollThreadOwned();
+      return hold == null ? null : hold.lastThreadOwned();
     } finally {
       queue.unlockAndWake();
     }
   }
 
-  /** Marks as dropped what a thread that has died had acquired through {@code asLock()}. */
-  public void dropThreadOwned(Hold hold) {
+  /** Whether an acquisition through {@code asLock()} is open in this hold. */
+  public boolean hasThreadOwned(Hold hold) {
     queue.lock();
     try {
-      hold.dropThreadOwned();
+      return hold.lastThreadOwned() != null;
     } finally {
       queue.unlockAndWake();
     }

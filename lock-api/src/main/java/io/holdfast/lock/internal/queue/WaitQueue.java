@@ -1,6 +1,5 @@
 package io.holdfast.lock.internal.queue;
 
-import io.holdfast.lock.LeaseLoss;
 import io.holdfast.lock.LeaseState;
 import io.holdfast.lock.LockLostException;
 import io.holdfast.lock.LockOptions;
@@ -74,16 +73,11 @@ public final class WaitQueue {
 
   private final Waiters waiters = new Waiters();
   private final Holds holds = new Holds(this);
+  private final EarlyEvents earlyEvents = new EarlyEvents(this);
 
   private Leading leading = Leading.NOBODY;
   private @Nullable Runnable wakeLeader;
   private boolean clientClosed;
-
-  /** The owner id that the leader asks with. Written by the leader, without the mutex. */
-  private volatile @Nullable String askingOwnerId;
-
-  /** An event of the store about a grant that the leader has not seen yet. */
-  private volatile @Nullable EarlyEvent early;
 
   WaitQueue(LockKey key, Releaser releaser) {
     this.key = key;
@@ -98,6 +92,11 @@ public final class WaitQueue {
   /** The holder, and the holds that were lost. */
   public Holds holds() {
     return holds;
+  }
+
+  /** What the store tells of its own accord. */
+  public EarlyEvents earlyEvents() {
+    return earlyEvents;
   }
 
   Releaser releaser() {
@@ -220,11 +219,6 @@ public final class WaitQueue {
     }
   }
 
-  /** The leader is about to ask with this owner id, for the first time or after {@link #asks}. */
-  public void asksWith(String ownerId) {
-    askingOwnerId = ownerId;
-  }
-
   /** The leader, in the store's queue so far, sends a question. */
   public void asks() {
     mutex.lock();
@@ -243,7 +237,7 @@ public final class WaitQueue {
   public void waitsAtStore(Runnable wake) {
     mutex.lock();
     try {
-      waiters.tellOverdue(null);
+      waiters.tellOverdueTaken(null);
       leading = Leading.IN_STORE_QUEUE;
       wakeLeader = wake;
       if (clientClosed) {
@@ -267,7 +261,7 @@ public final class WaitQueue {
       }
       Hold hold = new Hold(this, grant, 0, thread, grant.grantedAtNanos());
       Handle handle = hold.open();
-      waiters.tellOverdue(grant.grant().claim().holder());
+      waiters.tellOverdueTaken(grant.grant().claim().holder());
       holds.begin(hold);
       stopLeading();
       return handle;
@@ -280,12 +274,17 @@ public final class WaitQueue {
    * The leader has no lease, and the next may ask.
    *
    * @param taken whether it was told that the lock is taken: then so are those whose time is over
+   * @param brokenOff why it has no answer though it asked: those whose time is over have no more of
+   *     it to ask for themselves, and know as little
    */
-  public void endLeading(boolean taken) {
+  public void endLeading(boolean taken, @Nullable StoreException brokenOff) {
+    News news = brokenOff == null ? null : new Waiter.StoreFailed(brokenOff);
     mutex.lock();
     try {
       if (taken) {
-        waiters.tellOverdue(null);
+        waiters.tellOverdueTaken(null);
+      } else if (news != null) {
+        waiters.tellOverdue(news);
       }
       stopLeading();
       passTurn();
@@ -307,48 +306,6 @@ public final class WaitQueue {
     } finally {
       unlockAndWake();
     }
-  }
-
-  // Events of the store
-
-  /**
-   * An event of the store about a grant.
-   *
-   * @param lostBy why the grant is gone; null: it may be in danger
-   */
-  public record EarlyEvent(String ownerId, LeaseLoss.@Nullable Reason lostBy) {}
-
-  /**
-   * The grant that an event is about, if it is held; if it may be on its way here, the event is
-   * kept for {@link #takeEarlyEvent}.
-   */
-  public @Nullable ActiveGrant grantOf(EarlyEvent event) {
-    mutex.lock();
-    try {
-      Hold current = holds.current();
-      if (current != null && current.grant().grant().claim().ownerId().equals(event.ownerId())) {
-        return current.grant();
-      }
-      EarlyEvent before = early;
-      boolean graver =
-          before == null || !before.ownerId().equals(event.ownerId()) || before.lostBy() == null;
-      if (event.ownerId().equals(askingOwnerId) && graver) {
-        early = event;
-      }
-      return null;
-    } finally {
-      mutex.unlock();
-    }
-  }
-
-  /** The event that came before its grant, once the grant is held. */
-  public @Nullable EarlyEvent takeEarlyEvent(ActiveGrant grant) {
-    EarlyEvent event = early;
-    if (event == null) {
-      return null;
-    }
-    early = null;
-    return event.ownerId().equals(grant.grant().claim().ownerId()) ? event : null;
   }
 
   // Closing
@@ -423,13 +380,21 @@ public final class WaitQueue {
   }
 
   /**
-   * A hold was given back, or was found to be lost; the next may ask. False: that was said before.
+   * A hold was given back, or was found to be lost; the next may ask.
+   *
+   * @param failure why the store did not confirm it: those whose time is over have no more of it to
+   *     ask such a store
+   * @return false: that was said before
    */
-  public boolean endRelease(Hold hold) {
+  public boolean endRelease(Hold hold, @Nullable StoreException failure) {
+    News news = failure == null ? null : new Waiter.StoreFailed(failure);
     mutex.lock();
     try {
       if (!hold.releasing) {
         return false;
+      }
+      if (news != null) {
+        waiters.tellOverdue(news);
       }
       hold.releasing = false;
       stopLeading();
@@ -483,7 +448,6 @@ public final class WaitQueue {
   private void stopLeading() {
     leading = Leading.NOBODY;
     wakeLeader = null;
-    askingOwnerId = null;
   }
 
   /** Lets the next in the queue lead, if nobody leads or holds. */
@@ -501,8 +465,11 @@ public final class WaitQueue {
 
   void unlockAndWake() {
     Waiter told = waiters.takeTold();
-    mutex.unlock();
-    Waiters.wake(told);
+    try {
+      mutex.unlock();
+    } finally {
+      Waiters.wake(told);
+    }
   }
 
   private static @Nullable String description(@Nullable Hold hold) {

@@ -26,7 +26,9 @@ public final class WaitQueues {
 
   /** Ends one {@link #use}, be it of a call or of the hold that came of it. */
   public void leave(WaitQueue queue) {
-    queues.computeIfPresent(queue.key(), (k, existing) -> --existing.users == 0 ? null : existing);
+    queues.computeIfPresent(
+        queue.key(),
+        (k, existing) -> existing == queue && --existing.users == 0 ? null : existing);
   }
 
   /** The queue of this name if it is in use. */

@@ -89,11 +89,14 @@ final class Waiters {
   }
 
   /** Tells those whose time is over that the lock is taken. */
-  void tellOverdue(@Nullable String holder) {
-    if (overdue == 0) {
-      return;
+  void tellOverdueTaken(@Nullable String holder) {
+    if (overdue > 0) {
+      tellOverdue(new Waiter.Taken(holder));
     }
-    News news = new Waiter.Taken(holder);
+  }
+
+  /** Tells those whose time is over. */
+  void tellOverdue(News news) {
     Waiter next;
     for (Waiter waiter = first; waiter != null; waiter = next) {
       next = waiter.next;

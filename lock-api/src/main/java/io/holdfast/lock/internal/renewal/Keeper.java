@@ -34,15 +34,17 @@ public final class Keeper {
    *
    * This thread is what all leases of a client hang on, so it can't die, block or spin:
    *
-   * - It does no I/O, runs no user code, and takes no mutex of a wait queue. A loss that it finds is
-   *   marked by compare-and-set, and its consequences are a task of somebody else.
-   * - Whatever a look throws is logged by a logger that doesn't throw, and the next look comes soon.
-   * - It parks for a while after each look, however often it is woken or interrupted.
+   * - It does no I/O, runs no user code, does not even log, and takes no mutex of a wait queue. A
+   *   loss that it finds is marked by compare-and-set, and its consequences are a task of others.
+   * - Whatever a look throws, the next look comes soon, but not at once.
+   * - It parks after each look; an interrupt does not make all further parks return at once.
    *
    * A look does the chores (which need no scan), takes a sample of the wall clock, and, if something
-   * is due by then, scans all grants. Whoever wants a scan lowers `nextScanNanos` and unparks; the
-   * scan itself first raises it to "never", and then lowers it to the next event that it saw. So an
-   * event that comes during a scan is not missed.
+   * is due by then, scans all grants. Whoever wants a scan at some time lowers `nextScanNanos`, at
+   * once sets `scanWanted` (without a clock, which can fail where a renewal ends), and unparks; the
+   * scan itself first raises the time to "never", and then lowers it to the next event that it saw.
+   * So an event that comes during a scan is not missed. A grant that a scan leaves behind has either
+   * had its own time put in, or somebody who wants a scan once he is done with it.
    */
 
   private static final SafeLogger log = SafeLogger.of(Keeper.class);
@@ -80,7 +82,17 @@ public final class Keeper {
   /** When all grants are looked at next; far ahead while they are looked at. */
   private final AtomicLong nextScanNanos;
 
+  /** All grants are to be looked at now. */
+  private volatile boolean scanWanted;
+
   private long sampledWallAheadNanos;
+
+  /** A grant came since the last look. */
+  private volatile boolean active;
+
+  /** No look is due for the wall clock: the next grant is to ask for one. */
+  private volatile boolean idle = true;
+
   private volatile boolean stopped;
 
   /** Short work that needs a thread now and then. */
@@ -89,6 +101,9 @@ public final class Keeper {
      * Does what is due; when the next is. Does no I/O and takes no mutex that is held during I/O.
      */
     long run();
+
+    /** Logs on another thread: an appender can block. */
+    void log(Runnable line);
   }
 
   /** @param onRenewed told of each renewed lease that the store extended */
@@ -127,8 +142,15 @@ public final class Keeper {
       forget(grant);
       return;
     }
-    scanAt(
-        Nanos.earlier(grant.state().validity().deadlineNanos(), grant.schedule().askAtNanos()));
+    scanAt(Nanos.earlier(
+        grant.state().validity().deadlineNanos(), grant.schedule().askAtNanos()));
+    if (!active) {
+      active = true;
+    }
+    if (idle) {
+      idle = false;
+      wake();
+    }
   }
 
   /** Keeps it no longer. Idempotent. */
@@ -136,9 +158,12 @@ public final class Keeper {
     grants.remove(grant.grant().claim().ownerId(), grant);
   }
 
-  /** Looks at all grants at once, since one is due. */
+  /** Looks at all grants at once, since one is due. Throws nothing. */
   public void scan() {
-    scanAt(time.nanos());
+    if (!scanWanted) {
+      scanWanted = true;
+      wake();
+    }
   }
 
   /** Does the chores at once. */
@@ -176,7 +201,9 @@ public final class Keeper {
         return;
       }
       if (nextScanNanos.compareAndSet(next, atNanos)) {
-        wake();
+        if (Thread.currentThread() != thread) {
+          wake();
+        }
         return;
       }
     }
@@ -188,7 +215,7 @@ public final class Keeper {
       try {
         parkNanos = look();
       } catch (Throwable e) {
-        log.error("The keeper of lock leases could not do all that was due, and goes on", e);
+        logFailure(e);
       }
       try {
         time.park(this, Math.max(LOOK_INTERVAL_NANOS_MIN, parkNanos));
@@ -201,19 +228,44 @@ public final class Keeper {
     }
   }
 
+  private void logFailure(Throwable e) {
+    try {
+      chores.log(() ->
+          log.error("The keeper of lock leases could not do all that was due, and goes on", e));
+    } catch (Throwable again) {
+      // No memory for a line: the next look will say it, if it fails too.
+      return;
+    }
+  }
+
   /** How long nothing is due. */
   private long look() {
-    long choresAtNanos = chores.run();
+    boolean wasActive = active;
+    active = false;
+    long choresAtNanos = runChores();
     long nowNanos = time.nanos();
     sampleWallClock();
-    if (nextScanNanos.get() - nowNanos <= 0) {
+    if (scanWanted || nextScanNanos.get() - nowNanos <= 0) {
       scan(nowNanos);
     }
     long nextNanos = Nanos.earlier(choresAtNanos, nextScanNanos.get());
-    if (!grants.isEmpty()) {
+    idle = !wasActive && grants.isEmpty();
+    // A grant that came before it could see that has said that it is there.
+    if (!idle || active) {
+      idle = false;
       nextNanos = Nanos.earlier(nextNanos, nowNanos + SAMPLE_INTERVAL_NANOS);
     }
     return nextNanos - time.nanos();
+  }
+
+  /** Their failing must not keep leases from being renewed. */
+  private long runChores() {
+    try {
+      return chores.run();
+    } catch (Throwable e) {
+      chores.log(() -> log.error("Chores of a lock client failed, and are done again", e));
+      return time.nanos() + FAILURE_INTERVAL_NANOS;
+    }
   }
 
   private void sampleWallClock() {
@@ -228,6 +280,7 @@ public final class Keeper {
 
   private void scan(long nowNanos) {
     // From here on a new grant asks for a scan of its own, since this one may have passed it.
+    scanWanted = false;
     nextScanNanos.set(nowNanos + Nanos.FOREVER);
     boolean done = false;
     try {
@@ -235,12 +288,13 @@ public final class Keeper {
       boolean isDue = false;
       for (ActiveGrant grant : grants.values()) {
         if (!grant.stands() && grant.state().isOver()) {
+          grant.settleAgain();
           continue;
         }
         scanAt(grant.state().validity().deadlineNanos());
         RenewalSchedule schedule = grant.schedule();
         // The end of a flight asks for a scan.
-        if (!schedule.isInFlight()) {
+        if (!schedule.isInFlight() && !schedule.isStopped()) {
           if (schedule.goesAlong(nowNanos)) {
             nearlyDue.add(grant);
             isDue |= schedule.isDue(nowNanos);
@@ -252,7 +306,7 @@ public final class Keeper {
       if (isDue) {
         startRounds(nearlyDue, nowNanos);
       } else {
-        nearlyDue.forEach(grant -> scanAt(grant.schedule().askAtNanos()));
+        scanWhenDue(nearlyDue, nowNanos);
       }
       done = true;
     } finally {
@@ -279,9 +333,17 @@ public final class Keeper {
       if (members.stream().anyMatch(grant -> grant.schedule().isDue(nowNanos))) {
         startRound(group, members, nowNanos);
       } else {
-        members.forEach(grant -> scanAt(grant.schedule().askAtNanos()));
+        scanWhenDue(members, nowNanos);
       }
     });
+  }
+
+  private void scanWhenDue(List<ActiveGrant> members, long nowNanos) {
+    for (ActiveGrant grant : members) {
+      if (!grant.schedule().isDue(nowNanos)) {
+        scanAt(grant.schedule().askAtNanos());
+      }
+    }
   }
 
   private Group group(ActiveGrant grant) {
@@ -289,7 +351,8 @@ public final class Keeper {
     try {
       part = store.renewalGroup(grant.grant());
     } catch (Throwable e) {
-      log.warn("The store has no renewal group for a lease of '{}'", grant.key().name(), e);
+      chores.log(() ->
+          log.warn("The store has no renewal group for a lease of '{}'", grant.key().name(), e));
       part = grant;
     }
     return new Group(part, grant.schedule().extendsLease());
@@ -311,10 +374,12 @@ public final class Keeper {
       if (round.begin(nowNanos)) {
         rounds.execute(round);
         started = true;
+      } else {
+        scanWhenDue(members, nowNanos);
       }
     } catch (Throwable e) { // No thread, or no memory: others of the client may find some.
-      log.warn("A renewal of lock leases could not be started; again soon", e, null);
       scanAt(time.nanos() + FAILURE_INTERVAL_NANOS);
+      chores.log(() -> log.warn("A renewal of lock leases could not be started; again soon", e, null));
     } finally {
       if (!started) {
         round.end();

@@ -80,12 +80,12 @@ final class RenewalRound {
       onRenewed.accept(grant);
     } else if (result instanceof Renewal.Lost) {
       lost(grant);
-    } else if (result instanceof Renewal.Unknown unknown) {
+    } else {
       unanswered(grant);
       log.warn(
           "The lease of lock '{}' could not be renewed; we try again until it ends",
           grant.key().name(),
-          unknown.cause());
+          result instanceof Renewal.Unknown unknown ? unknown.cause() : result);
     }
   }
 

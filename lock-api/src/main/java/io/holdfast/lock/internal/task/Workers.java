@@ -1,6 +1,9 @@
 package io.holdfast.lock.internal.task;
 
 import io.holdfast.lock.internal.log.SafeLogger;
+import io.holdfast.lock.spi.Deadline;
+import io.holdfast.lock.spi.TimeSource;
+import java.time.Duration;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
@@ -74,18 +77,39 @@ public final class Workers {
     }
   }
 
-  /** How many tasks wait or run, roughly. */
-  public int busy() {
-    return threads.getQueue().size() + threads.getActiveCount() + (unstarted.get() == null ? 0 : 1);
-  }
-
   ThreadPoolExecutor threads() {
     return threads;
   }
 
-  /** Takes nothing new; what waits still runs. */
-  public void close() {
+  /**
+   * Takes nothing new, and waits until what was submitted has run; on this thread, where no other
+   * could be started.
+   *
+   * @param most the longest time that it waits, in real time
+   */
+  public void close(Duration most) {
+    Deadline deadline = Deadline.after(most, TimeSource.system());
     threads.shutdown();
+    for (Task task = takeUnstarted(); task != null; task = takeUnstarted()) {
+      run(task);
+    }
+    boolean ended = deadline.awaitUninterruptibly(
+        leftNanos -> threads.awaitTermination(leftNanos, TimeUnit.NANOSECONDS));
+    if (!ended) {
+      log.warn("Threads of a closed lock client are still at work: {}", threads, null);
+    }
+  }
+
+  /** The first of those that found no thread; the rest stay. */
+  private @Nullable Task takeUnstarted() {
+    Task first = unstarted.get();
+    while (first != null && !unstarted.compareAndSet(first, first.next)) {
+      first = unstarted.get();
+    }
+    if (first != null) {
+      first.endListed();
+    }
+    return first;
   }
 
   /** Keeps no idle thread from now on; whatever comes still runs. */

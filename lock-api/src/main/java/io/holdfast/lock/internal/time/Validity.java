@@ -55,20 +55,27 @@ public record Validity(
   /**
    * After the store's answer to a verification.
    *
-   * <p>That a verification shows less time than a renewal which came between its question and its
+   * <p>Time for which the machine slept is missing from our count to the deadline. Where the wall
+   * clock says so, only what the store proves is kept; else the doubt would be forgiven and the
+   * time still be missing, again and again. Where it does not, its least lead stays what it was, so
+   * that short sleeps add up.
+   *
+   * <p>A verification that shows less time than a renewal which came between its question and its
    * answer means nothing. Otherwise it is the newest that is known: if the store's end comes before
    * our deadline even when counted from the answer, the store's clock jumped by more than the
    * allowance, and the deadline is moved earlier.
    *
-   * @param leftNanos what the store said is left, counted from the question
+   * @param leftNanos the time that the store said is left, counted from the question
    * @param extendable whether it may move the deadline later, up to the limit
    */
   public Validity verified(
       ClockReading asked, long leftNanos, boolean extendable, long answeredNanos) {
     boolean newest = asked.nanos() - this.answeredNanos >= 0;
+    boolean slept = newest && isOutrun(asked.wallAheadNanos());
+    boolean endsSooner = newest && answeredNanos + leftNanos - deadlineNanos < 0;
     long provedNanos = asked.nanos() + leftNanos - allowanceNanos;
     long nextDeadlineNanos = deadlineNanos;
-    if (newest && answeredNanos + leftNanos - deadlineNanos < 0) {
+    if (slept || endsSooner) {
       nextDeadlineNanos = Nanos.earlier(deadlineNanos, provedNanos);
     } else if (extendable) {
       nextDeadlineNanos = Nanos.later(deadlineNanos, Nanos.earlier(limitNanos, provedNanos));
@@ -79,20 +86,35 @@ public record Validity(
         limitNanos,
         allowanceNanos,
         freshUntilNanos,
-        newest ? asked.wallAheadNanos() : wallAheadNanosMin);
+        slept ? asked.wallAheadNanos() : leastWallAhead(asked));
   }
 
-  /** As this one, but with the deadline of an earlier promise if that is later. */
-  public Validity notBefore(Validity earlier) {
-    return deadlineNanos - earlier.deadlineNanos >= 0
-        ? this
-        : new Validity(
-            answeredNanos,
-            earlier.deadlineNanos,
-            limitNanos,
-            allowanceNanos,
-            freshUntilNanos,
-            wallAheadNanosMin);
+  /**
+   * After the store gave a fixed lease more time. An earlier promise of a later end stands, unless
+   * something speaks against it, as in {@link #verified}.
+   *
+   * @param validForNanos what the store promised, counted from the question
+   * @param limitNanos the latest deadline that any confirmation can give it from now on
+   */
+  public Validity extended(
+      ClockReading asked, long validForNanos, long limitNanos, long answeredNanos) {
+    Validity promised = of(asked, validForNanos, limitNanos, answeredNanos);
+    boolean slept = isOutrun(asked.wallAheadNanos());
+    boolean endsSooner = answeredNanos + validForNanos - deadlineNanos < 0;
+    if (promised.deadlineNanos - deadlineNanos >= 0 || slept || endsSooner) {
+      return promised;
+    }
+    return new Validity(
+        answeredNanos,
+        deadlineNanos,
+        limitNanos,
+        promised.allowanceNanos,
+        freshUntilNanos,
+        leastWallAhead(asked));
+  }
+
+  private long leastWallAhead(ClockReading asked) {
+    return Math.min(wallAheadNanosMin, asked.wallAheadNanos());
   }
 
   /** Whether the deadline has come. */

@@ -58,7 +58,7 @@ class WaitQueueLincheckTest {
       Thread me = Thread.currentThread();
       WaitQueue.Entry entry = queue.enter(me, OPTIONS, true);
       if (entry instanceof WaitQueue.Leads) {
-        queue.endLeading(false);
+        queue.endLeading(false, null);
       } else {
         Waiter waiter = ((WaitQueue.Queued) entry).waiter();
         if (!queue.leave(waiter)) {
@@ -66,7 +66,7 @@ class WaitQueueLincheckTest {
           if (news instanceof Waiter.HandedOn handedOn) {
             close(handedOn.handle());
           } else {
-            queue.endLeading(false);
+            queue.endLeading(false, null);
           }
         }
       }
@@ -111,7 +111,7 @@ class WaitQueueLincheckTest {
     }
 
     void gaveBack(Hold hold) {
-      boolean unused = queue.endRelease(hold);
+      boolean unused = queue.endRelease(hold, null);
     }
 
     private ActiveGrant grant(long number) {

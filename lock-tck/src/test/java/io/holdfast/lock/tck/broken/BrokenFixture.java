@@ -34,6 +34,14 @@ final class BrokenFixture extends InMemoryFixture {
     return fixture;
   }
 
+  /** In what calls the store, and in how clients are built. */
+  static BrokenFixture engine(
+      UnaryOperator<LockStore> bug, Consumer<LockClientBuilder<?>> settingsBug) {
+    BrokenFixture fixture = engine(bug);
+    fixture.settingsBug = settingsBug;
+    return fixture;
+  }
+
   /** In what users call. */
   static BrokenFixture client(UnaryOperator<LockClient> bug) {
     BrokenFixture fixture = new BrokenFixture();

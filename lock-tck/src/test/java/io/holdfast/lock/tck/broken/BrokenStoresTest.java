@@ -38,7 +38,9 @@ import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.UnaryOperator;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Tag;
@@ -404,7 +406,7 @@ class BrokenStoresTest {
   @Test
   void aDeadlineCountedFromTheReplyIsCaught() {
     assertCaught(
-        BrokenFixture.engine(CountsFromTheReply::new),
+        countingFromTheReply(),
         "L-4.3",
         "theDeadlineCountsFromBeforeTheRequestWasSent",
         "remaining() of a lease whose grant travelled for");
@@ -413,25 +415,53 @@ class BrokenStoresTest {
   @Test
   void aRenewedDeadlineCountedFromTheReplyIsCaught() {
     assertCaught(
-        BrokenFixture.engine(CountsFromTheReply::new),
+        countingFromTheReply(),
         "L-4.3",
         "aRenewedDeadlineCountsFromBeforeTheRenewalWasSent",
         "remaining() is above the TTL less what the answer to the renewal took");
   }
 
-  private static final class CountsFromTheReply extends GrantDecorator {
-    CountsFromTheReply(LockStore store) {
-      super(store);
+  /** An engine whose clocks stand still during a request counts from its answer. */
+  private static BrokenFixture countingFromTheReply() {
+    RewoundTime time = new RewoundTime();
+    return BrokenFixture.engine(
+        store -> new GrantDecorator(store) {
+          @Override
+          Changed told(Grant real, Claim claim, Duration took) {
+            time.rewind(took);
+            return super.told(real, claim, took);
+          }
+
+          @Override
+          Duration told(Duration validFor, Duration took) {
+            time.rewind(took);
+            return validFor;
+          }
+        },
+        builder -> builder.timeSource(time));
+  }
+
+  private static final class RewoundTime implements TimeSource {
+    private final TimeSource system = TimeSource.system();
+    private final AtomicLong behindNanos = new AtomicLong();
+
+    void rewind(Duration by) {
+      behindNanos.addAndGet(by.toNanos());
     }
 
     @Override
-    Changed told(Grant real, Claim claim, Duration took) {
-      return new Changed(real, claim, real.number(), real.validFor().plus(took));
+    public long nanos() {
+      return system.nanos() - behindNanos.get();
     }
 
     @Override
-    Duration told(Duration validFor, Duration took) {
-      return validFor.plus(took);
+    public long wallMillis() {
+      return system.wallMillis() - TimeUnit.NANOSECONDS.toMillis(behindNanos.get());
+    }
+
+    @Override
+    public void park(Object blocker, long nanos) {
+      system.park(blocker, nanos);
     }
   }
 
@@ -459,8 +489,9 @@ class BrokenStoresTest {
     }
 
     @Override
-    Changed told(Grant real, Claim claim, Duration took) {
-      return new Changed(real, claim, real.number(), told(real.validFor(), took));
+    Claim asked(Claim claim) {
+      return new Claim(
+          claim.key(), claim.ownerId(), claim.ttl().dividedBy(2), claim.minHold(), claim.holder());
     }
 
     @Override
