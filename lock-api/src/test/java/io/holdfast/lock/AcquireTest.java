@@ -11,6 +11,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.holdfast.lock.simulation.Actor;
 import io.holdfast.lock.simulation.EngineTest;
 import io.holdfast.lock.simulation.Gate;
+import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.Ticket;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -49,15 +50,109 @@ class AcquireTest extends EngineTest {
     lease.close();
   }
 
+  /** L-6.1. */
   @Test
-  void tryLockIsEmptyAtOnceWhileAnotherThreadsRequestHangs() throws Exception {
+  void tryLockWaitsForTheAnswerOfTheThreadThatAsksAndIsEmptyIfThatOneIsGranted() throws Exception {
     Gate gate = store.holdNext(TRY_ACQUIRE);
-    Actor<Optional<Lease>> hanging = start("hanging", () -> lock("x").tryLock());
+    Actor<Optional<Lease>> asking = start("asking", () -> lock("x").tryLock());
     gate.awaitCall();
-
-    assertThat(lock("x").tryLock()).isEmpty();
+    Actor<Optional<Lease>> behind = start("behind", () -> lock("x").tryLock()).awaitParked();
+    assertThat(behind.isDone()).isFalse();
     gate.open();
-    assertThat(hanging.result()).isPresent();
+
+    assertThat(asking.result()).isPresent();
+    assertThat(behind.result()).isEmpty();
+    assertThat(store.count(TRY_ACQUIRE)).isOne();
+  }
+
+  /** L-6.1. */
+  @Test
+  void tryLockIsEmptyIfTheThreadThatAsksIsToldThatTheLockIsTaken() throws Exception {
+    Lease others = others("x").lock();
+    Gate gate = store.holdNext(ACQUIRE_OR_QUEUE);
+    Actor<Lease> asking = start("asking", () -> lock("x").lock());
+    gate.awaitCall();
+    Actor<Optional<Lease>> behind = start("behind", () -> lock("x").tryLock()).awaitParked();
+    gate.open();
+
+    assertThat(behind.result()).isEmpty();
+    assertThat(asking.isDone()).isFalse();
+    assertThat(lock("x").tryLock()).isEmpty();
+    assertThat(store.calls()).extracting(call -> call.op()).containsOnly(ACQUIRE_OR_QUEUE);
+    others.close();
+    asking.result();
+  }
+
+  /** L-6.3: "busy" means that another does the work; nobody does. */
+  @Test
+  void tryLockIsAnExceptionIfTheThreadThatAsksGetsNoAnswer() throws Exception {
+    Gate gate = store.holdNext(TRY_ACQUIRE);
+    Actor<Optional<Lease>> asking = start("asking", () -> lock("x").tryLock());
+    gate.awaitCall();
+    Actor<Optional<Lease>> behind = start("behind", () -> lock("x").tryLock()).awaitParked();
+    Actor<Optional<Lease>> zero =
+        start("zero", () -> lock("x").tryLock(Duration.ZERO)).awaitParked();
+    Actor<Boolean> javaView = start("java view", () -> lock("x").asLock().tryLock()).awaitParked();
+    gate.openWith(StoreException.unanswered("timed out", null));
+
+    assertThatThrownBy(asking::result).isInstanceOf(LockStoreException.class);
+    assertThatThrownBy(behind::result).isInstanceOf(LockStoreException.class);
+    assertThatThrownBy(zero::result).isInstanceOf(LockStoreException.class);
+    assertThatThrownBy(javaView::result).isInstanceOf(LockStoreException.class);
+    assertThat(store.count(TRY_ACQUIRE)).isOne();
+  }
+
+  /** L-6.1: the thread ahead learned nothing, so that there is no answer to share. */
+  @Test
+  void tryLockAsksItselfIfTheThreadThatAsksIsInterruptedBeforeItsAnswer() throws Exception {
+    Gate gate = store.holdNextAnswer(ACQUIRE_OR_QUEUE);
+    Actor<Lease> asking = start("asking", () -> lock("x").lock());
+    gate.awaitCall();
+    Actor<Optional<Lease>> behind = start("behind", () -> lock("x").tryLock()).awaitParked();
+    asking.interrupt();
+    gate.open();
+
+    assertThatThrownBy(asking::result).isInstanceOf(InterruptedException.class);
+    assertThat(behind.result()).isPresent();
+    assertThat(store.count(TRY_ACQUIRE)).isOne();
+  }
+
+  /** L-6.3. */
+  @Test
+  void tryLockWaitsForTheAnswerOfAnotherThreadForOneStoreTimeoutAtMost() throws Exception {
+    Gate gate = store.holdNext(TRY_ACQUIRE);
+    Actor<Optional<Lease>> asking = start("asking", () -> lock("x").tryLock());
+    gate.awaitCall();
+    Actor<Optional<Lease>> behind = start("behind", () -> lock("x").tryLock()).awaitParked();
+    time.advance(STORE_TIMEOUT.minusNanos(1));
+    behind.awaitParked();
+    time.advance(Duration.ofNanos(1));
+
+    assertThatThrownBy(behind::result).isInstanceOf(LockStoreException.class);
+    assertThat(asking.isDone()).isFalse();
+    gate.open();
+    asking.result();
+  }
+
+  /** L-6.5. */
+  @Test
+  void anInterruptEndsATimedTryLockThatWaitsForAnAnswerAndIsKeptByAPlainOne() throws Exception {
+    Gate gate = store.holdNext(TRY_ACQUIRE);
+    Actor<Optional<Lease>> asking = start("asking", () -> lock("x").tryLock());
+    gate.awaitCall();
+    Actor<Optional<Lease>> zero =
+        start("zero", () -> lock("x").tryLock(Duration.ZERO)).awaitParked();
+    Actor<Boolean> plain = start("plain", () -> lock("x").tryLock().isEmpty()
+            && Thread.currentThread().isInterrupted())
+        .awaitParked();
+    zero.interrupt();
+    plain.interrupt();
+
+    assertThatThrownBy(zero::result).isInstanceOf(InterruptedException.class);
+    plain.awaitParked();
+    gate.open();
+    assertThat(asking.result()).isPresent();
+    assertThat(plain.result()).isTrue();
   }
 
   @Test

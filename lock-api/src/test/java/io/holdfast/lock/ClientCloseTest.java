@@ -175,7 +175,7 @@ class ClientCloseTest extends EngineTest {
 
     assertThat(store.count(WITHDRAW)).isEqualTo(2);
     assertThat(log)
-        .containsPattern("WARN .*EngineClient.* 1 lock\\(s\\) .*end.* with its TTL: \\[a name\\]");
+        .containsPattern("WARN .*ClientClosing.* 1 lock\\(s\\) .*end.* with its TTL: \\[a name\\]");
   }
 
   private static String logged(Runnable action) {

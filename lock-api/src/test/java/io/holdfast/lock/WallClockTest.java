@@ -1,14 +1,22 @@
 package io.holdfast.lock;
 
+import static io.holdfast.lock.simulation.ScriptedStore.Op.ACQUIRE_OR_QUEUE;
+import static io.holdfast.lock.simulation.ScriptedStore.Op.POLL;
+import static io.holdfast.lock.simulation.ScriptedStore.Op.RELEASE;
 import static io.holdfast.lock.simulation.ScriptedStore.Op.RENEW;
 import static io.holdfast.lock.simulation.ScriptedStore.Op.TRY_ACQUIRE;
 import static io.holdfast.lock.simulation.ScriptedStore.Op.VERIFY;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.holdfast.lock.simulation.Actor;
 import io.holdfast.lock.simulation.EngineTest;
 import io.holdfast.lock.simulation.Gate;
+import io.holdfast.lock.simulation.ScriptedStore;
+import io.holdfast.lock.spi.StoreException;
 import java.time.Duration;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 
 class WallClockTest extends EngineTest {
@@ -91,20 +99,104 @@ class WallClockTest extends EngineTest {
     lease.close();
   }
 
+  /** L-6.13. */
   @Test
-  void aMachineThatSleptDuringTheRequestDoubtsTheLeaseThatItGot() {
+  void aMachineThatSleptDuringTheRequestAsksTheStoreBeforeItHandsOutTheLease() throws Exception {
+    sleepDuring(TRY_ACQUIRE);
+    Lease tried = held("x");
+    assertThat(store.count(VERIFY)).isOne();
+    assertThat(tried.isHeld()).isTrue();
+    assertThat(tried.state()).isEqualTo(LeaseState.HELD);
+    sleepDuring(ACQUIRE_OR_QUEUE);
+    Lease waited = lock("y").lock();
+
+    assertThat(store.count(VERIFY)).isEqualTo(2);
+    assertThat(waited.isHeld()).isTrue();
+    tried.close();
+    waited.close();
+  }
+
+  /** L-6.13. */
+  @Test
+  void aMachineThatSleptDuringItsLookIntoTheStoresQueueAsksTheStoreToo() throws Exception {
+    Lease others = others("x").lock();
+    Actor<Boolean> waiter = start("waiter", () -> {
+          try (Lease lease = lock("x").lock()) {
+            return lease.isHeld();
+          }
+        })
+        .awaitParked();
+    sleepDuring(POLL);
+    others.close();
+
+    assertThat(waiter.result()).isTrue();
+    assertThat(store.count(VERIFY)).isOne();
+  }
+
+  /** L-6.13: what the store no longer shows is asked for anew. */
+  @Test
+  void aGrantThatWasGoneWhenTheMachineWokeUpIsAskedForAnew() throws Exception {
     store.next(TRY_ACQUIRE, call -> {
+      Object answer = call.call();
+      time.jumpWallClock(HOUR);
+      assertThat(others("x").forceRelease(others("x").inspect().orElseThrow().token()))
+          .isTrue();
+      return answer;
+    });
+    Lease lease = held("x");
+
+    assertThat(lease.isHeld()).isTrue();
+    assertThat(store.calls())
+        .extracting(call -> call.op())
+        .containsExactly(TRY_ACQUIRE, VERIFY, TRY_ACQUIRE);
+    assertThat(store.calls(TRY_ACQUIRE))
+        .extracting(call -> call.claims().get(0).ownerId())
+        .doesNotHaveDuplicates();
+    lease.close();
+  }
+
+  /** L-6.13. */
+  @Test
+  void aGrantThatIsAnothersWhenTheMachineWakesUpIsNone() throws Exception {
+    AtomicReference<Lease> next = new AtomicReference<>();
+    store.next(TRY_ACQUIRE, call -> {
+      Object answer = call.call();
+      time.jumpWallClock(HOUR);
+      assertThat(others("x").forceRelease(others("x").inspect().orElseThrow().token()))
+          .isTrue();
+      next.set(others("x").tryLock().orElseThrow());
+      return answer;
+    });
+
+    assertThat(lock("x").tryLock()).isEmpty();
+    next.get().verify();
+    next.get().close();
+  }
+
+  /** L-6.13: without an answer there is no lease, no action, and in the end no grant. */
+  @Test
+  void aGrantThatNobodyConfirmsAfterTheSleepIsGivenBackAndNoActionRuns() throws Exception {
+    sleepDuring(ACQUIRE_OR_QUEUE);
+    store.always(VERIFY, call -> {
+      throw StoreException.unanswered("no network yet after the sleep", null);
+    });
+    AtomicBoolean ran = new AtomicBoolean();
+
+    assertThatThrownBy(() -> lock("x").run(lease -> ran.set(true)))
+        .isInstanceOf(LockStoreException.class);
+    assertThat(ran).isFalse();
+    assertThat(store.count(RELEASE)).isOne();
+    assertThat(store.holder("x")).isEmpty();
+    store.heal();
+    held("x").close();
+  }
+
+  private void sleepDuring(ScriptedStore.Op op) {
+    store.next(op, call -> {
       Object answer = call.call();
       time.jumpWallClock(HOUR);
       return answer;
     });
-    store.breakDown();
-    Lease lease = held("x");
-
-    assertThat(lease.isHeld()).isFalse();
-    assertThat(lease.state()).isEqualTo(LeaseState.UNCERTAIN);
-    store.heal();
-    lease.close();
   }
 
   @Test

@@ -8,7 +8,9 @@ import io.holdfast.lock.internal.EngineProbe;
 import io.holdfast.lock.internal.memory.MemoryTable;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.UnaryOperator;
@@ -36,7 +38,10 @@ public abstract class EngineTest {
   protected final ScriptedStore store = new ScriptedStore(time, server);
 
   private final List<ScriptedStore> stores = new ArrayList<>(List.of(store));
-  private final List<LockClient> clients = new ArrayList<>();
+
+  /** With the clocks of their machines. */
+  private final Map<LockClient, SimulatedTime> clients = new LinkedHashMap<>();
+
   private LockClient client;
   private LockClient other;
 
@@ -82,8 +87,13 @@ public abstract class EngineTest {
   }
 
   /** Has a client closed after the test. */
-  protected synchronized LockClient opened(LockClient opened) {
-    clients.add(opened);
+  protected LockClient opened(LockClient opened) {
+    return opened(opened, time);
+  }
+
+  /** As {@link #opened(LockClient)}, for one on a machine with clocks of its own. */
+  protected synchronized LockClient opened(LockClient opened, SimulatedTime itsTime) {
+    clients.put(opened, itsTime);
     return opened;
   }
 
@@ -111,25 +121,27 @@ public abstract class EngineTest {
 
   /** Returns when the engine's own threads have nothing to do at this time. */
   protected void settle() {
-    for (LockClient opened : clients) {
-      Thread keeper = EngineProbe.keeper(opened);
-      boolean settled = false;
-      while (keeper.isAlive() && !settled) {
-        Eventually.await("the engine to settle", () -> !keeper.isAlive() || isQuiet(opened));
-        int parks = time.parks(keeper);
-        // One more look, after all that is over.
-        LockSupport.unpark(keeper);
-        Eventually.await(
-            "the keeper to look",
-            () -> !keeper.isAlive() || (time.parks(keeper) > parks && time.isParked(keeper)));
-        settled = isQuiet(opened);
-      }
+    clients.forEach(EngineTest::settle);
+  }
+
+  private static void settle(LockClient opened, SimulatedTime itsTime) {
+    Thread keeper = EngineProbe.keeper(opened);
+    boolean settled = false;
+    while (keeper.isAlive() && !settled) {
+      Eventually.await("the engine to settle", () -> !keeper.isAlive() || isQuiet(opened, itsTime));
+      int parks = itsTime.parks(keeper);
+      // One more look, after all that is over.
+      LockSupport.unpark(keeper);
+      Eventually.await(
+          "the keeper to look",
+          () -> !keeper.isAlive() || (itsTime.parks(keeper) > parks && itsTime.isParked(keeper)));
+      settled = isQuiet(opened, itsTime);
     }
   }
 
-  private boolean isQuiet(LockClient opened) {
+  private static boolean isQuiet(LockClient opened, SimulatedTime itsTime) {
     String name = EngineProbe.keeper(opened).getName().replace("holdfast-keeper-", "");
-    return time.isParked(EngineProbe.keeper(opened))
+    return itsTime.isParked(EngineProbe.keeper(opened))
         && EngineProbe.renewing(opened) <= Gate.stopped("holdfast-renewal-" + name)
         && EngineProbe.areWorkersIdle(opened)
         && Stream.of("callback", "clean-up", "settlement")
@@ -149,6 +161,6 @@ public abstract class EngineTest {
       opened.heal();
       opened.openGates();
     }
-    time.runDuring(() -> clients.forEach(LockClient::close));
+    clients.forEach((opened, itsTime) -> itsTime.runDuring(opened::close));
   }
 }

@@ -1,0 +1,41 @@
+package io.holdfast.lock.simulation;
+
+import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/** A process that has no more threads for a while, as when it reached its limit. */
+public final class ScarceThreads {
+  private final AtomicInteger refused = new AtomicInteger();
+  private volatile boolean exhausted;
+
+  /** A factory whose threads can't be started meanwhile. */
+  public ThreadFactory factory(ThreadFactory usual) {
+    return task -> exhausted ? new Thread(task) {
+      @Override
+      public void start() {
+        refused.incrementAndGet();
+        throw new OutOfMemoryError("unable to create native thread");
+      }
+    } : usual.newThread(task);
+  }
+
+  /** From now on there are none. */
+  public void runOut() {
+    exhausted = true;
+  }
+
+  /** From now on there are enough. */
+  public void recover() {
+    exhausted = false;
+  }
+
+  /** How many could not be started so far. */
+  public int refused() {
+    return refused.get();
+  }
+
+  /** Waits until one could not be started. */
+  public void awaitRefusal() {
+    Eventually.await("a thread that can't be started", () -> refused.get() > 0);
+  }
+}
