@@ -82,7 +82,8 @@ public interface Lease extends AutoCloseable {
    *     365 days, kept to the microsecond
    * @throws IllegalArgumentException the time is out of range
    * @throws LockLostException the lease does not stand; it was not extended
-   * @throws LockStoreException the store gave no usable answer; the lease ends when it did before
+   * @throws LockStoreException the store gave no usable answer; the lease ends when it did before,
+   *     or later
    * @throws IllegalStateException this handle was closed, or its leases are renewed: those are
    *     extended by themselves
    */

@@ -92,7 +92,8 @@ class AcquireTest extends EngineTest {
     Actor<Optional<Lease>> behind = start("behind", () -> lock("x").tryLock()).awaitParked();
     Actor<Optional<Lease>> zero =
         start("zero", () -> lock("x").tryLock(Duration.ZERO)).awaitParked();
-    Actor<Boolean> javaView = start("java view", () -> lock("x").asLock().tryLock()).awaitParked();
+    Actor<Boolean> javaView =
+        start("java view", () -> lock("x").asLock().tryLock()).awaitParked();
     gate.openWith(StoreException.unanswered("timed out", null));
 
     assertThatThrownBy(asking::result).isInstanceOf(LockStoreException.class);
@@ -142,8 +143,9 @@ class AcquireTest extends EngineTest {
     gate.awaitCall();
     Actor<Optional<Lease>> zero =
         start("zero", () -> lock("x").tryLock(Duration.ZERO)).awaitParked();
-    Actor<Boolean> plain = start("plain", () -> lock("x").tryLock().isEmpty()
-            && Thread.currentThread().isInterrupted())
+    Actor<Boolean> plain = start(
+            "plain",
+            () -> lock("x").tryLock().isEmpty() && Thread.currentThread().isInterrupted())
         .awaitParked();
     zero.interrupt();
     plain.interrupt();

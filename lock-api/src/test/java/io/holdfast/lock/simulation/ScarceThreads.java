@@ -10,13 +10,15 @@ public final class ScarceThreads {
 
   /** A factory whose threads can't be started meanwhile. */
   public ThreadFactory factory(ThreadFactory usual) {
-    return task -> exhausted ? new Thread(task) {
-      @Override
-      public void start() {
-        refused.incrementAndGet();
-        throw new OutOfMemoryError("unable to create native thread");
-      }
-    } : usual.newThread(task);
+    return task -> exhausted
+        ? new Thread(task) {
+          @Override
+          public void start() {
+            refused.incrementAndGet();
+            throw new OutOfMemoryError("unable to create native thread");
+          }
+        }
+        : usual.newThread(task);
   }
 
   /** From now on there are none. */
