@@ -12,7 +12,11 @@ public final class StackReserve {
 
   private StackReserve() {}
 
-  /** @throws StackOverflowError hardly any stack is left */
+  /**
+   * Looks.
+   *
+   * @throws StackOverflowError hardly any stack is left
+   */
   public static void ensure() {
     long unused = take(FRAMES, 1, 2, 3, 4, 5, 6, 7, 8, 9);
   }
