@@ -69,7 +69,7 @@ final class CallsOut {
     return new CallsOut(null, null);
   }
 
-  /** One call fails. */
+  /** One call fails; and from then on the log, which is where most failures are told. */
   static CallsOut failing(Point point, Fault fault) {
     return new CallsOut(point, fault);
   }
@@ -114,11 +114,17 @@ final class CallsOut {
     if (!counting) {
       return;
     }
+    if (fault != null && failed.get()) {
+      if (call.equals("Logger")) {
+        throw fault.thrown();
+      }
+      return;
+    }
     String thread = sort(Thread.currentThread().getName());
     Point point = target;
     if (point != null) {
       Place place = point.place();
-      if (failed.get() || !place.call().equals(call) || !place.thread().equals(thread)) {
+      if (!place.call().equals(call) || !place.thread().equals(thread)) {
         return;
       }
     }

@@ -499,6 +499,7 @@ final class LifeCycles {
     return new WeakReference<>(lease);
   }
 
+  @SuppressWarnings("LockNotBeforeTry") // It is in one, and what fails is to be seen.
   private static void asLock(World world) {
     Lock lock = world.lock().asLock();
     lock.lock();
