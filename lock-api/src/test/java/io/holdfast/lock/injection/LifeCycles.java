@@ -504,14 +504,19 @@ final class LifeCycles {
     Lock lock = world.lock().asLock();
     lock.lock();
     try {
-      lock.lock();
-      lock.unlock();
+      nested(lock);
     } finally {
       lock.unlock();
     }
     if (lock.tryLock()) {
       lock.unlock();
     }
+  }
+
+  @SuppressWarnings("LockNotBeforeTry") // If the nested one fails, only the outer one is unlocked.
+  private static void nested(Lock lock) {
+    lock.lock();
+    lock.unlock();
   }
 
   private static void deadThread(World world) {

@@ -12,6 +12,7 @@ public final class ScarceThreads {
   public ThreadFactory factory(ThreadFactory usual) {
     return task -> exhausted
         ? new Thread(task) {
+          @SuppressWarnings("UnsynchronizedOverridesSynchronized") // It changes nothing.
           @Override
           public void start() {
             refused.incrementAndGet();
