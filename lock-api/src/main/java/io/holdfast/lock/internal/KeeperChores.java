@@ -46,7 +46,7 @@ final class KeeperChores implements Keeper.Chores {
 
   @Override
   public void log(Runnable line) {
-    callbacks.run(line);
+    callbacks.log(line);
   }
 
   private void retryTasks() {

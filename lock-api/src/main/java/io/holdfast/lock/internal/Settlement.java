@@ -340,7 +340,7 @@ final class Settlement implements WaitQueue.Releaser {
   /** On another thread: an appender can block, and the losses of other leases wait behind this. */
   private void logAside(Runnable line) {
     try {
-      callbacks.run(line);
+      callbacks.log(line);
     } catch (Throwable e) {
       // Without memory the line is written here.
       line.run();

@@ -49,8 +49,13 @@ public final class Callbacks {
   }
 
   /** Runs it on its own, once. */
-  public void run(Runnable callback) {
+  void run(Runnable callback) {
     workers.submit(new Single(callback));
+  }
+
+  /** Writes a line of the log on a thread of ours: an appender can block. */
+  public void log(Runnable line) {
+    workers.submit(new Line(line));
   }
 
   /** Runs it after those that were given in order before. */
@@ -137,6 +142,19 @@ public final class Callbacks {
     @Override
     protected void work() {
       execute(drainQueue);
+    }
+  }
+
+  private static final class Line extends Task {
+    private final Runnable line;
+
+    Line(Runnable line) {
+      this.line = line;
+    }
+
+    @Override
+    protected void work() {
+      line.run();
     }
   }
 
