@@ -22,6 +22,7 @@ import io.holdfast.lock.internal.task.StackReserve;
 import io.holdfast.lock.internal.task.Timer;
 import io.holdfast.lock.internal.task.Workers;
 import io.holdfast.lock.internal.time.Nanos;
+import io.holdfast.lock.internal.time.RisingWallClock;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockKind;
@@ -82,7 +83,7 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
   EngineClient(Engine.Settings settings, String clientName, Claims claims, LockStore store) {
     this.defaultOptions = settings.defaultOptions();
     this.storeTimeout = settings.storeTimeout();
-    this.time = settings.time();
+    this.time = new RisingWallClock(settings.time());
     this.store = store;
     this.claims = claims;
     EngineThreads threads = new EngineThreads(clientName);

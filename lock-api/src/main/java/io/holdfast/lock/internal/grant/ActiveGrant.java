@@ -155,20 +155,9 @@ public final class ActiveGrant extends Task {
         if (suspect(now, nowNanos)) {
           return false;
         }
-      } else if (!validity.isSetBack(wallAheadNanos) || noteSetBack(now)) {
+      } else {
         return true;
       }
-    }
-  }
-
-  /**
-   * Notes that the wall clock was set back, after which a suspension of the machine would be
-   * counted from too high a lead.
-   */
-  public void noteWallClock() {
-    GrantState now = state;
-    if (!now.isOver()) {
-      boolean unused = noteSetBack(now);
     }
   }
 
@@ -449,15 +438,6 @@ public final class ActiveGrant extends Task {
       observer.doubtChanged(this, doubted.doubts());
     }
     return true;
-  }
-
-  /** False: look again, since it may have changed, or was no setting back but a pause. */
-  private boolean noteSetBack(GrantState now) {
-    long wallAheadNanosMax = WallClock.aheadNanosMax(time);
-    if (!now.validity().isSetBack(wallAheadNanosMax)) {
-      return true;
-    }
-    return replace(now, now.with(now.validity().withWallAhead(wallAheadNanosMax)));
   }
 
   private boolean replace(GrantState expected, GrantState next) {

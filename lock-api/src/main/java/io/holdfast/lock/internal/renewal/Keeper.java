@@ -5,7 +5,6 @@ import io.holdfast.lock.internal.grant.RenewalSchedule;
 import io.holdfast.lock.internal.log.SafeLogger;
 import io.holdfast.lock.internal.task.EngineThreads;
 import io.holdfast.lock.internal.time.Nanos;
-import io.holdfast.lock.internal.time.WallClock;
 import io.holdfast.lock.spi.LockStore;
 import io.holdfast.lock.spi.TimeSource;
 import java.util.ArrayList;
@@ -56,13 +55,10 @@ public final class Keeper {
   private static final long FAILURE_INTERVAL_NANOS = 100_000_000;
 
   /**
-   * While leases are held the wall clock is looked at this often: a setting back and a later
-   * suspension are told apart if a sample lies between them.
+   * While leases are held the wall clock is looked at this often: a setting back and a suspension,
+   * whichever comes first, are told apart if a sample lies between them (see RisingWallClock).
    */
   private static final long SAMPLE_INTERVAL_NANOS = 1_000_000_000;
-
-  /** A lower lead than in the last sample is a setting back if it is lower by more than this. */
-  private static final long SET_BACK_NANOS_MIN = 2_000_000;
 
   /** As long as that, the thread of a round is at hand for the next, should threads run out. */
   private static final long IDLE_SECONDS = 60;
@@ -84,8 +80,6 @@ public final class Keeper {
 
   /** All grants are to be looked at now. */
   private volatile boolean scanWanted;
-
-  private long sampledWallAheadNanos;
 
   /** A grant came since the last look. */
   private volatile boolean active;
@@ -118,7 +112,6 @@ public final class Keeper {
     this.chores = chores;
     this.onRenewed = onRenewed;
     this.nextScanNanos = new AtomicLong(time.nanos() + Nanos.FOREVER);
-    this.sampledWallAheadNanos = WallClock.aheadNanosMax(time);
     this.thread = threads.only("keeper", this::work);
     this.rounds = new ThreadPoolExecutor(
         0,
@@ -244,7 +237,7 @@ public final class Keeper {
     active = false;
     long choresAtNanos = runChores();
     long nowNanos = time.nanos();
-    sampleWallClock();
+    long unused = time.wallMillis();
     if (scanWanted || nextScanNanos.get() - nowNanos <= 0) {
       scan(nowNanos);
     }
@@ -266,16 +259,6 @@ public final class Keeper {
       chores.log(() -> log.error("Chores of a lock client failed, and are done again", e));
       return time.nanos() + FAILURE_INTERVAL_NANOS;
     }
-  }
-
-  private void sampleWallClock() {
-    long wallAheadNanos = WallClock.aheadNanosMax(time);
-    if (sampledWallAheadNanos - wallAheadNanos > SET_BACK_NANOS_MIN) {
-      for (ActiveGrant grant : grants.values()) {
-        grant.noteWallClock();
-      }
-    }
-    sampledWallAheadNanos = wallAheadNanos;
   }
 
   private void scan(long nowNanos) {

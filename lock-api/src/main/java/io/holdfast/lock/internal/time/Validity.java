@@ -21,7 +21,8 @@ import io.holdfast.lock.spi.TimeSource;
  * @param allowanceNanos the drift allowance of the store's last promise
  * @param freshUntilNanos until when enough is left for somebody else to start on
  * @param wallAheadNanosMin the least distance by which the wall clock was ahead of the monotonic
- *     one since the question was sent; a suspension shows as a rise above it
+ *     one when a question was sent that the deadline rests on; a suspension shows as a rise above
+ *     it, since the engine's wall clock is never set back ({@link RisingWallClock})
  */
 public record Validity(
     long answeredNanos,
@@ -30,9 +31,6 @@ public record Validity(
     long allowanceNanos,
     long freshUntilNanos,
     long wallAheadNanosMin) {
-
-  /** A fall of the wall clock below its least lead that is noted; less is the clocks' grain. */
-  private static final long SET_BACK_NANOS_MIN = 2_000_000;
 
   /**
    * A promise of the store: its grant.
@@ -125,20 +123,6 @@ public record Validity(
   /** Whether the wall clock has run ahead by more than half of the allowance: time is missing. */
   public boolean isOutrun(long wallAheadNanos) {
     return wallAheadNanos - wallAheadNanosMin - allowanceNanos / 2 > 0;
-  }
-
-  /**
-   * Whether the wall clock was set back since. Unless that is noted by {@link #withWallAhead}, a
-   * suspension of up to that length would not show.
-   */
-  public boolean isSetBack(long wallAheadNanos) {
-    return wallAheadNanosMin - wallAheadNanos > SET_BACK_NANOS_MIN;
-  }
-
-  /** With a new least lead of the wall clock. */
-  public Validity withWallAhead(long wallAheadNanos) {
-    return new Validity(
-        answeredNanos, deadlineNanos, limitNanos, allowanceNanos, freshUntilNanos, wallAheadNanos);
   }
 
   /** Whether enough is left for somebody to start on it, and no clock speaks against that. */

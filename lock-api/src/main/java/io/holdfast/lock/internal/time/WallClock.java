@@ -28,13 +28,4 @@ public final class WallClock {
       }
     }
   }
-
-  /**
-   * As {@link #aheadNanos}, but counted from the earlier of the two readings: the clock is not
-   * further ahead than this, whatever came between them.
-   */
-  public static long aheadNanosMax(TimeSource time) {
-    long beforeNanos = time.nanos();
-    return time.wallMillis() * 1_000_000 - beforeNanos;
-  }
 }
