@@ -13,6 +13,6 @@ import io.holdfast.lock.spi.TimeSource;
 public record ClockReading(long nanos, long wallAheadNanos) {
   /** Reads both clocks now. */
   public static ClockReading of(TimeSource time) {
-    return new ClockReading(time.nanos(), WallClock.aheadNanos(time));
+    return WallClock.read(time);
   }
 }

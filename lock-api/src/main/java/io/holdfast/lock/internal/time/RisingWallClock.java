@@ -51,9 +51,13 @@ public final class RisingWallClock implements TimeSource {
   public long wallMillis() {
     while (true) {
       Reading before = last;
+      long wallNanos = machine.wallMillis() * GRAIN_NANOS;
+      if (Math.abs(wallNanos - machine.nanos() - before.aheadNanos) <= GRAIN_NANOS) {
+        return (wallNanos + before.setBackNanos) / GRAIN_NANOS;
+      }
       // A pause between these widens the range, and looks like nothing.
       long beforeNanos = machine.nanos();
-      long wallNanos = machine.wallMillis() * GRAIN_NANOS;
+      wallNanos = machine.wallMillis() * GRAIN_NANOS;
       long aheadNanosMin = wallNanos - machine.nanos();
       long aheadNanosMax = wallNanos - beforeNanos;
       boolean rose = aheadNanosMin - before.aheadNanos > GRAIN_NANOS;

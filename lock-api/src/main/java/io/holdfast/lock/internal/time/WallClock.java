@@ -19,12 +19,17 @@ public final class WallClock {
    * between the readings would else hide a jump of its length.
    */
   public static long aheadNanos(TimeSource time) {
+    return read(time).wallAheadNanos();
+  }
+
+  /** Both clocks; the monotonic one as it was before the wall clock was read. */
+  static ClockReading read(TimeSource time) {
     for (int read = 1; ; read++) {
       long beforeNanos = time.nanos();
       long wallMillis = time.wallMillis();
       long afterNanos = time.nanos();
       if (afterNanos - beforeNanos <= READ_NANOS_MAX || read == READS_MAX) {
-        return wallMillis * 1_000_000 - afterNanos;
+        return new ClockReading(beforeNanos, wallMillis * 1_000_000 - afterNanos);
       }
     }
   }
