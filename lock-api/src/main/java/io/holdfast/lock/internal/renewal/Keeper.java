@@ -210,6 +210,13 @@ public final class Keeper {
       } catch (Throwable e) {
         logFailure(e);
       }
+      if (stopped) {
+        break;
+      }
+      if (scanWanted) {
+        // The one that wants it has unparked us; a mutex that was contended may have taken that.
+        parkNanos = 0;
+      }
       try {
         time.park(this, Math.max(LOOK_INTERVAL_NANOS_MIN, parkNanos));
       } catch (Throwable e) {

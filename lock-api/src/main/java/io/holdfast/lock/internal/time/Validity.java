@@ -106,7 +106,7 @@ public record Validity(
         answeredNanos,
         deadlineNanos,
         limitNanos,
-        promised.allowanceNanos,
+        allowanceNanos,
         freshUntilNanos,
         leastWallAhead(asked));
   }
