@@ -11,6 +11,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.holdfast.lock.simulation.Actor;
 import io.holdfast.lock.simulation.EngineTest;
 import io.holdfast.lock.simulation.Gate;
+import io.holdfast.lock.simulation.TappedTime;
+import io.holdfast.lock.spi.Acquisition;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.Ticket;
 import java.time.Duration;
@@ -343,7 +345,97 @@ class AcquireTest extends EngineTest {
   @Test
   void tryCallRefusesANullResultAfterItReleased() {
     assertThatThrownBy(() -> lock("x").tryCall(lease -> null))
-        .isInstanceOf(NullPointerException.class);
+        .isInstanceOf(NullPointerException.class)
+        .hasMessageContaining("'x'")
+        .hasMessageContaining("is done")
+        .hasMessageContaining("tryRun");
     assertThat(store.count(RELEASE)).isOne();
+  }
+
+  /** A session that flaps must not make of each waiter a loop of requests. */
+  @Test
+  void aPlaceThatIsGoneAgainAndAgainIsAskedForAtGrowingDistances() throws Exception {
+    store.always(ACQUIRE_OR_QUEUE, call -> new Acquisition.Queued(new GoneTicket(), Duration.ZERO));
+    Actor<Lease> waiter = start("waiter", () -> lock("x").lock()).awaitParked();
+    assertThat(store.count(ACQUIRE_OR_QUEUE)).isEqualTo(2);
+    Duration step = Duration.ofMillis(1);
+    Duration passed = Duration.ZERO;
+    while (passed.compareTo(Duration.ofSeconds(10)) < 0) {
+      time.advance(step);
+      passed = passed.plus(step);
+      waiter.awaitParked();
+      step = step.compareTo(Duration.ofMillis(200)) < 0 ? step.multipliedBy(2) : step;
+    }
+    // The pauses: none, then 1 ms, 2 ms, 4 ms, and so on up to a second.
+    assertThat(store.count(ACQUIRE_OR_QUEUE)).isBetween(12, 24);
+    store.heal();
+    time.advance(Duration.ofSeconds(1));
+
+    waiter.result().close();
+  }
+
+  /** L-6.5. */
+  @Test
+  void thePauseBeforeAPlaceIsAskedForAnewIsInterruptibleAndPartOfATimedWait() throws Exception {
+    store.always(ACQUIRE_OR_QUEUE, call -> new Acquisition.Queued(new GoneTicket(), Duration.ZERO));
+    Actor<Lease> interrupted = start("interrupted", () -> lock("x").lock()).awaitParked();
+    interrupted.interrupt();
+    assertThatThrownBy(interrupted::result).isInstanceOf(InterruptedException.class);
+    Actor<Optional<Lease>> timed =
+        start("timed", () -> lock("y").tryLock(Duration.ofMillis(4))).awaitParked();
+    time.advance(Duration.ofMillis(1));
+    timed.awaitParked();
+    time.advance(Duration.ofMillis(3));
+
+    // Its last question is that of tryLock().
+    timed.result().orElseThrow().close();
+    assertThat(store.count(TRY_ACQUIRE)).isOne();
+  }
+
+  private static final class GoneTicket implements Ticket {
+    @Override
+    public Status poll() {
+      return new Gone();
+    }
+
+    @Override
+    public Optional<String> holder() {
+      return Optional.empty();
+    }
+
+    @Override
+    public void close() {
+      // It has no place to leave.
+    }
+  }
+
+  /** L-6.3: nobody has asked, and so nobody knows that the lock is taken. */
+  @Test
+  void aWaiterWhoseTimeIsOverAsksItselfIfTheThreadAheadLeavesBeforeItAsked() throws Exception {
+    TappedTime tapped = new TappedTime(time);
+    client(builder -> builder.timeSource(tapped).localHandOff(false));
+    Lease lease = held("x");
+    Gate woken = new Gate();
+    Actor<Lease> ahead = start("ahead", () -> {
+          tapped.tap(Thread.currentThread(), (call, nth) -> {
+            if (call == TappedTime.Call.PARKED && nth == 1) {
+              LossTest.passQuietly(woken);
+            }
+          });
+          return lock("x").lock();
+        })
+        .awaitParked();
+    Actor<Lease> behind =
+        start("behind", () -> lock("x").lockWithin(Duration.ofSeconds(1))).awaitParked();
+    lease.close();
+    woken.awaitCall();
+    time.advance(Duration.ofSeconds(1));
+    behind.awaitParked();
+    ahead.interrupt();
+    woken.open();
+
+    assertThatThrownBy(ahead::result).isInstanceOf(InterruptedException.class);
+    assertThat(behind.result().isHeld()).isTrue();
+    assertThat(store.count(TRY_ACQUIRE)).isEqualTo(2);
   }
 }

@@ -12,7 +12,9 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.holdfast.lock.simulation.Actor;
 import io.holdfast.lock.simulation.EngineTest;
 import io.holdfast.lock.simulation.Gate;
+import io.holdfast.lock.spi.StoreException;
 import java.time.Duration;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 
 class DeadlineTest extends EngineTest {
@@ -235,5 +237,48 @@ class DeadlineTest extends EngineTest {
 
     assertThatThrownBy(verifying::result).isInstanceOf(IllegalStateException.class);
     assertThat(lease.state()).isEqualTo(LeaseState.RELEASED);
+  }
+
+  /** L-4.7: the allowance is of the whole TTL, and not of what is left of it. */
+  @Test
+  void aVerificationMovesADeadlineNotABitLater() {
+    store.always(RENEW, call -> {
+      throw StoreException.refused("not now", null);
+    });
+    for (LockOptions options : List.of(LockOptions.fixed(TTL), LockOptions.renewed(TTL))) {
+      Lease lease = held("x", options);
+      for (int second = 1; second < TTL.toSeconds(); second++) {
+        time.advance(Duration.ofSeconds(1));
+        lease.verify();
+        assertThat(lease.remaining()).isEqualTo(UNTIL_DEADLINE.minusSeconds(second));
+      }
+      lease.close();
+    }
+  }
+
+  /** L-5.1: the store answered about the time before the renewal. */
+  @Test
+  void aVerificationThatARenewalOvertookDoesNotShortenTheLease() throws Exception {
+    Lease lease = held("x");
+    Gate renewal = store.holdNext(RENEW);
+    advance(AT_RENEWAL);
+    renewal.awaitCall();
+    time.advance(Duration.ofSeconds(1));
+    Gate verification = store.holdNextAnswer(VERIFY);
+    Actor<Boolean> verifying = start("verifying", () -> {
+      lease.verify();
+      return true;
+    });
+    verification.awaitCall();
+    time.advance(Duration.ofSeconds(1));
+    renewal.open();
+    settle();
+    Duration renewed = lease.remaining();
+    verification.open();
+    verifying.result();
+
+    assertThat(renewed).isEqualTo(UNTIL_DEADLINE.minusSeconds(2));
+    assertThat(lease.remaining()).isEqualTo(renewed);
+    lease.close();
   }
 }

@@ -2,6 +2,7 @@ package io.holdfast.lock;
 
 import static io.holdfast.lock.simulation.ScriptedStore.Op.RELEASE;
 import static io.holdfast.lock.simulation.ScriptedStore.Op.RENEW;
+import static io.holdfast.lock.simulation.ScriptedStore.Op.VERIFY;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -11,10 +12,13 @@ import io.holdfast.lock.simulation.Eventually;
 import io.holdfast.lock.simulation.Gate;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LeaseGuard;
+import io.holdfast.lock.spi.StoreException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 
 class GuardTest extends EngineTest {
@@ -351,5 +355,100 @@ class GuardTest extends EngineTest {
     assertThat(looks()).isEqualTo(looks);
     guard.close();
     lease.close();
+  }
+
+  @Test
+  void theEndOfAGuardDoesNotMakeTheKeeperLook() {
+    Lease lease = held("x");
+    settle();
+    int looks = looks();
+    for (int i = 0; i < 50; i++) {
+      guard(lease).close();
+      long untilNanos = System.nanoTime() + 1_000_000;
+      Eventually.await("a while", () -> System.nanoTime() - untilNanos > 0);
+    }
+
+    assertThat(looks()).isEqualTo(looks);
+    lease.close();
+  }
+
+  @Test
+  void aSecondSuspensionOfTheSameGuardWaitsForTheRenewalToo() throws Exception {
+    Lease lease = held("x");
+    Gate gate = store.holdNext(RENEW);
+    advance(AT_RENEWAL);
+    gate.awaitCall();
+    LeaseGuard<Grant> guard = guard(lease);
+    List<Actor<Boolean>> suspending = new ArrayList<>();
+    for (int i = 0; i < 2; i++) {
+      suspending.add(start("suspending " + i, () -> {
+            guard.suspendRenewal();
+            return true;
+          })
+          .awaitParked());
+    }
+    gate.open();
+
+    for (Actor<Boolean> one : suspending) {
+      assertThat(one.result()).isTrue();
+    }
+    guard.close();
+    lease.close();
+  }
+
+  /** L-5.6: nobody is sent off early because of one that can't go. */
+  @Test
+  void aLeaseThatIsDueUnderAGuardSendsNoOthersOff() {
+    store.groups(grant -> grant.claim().key().name().equals("apart") ? "apart" : "together");
+    Lease guarded = held("guarded");
+    LeaseGuard<Grant> guard = guard(guarded);
+    guard.suspendRenewal();
+    advance(Duration.ofSeconds(3));
+    Lease same = held("same");
+    Lease apart = held("apart");
+    pass(AT_RENEWAL.minusSeconds(3));
+    for (int i = 0; i < 20; i++) {
+      pass(Duration.ofMillis(10));
+    }
+    assertThat(store.count(RENEW)).isZero();
+    pass(Duration.ofSeconds(3));
+
+    assertThat(store.calls(RENEW).stream().flatMap(call -> call.names().stream()))
+        .containsExactlyInAnyOrder("same", "apart");
+    guard.close();
+    List.of(guarded, same, apart).forEach(Lease::close);
+  }
+
+  /** L-10.8: nobody has a handle any more, so nobody could ever end the renewal. */
+  @Test
+  void aLeaseWhoseReentryFailsUnderAGuardIsNoLongerRenewed() throws Exception {
+    Gate verification = store.holdNext(VERIFY);
+    AtomicReference<Lease> outer = new AtomicReference<>();
+    AtomicReference<LeaseGuard<Grant>> guard = new AtomicReference<>();
+    Actor<Optional<Lease>> reentering = start("reentering", () -> {
+      outer.set(held("x"));
+      guard.set(guard(outer.get()));
+      settle();
+      store.always(RENEW, call -> {
+        throw StoreException.refused("not now", null);
+      });
+      time.jumpWallClock(Duration.ofHours(1));
+      return lock("x").tryLock();
+    });
+    verification.awaitCall();
+    outer.get().close();
+    verification.openWith(StoreException.refused("not now", null));
+    assertThatThrownBy(reentering::result).isInstanceOf(LockStoreException.class);
+    store.heal();
+    settle();
+    int renewals = store.count(RENEW);
+    for (int i = 0; i < 5; i++) {
+      pass(AT_RENEWAL);
+    }
+
+    assertThat(store.count(RENEW)).isEqualTo(renewals);
+    guard.get().close();
+    Eventually.await("the name to be free", () -> store.holder("x").isEmpty());
+    held("x").close();
   }
 }

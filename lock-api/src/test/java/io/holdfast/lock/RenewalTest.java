@@ -9,6 +9,7 @@ import io.holdfast.lock.internal.EngineProbe;
 import io.holdfast.lock.simulation.EngineTest;
 import io.holdfast.lock.simulation.Eventually;
 import io.holdfast.lock.simulation.Gate;
+import io.holdfast.lock.simulation.TappedTime;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockKind;
 import io.holdfast.lock.spi.Renewal;
@@ -434,5 +435,107 @@ class RenewalTest extends EngineTest {
     assertThat(looks() - looks).isLessThan(10);
     gate.open();
     leases.forEach(Lease::close);
+  }
+
+  /** L-8.7. */
+  @Test
+  void anAnswerToAQuestionFromBeforeADoubtDoesNotSettleIt() {
+    Lease lease = held("x");
+    Gate before = store.holdNextAnswer(RENEW);
+    advance(AT_RENEWAL);
+    before.awaitCall();
+    time.advance(Duration.ofMillis(1));
+    store.events().suspended(store.grant("x"));
+    Gate after = store.holdNext(RENEW);
+    before.open();
+    after.awaitCall();
+    assertThat(lease.state()).isEqualTo(LeaseState.UNCERTAIN);
+    assertThat(lease.isHeld()).isTrue();
+    after.open();
+    settle();
+
+    assertThat(lease.state()).isEqualTo(LeaseState.HELD);
+    lease.close();
+  }
+
+  /** L-5.5: stores in other languages throw what they did not declare. */
+  @Test
+  void aCheckedExceptionInARenewalIsRepeatedAtADistance() {
+    Lease lease = held("x");
+    store.always(RENEW, call -> {
+      throw new java.io.IOException("a store in another language");
+    });
+    pass(AT_RENEWAL);
+    assertThat(lease.state()).isEqualTo(LeaseState.UNCERTAIN);
+    assertThat(store.count(RENEW)).isOne();
+    pass(SECOND.multipliedBy(3));
+    assertThat(store.count(RENEW)).isEqualTo(2);
+    store.heal();
+    pass(SECOND.multipliedBy(3));
+
+    assertThat(lease.state()).isEqualTo(LeaseState.HELD);
+    lease.close();
+  }
+
+  /** L-5.5. */
+  @Test
+  void anErrorOfAStoreThatIsAskedForAGroupCostsNoLease() {
+    store.groups(grant -> {
+      if (grant.claim().key().name().equals("odd")) {
+        throw new NoClassDefFoundError("gone");
+      }
+      return "one";
+    });
+    Lease odd = held("odd");
+    Lease other = held("other");
+    for (int i = 0; i < 4; i++) {
+      pass(AT_RENEWAL);
+    }
+
+    assertThat(other.state()).isEqualTo(LeaseState.HELD);
+    assertThat(odd.state()).isEqualTo(LeaseState.HELD);
+    other.close();
+    odd.close();
+  }
+
+  /** L-5.5: wherever the memory runs out for a moment, the lease is renewed a little later. */
+  @Test
+  void anErrorAnywhereInTheKeepersLookDelaysRenewalByATenthOfASecond() {
+    TappedTime tapped = new TappedTime(time);
+    client(builder -> builder.timeSource(tapped));
+    Lease lease = held("x");
+    Thread keeper = EngineProbe.keeper(client());
+    for (int i = 1; i <= 12; i++) {
+      int failing = i;
+      int renewals = store.count(RENEW);
+      settle();
+      tapped.tap(keeper, (call, nth) -> {
+        if (call == TappedTime.Call.NANOS && nth == failing) {
+          throw new OutOfMemoryError("Java heap space");
+        }
+      });
+      pass(AT_RENEWAL);
+      tapped.untap(keeper);
+      pass(Duration.ofMillis(200));
+      assertThat(store.count(RENEW)).as("clock call %d fails", i).isGreaterThan(renewals);
+      assertThat(lease.state()).isEqualTo(LeaseState.HELD);
+    }
+    lease.close();
+  }
+
+  @Test
+  void anInterruptOfTheKeeperIsForgotten() {
+    Lease lease = held("x");
+    settle();
+    EngineProbe.keeper(client()).interrupt();
+    settle();
+    int looks = looks();
+    long untilNanos = System.nanoTime() + 100_000_000;
+    Eventually.await("a while", () -> System.nanoTime() - untilNanos > 0);
+    assertThat(looks()).isEqualTo(looks);
+    pass(AT_RENEWAL);
+
+    assertThat(store.count(RENEW)).isOne();
+    lease.close();
   }
 }

@@ -16,8 +16,11 @@ import io.holdfast.lock.simulation.Actor;
 import io.holdfast.lock.simulation.EngineTest;
 import io.holdfast.lock.simulation.Eventually;
 import io.holdfast.lock.simulation.Gate;
+import io.holdfast.lock.simulation.ScriptedStore;
 import io.holdfast.lock.spi.StoreException;
+import java.io.IOException;
 import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
@@ -162,8 +165,9 @@ class StoreFailureTest extends EngineTest {
     first.result();
   }
 
+  /** L-6.2. */
   @Test
-  void aWaiterWhoseTimeIsOverAsksOnceWhenTheThreadAheadGivesUpWithoutAnAnswer() throws Exception {
+  void aWaiterWhoseTimeIsOverAsksOnceWhenTheThreadAheadGivesUp() throws Exception {
     Gate gate = store.holdNextAnswer(ACQUIRE_OR_QUEUE);
     Actor<Lease> first = start("first", () -> lock("x").lock());
     gate.awaitCall();
@@ -175,9 +179,69 @@ class StoreFailureTest extends EngineTest {
     gate.open();
 
     assertThatThrownBy(first::result).isInstanceOf(InterruptedException.class);
-    // Nobody has the lock, so it would be wrong to say that it is taken (L-6.3).
     assertThat(second.result()).isPresent();
     assertThat(store.count(TRY_ACQUIRE)).isOne();
+  }
+
+  /** L-6.3: while the lock is being given back nobody has it, and nobody knows that it is taken. */
+  @Test
+  void thoseWhoseTimeIsOverDuringAReleaseHaveTheLockIfThatGetsThrough() throws Exception {
+    Gate gate = releasing();
+    Actor<Optional<Lease>> timed =
+        start("timed", () -> lock("x").tryLock(TWO_SECONDS)).awaitParked();
+    Actor<Optional<Lease>> untimed = start("untimed", () -> lock("x").tryLock()).awaitParked();
+    time.advance(TWO_SECONDS);
+    timed.awaitParked();
+    untimed.awaitParked();
+    gate.open();
+
+    assertThat(timed.result()).isPresent();
+    assertThat(untimed.result()).isEmpty();
+    assertThat(store.count(TRY_ACQUIRE)).isEqualTo(2);
+  }
+
+  /** L-6.3. */
+  @Test
+  void thoseWhoseTimeIsOverDuringAReleaseAreToldIfThatFails() throws Exception {
+    Gate gate = releasing();
+    Actor<Optional<Lease>> timed =
+        start("timed", () -> lock("x").tryLock(TWO_SECONDS)).awaitParked();
+    Actor<Optional<Lease>> untimed = start("untimed", () -> lock("x").tryLock()).awaitParked();
+    time.advance(TWO_SECONDS);
+    timed.awaitParked();
+    untimed.awaitParked();
+    gate.openWith(StoreException.unanswered("timed out", null));
+
+    assertThatThrownBy(timed::result).isInstanceOf(LockStoreException.class);
+    assertThatThrownBy(untimed::result).isInstanceOf(LockStoreException.class);
+    assertThat(store.count(TRY_ACQUIRE)).isOne();
+  }
+
+  /** L-6.2, L-6.3. */
+  @Test
+  void nobodyWaitsForAReleaseLongerThanItsTimeAndOneStoreTimeout() throws Exception {
+    Gate gate = releasing();
+    Actor<Optional<Lease>> timed =
+        start("timed", () -> lock("x").tryLock(TWO_SECONDS)).awaitParked();
+    Actor<Optional<Lease>> untimed = start("untimed", () -> lock("x").tryLock()).awaitParked();
+    time.advance(STORE_TIMEOUT);
+    assertThatThrownBy(untimed::result).isInstanceOf(LockStoreException.class);
+    timed.awaitParked();
+    time.advance(TWO_SECONDS);
+
+    assertThatThrownBy(timed::result).isInstanceOf(LockStoreException.class);
+    gate.open();
+  }
+
+  /** A lease of 'x' whose release has come to the gate. */
+  private Gate releasing() {
+    Gate gate = store.holdNext(RELEASE);
+    Actor<Boolean> unused = start("releasing", () -> {
+      held("x").close();
+      return true;
+    });
+    gate.awaitCall();
+    return gate;
   }
 
   @Test
@@ -290,5 +354,55 @@ class StoreFailureTest extends EngineTest {
     assertThatThrownBy(() -> lock("x").inspect()).isInstanceOf(LockStoreException.class);
     assertThatThrownBy(() -> lock("x").forceRelease(1024)).isInstanceOf(LockStoreException.class);
     assertThat(store.count(FORCE_RELEASE)).isOne();
+  }
+
+  /** L-7.3. */
+  @Test
+  void anErrorInTheBackgroundDoesNotEndTheRetriesOfARelease() {
+    Lease lease = held("x");
+    store.failNext(RELEASE);
+    store.next(RELEASE, call -> {
+      throw new OutOfMemoryError("Java heap space");
+    });
+    lease.close();
+    store.awaitCount(RELEASE, 2);
+    settle();
+    pass(Duration.ofMillis(100));
+
+    store.awaitCount(RELEASE, 3);
+    Eventually.await("the name to be free", () -> store.holder("x").isEmpty());
+  }
+
+  /** L-7.3: stores in other languages throw what they did not declare. */
+  @Test
+  void aCheckedExceptionInAReleaseIsMadeUpForInTheBackground() {
+    Lease lease = held("x");
+    store.next(RELEASE, call -> {
+      throw new IOException("a store in another language");
+    });
+    lease.close();
+
+    assertThat(lease.state()).isEqualTo(LeaseState.RELEASED);
+    store.awaitCount(RELEASE, 2);
+    Eventually.await("the name to be free", () -> store.holder("x").isEmpty());
+  }
+
+  /** L-6.3, L-6.9. */
+  @Test
+  void aCheckedExceptionInAQuestionIsAStoreThatFailed() {
+    for (ScriptedStore.Op op : List.of(TRY_ACQUIRE, ACQUIRE_OR_QUEUE)) {
+      store.next(op, call -> {
+        Object unused = call.call();
+        throw new IOException("a store in another language");
+      });
+      int withdrawals = store.count(WITHDRAW);
+      assertThatThrownBy(() -> {
+            Lease unused = op == TRY_ACQUIRE ? held("x") : lock("x").lock();
+          })
+          .isInstanceOf(LockStoreException.class)
+          .hasRootCauseInstanceOf(IOException.class);
+      store.awaitCount(WITHDRAW, withdrawals + 1);
+      Eventually.await("the name to be free", () -> store.holder("x").isEmpty());
+    }
   }
 }

@@ -300,4 +300,53 @@ class WallClockTest extends EngineTest {
     assertThat(lease.state()).isEqualTo(LeaseState.HELD);
     lease.close();
   }
+
+  /** L-8.14. */
+  @Test
+  void ensureHeldAsksTheStoreOnlyInDoubt() {
+    Lease lease = held("x");
+    settle();
+    lease.ensureHeld();
+    assertThat(store.count(VERIFY)).isZero();
+    Gate gate = store.holdNext(RENEW);
+    time.jumpWallClock(Duration.ofSeconds(1));
+    lease.ensureHeld();
+
+    assertThat(store.count(VERIFY)).isOne();
+    assertThat(lease.isHeld()).isTrue();
+    gate.open();
+    lease.close();
+  }
+
+  /** L-8.14. */
+  @Test
+  void ensureHeldSaysLostOnlyIfTheStoreDoes() {
+    Lease lease = held("x");
+    settle();
+    assertThat(others("x").forceRelease(lease.token())).isTrue();
+    Gate gate = store.holdNext(RENEW);
+    time.jumpWallClock(Duration.ofSeconds(1));
+
+    assertThatThrownBy(lease::ensureHeld)
+        .isInstanceOfSatisfying(
+            LockLostException.class, e -> assertThat(e.reason()).isEqualTo(LeaseLoss.Reason.TAKEN));
+    gate.open();
+    assertThatThrownBy(lease::close).isInstanceOf(LockLostException.class);
+  }
+
+  /** L-8.14. */
+  @Test
+  void ensureHeldWithoutAnAnswerIsAnExceptionAboutTheStoreAndNoLoss() {
+    Lease lease = held("x");
+    settle();
+    store.breakDown();
+    time.jumpWallClock(Duration.ofSeconds(1));
+    assertThatThrownBy(lease::ensureHeld).isInstanceOf(LockStoreException.class);
+    assertThat(lease.state()).isEqualTo(LeaseState.UNCERTAIN);
+    store.heal();
+    lease.ensureHeld();
+
+    assertThat(lease.isHeld()).isTrue();
+    lease.close();
+  }
 }
