@@ -76,7 +76,7 @@ class LeftoversTest {
   private static Map<String, Integer> entries(LockClient client) {
     try {
       Map<String, Integer> counts = Entries.reachableFrom(client);
-      assertThat(counts).as("what was counted").containsKeys("Lines.lines", "OwnNodes.nodes");
+      assertThat(counts).as("what was counted").containsKeys("WaitQueues.queues", "OwnNodes.nodes");
       return counts;
     } catch (IllegalAccessException e) {
       throw new IllegalStateException(e);
