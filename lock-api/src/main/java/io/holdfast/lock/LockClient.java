@@ -58,7 +58,8 @@ public interface LockClient extends AutoCloseable {
    * TTL, and a log line names it.
    *
    * <p>Idempotent. A second call, be it at the same time, returns when the first is done, or after
-   * three store timeouts.
+   * three store timeouts. What a first call could not do, for want of memory or stack, a later call
+   * does.
    *
    * <p>The data source or driver object that the client was built on stays open: it is yours.
    */

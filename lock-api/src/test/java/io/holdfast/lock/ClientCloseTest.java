@@ -10,6 +10,7 @@ import static io.holdfast.lock.simulation.ScriptedStore.Op.WITHDRAW;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.holdfast.lock.internal.EngineProbe;
 import io.holdfast.lock.simulation.Actor;
 import io.holdfast.lock.simulation.EngineTest;
 import io.holdfast.lock.simulation.Eventually;
@@ -23,9 +24,13 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
 class ClientCloseTest extends EngineTest {
+  /** So many threads give leases back when a client is closed. */
+  private static final int GIVING_BACK = 4;
 
   private Actor<Boolean> closing() {
     return start("closing", () -> {
@@ -229,7 +234,7 @@ class ClientCloseTest extends EngineTest {
     store.next(RELEASE, call -> {
       throw StoreException.unanswered("timed out", null);
     });
-    client().close();
+    time.runDuring(client()::close);
 
     assertThat(store.count(RELEASE)).isEqualTo(10);
     assertThat(leases.stream().filter(lease -> store.holder(lease.name()).isPresent()))
@@ -237,21 +242,49 @@ class ClientCloseTest extends EngineTest {
     assertThat(leases).allMatch(lease -> lease.state() == LeaseState.LOST);
   }
 
+  /** L-10.3. */
   @Test
-  void aStoreThatAnswersNothingBoundsTheClose() {
+  void aStoreThatAnswersNothingBoundsTheClose() throws Exception {
     for (int i = 0; i < 100; i++) {
       held("x" + i).detach();
     }
     store.always(RELEASE, call -> {
-      time.advance(STORE_TIMEOUT);
+      long beganNanos = time.nanos();
+      while (time.nanos() - beganNanos < STORE_TIMEOUT.toNanos()) {
+        time.park(this, STORE_TIMEOUT.toNanos());
+      }
       throw StoreException.unanswered("timed out", null);
     });
-    long before = time.nanos();
-    client().close();
+    Actor<Boolean> closing = closing();
+    store.awaitCount(RELEASE, GIVING_BACK);
+    assertThat(closing.isDone()).isFalse();
+    time.advance(STORE_TIMEOUT);
 
-    assertThat(Duration.ofNanos(time.nanos() - before)).isEqualTo(STORE_TIMEOUT);
-    assertThat(store.count(RELEASE)).isOne();
+    assertThat(closing.result()).isTrue();
+    assertThat(store.count(RELEASE)).isEqualTo(GIVING_BACK);
     assertThat(store.count(CLOSE)).isOne();
+  }
+
+  /** L-10.3: ten thousand one by one would take longer than a store timeout. */
+  @Test
+  void leasesAreGivenBackBySeveralThreadsAtOnce() {
+    for (int i = 0; i < 100; i++) {
+      held("x" + i).detach();
+    }
+    CountDownLatch atWork = new CountDownLatch(GIVING_BACK);
+    store.always(RELEASE, call -> {
+      atWork.countDown();
+      if (!atWork.await(10, TimeUnit.SECONDS)) {
+        throw StoreException.refused("there are fewer threads", null);
+      }
+      return call.call();
+    });
+    time.runDuring(client()::close);
+
+    assertThat(store.count(RELEASE)).isEqualTo(100);
+    assertThat(store.calls(RELEASE).stream().map(call -> call.thread()).distinct())
+        .hasSize(GIVING_BACK);
+    assertThat(server.size()).isZero();
   }
 
   @Test
@@ -261,10 +294,13 @@ class ClientCloseTest extends EngineTest {
     for (int i = 0; i < 10; i++) {
       held("x" + i).detach();
     }
-    client().close();
+    time.runDuring(client()::close);
 
-    assertThat(store.calls(RELEASE)).hasSize(11);
-    assertThat(store.calls(RELEASE).get(10).names()).containsExactly("a");
+    List<String> names =
+        store.calls(RELEASE).stream().flatMap(call -> call.names().stream()).toList();
+    assertThat(names).hasSize(11);
+    // The last are called for by several threads at once.
+    assertThat(names.indexOf("a")).isGreaterThan(names.size() - 1 - GIVING_BACK);
     guard.close();
     assertThatThrownBy(guarded::close).isInstanceOf(LockLostException.class);
   }
@@ -272,10 +308,12 @@ class ClientCloseTest extends EngineTest {
   @Test
   void aMinimumHoldOutlivesTheClient() {
     Lease lease = held("x", LockOptions.defaults().withMinHold(Duration.ofMinutes(1)));
-    client().close();
+    time.runDuring(client()::close);
 
     assertThat(lease.state()).isEqualTo(LeaseState.LOST);
-    assertThat(store.holder("x").orElseThrow().remaining()).isEqualTo(Duration.ofMinutes(1));
+    // The clock went on during the close.
+    assertThat(store.holder("x").orElseThrow().remaining())
+        .isBetween(Duration.ofSeconds(50), Duration.ofMinutes(1));
   }
 
   @Test
@@ -287,7 +325,7 @@ class ClientCloseTest extends EngineTest {
       return call.call();
     });
     Thread.currentThread().interrupt();
-    client().close();
+    time.runDuring(client()::close);
 
     assertThat(Thread.interrupted()).isTrue();
     assertThat(flagDuringCall[0]).isFalse();
@@ -299,7 +337,7 @@ class ClientCloseTest extends EngineTest {
     lease.onLost(loss -> {});
     pass(AT_RENEWAL);
     assertThat(store.count(RENEW)).isOne();
-    client().close();
+    time.runDuring(client()::close);
 
     Eventually.await(
         "our threads to stop",
@@ -347,5 +385,95 @@ class ClientCloseTest extends EngineTest {
       assertThat(store.holder("x1")).isEmpty();
     }
     assertThat(store.count(ACQUIRE_OR_QUEUE)).isPositive();
+  }
+
+  /** L-10.1, L-10.4. */
+  @Test
+  void anErrorInOneReleaseKeepsNothingElseFromBeingClosed() throws Exception {
+    for (int i = 0; i < 10; i++) {
+      held("x" + i).detach();
+    }
+    store.next(RELEASE, call -> {
+      throw new NoClassDefFoundError("the class loader is closed");
+    });
+    time.runDuring(client()::close);
+
+    assertThat(store.count(RELEASE)).isEqualTo(10);
+    assertThat(server.size()).isOne();
+    assertThat(store.count(CLOSE)).isOne();
+    Thread keeper = EngineProbe.keeper(client());
+    keeper.join(10_000);
+    assertThat(keeper.isAlive()).isFalse();
+  }
+
+  /** L-10.2: what comes after a close may rely on it. */
+  @Test
+  void aSecondCloseEndsWhenTheFirstHas() throws Exception {
+    held("x").detach();
+    Gate gate = store.holdNext(RELEASE);
+    Actor<Boolean> first = closing();
+    gate.awaitCall();
+    Actor<Boolean> second = closing().awaitParked();
+    time.advance(STORE_TIMEOUT.minusMillis(1));
+    second.awaitParked();
+    assertThat(second.isDone()).isFalse();
+    gate.open();
+    time.runDuring(() -> awaitDone(second));
+
+    assertThat(store.holder("x")).isEmpty();
+    assertThat(store.count(CLOSE)).isOne();
+    assertThat(first.result()).isTrue();
+  }
+
+  /** L-10.3. */
+  @Test
+  void aSecondCloseDoesNotWaitForEverForAFirstThatHangs() throws Exception {
+    held("x").detach();
+    Gate gate = store.holdNext(RELEASE);
+    Actor<Boolean> first = closing();
+    gate.awaitCall();
+    Actor<Boolean> second = closing().awaitParked();
+    time.advance(STORE_TIMEOUT.multipliedBy(3));
+
+    assertThat(second.result()).isTrue();
+    assertThat(first.isDone()).isFalse();
+    gate.open();
+    time.runDuring(() -> awaitDone(first));
+  }
+
+  /** L-10.1: it may have failed for want of stack or memory. */
+  @Test
+  void anotherCloseDoesWhatTheFirstCouldNot() {
+    store.next(CLOSE, call -> {
+      throw new StackOverflowError();
+    });
+    time.runDuring(client()::close);
+    time.runDuring(client()::close);
+    time.runDuring(client()::close);
+
+    assertThat(store.count(CLOSE)).isEqualTo(2);
+  }
+
+  /** L-10.1: whoever is first, nobody else has taken the lease. */
+  @Test
+  void aLeaseThatIsClosedWhileItsClientIsIsReleasedOrLostToTheClose() throws Exception {
+    InMemoryServer shared = new InMemoryServer();
+    for (int i = 0; i < 500; i++) {
+      LockClient closed = InMemoryLocks.builder(shared).build();
+      Lease lease = closed.get("x").lock().detach();
+      Actor<Boolean> closing = start("closing", () -> {
+        closed.close();
+        return true;
+      });
+      for (int spin = i % 50; spin > 0; spin--) {
+        Thread.onSpinWait();
+      }
+      try {
+        lease.close();
+      } catch (LockLostException e) {
+        assertThat(e.reason()).isEqualTo(LeaseLoss.Reason.CLIENT_CLOSED);
+      }
+      closing.result();
+    }
   }
 }

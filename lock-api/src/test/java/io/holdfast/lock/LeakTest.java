@@ -118,4 +118,47 @@ class LeakTest extends EngineTest {
     assertThat(lock("x").isHeldByCurrentThread()).isTrue();
     lock("x").asLock().unlock();
   }
+
+  /** In a frame of its own, too. */
+  private void dropOneWithAListenerThatMentionsIt() {
+    Lease lease = held("x");
+    lease.onLost(loss -> events.add("told of " + lease.name()));
+  }
+
+  /** The usual listener does. */
+  @Test
+  void aLeaseWhoseListenerMentionsItIsFoundToo() {
+    dropOneWithAListenerThatMentionsIt();
+    awaitLeak();
+    assertThat(events).containsExactly("leaked x 1024");
+    pass(AT_RENEWAL);
+    pass(UNTIL_DEADLINE);
+
+    assertThat(store.count(RENEW)).isZero();
+    Eventually.await("the name to be free", () -> store.holder("x").isEmpty());
+  }
+
+  /** L-10.8: it can't be unlocked any more. */
+  @Test
+  @SuppressWarnings("LockNotBeforeTry") // It is never unlocked.
+  void aLockThatAThreadTookThroughTheJavaViewAndKeptWhenItDiedIsToldAndEnds() throws Exception {
+    Thread thread = new Thread(() -> {
+      lock("x").asLock().lock();
+      lock("x").asLock().lock();
+    });
+    thread.start();
+    thread.join();
+    long token = store.grant("x").number() << 10;
+    settle();
+    Eventually.await("the leak to be found", () -> events.size() == 2);
+    int renewals = store.count(RENEW);
+    Actor<Lease> waiter = start("waiter", () -> lock("x").lock()).awaitParked();
+    pass(AT_RENEWAL);
+    pass(UNTIL_DEADLINE);
+
+    assertThat(store.count(RENEW)).isEqualTo(renewals);
+    assertThat(waiter.result().isHeld()).isTrue();
+    Eventually.await("the loss", () -> events.size() == 3);
+    assertThat(events).containsExactly("leaked x " + token, "leaked x " + token, "lost x EXPIRED");
+  }
 }

@@ -1,7 +1,9 @@
 package io.holdfast.lock;
 
+import static io.holdfast.lock.simulation.ScriptedStore.Op.EXTEND;
 import static io.holdfast.lock.simulation.ScriptedStore.Op.RELEASE;
 import static io.holdfast.lock.simulation.ScriptedStore.Op.RENEW;
+import static io.holdfast.lock.simulation.ScriptedStore.Op.TRY_ACQUIRE;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -9,10 +11,20 @@ import io.holdfast.lock.simulation.Actor;
 import io.holdfast.lock.simulation.EngineTest;
 import io.holdfast.lock.simulation.Eventually;
 import io.holdfast.lock.simulation.Gate;
+import io.holdfast.lock.simulation.ScriptedStore;
 import io.holdfast.lock.simulation.Sneaky;
+import io.holdfast.lock.simulation.TappedTime;
+import io.holdfast.lock.spi.Grant;
+import io.holdfast.lock.spi.LeaseGuard;
+import io.holdfast.lock.spi.StoreException;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.Lock;
+import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -252,6 +264,234 @@ class ListenerTest extends EngineTest {
     gate.open();
 
     assertEvents("acquired x STORE 0", "uncertain x", "confirmed x");
+    lease.close();
+  }
+
+  /** A listener's view of doubts, in another client so that the events of the first are apart. */
+  private LockClient listening(UnaryOperator<ScriptedStore.Builder> settings) {
+    return opened(settings
+        .apply(store.client().clientName("test").addListener(new Recorder()))
+        .build());
+  }
+
+  /** L-10.9: the thread that finds a doubt can be slower than the one that settles it. */
+  @Test
+  void aDoubtIsToldBeforeItsEndHoweverTheThreadsRace() throws Exception {
+    int told = 0;
+    for (int i = 1; i <= 12; i++) {
+      events.clear();
+      int stopAt = i;
+      TappedTime tapped = new TappedTime(time);
+      LockClient client = listening(builder -> builder.timeSource(tapped));
+      Lease lease = client.get("x").tryLock().orElseThrow();
+      settle();
+      Gate gate = new Gate();
+      store.always(RENEW, call -> {
+        throw StoreException.refused("not now", null);
+      });
+      time.jumpWallClock(Duration.ofHours(1));
+      Actor<Boolean> looking = start("looking", () -> {
+        tapped.tap(Thread.currentThread(), (call, nth) -> {
+          if (call == TappedTime.Call.NANOS && nth == stopAt) {
+            LossTest.passQuietly(gate);
+          }
+        });
+        return lease.isHeld();
+      });
+      Eventually.await("the look", () -> gate.isReached() || looking.isDone());
+      lease.verify();
+      gate.open();
+      looking.result();
+      store.heal();
+      pass(Duration.ofSeconds(3));
+      settle();
+      assertThat(lease.state()).isEqualTo(LeaseState.HELD);
+      List<String> doubts =
+          events.stream().filter(event -> !event.startsWith("acq")).toList();
+      told += doubts.size();
+      for (int event = 0; event < doubts.size(); event++) {
+        assertThat(doubts.get(event))
+            .as("event %d of %s, stopped at reading %d", event, doubts, i)
+            .isEqualTo(event % 2 == 0 ? "uncertain x" : "confirmed x");
+      }
+      assertThat(doubts.size() % 2).as("%s, stopped at reading %d", doubts, i).isZero();
+      lease.close();
+      client.close();
+    }
+    assertThat(told).isGreaterThan(4);
+  }
+
+  /** As {@code ThreadPoolExecutor.DiscardPolicy} does. */
+  @Test
+  void anExecutorThatDropsATaskDelaysEventsByASecondAndLosesNone() {
+    AtomicInteger tasks = new AtomicInteger();
+    LockClient client = listening(builder -> builder.callbackExecutor(task -> {
+      if (tasks.incrementAndGet() > 1) {
+        task.run();
+      }
+    }));
+    List<Lease> kept = new ArrayList<>();
+    for (int i = 0; i < 20; i++) {
+      kept.add(client.get("x" + i).tryLock().orElseThrow().detach());
+      store.events().lost(store.grant("x" + i), LeaseLoss.Reason.TAKEN);
+    }
+    settle();
+    assertThat(events).hasSize(20).allMatch(event -> event.startsWith("acquired"));
+    pass(Duration.ofSeconds(1));
+    Eventually.await("the events", () -> events.size() == 40);
+
+    assertThat(events.subList(20, 40))
+        .isEqualTo(kept.stream().map(lease -> "lost " + lease.name() + " TAKEN").toList());
+  }
+
+  private final class WaitRecorder implements LockListener {
+    @Override
+    public void waiting(LockEvent event) {
+      threads.add(Thread.currentThread());
+      events.add(Thread.currentThread().getName() + " waits for " + event.lockName());
+    }
+
+    @Override
+    public void acquired(Acquired event) {
+      events.add(Thread.currentThread().getName() + " has " + event.lockName());
+    }
+
+    @Override
+    public void notAcquired(NotAcquired event) {
+      events.add(Thread.currentThread().getName() + " goes without " + event.lockName());
+    }
+
+    @Override
+    public void renewed(LeaseEvent event) {
+      threads.add(Thread.currentThread());
+      events.add("renewed " + event.lockName() + " " + event.token());
+    }
+  }
+
+  private LockClient watchingWaits() {
+    return opened(
+        store.client().clientName("test").addListener(new WaitRecorder()).build());
+  }
+
+  /** L-10.9. */
+  @Test
+  void aCallThatWaitsSaysSoOnceOnItsThreadAndBeforeItsOutcome() throws Exception {
+    LockClient client = watchingWaits();
+    Lease others = others("x").lock();
+    Actor<Lease> first = start("first", () -> client.get("x").lock()).awaitParked();
+    Actor<Lease> second = start("second", () -> client.get("x").lock()).awaitParked();
+    Actor<Optional<Lease>> third =
+        start("third", () -> client.get("x").tryLock(Duration.ofMillis(7))).awaitParked();
+    time.advance(Duration.ofMillis(7));
+    third.result();
+    others.close();
+    Lease handedOn = first.result();
+    // Given back and not handed on, so that the second waits in both queues.
+    LeaseGuard.open(handedOn, Grant.class).close();
+    handedOn.close();
+    second.result().close();
+
+    assertThat(events)
+        .containsExactly(
+            "first waits for x",
+            "second waits for x",
+            "third waits for x",
+            "third goes without x",
+            "first has x",
+            "second has x");
+  }
+
+  /** L-10.9. */
+  @Test
+  void aCallThatDoesNotWaitDoesNotSaySo() throws Exception {
+    LockClient client = watchingWaits();
+    Thread.currentThread().setName("main");
+    Lease lease = client.get("x").lock();
+    client.get("x").tryLock(Duration.ofSeconds(1)).orElseThrow().close();
+    Actor<Boolean> other =
+        start("other", () -> client.get("x").tryLock().or(() -> tryNow(client)).isPresent());
+    assertThat(other.result()).isFalse();
+    lease.close();
+    Gate gate = store.holdNext(TRY_ACQUIRE);
+    Actor<Boolean> asking = start("asking", () -> client.get("x").tryLock().isPresent());
+    gate.awaitCall();
+    Actor<Boolean> behind =
+        start("behind", () -> client.get("x").tryLock().isPresent()).awaitParked();
+    gate.open();
+    assertThat(asking.result()).isTrue();
+    assertThat(behind.result()).isFalse();
+
+    assertThat(events).noneMatch(event -> event.contains("waits")).hasSize(6);
+  }
+
+  private static Optional<Lease> tryNow(LockClient client) {
+    try {
+      return client.get("x").tryLock(Duration.ZERO);
+    } catch (InterruptedException e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  /** L-10.9. */
+  @Test
+  void aCallThroughTheJavaViewSaysThatItWaitsToo() throws Exception {
+    LockClient client = watchingWaits();
+    Lease others = others("x").lock();
+    Actor<Boolean> waiter = start("waiter", () -> {
+          Lock view = client.get("x").asLock();
+          view.lock();
+          try {
+            return true;
+          } finally {
+            view.unlock();
+          }
+        })
+        .awaitParked();
+    others.close();
+    waiter.result();
+
+    assertThat(events).containsExactly("waiter waits for x", "waiter has x");
+  }
+
+  /** L-10.9. */
+  @Test
+  void eachRenewalOfEachLeaseIsToldInTheBackground() {
+    LockClient client = watchingWaits();
+    Lease a = client.get("a").tryLock().orElseThrow();
+    Lease b = client.get("b").tryLock().orElseThrow();
+    Lease fixed = client.get("fixed", LockOptions.fixed(TTL)).tryLock().orElseThrow();
+    events.clear();
+    pass(AT_RENEWAL);
+    Eventually.await("both events", () -> events.size() == 2);
+    assertThat(events)
+        .containsExactlyInAnyOrder("renewed a " + a.token(), "renewed b " + b.token());
+    assertThat(threads).doesNotContain(Thread.currentThread());
+    pass(AT_RENEWAL);
+    Eventually.await("four events", () -> events.size() == 4);
+    store.failNext(RENEW);
+    pass(AT_RENEWAL.plusSeconds(1));
+    a.verify();
+    settle();
+
+    assertThat(events).hasSize(4);
+    List.of(a, b).forEach(Lease::close);
+    assertThatThrownBy(fixed::close).isInstanceOf(LockLostException.class);
+  }
+
+  /** L-10.9. */
+  @Test
+  void anExtensionIsToldAndAVerificationIsNot() {
+    LockClient client = watchingWaits();
+    Lease lease = client.get("x", LockOptions.fixed(TTL)).tryLock().orElseThrow();
+    events.clear();
+    lease.extend(TTL);
+    Eventually.await("the event", () -> events.size() == 1);
+    lease.verify();
+    store.failNext(EXTEND);
+    assertThatThrownBy(() -> lease.extend(TTL)).isInstanceOf(LockStoreException.class);
+    settle();
+
+    assertThat(events).containsExactly("renewed x " + lease.token());
     lease.close();
   }
 }

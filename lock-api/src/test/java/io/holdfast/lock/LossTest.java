@@ -4,11 +4,13 @@ import static io.holdfast.lock.simulation.ScriptedStore.Op.RENEW;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.holdfast.lock.internal.EngineProbe;
 import io.holdfast.lock.simulation.Actor;
 import io.holdfast.lock.simulation.EngineTest;
 import io.holdfast.lock.simulation.Eventually;
 import io.holdfast.lock.simulation.Gate;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.RejectedExecutionException;
@@ -258,5 +260,52 @@ class LossTest extends EngineTest {
     } catch (Throwable e) {
       throw new AssertionError(e);
     }
+  }
+
+  /** L-8.6. */
+  @Test
+  void aMassLossStartsFewThreads() {
+    Gate gate = new Gate();
+    // Kept: the listeners of a lease that nobody has are not called.
+    List<Lease> leases = new ArrayList<>();
+    for (int i = 0; i < 1_500; i++) {
+      Lease lease = held("x" + i).detach();
+      lease.onLost(loss -> {
+        passQuietly(gate);
+        told.add(loss);
+      });
+      leases.add(lease);
+    }
+    store.breakDown();
+    advance(UNTIL_DEADLINE);
+    Eventually.await("all to be lost", () -> EngineProbe.kept(client()) == 0);
+    gate.awaitCall();
+    long threads = Thread.getAllStackTraces().keySet().stream()
+        .filter(thread -> thread.getName().startsWith("holdfast-"))
+        .count();
+    gate.open();
+
+    assertThat(threads).isLessThan(50);
+    Eventually.await("all to be told", () -> told.size() == leases.size());
+  }
+
+  private static final InheritableThreadLocal<String> TENANT = new InheritableThreadLocal<>();
+
+  /** A request's tenant, say, must not show in what is done for another. */
+  @Test
+  void aListenerSeesNoThreadLocalsOfTheThreadThatHappenedToNeedItsThread() throws Exception {
+    List<String> seen = new CopyOnWriteArrayList<>();
+    for (String name : List.of("a", "b")) {
+      start(name, () -> {
+            TENANT.set(name);
+            held(name).detach().onLost(loss -> seen.add(name + " sees " + TENANT.get()));
+            lose(name);
+            return true;
+          })
+          .result();
+      Eventually.await("the call", () -> seen.size() == (name.equals("a") ? 1 : 2));
+    }
+
+    assertThat(seen).containsExactly("a sees null", "b sees null");
   }
 }

@@ -43,6 +43,21 @@ class StoreFailureTest extends EngineTest {
     assertThat(store.count(WITHDRAW)).isZero();
   }
 
+  /** L-8.7: it answered nothing, whatever it threw. */
+  @Test
+  void anErrorOfTheStoreDuringAVerificationLeavesTheLeaseUncertain() {
+    Lease lease = held("x");
+    store.next(VERIFY, call -> {
+      throw new NoClassDefFoundError("the class loader is closed");
+    });
+
+    assertThatThrownBy(lease::verify).isInstanceOf(NoClassDefFoundError.class);
+    assertThat(lease.state()).isEqualTo(LeaseState.UNCERTAIN);
+    lease.verify();
+    assertThat(lease.state()).isEqualTo(LeaseState.HELD);
+    lease.close();
+  }
+
   @Test
   void aStoreThatBreaksItsPromiseIsAnExceptionToo() throws Exception {
     store.next(TRY_ACQUIRE, call -> {

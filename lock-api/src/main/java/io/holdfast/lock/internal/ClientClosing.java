@@ -14,7 +14,6 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
@@ -22,7 +21,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The end of a client. Step by step, each whatever became of the one before: leases are lost before
- * the store is told, so that nobody believes in one that another may have by then.
+ * the store is told, so that nobody believes in one that another may have by then. A step that
+ * failed, for want of memory or stack, is made by the next call.
  */
 final class ClientClosing {
   private static final SafeLogger log = SafeLogger.of(ClientClosing.class);
@@ -34,11 +34,14 @@ final class ClientClosing {
   private static final int HELPERS = 3;
 
   private final EngineClient client;
-  private final AtomicBoolean begun = new AtomicBoolean();
-  private final CountDownLatch done = new CountDownLatch(1);
+  private final AtomicBoolean running = new AtomicBoolean();
+  private volatile boolean begun;
 
   /** Made ahead, since the heap may be full by then. */
   private final List<Runnable> steps;
+
+  /** The steps that are done; owned by the thread that is running them. */
+  private final boolean[] done;
 
   /** The grants that were held, in the order in which they are to be given back. */
   private final List<ActiveGrant> grants = new ArrayList<>();
@@ -61,28 +64,32 @@ final class ClientClosing {
         client.cleaners()::closeNow,
         client.callbackThreads()::retire,
         client.store()::close);
+    this.done = new boolean[steps.size()];
   }
 
   boolean hasBegun() {
-    return begun.get();
+    return begun;
   }
 
-  /** Closes the client; a second caller waits until the first has done so. */
+  /** Closes the client, as far as that is not done; a second caller waits for the first. */
   void run() {
     Duration timeout = Duration.ofNanos(client.storeTimeoutNanos());
     // Before anything is begun: if the clock fails, the client is as it was.
     Deadline ours = Deadline.after(timeout, client.time());
-    if (!begun.compareAndSet(false, true)) {
+    if (!running.compareAndSet(false, true)) {
       Deadline most = Deadline.after(timeout.multipliedBy(3), client.time());
-      boolean unused = awaitUntil(() -> done.getCount() == 0, most);
+      boolean unused = awaitUntil(() -> !running.get(), most);
       return;
     }
     boolean interrupted = Thread.interrupted();
     try {
+      begun = true;
       deadline = ours;
-      steps.forEach(ClientClosing::step);
+      for (int i = 0; i < done.length; i++) {
+        done[i] = done[i] || isDone(steps.get(i));
+      }
     } finally {
-      done.countDown();
+      running.set(false);
       if (interrupted) {
         Thread.currentThread().interrupt();
       }
@@ -90,11 +97,16 @@ final class ClientClosing {
   }
 
   /** One step failing must not keep the others from being done. */
-  private static void step(Runnable step) {
+  private static boolean isDone(Runnable step) {
     try {
       step.run();
+      return true;
     } catch (Throwable e) {
-      log.error("The close of a lock client could not do all that it should, and goes on", e);
+      log.error(
+          "The close of a lock client could not do all that it should, and goes on; another close()"
+              + " does the rest",
+          e);
+      return false;
     }
   }
 

@@ -60,7 +60,7 @@ final class Questions {
           return !grant.state().isOver();
         }
       }
-    } catch (LockStoreException e) {
+    } catch (Throwable e) { // An error of the store is no answer either.
       grant.unanswered();
       throw e;
     }

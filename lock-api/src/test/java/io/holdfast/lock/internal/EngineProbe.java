@@ -40,6 +40,17 @@ public final class EngineProbe {
         List.of(engine.settlers(), engine.cleaners(), engine.callbackThreads()));
   }
 
+  /** What its own threads are at, for messages. */
+  public static String describe(LockClient client) {
+    return "keeper "
+        + keeper(client).getState()
+        + ", groups being renewed "
+        + renewing(client)
+        + ", workers "
+        + (areWorkersIdle(client) ? "idle" : "busy")
+        + (areWorkersWaiting(client) ? ", none of it now" : "");
+  }
+
   /** Changes how all threads but the keeper are made. */
   public static void changeThreads(LockClient client, UnaryOperator<ThreadFactory> change) {
     EngineClient engine = engine(client);
@@ -47,6 +58,23 @@ public final class EngineProbe {
     WorkersProbe.change(engine.cleaners(), change);
     WorkersProbe.change(engine.callbackThreads(), change);
     KeeperProbe.change(engine.keeper(), change);
+  }
+
+  /** Has all threads but the keeper end as soon as they have nothing to do. */
+  public static void keepNoIdleThreads(LockClient client) {
+    EngineClient engine = engine(client);
+    engine.settlers().retire();
+    engine.cleaners().retire();
+    engine.callbackThreads().retire();
+    KeeperProbe.keepNoIdleThreads(engine.keeper());
+  }
+
+  /** How many threads there are, but for the keeper. */
+  public static int threads(LockClient client) {
+    EngineClient engine = engine(client);
+    return WorkersProbe.threads(
+            List.of(engine.settlers(), engine.cleaners(), engine.callbackThreads()))
+        + KeeperProbe.roundThreads(engine.keeper());
   }
 
   private static EngineClient engine(LockClient client) {

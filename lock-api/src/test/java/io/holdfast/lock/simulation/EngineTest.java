@@ -128,7 +128,9 @@ public abstract class EngineTest {
     Thread keeper = EngineProbe.keeper(opened);
     boolean settled = false;
     while (keeper.isAlive() && !settled) {
-      Eventually.await("the engine to settle", () -> !keeper.isAlive() || isQuiet(opened, itsTime));
+      Eventually.await(
+          () -> "the engine to settle: " + EngineProbe.describe(opened),
+          () -> !keeper.isAlive() || isQuiet(opened, itsTime));
       int parks = itsTime.parks(keeper);
       // One more look, after all that is over.
       LockSupport.unpark(keeper);

@@ -22,6 +22,11 @@ public final class Gate {
     Eventually.await("a call at the gate", () -> reached.getCount() == 0);
   }
 
+  /** Whether a call has come to this gate. */
+  public boolean isReached() {
+    return reached.getCount() == 0;
+  }
+
   /** How many threads of such a name stop at gates. */
   static long stopped(String threadName) {
     return STOPPED.stream()

@@ -105,8 +105,9 @@ public final class Callbacks {
   }
 
   private void drainQueue() {
+    // Though the queue is empty, too: else the next event would wait for the next try.
+    submitted = false;
     while (!queue.isEmpty() && draining.compareAndSet(false, true)) {
-      submitted = false;
       try {
         for (Runnable next = queue.poll(); next != null; next = queue.poll()) {
           queued.decrementAndGet();

@@ -6,18 +6,12 @@ import org.slf4j.LoggerFactory;
 
 /**
  * A logger that never throws. An appender whose disk is full, or a full heap, must not keep a lock
- * taken: the engine goes on as if the line had been written.
+ * taken: the engine goes on as if the line had been written. It needs no class but its own, for its
+ * first line may be the one about a full heap.
  *
  * <p>As in slf4j, a {@code Throwable} in the last place is logged with its stack.
  */
 public final class SafeLogger {
-  private enum Level {
-    DEBUG,
-    INFO,
-    WARN,
-    ERROR
-  }
-
   private final Logger logger;
 
   private SafeLogger(Logger logger) {
@@ -31,43 +25,47 @@ public final class SafeLogger {
 
   /** See {@link Logger#debug(String, Object...)}. */
   public void debug(String format, @Nullable Object a, @Nullable Object b) {
-    log(Level.DEBUG, format, a, b, null);
+    try {
+      if (logger.isDebugEnabled()) {
+        logger.debug(format, arguments(a, b, null));
+      }
+    } catch (Throwable dropped) {
+      // There is nowhere left to tell it, and what the caller does next matters more.
+    }
   }
 
   /** See {@link Logger#info(String, Object...)}. */
   public void info(String format, @Nullable Object a, @Nullable Object b) {
-    log(Level.INFO, format, a, b, null);
+    try {
+      logger.info(format, arguments(a, b, null));
+    } catch (Throwable dropped) {
+      // There is nowhere left to tell it, and what the caller does next matters more.
+    }
   }
 
   /** See {@link Logger#warn(String, Object...)}. */
   public void warn(String format, @Nullable Object a, @Nullable Object b) {
-    log(Level.WARN, format, a, b, null);
+    try {
+      logger.warn(format, arguments(a, b, null));
+    } catch (Throwable dropped) {
+      // There is nowhere left to tell it, and what the caller does next matters more.
+    }
   }
 
   /** See {@link Logger#warn(String, Object...)}. */
   public void warn(String format, @Nullable Object a, @Nullable Object b, @Nullable Object c) {
-    log(Level.WARN, format, a, b, c);
+    try {
+      logger.warn(format, arguments(a, b, c));
+    } catch (Throwable dropped) {
+      // There is nowhere left to tell it, and what the caller does next matters more.
+    }
   }
 
   /** See {@link Logger#error(String, Throwable)}. */
   public void error(String message, Throwable cause) {
-    log(Level.ERROR, message, cause, null, null);
-  }
-
-  private void log(
-      Level level, String format, @Nullable Object a, @Nullable Object b, @Nullable Object c) {
     try {
-      switch (level) {
-        case DEBUG -> {
-          if (logger.isDebugEnabled()) {
-            logger.debug(format, arguments(a, b, c));
-          }
-        }
-        case INFO -> logger.info(format, arguments(a, b, c));
-        case WARN -> logger.warn(format, arguments(a, b, c));
-        case ERROR -> logger.error(format, arguments(a, b, c));
-      }
-    } catch (Throwable e) {
+      logger.error(message, cause);
+    } catch (Throwable dropped) {
       // There is nowhere left to tell it, and what the caller does next matters more.
     }
   }

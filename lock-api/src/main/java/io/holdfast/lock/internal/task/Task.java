@@ -18,8 +18,10 @@ public abstract class Task {
   private static final AtomicIntegerFieldUpdater<Task> RUNNING =
       AtomicIntegerFieldUpdater.newUpdater(Task.class, "running");
 
-  /** 1 while a worker runs it. */
-  @SuppressWarnings("UnusedVariable") // The updater reads it.
+  private static final int IDLE = 0;
+  private static final int RUNS = 1;
+  private static final int RUNS_AND_IS_TO_RUN_AGAIN = 2;
+
   private volatile int running;
 
   /** 1 while it is in the list. */
@@ -36,12 +38,31 @@ public abstract class Task {
   /** Does what is left. If it throws, it is run again later. */
   protected abstract void work() throws Exception;
 
+  /** Whether the caller is to run it; else the thread that runs it already runs it again. */
   final boolean beginRun() {
-    return RUNNING.compareAndSet(this, 0, 1);
+    while (true) {
+      if (RUNNING.compareAndSet(this, IDLE, RUNS)) {
+        return true;
+      }
+      if (running == RUNS_AND_IS_TO_RUN_AGAIN
+          || RUNNING.compareAndSet(this, RUNS, RUNS_AND_IS_TO_RUN_AGAIN)) {
+        return false;
+      }
+    }
   }
 
-  final void endRun() {
-    running = 0;
+  /** For who runs it: whether it is to be run again. */
+  final boolean runsAgain() {
+    if (RUNNING.compareAndSet(this, RUNS, IDLE)) {
+      return false;
+    }
+    running = RUNS;
+    return true;
+  }
+
+  /** For who was to run it, and can't. */
+  final void abandonRun() {
+    running = IDLE;
   }
 
   final boolean beginListed() {

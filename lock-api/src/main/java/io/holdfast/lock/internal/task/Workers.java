@@ -132,16 +132,28 @@ public final class Workers {
 
   private void run(Task task) {
     if (!task.beginRun()) {
-      list(task);
       return;
     }
+    boolean ended = false;
+    try {
+      do {
+        runOnce(task);
+      } while (task.runsAgain());
+      ended = true;
+    } finally {
+      if (!ended) {
+        task.abandonRun();
+        list(task);
+      }
+    }
+  }
+
+  private void runOnce(Task task) {
     try {
       task.work();
     } catch (Throwable e) {
       list(task);
       log.warn("A task of a lock client failed, and is run again", e, null);
-    } finally {
-      task.endRun();
     }
   }
 

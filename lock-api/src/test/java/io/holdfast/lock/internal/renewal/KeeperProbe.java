@@ -1,6 +1,7 @@
 package io.holdfast.lock.internal.renewal;
 
 import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.TimeUnit;
 import java.util.function.UnaryOperator;
 
 /** The inside of a keeper, for tests in other packages. */
@@ -21,5 +22,13 @@ public final class KeeperProbe {
 
   public static void change(Keeper keeper, UnaryOperator<ThreadFactory> change) {
     keeper.rounds().setThreadFactory(change.apply(keeper.rounds().getThreadFactory()));
+  }
+
+  public static void keepNoIdleThreads(Keeper keeper) {
+    keeper.rounds().setKeepAliveTime(1, TimeUnit.NANOSECONDS);
+  }
+
+  public static int roundThreads(Keeper keeper) {
+    return keeper.rounds().getPoolSize();
   }
 }

@@ -24,4 +24,8 @@ public final class WorkersProbe {
   public static void change(Workers workers, UnaryOperator<ThreadFactory> change) {
     workers.threads().setThreadFactory(change.apply(workers.threads().getThreadFactory()));
   }
+
+  public static int threads(List<Workers> all) {
+    return all.stream().mapToInt(workers -> workers.threads().getPoolSize()).sum();
+  }
 }
