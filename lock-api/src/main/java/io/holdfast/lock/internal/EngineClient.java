@@ -96,7 +96,7 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
     this.droppedLeases = new DroppedLeases(settlers);
     this.chores = new KeeperChores(
         time, List.of(settlers, cleaners, callbackThreads), callbacks, timer, droppedLeases);
-    this.keeper = new Keeper(threads, store, time, chores, this::renewed);
+    this.keeper = new Keeper(threads, store, time, chores, this::renewedInRound);
     this.cleanup = new Cleanup(store, time, cleaners, timer, Nanos.of(storeTimeout));
     this.queues = new WaitQueues(this::releaseHold);
     HandOff handOff = settings.localHandOff() ? HandOff.BOUNDED : HandOff.NEVER;
@@ -268,6 +268,11 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
   @Override
   public void settle(ActiveGrant grant) {
     settlement.settle(grant);
+  }
+
+  private void renewedInRound(ActiveGrant grant) {
+    settlement.finishRelease(grant);
+    renewed(grant);
   }
 
   void renewed(ActiveGrant grant) {

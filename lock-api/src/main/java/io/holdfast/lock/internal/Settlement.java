@@ -102,13 +102,26 @@ final class Settlement implements WaitQueue.Releaser {
     }
   }
 
-  /** Takes a handle out of its hold. The clocks are read before, and must not keep it from that. */
+  /** Takes a handle out of its hold; another thread does the rest if it can't be done here. */
   private Closing end(Handle handle) {
+    boolean done = false;
+    try {
+      Closing closing = endHere(handle);
+      done = true;
+      return closing;
+    } finally {
+      if (!done) {
+        cleaners.submit(handle.hold());
+      }
+    }
+  }
+
+  /** The clocks are read before, and must not keep the handle from being taken out. */
+  private Closing endHere(Handle handle) {
     Hold hold = handle.hold();
     WaitQueue queue = hold.queue();
     HandOff allowed = HandOff.NEVER;
     long nowNanos = 0;
-    boolean clocksRead = false;
     Closing closing;
     try {
       // Marks a deadline that has passed, so that the queue knows of the loss.
@@ -116,15 +129,12 @@ final class Settlement implements WaitQueue.Releaser {
         nowNanos = time.nanos();
         allowed = handOff;
       }
-      clocksRead = true;
     } finally {
       closing = queue.close(handle, Thread.currentThread(), allowed, nowNanos);
       if (closing == Closing.LOST_AND_LEFT) {
         queues.leave(queue);
       } else if (closing == Closing.GUARDED) {
         hold.grant().schedule().stop();
-      } else if (closing == Closing.TO_BE_RELEASED && !clocksRead) {
-        cleaners.submit(hold);
       }
     }
     return closing;
@@ -151,7 +161,9 @@ final class Settlement implements WaitQueue.Releaser {
 
   @Override
   public void release(Hold hold) {
-    Error unused = release(hold, Telling.IN_BACKGROUND);
+    if (hold.queue().unfinishedRelease(hold.grant()) == hold) {
+      Error unused = release(hold, Telling.IN_BACKGROUND);
+    }
   }
 
   /**
@@ -293,6 +305,17 @@ final class Settlement implements WaitQueue.Releaser {
     LossNotice notice = queue.holds().notice(grant);
     if (notice != null) {
       settleLoss(queue, notice);
+    }
+    finishRelease(grant);
+  }
+
+  /** Gives back what the thread that closed it could not: nothing is renewed for nobody. */
+  void finishRelease(ActiveGrant grant) {
+    WaitQueue queue = queues.find(grant.key());
+    Hold hold = queue == null ? null : queue.unfinishedRelease(grant);
+    if (hold != null) {
+      // If a thread is at it, that is left to it.
+      cleaners.submit(hold);
     }
   }
 

@@ -16,7 +16,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
-import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -28,7 +27,6 @@ import org.jspecify.annotations.Nullable;
 public final class MemoryTable {
   private static final int ROWS_SWEPT_MIN = 100;
 
-  private final ReentrantLock mutex = new ReentrantLock();
   private final Map<LockKey, Row> rows = new HashMap<>();
 
   /**
@@ -53,64 +51,51 @@ public final class MemoryTable {
   /** The grant, or null if the lock is taken or others come first. */
   @Nullable
   MemoryGrant acquire(Claim claim, long nowNanos, long wallMillis) {
-    mutex.lock();
-    try {
+    synchronized (this) {
       sweep(nowNanos);
       Row row = row(claim.key());
       return isTaken(row, nowNanos) || !row.waiting.isEmpty()
           ? null
           : grant(row, claim, nowNanos, wallMillis);
-    } finally {
-      mutex.unlock();
     }
   }
 
   /** The grant, or null: the ticket stands in line. */
   @Nullable
   MemoryGrant acquireOrQueue(Claim claim, MemoryTicket ticket, long nowNanos, long wallMillis) {
-    mutex.lock();
-    try {
+    synchronized (this) {
       MemoryGrant grant = acquire(claim, nowNanos, wallMillis);
       if (grant == null) {
         row(claim.key()).waiting.add(ticket);
       }
       return grant;
-    } finally {
-      mutex.unlock();
     }
   }
 
   /** The grant for the first in line, if the lock is free. */
   @Nullable
   MemoryGrant poll(MemoryTicket ticket, long nowNanos, long wallMillis) {
-    mutex.lock();
-    try {
+    synchronized (this) {
       Row row = rows.get(ticket.claim().key());
       if (row == null || isTaken(row, nowNanos) || row.waiting.peek() != ticket) {
         return null;
       }
       row.waiting.remove();
       return grant(row, ticket.claim(), nowNanos, wallMillis);
-    } finally {
-      mutex.unlock();
     }
   }
 
   void leave(MemoryTicket ticket, long nowNanos) {
-    mutex.lock();
-    try {
+    synchronized (this) {
       Row row = rows.get(ticket.claim().key());
       if (row != null && row.waiting.remove(ticket)) {
         tidy(ticket.claim().key(), row, nowNanos);
       }
-    } finally {
-      mutex.unlock();
     }
   }
 
   ReleaseOutcome release(MemoryGrant grant, Duration holdFor, long nowNanos) {
-    mutex.lock();
-    try {
+    synchronized (this) {
       Row row = rows.get(grant.claim().key());
       if (row == null || !stands(row, grant, nowNanos)) {
         return ReleaseOutcome.ALREADY_LOST;
@@ -119,14 +104,11 @@ public final class MemoryTable {
       row.untilNanos = nowNanos + holdFor.toNanos();
       tidy(grant.claim().key(), row, nowNanos);
       return ReleaseOutcome.RELEASED;
-    } finally {
-      mutex.unlock();
     }
   }
 
   void withdraw(Claim claim, long nowNanos) {
-    mutex.lock();
-    try {
+    synchronized (this) {
       Row row = rows.get(claim.key());
       if (row != null) {
         row.waiting.removeIf(ticket -> ticket.claim().equals(claim));
@@ -135,15 +117,12 @@ public final class MemoryTable {
         }
         tidy(claim.key(), row, nowNanos);
       }
-    } finally {
-      mutex.unlock();
     }
   }
 
   /** Whether it stood, and stands for at least {@code ttl} from now. */
   boolean extend(MemoryGrant grant, Duration ttl, long nowNanos) {
-    mutex.lock();
-    try {
+    synchronized (this) {
       Row row = rows.get(grant.claim().key());
       if (row == null || !stands(row, grant, nowNanos)) {
         return false;
@@ -153,39 +132,30 @@ public final class MemoryTable {
         row.untilNanos = untilNanos;
       }
       return true;
-    } finally {
-      mutex.unlock();
     }
   }
 
   Optional<Duration> remaining(MemoryGrant grant, long nowNanos) {
-    mutex.lock();
-    try {
+    synchronized (this) {
       Row row = rows.get(grant.claim().key());
       return row != null && stands(row, grant, nowNanos)
           ? Optional.of(Duration.ofNanos(row.untilNanos - nowNanos))
           : Optional.empty();
-    } finally {
-      mutex.unlock();
     }
   }
 
   Optional<StoredHolder> inspect(LockKey key, long nowNanos) {
-    mutex.lock();
-    try {
+    synchronized (this) {
       Row row = rows.get(key);
       if (row == null || row.owner == null || !isTaken(row, nowNanos)) {
         return Optional.empty();
       }
       return Optional.of(holder(row, row.owner, nowNanos));
-    } finally {
-      mutex.unlock();
     }
   }
 
   List<StoredLock> list(LockKind kind, String namePrefix, int limit, long nowNanos) {
-    mutex.lock();
-    try {
+    synchronized (this) {
       List<StoredLock> held = new ArrayList<>();
       for (Map.Entry<LockKey, Row> entry : rows.entrySet()) {
         LockKey key = entry.getKey();
@@ -200,8 +170,6 @@ public final class MemoryTable {
         }
       }
       return held;
-    } finally {
-      mutex.unlock();
     }
   }
 
@@ -215,8 +183,7 @@ public final class MemoryTable {
   }
 
   boolean forceRelease(LockKey key, long number, long nowNanos) {
-    mutex.lock();
-    try {
+    synchronized (this) {
       Row row = rows.get(key);
       if (row == null
           || row.owner == null
@@ -227,31 +194,23 @@ public final class MemoryTable {
       row.owner = null;
       tidy(key, row, nowNanos);
       return true;
-    } finally {
-      mutex.unlock();
     }
   }
 
   /** The time until the lock is free if nothing renews it. */
   Duration takenFor(LockKey key, long nowNanos) {
-    mutex.lock();
-    try {
+    synchronized (this) {
       Row row = rows.get(key);
       return row != null && isTaken(row, nowNanos)
           ? Duration.ofNanos(row.untilNanos - nowNanos)
           : Duration.ZERO;
-    } finally {
-      mutex.unlock();
     }
   }
 
   /** The number of names that it holds something for. */
   public int size() {
-    mutex.lock();
-    try {
+    synchronized (this) {
       return rows.size();
-    } finally {
-      mutex.unlock();
     }
   }
 

@@ -46,21 +46,22 @@ public final class EarlyEvents {
    * kept for {@link #take}.
    */
   public @Nullable ActiveGrant grantOf(Event event) {
-    queue.lock();
     try {
-      Hold current = queue.holds().current();
-      if (current != null && current.grant().grant().claim().ownerId().equals(event.ownerId())) {
-        return current.grant();
+      synchronized (queue) {
+        Hold current = queue.holds().current();
+        if (current != null && current.grant().grant().claim().ownerId().equals(event.ownerId())) {
+          return current.grant();
+        }
+        Event before = early;
+        boolean graver =
+            before == null || !before.ownerId().equals(event.ownerId()) || before.lostBy() == null;
+        if (event.ownerId().equals(askingOwnerId) && graver) {
+          early = event;
+        }
+        return null;
       }
-      Event before = early;
-      boolean graver =
-          before == null || !before.ownerId().equals(event.ownerId()) || before.lostBy() == null;
-      if (event.ownerId().equals(askingOwnerId) && graver) {
-        early = event;
-      }
-      return null;
     } finally {
-      queue.unlockAndWake();
+      queue.wakeTold();
     }
   }
 
@@ -69,17 +70,18 @@ public final class EarlyEvents {
     if (early == null) {
       return null;
     }
-    queue.lock();
     try {
-      Event event = early;
-      if (event == null || !event.ownerId().equals(grant.grant().claim().ownerId())) {
-        // The next leader's, or one that nobody wants any more.
-        return null;
+      synchronized (queue) {
+        Event event = early;
+        if (event == null || !event.ownerId().equals(grant.grant().claim().ownerId())) {
+          // The next leader's, or one that nobody wants any more.
+          return null;
+        }
+        early = null;
+        return event;
       }
-      early = null;
-      return event;
     } finally {
-      queue.unlockAndWake();
+      queue.wakeTold();
     }
   }
 }

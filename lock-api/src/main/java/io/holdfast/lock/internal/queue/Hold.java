@@ -53,8 +53,11 @@ public final class Hold extends Task implements HeldLease {
   /** Closed while a guard was open: to be released when the last guard ends. */
   boolean releaseWanted;
 
-  /** It is to be given back to the store, and leads its queue until that is done. */
-  boolean releasing;
+  /** Handed on, and the next does not know of it yet. */
+  boolean undelivered;
+
+  /** One of its handles became unreachable without being closed: it ends with its TTL. */
+  boolean leaked;
 
   /** Why nobody has it any more. */
   @Nullable
@@ -176,6 +179,11 @@ public final class Hold extends Task implements HeldLease {
       boolean unused = threadOwned.remove(handle);
     }
     handle.close(how);
+  }
+
+  /** Whether it holds the lock for nobody. */
+  boolean isAbandoned() {
+    return (open.isEmpty() || undelivered) && openGuards == 0 && !leaked;
   }
 
   Handle open() {

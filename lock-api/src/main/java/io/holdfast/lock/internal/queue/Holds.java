@@ -58,13 +58,14 @@ public final class Holds {
 
   /** A waiter takes the lease that it was handed; false: it was lost on the way. */
   public boolean take(Handle handle) {
-    queue.lock();
     try {
-      bookIfLost();
-      handle.hold().seen = handle.hold().loss == null;
-      return handle.hold().seen;
+      synchronized (queue) {
+        bookIfLost();
+        handle.hold().seen = handle.hold().loss == null;
+        return handle.hold().seen;
+      }
     } finally {
-      queue.unlockAndWake();
+      queue.wakeTold();
     }
   }
 
@@ -75,27 +76,29 @@ public final class Holds {
    * thread tells, or it was told.
    */
   public @Nullable LossNotice notice(ActiveGrant grant) {
-    queue.lock();
     try {
-      bookIfLost();
-      Hold hold = holdOf(grant);
-      return hold == null ? null : hold.untold;
+      synchronized (queue) {
+        bookIfLost();
+        Hold hold = holdOf(grant);
+        return hold == null ? null : hold.untold;
+      }
     } finally {
-      queue.unlockAndWake();
+      queue.wakeTold();
     }
   }
 
   /** A loss was told; whether nothing is left of the hold, so that the queue is to be left. */
   public boolean told(Hold hold) {
-    queue.lock();
     try {
-      if (hold.untold == null) {
-        return false;
+      synchronized (queue) {
+        if (hold.untold == null) {
+          return false;
+        }
+        hold.untold = null;
+        return unlistIfOver(hold);
       }
-      hold.untold = null;
-      return unlistIfOver(hold);
     } finally {
-      queue.unlockAndWake();
+      queue.wakeTold();
     }
   }
 
@@ -106,18 +109,19 @@ public final class Holds {
    */
   public @Nullable LeaseLoss onLost(
       Handle handle, LossListeners lease, Consumer<? super LeaseLoss> listener) {
-    queue.lock();
     try {
-      bookIfLost();
-      if (handle.isClosed()) {
-        return null;
+      synchronized (queue) {
+        bookIfLost();
+        if (handle.isClosed()) {
+          return null;
+        }
+        if (handle.hold().loss == null) {
+          lease.addLossListener(listener);
+        }
+        return handle.hold().loss;
       }
-      if (handle.hold().loss == null) {
-        lease.addLossListener(listener);
-      }
-      return handle.hold().loss;
     } finally {
-      queue.unlockAndWake();
+      queue.wakeTold();
     }
   }
 
@@ -126,32 +130,34 @@ public final class Holds {
 
   /** Closes one of the handles of this grant that their users dropped; null: there is none. */
   public @Nullable Dropped takeDropped(ActiveGrant grant) {
-    queue.lock();
     try {
-      bookIfLost();
-      Hold hold = holdOf(grant);
-      if (hold == null) {
+      synchronized (queue) {
+        bookIfLost();
+        Hold hold = holdOf(grant);
+        if (hold == null) {
+          return null;
+        }
+        hold.dropIfAcquirerDead();
+        for (Handle handle : hold.open) {
+          if (handle.isDropped()) {
+            boolean lastHandle = hold.open.size() == 1;
+            boolean leaves = lastHandle && hold.loss != null && hold.untold == null;
+            Dropped dropped = new Dropped(hold, lastHandle, leaves);
+            hold.leaked = true;
+            hold.remove(handle, null);
+            if (lastHandle) {
+              hold.owner = null;
+            }
+            if (leaves) {
+              boolean unused = unlistIfOver(hold);
+            }
+            return dropped;
+          }
+        }
         return null;
       }
-      hold.dropIfAcquirerDead();
-      for (Handle handle : hold.open) {
-        if (handle.isDropped()) {
-          boolean lastHandle = hold.open.size() == 1;
-          boolean leaves = lastHandle && hold.loss != null && hold.untold == null;
-          Dropped dropped = new Dropped(hold, lastHandle, leaves);
-          hold.remove(handle, null);
-          if (lastHandle) {
-            hold.owner = null;
-          }
-          if (leaves) {
-            boolean unused = unlistIfOver(hold);
-          }
-          return dropped;
-        }
-      }
-      return null;
     } finally {
-      queue.unlockAndWake();
+      queue.wakeTold();
     }
   }
 
@@ -159,42 +165,44 @@ public final class Holds {
 
   /** Takes a lease from its owner thread. */
   public void detach(Handle handle, Thread thread) {
-    queue.lock();
     try {
-      requireOpen(handle);
-      Hold hold = handle.hold();
-      if (hold.owner == null) {
-        return;
+      synchronized (queue) {
+        requireOpen(handle);
+        Hold hold = handle.hold();
+        if (hold.owner == null) {
+          return;
+        }
+        if (hold.owner != thread) {
+          throw new IllegalStateException("Only the thread that owns the lease of lock '"
+              + queue.key().name() + "' can detach it");
+        }
+        if (hold.open.size() > 1) {
+          throw new IllegalStateException("The lease of lock '" + queue.key().name()
+              + "' has nested handles that are open: close them");
+        }
+        hold.owner = null;
+        hold.detached = true;
       }
-      if (hold.owner != thread) {
-        throw new IllegalStateException("Only the thread that owns the lease of lock '"
-            + queue.key().name() + "' can detach it");
-      }
-      if (hold.open.size() > 1) {
-        throw new IllegalStateException("The lease of lock '" + queue.key().name()
-            + "' has nested handles that are open: close them");
-      }
-      hold.owner = null;
-      hold.detached = true;
     } finally {
-      queue.unlockAndWake();
+      queue.wakeTold();
     }
   }
 
   /** Opens a guard; {@link #closeGuard} follows. */
   public void openGuard(Handle handle) {
-    queue.lock();
     try {
-      bookIfLost();
-      requireOpen(handle);
-      Hold hold = handle.hold();
-      if (hold.loss != null) {
-        throw hold.lostException();
+      synchronized (queue) {
+        bookIfLost();
+        requireOpen(handle);
+        Hold hold = handle.hold();
+        if (hold.loss != null) {
+          throw hold.lostException();
+        }
+        hold.everGuarded = true;
+        hold.openGuards++;
       }
-      hold.everGuarded = true;
-      hold.openGuards++;
     } finally {
-      queue.unlockAndWake();
+      queue.wakeTold();
     }
   }
 
@@ -210,82 +218,89 @@ public final class Holds {
 
   /** A guard ended. */
   public GuardEnd closeGuard(Hold hold) {
-    queue.lock();
     try {
-      bookIfLost();
-      hold.openGuards--;
-      if (hold.openGuards > 0) {
-        return GuardEnd.NOTHING;
-      } else if (hold.loss != null) {
-        return GuardEnd.LOST;
-      } else if (!hold.releaseWanted) {
-        return GuardEnd.NOTHING;
+      synchronized (queue) {
+        bookIfLost();
+        hold.openGuards--;
+        if (hold.openGuards > 0) {
+          return GuardEnd.NOTHING;
+        } else if (hold.loss != null) {
+          return GuardEnd.LOST;
+        } else if (!hold.releaseWanted) {
+          return GuardEnd.NOTHING;
+        }
+        queue.beginRelease(hold);
+        return GuardEnd.TO_BE_RELEASED;
       }
-      queue.beginRelease(hold);
-      return GuardEnd.TO_BE_RELEASED;
     } finally {
-      queue.unlockAndWake();
+      queue.wakeTold();
     }
   }
 
   /** An acquisition through {@code asLock()}, for which the thread itself keeps nothing. */
   public void addThreadOwned(Handle handle) {
-    queue.lock();
     try {
-      handle.hold().pushThreadOwned(handle);
+      synchronized (queue) {
+        handle.hold().pushThreadOwned(handle);
+      }
     } finally {
-      queue.unlockAndWake();
+      queue.wakeTold();
     }
   }
 
   /** The last acquisition of this thread through {@code asLock()} that is open. */
   public @Nullable Handle lastThreadOwned(Thread thread) {
-    queue.lock();
     try {
-      Hold hold = holdOwnedBy(thread);
-      return hold == null ? null : hold.lastThreadOwned();
+      synchronized (queue) {
+        Hold hold = holdOwnedBy(thread);
+        return hold == null ? null : hold.lastThreadOwned();
+      }
     } finally {
-      queue.unlockAndWake();
+      queue.wakeTold();
     }
   }
 
   /** Whether an acquisition through {@code asLock()} is open in this hold. */
   public boolean hasThreadOwned(Hold hold) {
-    queue.lock();
     try {
-      return hold.lastThreadOwned() != null;
+      synchronized (queue) {
+        return hold.lastThreadOwned() != null;
+      }
     } finally {
-      queue.unlockAndWake();
+      queue.wakeTold();
     }
   }
 
   /** The lease that this thread owns, lost or not. */
   public @Nullable Hold ownedBy(Thread thread) {
-    queue.lock();
     try {
-      return holdOwnedBy(thread);
+      synchronized (queue) {
+        return holdOwnedBy(thread);
+      }
     } finally {
-      queue.unlockAndWake();
+      queue.wakeTold();
     }
   }
 
   /** The lease that some thread of this client holds. */
   public @Nullable Hold holder() {
-    queue.lock();
     try {
-      return holder;
+      synchronized (queue) {
+        return holder;
+      }
     } finally {
-      queue.unlockAndWake();
+      queue.wakeTold();
     }
   }
 
   /** Whether the holder has a guard open. */
   public boolean isGuarded() {
-    queue.lock();
     try {
-      return holder != null && holder.openGuards > 0;
+      synchronized (queue) {
+        return holder != null && holder.openGuards > 0;
+      }
     } finally {
-      queue.unlockAndWake();
+      queue.wakeTold();
     }
   }
 

@@ -7,7 +7,6 @@ import io.holdfast.lock.internal.grant.ActiveGrant;
 import io.holdfast.lock.internal.queue.Waiter.News;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.StoreException;
-import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -15,6 +14,7 @@ import org.jspecify.annotations.Nullable;
  * that wait. Pure bookkeeping: no I/O, no waiting, no clock, and no user code.
  *
  * <p>Threads: any; everything is guarded by the queue's mutex, under which nothing else is locked.
+ * That is its monitor, which the JVM gives up even where the stack overflows.
  */
 public final class WaitQueue {
   /*
@@ -28,7 +28,7 @@ public final class WaitQueue {
    *     enter --> Leads ----------------> granted --> a Hold, and a Handle for each acquisition
    *          \--> Queued ... YourTurn --^    |
    *                     \--- HandedOn <------+ close, within the client
-   *                                          +--> Hold.releasing: leads until endRelease
+   *                                          +--> givenBack: leads until endRelease
    *                                          \--> lost: in the list of lost holds until its handles
    *                                               are closed and its loss is told
    *
@@ -37,7 +37,8 @@ public final class WaitQueue {
    * the leader leaves without one, it leads itself and asks once.
    *
    * Every method does what can fail (allocating) before its first change; from there on it only
-   * writes fields. So whatever is thrown out of here has changed nothing.
+   * writes fields. So whatever is thrown out of here has changed nothing; but for a stack that ends
+   * in the middle, after which `unfinishedRelease` finds what nobody has.
    *
    * A loss is found by a compare-and-set in ActiveGrant, possibly by a thread that must not block on
    * this mutex. Whoever comes here next books it (`book`), so that nobody acts on a holder that is
@@ -69,14 +70,16 @@ public final class WaitQueue {
   /** The number of calls and holds that use this queue; guarded by {@link WaitQueues}. */
   int users;
 
-  private final ReentrantLock mutex = new ReentrantLock();
-
   private final Waiters waiters = new Waiters();
   private final Holds holds = new Holds(this);
   private final EarlyEvents earlyEvents = new EarlyEvents(this);
 
   private Leading leading = Leading.NOBODY;
   private @Nullable Runnable wakeLeader;
+
+  /** The hold that leads, to be given back. */
+  private @Nullable Hold givenBack;
+
   private boolean clientClosed;
 
   WaitQueue(LockKey key, Releaser releaser) {
@@ -139,33 +142,35 @@ public final class WaitQueue {
    * @throws LockLostException it owns a lease that was lost and is not closed
    */
   public Entry enter(Thread thread, LockOptions options, boolean waits) {
-    mutex.lock();
     try {
-      if (clientClosed) {
-        return CLOSED;
+      synchronized (this) {
+        if (clientClosed) {
+          return CLOSED;
+        }
+        Hold current = holds.current();
+        if (current != null && current.owner == thread) {
+          requireEqual(current.grant().options(), options);
+          return reenter(current);
+        }
+        holds.requireNoneLost(thread);
+        if (current == null && leading == Leading.NOBODY && waiters.isEmpty()) {
+          leading = Leading.ASKING;
+          return LEADS;
+        }
+        if (!waits && isKnownTaken()) {
+          return new Taken(description(current));
+        }
+        Waiter waiter = new Waiter(thread, options);
+        Entry entry = new Queued(waiter, current != null && current.acquirer() == thread);
+        waiters.append(waiter);
+        if (!waits) {
+          waiters.markOverdue(waiter);
+        }
+        passTurn();
+        return entry;
       }
-      Hold current = holds.current();
-      if (current != null && current.owner == thread) {
-        requireEqual(current.grant().options(), options);
-        return reenter(current);
-      }
-      holds.requireNoneLost(thread);
-      if (current == null && leading == Leading.NOBODY && waiters.isEmpty()) {
-        leading = Leading.ASKING;
-        return LEADS;
-      }
-      if (!waits && isKnownTaken()) {
-        return new Taken(description(current));
-      }
-      Waiter waiter = new Waiter(thread, options);
-      Entry entry = new Queued(waiter, current != null && current.acquirer() == thread);
-      waiters.append(waiter);
-      if (!waits) {
-        waiters.markOverdue(waiter);
-      }
-      return entry;
     } finally {
-      unlockAndWake();
+      wakeTold();
     }
   }
 
@@ -189,13 +194,8 @@ public final class WaitQueue {
   }
 
   /** A waiter gives up; false: it has news to deal with. */
-  public boolean leave(Waiter waiter) {
-    mutex.lock();
-    try {
-      return waiters.remove(waiter);
-    } finally {
-      mutex.unlock();
-    }
+  public synchronized boolean leave(Waiter waiter) {
+    return waiters.remove(waiter);
   }
 
   /**
@@ -203,30 +203,26 @@ public final class WaitQueue {
    * answer that the leader waits for.
    */
   public void timeIsUp(Waiter waiter) {
-    mutex.lock();
     try {
-      Hold current = holds.current();
-      if (!waiter.queued) {
-        return;
-      }
-      if (isKnownTaken()) {
-        waiters.tell(waiter, new Waiter.Taken(description(current)));
-      } else {
-        waiters.markOverdue(waiter);
+      synchronized (this) {
+        Hold current = holds.current();
+        if (!waiter.queued) {
+          return;
+        }
+        if (isKnownTaken()) {
+          waiters.tell(waiter, new Waiter.Taken(description(current)));
+        } else {
+          waiters.markOverdue(waiter);
+        }
       }
     } finally {
-      unlockAndWake();
+      wakeTold();
     }
   }
 
   /** The leader, in the store's queue so far, sends a question. */
-  public void asks() {
-    mutex.lock();
-    try {
-      leading = Leading.ASKING;
-    } finally {
-      mutex.unlock();
-    }
+  public synchronized void asks() {
+    leading = Leading.ASKING;
   }
 
   /**
@@ -235,16 +231,17 @@ public final class WaitQueue {
    * @param wake to wake it if the client closes meanwhile; only unparks
    */
   public void waitsAtStore(Runnable wake) {
-    mutex.lock();
     try {
-      waiters.tellOverdueTaken(null);
-      leading = Leading.IN_STORE_QUEUE;
-      wakeLeader = wake;
-      if (clientClosed) {
-        wake.run();
+      synchronized (this) {
+        waiters.tellOverdueTaken(null);
+        leading = Leading.IN_STORE_QUEUE;
+        wakeLeader = wake;
+        if (clientClosed) {
+          wake.run();
+        }
       }
     } finally {
-      unlockAndWake();
+      wakeTold();
     }
   }
 
@@ -254,19 +251,20 @@ public final class WaitQueue {
    * @return its handle; null: the client was closed meanwhile, and the grant is to be given back
    */
   public @Nullable Handle granted(ActiveGrant grant, Thread thread) {
-    mutex.lock();
     try {
-      if (clientClosed) {
-        return null;
+      synchronized (this) {
+        if (clientClosed) {
+          return null;
+        }
+        Hold hold = new Hold(this, grant, 0, thread, grant.grantedAtNanos());
+        Handle handle = hold.open();
+        waiters.tellOverdueTaken(grant.grant().claim().holder());
+        stopLeading();
+        holds.begin(hold);
+        return handle;
       }
-      Hold hold = new Hold(this, grant, 0, thread, grant.grantedAtNanos());
-      Handle handle = hold.open();
-      waiters.tellOverdueTaken(grant.grant().claim().holder());
-      holds.begin(hold);
-      stopLeading();
-      return handle;
     } finally {
-      unlockAndWake();
+      wakeTold();
     }
   }
 
@@ -279,17 +277,18 @@ public final class WaitQueue {
    */
   public void endLeading(boolean taken, @Nullable StoreException brokenOff) {
     News news = brokenOff == null ? null : new Waiter.StoreFailed(brokenOff);
-    mutex.lock();
     try {
-      if (taken) {
-        waiters.tellOverdueTaken(null);
-      } else if (news != null) {
-        waiters.tellOverdue(news);
+      synchronized (this) {
+        if (taken) {
+          waiters.tellOverdueTaken(null);
+        } else if (news != null) {
+          waiters.tellOverdue(news);
+        }
+        stopLeading();
+        passTurn();
       }
-      stopLeading();
-      passTurn();
     } finally {
-      unlockAndWake();
+      wakeTold();
     }
   }
 
@@ -299,12 +298,13 @@ public final class WaitQueue {
    */
   public void leadingFailed(StoreException failure) {
     News news = new Waiter.StoreFailed(failure);
-    mutex.lock();
     try {
-      waiters.tellAll(news);
-      stopLeading();
+      synchronized (this) {
+        waiters.tellAll(news);
+        stopLeading();
+      }
     } finally {
-      unlockAndWake();
+      wakeTold();
     }
   }
 
@@ -340,42 +340,50 @@ public final class WaitQueue {
    *     knows whether the owner is still at work
    */
   public Closing close(Handle handle, Thread thread, HandOff handOff, long nowNanos) {
-    mutex.lock();
     try {
-      holds.bookIfLost();
-      if (handle.isClosed()) {
-        return Closing.CLOSED_BEFORE;
-      }
-      Hold hold = handle.hold();
-      if (hold.loss != null) {
-        hold.remove(handle, LeaseState.LOST);
-        return holds.unlistIfOver(hold) ? Closing.LOST_AND_LEFT : Closing.LOST;
-      }
-      if (hold.open.size() > 1) {
-        hold.remove(handle, LeaseState.RELEASED);
-        return Closing.STILL_HELD;
-      }
-      if (hold.openGuards > 0) {
+      synchronized (this) {
+        holds.bookIfLost();
+        if (handle.isClosed()) {
+          return Closing.CLOSED_BEFORE;
+        }
+        Hold hold = handle.hold();
+        if (hold.loss != null) {
+          hold.remove(handle, LeaseState.LOST);
+          return holds.unlistIfOver(hold) ? Closing.LOST_AND_LEFT : Closing.LOST;
+        }
+        if (holds.current() != hold) {
+          // An earlier call was cut short by the end of its stack.
+          return Closing.CLOSED_BEFORE;
+        }
+        if (hold.open.size() > 1) {
+          hold.remove(handle, LeaseState.RELEASED);
+          return Closing.STILL_HELD;
+        }
+        if (hold.openGuards > 0) {
+          hold.remove(handle, null);
+          hold.releaseWanted = true;
+          // Nobody can re-enter what is as good as released.
+          hold.owner = null;
+          return Closing.GUARDED;
+        }
+        Waiter next = hold.owner == null || hold.owner == thread ? waiters.first() : null;
+        if (next != null && handOff.allows(hold, next.options(), nowNanos)) {
+          Hold successor =
+              new Hold(this, hold.grant(), hold.handOffs() + 1, next.thread(), nowNanos);
+          News news = new Waiter.HandedOn(successor.open());
+          hold.remove(handle, LeaseState.RELEASED);
+          successor.undelivered = true;
+          holds.begin(successor);
+          waiters.tell(next, news);
+          successor.undelivered = false;
+          return Closing.HANDED_ON;
+        }
         hold.remove(handle, null);
-        hold.releaseWanted = true;
-        // Nobody can re-enter what is as good as released.
-        hold.owner = null;
-        return Closing.GUARDED;
+        beginRelease(hold);
+        return Closing.TO_BE_RELEASED;
       }
-      Waiter next = hold.owner == null || hold.owner == thread ? waiters.first() : null;
-      if (next != null && handOff.allows(hold, next.options(), nowNanos)) {
-        Hold successor = new Hold(this, hold.grant(), hold.handOffs() + 1, next.thread(), nowNanos);
-        News news = new Waiter.HandedOn(successor.open());
-        hold.remove(handle, LeaseState.RELEASED);
-        holds.begin(successor);
-        waiters.tell(next, news);
-        return Closing.HANDED_ON;
-      }
-      hold.remove(handle, null);
-      beginRelease(hold);
-      return Closing.TO_BE_RELEASED;
     } finally {
-      unlockAndWake();
+      wakeTold();
     }
   }
 
@@ -388,20 +396,37 @@ public final class WaitQueue {
    */
   public boolean endRelease(Hold hold, @Nullable StoreException failure) {
     News news = failure == null ? null : new Waiter.StoreFailed(failure);
-    mutex.lock();
     try {
-      if (!hold.releasing) {
-        return false;
+      synchronized (this) {
+        if (givenBack != hold) {
+          passTurn();
+          return false;
+        }
+        if (news != null) {
+          waiters.tellOverdue(news);
+        }
+        stopLeading();
+        passTurn();
+        return true;
       }
-      if (news != null) {
-        waiters.tellOverdue(news);
-      }
-      hold.releasing = false;
-      stopLeading();
-      passTurn();
-      return true;
     } finally {
-      unlockAndWake();
+      wakeTold();
+    }
+  }
+
+  /** The hold of this grant to be given back, or that a stack that ended left to nobody. */
+  public @Nullable Hold unfinishedRelease(ActiveGrant grant) {
+    try {
+      synchronized (this) {
+        Hold current = holds.current();
+        if (current != null && current.grant() == grant && current.isAbandoned()) {
+          beginRelease(current);
+        }
+        passTurn();
+        return givenBack != null && givenBack.grant() == grant ? givenBack : null;
+      }
+    } finally {
+      wakeTold();
     }
   }
 
@@ -410,26 +435,22 @@ public final class WaitQueue {
   /** The client closes: nobody comes in any more, and those that wait are told. */
   public void closeClient() {
     News news = new Waiter.ClientClosed();
-    mutex.lock();
     try {
-      clientClosed = true;
-      waiters.tellAll(news);
-      if (wakeLeader != null) {
-        wakeLeader.run();
+      synchronized (this) {
+        clientClosed = true;
+        waiters.tellAll(news);
+        if (wakeLeader != null) {
+          wakeLeader.run();
+        }
       }
     } finally {
-      unlockAndWake();
+      wakeTold();
     }
   }
 
   /** Whether a thread asks the store or gives back to it. */
-  public boolean isLed() {
-    mutex.lock();
-    try {
-      return leading != Leading.NOBODY;
-    } finally {
-      mutex.unlock();
-    }
+  public synchronized boolean isLed() {
+    return leading != Leading.NOBODY;
   }
 
   // Under the mutex
@@ -440,14 +461,15 @@ public final class WaitQueue {
 
   /** The hold leads until {@link #endRelease}. */
   void beginRelease(Hold hold) {
-    hold.releasing = true;
     holds.end();
+    givenBack = hold;
     leading = Leading.RELEASING;
   }
 
   private void stopLeading() {
     leading = Leading.NOBODY;
     wakeLeader = null;
+    givenBack = null;
   }
 
   /** Lets the next in the queue lead, if nobody leads or holds. */
@@ -459,15 +481,14 @@ public final class WaitQueue {
     }
   }
 
-  void lock() {
-    mutex.lock();
-  }
-
-  void unlockAndWake() {
-    Waiter told = waiters.takeTold();
-    try {
-      mutex.unlock();
-    } finally {
+  /** Wakes those that were told, without the mutex: they would run into it. */
+  void wakeTold() {
+    // Without the mutex, too: who told somebody sees that here, or another woke him.
+    if (waiters.hasTold()) {
+      Waiter told;
+      synchronized (this) {
+        told = waiters.takeTold();
+      }
       Waiters.wake(told);
     }
   }

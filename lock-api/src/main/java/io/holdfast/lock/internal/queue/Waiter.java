@@ -30,7 +30,9 @@ public final class Waiter {
 
   private final Thread thread;
   private final LockOptions options;
-  private volatile @Nullable News news;
+
+  @Nullable
+  volatile News news;
 
   /** Its time is over, and it waits only for an answer that says "taken"; under the mutex. */
   boolean overdue;
@@ -65,10 +67,5 @@ public final class Waiter {
   /** The end of its wait; null: it waits. */
   public @Nullable News news() {
     return news;
-  }
-
-  /** Told once, under the mutex, after it was taken out of the queue; to be woken then. */
-  void tell(News told) {
-    news = told;
   }
 }

@@ -73,10 +73,10 @@ final class Waiters {
     return true;
   }
 
-  /** Takes it out and tells it. */
+  /** Takes it out and tells it; both, or it throws and has done neither. */
   void tell(Waiter waiter, News news) {
     if (remove(waiter)) {
-      waiter.tell(news);
+      waiter.news = news;
       waiter.wakeNext = toWake;
       toWake = waiter;
     }
@@ -106,6 +106,11 @@ final class Waiters {
     }
   }
 
+  /** Whether {@link #takeTold} has any. */
+  boolean hasTold() {
+    return toWake != null;
+  }
+
   /** Those that were told since the last call, for {@link #wake}. */
   @Nullable
   Waiter takeTold() {
@@ -114,7 +119,7 @@ final class Waiters {
     return told;
   }
 
-  /** Wakes them, without the mutex: a thread that is woken under it would run into it. */
+  /** Wakes them; without the mutex. */
   static void wake(@Nullable Waiter told) {
     for (Waiter waiter = told; waiter != null; ) {
       Waiter next = waiter.wakeNext;

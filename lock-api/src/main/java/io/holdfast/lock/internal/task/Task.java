@@ -12,9 +12,6 @@ import org.jspecify.annotations.Nullable;
  * allocates nothing and can't fail, even where the heap is full.
  */
 public abstract class Task {
-  private static final AtomicIntegerFieldUpdater<Task> LISTED =
-      AtomicIntegerFieldUpdater.newUpdater(Task.class, "listed");
-
   private static final AtomicIntegerFieldUpdater<Task> RUNNING =
       AtomicIntegerFieldUpdater.newUpdater(Task.class, "running");
 
@@ -24,9 +21,8 @@ public abstract class Task {
 
   private volatile int running;
 
-  /** 1 while it is in the list. */
-  @SuppressWarnings("UnusedVariable") // The updater reads it.
-  private volatile int listed;
+  /** Whether it is in the list. Guarded by the monitor of this. */
+  boolean listed;
 
   /** Owned by whoever put it into the list, then by whoever took the list. */
   @Nullable
@@ -65,12 +61,8 @@ public abstract class Task {
     running = IDLE;
   }
 
-  final boolean beginListed() {
-    return LISTED.compareAndSet(this, 0, 1);
-  }
-
-  final void endListed() {
+  final synchronized void endListed() {
     next = null;
-    listed = 0;
+    listed = false;
   }
 }

@@ -3,7 +3,6 @@ package io.holdfast.lock.internal.task;
 import io.holdfast.lock.internal.time.Nanos;
 import io.holdfast.lock.spi.TimeSource;
 import java.util.PriorityQueue;
-import java.util.concurrent.locks.ReentrantLock;
 
 /**
  * Tasks that are to be run later. Has no thread of its own: one that is there in any case looks
@@ -16,7 +15,6 @@ public final class Timer {
   private final Workers workers;
   private final Runnable onEarlier;
 
-  private final ReentrantLock mutex = new ReentrantLock();
   private final PriorityQueue<Entry> entries =
       new PriorityQueue<>((a, b) -> Long.signum(a.atNanos() - b.atNanos()));
 
@@ -32,11 +30,8 @@ public final class Timer {
   /** Has a task run by a worker at that time. */
   public void runAt(long atNanos, Task task) {
     Entry entry = new Entry(atNanos, task);
-    mutex.lock();
-    try {
+    synchronized (this) {
       entries.add(entry);
-    } finally {
-      mutex.unlock();
     }
     onEarlier.run();
   }
@@ -46,8 +41,7 @@ public final class Timer {
     long nowNanos = time.nanos();
     while (true) {
       Entry due;
-      mutex.lock();
-      try {
+      synchronized (this) {
         Entry first = entries.peek();
         if (first == null) {
           return nowNanos + Nanos.FOREVER;
@@ -55,8 +49,6 @@ public final class Timer {
           return first.atNanos();
         }
         due = entries.remove();
-      } finally {
-        mutex.unlock();
       }
       workers.submit(due.task());
     }

@@ -7,7 +7,6 @@ import java.time.Duration;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -26,7 +25,14 @@ public final class Workers {
 
   private final ThreadPoolExecutor threads;
   private final Runnable onUnstarted;
-  private final AtomicReference<@Nullable Task> unstarted = new AtomicReference<>();
+
+  /**
+   * The first of those that wait for {@link #retry}. Guarded by the monitor of this, under which
+   * nothing else is locked.
+   */
+  private @Nullable Task unstarted;
+
+  private volatile boolean closed;
 
   /**
    * @param onUnstarted told, on any thread, that {@link #retry()} has something to do; throws
@@ -44,18 +50,26 @@ public final class Workers {
     this.onUnstarted = onUnstarted;
   }
 
-  /** Has it run by a thread of these, now or later. Throws nothing and loses nothing. */
+  /**
+   * Has it run by a thread of these, now or later. Throws nothing and loses nothing: a caller that
+   * is at the end of its stack needs two frames of it.
+   */
   public void submit(Task task) {
     try {
+      StackReserve.ensureForLibrary();
       threads.execute(() -> run(task));
-    } catch (Throwable e) { // No memory, or no thread.
+    } catch (Throwable e) { // No memory, no thread, or no stack.
       list(task);
     }
   }
 
   /** Whether {@link #retry()} has something to do. */
   public boolean hasUnstarted() {
-    return unstarted.get() != null || hasNoThread();
+    return isAnyListed() || hasNoThread();
+  }
+
+  private synchronized boolean isAnyListed() {
+    return unstarted != null;
   }
 
   /** Its last threads may have ended of a full heap, with tasks still in their queue. */
@@ -65,7 +79,12 @@ public final class Workers {
 
   /** Starts what could not be started before. Throws nothing. */
   public void retry() {
-    Task first = unstarted.getAndSet(null);
+    // One round: what fails again waits for the next.
+    Task first;
+    synchronized (this) {
+      first = unstarted;
+      unstarted = null;
+    }
     while (first != null) {
       Task next = first.next;
       first.endListed();
@@ -89,6 +108,7 @@ public final class Workers {
    */
   public void close(Duration most) {
     Deadline deadline = Deadline.after(most, TimeSource.system());
+    closed = true;
     threads.shutdown();
     for (Task task = takeUnstarted(); task != null; task = takeUnstarted()) {
       run(task);
@@ -102,9 +122,12 @@ public final class Workers {
 
   /** The first of those that found no thread; the rest stay. */
   private @Nullable Task takeUnstarted() {
-    Task first = unstarted.get();
-    while (first != null && !unstarted.compareAndSet(first, first.next)) {
-      first = unstarted.get();
+    Task first;
+    synchronized (this) {
+      first = unstarted;
+      if (first != null) {
+        unstarted = first.next;
+      }
     }
     if (first != null) {
       first.endListed();
@@ -119,6 +142,7 @@ public final class Workers {
 
   /** Takes nothing new, and drops what waits. */
   public void closeNow() {
+    closed = true;
     threads.shutdownNow();
   }
 
@@ -157,17 +181,20 @@ public final class Workers {
     }
   }
 
+  /** Calls nothing before the task is in the list: there may be no stack left for that. */
   private void list(Task task) {
-    if (threads.isShutdown()) {
+    if (closed) {
       // The client was closed, and said so to everybody; what is left ends by its TTL.
       return;
     }
-    if (task.beginListed()) {
-      Task first;
-      do {
-        first = unstarted.get();
-        task.next = first;
-      } while (!unstarted.compareAndSet(first, task));
+    synchronized (task) {
+      if (!task.listed) {
+        synchronized (this) {
+          task.next = unstarted;
+          unstarted = task;
+          task.listed = true;
+        }
+      }
     }
     onUnstarted.run();
   }
