@@ -2,6 +2,7 @@ package io.holdfast.lock.zookeeper;
 
 import io.holdfast.lock.tck.fault.Ports;
 import java.time.Duration;
+import java.util.Collections;
 import java.util.List;
 import org.junit.jupiter.api.Assumptions;
 import org.testcontainers.DockerClientFactory;
@@ -60,15 +61,17 @@ final class ZooKeeperServer implements AutoCloseable {
   }
 
   /**
-   * Named twice, since a client that knows of one server only waits a second longer before it comes
-   * back.
+   * Named several times: a client waits for a connection for its session timeout divided by the
+   * number of servers that it knows, so a packet that is lost while a container starts would
+   * otherwise cost most of a session; and one that knows of a single server waits a second longer
+   * before it comes back.
    */
   String address() {
     return address(host(), port);
   }
 
   static String address(String host, int port) {
-    return host + ":" + port + "," + host + ":" + port;
+    return String.join(",", Collections.nCopies(6, host + ":" + port));
   }
 
   void pause() {
