@@ -8,18 +8,31 @@ public final class ScarceThreads {
   private final AtomicInteger refused = new AtomicInteger();
   private volatile boolean exhausted;
 
+  /** Since JDK 19 a pool starts its threads without {@link Thread#start}. */
+  private static final boolean POOLS_CALL_START = Runtime.version().feature() < 19;
+
   /** A factory whose threads can't be started meanwhile. */
   public ThreadFactory factory(ThreadFactory usual) {
-    return task -> exhausted
-        ? new Thread(task) {
-          @SuppressWarnings("UnsynchronizedOverridesSynchronized") // It changes nothing.
-          @Override
-          public void start() {
-            refused.incrementAndGet();
-            throw new OutOfMemoryError("unable to create native thread");
-          }
+    return task -> {
+      if (!exhausted) {
+        return usual.newThread(task);
+      }
+      if (!POOLS_CALL_START) {
+        throw refusal();
+      }
+      return new Thread(task) {
+        @SuppressWarnings("UnsynchronizedOverridesSynchronized") // It changes nothing.
+        @Override
+        public void start() {
+          throw refusal();
         }
-        : usual.newThread(task);
+      };
+    };
+  }
+
+  private OutOfMemoryError refusal() {
+    refused.incrementAndGet();
+    return new OutOfMemoryError("unable to create native thread");
   }
 
   /** From now on there are none. */
