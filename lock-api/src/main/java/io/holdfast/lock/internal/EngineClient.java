@@ -271,7 +271,11 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
   }
 
   private void renewedInRound(ActiveGrant grant) {
-    settlement.finishRelease(grant);
+    try {
+      settlement.finishRelease(grant);
+    } catch (Throwable e) { // The lease was renewed all the same; the next renewal looks again.
+      log.warn("The holder of lock '{}' is looked for again", grant.key().name(), e);
+    }
     renewed(grant);
   }
 

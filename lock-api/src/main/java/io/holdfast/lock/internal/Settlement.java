@@ -161,8 +161,10 @@ final class Settlement implements WaitQueue.Releaser {
 
   @Override
   public void release(Hold hold) {
-    if (hold.queue().unfinishedRelease(hold.grant()) == hold) {
-      Error unused = release(hold, Telling.IN_BACKGROUND);
+    // That of a successor, if the hand-off to it was cut short.
+    Hold unfinished = hold.queue().unfinishedRelease(hold.grant());
+    if (unfinished != null) {
+      Error unused = release(unfinished, Telling.IN_BACKGROUND);
     }
   }
 

@@ -36,6 +36,11 @@ public final class Holds {
     holder = null;
   }
 
+  /** Whether it is the holder as far as is booked: books nothing itself. */
+  boolean isHolder(Hold hold) {
+    return holder == hold;
+  }
+
   boolean isHeld() {
     return holder != null;
   }

@@ -351,7 +351,7 @@ public final class WaitQueue {
           hold.remove(handle, LeaseState.LOST);
           return holds.unlistIfOver(hold) ? Closing.LOST_AND_LEFT : Closing.LOST;
         }
-        if (holds.current() != hold) {
+        if (!holds.isHolder(hold)) {
           // An earlier call was cut short by the end of its stack.
           return Closing.CLOSED_BEFORE;
         }
