@@ -36,7 +36,7 @@ class DeepStackTest extends EngineTest {
   private final LockClient other = opened(monitor.client().clientName("other").build());
   private Lease canary;
 
-  /** What is loaded for the first time at the end of the stack is a matter of its own. */
+  /** Loads each class before: one that is loaded at the end of the stack is another matter. */
   @BeforeEach
   void makeEachSortOfCallOnce() throws Exception {
     Lease waitedFor = client.get("warm").tryLock().orElseThrow();
@@ -84,7 +84,7 @@ class DeepStackTest extends EngineTest {
     }
   }
 
-  /** How many of the calls there were; more of them overflow than not. */
+  /** Makes the calls on a thread of its own; the number of those that were made. */
   private int deep(IntConsumer call) {
     Calls calls = new Calls(call);
     Thread thread = new Thread(null, calls::makeAtTheEndOfTheStack, "deep", STACK_BYTES);

@@ -88,6 +88,7 @@ class FlightTest extends EngineTest {
           Lease lost = held("lost");
           store.events().lost(store.grant("lost"), LeaseLoss.Reason.TAKEN);
           assertThatThrownBy(lost::close).isInstanceOf(LockLostException.class);
+          settle(); // The rest of a loss is done, and recorded, by a thread of the client.
         }),
         "Hold");
 

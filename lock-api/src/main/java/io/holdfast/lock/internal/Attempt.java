@@ -10,9 +10,9 @@ import io.holdfast.lock.internal.queue.WaitQueue;
 import io.holdfast.lock.internal.queue.Waiter;
 import io.holdfast.lock.internal.task.StackReserve;
 import io.holdfast.lock.internal.task.Task;
+import io.holdfast.lock.internal.time.Clocks;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.StoreException;
-import io.holdfast.lock.spi.TimeSource;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
@@ -43,7 +43,7 @@ final class Attempt<T> extends Task {
   private final WaitMode mode;
   private final HandOut<T> handOut;
   private final Events.Acquiring acquiring;
-  private final TimeSource time;
+  private final Clocks time;
   private final Thread thread = Thread.currentThread();
 
   // Owned
@@ -324,7 +324,7 @@ final class Attempt<T> extends Task {
     return mode;
   }
 
-  TimeSource time() {
+  Clocks time() {
     return time;
   }
 

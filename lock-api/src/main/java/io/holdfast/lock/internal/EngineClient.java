@@ -21,14 +21,13 @@ import io.holdfast.lock.internal.task.EngineThreads;
 import io.holdfast.lock.internal.task.StackReserve;
 import io.holdfast.lock.internal.task.Timer;
 import io.holdfast.lock.internal.task.Workers;
+import io.holdfast.lock.internal.time.Clocks;
 import io.holdfast.lock.internal.time.Nanos;
-import io.holdfast.lock.internal.time.RisingWallClock;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockKind;
 import io.holdfast.lock.spi.LockStore;
 import io.holdfast.lock.spi.StoreEvents;
-import io.holdfast.lock.spi.TimeSource;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
@@ -61,7 +60,7 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
 
   private final LockOptions defaultOptions;
   private final Duration storeTimeout;
-  private final TimeSource time;
+  private final Clocks time;
   private final LockStore store;
   private final Claims claims;
 
@@ -83,7 +82,7 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
   EngineClient(Engine.Settings settings, String clientName, Claims claims, LockStore store) {
     this.defaultOptions = settings.defaultOptions();
     this.storeTimeout = settings.storeTimeout();
-    this.time = new RisingWallClock(settings.time());
+    this.time = new Clocks(settings.time());
     this.store = store;
     this.claims = claims;
     EngineThreads threads = new EngineThreads(clientName);
@@ -338,7 +337,7 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
 
   // The parts
 
-  TimeSource time() {
+  Clocks time() {
     return time;
   }
 

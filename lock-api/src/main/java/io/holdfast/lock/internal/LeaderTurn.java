@@ -10,6 +10,7 @@ import io.holdfast.lock.internal.queue.EarlyEvents;
 import io.holdfast.lock.internal.queue.Handle;
 import io.holdfast.lock.internal.queue.WaitQueue;
 import io.holdfast.lock.internal.time.ClockReading;
+import io.holdfast.lock.internal.time.Clocks;
 import io.holdfast.lock.internal.time.Nanos;
 import io.holdfast.lock.spi.Acquisition;
 import io.holdfast.lock.spi.Claim;
@@ -18,7 +19,6 @@ import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockStore;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.Ticket;
-import io.holdfast.lock.spi.TimeSource;
 import java.time.Duration;
 import java.util.Objects;
 import java.util.Optional;
@@ -44,7 +44,7 @@ final class LeaderTurn {
   private final WaitMode mode;
   private final Events.Acquiring acquiring;
   private final LockStore store;
-  private final TimeSource time;
+  private final Clocks time;
 
   // Owned
 
@@ -191,7 +191,7 @@ final class LeaderTurn {
       Claim claim = client.claims().next(key, options);
       queue().earlyEvents().asksWith(claim.ownerId());
       taken = false;
-      ClockReading asked = ClockReading.of(time);
+      ClockReading asked = time.read();
       boolean confirmed = true;
       if (mode.stillWaits(time)) {
         StoreWait wait = new StoreWait(attempt, this, queue(), asked);
@@ -285,7 +285,7 @@ final class LeaderTurn {
       if (arrival != ActiveGrant.Arrival.DOUBTED) {
         return arrival;
       }
-      ClockReading asked = ClockReading.of(time);
+      ClockReading asked = time.read();
       Optional<Duration> left = StoreCalls.call(() -> store.verify(active.grant()));
       if (left.isEmpty()) {
         return ActiveGrant.Arrival.DOUBTED;

@@ -11,13 +11,13 @@ import io.holdfast.lock.internal.queue.Hold;
 import io.holdfast.lock.internal.queue.Token;
 import io.holdfast.lock.internal.queue.WaitQueue;
 import io.holdfast.lock.internal.time.ClockReading;
+import io.holdfast.lock.internal.time.Clocks;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockKind;
 import io.holdfast.lock.spi.LockStore;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoredHolder;
 import io.holdfast.lock.spi.StoredLock;
-import io.holdfast.lock.spi.TimeSource;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -32,9 +32,9 @@ final class Questions {
 
   private final EngineClient client;
   private final LockStore store;
-  private final TimeSource time;
+  private final Clocks time;
 
-  Questions(EngineClient client, LockStore store, TimeSource time) {
+  Questions(EngineClient client, LockStore store, Clocks time) {
     this.client = client;
     this.store = store;
     this.time = time;
@@ -50,7 +50,7 @@ final class Questions {
     try {
       // Asked again if the machine slept, or a doubt came, while the question was on its way.
       while (true) {
-        ClockReading asked = ClockReading.of(time);
+        ClockReading asked = time.read();
         Optional<Duration> left = ask(grant.key(), () -> store.verify(grant.grant()));
         if (left.isEmpty()) {
           grant.lose(LeaseLoss.Reason.TAKEN);
@@ -87,7 +87,7 @@ final class Questions {
     if (grant.state().isOver()) {
       return false;
     }
-    ClockReading asked = ClockReading.of(time);
+    ClockReading asked = time.read();
     Optional<Duration> validFor = ask(grant.key(), () -> store.extend(grant.grant(), ttl));
     if (validFor.isEmpty()) {
       grant.lose(LeaseLoss.Reason.TAKEN);

@@ -3,12 +3,12 @@ package io.holdfast.lock.internal;
 import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.internal.queue.WaitQueue;
 import io.holdfast.lock.internal.time.ClockReading;
+import io.holdfast.lock.internal.time.Clocks;
 import io.holdfast.lock.internal.time.Nanos;
 import io.holdfast.lock.internal.time.Validity;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.Ticket;
-import io.holdfast.lock.spi.TimeSource;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.locks.LockSupport;
@@ -22,7 +22,7 @@ final class StoreWait implements Runnable {
   private final LeaderTurn turn;
   private final WaitQueue queue;
   private final WaitMode mode;
-  private final TimeSource time;
+  private final Clocks time;
 
   /** Before the last question. */
   private ClockReading asked;
@@ -79,7 +79,7 @@ final class StoreWait implements Runnable {
         handedOver = true;
         return new Ticket.Granted(grant.get());
       }
-      asked = ClockReading.of(time);
+      asked = time.read();
       rung = false;
       queue.asks();
       Ticket.Status status = call(ticket::poll);
@@ -102,7 +102,7 @@ final class StoreWait implements Runnable {
   private boolean isFresh(Grant grant) {
     long validForNanos = Nanos.of(grant.validFor());
     return Validity.of(asked, validForNanos, asked.nanos() + Nanos.FOREVER, asked.nanos())
-        .isFresh(time);
+        .isFresh(time.read());
   }
 
   private void awaitWake(long recheckAtNanos) throws InterruptedException {

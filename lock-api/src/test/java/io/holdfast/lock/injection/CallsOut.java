@@ -30,7 +30,7 @@ final class CallsOut {
     String caller() {
       return Stream.of(path.split("<"))
           .filter(method -> !method.startsWith("SafeLogger."))
-          .filter(method -> !method.startsWith("RisingWallClock."))
+          .filter(method -> !method.startsWith("Clocks."))
           .findFirst()
           .orElse("");
     }

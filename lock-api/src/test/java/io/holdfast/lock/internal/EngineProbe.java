@@ -40,7 +40,7 @@ public final class EngineProbe {
         List.of(engine.settlers(), engine.cleaners(), engine.callbackThreads()));
   }
 
-  /** What its own threads are at, for messages. */
+  /** A description of its own threads, for messages. */
   public static String describe(LockClient client) {
     return "keeper "
         + keeper(client).getState()
@@ -69,7 +69,7 @@ public final class EngineProbe {
     KeeperProbe.keepNoIdleThreads(engine.keeper());
   }
 
-  /** How many threads there are, but for the keeper. */
+  /** The number of its threads, but for the keeper. */
   public static int threads(LockClient client) {
     EngineClient engine = engine(client);
     return WorkersProbe.threads(

@@ -5,6 +5,7 @@ import static org.jetbrains.lincheck.datastructures.ManagedStrategyGuaranteeKt.f
 import io.holdfast.lock.internal.grant.ActiveGrant;
 import io.holdfast.lock.internal.task.StackReserve;
 import io.holdfast.lock.internal.time.ClockReading;
+import io.holdfast.lock.internal.time.Clocks;
 import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
@@ -19,7 +20,7 @@ public final class LincheckSetup {
   public static final LockKey KEY = new LockKey(LockKind.MUTEX, "lincheck");
 
   /** A clock that stands still. */
-  public static final TimeSource STILL = new TimeSource() {
+  public static final Clocks STILL = new Clocks(new TimeSource() {
     @Override
     public long nanos() {
       return 0;
@@ -34,7 +35,7 @@ public final class LincheckSetup {
     public void park(Object blocker, long nanos) {
       LockSupport.parkNanos(blocker, nanos);
     }
-  };
+  });
 
   public static final ClockReading START = new ClockReading(0, 0);
 

@@ -179,7 +179,7 @@ final class Client implements ActiveGrant.Observer {
   }
 
   private Request send(Kind kind, Claim about) {
-    ClockReading now = ClockReading.of(machine.seen());
+    ClockReading now = machine.seen().read();
     Request request = new Request(kind, this, about, now, schedule.nextRequest());
     request.ttlNanos = ttlNanos;
     schedule.send(request);
@@ -255,7 +255,7 @@ final class Client implements ActiveGrant.Observer {
   /** The news of a lock that the store handed over to it. */
   Request news(ModelGrant grant) {
     return new Request(
-        Kind.NEWS, this, grant.claim(), ClockReading.of(machine.seen()), schedule.nextRequest());
+        Kind.NEWS, this, grant.claim(), machine.seen().read(), schedule.nextRequest());
   }
 
   LockOptions options() {
@@ -317,9 +317,9 @@ final class Client implements ActiveGrant.Observer {
 
   private ClockReading from(Request request) {
     return switch (schedule.flaw()) {
-      case COUNTED_FROM_THE_REPLY -> ClockReading.of(machine.seen());
+      case COUNTED_FROM_THE_REPLY -> machine.seen().read();
       case WALL_CLOCK_READ_AFTER_THE_ANSWER ->
-        new ClockReading(request.asked.nanos(), ClockReading.of(machine.seen()).wallAheadNanos());
+        new ClockReading(request.asked.nanos(), machine.seen().read().wallAheadNanos());
       default -> request.asked;
     };
   }
@@ -373,7 +373,7 @@ final class Client implements ActiveGrant.Observer {
     }
   }
 
-  /** What has to be promised for a deadline at the end of that. */
+  /** The promise that puts a deadline at the end of that. */
   private static long beforeMargin(long nanos) {
     long allowance = DriftAllowance.ofNanos(nanos);
     return nanos + allowance + allowance / 40;
@@ -398,12 +398,12 @@ final class Client implements ActiveGrant.Observer {
       return;
     }
     if (schedule.flaw() == Flaw.HANDED_OVER_COUNTS_FROM_THE_NEWS) {
-      from = ClockReading.of(machine.seen());
+      from = machine.seen().read();
     }
     // As in the engine's StoreWait.
     boolean fresh = Validity.of(
             from, Nanos.of(grant.validFor()), from.nanos() + Nanos.FOREVER, from.nanos())
-        .isFresh(machine.seen());
+        .isFresh(machine.seen().read());
     if (options.isRenewed() && options.maxHold().isEmpty() && fresh) {
       schedule.saw(Seen.HANDED_OVER_BY_THE_STORE);
       arrives(grant, from, dice);

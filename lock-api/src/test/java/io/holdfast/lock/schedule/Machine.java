@@ -1,7 +1,7 @@
 package io.holdfast.lock.schedule;
 
 import io.holdfast.lock.internal.grant.ActiveGrant;
-import io.holdfast.lock.internal.time.RisingWallClock;
+import io.holdfast.lock.internal.time.Clocks;
 import io.holdfast.lock.spi.TimeSource;
 import org.jspecify.annotations.Nullable;
 
@@ -42,7 +42,7 @@ final class Machine implements TimeSource {
   private long lastSuspensionNanos;
   private boolean suspensionUnsampled;
 
-  private final RisingWallClock seen;
+  private final Clocks seen;
 
   // What the engine's clock has seen, in our own words
   private long seenAheadNanos;
@@ -58,7 +58,7 @@ final class Machine implements TimeSource {
     this.wallRatePpm = wallRatePpm;
     this.keepsOthers = keepsOthers;
     this.seenAheadNanos = aheadNanos();
-    this.seen = new RisingWallClock(this);
+    this.seen = new Clocks(this);
   }
 
   @Override
@@ -92,7 +92,7 @@ final class Machine implements TimeSource {
   }
 
   /** The clocks as the engine has them. */
-  TimeSource seen() {
+  Clocks seen() {
     return seen;
   }
 
@@ -182,7 +182,7 @@ final class Machine implements TimeSource {
     return kept != null || keepsOthers;
   }
 
-  /** How long until there is a sample that can change something. */
+  /** The time until the next sample that can change something. */
   long worldNanosToSample() {
     if (!stirred || suspended || !isSampled()) {
       return Long.MAX_VALUE;
@@ -209,17 +209,13 @@ final class Machine implements TimeSource {
 
   /** By how much the engine would find its wall clock ahead if it looked now; it does not. */
   long wallAheadNanos() {
-    return seenWallMillis(aheadNanos()) * MILLIONTHS - nanos;
+    long ahead = aheadNanos();
+    long fallNanos = seenAheadNanos - ahead;
+    return ahead + seenSetBackNanos + (fallNanos > MILLIONTHS ? fallNanos : 0);
   }
 
   private long aheadNanos() {
     return machineWallMillis() * MILLIONTHS - nanos;
-  }
-
-  private long seenWallMillis(long aheadNanos) {
-    long fallNanos = seenAheadNanos - aheadNanos;
-    return (aheadNanos + nanos + seenSetBackNanos + (fallNanos > MILLIONTHS ? fallNanos : 0))
-        / MILLIONTHS;
   }
 
   boolean wasJustSetBack() {

@@ -8,13 +8,12 @@ import io.holdfast.lock.internal.grant.GrantState.Phase;
 import io.holdfast.lock.internal.task.StackReserve;
 import io.holdfast.lock.internal.task.Task;
 import io.holdfast.lock.internal.time.ClockReading;
+import io.holdfast.lock.internal.time.Clocks;
 import io.holdfast.lock.internal.time.DriftAllowance;
 import io.holdfast.lock.internal.time.Nanos;
 import io.holdfast.lock.internal.time.Validity;
-import io.holdfast.lock.internal.time.WallClock;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
-import io.holdfast.lock.spi.TimeSource;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicReferenceFieldUpdater;
 import java.util.function.UnaryOperator;
@@ -74,7 +73,7 @@ public final class ActiveGrant extends Task {
 
   private final Grant grant;
   private final LockOptions options;
-  private final TimeSource time;
+  private final Clocks time;
   private final Observer observer;
   private final long grantedAtNanos;
   private final boolean capped;
@@ -87,7 +86,7 @@ public final class ActiveGrant extends Task {
 
   /** @param asked before the request was sent */
   public ActiveGrant(
-      Grant grant, LockOptions options, ClockReading asked, TimeSource time, Observer observer) {
+      Grant grant, LockOptions options, ClockReading asked, Clocks time, Observer observer) {
     this.grant = grant;
     this.options = options;
     this.time = time;
@@ -141,18 +140,15 @@ public final class ActiveGrant extends Task {
         return false;
       }
       Validity validity = now.validity();
-      // The wall clock is read first: a pause between the reads must not look like a jump.
-      long wallNanos = time.wallMillis() * 1_000_000;
-      long nowNanos = time.nanos();
-      long wallAheadNanos = wallNanos - nowNanos;
-      if (validity.isPast(nowNanos)) {
+      ClockReading clocks = time.read();
+      if (validity.isPast(clocks.nanos())) {
         if (expire(now)) {
           return false;
         }
       } else if (now.phase() == Phase.SUSPECT) {
         return false;
-      } else if (validity.isOutrun(wallAheadNanos)) {
-        if (suspect(now, nowNanos)) {
+      } else if (validity.isOutrun(clocks.wallAheadNanos())) {
+        if (suspect(now, clocks.nanos())) {
           return false;
         }
       } else {
@@ -166,7 +162,7 @@ public final class ActiveGrant extends Task {
    */
   public boolean isFresh() {
     GrantState now = state;
-    return now.phase() == Phase.CONFIRMED && now.validity().isFresh(time);
+    return now.phase() == Phase.CONFIRMED && now.validity().isFresh(time.read());
   }
 
   /** The state that its holder sees. */
@@ -220,13 +216,11 @@ public final class ActiveGrant extends Task {
   /** Looks at it on its arrival, before anybody has it. Marks and tells nothing. */
   public Arrival arrival() {
     Validity validity = state.validity();
-    // The wall clock is read first: a pause between the reads must not look like a jump.
-    long wallNanos = time.wallMillis() * 1_000_000;
-    long nowNanos = time.nanos();
-    if (validity.isPast(nowNanos)) {
+    ClockReading now = time.read();
+    if (validity.isPast(now.nanos())) {
       return endsAtCap(validity) ? Arrival.LAPSED_AT_MAX_HOLD : Arrival.LAPSED;
     }
-    return validity.isOutrun(wallNanos - nowNanos) ? Arrival.DOUBTED : Arrival.STANDS;
+    return validity.isOutrun(now.wallAheadNanos()) ? Arrival.DOUBTED : Arrival.STANDS;
   }
 
   /** The time for which the name must still stay taken because of the minimum hold. */
@@ -398,12 +392,12 @@ public final class ActiveGrant extends Task {
     if (now.isOver()) {
       return Settled.YES;
     }
-    long nowNanos = time.nanos();
-    if (now.validity().isPast(nowNanos)) {
+    ClockReading clocks = time.read();
+    if (now.validity().isPast(clocks.nanos())) {
       return expire(now) ? Settled.YES : Settled.AGAIN;
     }
     boolean settles = !now.isDoubted() || asked.nanos() - now.doubtedNanos() >= 0;
-    if (now.phase() == Phase.SUSPECT && answered.isOutrun(WallClock.aheadNanos(time))) {
+    if (now.phase() == Phase.SUSPECT && answered.isOutrun(clocks.wallAheadNanos())) {
       settles = false;
     }
     GrantState next = settles ? now.confirmed(answered) : now.with(answered);

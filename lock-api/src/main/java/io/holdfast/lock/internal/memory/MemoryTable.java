@@ -22,7 +22,8 @@ import org.jspecify.annotations.Nullable;
  * The server's side: the holders of locks, and those that wait for them. Times are given by the
  * caller and are those of one clock.
  *
- * <p>Threads: any; everything is guarded by one mutex, under which wake-ups run (they only unpark).
+ * <p>Threads: any; everything is guarded by the monitor of this, under which nothing waits and
+ * nothing is locked; wake-ups run under it (they only unpark).
  */
 public final class MemoryTable {
   private static final int ROWS_SWEPT_MIN = 100;
@@ -50,127 +51,108 @@ public final class MemoryTable {
 
   /** The grant, or null if the lock is taken or others come first. */
   @Nullable
-  MemoryGrant acquire(Claim claim, long nowNanos, long wallMillis) {
-    synchronized (this) {
-      sweep(nowNanos);
-      Row row = row(claim.key());
-      return isTaken(row, nowNanos) || !row.waiting.isEmpty()
-          ? null
-          : grant(row, claim, nowNanos, wallMillis);
-    }
+  synchronized MemoryGrant acquire(Claim claim, long nowNanos, long wallMillis) {
+    sweep(nowNanos);
+    Row row = row(claim.key());
+    return isTaken(row, nowNanos) || !row.waiting.isEmpty()
+        ? null
+        : grant(row, claim, nowNanos, wallMillis);
   }
 
   /** The grant, or null: the ticket stands in line. */
   @Nullable
-  MemoryGrant acquireOrQueue(Claim claim, MemoryTicket ticket, long nowNanos, long wallMillis) {
-    synchronized (this) {
-      MemoryGrant grant = acquire(claim, nowNanos, wallMillis);
-      if (grant == null) {
-        row(claim.key()).waiting.add(ticket);
-      }
-      return grant;
+  synchronized MemoryGrant acquireOrQueue(
+      Claim claim, MemoryTicket ticket, long nowNanos, long wallMillis) {
+    MemoryGrant grant = acquire(claim, nowNanos, wallMillis);
+    if (grant == null) {
+      row(claim.key()).waiting.add(ticket);
     }
+    return grant;
   }
 
   /** The grant for the first in line, if the lock is free. */
   @Nullable
-  MemoryGrant poll(MemoryTicket ticket, long nowNanos, long wallMillis) {
-    synchronized (this) {
-      Row row = rows.get(ticket.claim().key());
-      if (row == null || isTaken(row, nowNanos) || row.waiting.peek() != ticket) {
-        return null;
-      }
-      row.waiting.remove();
-      return grant(row, ticket.claim(), nowNanos, wallMillis);
+  synchronized MemoryGrant poll(MemoryTicket ticket, long nowNanos, long wallMillis) {
+    Row row = rows.get(ticket.claim().key());
+    if (row == null || isTaken(row, nowNanos) || row.waiting.peek() != ticket) {
+      return null;
+    }
+    row.waiting.remove();
+    return grant(row, ticket.claim(), nowNanos, wallMillis);
+  }
+
+  synchronized void leave(MemoryTicket ticket, long nowNanos) {
+    Row row = rows.get(ticket.claim().key());
+    if (row != null && row.waiting.remove(ticket)) {
+      tidy(ticket.claim().key(), row, nowNanos);
     }
   }
 
-  void leave(MemoryTicket ticket, long nowNanos) {
-    synchronized (this) {
-      Row row = rows.get(ticket.claim().key());
-      if (row != null && row.waiting.remove(ticket)) {
-        tidy(ticket.claim().key(), row, nowNanos);
-      }
+  synchronized ReleaseOutcome release(MemoryGrant grant, Duration holdFor, long nowNanos) {
+    Row row = rows.get(grant.claim().key());
+    if (row == null || !stands(row, grant, nowNanos)) {
+      return ReleaseOutcome.ALREADY_LOST;
     }
+    row.released = true;
+    row.untilNanos = nowNanos + holdFor.toNanos();
+    tidy(grant.claim().key(), row, nowNanos);
+    return ReleaseOutcome.RELEASED;
   }
 
-  ReleaseOutcome release(MemoryGrant grant, Duration holdFor, long nowNanos) {
-    synchronized (this) {
-      Row row = rows.get(grant.claim().key());
-      if (row == null || !stands(row, grant, nowNanos)) {
-        return ReleaseOutcome.ALREADY_LOST;
+  synchronized void withdraw(Claim claim, long nowNanos) {
+    Row row = rows.get(claim.key());
+    if (row != null) {
+      row.waiting.removeIf(ticket -> ticket.claim().equals(claim));
+      if (row.owner != null && row.owner.claim().equals(claim) && !row.released) {
+        row.owner = null;
       }
-      row.released = true;
-      row.untilNanos = nowNanos + holdFor.toNanos();
-      tidy(grant.claim().key(), row, nowNanos);
-      return ReleaseOutcome.RELEASED;
-    }
-  }
-
-  void withdraw(Claim claim, long nowNanos) {
-    synchronized (this) {
-      Row row = rows.get(claim.key());
-      if (row != null) {
-        row.waiting.removeIf(ticket -> ticket.claim().equals(claim));
-        if (row.owner != null && row.owner.claim().equals(claim) && !row.released) {
-          row.owner = null;
-        }
-        tidy(claim.key(), row, nowNanos);
-      }
+      tidy(claim.key(), row, nowNanos);
     }
   }
 
   /** Whether it stood, and stands for at least {@code ttl} from now. */
-  boolean extend(MemoryGrant grant, Duration ttl, long nowNanos) {
-    synchronized (this) {
-      Row row = rows.get(grant.claim().key());
-      if (row == null || !stands(row, grant, nowNanos)) {
-        return false;
-      }
-      long untilNanos = nowNanos + ttl.toNanos();
-      if (untilNanos - row.untilNanos > 0) {
-        row.untilNanos = untilNanos;
-      }
-      return true;
+  synchronized boolean extend(MemoryGrant grant, Duration ttl, long nowNanos) {
+    Row row = rows.get(grant.claim().key());
+    if (row == null || !stands(row, grant, nowNanos)) {
+      return false;
     }
+    long untilNanos = nowNanos + ttl.toNanos();
+    if (untilNanos - row.untilNanos > 0) {
+      row.untilNanos = untilNanos;
+    }
+    return true;
   }
 
-  Optional<Duration> remaining(MemoryGrant grant, long nowNanos) {
-    synchronized (this) {
-      Row row = rows.get(grant.claim().key());
-      return row != null && stands(row, grant, nowNanos)
-          ? Optional.of(Duration.ofNanos(row.untilNanos - nowNanos))
-          : Optional.empty();
-    }
+  synchronized Optional<Duration> remaining(MemoryGrant grant, long nowNanos) {
+    Row row = rows.get(grant.claim().key());
+    return row != null && stands(row, grant, nowNanos)
+        ? Optional.of(Duration.ofNanos(row.untilNanos - nowNanos))
+        : Optional.empty();
   }
 
-  Optional<StoredHolder> inspect(LockKey key, long nowNanos) {
-    synchronized (this) {
-      Row row = rows.get(key);
-      if (row == null || row.owner == null || !isTaken(row, nowNanos)) {
-        return Optional.empty();
-      }
-      return Optional.of(holder(row, row.owner, nowNanos));
+  synchronized Optional<StoredHolder> inspect(LockKey key, long nowNanos) {
+    Row row = rows.get(key);
+    if (row == null || row.owner == null || !isTaken(row, nowNanos)) {
+      return Optional.empty();
     }
+    return Optional.of(holder(row, row.owner, nowNanos));
   }
 
-  List<StoredLock> list(LockKind kind, String namePrefix, int limit, long nowNanos) {
-    synchronized (this) {
-      List<StoredLock> held = new ArrayList<>();
-      for (Map.Entry<LockKey, Row> entry : rows.entrySet()) {
-        LockKey key = entry.getKey();
-        Row row = entry.getValue();
-        if (held.size() < limit
-            && row.owner != null
-            && isTaken(row, nowNanos)
-            && key.kind() == kind
-            && key.name().startsWith(namePrefix)) {
-          held.add(new StoredLock(
-              key, holder(row, row.owner, nowNanos), OptionalInt.of(row.waiting.size())));
-        }
+  synchronized List<StoredLock> list(LockKind kind, String namePrefix, int limit, long nowNanos) {
+    List<StoredLock> held = new ArrayList<>();
+    for (Map.Entry<LockKey, Row> entry : rows.entrySet()) {
+      LockKey key = entry.getKey();
+      Row row = entry.getValue();
+      if (held.size() < limit
+          && row.owner != null
+          && isTaken(row, nowNanos)
+          && key.kind() == kind
+          && key.name().startsWith(namePrefix)) {
+        held.add(new StoredLock(
+            key, holder(row, row.owner, nowNanos), OptionalInt.of(row.waiting.size())));
       }
-      return held;
     }
+    return held;
   }
 
   private static StoredHolder holder(Row row, MemoryGrant owner, long nowNanos) {
@@ -182,36 +164,30 @@ public final class MemoryTable {
         row.released);
   }
 
-  boolean forceRelease(LockKey key, long number, long nowNanos) {
-    synchronized (this) {
-      Row row = rows.get(key);
-      if (row == null
-          || row.owner == null
-          || row.owner.number() != number
-          || !isTaken(row, nowNanos)) {
-        return false;
-      }
-      row.owner = null;
-      tidy(key, row, nowNanos);
-      return true;
+  synchronized boolean forceRelease(LockKey key, long number, long nowNanos) {
+    Row row = rows.get(key);
+    if (row == null
+        || row.owner == null
+        || row.owner.number() != number
+        || !isTaken(row, nowNanos)) {
+      return false;
     }
+    row.owner = null;
+    tidy(key, row, nowNanos);
+    return true;
   }
 
   /** The time until the lock is free if nothing renews it. */
-  Duration takenFor(LockKey key, long nowNanos) {
-    synchronized (this) {
-      Row row = rows.get(key);
-      return row != null && isTaken(row, nowNanos)
-          ? Duration.ofNanos(row.untilNanos - nowNanos)
-          : Duration.ZERO;
-    }
+  synchronized Duration takenFor(LockKey key, long nowNanos) {
+    Row row = rows.get(key);
+    return row != null && isTaken(row, nowNanos)
+        ? Duration.ofNanos(row.untilNanos - nowNanos)
+        : Duration.ZERO;
   }
 
   /** The number of names that it holds something for. */
-  public int size() {
-    synchronized (this) {
-      return rows.size();
-    }
+  public synchronized int size() {
+    return rows.size();
   }
 
   /** Drops what ended by itself: often enough to bound the rows, seldom enough to cost nothing. */

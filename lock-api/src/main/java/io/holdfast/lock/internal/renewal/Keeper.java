@@ -4,9 +4,10 @@ import io.holdfast.lock.internal.grant.ActiveGrant;
 import io.holdfast.lock.internal.grant.RenewalSchedule;
 import io.holdfast.lock.internal.log.SafeLogger;
 import io.holdfast.lock.internal.task.EngineThreads;
+import io.holdfast.lock.internal.time.ClockReading;
+import io.holdfast.lock.internal.time.Clocks;
 import io.holdfast.lock.internal.time.Nanos;
 import io.holdfast.lock.spi.LockStore;
-import io.holdfast.lock.spi.TimeSource;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -56,7 +57,7 @@ public final class Keeper {
 
   /**
    * While leases are held the wall clock is looked at this often: a setting back and a suspension,
-   * whichever comes first, are told apart if a sample lies between them (see RisingWallClock).
+   * whichever comes first, are told apart if a sample lies between them (see Clocks).
    */
   private static final long SAMPLE_INTERVAL_NANOS = 1_000_000_000;
 
@@ -64,7 +65,7 @@ public final class Keeper {
   private static final long IDLE_SECONDS = 60;
 
   private final LockStore store;
-  private final TimeSource time;
+  private final Clocks time;
   private final Chores chores;
   private final Consumer<ActiveGrant> onRenewed;
   private final Thread thread;
@@ -104,7 +105,7 @@ public final class Keeper {
   public Keeper(
       EngineThreads threads,
       LockStore store,
-      TimeSource time,
+      Clocks time,
       Chores chores,
       Consumer<ActiveGrant> onRenewed) {
     this.store = store;
@@ -244,7 +245,7 @@ public final class Keeper {
     active = false;
     long choresAtNanos = runChores();
     long nowNanos = time.nanos();
-    long unused = time.wallMillis();
+    ClockReading unused = time.read();
     if (scanWanted || nextScanNanos.get() - nowNanos <= 0) {
       scan(nowNanos);
     }

@@ -5,12 +5,12 @@ import io.holdfast.lock.internal.event.JfrEvents;
 import io.holdfast.lock.internal.grant.ActiveGrant;
 import io.holdfast.lock.internal.log.SafeLogger;
 import io.holdfast.lock.internal.time.ClockReading;
+import io.holdfast.lock.internal.time.Clocks;
 import io.holdfast.lock.internal.time.Nanos;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockStore;
 import io.holdfast.lock.spi.Renewal;
 import io.holdfast.lock.spi.StoreException;
-import io.holdfast.lock.spi.TimeSource;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -22,7 +22,7 @@ final class RenewalRound {
   private static final SafeLogger log = SafeLogger.of(RenewalRound.class);
 
   private final LockStore store;
-  private final TimeSource time;
+  private final Clocks time;
   private final List<ActiveGrant> grants;
   private final Consumer<ActiveGrant> onRenewed;
   private final JfrEvents.Renewed jfrEvent = new JfrEvents.Renewed();
@@ -32,7 +32,7 @@ final class RenewalRound {
 
   /** @param grants of one group, at least one: either all are extended or none */
   RenewalRound(
-      LockStore store, TimeSource time, List<ActiveGrant> grants, Consumer<ActiveGrant> onRenewed) {
+      LockStore store, Clocks time, List<ActiveGrant> grants, Consumer<ActiveGrant> onRenewed) {
     this.store = store;
     this.time = time;
     this.grants = grants;
@@ -62,7 +62,7 @@ final class RenewalRound {
     for (ActiveGrant grant : grants) {
       asked.add(grant.grant());
     }
-    ClockReading askedAt = ClockReading.of(time);
+    ClockReading askedAt = time.read();
     List<Renewal> results = store.renew(asked);
     if (results.size() != grants.size()) {
       throw StoreException.unanswered(
@@ -93,7 +93,7 @@ final class RenewalRound {
   private void verify() throws StoreException {
     for (; unsettled < grants.size(); unsettled++) {
       ActiveGrant grant = grants.get(unsettled);
-      ClockReading asked = ClockReading.of(time);
+      ClockReading asked = time.read();
       Optional<Duration> left = store.verify(grant.grant());
       if (left.isPresent()) {
         grant.schedule().answered(asked.nanos(), Nanos.of(left.get()));

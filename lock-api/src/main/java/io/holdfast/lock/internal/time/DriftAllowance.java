@@ -5,7 +5,7 @@ package io.holdfast.lock.internal.time;
  *
  * <p>Half of it is for clocks that run at different rates (a quartz is off by less than 0.01 %, a
  * virtual machine by less than 0.1 %), half for a suspension of the machine too short for
- * {@link WallClock} to show.
+ * {@link Clocks} to show.
  */
 public final class DriftAllowance {
   private static final long DIVISOR = 50;

@@ -1,7 +1,5 @@
 package io.holdfast.lock.internal.time;
 
-import io.holdfast.lock.spi.TimeSource;
-
 /**
  * The time for which a grant is trusted. Immutable; each answer of the store makes a new one.
  *
@@ -22,7 +20,7 @@ import io.holdfast.lock.spi.TimeSource;
  * @param freshUntilNanos until when enough is left for somebody else to start on
  * @param wallAheadNanosMin the least distance by which the wall clock was ahead of the monotonic
  *     one when a question was sent that the deadline rests on; a suspension shows as a rise above
- *     it, since the engine's wall clock is never set back ({@link RisingWallClock})
+ *     it, since the engine's wall clock is never set back ({@link Clocks})
  */
 public record Validity(
     long answeredNanos,
@@ -126,7 +124,7 @@ public record Validity(
   }
 
   /** Whether enough is left for somebody to start on it, and no clock speaks against that. */
-  public boolean isFresh(TimeSource time) {
-    return freshUntilNanos - time.nanos() > 0 && !isOutrun(WallClock.aheadNanos(time));
+  public boolean isFresh(ClockReading now) {
+    return freshUntilNanos - now.nanos() > 0 && !isOutrun(now.wallAheadNanos());
   }
 }

@@ -3,6 +3,7 @@ package io.holdfast.lock.internal.grant;
 import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.internal.LincheckSetup;
 import io.holdfast.lock.internal.time.ClockReading;
+import io.holdfast.lock.internal.time.Clocks;
 import io.holdfast.lock.spi.TimeSource;
 import java.time.Duration;
 import org.jetbrains.lincheck.datastructures.ModelCheckingOptions;
@@ -21,7 +22,7 @@ class ExpiryLincheckTest {
     private volatile long nowNanos;
     private volatile boolean wasOver;
 
-    private final TimeSource time = new TimeSource() {
+    private final Clocks time = new Clocks(new TimeSource() {
       @Override
       public long nanos() {
         return nowNanos;
@@ -34,7 +35,7 @@ class ExpiryLincheckTest {
 
       @Override
       public void park(Object blocker, long nanos) {}
-    };
+    });
 
     final ActiveGrant grant = new ActiveGrant(
         new LincheckSetup.NumberedGrant(1),

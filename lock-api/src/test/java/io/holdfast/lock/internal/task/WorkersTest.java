@@ -38,7 +38,7 @@ class WorkersTest {
     }
   }
 
-  /** What was submitted after the run began may not have been seen by it. */
+  /** A run need not have seen a submission that came after it began. */
   @Test
   void aTaskThatIsSubmittedWhileItRunsIsRunAgainAndNeverTwiceAtOnce() throws Exception {
     Slow task = new Slow();
