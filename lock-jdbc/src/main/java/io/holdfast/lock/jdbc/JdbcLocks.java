@@ -19,7 +19,7 @@ import javax.sql.DataSource;
  * }
  * }</pre>
  *
- * <p>The table is made by a script in this jar, or by {@link SchemaMode#CREATE}.
+ * <p>The tables are made by a script in this jar, or by {@link SchemaMode#CREATE}.
  *
  * <p>A client keeps one connection of the pool for itself, to renew leases even when the
  * application has exhausted the pool, and on PostgreSQL a second one while somebody waits. All
@@ -28,10 +28,11 @@ import javax.sql.DataSource;
 public final class JdbcLocks {
   static final String DEFAULT_TABLE = "holdfast_lock";
 
-  /** The longest that MySQL and PostgreSQL both take. */
-  private static final String IDENTIFIER = "[A-Za-z_][A-Za-z0-9_]{0,62}";
+  /** The longest that MySQL and PostgreSQL both take, with "_waiter" behind it. */
+  private static final String TABLE_NAME = "[A-Za-z_][A-Za-z0-9_]{0,55}";
 
-  private static final Pattern TABLE = Pattern.compile(IDENTIFIER + "(\\." + IDENTIFIER + ")?");
+  private static final Pattern TABLE =
+      Pattern.compile("([A-Za-z_][A-Za-z0-9_]{0,62}\\.)?" + TABLE_NAME);
 
   private JdbcLocks() {}
 
@@ -49,8 +50,8 @@ public final class JdbcLocks {
   static String checkTable(String table) {
     if (!TABLE.matcher(table).matches()) {
       throw new IllegalArgumentException(
-          "A table is one identifier, or two with a dot between, of at most 63 ASCII letters,"
-              + " digits and underscores that begin with no digit; this is '"
+          "A table is a name of at most 56 ASCII letters, digits and underscores that begins with no"
+              + " digit, perhaps with a schema of at most 63 and a dot before it; this is '"
               + table
               + "'");
     }
@@ -73,10 +74,11 @@ public final class JdbcLocks {
 
     /**
      * The table, with its schema before a dot if it is not in the connection's own; default
-     * {@code holdfast_lock}. Written into statements without quotes.
+     * {@code holdfast_lock}. Those who wait are in a second one, whose name has {@code _waiter} at
+     * its end. Written into statements without quotes.
      *
-     * @throws IllegalArgumentException not one or two identifiers of at most 63 letters, digits and
-     *     underscores
+     * @throws IllegalArgumentException not a name of at most 56 letters, digits and underscores,
+     *     with or without a schema of at most 63
      */
     public Builder table(String table) {
       this.table = checkTable(table);

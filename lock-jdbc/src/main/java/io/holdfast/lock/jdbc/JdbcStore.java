@@ -5,6 +5,7 @@ import io.holdfast.lock.jdbc.dialect.Attempt;
 import io.holdfast.lock.jdbc.dialect.Dialect;
 import io.holdfast.lock.jdbc.dialect.Postgres;
 import io.holdfast.lock.jdbc.dialect.Row;
+import io.holdfast.lock.jdbc.dialect.Standing;
 import io.holdfast.lock.spi.Acquisition;
 import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Deadline;
@@ -31,8 +32,8 @@ import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The protocol on a SQL table: one row per lock, taken and freed by one conditional update each, by
- * the database's clock.
+ * The protocol on SQL tables: one row per lock, taken and freed by one conditional update each, by
+ * the database's clock; and one per waiter, to the first of which a release hands the lock over.
  *
  * <p>Each statement is a transaction of its own. None waits for a row that somebody has locked,
  * except those that free one.
@@ -187,88 +188,95 @@ final class JdbcStore implements LockStore {
 
   @Override
   public Acquisition acquireOrQueue(Claim claim, Runnable wakeUp) throws StoreException {
-    PollTicket ticket = new PollTicket(this, poller, claim, wakeUp);
-    if (!poller.isYielding(Keys.of(claim.key()))) {
-      Attempted attempted = attempt(claim);
-      if (attempted instanceof Attempted.Taken taken) {
-        return new Acquisition.Granted(taken.grant());
-      }
-      ticket.sawHolder(((Attempted.Busy) attempted).row().holder());
+    Attempted attempted = attempt(claim);
+    if (attempted instanceof Attempted.Taken taken) {
+      return new Acquisition.Granted(taken.grant());
     }
-    poller.join(ticket);
-    return new Acquisition.Queued(ticket, PollTicket.RECHECK_AFTER);
+    Attempt attempt = Keys.attempt(claim);
+    long place = database.onPool(database.deadline(), (d, c) -> d.join(c, attempt));
+    String holder = ((Attempted.Busy) attempted).row().holder();
+    Waiter waiter = new Waiter(this, poller, claim, attempt, place, wakeUp, holder);
+    poller.join(waiter);
+    return new Acquisition.Queued(waiter, Waiter.RECHECK_AFTER);
   }
 
   /** What an attempt found. */
-  sealed interface Attempted {
+  private sealed interface Attempted {
     /** The lock is the claim's. */
     record Taken(JdbcGrant grant) implements Attempted {}
 
-    /** Somebody has it, or has its row locked. */
+    /** Somebody has it, or has its row locked, or waits for it. */
     record Busy(Row row) implements Attempted {}
   }
 
-  /** Tries on a connection of the pool. */
+  /**
+   * Takes the lock if it is free and nobody waits for it: one statement if so, and if the lock has
+   * been used before.
+   */
   private Attempted attempt(Claim claim) throws StoreException {
-    return attempt(claim, database::onPool);
-  }
-
-  /** Tries for a claim that the poller has woken, on the connection that the poller looks with. */
-  Attempted attemptAgain(Claim claim) throws StoreException {
-    return attempt(claim, database::onSpareOrPool);
-  }
-
-  /** On which connection a number is asked for. */
-  @FunctionalInterface
-  private interface Way {
-    long ask(Deadline deadline, Database.Question<Long> question) throws StoreException;
-  }
-
-  /** Takes the lock if it is free: one statement if it is, and has been used before. */
-  private Attempted attempt(Claim claim, Way way) throws StoreException {
     Deadline deadline = database.deadline();
     Attempt attempt = Keys.attempt(claim);
-    for (int tries = 1; ; tries++) {
-      long number = way.ask(deadline, (d, c) -> d.acquire(c, attempt));
-      if (number == Dialect.NONE) {
-        List<String> key = List.of(attempt.key());
-        List<Row> rows = database.onPool(deadline, (d, c) -> d.look(c, key));
-        if (!rows.isEmpty()) {
-          Row row = rows.get(0);
-          if (!row.isFree() || tries >= LOCKED_TRIES || !Deadlines.pause(deadline, tries)) {
-            return new Attempted.Busy(row);
-          }
-          continue;
+    long number = database.onPool(deadline, (d, c) -> d.acquire(c, attempt));
+    for (int tries = 1; number == Dialect.NONE; tries++) {
+      List<Standing> seen = database.onPool(
+          deadline, (d, c) -> d.lookAtLine(c, List.of(attempt.key()), List.of(attempt.owner())));
+      if (seen.isEmpty()) {
+        if (tries > LOCKED_TRIES) {
+          throw unseen();
         }
         number = database.onPool(deadline, (d, c) -> d.insert(c, attempt));
+        continue;
       }
-      if (number != Dialect.NONE) {
-        return new Attempted.Taken(new JdbcGrant(claim, number, database.dialect()));
+      Standing standing = seen.get(0);
+      boolean open = standing.row().isFree() && standing.ahead() == 0;
+      if (!open || tries > LOCKED_TRIES || (tries > 1 && !Deadlines.pause(deadline, tries))) {
+        return new Attempted.Busy(standing.row());
       }
+      number = database.onPool(deadline, (d, c) -> d.take(c, attempt, Dialect.NO_PLACE));
     }
+    return new Attempted.Taken(new JdbcGrant(claim, number, database.dialect()));
+  }
+
+  private StoreException unseen() {
+    return StoreException.refused(
+        "The lock's row can't be inserted, since it is there, and is not seen: "
+            + database.dialect().database()
+            + " is behind something that sends reads to another server than writes. Pass a data"
+            + " source that sends all to the primary",
+        null);
+  }
+
+  /** Accepts the lock if it was handed over to this waiter, or takes it if it is the first. */
+  Optional<JdbcGrant> acceptOrTake(Waiter waiter) throws StoreException {
+    Attempt attempt = waiter.attempt();
+    long number = database.onPool(database.deadline(), (d, c) -> {
+      long accepted = d.accept(c, attempt);
+      return accepted == Dialect.NONE ? d.take(c, attempt, waiter.place()) : accepted;
+    });
+    return number == Dialect.NONE
+        ? Optional.empty()
+        : Optional.of(new JdbcGrant(waiter.claim(), number, database.dialect()));
   }
 
   @Override
   public ReleaseOutcome release(Grant grant, Duration holdFor) throws StoreException {
     JdbcGrant given = (JdbcGrant) grant;
     String key = given.key();
+    String ownerId = given.claim().ownerId();
     long holdMicros = Keys.microsUp(holdFor);
-    long wantedMicros = database.onPoolOrSpare(
+    boolean released = database.onPoolOrSpare(
         database.deadline(),
-        (d, c) -> d.release(c, key, given.claim().ownerId(), given.number(), holdMicros));
-    if (wantedMicros == Dialect.NOT_OWNER) {
-      return ReleaseOutcome.ALREADY_LOST;
-    }
-    if (wantedMicros > 0 && holdMicros == 0) {
-      poller.yieldFor(key, given.number(), wantedMicros);
-    }
-    return ReleaseOutcome.RELEASED;
+        (d, c) -> d.release(c, key, ownerId, given.number(), holdMicros)
+            || d.handOver(c, key, ownerId, given.number(), holdMicros));
+    return released ? ReleaseOutcome.RELEASED : ReleaseOutcome.ALREADY_LOST;
   }
 
   @Override
   public void withdraw(Claim claim) throws StoreException {
     String key = Keys.of(claim.key());
     database.onPoolOrSpare(database.deadline(), (d, c) -> {
+      // First, so that nothing is handed over to it after the second.
+      d.leave(c, List.of(key), List.of(claim.ownerId()));
       d.withdraw(c, key, claim.ownerId());
       return true;
     });
@@ -336,8 +344,10 @@ final class JdbcStore implements LockStore {
         String next = d.listNext(c, first, end);
         return new Page(d.listHeld(c, first, next == null ? end : next, limit - held.size()), next);
       });
-      for (Row row : page.rows()) {
-        held.add(new StoredLock(Keys.parse(kind, row.key()), holder(row), OptionalInt.empty()));
+      for (Standing standing : page.held()) {
+        Row row = standing.row();
+        held.add(new StoredLock(
+            Keys.parse(kind, row.key()), holder(row), OptionalInt.of(standing.ahead())));
       }
       from = page.next();
     }
@@ -349,7 +359,7 @@ final class JdbcStore implements LockStore {
    *
    * @param next where the next part begins; null: it was the last one
    */
-  private record Page(List<Row> rows, @Nullable String next) {}
+  private record Page(List<Standing> held, @Nullable String next) {}
 
   private Optional<Row> look(String key) throws StoreException {
     return database.onPool(database.deadline(), (d, c) -> d.look(c, List.of(key))).stream()
@@ -384,6 +394,10 @@ final class JdbcStore implements LockStore {
         List<String> dead =
             database.onPool(database.deadline(), (d, c) -> d.listDead(c, last, unusedMicros));
         if (dead.isEmpty()) {
+          database.onPool(database.deadline(), (d, c) -> {
+            d.deleteDeadWaiters(c, unusedMicros);
+            return true;
+          });
           return deleted;
         }
         deleted +=

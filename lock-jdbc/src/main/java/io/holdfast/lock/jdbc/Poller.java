@@ -2,6 +2,7 @@ package io.holdfast.lock.jdbc;
 
 import io.holdfast.lock.jdbc.dialect.Dialect;
 import io.holdfast.lock.jdbc.dialect.Row;
+import io.holdfast.lock.jdbc.dialect.Standing;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.TimeSource;
 import java.util.ArrayList;
@@ -19,16 +20,13 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Looks at the locks that threads of this client wait for, all in one query, and wakes who might
- * get one. Often for a lock that changes hands often, seldom for one that is held for long.
- *
- * <p>A poller could never win against a client that frees a lock and takes it again at once. So it
- * notes in the row until when it counts on being next, the release brings that back, and the client
- * that released {@linkplain #yieldFor yields}: those of its threads that wait keep out until then,
- * or until another took the lock.
+ * Looks at the locks that threads of this client wait for, all in one query, says that they are
+ * alive, and wakes who has a lock or might get one. The first in a line often for a lock that
+ * changes hands often, and seldom for one that is held for long; the others when it may be their
+ * turn. Where the database notifies, all seldom.
  *
  * <p>Runs a thread while anybody waits, and for a little longer. Threads: safe for all; the lock is
- * never held during I/O or while a ticket is woken.
+ * never held during I/O or while a waiter is woken.
  */
 final class Poller implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(Poller.class);
@@ -36,21 +34,23 @@ final class Poller implements AutoCloseable {
   private static final long LOOK_NANOS_MIN = TimeUnit.MILLISECONDS.toNanos(2);
   private static final long LOOK_NANOS_MAX = TimeUnit.MILLISECONDS.toNanos(500);
 
-  /** A look comes late by this share of the time that the lock has been held. */
+  /** The first in line looks late by this share of the time that the lock has been held. */
   private static final int SHARE_OF_HOLD = 8;
 
-  /** However often the lock changes hands, looks get rarer with this share of the wait ... */
-  private static final int SHARE_OF_WAIT = 32;
+  /**
+   * With notifications each look is later by this factor: the first ones find a hand-over that did
+   * not see the waiter yet.
+   */
+  private static final int NOTIFIED_FACTOR = 8;
 
-  /** ... up to this, or those who came later would pass the lock between them for ever. */
-  private static final long WAITED_LOOK_NANOS_MAX = TimeUnit.MILLISECONDS.toNanos(8);
+  /** A lock that is free, but locked by a transaction, is tried half as often each time. */
+  private static final int DOUBLINGS_MAX = 8;
 
-  /** The least for which a note in the row is written, so that fast looks don't each write one. */
-  private static final long NOTE_NANOS_MIN = TimeUnit.MILLISECONDS.toNanos(100);
+  /** Far less than the time for which a waiter counts as alive. */
+  private static final long SAY_ALIVE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
-  /** With notifications, the next one to take a lock does so at once. */
-  private static final long YIELD_NANOS_MAX_NOTIFIED = TimeUnit.MILLISECONDS.toNanos(30);
-
+  private static final long WANTED_MICROS_MIN = TimeUnit.SECONDS.toMicros(2);
+  private static final long LEAVE_NANOS = TimeUnit.SECONDS.toNanos(1);
   private static final long AFTER_WAKE_NANOS = TimeUnit.SECONDS.toNanos(1);
   private static final long AFTER_FAILURE_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
   private static final long IDLE_NANOS = TimeUnit.SECONDS.toNanos(10);
@@ -62,13 +62,13 @@ final class Poller implements AutoCloseable {
 
   private final ReentrantLock lock = new ReentrantLock();
   // Guarded by the lock.
-  private final Set<PollTicket> tickets = new LinkedHashSet<>();
-  private final Map<String, Yield> yields = new HashMap<>();
+  private final Set<Waiter> waiters = new LinkedHashSet<>();
+  /** Those that got their lock, and whose rows are still to be deleted: a batch at a time. */
+  private final List<Waiter> served = new ArrayList<>();
+
+  private long deleteServedAtNanos;
   private @Nullable Thread thread;
   private boolean closed;
-
-  /** This client released that grant and leaves the lock to another until then. */
-  private record Yield(long number, long untilNanos) {}
 
   Poller(
       Database database, TimeSource time, String threadName, @Nullable PostgresListener listener) {
@@ -78,16 +78,17 @@ final class Poller implements AutoCloseable {
     this.listener = listener;
   }
 
-  /** Begins to look for this ticket, whose claim has just found the lock taken. */
-  void join(PollTicket ticket) {
+  /** Begins to look for this waiter, whose claim has just found the lock taken. */
+  void join(Waiter waiter) {
     lock.lock();
     try {
       if (closed) {
         return; // The engine has woken, or is about to wake, everybody with its own exception.
       }
-      ticket.joinedAtNanos = time.nanos();
-      ticket.lookAtNanos = ticket.joinedAtNanos + (isNotified() ? 0 : LOOK_NANOS_MIN);
-      tickets.add(ticket);
+      waiter.joinedAtNanos = time.nanos();
+      waiter.lookAtNanos = waiter.joinedAtNanos + LOOK_NANOS_MIN;
+      waiter.sayAliveAtNanos = waiter.joinedAtNanos + SAY_ALIVE_NANOS;
+      waiters.add(waiter);
       if (thread == null) {
         thread = new Thread(this::run, threadName);
         thread.setDaemon(true);
@@ -103,21 +104,36 @@ final class Poller implements AutoCloseable {
     }
   }
 
-  /** Looks no more for this ticket. */
-  void leave(PollTicket ticket) {
+  /** Looks no more for this waiter. */
+  void leave(Waiter waiter) {
     lock.lock();
     try {
-      tickets.remove(ticket);
+      waiters.remove(waiter);
     } finally {
       lock.unlock();
     }
   }
 
-  /** Looks soon: the ticket was woken, tried, and found the lock taken. */
-  void lookAgain(PollTicket ticket) {
+  /** Looks no more for this waiter, which got its lock; its row goes later. */
+  void served(Waiter waiter) {
     lock.lock();
     try {
-      ticket.lookAtNanos = time.nanos() + LOOK_NANOS_MIN;
+      waiters.remove(waiter);
+      if (served.isEmpty()) {
+        deleteServedAtNanos = time.nanos() + LEAVE_NANOS;
+      }
+      served.add(waiter);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Looks again: the waiter was woken, tried, and did not get the lock. */
+  void lookAgain(Waiter waiter) {
+    lock.lock();
+    try {
+      int doublings = Math.min(waiter.failedTakes++, DOUBLINGS_MAX);
+      waiter.lookAtNanos = time.nanos() + Math.min(LOOK_NANOS_MAX, LOOK_NANOS_MIN << doublings);
       if (thread != null) {
         LockSupport.unpark(thread);
       }
@@ -129,59 +145,29 @@ final class Poller implements AutoCloseable {
   boolean isAwaited() {
     lock.lock();
     try {
-      return !tickets.isEmpty();
+      return !waiters.isEmpty();
     } finally {
       lock.unlock();
     }
   }
 
-  /** Keeps this client's waiting threads out: it released, and another counts on being next. */
-  void yieldFor(String key, long number, long wantedMicros) {
-    long nanos = TimeUnit.MICROSECONDS.toNanos(wantedMicros);
-    if (isNotified()) {
-      nanos = Math.min(nanos, YIELD_NANOS_MAX_NOTIFIED);
-    }
-    long now = time.nanos();
+  /** A lock was handed over to the waiter of this owner id: wakes it, if it is one of ours. */
+  void handedOver(String ownerId) {
+    Waiter woken = null;
     lock.lock();
     try {
-      yields.values().removeIf(y -> now - y.untilNanos() >= 0);
-      yields.put(key, new Yield(number, now + nanos));
-    } finally {
-      lock.unlock();
-    }
-  }
-
-  boolean isYielding(String key) {
-    lock.lock();
-    try {
-      return yieldNanosLeft(key) > 0;
-    } finally {
-      lock.unlock();
-    }
-  }
-
-  /** The lock was released: wakes who waits for it, or looks again when this client may have it. */
-  void released(String key) {
-    List<PollTicket> woken = new ArrayList<>();
-    lock.lock();
-    try {
-      long yieldNanos = yieldNanosLeft(key);
-      long now = time.nanos();
-      for (PollTicket ticket : tickets) {
-        if (!ticket.key().equals(key)) {
-          continue;
-        }
-        if (yieldNanos > 0) {
-          ticket.lookAtNanos = Math.min(ticket.lookAtNanos, now + yieldNanos);
-        } else {
-          ticket.lookAtNanos = now + AFTER_WAKE_NANOS;
-          woken.add(ticket);
+      for (Waiter waiter : waiters) {
+        if (waiter.ownerId().equals(ownerId)) {
+          waiter.lookAtNanos = time.nanos() + AFTER_WAKE_NANOS;
+          woken = waiter;
         }
       }
     } finally {
       lock.unlock();
     }
-    woken.forEach(PollTicket::wake);
+    if (woken != null) {
+      woken.wake();
+    }
   }
 
   /** Notifications begin or end to come: looks for everybody, so that none falls between. */
@@ -189,8 +175,9 @@ final class Poller implements AutoCloseable {
     lock.lock();
     try {
       long now = time.nanos();
-      for (PollTicket ticket : tickets) {
-        ticket.lookAtNanos = now;
+      for (Waiter waiter : waiters) {
+        waiter.lookAtNanos = now;
+        waiter.looks = 0;
       }
       if (thread != null) {
         LockSupport.unpark(thread);
@@ -200,13 +187,13 @@ final class Poller implements AutoCloseable {
     }
   }
 
+  /** Ends the thread, and deletes what it had still to delete. */
   @Override
   public void close() {
     lock.lock();
     try {
       closed = true;
-      tickets.clear();
-      yields.clear();
+      waiters.clear();
       if (thread != null) {
         LockSupport.unpark(thread);
       }
@@ -216,6 +203,7 @@ final class Poller implements AutoCloseable {
     if (listener != null) {
       listener.close();
     }
+    deleteServedSafely();
   }
 
   private boolean isNotified() {
@@ -225,12 +213,13 @@ final class Poller implements AutoCloseable {
   private void run() {
     long idleSince = time.nanos();
     while (true) {
-      List<PollTicket> due = new ArrayList<>();
+      List<Waiter> due = new ArrayList<>();
       long parkNanos;
+      boolean deletes;
       lock.lock();
       try {
         long now = time.nanos();
-        if (!tickets.isEmpty()) {
+        if (!waiters.isEmpty()) {
           idleSince = now;
         }
         if (closed || now - idleSince >= IDLE_NANOS) {
@@ -238,24 +227,28 @@ final class Poller implements AutoCloseable {
           return;
         }
         parkNanos = takeDue(now, due);
+        deletes = !served.isEmpty() && deleteServedAtNanos - now <= 0;
       } finally {
         lock.unlock();
       }
-      if (due.isEmpty()) {
-        time.park(this, parkNanos);
-      } else {
+      if (!due.isEmpty()) {
         lookSafely(due);
+      }
+      if (deletes) {
+        deleteServedSafely();
+      } else if (due.isEmpty()) {
+        time.park(this, parkNanos);
       }
     }
   }
 
   /** Collects what to look at now, at most one statement's worth; returns the time to the next. */
-  private long takeDue(long now, List<PollTicket> due) {
-    long next = IDLE_NANOS;
-    for (PollTicket ticket : tickets) {
-      long left = ticket.lookAtNanos - now;
+  private long takeDue(long now, List<Waiter> due) {
+    long next = served.isEmpty() ? IDLE_NANOS : deleteServedAtNanos - now;
+    for (Waiter waiter : waiters) {
+      long left = waiter.lookAtNanos - now;
       if (left <= 0 && due.size() < Dialect.BATCH_MAX) {
-        due.add(ticket);
+        due.add(waiter);
       }
       next = Math.min(next, left);
     }
@@ -263,115 +256,165 @@ final class Poller implements AutoCloseable {
   }
 
   /** A failure wakes those concerned: their own try tells whether the database is at fault. */
-  private void lookSafely(List<PollTicket> due) {
+  private void lookSafely(List<Waiter> due) {
     try {
+      sayAlive(due);
       look(due);
     } catch (StoreException | RuntimeException e) {
       LOG.debug("A look at awaited locks failed", e);
-      postpone(due, AFTER_FAILURE_NANOS);
-      due.forEach(PollTicket::wake);
+      lock.lock();
+      try {
+        long now = time.nanos();
+        due.forEach(waiter -> waiter.lookAtNanos = now + AFTER_FAILURE_NANOS);
+      } finally {
+        lock.unlock();
+      }
+      due.forEach(Waiter::wake);
     }
   }
 
-  private void look(List<PollTicket> due) throws StoreException {
-    List<String> keys = due.stream().map(PollTicket::key).distinct().toList();
-    Map<String, Row> rows = new HashMap<>();
-    for (Row row : database.onSpare(database.deadline(), (d, c) -> d.look(c, keys))) {
-      rows.put(row.key(), row);
+  private void sayAlive(List<Waiter> due) throws StoreException {
+    long now = time.nanos();
+    List<Waiter> silent =
+        due.stream().filter(waiter -> waiter.sayAliveAtNanos - now <= 0).toList();
+    if (silent.isEmpty()) {
+      return;
     }
-    List<PollTicket> woken = new ArrayList<>();
-    Map<Long, Set<String>> notes = new HashMap<>();
+    database.onSpare(database.deadline(), (d, c) -> {
+      d.keepAlive(c, keys(silent), ownerIds(silent));
+      return true;
+    });
+    silent.forEach(waiter -> waiter.sayAliveAtNanos = now + SAY_ALIVE_NANOS);
+  }
+
+  private void look(List<Waiter> due) throws StoreException {
+    Map<String, Standing> byOwnerId = new HashMap<>();
+    Map<String, Row> byKey = new HashMap<>();
+    for (Standing standing : database.onSpare(
+        database.deadline(), (d, c) -> d.lookAtLine(c, keys(due), ownerIds(due)))) {
+      byOwnerId.put(standing.waiter(), standing);
+      byKey.put(standing.row().key(), standing.row());
+    }
+    List<Waiter> woken = new ArrayList<>();
+    Set<String> unannounced = new LinkedHashSet<>();
     lock.lock();
     try {
       long now = time.nanos();
-      for (PollTicket ticket : due) {
-        Row row = rows.get(ticket.key());
-        if (row == null || row.isFree()) {
-          long yieldNanos = row == null ? 0 : yieldNanosLeft(row);
-          if (yieldNanos > 0) {
-            ticket.lookAtNanos = now + Math.min(yieldNanos, LOOK_NANOS_MIN);
-          } else {
-            ticket.lookAtNanos = now + AFTER_WAKE_NANOS;
-            woken.add(ticket);
+      for (Waiter waiter : due) {
+        Standing standing = byOwnerId.get(waiter.ownerId());
+        Row row = byKey.get(waiter.key());
+        if (row == null || standing == null || mayHaveIt(waiter, standing)) {
+          if (row == null || !row.owner().equals(waiter.ownerId())) {
+            notePlace(waiter, standing);
           }
-        } else {
-          yields.remove(row.key());
-          ticket.sawHolder(row.holder());
-          long pause = pauseNanos(row, now - ticket.joinedAtNanos);
-          long remaining = TimeUnit.MICROSECONDS.toNanos(row.remainingMicros() + 1);
-          ticket.lookAtNanos = now + Math.min(pause, remaining);
-          long note = Math.max(NOTE_NANOS_MIN, pause * 5 / 2);
-          if (TimeUnit.MICROSECONDS.toNanos(row.wantedMicros()) < note / 2) {
-            notes
-                .computeIfAbsent(
-                    note > NOTE_NANOS_MIN ? note : NOTE_NANOS_MIN, n -> new LinkedHashSet<>())
-                .add(row.key());
+          waiter.lookAtNanos = now + AFTER_WAKE_NANOS;
+          woken.add(waiter);
+          continue;
+        }
+        waiter.lookAtNanos = now + pauseNanos(waiter, standing, now);
+        if (!row.isFree()) {
+          waiter.failedTakes = 0;
+          waiter.sawHolder(row.holder());
+          if (row.wantedMicros() < WANTED_MICROS_MIN) {
+            unannounced.add(row.key());
           }
         }
       }
     } finally {
       lock.unlock();
     }
-    woken.forEach(PollTicket::wake);
-    for (Map.Entry<Long, Set<String>> note : notes.entrySet()) {
-      note(due, List.copyOf(note.getValue()), note.getKey());
+    woken.forEach(Waiter::wake);
+    if (!unannounced.isEmpty()) {
+      database.onSpare(database.deadline(), (d, c) -> {
+        d.announce(c, List.copyOf(unannounced));
+        return true;
+      });
     }
   }
 
-  /** Notes in rows that somebody waits; one that could not be written to may be free by now. */
-  private void note(List<PollTicket> due, List<String> keys, long nanos) throws StoreException {
-    long micros = TimeUnit.NANOSECONDS.toMicros(nanos);
-    int noted = database.onSpare(database.deadline(), (d, c) -> d.announce(c, keys, micros));
-    if (noted < keys.size()) {
-      postpone(due.stream().filter(t -> keys.contains(t.key())).toList(), LOOK_NANOS_MIN);
-    }
+  /** Whether the waiter has the lock, or is the one to take it, or is in no line. */
+  private static boolean mayHaveIt(Waiter waiter, Standing standing) {
+    return !standing.inLine()
+        || standing.row().owner().equals(waiter.ownerId())
+        || (standing.row().isFree() && standing.ahead() == 0);
   }
 
-  private void postpone(List<PollTicket> due, long nanos) {
-    lock.lock();
-    try {
-      long now = time.nanos();
-      for (PollTicket ticket : due) {
-        ticket.lookAtNanos = now + nanos;
-      }
-    } finally {
-      lock.unlock();
+  private static void notePlace(Waiter waiter, @Nullable Standing standing) {
+    if (standing == null || !standing.inLine()) {
+      waiter.sawItselfPassedOver();
     }
   }
 
   /**
-   * The time between two looks. At random, or clients that began together would collide for ever.
+   * The time between two looks. At random for the first, or clients that began together would
+   * collide for ever.
    */
-  private long pauseNanos(Row row, long waitedNanos) {
-    if (isNotified()) {
-      return LOOK_NANOS_MAX;
+  private long pauseNanos(Waiter waiter, Standing standing, long now) {
+    int looks = waiter.looks++;
+    if (looks == 0) {
+      waiter.aheadAtFirst = standing.ahead();
     }
-    long heldNanos = TimeUnit.MICROSECONDS.toNanos(row.sinceMicros());
-    long nanos = Math.max(
-        heldNanos / SHARE_OF_HOLD, Math.min(waitedNanos / SHARE_OF_WAIT, WAITED_LOOK_NANOS_MAX));
-    nanos = Math.max(LOOK_NANOS_MIN, Math.min(LOOK_NANOS_MAX, nanos));
+    long endNanos = standing.row().isFree()
+        ? LOOK_NANOS_MAX
+        : TimeUnit.MICROSECONDS.toNanos(standing.row().remainingMicros() + 1);
+    return Math.min(endNanos, pauseWhileTaken(waiter, standing, looks, now));
+  }
+
+  private long pauseWhileTaken(Waiter waiter, Standing standing, int looks, long now) {
+    if (isNotified()) {
+      long nanos = LOOK_NANOS_MIN;
+      for (int i = 0; i <= looks && nanos < LOOK_NANOS_MAX; i++) {
+        nanos *= NOTIFIED_FACTOR;
+      }
+      return Math.min(LOOK_NANOS_MAX, nanos);
+    }
+    long heldNanos = TimeUnit.MICROSECONDS.toNanos(standing.row().sinceMicros());
+    if (standing.ahead() == 0) {
+      return jittered(clamp(heldNanos / SHARE_OF_HOLD));
+    }
+    int moved = waiter.aheadAtFirst - standing.ahead();
+    long paceNanos = moved > 0 ? (now - waiter.joinedAtNanos) / moved : heldNanos;
+    // Half of the time to its turn: the nearer it comes, the more often it looks.
+    return clamp(standing.ahead() * Math.max(paceNanos, LOOK_NANOS_MIN) / 2);
+  }
+
+  private static long clamp(long nanos) {
+    return Math.max(LOOK_NANOS_MIN, Math.min(LOOK_NANOS_MAX, nanos));
+  }
+
+  private static long jittered(long nanos) {
     return nanos - ThreadLocalRandom.current().nextLong(nanos / 8 + 1);
   }
 
-  /** For a lock that is free: how long this client still leaves it to another. */
-  private long yieldNanosLeft(Row row) {
-    Yield given = yields.get(row.key());
-    if (given != null && given.number() != row.number()) {
-      yields.remove(row.key()); // Another had it meanwhile.
-      return 0;
+  /** What can't be deleted is in no line, and is left to a purge. */
+  private void deleteServedSafely() {
+    List<Waiter> deleted;
+    lock.lock();
+    try {
+      deleted = List.copyOf(served);
+      served.clear();
+    } finally {
+      lock.unlock();
     }
-    return yieldNanosLeft(row.key());
+    try {
+      for (int from = 0; from < deleted.size(); from += Dialect.BATCH_MAX) {
+        List<Waiter> batch =
+            deleted.subList(from, Math.min(deleted.size(), from + Dialect.BATCH_MAX));
+        database.onSpare(database.deadline(), (d, c) -> {
+          d.leave(c, keys(batch), ownerIds(batch));
+          return true;
+        });
+      }
+    } catch (StoreException | RuntimeException e) {
+      LOG.debug("Rows of waiters that got their lock could not be deleted", e);
+    }
   }
 
-  private long yieldNanosLeft(String key) {
-    Yield given = yields.get(key);
-    if (given == null) {
-      return 0;
-    }
-    long left = given.untilNanos() - time.nanos();
-    if (left <= 0) {
-      yields.remove(key);
-    }
-    return Math.max(left, 0);
+  private static List<String> keys(List<Waiter> waiters) {
+    return waiters.stream().map(Waiter::key).toList();
+  }
+
+  private static List<String> ownerIds(List<Waiter> waiters) {
+    return waiters.stream().map(Waiter::ownerId).toList();
   }
 }

@@ -17,10 +17,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Hears of releases on PostgreSQL, on a connection of the pool that is kept while anybody waits and
- * for a minute after. Notifications are believed in only after one of our own has arrived: behind a
- * pooler that hands out server connections per transaction none does. Without them the poller looks
- * as it does on other databases.
+ * Hears of hand-overs on PostgreSQL, on a connection of the pool that is kept while anybody waits
+ * and for a minute after. Notifications are believed in only after one of our own has arrived:
+ * behind a pooler that hands out server connections per transaction none does. Without them the
+ * poller looks as it does on other databases.
  *
  * <p>Threads: safe for all.
  */
@@ -57,7 +57,7 @@ final class PostgresListener implements AutoCloseable {
     this.threadName = threadName;
   }
 
-  /** Whether a release that somebody waits for is heard of. */
+  /** Whether a hand-over to a waiter of this client is heard of. */
   boolean isListening() {
     return listening;
   }
@@ -102,7 +102,7 @@ final class PostgresListener implements AutoCloseable {
     try {
       database.lendFor(OPEN_MAX, connection -> hear(connection, poller));
     } catch (NoConnectionException | StoreException | SQLException | RuntimeException e) {
-      LOG.debug("Listening for releases ended; waiting falls back to polling for now", e);
+      LOG.debug("Listening for hand-overs ended; waiting falls back to polling for now", e);
     } catch (LinkageError e) {
       giveUp("PostgreSQL's driver is not visible to Holdfast: " + e);
     } finally {
@@ -169,7 +169,7 @@ final class PostgresListener implements AutoCloseable {
     long checkedAt = awaitedAt;
     while (!closed) {
       for (PGNotification notification : read(notified)) {
-        poller.released(notification.getParameter());
+        poller.handedOver(notification.getParameter());
       }
       long now = System.nanoTime();
       if (poller.isAwaited()) {

@@ -23,10 +23,10 @@ final class Schema {
   private static final String SCRIPTS = "schema/";
   private static final int CREATE_TRIES = 5;
 
-  private static final String[] NUMBERS = {
-    "number", "changed_at", "expires_at", "wanted_until", "guarded"
-  };
-  private static final String[] TEXTS = {"owner", "holder"};
+  private static final List<String> NUMBERS =
+      List.of("number", "changed_at", "expires_at", "wanted_until", "served", "guarded");
+  private static final List<String> WAITERS_NUMBERS = List.of("place", "alive_until");
+  private static final List<String> TEXTS = List.of("owner", "holder");
 
   private Schema() {}
 
@@ -95,11 +95,18 @@ final class Schema {
   /** What is wrong with the table; null: nothing. */
   private static @Nullable String flaw(Connection connection, Dialect dialect) throws SQLException {
     try {
-      String flaw = columnFlaw(connection, dialect);
+      String flaw = columnFlaw(connection, dialect, dialect.table(), NUMBERS);
       if (flaw == null) {
         flaw = dialect.flaw(connection);
       }
-      return flaw == null ? versionFlaw(connection, dialect) : flaw;
+      if (flaw == null) {
+        flaw = versionFlaw(connection, dialect);
+      }
+      if (flaw != null) {
+        return flaw;
+      }
+      flaw = columnFlaw(connection, dialect, dialect.waiters(), WAITERS_NUMBERS);
+      return flaw == null ? null : "of its second table " + dialect.waiters() + ", " + flaw;
     } catch (SQLException e) {
       rollBack(connection);
       String state = e.getSQLState();
@@ -111,13 +118,13 @@ final class Schema {
     }
   }
 
-  private static @Nullable String columnFlaw(Connection connection, Dialect dialect)
+  private static @Nullable String columnFlaw(
+      Connection connection, Dialect dialect, String table, List<String> numbers)
       throws SQLException {
     Map<String, Integer> types = new TreeMap<>();
     String nameType = "";
     try (Statement statement = connection.createStatement();
-        ResultSet result =
-            statement.executeQuery("SELECT * FROM " + dialect.table() + " WHERE 1 = 0")) {
+        ResultSet result = statement.executeQuery("SELECT * FROM " + table + " WHERE 1 = 0")) {
       ResultSetMetaData columns = result.getMetaData();
       for (int i = 1; i <= columns.getColumnCount(); i++) {
         String column = columns.getColumnName(i).toLowerCase(Locale.ROOT);
@@ -133,7 +140,7 @@ final class Schema {
     if (!dialect.isExactNameType(nameType)) {
       return "its column name is " + nameType + ", which may take two names for one";
     }
-    for (String column : NUMBERS) {
+    for (String column : numbers) {
       Integer type = types.get(column);
       if (type == null || type != Types.BIGINT) {
         return "it has no column " + column + " of type BIGINT";

@@ -148,6 +148,7 @@ class ListTest {
       assertThat(names(store, numbered(20_000))).containsExactly(numbered(20_000));
       try (Statement statement = connection.createStatement()) {
         statement.execute("DROP TABLE " + table);
+        statement.execute("DROP TABLE " + table + "_waiter");
       }
     }
   }
@@ -161,8 +162,9 @@ class ListTest {
       Connection connection, Server server, String table, int rows, int every) throws SQLException {
     int batch = 1_000;
     for (int from = 0; from < rows; from += batch) {
-      StringBuilder sql = new StringBuilder("INSERT INTO " + table
-          + " (name, owner, number, changed_at, expires_at, wanted_until, guarded, holder) VALUES");
+      StringBuilder sql = new StringBuilder(
+          "INSERT INTO " + table
+              + " (name, owner, number, changed_at, expires_at, wanted_until, served, guarded, holder) VALUES");
       for (int i = from; i < from + batch; i++) {
         String stored = Keys.of(key(numbered(i)));
         String literal = server == Server.POSTGRES
@@ -173,7 +175,7 @@ class ListTest {
             .append(literal)
             .append(", 'a', 1, 1, ")
             .append(expiresAt * 1_000)
-            .append(", 0, 0, 'made up')");
+            .append(", 0, 0, 0, 'made up')");
       }
       try (Statement statement = connection.createStatement()) {
         assertThat(statement.executeUpdate(sql.toString())).isEqualTo(batch);

@@ -163,6 +163,7 @@ class PurgeTest {
     @Override
     public void close() throws SQLException {
       execute("DROP TABLE " + name);
+      execute("DROP TABLE " + name + "_waiter");
       pool.close();
     }
   }

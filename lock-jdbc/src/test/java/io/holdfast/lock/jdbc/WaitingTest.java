@@ -13,9 +13,7 @@ import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.Ticket;
-import io.holdfast.lock.spi.TimeSource;
 import java.sql.Connection;
-import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
@@ -68,54 +66,6 @@ class WaitingTest {
       Arrays.sort(handOffNanos);
       // Far below the look that every waiter takes in the end, whatever else the machine does.
       assertThat(Duration.ofNanos(handOffNanos[rounds / 2])).isLessThan(Duration.ofMillis(250));
-    }
-  }
-
-  @ParameterizedTest
-  @EnumSource
-  void aClientThatReleasesLeavesTheLockToAnotherThatWaits(Server server) throws Exception {
-    try (HikariDataSource pool = server.pool(12);
-        JdbcStore greedy = Stores.open(pool, new StoppedTime());
-        JdbcStore patient = Stores.open(pool)) {
-      LockKey key = freshKey();
-      Grant grant = greedy.tryAcquire(claim(key)).orElseThrow();
-      CountDownLatch woken = new CountDownLatch(1);
-      Ticket patients = queue(patient, claim(key), woken::countDown);
-      Stores.await("the wait is noted", () -> isWanted(server, key));
-      keepWanted(server, key);
-
-      assertThat(greedy.release(grant, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
-      CountDownLatch greedyWoken = new CountDownLatch(1);
-      Ticket greedys = queue(greedy, claim(key), greedyWoken::countDown);
-      assertThat(woken.await(20, TimeUnit.SECONDS)).isTrue();
-      assertThat(patients.poll()).isInstanceOf(Ticket.Granted.class);
-
-      // Taken by another, the lock is the greedy one's to wait for like everybody else.
-      assertThat(greedys.poll()).isInstanceOf(Ticket.Waiting.class);
-      greedys.close();
-    }
-  }
-
-  @ParameterizedTest
-  @EnumSource
-  void aWaiterThatHasGoneKeepsNobodyOutForLong(Server server) throws Exception {
-    try (HikariDataSource pool = server.pool(12);
-        JdbcStore greedy = Stores.open(pool);
-        JdbcStore impatient = Stores.open(pool)) {
-      LockKey key = freshKey();
-      Grant grant = greedy.tryAcquire(claim(key)).orElseThrow();
-      queue(impatient, claim(key), () -> {}).close();
-      Ticket gone = queue(impatient, claim(key), () -> {});
-      Stores.await("the wait is noted", () -> isWanted(server, key));
-      gone.close();
-
-      assertThat(greedy.release(grant, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
-      CountDownLatch woken = new CountDownLatch(1);
-      if (greedy.acquireOrQueue(claim(key), woken::countDown)
-          instanceof Acquisition.Queued queued) {
-        assertThat(woken.await(20, TimeUnit.SECONDS)).isTrue();
-        assertThat(queued.ticket().poll()).isInstanceOf(Ticket.Granted.class);
-      }
     }
   }
 
@@ -246,45 +196,5 @@ class WaitingTest {
     Acquisition acquisition = store.acquireOrQueue(claim, wakeUp);
     assertThat(acquisition).isInstanceOf(Acquisition.Queued.class);
     return ((Acquisition.Queued) acquisition).ticket();
-  }
-
-  private static boolean isWanted(Server server, LockKey key) {
-    try (Connection connection = server.connect();
-        PreparedStatement statement = Stores.prepare(
-            connection, server, key, "SELECT wanted_until FROM holdfast_lock WHERE name = ?");
-        ResultSet result = statement.executeQuery()) {
-      return result.next() && result.getLong(1) > 0;
-    } catch (SQLException e) {
-      throw new AssertionError(e);
-    }
-  }
-
-  /** A note lasts for a moment only, and who made it may not get to make it again in time. */
-  private static void keepWanted(Server server, LockKey key) throws SQLException {
-    Stores.update(
-        server,
-        key,
-        "UPDATE holdfast_lock SET wanted_until = wanted_until + 60000000 WHERE name = ?");
-  }
-
-  /** The machine's clocks, but for whoever asks how long something has taken no time passes. */
-  private static final class StoppedTime implements TimeSource {
-    private final TimeSource system = TimeSource.system();
-    private final long nanos = system.nanos();
-
-    @Override
-    public long nanos() {
-      return nanos;
-    }
-
-    @Override
-    public long wallMillis() {
-      return system.wallMillis();
-    }
-
-    @Override
-    public void park(Object blocker, long forNanos) {
-      system.park(blocker, forNanos);
-    }
   }
 }

@@ -13,14 +13,20 @@ import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The statements of one database, for one table. Each method sends one statement, on a connection
- * that the caller lent, and never commits.
+ * The statements of one database, for one table of locks and one of waiters. Each method sends one
+ * statement, on a connection that the caller lent, and never commits.
+ *
+ * <p>The line of a lock are its waiters that are alive and whose place is above the lock's
+ * {@code served}. A hand-over moves {@code served} up to the place of who got the lock, so a
+ * waiter's row that is left behind is in no line. While {@code wanted_until} is in the future there
+ * may be a line; {@link #acquire} and {@link #release} do nothing then, and stay as cheap as if
+ * there were no lines.
  *
  * <p>Threads: safe for all; immutable.
  */
 public abstract sealed class Dialect permits MySql, Postgres, H2 {
   /** The version of the schema that these statements work on. */
-  public static final long SCHEMA_VERSION = 1;
+  public static final long SCHEMA_VERSION = 2;
 
   /** The key of the row that holds the schema's version; no lock's, since theirs begin "x:". */
   public static final String VERSION_KEY = "version";
@@ -28,11 +34,20 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
   /** The most locks that one statement works on. */
   public static final int BATCH_MAX = 512;
 
-  /** The answer of {@link #acquire}, {@link #insert} and {@link #extend} if they did nothing. */
+  /** The answer of statements that tell a number, if they did nothing. */
   public static final long NONE = 0;
 
-  /** What {@link #release} answers if the grant did not have the lock. */
-  public static final long NOT_OWNER = -1;
+  /** The place of one who is not in the line: behind all. */
+  public static final long NO_PLACE = Long.MAX_VALUE;
+
+  /**
+   * For so long a waiter counts as alive after its client has last said so: a waiter that died
+   * costs the others no more.
+   */
+  static final long ALIVE_MICROS = 4_000_000;
+
+  /** For so long a lock is its waiter's that was handed over: then it must have accepted it. */
+  static final long HANDED_OVER_MICROS = 3_000_000;
 
   /** The most rows that one statement of a list looks at, so that each is short. */
   private static final int LIST_ROWS = 10_000;
@@ -46,15 +61,22 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
 
   /** The columns of a {@link Row}, in its order. */
   private static final String ROW = """
-      SELECT name, owner, number, {now} - changed_at, changed_at, expires_at - {now},
-        wanted_until - {now}, holder
-      FROM {table}\s""";
+      SELECT l.name, l.owner, l.number, {now} - l.changed_at, l.changed_at, l.expires_at - {now},
+        l.wanted_until - {now}, l.holder""";
+
+  /** The waiters {@code a} in the line of lock {@code l}. */
+  static final String LINE =
+      "FROM {waiters} a WHERE a.name = l.name AND a.place > l.served AND a.alive_until > {now}";
 
   private final String table;
   private final String[] lookBySize;
   private final String[] renewBySize;
+  private final String[] lookAtLineBySize;
   private final String[] announceBySize;
+  private final String[] keepAliveBySize;
+  private final String[] leaveBySize;
   private final String[] deleteDeadBySize;
+  private final String deleteDeadWaiters;
   private final String listDead;
   private final String listFirstDead;
   private final String listHeld;
@@ -62,20 +84,39 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
 
   Dialect(String table) {
     this.table = table;
-    lookBySize = bySize(ROW + "WHERE name IN ({list})");
+    lookBySize = bySize(ROW + " FROM {table} l WHERE l.name IN ({list})");
+    lookAtLineBySize = bySize(ROW
+        + ", COALESCE(w.owner, ''), (SELECT COUNT(*) "
+        + LINE
+        + " AND (w.place IS NULL OR a.place < w.place)),"
+        + " CASE WHEN w.place > l.served THEN 1 ELSE 0 END"
+        + " FROM {table} l LEFT JOIN {waiters} w ON w.name = l.name AND w.owner IN ({list})"
+        + " WHERE l.name IN ({list})");
     renewBySize = bySize(updateUnlocked(
         "name IN ({list}) AND owner IN ({list}) AND expires_at > {now}", "expires_at = {now} + ?"));
     announceBySize = bySize(updateUnlocked(
         "name IN ({list}) AND expires_at > {now}",
-        "wanted_until = GREATEST(wanted_until, {now} + ?)"));
+        "wanted_until = GREATEST(wanted_until, {now} + " + ALIVE_MICROS + ")"));
+    keepAliveBySize = bySize("UPDATE {waiters} SET alive_until = {now} + "
+        + ALIVE_MICROS
+        + " WHERE name IN ({list}) AND owner IN ({list})");
+    leaveBySize = bySize("DELETE FROM {waiters} WHERE name IN ({list}) AND owner IN ({list})");
+    deleteDeadWaiters = sql("DELETE FROM {waiters} WHERE alive_until < {now} - ?");
     deleteDeadBySize = bySize(deleteUnlocked("name IN ({list}) AND " + DEAD));
     listDead =
         sql("SELECT name FROM {table} WHERE name > ? AND " + DEAD + " ORDER BY name LIMIT 512");
     listFirstDead = sql("SELECT name FROM {table} WHERE " + DEAD + " ORDER BY name LIMIT 512");
-    String range = "WHERE {key} >= ? AND {key} < ? ".replace("{key}", nameByBytes());
+    String range = " WHERE {key} >= ? AND {key} < ? ".replace("{key}", nameByBytes());
     String inOrder = "ORDER BY {key} LIMIT ".replace("{key}", nameByBytes());
-    listHeld = sql(ROW + range + "AND expires_at > {now} " + inOrder + "?");
-    listNext = sql("SELECT name FROM {table} " + range + inOrder + "1 OFFSET " + LIST_ROWS);
+    listHeld = sql(ROW
+        + ", '', (SELECT COUNT(*) "
+        + LINE
+        + "), 0 FROM {table} l"
+        + range
+        + "AND l.expires_at > {now} "
+        + inOrder
+        + "?");
+    listNext = sql("SELECT name FROM {table} l" + range + inOrder + "1 OFFSET " + LIST_ROWS);
   }
 
   /**
@@ -112,9 +153,14 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
   /** The file name of the schema script in the jar. */
   public abstract String script();
 
-  /** The table, as it was configured. */
+  /** The table of locks, as it was configured. */
   public final String table() {
     return table;
+  }
+
+  /** The table of waiters. */
+  public final String waiters() {
+    return table + "_waiter";
   }
 
   /**
@@ -135,9 +181,10 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
   // One lock.
 
   /**
-   * Takes the lock if it is free.
+   * Takes the lock if it is free and nobody can be in its line.
    *
-   * @return the grant's number; {@link #NONE}: taken, or locked by somebody, or there is no row
+   * @return the grant's number; {@link #NONE}: taken, perhaps waited for, locked by somebody, or
+   *     there is no row
    */
   public abstract long acquire(Connection connection, Attempt attempt) throws SQLException;
 
@@ -149,13 +196,12 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
   public abstract long insert(Connection connection, Attempt attempt) throws SQLException;
 
   /**
-   * Frees the lock if the grant has it.
+   * Frees the lock if the grant has it and nobody can be in its line.
    *
    * @param holdMicros how much longer it stays taken
-   * @return for how many microseconds another client counts on being next; {@link #NOT_OWNER}:
-   *     nothing was changed
+   * @return whether it did; else {@link #handOver} is to be asked
    */
-  public abstract long release(
+  public abstract boolean release(
       Connection connection, String key, String owner, long number, long holdMicros)
       throws SQLException;
 
@@ -169,13 +215,47 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
       Connection connection, String key, String owner, long number, long ttlMicros)
       throws SQLException;
 
-  /** Frees the lock if the grant of this owner id has it. */
+  // The line.
+
+  /**
+   * Hands the lock to the first in line if the grant has it, or frees it if the line is empty.
+   *
+   * @param holdMicros how much longer it stays taken; unless that is zero, nobody gets it now
+   * @return whether the grant had it
+   */
+  public abstract boolean handOver(
+      Connection connection, String key, String owner, long number, long holdMicros)
+      throws SQLException;
+
+  /** As {@link #handOver}, for the grant of this owner id, if it was granted at all. */
   public abstract void withdraw(Connection connection, String key, String owner)
       throws SQLException;
 
-  /** Frees the lock if the grant of this number has it; tells whether it had. */
+  /** As {@link #handOver}, for the grant of this number; tells whether it had the lock. */
   public abstract boolean forceRelease(Connection connection, String key, long number)
       throws SQLException;
+
+  /**
+   * Adds a waiter to the end of the line.
+   *
+   * @return its place
+   */
+  public abstract long join(Connection connection, Attempt attempt) throws SQLException;
+
+  /**
+   * Accepts the lock that was handed over to this waiter, which has it for its TTL from now.
+   *
+   * @return the grant's number; {@link #NONE}: it was not handed over, or too long ago
+   */
+  public abstract long accept(Connection connection, Attempt attempt) throws SQLException;
+
+  /**
+   * Takes the lock if it is free and nobody in its line is before this place.
+   *
+   * @param place the waiter's; {@link #NO_PLACE} for one who is not in the line
+   * @return the grant's number; {@link #NONE}: as {@link #acquire}
+   */
+  public abstract long take(Connection connection, Attempt attempt, long place) throws SQLException;
 
   /**
    * Writes to the row if the grant still is the last one, so that nobody takes the lock before the
@@ -218,14 +298,29 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
     }
   }
 
+  /**
+   * Reads rows and their lines without locking them; rows that don't exist are missing.
+   *
+   * @param owners waiters, at most one for each name
+   */
+  public final List<Standing> lookAtLine(
+      Connection connection, List<String> keys, List<String> owners) throws SQLException {
+    try (PreparedStatement statement =
+        connection.prepareStatement(pick(lookAtLineBySize, keys.size()))) {
+      int next = setStrings(statement, 1, owners);
+      setKeys(statement, next, keys);
+      return standings(statement);
+    }
+  }
+
   /** The taken locks whose stored names are in a range, at most so many, in the order of names. */
-  public final List<Row> listHeld(Connection connection, String from, String below, int limit)
+  public final List<Standing> listHeld(Connection connection, String from, String below, int limit)
       throws SQLException {
     try (PreparedStatement statement = connection.prepareStatement(listHeld)) {
       setKey(statement, 1, from);
       setKey(statement, 2, below);
       statement.setInt(3, limit);
-      return rows(statement);
+      return standings(statement);
     }
   }
 
@@ -250,18 +345,33 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
     try (ResultSet result = statement.executeQuery()) {
       List<Row> rows = new ArrayList<>();
       while (result.next()) {
-        rows.add(new Row(
-            key(result, 1),
-            result.getString(2),
-            result.getLong(3),
-            result.getLong(4),
-            result.getLong(5),
-            result.getLong(6),
-            result.getLong(7),
-            result.getString(8)));
+        rows.add(row(result));
       }
       return rows;
     }
+  }
+
+  private List<Standing> standings(PreparedStatement statement) throws SQLException {
+    try (ResultSet result = statement.executeQuery()) {
+      List<Standing> standings = new ArrayList<>();
+      while (result.next()) {
+        standings.add(new Standing(
+            row(result), result.getString(9), result.getInt(10), result.getInt(11) != 0));
+      }
+      return standings;
+    }
+  }
+
+  private Row row(ResultSet result) throws SQLException {
+    return new Row(
+        key(result, 1),
+        result.getString(2),
+        result.getLong(3),
+        result.getLong(4),
+        result.getLong(5),
+        result.getLong(6),
+        result.getLong(7),
+        result.getString(8));
   }
 
   /**
@@ -281,18 +391,34 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
     }
   }
 
-  /**
-   * Says in the rows of taken locks that somebody waits.
-   *
-   * @return how many rows took the note; the others are free, locked or missing
-   */
-  public final int announce(Connection connection, List<String> keys, long micros)
-      throws SQLException {
+  /** Says in the rows of taken locks that somebody waits; locked rows are left alone. */
+  public final void announce(Connection connection, List<String> keys) throws SQLException {
     try (PreparedStatement statement =
         connection.prepareStatement(pick(announceBySize, keys.size()))) {
+      setKeys(statement, 1, keys);
+      statement.executeUpdate();
+    }
+  }
+
+  /** Says that these waiters are alive. */
+  public final void keepAlive(Connection connection, List<String> keys, List<String> owners)
+      throws SQLException {
+    update(connection, keepAliveBySize, keys, owners);
+  }
+
+  /** Deletes these waiters. */
+  public final void leave(Connection connection, List<String> keys, List<String> owners)
+      throws SQLException {
+    update(connection, leaveBySize, keys, owners);
+  }
+
+  private void update(
+      Connection connection, String[] bySize, List<String> keys, List<String> owners)
+      throws SQLException {
+    try (PreparedStatement statement = connection.prepareStatement(pick(bySize, keys.size()))) {
       int next = setKeys(statement, 1, keys);
-      statement.setLong(next, micros);
-      return statement.executeUpdate();
+      setStrings(statement, next, owners);
+      statement.executeUpdate();
     }
   }
 
@@ -326,6 +452,15 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
       next = setLong(statement, next, unusedMicros);
       statement.setLong(next, unusedMicros);
       return statement.executeUpdate();
+    }
+  }
+
+  /** Deletes waiters that were last alive so long ago. */
+  public final void deleteDeadWaiters(Connection connection, long unusedMicros)
+      throws SQLException {
+    try (PreparedStatement statement = connection.prepareStatement(deleteDeadWaiters)) {
+      statement.setLong(1, unusedMicros);
+      statement.executeUpdate();
     }
   }
 
@@ -374,7 +509,16 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
   }
 
   final String sql(String template) {
-    return template.strip().replace("{table}", table).replace("{now}", now());
+    return template
+        .strip()
+        .replace("{table}", table)
+        .replace("{waiters}", waiters())
+        .replace("{now}", now());
+  }
+
+  /** What one who takes the lock at this place moves {@code served} up to. */
+  static long served(long place) {
+    return place == NO_PLACE ? 0 : place;
   }
 
   /** The answer's first column; {@code none} if it has no row. */

@@ -20,6 +20,11 @@ public final class H2 extends Dialect {
   private final String acquire;
   private final String insert;
   private final String release;
+  private final String hold;
+  private final String handOver;
+  private final String join;
+  private final String accept;
+  private final String take;
   private final String extend;
   private final String withdraw;
   private final String forceRelease;
@@ -29,28 +34,38 @@ public final class H2 extends Dialect {
 
   H2(String table) {
     super(table);
-    acquire = sql("""
-            SELECT number FROM FINAL TABLE (
-              UPDATE {table}
-              SET number = GREATEST(number + 1, {now}), owner = ?, changed_at = {now},
-                expires_at = {now} + ?, wanted_until = 0, holder = ?
-              WHERE expires_at <= {now} AND name = (
-                SELECT name FROM {table} WHERE name = ? AND expires_at <= {now}
-                FOR UPDATE SKIP LOCKED))
-            """);
+    acquire = taking("wanted_until <= {now}", "served");
+    take = taking(
+        "served < ? AND NOT EXISTS (SELECT 1 " + LINE + " AND a.place < ?)", "GREATEST(served, ?)");
     insert = sql("""
             SELECT number FROM FINAL TABLE (
               INSERT INTO {table}
-                (name, owner, number, changed_at, expires_at, wanted_until, guarded, holder)
-              VALUES (?, ?, {now}, {now}, {now} + ?, 0, 0, ?))
+                (name, owner, number, changed_at, expires_at, wanted_until, served, guarded, holder)
+              VALUES (?, ?, {now}, {now}, {now} + ?, 0, 0, 0, ?))
             """);
     release = sql("""
-            SELECT GREATEST(wanted_until - {now}, 0) FROM FINAL TABLE (
-              UPDATE {table}
-              SET owner = '',
-                changed_at = CASE WHEN CAST(? AS BIGINT) = 0 THEN {now} ELSE changed_at END,
-                expires_at = CASE WHEN CAST(? AS BIGINT) = 0 THEN 0 ELSE {now} + ? END
-              WHERE name = ? AND owner = ? AND number = ?)
+            UPDATE {table}
+            SET owner = '',
+              changed_at = CASE WHEN CAST(? AS BIGINT) = 0 THEN {now} ELSE changed_at END,
+              expires_at = CASE WHEN CAST(? AS BIGINT) = 0 THEN 0 ELSE {now} + ? END
+            WHERE name = ? AND owner = ? AND number = ? AND wanted_until <= {now}
+            """);
+    hold = sql("""
+            UPDATE {table} SET owner = '', expires_at = {now} + ?
+            WHERE name = ? AND owner = ? AND number = ?
+            """);
+    handOver = handingOver("owner = ? AND number = ?");
+    withdraw = handingOver("owner = ?");
+    forceRelease = handingOver("number = ? AND expires_at > {now}");
+    join = sql("""
+        SELECT place FROM FINAL TABLE (
+          INSERT INTO {waiters} (name, owner, alive_until, holder)
+          VALUES (?, ?, {now} + {alive}, ?))
+        """.replace("{alive}", String.valueOf(ALIVE_MICROS)));
+    accept = sql("""
+            SELECT number FROM FINAL TABLE (
+              UPDATE {table} SET expires_at = {now} + ?, holder = ?
+              WHERE name = ? AND owner = ? AND expires_at > {now})
             """);
     extend = sql("""
             SELECT expires_at - {now} FROM FINAL TABLE (
@@ -60,21 +75,42 @@ public final class H2 extends Dialect {
                 WHERE name = ? AND owner = ? AND number = ? AND expires_at > {now}
                 FOR UPDATE SKIP LOCKED))
             """);
-    withdraw = sql("""
-            UPDATE {table} SET owner = '', changed_at = {now}, expires_at = 0
-            WHERE name = ? AND owner = ?
-            """);
-    forceRelease = sql("""
-            UPDATE {table} SET owner = '', changed_at = {now}, expires_at = 0
-            WHERE name = ? AND number = ? AND expires_at > {now}
-            """);
     createRow = sql("""
             INSERT INTO {table}
-              (name, owner, number, changed_at, expires_at, wanted_until, guarded, holder)
-            VALUES (?, '', 0, {now}, 0, 0, 0, '')
+              (name, owner, number, changed_at, expires_at, wanted_until, served, guarded, holder)
+            VALUES (?, '', 0, {now}, 0, 0, 0, 0, '')
             """);
     lockRow = sql("UPDATE {table} SET guarded = guarded + 1 WHERE name = ?");
     selectRowNoWait = sql("SELECT 1 FROM {table} WHERE name = ? FOR UPDATE NOWAIT");
+  }
+
+  /** Takes the lock if it is free and the condition holds, and nobody has its row locked. */
+  private String taking(String condition, String served) {
+    return sql("""
+        SELECT number FROM FINAL TABLE (
+          UPDATE {table}
+          SET number = GREATEST(number + 1, {now}), owner = ?, changed_at = {now},
+            expires_at = {now} + ?, holder = ?, served = {served}
+          WHERE expires_at <= {now} AND name = (
+            SELECT name FROM {table} l WHERE name = ? AND expires_at <= {now} AND {condition}
+            FOR UPDATE SKIP LOCKED))
+        """.replace("{condition}", condition).replace("{served}", served));
+  }
+
+  /** Hands a row for which the condition holds to the first in its line, or frees it. */
+  private String handingOver(String condition) {
+    return sql("""
+        UPDATE {table} l
+        SET owner = COALESCE({first owner}, ''), holder = COALESCE({first holder}, holder),
+          served = COALESCE({first place}, served), changed_at = {now},
+          number =
+            CASE WHEN {first place} IS NULL THEN number ELSE GREATEST(number + 1, {now}) END,
+          expires_at = CASE WHEN {first place} IS NULL THEN 0 ELSE {now} + {handed} END,
+          wanted_until = CASE WHEN {first place} IS NULL THEN 0 ELSE wanted_until END
+        WHERE name = ? AND {condition}
+        """.replace("{handed}", String.valueOf(HANDED_OVER_MICROS))
+        .replace("{condition}", condition)
+        .replaceAll("\\{first (\\w+)}", "(SELECT a.$1 " + LINE + " ORDER BY a.place LIMIT 1)"));
   }
 
   @Override
@@ -123,6 +159,20 @@ public final class H2 extends Dialect {
   }
 
   @Override
+  public long take(Connection connection, Attempt attempt, long place) throws SQLException {
+    try (PreparedStatement statement = connection.prepareStatement(take)) {
+      statement.setString(1, attempt.owner());
+      statement.setLong(2, attempt.ttlMicros());
+      statement.setString(3, attempt.holder());
+      statement.setLong(4, served(place));
+      setKey(statement, 5, attempt.key());
+      statement.setLong(6, place);
+      statement.setLong(7, place);
+      return queryLong(statement, NONE);
+    }
+  }
+
+  @Override
   public long insert(Connection connection, Attempt attempt) throws SQLException {
     try (PreparedStatement statement = connection.prepareStatement(insert)) {
       setKey(statement, 1, attempt.key());
@@ -139,7 +189,8 @@ public final class H2 extends Dialect {
   }
 
   @Override
-  public long release(Connection connection, String key, String owner, long number, long holdMicros)
+  public boolean release(
+      Connection connection, String key, String owner, long number, long holdMicros)
       throws SQLException {
     try (PreparedStatement statement = connection.prepareStatement(release)) {
       statement.setLong(1, holdMicros);
@@ -148,7 +199,45 @@ public final class H2 extends Dialect {
       setKey(statement, 4, key);
       statement.setString(5, owner);
       statement.setLong(6, number);
-      return queryLong(statement, NOT_OWNER);
+      return statement.executeUpdate() > 0;
+    }
+  }
+
+  @Override
+  public boolean handOver(
+      Connection connection, String key, String owner, long number, long holdMicros)
+      throws SQLException {
+    boolean held = holdMicros > 0;
+    try (PreparedStatement statement = connection.prepareStatement(held ? hold : handOver)) {
+      int next = 1;
+      if (held) {
+        statement.setLong(next++, holdMicros);
+      }
+      setKey(statement, next, key);
+      statement.setString(next + 1, owner);
+      statement.setLong(next + 2, number);
+      return statement.executeUpdate() > 0;
+    }
+  }
+
+  @Override
+  public long join(Connection connection, Attempt attempt) throws SQLException {
+    try (PreparedStatement statement = connection.prepareStatement(join)) {
+      setKey(statement, 1, attempt.key());
+      statement.setString(2, attempt.owner());
+      statement.setString(3, attempt.holder());
+      return queryLong(statement, NONE);
+    }
+  }
+
+  @Override
+  public long accept(Connection connection, Attempt attempt) throws SQLException {
+    try (PreparedStatement statement = connection.prepareStatement(accept)) {
+      statement.setLong(1, attempt.ttlMicros());
+      statement.setString(2, attempt.holder());
+      setKey(statement, 3, attempt.key());
+      statement.setString(4, attempt.owner());
+      return queryLong(statement, NONE);
     }
   }
 

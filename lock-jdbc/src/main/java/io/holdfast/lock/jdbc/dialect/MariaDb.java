@@ -34,14 +34,14 @@ final class MariaDb extends MySql {
 
   /** With zero the server does not wait; half as costly here as a query that skips locked rows. */
   @Override
-  String acquireTemplate() {
+  String takeTemplate(String condition, String served) {
     return """
         SET STATEMENT innodb_lock_wait_timeout = 0 FOR
-        UPDATE {table}
+        UPDATE {table} l
         SET number = LAST_INSERT_ID(GREATEST(number + 1, {now})), owner = ?, changed_at = {now},
-          expires_at = {now} + ?, wanted_until = 0, holder = ?
-        WHERE name = ? AND expires_at <= {now}
-        """;
+          expires_at = {now} + ?, holder = ?, served = {served}
+        WHERE name = ? AND expires_at <= {now} AND {condition}
+        """.replace("{condition}", condition).replace("{served}", served);
   }
 
   @Override
@@ -59,21 +59,28 @@ final class MariaDb extends MySql {
 
   @Override
   public long acquire(Connection connection, Attempt attempt) throws SQLException {
-    try {
-      return super.acquire(connection, attempt);
-    } catch (SQLException e) {
-      if (e.getErrorCode() == LOCKED) {
-        return NONE;
-      }
-      throw e;
-    }
+    return unlessLocked(() -> super.acquire(connection, attempt));
+  }
+
+  @Override
+  public long take(Connection connection, Attempt attempt, long place) throws SQLException {
+    return unlessLocked(() -> super.take(connection, attempt, place));
   }
 
   @Override
   public long extend(Connection connection, String key, String owner, long number, long ttlMicros)
       throws SQLException {
+    return unlessLocked(() -> super.extend(connection, key, owner, number, ttlMicros));
+  }
+
+  /** A statement that tells a number. */
+  private interface Question {
+    long ask() throws SQLException;
+  }
+
+  private static long unlessLocked(Question question) throws SQLException {
     try {
-      return super.extend(connection, key, owner, number, ttlMicros);
+      return question.ask();
     } catch (SQLException e) {
       if (e.getErrorCode() == LOCKED) {
         return NONE;

@@ -48,6 +48,10 @@ public sealed class MySql extends Dialect permits MariaDb {
   private final String acquire;
   private final String insert;
   private final String release;
+  private final String handOver;
+  private final String join;
+  private final String accept;
+  private final String take;
   private final String extend;
   private final String withdraw;
   private final String forceRelease;
@@ -56,47 +60,82 @@ public sealed class MySql extends Dialect permits MariaDb {
 
   MySql(String table) {
     super(table);
-    acquire = sql(acquireTemplate());
+    acquire = sql(takeTemplate("wanted_until <= {now}", "served"));
+    take = sql(takeTemplate(
+        "served < ? AND NOT EXISTS (SELECT 1 " + LINE + " AND a.place < ?)",
+        "GREATEST(served, ?)"));
     insert = sql("""
             INSERT INTO {table}
-              (name, owner, number, changed_at, expires_at, wanted_until, guarded, holder)
-            VALUES (?, ?, LAST_INSERT_ID({now}), {now}, {now} + ?, 0, 0, ?)
+              (name, owner, number, changed_at, expires_at, wanted_until, served, guarded, holder)
+            VALUES (?, ?, LAST_INSERT_ID({now}), {now}, {now} + ?, 0, 0, 0, ?)
             """);
-    // The assignment to wanted_until leaves it as it is and reports it, plus one: zero is no key.
     release = sql(bounded("""
                 UPDATE {table}
                 SET owner = '', changed_at = IF(? = 0, {now}, changed_at),
-                  expires_at = IF(? = 0, 0, {now} + ?),
-                  wanted_until = wanted_until
-                    + 0 * LAST_INSERT_ID(1 + GREATEST(wanted_until - {now}, 0))
-                WHERE name = ? AND owner = ? AND number = ?
+                  expires_at = IF(? = 0, 0, {now} + ?)
+                WHERE name = ? AND owner = ? AND number = ? AND wanted_until <= {now}
+                """));
+    handOver = sql(bounded(handOverTemplate("owner = ? AND number = ?")));
+    withdraw = sql(bounded(handOverTemplate("owner = ?")));
+    forceRelease = sql(bounded(handOverTemplate("number = ? AND expires_at > {now}")));
+    join = sql("""
+        INSERT INTO {waiters} (name, owner, alive_until, holder)
+        VALUES (?, ?, {now} + {alive}, ?)
+        """.replace("{alive}", String.valueOf(ALIVE_MICROS)));
+    accept = sql(bounded("""
+                UPDATE {table}
+                SET number = LAST_INSERT_ID(number), expires_at = {now} + ?, holder = ?
+                WHERE name = ? AND owner = ? AND expires_at > {now}
                 """));
     extend = sql(extendTemplate());
-    withdraw = sql(bounded("""
-                UPDATE {table} SET owner = '', changed_at = {now}, expires_at = 0
-                WHERE name = ? AND owner = ?
-                """));
-    forceRelease = sql(bounded("""
-                UPDATE {table} SET owner = '', changed_at = {now}, expires_at = 0
-                WHERE name = ? AND number = ? AND expires_at > {now}
-                """));
     lockRow = sql(lockRowTemplate());
     selectRowNoWait = sql("SELECT 1 FROM {table} WHERE name = ? FOR UPDATE NOWAIT");
   }
 
-  /** The inner query locks the row if it is free and nobody has it locked; else nothing matches. */
-  String acquireTemplate() {
+  /**
+   * Takes the lock if it is free and the condition holds. The inner query locks the row if nobody
+   * has it locked; else nothing matches. The parameters are the attempt's owner, TTL and holder,
+   * then those of {@code served}, the key, and those of the condition.
+   */
+  String takeTemplate(String condition, String served) {
     return """
         UPDATE {table}
         SET number = LAST_INSERT_ID(GREATEST(number + 1, {now})), owner = ?, changed_at = {now},
-          expires_at = {now} + ?, wanted_until = 0, holder = ?
+          expires_at = {now} + ?, holder = ?, served = {served}
         WHERE name = (SELECT name FROM (
-          SELECT name FROM {table} WHERE name = ? AND expires_at <= {now} FOR UPDATE SKIP LOCKED
+          SELECT name FROM {table} l WHERE name = ? AND expires_at <= {now} AND {condition}
+          FOR UPDATE SKIP LOCKED
         ) free)
-        """;
+        """.replace("{condition}", condition).replace("{served}", served);
   }
 
-  /** As to acquire; {@code {late}} is zero unless the statement had to wait since its now. */
+  /**
+   * Hands a row for which the condition holds to the first in its line, or frees it. The inner
+   * query locks the lock's row first, then its waiters'; so one who leaves either is not found, or
+   * finds that it has the lock. No assignment reads what another one writes, since their order is
+   * not defined.
+   */
+  private static String handOverTemplate(String condition) {
+    return """
+        UPDATE {table} LEFT JOIN (
+          SELECT a.place AS next_place, a.owner AS next_owner, a.holder AS next_holder
+          FROM {table} b STRAIGHT_JOIN {waiters} a ON a.name = b.name AND a.place > b.served
+          WHERE b.name = ? AND ? = 0 AND a.alive_until > {now}
+          ORDER BY a.place LIMIT 1 FOR UPDATE
+        ) next ON TRUE
+        SET {table}.owner = COALESCE(next_owner, ''),
+          {table}.holder = COALESCE(next_holder, {table}.holder),
+          served = COALESCE(next_place, served),
+          number = IF(next_place IS NULL, number, GREATEST(number + 1, {now})),
+          changed_at = IF(? = 0, {now}, changed_at),
+          expires_at = IF(next_place IS NULL, IF(? = 0, 0, {now} + ?), {now} + {handed}),
+          wanted_until = IF(? = 0 AND next_place IS NULL, 0, wanted_until)
+        WHERE {table}.name = ? AND {condition}
+        """.replace("{handed}", String.valueOf(HANDED_OVER_MICROS))
+        .replace("{condition}", condition.replace("owner", "{table}.owner"));
+  }
+
+  /** As to take; {@code {late}} is zero unless the statement had to wait since its now. */
   String extendTemplate() {
     return EXTEND + """
         WHERE name = (SELECT name FROM (
@@ -111,8 +150,8 @@ public sealed class MySql extends Dialect permits MariaDb {
   String lockRowTemplate() {
     return """
         INSERT INTO {table}
-          (name, owner, number, changed_at, expires_at, wanted_until, guarded, holder)
-        VALUES (?, '', 0, {now}, 0, 0, 0, '')
+          (name, owner, number, changed_at, expires_at, wanted_until, served, guarded, holder)
+        VALUES (?, '', 0, {now}, 0, 0, 0, 0, '')
         ON DUPLICATE KEY UPDATE guarded = {table}.guarded + 1
         """;
   }
@@ -180,6 +219,21 @@ public sealed class MySql extends Dialect permits MariaDb {
   }
 
   @Override
+  public long take(Connection connection, Attempt attempt, long place) throws SQLException {
+    try (PreparedStatement statement =
+        connection.prepareStatement(take, Statement.RETURN_GENERATED_KEYS)) {
+      statement.setString(1, attempt.owner());
+      statement.setLong(2, attempt.ttlMicros());
+      statement.setString(3, attempt.holder());
+      statement.setLong(4, served(place));
+      setKey(statement, 5, attempt.key());
+      statement.setLong(6, place);
+      statement.setLong(7, place);
+      return statement.executeUpdate() == 0 ? NONE : reported(statement);
+    }
+  }
+
+  @Override
   public long insert(Connection connection, Attempt attempt) throws SQLException {
     try (PreparedStatement statement =
         connection.prepareStatement(insert, Statement.RETURN_GENERATED_KEYS)) {
@@ -198,17 +252,64 @@ public sealed class MySql extends Dialect permits MariaDb {
   }
 
   @Override
-  public long release(Connection connection, String key, String owner, long number, long holdMicros)
+  public boolean release(
+      Connection connection, String key, String owner, long number, long holdMicros)
       throws SQLException {
-    try (PreparedStatement statement =
-        connection.prepareStatement(release, Statement.RETURN_GENERATED_KEYS)) {
+    try (PreparedStatement statement = connection.prepareStatement(release)) {
       statement.setLong(1, holdMicros);
       statement.setLong(2, holdMicros);
       statement.setLong(3, holdMicros);
       setKey(statement, 4, key);
       statement.setString(5, owner);
       statement.setLong(6, number);
-      return statement.executeUpdate() == 0 ? NOT_OWNER : reported(statement) - 1;
+      return statement.executeUpdate() > 0;
+    }
+  }
+
+  @Override
+  public boolean handOver(
+      Connection connection, String key, String owner, long number, long holdMicros)
+      throws SQLException {
+    try (PreparedStatement statement = connection.prepareStatement(handOver)) {
+      int next = setHandOver(statement, key, holdMicros);
+      statement.setString(next, owner);
+      statement.setLong(next + 1, number);
+      return statement.executeUpdate() > 0;
+    }
+  }
+
+  /** Sets what all hand-overs have; returns the index of the condition's first parameter. */
+  private int setHandOver(PreparedStatement statement, String key, long holdMicros)
+      throws SQLException {
+    setKey(statement, 1, key);
+    for (int i = 2; i <= 6; i++) {
+      statement.setLong(i, holdMicros);
+    }
+    setKey(statement, 7, key);
+    return 8;
+  }
+
+  @Override
+  public long join(Connection connection, Attempt attempt) throws SQLException {
+    try (PreparedStatement statement =
+        connection.prepareStatement(join, Statement.RETURN_GENERATED_KEYS)) {
+      setKey(statement, 1, attempt.key());
+      statement.setString(2, attempt.owner());
+      statement.setString(3, attempt.holder());
+      statement.executeUpdate();
+      return reported(statement);
+    }
+  }
+
+  @Override
+  public long accept(Connection connection, Attempt attempt) throws SQLException {
+    try (PreparedStatement statement =
+        connection.prepareStatement(accept, Statement.RETURN_GENERATED_KEYS)) {
+      statement.setLong(1, attempt.ttlMicros());
+      statement.setString(2, attempt.holder());
+      setKey(statement, 3, attempt.key());
+      statement.setString(4, attempt.owner());
+      return statement.executeUpdate() == 0 ? NONE : reported(statement);
     }
   }
 
@@ -228,8 +329,7 @@ public sealed class MySql extends Dialect permits MariaDb {
   @Override
   public void withdraw(Connection connection, String key, String owner) throws SQLException {
     try (PreparedStatement statement = connection.prepareStatement(withdraw)) {
-      setKey(statement, 1, key);
-      statement.setString(2, owner);
+      statement.setString(setHandOver(statement, key, 0), owner);
       statement.executeUpdate();
     }
   }
@@ -237,8 +337,7 @@ public sealed class MySql extends Dialect permits MariaDb {
   @Override
   public boolean forceRelease(Connection connection, String key, long number) throws SQLException {
     try (PreparedStatement statement = connection.prepareStatement(forceRelease)) {
-      setKey(statement, 1, key);
-      statement.setLong(2, number);
+      statement.setLong(setHandOver(statement, key, 0), number);
       return statement.executeUpdate() > 0;
     }
   }

@@ -10,9 +10,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * PostgreSQL 12 and later.
  *
- * <p>A release that somebody waits for notifies in the same statement, on a channel that is named
- * after the table's object id, with the stored name as the payload. Nobody waiting means no
- * notification: those are serialised over the whole server at commit.
+ * <p>A hand-over notifies in the same statement, on a channel that is named after the table's
+ * object id, with the owner id of the waiter that has the lock now as the payload. Nobody waiting
+ * means no notification: those are serialised over the whole server at commit.
  */
 public final class Postgres extends Dialect {
   private static final String CHANNEL = "'holdfast_' || '{table}'::regclass::oid";
@@ -21,14 +21,19 @@ public final class Postgres extends Dialect {
    * A release is not waited for until it is on the disk. If the server crashes in the moment
    * between, the lock stays taken until its TTL, as it does when its holder crashes. Who takes it
    * meanwhile waits for the disk, and what was written before is on it then. A release that keeps
-   * the lock for a while ({@code minHold}) does wait: that while may outlast the TTL.
+   * the lock for a while ({@code minHold}) does wait: that while may outlast the TTL. And so does a
+   * hand-over: its waiter may have the lock for longer than the one before.
    */
   private static final String SOON_DURABLE =
-      ", CASE WHEN expires_at = 0 THEN set_config('synchronous_commit', 'off', true) END";
+      "CASE WHEN expires_at = 0 THEN set_config('synchronous_commit', 'off', true) END";
 
   private final String acquire;
   private final String insert;
   private final String release;
+  private final String handOver;
+  private final String join;
+  private final String accept;
+  private final String take;
   private final String extend;
   private final String withdraw;
   private final String forceRelease;
@@ -43,29 +48,37 @@ public final class Postgres extends Dialect {
 
   Postgres(String table) {
     super(table);
-    acquire = sql("""
-            WITH free AS (
-              SELECT name AS free_name, {now} AS now FROM {table}
-              WHERE name = ? AND expires_at <= {now} FOR UPDATE SKIP LOCKED
-            )
-            UPDATE {table}
-            SET number = GREATEST(number + 1, now), owner = ?, changed_at = now,
-              expires_at = now + ?, wanted_until = 0, holder = ?
-            FROM free WHERE name = free_name
-            RETURNING number
-            """);
+    acquire = taking("wanted_until <= {now}", "served");
+    take = taking(
+        "served < ? AND NOT EXISTS (SELECT 1 " + LINE + " AND a.place < ?)", "GREATEST(served, ?)");
     insert = sql("""
             INSERT INTO {table}
-              (name, owner, number, changed_at, expires_at, wanted_until, guarded, holder)
-            SELECT ?, ?, now, now, now + ?, 0, 0, ? FROM (SELECT {now} AS now) clock
+              (name, owner, number, changed_at, expires_at, wanted_until, served, guarded, holder)
+            SELECT ?, ?, now, now, now + ?, 0, 0, 0, ? FROM (SELECT {now} AS now) clock
             ON CONFLICT (name) DO NOTHING
             RETURNING number
             """);
-    release = freeing(
-        "CASE WHEN ? = 0 THEN {now} ELSE changed_at END",
-        "CASE WHEN ? = 0 THEN 0 ELSE {now} + ? END",
-        "owner = ? AND number = ?",
-        SOON_DURABLE);
+    release = sql("""
+        WITH freed AS (
+          UPDATE {table} SET owner = '', changed_at = CASE WHEN ? = 0 THEN {now} ELSE changed_at END,
+            expires_at = CASE WHEN ? = 0 THEN 0 ELSE {now} + ? END
+          WHERE name = ? AND owner = ? AND number = ? AND wanted_until <= {now}
+          RETURNING expires_at
+        )
+        SELECT 1, {more} FROM freed
+        """.replace("{more}", SOON_DURABLE));
+    handOver = handingOver("owner = ? AND number = ?");
+    withdraw = handingOver("owner = ?");
+    forceRelease = handingOver("number = ? AND expires_at > {now}");
+    join = sql("""
+        INSERT INTO {waiters} (name, owner, alive_until, holder)
+        VALUES (?, ?, {now} + {alive}, ?) RETURNING place
+        """.replace("{alive}", String.valueOf(ALIVE_MICROS)));
+    accept = sql("""
+        UPDATE {table} SET expires_at = {now} + ?, holder = ?
+        WHERE name = ? AND owner = ? AND expires_at > {now}
+        RETURNING number
+        """);
     extend = sql("""
             WITH mine AS (
               SELECT name AS mine_name, {now} AS now FROM {table}
@@ -76,8 +89,6 @@ public final class Postgres extends Dialect {
             FROM mine WHERE name = mine_name
             RETURNING expires_at - now
             """);
-    withdraw = freeing("{now}", "0", "owner = ?", "");
-    forceRelease = freeing("{now}", "0", "number = ? AND expires_at > {now}", "");
     channel = sql("SELECT " + CHANNEL);
     notify = sql("SELECT pg_notify(" + CHANNEL + ", ?)");
     lockRow = sql("UPDATE {table} SET guarded = guarded + 1 WHERE name = ?");
@@ -88,28 +99,59 @@ public final class Postgres extends Dialect {
     selectRow = sql("SELECT 1 FROM {table} WHERE name = ?");
     createRow = sql("""
             INSERT INTO {table}
-              (name, owner, number, changed_at, expires_at, wanted_until, guarded, holder)
-            VALUES (?, '', 0, {now}, 0, 0, 0, '')
+              (name, owner, number, changed_at, expires_at, wanted_until, served, guarded, holder)
+            VALUES (?, '', 0, {now}, 0, 0, 0, 0, '')
             ON CONFLICT (name) DO NOTHING
             """);
     lockCreation = "SELECT 1 FROM pg_advisory_xact_lock(hashtextextended(?, 0))";
     tryLockCreation = "SELECT pg_try_advisory_xact_lock(hashtextextended(?, 0))::int";
   }
 
-  /** Frees a row for which the condition holds, and tells those who wait for it, if any. */
-  private String freeing(String changedAt, String expiresAt, String condition, String more) {
+  /** Takes the lock if it is free and the condition holds. */
+  private String taking(String condition, String served) {
     return sql("""
-        WITH freed AS (
-          UPDATE {table} SET owner = '', changed_at = {changedAt}, expires_at = {expiresAt}
-          WHERE name = ? AND {condition}
-          RETURNING name, GREATEST(wanted_until - {now}, 0) AS wanted, expires_at
+        WITH free AS (
+          SELECT name AS free_name, {now} AS now FROM {table} l
+          WHERE name = ? AND expires_at <= {now} AND {condition} FOR UPDATE SKIP LOCKED
         )
-        SELECT wanted,
-          CASE WHEN wanted > 0 AND expires_at = 0 THEN pg_notify({channel}, name)::text END{more}
-        FROM freed
-        """.replace("{more}", more)
-        .replace("{changedAt}", changedAt)
-        .replace("{expiresAt}", expiresAt)
+        UPDATE {table}
+        SET number = GREATEST(number + 1, now), owner = ?, changed_at = now,
+          expires_at = now + ?, holder = ?, served = {served}
+        FROM free WHERE name = free_name
+        RETURNING number
+        """.replace("{condition}", condition).replace("{served}", served));
+  }
+
+  /**
+   * Hands a row for which the condition holds to the first in its line, or frees it. The waiter's
+   * row is locked, so that one who leaves either is not found, or finds that it has the lock.
+   */
+  private String handingOver(String condition) {
+    return sql("""
+        WITH ended AS (
+          UPDATE {table} l
+          SET owner = COALESCE(next_owner, ''), holder = COALESCE(next_holder, holder),
+            served = COALESCE(next_place, served),
+            number = CASE WHEN next_place IS NULL THEN number ELSE GREATEST(number + 1, {now}) END,
+            changed_at = CASE WHEN hold = 0 THEN {now} ELSE changed_at END,
+            expires_at = CASE WHEN next_place IS NOT NULL THEN {now} + {handed}
+              WHEN hold = 0 THEN 0 ELSE {now} + hold END,
+            wanted_until =
+              CASE WHEN hold = 0 AND next_place IS NULL THEN 0 ELSE wanted_until END
+          FROM (SELECT ?::text AS key, ?::bigint AS hold) given LEFT JOIN LATERAL (
+            SELECT a.place AS next_place, a.owner AS next_owner, a.holder AS next_holder
+            FROM {table} b JOIN {waiters} a ON a.name = b.name AND a.place > b.served
+            WHERE b.name = key AND hold = 0 AND a.alive_until > {now}
+            ORDER BY a.place LIMIT 1 FOR UPDATE OF a
+          ) next ON true
+          WHERE l.name = key AND {condition}
+          RETURNING next_owner, expires_at
+        )
+        SELECT 1, CASE WHEN next_owner IS NOT NULL THEN pg_notify({channel}, next_owner)::text END,
+          {more}
+        FROM ended
+        """.replace("{more}", SOON_DURABLE)
+        .replace("{handed}", String.valueOf(HANDED_OVER_MICROS))
         .replace("{condition}", condition)
         .replace("{channel}", CHANNEL));
   }
@@ -177,7 +219,22 @@ public final class Postgres extends Dialect {
   }
 
   @Override
-  public long release(Connection connection, String key, String owner, long number, long holdMicros)
+  public long take(Connection connection, Attempt attempt, long place) throws SQLException {
+    try (PreparedStatement statement = connection.prepareStatement(take)) {
+      setKey(statement, 1, attempt.key());
+      statement.setLong(2, place);
+      statement.setLong(3, place);
+      statement.setString(4, attempt.owner());
+      statement.setLong(5, attempt.ttlMicros());
+      statement.setString(6, attempt.holder());
+      statement.setLong(7, served(place));
+      return queryLong(statement, NONE);
+    }
+  }
+
+  @Override
+  public boolean release(
+      Connection connection, String key, String owner, long number, long holdMicros)
       throws SQLException {
     try (PreparedStatement statement = connection.prepareStatement(release)) {
       statement.setLong(1, holdMicros);
@@ -186,7 +243,41 @@ public final class Postgres extends Dialect {
       setKey(statement, 4, key);
       statement.setString(5, owner);
       statement.setLong(6, number);
-      return queryLong(statement, NOT_OWNER);
+      return queryLong(statement, NONE) != NONE;
+    }
+  }
+
+  @Override
+  public boolean handOver(
+      Connection connection, String key, String owner, long number, long holdMicros)
+      throws SQLException {
+    try (PreparedStatement statement = connection.prepareStatement(handOver)) {
+      setKey(statement, 1, key);
+      statement.setLong(2, holdMicros);
+      statement.setString(3, owner);
+      statement.setLong(4, number);
+      return queryLong(statement, NONE) != NONE;
+    }
+  }
+
+  @Override
+  public long join(Connection connection, Attempt attempt) throws SQLException {
+    try (PreparedStatement statement = connection.prepareStatement(join)) {
+      setKey(statement, 1, attempt.key());
+      statement.setString(2, attempt.owner());
+      statement.setString(3, attempt.holder());
+      return queryLong(statement, NONE);
+    }
+  }
+
+  @Override
+  public long accept(Connection connection, Attempt attempt) throws SQLException {
+    try (PreparedStatement statement = connection.prepareStatement(accept)) {
+      statement.setLong(1, attempt.ttlMicros());
+      statement.setString(2, attempt.holder());
+      setKey(statement, 3, attempt.key());
+      statement.setString(4, attempt.owner());
+      return queryLong(statement, NONE);
     }
   }
 
@@ -206,8 +297,9 @@ public final class Postgres extends Dialect {
   public void withdraw(Connection connection, String key, String owner) throws SQLException {
     try (PreparedStatement statement = connection.prepareStatement(withdraw)) {
       setKey(statement, 1, key);
-      statement.setString(2, owner);
-      queryLong(statement, NOT_OWNER);
+      statement.setLong(2, 0);
+      statement.setString(3, owner);
+      queryLong(statement, NONE);
     }
   }
 
@@ -215,12 +307,13 @@ public final class Postgres extends Dialect {
   public boolean forceRelease(Connection connection, String key, long number) throws SQLException {
     try (PreparedStatement statement = connection.prepareStatement(forceRelease)) {
       setKey(statement, 1, key);
-      statement.setLong(2, number);
-      return queryLong(statement, NOT_OWNER) != NOT_OWNER;
+      statement.setLong(2, 0);
+      statement.setLong(3, number);
+      return queryLong(statement, NONE) != NONE;
     }
   }
 
-  /** The channel on which releases are notified. */
+  /** The channel on which hand-overs are notified. */
   public String channel(Connection connection) throws SQLException {
     try (Statement statement = connection.createStatement();
         ResultSet result = statement.executeQuery(channel)) {

@@ -10,7 +10,7 @@ package io.holdfast.lock.jdbc.dialect;
  * @param sinceMicros how long ago it was last taken or freed: for a taken one, when it was granted
  * @param changedAtMicros when that was, in microseconds since 1970
  * @param remainingMicros how long it is taken yet; zero or less: free
- * @param wantedMicros how long another client counts on being next; zero or less: nobody does
+ * @param wantedMicros for how long there may be a line; zero or less: there is none
  * @param holder who took it last
  */
 public record Row(

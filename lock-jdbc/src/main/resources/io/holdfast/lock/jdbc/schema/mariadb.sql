@@ -1,4 +1,4 @@
--- Holdfast's lock table, schema version 1, for MariaDB 10.6 or later.
+-- Holdfast's lock tables, schema version 2, for MariaDB 10.6 or later.
 -- Times are microseconds since 1970 by the database's clock. Safe to run again.
 
 CREATE TABLE IF NOT EXISTS holdfast_lock (
@@ -12,8 +12,10 @@ CREATE TABLE IF NOT EXISTS holdfast_lock (
   changed_at   BIGINT NOT NULL,
   -- Until when the lock is taken; in the past: free.
   expires_at   BIGINT NOT NULL,
-  -- Until when another client counts on being next.
+  -- Until when there may be waiters; in the past: there are none.
   wanted_until BIGINT NOT NULL,
+  -- The place of the last waiter that got the lock; those behind it are in line.
+  served       BIGINT NOT NULL,
   -- Counts transactions that were guarded by a lease of this lock.
   guarded      BIGINT NOT NULL,
   -- Who took it last, for a human.
@@ -21,8 +23,23 @@ CREATE TABLE IF NOT EXISTS holdfast_lock (
   PRIMARY KEY (name)
 ) ENGINE = InnoDB;
 
+CREATE TABLE IF NOT EXISTS holdfast_lock_waiter (
+  -- As in holdfast_lock.
+  name         VARBINARY(802) NOT NULL,
+  -- Who came later has a higher one.
+  place        BIGINT AUTO_INCREMENT,
+  -- The owner id of the grant that the waiter would have.
+  owner        VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  -- Until when the waiter counts as alive; it moves this on every second.
+  alive_until  BIGINT NOT NULL,
+  -- Who waits, for a human.
+  holder       VARCHAR(200) CHARACTER SET utf8mb4 NOT NULL,
+  PRIMARY KEY (name, place),
+  KEY (place)
+) ENGINE = InnoDB;
+
 INSERT INTO holdfast_lock
-  (name, owner, number, changed_at, expires_at, wanted_until, guarded, holder)
+  (name, owner, number, changed_at, expires_at, wanted_until, served, guarded, holder)
 VALUES
-  ('version', '', 1, 0, 0, 0, 0, 'schema version, in the column number')
+  ('version', '', 2, 0, 0, 0, 0, 0, 'schema version, in the column number')
 ON DUPLICATE KEY UPDATE name = name;

@@ -1,4 +1,4 @@
--- Holdfast's lock table, schema version 1, for PostgreSQL 12 or later.
+-- Holdfast's lock tables, schema version 2, for PostgreSQL 12 or later.
 -- Times are microseconds since 1970 by the database's clock. Safe to run again.
 
 CREATE TABLE IF NOT EXISTS holdfast_lock (
@@ -12,8 +12,10 @@ CREATE TABLE IF NOT EXISTS holdfast_lock (
   changed_at   bigint NOT NULL,
   -- Until when the lock is taken; in the past: free.
   expires_at   bigint NOT NULL,
-  -- Until when another client counts on being next.
+  -- Until when there may be waiters; in the past: there are none.
   wanted_until bigint NOT NULL,
+  -- The place of the last waiter that got the lock; those behind it are in line.
+  served       bigint NOT NULL,
   -- Counts transactions that were guarded by a lease of this lock.
   guarded      bigint NOT NULL,
   -- Who took it last, for a human.
@@ -21,8 +23,22 @@ CREATE TABLE IF NOT EXISTS holdfast_lock (
   PRIMARY KEY (name)
 ) WITH (fillfactor = 50); -- Room for updates that touch no index.
 
+CREATE TABLE IF NOT EXISTS holdfast_lock_waiter (
+  -- As in holdfast_lock.
+  name         text COLLATE "C" NOT NULL,
+  -- Who came later has a higher one.
+  place        bigint GENERATED ALWAYS AS IDENTITY,
+  -- The owner id of the grant that the waiter would have.
+  owner        text COLLATE "C" NOT NULL,
+  -- Until when the waiter counts as alive; it moves this on every second.
+  alive_until  bigint NOT NULL,
+  -- Who waits, for a human.
+  holder       text NOT NULL,
+  PRIMARY KEY (name, place)
+) WITH (fillfactor = 50);
+
 INSERT INTO holdfast_lock
-  (name, owner, number, changed_at, expires_at, wanted_until, guarded, holder)
+  (name, owner, number, changed_at, expires_at, wanted_until, served, guarded, holder)
 VALUES
-  ('version', '', 1, 0, 0, 0, 0, 'schema version, in the column number')
+  ('version', '', 2, 0, 0, 0, 0, 0, 'schema version, in the column number')
 ON CONFLICT (name) DO NOTHING;

@@ -1,0 +1,320 @@
+package io.holdfast.lock.jdbc;
+
+import static io.holdfast.lock.jdbc.Stores.claim;
+import static io.holdfast.lock.jdbc.Stores.freshKey;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.zaxxer.hikari.HikariDataSource;
+import io.holdfast.lock.spi.Acquisition;
+import io.holdfast.lock.spi.Claim;
+import io.holdfast.lock.spi.Grant;
+import io.holdfast.lock.spi.LockKey;
+import io.holdfast.lock.spi.LockKind;
+import io.holdfast.lock.spi.ReleaseOutcome;
+import io.holdfast.lock.spi.StoredLock;
+import io.holdfast.lock.spi.Ticket;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** Those who wait for a lock stand in a line that the database keeps. */
+class LineTest {
+  private static final Duration LONG_TTL = Duration.ofMinutes(5);
+
+  @ParameterizedTest
+  @EnumSource
+  void aReleaseHandsTheLockToTheOneThatWaitsLongestAndNumbersRise(Server server) throws Exception {
+    LockKey key = freshKey();
+    try (Line line = new Line(server, 4)) {
+      Grant last = line.stores.get(0).tryAcquire(claim(key)).orElseThrow();
+      List<Waiting> waiting = new ArrayList<>();
+      for (int i = 1; i < 4; i++) {
+        waiting.add(Waiting.join(line.stores.get(i), key));
+      }
+      // Who released it comes again at once, and is the last.
+      assertThat(line.stores.get(0).release(last, Duration.ZERO))
+          .isEqualTo(ReleaseOutcome.RELEASED);
+      waiting.add(Waiting.join(line.stores.get(0), key));
+
+      for (int i = 0; i < 4; i++) {
+        Grant grant = waiting.get(i).awaitGrant();
+        assertThat(grant.number()).isGreaterThan(last.number());
+        assertThat(line.stores.get((i + 1) % 4).verify(grant)).isPresent();
+        last = grant;
+        assertThat(line.stores.get((i + 1) % 4).release(last, Duration.ZERO))
+            .isEqualTo(ReleaseOutcome.RELEASED);
+      }
+      assertThat(line.stores.get(0).inspect(key)).isEmpty();
+    }
+    Stores.await("nobody is in the table", () -> waitersInTable(server, key) == 0);
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void aLockThatIsWaitedForIsNotTakenByNewcomers(Server server) throws Exception {
+    LockKey key = freshKey();
+    try (Line line = new Line(server, 2)) {
+      Grant grant = line.stores.get(0).tryAcquire(claim(key)).orElseThrow();
+      Waiting waiting = Waiting.join(line.stores.get(1), key);
+      Stores.await("the line is announced", () -> isAnnounced(server, key));
+      assertThat(line.stores.get(0).release(grant, Duration.ZERO))
+          .isEqualTo(ReleaseOutcome.RELEASED);
+
+      assertThat(line.stores.get(0).tryAcquire(claim(key))).isEmpty();
+
+      assertThat(waiting.awaitGrant().number()).isGreaterThan(grant.number());
+      assertThat(line.stores.get(0).tryAcquire(claim(key))).isEmpty();
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void aWaiterThatLeavesKeepsNobodyOut(Server server) throws Exception {
+    LockKey key = freshKey();
+    try (Line line = new Line(server, 3)) {
+      Grant grant = line.stores.get(0).tryAcquire(claim(key)).orElseThrow();
+      Waiting impatient = Waiting.join(line.stores.get(1), key);
+      Waiting patient = Waiting.join(line.stores.get(2), key);
+      impatient.ticket.close();
+
+      assertThat(line.stores.get(0).release(grant, Duration.ZERO))
+          .isEqualTo(ReleaseOutcome.RELEASED);
+      Grant next = patient.awaitGrant();
+      Waiting last = Waiting.join(line.stores.get(1), key);
+      last.ticket.close();
+      assertThat(line.stores.get(2).release(next, Duration.ZERO))
+          .isEqualTo(ReleaseOutcome.RELEASED);
+      assertThat(line.stores.get(0).tryAcquire(claim(key))).isPresent();
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void aWaiterThatLeavesAfterItGotTheLockUnseenGivesItToTheNext(Server server) throws Exception {
+    LockKey key = freshKey();
+    try (Line line = new Line(server, 3)) {
+      Grant grant = line.stores.get(0).tryAcquire(claim(key)).orElseThrow();
+      Waiting deaf = Waiting.join(line.stores.get(1), key);
+      Waiting next = Waiting.join(line.stores.get(2), key);
+      Stores.await("the line is announced", () -> isAnnounced(server, key));
+      assertThat(line.stores.get(0).release(grant, Duration.ZERO))
+          .isEqualTo(ReleaseOutcome.RELEASED);
+      deaf.ticket.close();
+
+      assertThat(next.awaitGrant().number()).isGreaterThan(grant.number());
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void aDeadWaiterCostsSecondsAndNotATtl(Server server) throws Exception {
+    LockKey key = freshKey();
+    try (Line line = new Line(server, 2)) {
+      Grant grant = line.stores.get(0).tryAcquire(claim(key, LONG_TTL)).orElseThrow();
+      dies(server, key);
+      Waiting alive = Waiting.join(line.stores.get(1), key);
+      Stores.await("the line is announced", () -> isAnnounced(server, key));
+
+      assertThat(line.stores.get(0).release(grant, Duration.ZERO))
+          .isEqualTo(ReleaseOutcome.RELEASED);
+      assertThat(line.stores.get(0).inspect(key).orElseThrow().description()).isEqualTo("who died");
+
+      assertThat(alive.awaitGrant().number()).isGreaterThan(grant.number());
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void aWaiterWhoseTurnHasBeenOrWhoseRowIsGoneAsksAnew(Server server) throws Exception {
+    LockKey key = freshKey();
+    try (Line line = new Line(server, 2)) {
+      assertThat(line.stores.get(0).tryAcquire(claim(key, LONG_TTL))).isPresent();
+      Waiting passedOver = Waiting.join(line.stores.get(1), key);
+      Stores.update(
+          server, key, "UPDATE holdfast_lock SET served = served + 1000000000 WHERE name = ?");
+
+      assertThat(passedOver.awaitEnd()).isInstanceOf(Ticket.Gone.class);
+      passedOver.ticket.close();
+      Stores.update(server, key, "UPDATE holdfast_lock SET served = 0 WHERE name = ?");
+      Waiting deleted = Waiting.join(line.stores.get(1), key);
+      Stores.update(server, key, "DELETE FROM holdfast_lock_waiter WHERE name = ?");
+
+      assertThat(deleted.awaitEnd()).isInstanceOf(Ticket.Gone.class);
+      deleted.ticket.close();
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void whoeverFreesALockHandsItOver(Server server) throws Exception {
+    LockKey key = freshKey();
+    try (Line line = new Line(server, 3)) {
+      Claim first = claim(key, LONG_TTL);
+      Grant grant = line.stores.get(0).tryAcquire(first).orElseThrow();
+      Waiting second = Waiting.join(line.stores.get(1), key);
+      Waiting third = Waiting.join(line.stores.get(2), key);
+      Stores.await("the line is announced", () -> isAnnounced(server, key));
+
+      line.stores.get(0).withdraw(first);
+      Grant next = second.awaitGrant();
+      assertThat(next.number()).isGreaterThan(grant.number());
+      assertThat(line.stores.get(0).forceRelease(key, next.number())).isTrue();
+      assertThat(third.awaitGrant().number()).isGreaterThan(next.number());
+      assertThat(line.stores.get(0).forceRelease(key, next.number())).isFalse();
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void theFirstInLineTakesALockWhoseHolderDied(Server server) throws Exception {
+    LockKey key = freshKey();
+    try (Line line = new Line(server, 3)) {
+      Grant grant = line.stores.get(0).tryAcquire(claim(key, LONG_TTL)).orElseThrow();
+      Waiting first = Waiting.join(line.stores.get(1), key);
+      Waiting second = Waiting.join(line.stores.get(2), key);
+      Stores.expire(server, grant);
+
+      Grant next = first.awaitGrant();
+      assertThat(next.number()).isGreaterThan(grant.number());
+      assertThat(second.ticket.poll()).isInstanceOf(Ticket.Waiting.class);
+      second.ticket.close();
+      assertThat(line.stores.get(1).verify(next)).isPresent();
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void aMinimumHoldIsWaitedOutAndThenTheFirstInLineHasTheLock(Server server) throws Exception {
+    LockKey key = freshKey();
+    try (Line line = new Line(server, 2)) {
+      Grant grant = line.stores.get(0).tryAcquire(claim(key)).orElseThrow();
+      Waiting waiting = Waiting.join(line.stores.get(1), key);
+      Stores.await("the line is announced", () -> isAnnounced(server, key));
+      long releasedAt = System.nanoTime();
+      assertThat(line.stores.get(0).release(grant, Duration.ofSeconds(2)))
+          .isEqualTo(ReleaseOutcome.RELEASED);
+
+      waiting.awaitGrant();
+      assertThat(Duration.ofNanos(System.nanoTime() - releasedAt))
+          .isGreaterThanOrEqualTo(Duration.ofMillis(1_990));
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void aListTellsHowManyWait(Server server) throws Exception {
+    LockKey key = freshKey();
+    try (Line line = new Line(server, 3)) {
+      line.stores.get(0).tryAcquire(claim(key)).orElseThrow();
+      Waiting.join(line.stores.get(1), key);
+      Waiting second = Waiting.join(line.stores.get(2), key);
+
+      assertThat(waitersInList(line.stores.get(0), key)).isEqualTo(2);
+      second.ticket.close();
+      assertThat(waitersInList(line.stores.get(0), key)).isEqualTo(1);
+    }
+  }
+
+  private static int waitersInList(JdbcStore store, LockKey key) throws Exception {
+    List<StoredLock> held = store.list(LockKind.MUTEX, key.name(), 10);
+    assertThat(held).hasSize(1);
+    return held.get(0).waiting().orElseThrow();
+  }
+
+  /** A client that joins the line and is never heard of again. */
+  private static void dies(Server server, LockKey key) throws SQLException {
+    String now = switch (server) {
+      case H2 -> "CAST(EXTRACT(EPOCH FROM CURRENT_TIMESTAMP) * 1000000 AS BIGINT)";
+      case POSTGRES -> "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
+      default -> "TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))";
+    };
+    Stores.update(
+        server,
+        key,
+        "INSERT INTO holdfast_lock_waiter (name, owner, alive_until, holder)"
+            + " VALUES (?, 'dead', "
+            + now
+            + " + 4000000, 'who died')");
+  }
+
+  private static boolean isAnnounced(Server server, LockKey key) {
+    return number(server, key, "SELECT wanted_until FROM holdfast_lock WHERE name = ?") > 0;
+  }
+
+  private static long waitersInTable(Server server, LockKey key) {
+    return number(server, key, "SELECT COUNT(*) FROM holdfast_lock_waiter WHERE name = ?");
+  }
+
+  private static long number(Server server, LockKey key, String sql) {
+    try (Connection connection = server.connect();
+        PreparedStatement statement = Stores.prepare(connection, server, key, sql);
+        ResultSet result = statement.executeQuery()) {
+      result.next();
+      return result.getLong(1);
+    } catch (SQLException e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  /** The stores of several clients. */
+  private static final class Line implements AutoCloseable {
+    final List<JdbcStore> stores = new ArrayList<>();
+    private final HikariDataSource pool;
+
+    Line(Server server, int clients) throws Exception {
+      pool = server.pool(3 * clients + 2);
+      for (int i = 0; i < clients; i++) {
+        stores.add(Stores.open(pool));
+      }
+    }
+
+    @Override
+    public void close() {
+      stores.forEach(JdbcStore::close);
+      pool.close();
+    }
+  }
+
+  /** A waiter, as the engine has it: it polls when it is woken. */
+  private static final class Waiting {
+    final Ticket ticket;
+    private final Semaphore wakeUps;
+
+    private Waiting(Ticket ticket, Semaphore wakeUps) {
+      this.ticket = ticket;
+      this.wakeUps = wakeUps;
+    }
+
+    static Waiting join(JdbcStore store, LockKey key) throws Exception {
+      Semaphore wakeUps = new Semaphore(0);
+      Acquisition acquisition = store.acquireOrQueue(claim(key), wakeUps::release);
+      assertThat(acquisition).isInstanceOf(Acquisition.Queued.class);
+      return new Waiting(((Acquisition.Queued) acquisition).ticket(), wakeUps);
+    }
+
+    Grant awaitGrant() throws Exception {
+      Ticket.Status status = awaitEnd();
+      assertThat(status).isInstanceOf(Ticket.Granted.class);
+      return ((Ticket.Granted) status).grant();
+    }
+
+    Ticket.Status awaitEnd() throws Exception {
+      while (true) {
+        assertThat(wakeUps.tryAcquire(Stores.PATIENCE.toSeconds(), TimeUnit.SECONDS))
+            .isTrue();
+        Ticket.Status status = ticket.poll();
+        if (!(status instanceof Ticket.Waiting)) {
+          return status;
+        }
+      }
+    }
+  }
+}
