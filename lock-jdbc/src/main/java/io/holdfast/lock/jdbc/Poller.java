@@ -37,6 +37,11 @@ final class Poller implements AutoCloseable {
   /** The first in line looks late by this share of the time that the lock has been held. */
   private static final int SHARE_OF_HOLD = 8;
 
+  /** The others look again after this share of the time to their turn, as the line moves. */
+  private static final int SHARE_OF_TURN = 2;
+
+  private static final int SHARE_OF_TURN_AS_SECOND = 4;
+
   /**
    * With notifications each look is later by this factor: the first ones find a hand-over that did
    * not see the waiter yet.
@@ -284,7 +289,12 @@ final class Poller implements AutoCloseable {
       d.keepAlive(c, keys(silent), ownerIds(silent));
       return true;
     });
-    silent.forEach(waiter -> waiter.sayAliveAtNanos = now + SAY_ALIVE_NANOS);
+    lock.lock();
+    try {
+      silent.forEach(waiter -> waiter.sayAliveAtNanos = now + SAY_ALIVE_NANOS);
+    } finally {
+      lock.unlock();
+    }
   }
 
   private void look(List<Waiter> due) throws StoreException {
@@ -351,9 +361,12 @@ final class Poller implements AutoCloseable {
    */
   private long pauseNanos(Waiter waiter, Standing standing, long now) {
     int looks = waiter.looks++;
-    if (looks == 0) {
-      waiter.aheadAtFirst = standing.ahead();
+    int moved = waiter.aheadAtLook - standing.ahead();
+    if (looks > 0 && moved > 0) {
+      waiter.paceNanos = Math.min(waiter.paceNanos, (now - waiter.lookedAtNanos) / moved);
     }
+    waiter.aheadAtLook = standing.ahead();
+    waiter.lookedAtNanos = now;
     long endNanos = standing.row().isFree()
         ? LOOK_NANOS_MAX
         : TimeUnit.MICROSECONDS.toNanos(standing.row().remainingMicros() + 1);
@@ -372,10 +385,10 @@ final class Poller implements AutoCloseable {
     if (standing.ahead() == 0) {
       return jittered(clamp(heldNanos / SHARE_OF_HOLD));
     }
-    int moved = waiter.aheadAtFirst - standing.ahead();
-    long paceNanos = moved > 0 ? (now - waiter.joinedAtNanos) / moved : heldNanos;
-    // Half of the time to its turn: the nearer it comes, the more often it looks.
-    return clamp(standing.ahead() * Math.max(paceNanos, LOOK_NANOS_MIN) / 2);
+    long paceNanos = waiter.paceNanos == Long.MAX_VALUE ? heldNanos : waiter.paceNanos;
+    long turnNanos = standing.ahead() * Math.max(paceNanos, LOOK_NANOS_MIN);
+    // The nearer its turn comes, the more often it looks.
+    return clamp(turnNanos / (standing.ahead() == 1 ? SHARE_OF_TURN_AS_SECOND : SHARE_OF_TURN));
   }
 
   private static long clamp(long nanos) {

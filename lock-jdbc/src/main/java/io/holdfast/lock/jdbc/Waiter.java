@@ -28,7 +28,11 @@ final class Waiter implements Ticket {
   long sayAliveAtNanos;
   int looks;
   int failedTakes;
-  int aheadAtFirst;
+  int aheadAtLook;
+  long lookedAtNanos;
+
+  /** The least time in which the line was seen to move by one place. */
+  long paceNanos = Long.MAX_VALUE;
 
   Waiter(
       JdbcStore store,

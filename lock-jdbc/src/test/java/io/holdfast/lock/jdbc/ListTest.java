@@ -100,7 +100,7 @@ class ListTest {
       for (StoredLock lock : listed) {
         boolean isKept = lock.key().equals(kept.claim().key());
         StoredHolder holder = lock.holder();
-        assertThat(lock.waiting()).isEmpty();
+        assertThat(lock.waiting()).hasValue(0);
         assertThat(holder.released()).isEqualTo(isKept);
         assertThat(holder.number()).isEqualTo((isKept ? kept : held).number());
         assertThat(holder.description()).isEqualTo("test of the store");

@@ -10,10 +10,6 @@ import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKind;
 import io.holdfast.lock.spi.Renewal;
-import java.sql.Connection;
-import java.sql.ResultSet;
-import java.sql.SQLException;
-import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -32,7 +28,7 @@ class StatementCountTest {
   @ParameterizedTest
   @EnumSource(names = "H2", mode = EnumSource.Mode.EXCLUDE)
   void oneStatementTakesOneFreesAndNoneReenters(Server server) throws Exception {
-    try (Counter counter = new Counter(server);
+    try (StatementCounter counter = new StatementCounter(server);
         HikariDataSource pool = full(server.pool(4, config -> config.setMinimumIdle(4)));
         LockClient locks = client(pool)) {
       DistributedLock lock = locks.get(Stores.freshKey().name());
@@ -58,7 +54,7 @@ class StatementCountTest {
   @ParameterizedTest
   @EnumSource(names = "H2", mode = EnumSource.Mode.EXCLUDE)
   void aThousandLeasesAreRenewedWithAHandfulOfStatements(Server server) throws Exception {
-    try (Counter counter = new Counter(server);
+    try (StatementCounter counter = new StatementCounter(server);
         HikariDataSource pool = full(server.pool(4, config -> config.setMinimumIdle(4)));
         JdbcStore store = Stores.open(pool)) {
       Duration ttl = Duration.ofMinutes(10);
@@ -75,7 +71,7 @@ class StatementCountTest {
   @ParameterizedTest
   @EnumSource(names = "H2", mode = EnumSource.Mode.EXCLUDE)
   void oneStatementExtendsALeaseAndTwoList(Server server) throws Exception {
-    try (Counter counter = new Counter(server);
+    try (StatementCounter counter = new StatementCounter(server);
         HikariDataSource pool = full(server.pool(4, config -> config.setMinimumIdle(4)));
         JdbcStore store = Stores.open(pool)) {
       Grant grant = store.tryAcquire(Stores.claim(Stores.freshKey())).orElseThrow();
@@ -96,7 +92,7 @@ class StatementCountTest {
   void manyWhoWaitLongCostLittle(Server server) throws Exception {
     int clients = 10;
     int threadsEach = 5;
-    try (Counter counter = new Counter(server);
+    try (StatementCounter counter = new StatementCounter(server);
         HikariDataSource pool = server.pool(3 * clients)) {
       String name = Stores.freshKey().name();
       List<LockClient> all = new ArrayList<>();
@@ -140,40 +136,5 @@ class StatementCountTest {
 
   private static LockClient client(HikariDataSource pool) {
     return JdbcLocks.builder(pool).schema(SchemaMode.CREATE).build();
-  }
-
-  /** Statements that the server was sent; its own questions about that are left out. */
-  private static final class Counter implements AutoCloseable {
-    private final Server server;
-    private final Connection connection;
-    private long asked;
-
-    Counter(Server server) throws SQLException {
-      this.server = server;
-      connection = server.connect();
-      if (server == Server.POSTGRES) {
-        try (Statement statement = connection.createStatement()) {
-          statement.execute("CREATE EXTENSION IF NOT EXISTS pg_stat_statements");
-        }
-      }
-    }
-
-    long count() throws SQLException {
-      String question = server == Server.POSTGRES
-          ? "SELECT 0, COALESCE(SUM(calls), 0) FROM pg_stat_statements"
-              + " WHERE query NOT LIKE '%pg_stat_statements%'"
-          : "SHOW GLOBAL STATUS LIKE 'Questions'";
-      try (Statement statement = connection.createStatement();
-          ResultSet result = statement.executeQuery(question)) {
-        result.next();
-        long counted = result.getLong(2);
-        return server == Server.POSTGRES ? counted : counted - asked++;
-      }
-    }
-
-    @Override
-    public void close() throws SQLException {
-      connection.close();
-    }
   }
 }

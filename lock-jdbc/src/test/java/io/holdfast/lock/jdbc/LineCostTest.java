@@ -1,0 +1,92 @@
+package io.holdfast.lock.jdbc;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.zaxxer.hikari.HikariDataSource;
+import io.holdfast.lock.LockClient;
+import io.holdfast.lock.LockOptions;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** The cost of one lock that many clients want, however many they are. */
+class LineCostTest {
+  private static final Duration HOLD = Duration.ofMillis(5);
+  private static final Duration WARM_UP = Duration.ofSeconds(2);
+  private static final Duration RUN = Duration.ofSeconds(5);
+
+  @ParameterizedTest
+  @CsvSource({
+    "POSTGRES, 5, 12", "POSTGRES, 20, 12", "POSTGRES, 40, 12",
+    "MYSQL, 5, 20", "MYSQL, 20, 20", "MYSQL, 40, 20",
+    "MARIADB, 5, 20", "MARIADB, 20, 20", "MARIADB, 40, 20"
+  })
+  @Timeout(120)
+  void aGrantCostsAHandfulOfStatementsAndEachClientGetsItsShare(
+      Server server, int clients, int statementsMax) throws Exception {
+    try (StatementCounter counter = new StatementCounter(server);
+        HikariDataSource pool = server.pool(2 * clients + 10)) {
+      String name = Stores.freshKey().name();
+      List<LockClient> all = new ArrayList<>();
+      for (int i = 0; i < clients; i++) {
+        all.add(JdbcLocks.builder(pool).schema(SchemaMode.CREATE).build());
+      }
+      int[] grants = new int[clients];
+      long[] longestNanos = new long[clients];
+      AtomicInteger inside = new AtomicInteger();
+      long begin = System.nanoTime() + WARM_UP.toNanos();
+      ExecutorService executor = Executors.newCachedThreadPool();
+      List<Future<?>> running = new ArrayList<>();
+      for (int i = 0; i < clients; i++) {
+        int client = i;
+        Callable<Void> work = () -> {
+          while (System.nanoTime() - begin < RUN.toNanos()) {
+            long asked = System.nanoTime();
+            all.get(client).get(name, LockOptions.renewed(Stores.TTL)).run(lease -> {
+              assertThat(inside.incrementAndGet()).isEqualTo(1);
+              if (asked - begin > 0) {
+                longestNanos[client] = Math.max(longestNanos[client], System.nanoTime() - asked);
+                grants[client]++;
+              }
+              Stores.pause(HOLD);
+              assertThat(inside.decrementAndGet()).isZero();
+            });
+          }
+          return null;
+        };
+        running.add(executor.submit(work));
+      }
+      Stores.pause(WARM_UP);
+      long before = counter.count();
+      for (Future<?> each : running) {
+        each.get(60, TimeUnit.SECONDS);
+      }
+      double seconds = (System.nanoTime() - begin) / 1e9;
+      int sum = IntStream.of(grants).sum();
+      double statements = (counter.count() - before) / (double) sum;
+      executor.shutdown();
+      all.forEach(LockClient::close);
+      String told = String.format(
+          "%s, %d clients: %.1f statements a grant, %.0f grants a second, least share %.2f, longest wait %.2f of the fair one",
+          server,
+          clients,
+          statements,
+          sum / seconds,
+          Arrays.stream(grants).min().orElseThrow() * clients / (double) sum,
+          Arrays.stream(longestNanos).max().orElseThrow() / 1e9 / (clients * seconds / sum));
+      System.out.println(told);
+      assertThat(statements).as(told).isLessThanOrEqualTo(statementsMax);
+    }
+  }
+}
