@@ -370,10 +370,10 @@ final class Poller implements AutoCloseable {
     long endNanos = standing.row().isFree()
         ? LOOK_NANOS_MAX
         : TimeUnit.MICROSECONDS.toNanos(standing.row().remainingMicros() + 1);
-    return Math.min(endNanos, pauseWhileTaken(waiter, standing, looks, now));
+    return Math.min(endNanos, pauseWhileTaken(waiter, standing, looks));
   }
 
-  private long pauseWhileTaken(Waiter waiter, Standing standing, int looks, long now) {
+  private long pauseWhileTaken(Waiter waiter, Standing standing, int looks) {
     if (isNotified()) {
       long nanos = LOOK_NANOS_MIN;
       for (int i = 0; i <= looks && nanos < LOOK_NANOS_MAX; i++) {

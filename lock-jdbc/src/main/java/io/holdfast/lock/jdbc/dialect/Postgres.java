@@ -67,9 +67,9 @@ public final class Postgres extends Dialect {
         )
         SELECT 1, {more} FROM freed
         """.replace("{more}", SOON_DURABLE));
-    handOver = handingOver("owner = ? AND number = ?");
-    withdraw = handingOver("owner = ?");
-    forceRelease = handingOver("number = ? AND expires_at > {now}");
+    handOver = handingOver("owner = ? AND number = ?", ", " + SOON_DURABLE);
+    withdraw = handingOver("owner = ?", "");
+    forceRelease = handingOver("number = ? AND expires_at > {now}", "");
     join = sql("""
         INSERT INTO {waiters} (name, owner, alive_until, holder)
         VALUES (?, ?, {now} + {alive}, ?) RETURNING place
@@ -126,7 +126,7 @@ public final class Postgres extends Dialect {
    * Hands a row for which the condition holds to the first in its line, or frees it. The waiter's
    * row is locked, so that one who leaves either is not found, or finds that it has the lock.
    */
-  private String handingOver(String condition) {
+  private String handingOver(String condition, String more) {
     return sql("""
         WITH ended AS (
           UPDATE {table} l
@@ -147,10 +147,9 @@ public final class Postgres extends Dialect {
           WHERE l.name = key AND {condition}
           RETURNING next_owner, expires_at
         )
-        SELECT 1, CASE WHEN next_owner IS NOT NULL THEN pg_notify({channel}, next_owner)::text END,
-          {more}
+        SELECT 1, CASE WHEN next_owner IS NOT NULL THEN pg_notify({channel}, next_owner)::text END{more}
         FROM ended
-        """.replace("{more}", SOON_DURABLE)
+        """.replace("{more}", more)
         .replace("{handed}", String.valueOf(HANDED_OVER_MICROS))
         .replace("{condition}", condition)
         .replace("{channel}", CHANNEL));
