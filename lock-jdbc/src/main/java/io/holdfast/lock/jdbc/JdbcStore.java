@@ -243,7 +243,7 @@ final class JdbcStore implements LockStore {
         number = database.onPool(deadline, (d, c) -> d.insert(c, attempt));
       }
       if (number != Dialect.NONE) {
-        return new Attempted.Taken(new JdbcGrant(claim, number, database.dialect()));
+        return new Attempted.Taken(new JdbcGrant(claim, number, database));
       }
     }
   }

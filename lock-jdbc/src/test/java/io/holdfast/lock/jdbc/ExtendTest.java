@@ -99,7 +99,7 @@ class ExtendTest {
 
       assertThat(store.extend(first, LONG)).isEmpty();
       Grant sameOwnerOlderNumber =
-          new JdbcGrant(second.claim(), first.number(), ((JdbcGrant) second).dialect());
+          new JdbcGrant(second.claim(), first.number(), ((JdbcGrant) second).database());
       assertThat(store.extend(sameOwnerOlderNumber, LONG)).isEmpty();
 
       assertThat(endMicros(server, second)).isEqualTo(endBefore);

@@ -196,6 +196,14 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
     }
   }
 
+  /**
+   * Whether {@link #guard} can lock a row that it leaves as it is, until the caller's transaction
+   * ends: the lock's next holder could not renew.
+   */
+  public boolean guardLocksWhatItRefuses() {
+    return false;
+  }
+
   // A transaction's own row lock.
 
   /**
@@ -336,14 +344,6 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
 
   /** Whether the statement certainly changed nothing. */
   public abstract boolean isRefused(SQLException e);
-
-  /**
-   * Whether {@link #guard} failed because another transaction wrote the row since the caller's
-   * began to read: some isolation levels tell so by an error instead of finding nothing.
-   */
-  public boolean isOvertaken(SQLException e) {
-    return "40001".equals(e.getSQLState());
-  }
 
   // What the dialects fill in.
 

@@ -243,6 +243,12 @@ public sealed class MySql extends Dialect permits MariaDb {
     }
   }
 
+  /** InnoDB locks what an update looks at, and from REPEATABLE READ up keeps it locked. */
+  @Override
+  public boolean guardLocksWhatItRefuses() {
+    return true;
+  }
+
   @Override
   public void lockRow(Connection transaction, String key) throws SQLException {
     lockRow(transaction, lockRow, key);
@@ -281,12 +287,6 @@ public sealed class MySql extends Dialect permits MariaDb {
     return isTransient(e)
         || READ_ONLY.contains(e.getErrorCode())
         || (e.getErrorCode() > 0 && hasClass(e, "22", "23", "25", "28", "42"));
-  }
-
-  /** Here 40001 is a deadlock, or a lock wait that timed out: neither says who has the lock. */
-  @Override
-  public boolean isOvertaken(SQLException e) {
-    return e.getErrorCode() == RECORD_CHANGED;
   }
 
   @Override
