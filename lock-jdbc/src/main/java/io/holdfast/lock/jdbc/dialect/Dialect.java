@@ -64,7 +64,8 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
     this.table = table;
     lookBySize = bySize(ROW + "WHERE name IN ({list})");
     renewBySize = bySize(updateUnlocked(
-        "name IN ({list}) AND owner IN ({list}) AND expires_at > {now}", "expires_at = {now} + ?"));
+        "name IN ({list}) AND owner IN ({list}) AND expires_at > {now} + {late}",
+        "expires_at = {now} + ?"));
     announceBySize = bySize(updateUnlocked(
         "name IN ({list}) AND expires_at > {now}",
         "wanted_until = GREATEST(wanted_until, {now} + ?)"));
@@ -351,6 +352,14 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
   abstract String now();
 
   /**
+   * For how long a statement has waited since its {@link #now}, in microseconds, where that stands
+   * still meanwhile: what gives a lease more time must not revive one that ended in that time.
+   */
+  String late() {
+    return "0";
+  }
+
+  /**
    * An update of the rows that match and that nobody has locked. The parameters of {@code where}
    * come first.
    */
@@ -374,7 +383,11 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
   }
 
   final String sql(String template) {
-    return template.strip().replace("{table}", table).replace("{now}", now());
+    return template
+        .strip()
+        .replace("{table}", table)
+        .replace("{now}", now())
+        .replace("{late}", late());
   }
 
   /** The answer's first column; {@code none} if it has no row. */

@@ -48,8 +48,7 @@ final class MariaDb extends MySql {
   String extendTemplate() {
     return "SET STATEMENT innodb_lock_wait_timeout = 0 FOR "
         + EXTEND
-        + "WHERE name = ? AND owner = ? AND number = ? AND expires_at > {now} + "
-        + LATE;
+        + "WHERE name = ? AND owner = ? AND number = ? AND expires_at > {now} + {late}";
   }
 
   @Override

@@ -39,12 +39,6 @@ public sealed class MySql extends Dialect permits MariaDb {
       SET expires_at = {now} + LAST_INSERT_ID(GREATEST(expires_at - {now}, ?))
       """;
 
-  /**
-   * How long ago the statement began, which is what {@link #now} tells: it may have waited for the
-   * table meanwhile (a DDL, a backup), and must not revive a lease that ended in that time.
-   */
-  static final String LATE = "GREATEST(0, TIMESTAMPDIFF(MICROSECOND, NOW(6), SYSDATE(6)))";
-
   private final String acquire;
   private final String insert;
   private final String release;
@@ -96,7 +90,7 @@ public sealed class MySql extends Dialect permits MariaDb {
         """;
   }
 
-  /** As to acquire; {@code {late}} is zero unless the statement had to wait since its now. */
+  /** As to acquire. */
   String extendTemplate() {
     return EXTEND + """
         WHERE name = (SELECT name FROM (
@@ -104,7 +98,7 @@ public sealed class MySql extends Dialect permits MariaDb {
           WHERE name = ? AND owner = ? AND number = ? AND expires_at > {now} + {late}
           FOR UPDATE SKIP LOCKED
         ) mine)
-        """.replace("{late}", LATE);
+        """;
   }
 
   /** Locks the row that exists, and else inserts it: no gap lock, which two could hold at once. */
@@ -292,6 +286,12 @@ public sealed class MySql extends Dialect permits MariaDb {
   @Override
   String now() {
     return "TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))";
+  }
+
+  /** UTC_TIMESTAMP is when the statement began; it may wait for the table (a DDL, a backup). */
+  @Override
+  String late() {
+    return "GREATEST(0, TIMESTAMPDIFF(MICROSECOND, NOW(6), SYSDATE(6)))";
   }
 
   /** Without NO_MERGE the derived table is merged into the update, which then waits. */
