@@ -210,7 +210,8 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
   /**
    * Locks the row until the transaction ends, creating it if need be; waits. A write, so that a
    * transaction whose snapshot is older than the last holder's end is refused where the database
-   * can (PostgreSQL, MariaDB), and so that other nodes of a cluster see it.
+   * can (PostgreSQL, MariaDB), and so that other nodes of a cluster see it. It says when it was
+   * used, since purges go by that.
    */
   public abstract void lockRow(Connection transaction, String key) throws SQLException;
 

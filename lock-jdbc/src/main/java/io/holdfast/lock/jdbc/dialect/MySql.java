@@ -39,6 +39,15 @@ public sealed class MySql extends Dialect permits MariaDb {
       SET expires_at = {now} + LAST_INSERT_ID(GREATEST(expires_at - {now}, ?))
       """;
 
+  private static final String WAIT_LITTLE =
+      "SET @holdfast_wait = @@innodb_lock_wait_timeout," + " SESSION innodb_lock_wait_timeout = 1";
+
+  private static final String WAIT_AS_BEFORE =
+      "SET SESSION innodb_lock_wait_timeout = @holdfast_wait";
+
+  /** Of all tables: whoever locks in a transaction keeps no state between its calls. */
+  private static final KnownNames KNOWN = new KnownNames();
+
   private final String acquire;
   private final String insert;
   private final String release;
@@ -107,7 +116,7 @@ public sealed class MySql extends Dialect permits MariaDb {
         INSERT INTO {table}
           (name, owner, number, changed_at, expires_at, wanted_until, guarded, holder)
         VALUES (?, '', 0, {now}, 0, 0, 0, '')
-        ON DUPLICATE KEY UPDATE guarded = {table}.guarded + 1
+        ON DUPLICATE KEY UPDATE guarded = {table}.guarded + 1, changed_at = {now}
         """;
   }
 
@@ -245,12 +254,22 @@ public sealed class MySql extends Dialect permits MariaDb {
 
   @Override
   public void lockRow(Connection transaction, String key) throws SQLException {
-    lockRow(transaction, lockRow, key);
+    if (lockRow(transaction, lockRow, key) > 1) {
+      KNOWN.add(known(key)); // One that was inserted is gone if the caller rolls back.
+    }
   }
 
-  /** A plain read would be simpler, and would make a snapshot that is older than the lock. */
+  /**
+   * A name that is known to have a row is locked without a wait. To look whether it has one would
+   * lock the gap where there is none, in which others could then insert nothing until the caller's
+   * transaction ends; and a plain read would make a snapshot that is older than the lock. So one
+   * that is not known is inserted, with the shortest wait that the server has.
+   */
   @Override
   public boolean tryLockRow(Connection transaction, String key) throws SQLException {
+    if (!KNOWN.has(known(key))) {
+      return tryInsertRow(transaction, key);
+    }
     try (PreparedStatement statement = transaction.prepareStatement(selectRowNoWait)) {
       setKey(statement, 1, key);
       statement.executeQuery().close();
@@ -264,10 +283,53 @@ public sealed class MySql extends Dialect permits MariaDb {
     return true;
   }
 
-  final void lockRow(Connection transaction, String sql, String key) throws SQLException {
+  private boolean tryInsertRow(Connection transaction, String key) throws SQLException {
+    execute(transaction, WAIT_LITTLE);
+    try {
+      lockRow(transaction, key);
+    } catch (SQLException e) {
+      try {
+        execute(transaction, WAIT_AS_BEFORE);
+      } catch (SQLException e2) {
+        e.addSuppressed(e2);
+        throw e;
+      }
+      if (e.getErrorCode() != LOCK_WAIT_TIMEOUT || rollsBackOnTimeout(transaction)) {
+        throw e;
+      }
+      KNOWN.add(known(key));
+      return false;
+    }
+    execute(transaction, WAIT_AS_BEFORE);
+    return true;
+  }
+
+  private String known(String key) {
+    return table() + ' ' + key;
+  }
+
+  private static void execute(Connection connection, String sql) throws SQLException {
+    try (Statement statement = connection.createStatement()) {
+      statement.execute(sql);
+    }
+  }
+
+  /**
+   * A setting, off by default, with which a lock wait that timed out has undone the caller's
+   * transaction.
+   */
+  static boolean rollsBackOnTimeout(Connection transaction) throws SQLException {
+    try (Statement statement = transaction.createStatement();
+        ResultSet result = statement.executeQuery("SELECT @@innodb_rollback_on_timeout")) {
+      return result.next() && result.getBoolean(1);
+    }
+  }
+
+  /** Returns how many rows the server counts: one that it updated counts twice. */
+  final int lockRow(Connection transaction, String sql, String key) throws SQLException {
     try (PreparedStatement statement = transaction.prepareStatement(sql)) {
       setKey(statement, 1, key);
-      statement.executeUpdate();
+      return statement.executeUpdate();
     }
   }
 

@@ -80,9 +80,9 @@ public final class Postgres extends Dialect {
     forceRelease = freeing("{now}", "0", "number = ? AND expires_at > {now}", "");
     channel = sql("SELECT " + CHANNEL);
     notify = sql("SELECT pg_notify(" + CHANNEL + ", ?)");
-    lockRow = sql("UPDATE {table} SET guarded = guarded + 1 WHERE name = ?");
+    lockRow = sql("UPDATE {table} SET guarded = guarded + 1, changed_at = {now} WHERE name = ?");
     tryLockRow = sql("""
-        UPDATE {table} SET guarded = guarded + 1
+        UPDATE {table} SET guarded = guarded + 1, changed_at = {now}
         WHERE name = (SELECT name FROM {table} WHERE name = ? FOR UPDATE SKIP LOCKED)
         """);
     selectRow = sql("SELECT 1 FROM {table} WHERE name = ?");
