@@ -107,8 +107,12 @@ final class JdbcStore implements LockStore {
       Deadline deadline = Deadlines.after(timeout);
       Dialect dialect = detect(spare, deadline, settings.table());
       prepare(pool, deadline, dialect, settings.schema());
+      Database database = new Database(dialect, pool, spare, timeout);
+      if (settings.schema() != SchemaMode.NONE) {
+        Trial.run(database);
+      }
       opened = true;
-      return new JdbcStore(new Database(dialect, pool, spare, timeout), pool, spare, storeSettings);
+      return new JdbcStore(database, pool, spare, storeSettings);
     } finally {
       if (!opened) {
         spare.close();

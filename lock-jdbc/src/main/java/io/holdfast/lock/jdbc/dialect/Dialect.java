@@ -25,6 +25,9 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
   /** The key of the row that holds the schema's version; no lock's, since theirs begin "x:". */
   public static final String VERSION_KEY = "version";
 
+  /** The key of the row that is locked and freed for a trial; no lock's either. */
+  public static final String TRIAL_KEY = "trial";
+
   /** The most locks that one statement works on. */
   public static final int BATCH_MAX = 512;
 
@@ -82,7 +85,7 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
   /**
    * The dialect of the database behind this connection. No I/O with the known drivers.
    *
-   * @throws IllegalStateException an unknown database
+   * @throws IllegalStateException an unknown database, or one that only speaks like a known one
    */
   public static Dialect of(Connection connection, String table) throws SQLException {
     DatabaseMetaData metaData = connection.getMetaData();
@@ -90,6 +93,8 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
     // A MariaDB server behind MySQL's driver calls itself MySQL, and MariaDB in the version.
     String description =
         (product + " " + metaData.getDatabaseProductVersion()).toLowerCase(Locale.ROOT);
+    LookAlikes.refuse(description);
+    LookAlikes.refuseAt(metaData.getURL());
     if (description.contains("mariadb")) {
       return new MariaDb(table);
     }

@@ -5,7 +5,9 @@ import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.util.HashMap;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -24,8 +26,11 @@ public sealed class MySql extends Dialect permits MariaDb {
   private static final int DEADLOCK = 1213;
   private static final int LOCKED_AND_NO_WAIT = 3572;
 
-  private static final Set<Integer> TRANSIENT =
-      Set.of(RECORD_CHANGED, LOCK_WAIT_TIMEOUT, DEADLOCK, LOCKED_AND_NO_WAIT);
+  /** Group replication: the commit of another node came first. */
+  private static final int ROLLED_BACK_BY_PLUGIN = 3101;
+
+  private static final Set<Integer> TRANSIENT = Set.of(
+      RECORD_CHANGED, LOCK_WAIT_TIMEOUT, DEADLOCK, ROLLED_BACK_BY_PLUGIN, LOCKED_AND_NO_WAIT);
 
   /** Duplicate key. */
   private static final int DUPLICATE = 1062;
@@ -133,6 +138,28 @@ public sealed class MySql extends Dialect permits MariaDb {
   @Override
   public String script() {
     return "mysql.sql";
+  }
+
+  /** Not every server has each of these variables. */
+  @Override
+  public void checkServer(Connection connection) throws SQLException {
+    Map<String, String> variables = new HashMap<>();
+    try (Statement statement = connection.createStatement();
+        ResultSet result = statement.executeQuery("SHOW VARIABLES WHERE Variable_name IN"
+            + " ('version', 'version_comment', 'log_bin', 'binlog_format')")) {
+      while (result.next()) {
+        variables.put(result.getString(1), String.valueOf(result.getString(2)));
+      }
+    }
+    LookAlikes.refuse(variables.getOrDefault("version", ""));
+    LookAlikes.refuse(variables.getOrDefault("version_comment", ""));
+    if ("ON".equalsIgnoreCase(variables.get("log_bin"))
+        && "STATEMENT".equalsIgnoreCase(variables.get("binlog_format"))) {
+      throw new IllegalStateException("The server has binlog_format=STATEMENT. Locks ask the clock"
+          + " and pass over locked rows, which a replica would do with another outcome, and which"
+          + " fails at READ COMMITTED: SET GLOBAL binlog_format = 'ROW' (the default; MIXED will"
+          + " do, too), in the server's configuration as well, and open new connections");
+    }
   }
 
   @Override

@@ -124,12 +124,15 @@ public final class Postgres extends Dialect {
     return "postgresql.sql";
   }
 
+  /** The driver's own version number is what a look-alike says it is compatible with. */
   @Override
   public void checkServer(Connection connection) throws SQLException {
     try (Statement statement = connection.createStatement();
-        ResultSet result = statement.executeQuery("SHOW server_encoding")) {
+        ResultSet result =
+            statement.executeQuery("SELECT version(), current_setting('server_encoding')")) {
       result.next();
-      String encoding = result.getString(1);
+      LookAlikes.refuse(result.getString(1));
+      String encoding = result.getString(2);
       if (!encoding.equals("UTF8") && !encoding.equals("SQL_ASCII")) {
         throw new IllegalStateException("The database's encoding is "
             + encoding
