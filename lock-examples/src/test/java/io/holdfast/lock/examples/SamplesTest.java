@@ -162,6 +162,25 @@ class SamplesTest {
   }
 
   @Test
+  void guardedTransactionInSeveralTries() throws Exception {
+    DistributedLock lock = locks.get("item/42");
+    // tag::guarded-tries[]
+    try (Lease lease = lock.lock()) {
+      JdbcGuard.inTransaction(
+          lease,
+          dataSource,
+          5,
+          tx -> { // run five times at most
+            try (Statement statement = tx.createStatement()) {
+              statement.executeUpdate("UPDATE item SET stock = stock - 1 WHERE id = 42");
+            }
+          });
+    }
+    // end::guarded-tries[]
+    assertThat(number("SELECT stock FROM item")).isEqualTo(9);
+  }
+
+  @Test
   void guardInTheCallersTransaction() throws Exception {
     DistributedLock lock = locks.get("item/42");
     // tag::guard[]

@@ -3,16 +3,18 @@ package io.holdfast.lock.jdbc;
 import io.holdfast.lock.jdbc.dialect.Dialect;
 import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Grant;
+import io.holdfast.lock.spi.StoreException;
 import java.time.Duration;
+import java.util.List;
 
 /**
  * A grant by a row.
  *
  * @param claim the claim that was granted
  * @param number the row's number since then
- * @param dialect how to speak to the table that has the row
+ * @param database the database that has the row
  */
-record JdbcGrant(Claim claim, long number, Dialect dialect) implements Grant {
+record JdbcGrant(Claim claim, long number, Database database) implements Grant {
 
   /** The database counts the TTL from a moment within the call, so the call's begin is earlier. */
   @Override
@@ -28,5 +30,18 @@ record JdbcGrant(Claim claim, long number, Dialect dialect) implements Grant {
   /** The stored name. */
   String key() {
     return Keys.of(claim.key());
+  }
+
+  Dialect dialect() {
+    return database.dialect();
+  }
+
+  /**
+   * Asks whether the row still shows this grant, though its time may be over. On the client's own
+   * connection, since whoever asks may have taken the last one of the pool.
+   */
+  boolean isShown() throws StoreException {
+    return database.onSpare(database.deadline(), (d, c) -> d.look(c, List.of(key()))).stream()
+        .anyMatch(row -> row.isOf(claim.ownerId(), number));
   }
 }

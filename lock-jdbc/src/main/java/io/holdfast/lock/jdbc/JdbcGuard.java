@@ -3,6 +3,7 @@ package io.holdfast.lock.jdbc;
 import io.holdfast.lock.Lease;
 import io.holdfast.lock.LockLostException;
 import io.holdfast.lock.spi.LeaseGuard;
+import io.holdfast.lock.spi.StoreException;
 import java.sql.Connection;
 import java.sql.SQLException;
 import javax.sql.DataSource;
@@ -32,6 +33,9 @@ import javax.sql.DataSource;
  * {@code inTransaction} do I/O.
  */
 public final class JdbcGuard implements AutoCloseable {
+  /** The longest chain of causes that is looked through: frameworks wrap an exception or two. */
+  private static final int CAUSES_MAX = 16;
+
   private final LeaseGuard<JdbcGrant> guard;
 
   private JdbcGuard(LeaseGuard<JdbcGrant> guard) {
@@ -54,10 +58,17 @@ public final class JdbcGuard implements AutoCloseable {
    * ends. Call it last: what follows it runs while other clients can't even try. Until
    * {@link #close()} the lease is not renewed, since renewal would wait for the transaction.
    *
+   * <p>An isolation level that refuses to write to what was written since the transaction's first
+   * read can refuse this, too, with a {@code SQLException} of SQL state 40001 or MariaDB's error
+   * 1020: renewals write to the lock's row, and so does who waits for it. The lease stands then.
+   * Begin again, and call this twice: before the first read, so that nobody comes between, and
+   * last.
+   *
    * @param transaction the caller's connection, in a transaction
-   * @throws LockLostException the lease was lost: roll back
+   * @throws LockLostException the lease was lost: roll back, at once, since the next holder's row
+   *     may stay locked until then
    * @throws IllegalStateException the connection is in autocommit
-   * @throws SQLException the database could not tell: roll back. The lease may still stand
+   * @throws SQLException the database refused or could not tell: roll back. Another try may succeed
    */
   public void verify(Connection transaction) throws SQLException {
     if (transaction.getAutoCommit()) {
@@ -67,12 +78,15 @@ public final class JdbcGuard implements AutoCloseable {
     }
     guard.suspendRenewal();
     JdbcGrant grant = guard.grant();
+    if (grant.dialect().guardLocksWhatItRefuses() && !isShown(grant)) {
+      throw guard.lost();
+    }
     boolean stands;
     try {
       stands =
           grant.dialect().guard(transaction, grant.key(), grant.claim().ownerId(), grant.number());
     } catch (SQLException e) {
-      if (grant.dialect().isOvertaken(e)) {
+      if (isLoss(grant, e)) {
         LockLostException lost = guard.lost();
         lost.addSuppressed(e);
         throw lost;
@@ -82,6 +96,48 @@ public final class JdbcGuard implements AutoCloseable {
     if (!stands) {
       throw guard.lost();
     }
+  }
+
+  /**
+   * Whether the grant is gone, and the database's refusal to write thereby explained. The same
+   * errors come of writes that changed nobody's lease, and of what else the transaction did.
+   */
+  private static boolean isLoss(JdbcGrant grant, SQLException refusal) {
+    if (!grant.dialect().isTransient(refusal)) {
+      return false;
+    }
+    try {
+      return !isShown(grant);
+    } catch (SQLException e) {
+      refusal.addSuppressed(e);
+      return false; // Not known; the caller rolls back either way.
+    }
+  }
+
+  /** Asks apart from the transaction, which may see the past, or be aborted. */
+  private static boolean isShown(JdbcGrant grant) throws SQLException {
+    try {
+      return grant.isShown();
+    } catch (StoreException e) {
+      throw new SQLException(
+          "It could not be asked on another connection whether the lease stands: " + e.getMessage(),
+          e);
+    }
+  }
+
+  /** Whether the database undid the transaction, or a statement of it, so that it can run again. */
+  boolean isUndone(Throwable failure) {
+    if (failure instanceof LockLostException) {
+      return false;
+    }
+    Throwable cause = failure;
+    for (int depth = 0; cause != null && depth < CAUSES_MAX; depth++) {
+      if (cause instanceof SQLException e && guard.grant().dialect().isTransient(e)) {
+        return true;
+      }
+      cause = cause.getCause();
+    }
+    return false;
   }
 
   /** The transaction is over; renewal goes on. Idempotent, no I/O. */
@@ -100,27 +156,31 @@ public final class JdbcGuard implements AutoCloseable {
    */
   public static <X extends Exception> void inTransaction(
       Lease lease, DataSource dataSource, Work<X> work) throws X, SQLException {
-    try (JdbcGuard guard = open(lease);
-        Connection transaction = dataSource.getConnection()) {
-      boolean autoCommit = transaction.getAutoCommit();
-      if (autoCommit) {
-        transaction.setAutoCommit(false);
-      }
-      boolean committed = false;
-      try {
-        work.run(transaction);
-        guard.verify(transaction);
-        transaction.commit();
-        committed = true;
-      } finally {
-        if (!committed) {
-          transaction.rollback();
-        }
-        if (autoCommit) {
-          transaction.setAutoCommit(true);
-        }
-      }
+    inTransaction(lease, dataSource, 1, work);
+  }
+
+  /**
+   * As {@link #inTransaction(Lease, DataSource, Work)}, but when the database undid the transaction
+   * in favour of another (a deadlock, a serialization failure, a lock wait that timed out), runs
+   * the work again from its start in a new transaction. So the work must leave nothing behind
+   * outside of its transaction, or nothing that a second run would not replace.
+   *
+   * <p>Every try but the first locks the lock's row before the work begins, so that no renewal and
+   * no waiter comes between: the work should then take less than the TTL, since the lease is not
+   * renewed meanwhile.
+   *
+   * @param tries how often the work is run at most; 1: as without
+   * @throws IllegalArgumentException less than one try
+   * @throws LockLostException the lease was lost; nothing was committed
+   * @throws SQLException the database undid the last try, too, or failed otherwise; if it did so at
+   *     the commit, that may have happened
+   */
+  public static <X extends Exception> void inTransaction(
+      Lease lease, DataSource dataSource, int tries, Work<X> work) throws X, SQLException {
+    if (tries < 1) {
+      throw new IllegalArgumentException("The work must be tried at least once, not " + tries);
     }
+    new GuardedTransaction<>(lease, dataSource, work).run(tries);
   }
 
   /**

@@ -108,8 +108,12 @@ final class JdbcStore implements LockStore {
       Deadline deadline = Deadlines.after(timeout);
       Dialect dialect = detect(spare, deadline, settings.table());
       prepare(pool, deadline, dialect, settings.schema());
+      Database database = new Database(dialect, pool, spare, timeout);
+      if (settings.schema() != SchemaMode.NONE) {
+        Trial.run(database);
+      }
       opened = true;
-      return new JdbcStore(new Database(dialect, pool, spare, timeout), pool, spare, storeSettings);
+      return new JdbcStore(database, pool, spare, storeSettings);
     } finally {
       if (!opened) {
         spare.close();
@@ -234,7 +238,7 @@ final class JdbcStore implements LockStore {
       }
       number = database.onPool(deadline, (d, c) -> d.take(c, attempt, Dialect.NO_PLACE));
     }
-    return new Attempted.Taken(new JdbcGrant(claim, number, database.dialect()));
+    return new Attempted.Taken(new JdbcGrant(claim, number, database));
   }
 
   private StoreException unseen() {
@@ -255,7 +259,7 @@ final class JdbcStore implements LockStore {
     });
     return number == Dialect.NONE
         ? Optional.empty()
-        : Optional.of(new JdbcGrant(waiter.claim(), number, database.dialect()));
+        : Optional.of(new JdbcGrant(waiter.claim(), number, database));
   }
 
   @Override

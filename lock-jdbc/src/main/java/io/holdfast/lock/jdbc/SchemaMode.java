@@ -4,7 +4,8 @@ package io.holdfast.lock.jdbc;
 public enum SchemaMode {
   /**
    * Checks that the table is there, has the right columns, a unique key on the name, and the right
-   * version; else {@code build()} fails and names the script to run. The default.
+   * version; else {@code build()} fails and names the script to run. Then takes, renews and frees a
+   * lock of its own for a trial. The default.
    */
   VALIDATE,
 
@@ -14,6 +15,6 @@ public enum SchemaMode {
    */
   CREATE,
 
-  /** Does not look. A wrong table shows at the first use of a lock. */
+  /** Does not look, nor try. A wrong table shows at the first use of a lock. */
   NONE
 }

@@ -67,8 +67,8 @@ public final class TransactionLock {
 
   /**
    * Locks the name until the transaction ends, unless another transaction has it. Does not wait for
-   * one that has it; on MySQL and H2 it may wait for one that uses the name for the first time
-   * ever.
+   * one that has it, but on MySQL, for a second or two, if this process has not met the name yet.
+   * On H2 it may wait for one that uses the name for the first time ever.
    *
    * @param transaction the caller's connection, in a transaction that goes on either way
    * @return whether it is locked now

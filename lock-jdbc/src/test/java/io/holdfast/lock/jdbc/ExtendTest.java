@@ -10,18 +10,22 @@ import com.zaxxer.hikari.HikariDataSource;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.ReleaseOutcome;
+import io.holdfast.lock.spi.Renewal;
 import io.holdfast.lock.spi.StoreException;
 import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -99,7 +103,7 @@ class ExtendTest {
 
       assertThat(store.extend(first, LONG)).isEmpty();
       Grant sameOwnerOlderNumber =
-          new JdbcGrant(second.claim(), first.number(), ((JdbcGrant) second).dialect());
+          new JdbcGrant(second.claim(), first.number(), ((JdbcGrant) second).database());
       assertThat(store.extend(sameOwnerOlderNumber, LONG)).isEmpty();
 
       assertThat(endMicros(server, second)).isEqualTo(endBefore);
@@ -165,10 +169,33 @@ class ExtendTest {
         .isTrue();
   }
 
-  /** A table lock, as of a DDL or a backup, holds a statement up after it has begun. */
   @ParameterizedTest
   @EnumSource(names = "H2", mode = EnumSource.Mode.EXCLUDE)
+  @Execution(ExecutionMode.CONCURRENT)
   void anExtensionThatIsHeldUpPastTheEndRevivesNothing(Server server) throws Exception {
+    assertThat(heldUpPastTheEnd(server, (store, grant) -> store.extend(grant, LONG)))
+        .isEqualTo(Optional.empty());
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = "H2", mode = EnumSource.Mode.EXCLUDE)
+  @Execution(ExecutionMode.CONCURRENT)
+  void aRenewalThatIsHeldUpPastTheEndRevivesNothing(Server server) throws Exception {
+    assertThat(heldUpPastTheEnd(server, (store, grant) -> store.renew(List.of(grant))))
+        .isEqualTo(List.of(new Renewal.Lost()));
+  }
+
+  /** A way to give a lease more time. */
+  @FunctionalInterface
+  private interface Prolonging {
+    Object with(JdbcStore store, Grant grant) throws StoreException;
+  }
+
+  /**
+   * A table lock, as of a DDL or a backup, holds the statement up after it has begun; returns what
+   * the store answered when the lease was over.
+   */
+  private static Object heldUpPastTheEnd(Server server, Prolonging prolonging) throws Exception {
     String table = "late_" + UUID.randomUUID().toString().substring(0, 8);
     ExecutorService executor = Executors.newSingleThreadExecutor();
     try (HikariDataSource pool = server.pool(4);
@@ -176,25 +203,28 @@ class ExtendTest {
             new JdbcStore.Settings(pool, table, SchemaMode.CREATE, false), Duration.ofSeconds(20));
         Connection other = server.connect();
         Connection watcher = server.connect()) {
-      Duration ttl = Duration.ofSeconds(4);
+      Duration ttl = Duration.ofSeconds(6);
       Grant grant = store.tryAcquire(claim(freshKey(), ttl)).orElseThrow();
       long over = System.nanoTime() + ttl.plusMillis(100).toNanos();
+      // A renewal gives a TTL from when it began, so only a late one would outlast the end by much.
+      Stores.pause(ttl.dividedBy(2));
       other.setAutoCommit(false);
       execute(
           other,
           server == Server.POSTGRES
               ? "LOCK TABLE " + table + " IN EXCLUSIVE MODE"
               : "LOCK TABLES " + table + " WRITE");
-      Future<Optional<Duration>> extension = executor.submit(() -> store.extend(grant, LONG));
+      Future<Object> prolonged = executor.submit(() -> prolonging.with(store, grant));
       Stores.await("it is held up", () -> isHeldUp(watcher, server, table));
       assertThat(System.nanoTime()).as("it began in time").isLessThan(over);
       Stores.await("the lease is over", () -> System.nanoTime() - over > 0);
 
       execute(other, server == Server.POSTGRES ? "COMMIT" : "UNLOCK TABLES");
 
-      assertThat(extension.get(Stores.PATIENCE.toSeconds(), TimeUnit.SECONDS)).isEmpty();
+      Object answer = prolonged.get(Stores.PATIENCE.toSeconds(), TimeUnit.SECONDS);
       assertThat(store.inspect(grant.claim().key())).isEmpty();
       execute(watcher, "DROP TABLE " + table);
+      return answer;
     } finally {
       executor.shutdown();
     }

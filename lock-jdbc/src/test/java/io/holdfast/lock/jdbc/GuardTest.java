@@ -3,7 +3,6 @@ package io.holdfast.lock.jdbc;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import com.zaxxer.hikari.HikariDataSource;
 import io.holdfast.lock.InMemoryLocks;
 import io.holdfast.lock.Lease;
 import io.holdfast.lock.LeaseState;
@@ -12,13 +11,8 @@ import io.holdfast.lock.LockLostException;
 import io.holdfast.lock.LockOptions;
 import java.io.IOException;
 import java.sql.Connection;
-import java.sql.ResultSet;
-import java.sql.SQLException;
-import java.sql.Statement;
 import java.time.Duration;
-import java.util.List;
 import java.util.Optional;
-import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
@@ -30,18 +24,13 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 /** A stale holder can't commit, and a guarded one can't be overtaken before it has. */
 class GuardTest {
-  private static final List<Integer> ISOLATIONS = List.of(
-      Connection.TRANSACTION_READ_COMMITTED,
-      Connection.TRANSACTION_REPEATABLE_READ,
-      Connection.TRANSACTION_SERIALIZABLE);
-
   @ParameterizedTest
   @EnumSource
   @Execution(ExecutionMode.CONCURRENT)
   void aHolderCommits(Server server) throws Exception {
-    try (Fixture fixture = new Fixture(server)) {
-      for (int isolation : ISOLATIONS) {
-        String name = freshName();
+    try (GuardFixture fixture = new GuardFixture(server)) {
+      for (int isolation : GuardFixture.ISOLATIONS) {
+        String name = GuardFixture.freshName();
         try (Lease lease = fixture.locks.get(name).lock();
             JdbcGuard guard = JdbcGuard.open(lease);
             Connection transaction = fixture.begin(isolation)) {
@@ -51,7 +40,7 @@ class GuardTest {
         }
         assertThat(fixture.locks.get(name).inspect()).isEmpty();
       }
-      assertThat(fixture.count()).isEqualTo(ISOLATIONS.size());
+      assertThat(fixture.count()).isEqualTo(GuardFixture.ISOLATIONS.size());
     }
   }
 
@@ -59,9 +48,9 @@ class GuardTest {
   @EnumSource
   @Execution(ExecutionMode.CONCURRENT)
   void aHolderThatWasOvertakenCannotCommit(Server server) throws Exception {
-    try (Fixture fixture = new Fixture(server)) {
-      for (int isolation : ISOLATIONS) {
-        String name = freshName();
+    try (GuardFixture fixture = new GuardFixture(server)) {
+      for (int isolation : GuardFixture.ISOLATIONS) {
+        String name = GuardFixture.freshName();
         Lease stale = fixture.locks.get(name).lock();
         try (JdbcGuard guard = JdbcGuard.open(stale);
             Connection transaction = fixture.begin(isolation)) {
@@ -87,8 +76,8 @@ class GuardTest {
   @EnumSource
   @Execution(ExecutionMode.CONCURRENT)
   void aLockThatNobodyTookSinceItWasForcedFreeIsLostAllTheSame(Server server) throws Exception {
-    try (Fixture fixture = new Fixture(server)) {
-      String name = freshName();
+    try (GuardFixture fixture = new GuardFixture(server)) {
+      String name = GuardFixture.freshName();
       Lease lease = fixture.locks.get(name).lock();
       assertThat(fixture.others.get(name).forceRelease(lease.token())).isTrue();
       assertThatThrownBy(() -> JdbcGuard.inTransaction(lease, fixture.pool, fixture::add))
@@ -102,8 +91,8 @@ class GuardTest {
   @EnumSource
   @Execution(ExecutionMode.CONCURRENT)
   void nobodyOvertakesAVerifiedTransactionEvenAfterTheLeaseRanOut(Server server) throws Exception {
-    try (Fixture fixture = new Fixture(server)) {
-      String name = freshName();
+    try (GuardFixture fixture = new GuardFixture(server)) {
+      String name = GuardFixture.freshName();
       Connection transaction = fixture.begin(Connection.TRANSACTION_READ_COMMITTED);
       fixture.add(transaction);
       Lease lease =
@@ -142,10 +131,10 @@ class GuardTest {
   @EnumSource
   @Execution(ExecutionMode.CONCURRENT)
   void renewalGoesOnAroundAnOpenTransactionAndNobodyIsHeldUp(Server server) throws Exception {
-    try (Fixture fixture = new Fixture(server)) {
+    try (GuardFixture fixture = new GuardFixture(server)) {
       LockOptions brief = LockOptions.renewed(Duration.ofSeconds(15));
-      try (Lease guarded = fixture.locks.get(freshName(), brief).lock();
-          Lease other = fixture.locks.get(freshName(), brief).lock()) {
+      try (Lease guarded = fixture.locks.get(GuardFixture.freshName(), brief).lock();
+          Lease other = fixture.locks.get(GuardFixture.freshName(), brief).lock()) {
         Duration left;
         try (JdbcGuard guard = JdbcGuard.open(guarded);
             Connection transaction = fixture.begin(Connection.TRANSACTION_READ_COMMITTED)) {
@@ -171,8 +160,8 @@ class GuardTest {
   @Execution(ExecutionMode.CONCURRENT)
   void closingTheLeaseUnderAnOpenGuardThrowsAndReleasesWhenTheGuardCloses(Server server)
       throws Exception {
-    try (Fixture fixture = new Fixture(server)) {
-      String name = freshName();
+    try (GuardFixture fixture = new GuardFixture(server)) {
+      String name = GuardFixture.freshName();
       Lease lease = fixture.locks.get(name).lock();
       try (JdbcGuard guard = JdbcGuard.open(lease);
           Connection transaction = fixture.begin(Connection.TRANSACTION_READ_COMMITTED)) {
@@ -190,8 +179,8 @@ class GuardTest {
   @Execution(ExecutionMode.CONCURRENT)
   void aTransactionThatFailsIsRolledBackAndItsConnectionGivenBackAsItWas(Server server)
       throws Exception {
-    try (Fixture fixture = new Fixture(server);
-        Lease lease = fixture.locks.get(freshName()).lock()) {
+    try (GuardFixture fixture = new GuardFixture(server);
+        Lease lease = fixture.locks.get(GuardFixture.freshName()).lock()) {
       assertThatThrownBy(() -> JdbcGuard.inTransaction(lease, fixture.pool, transaction -> {
             fixture.add(transaction);
             throw new IOException("made up");
@@ -206,9 +195,9 @@ class GuardTest {
 
   @Test
   void misuseIsToldAtOnce() throws Exception {
-    try (Fixture fixture = new Fixture(Server.H2);
+    try (GuardFixture fixture = new GuardFixture(Server.H2);
         LockClient memory = InMemoryLocks.builder().build();
-        Lease lease = fixture.locks.get(freshName()).lock();
+        Lease lease = fixture.locks.get(GuardFixture.freshName()).lock();
         Lease foreign = memory.get("a").lock();
         JdbcGuard guard = JdbcGuard.open(lease);
         Connection autoCommit = fixture.pool.getConnection()) {
@@ -217,81 +206,6 @@ class GuardTest {
       assertThatThrownBy(() -> guard.verify(autoCommit))
           .isInstanceOf(IllegalStateException.class)
           .hasMessageContaining("setAutoCommit(false)");
-    }
-  }
-
-  private static String freshName() {
-    return Stores.freshKey().name();
-  }
-
-  /** Two clients on one database, and a table of the application's. */
-  private static final class Fixture implements AutoCloseable {
-    final HikariDataSource pool;
-    final LockClient locks;
-    final LockClient others;
-    private final Connection connection;
-    private final String table = "sold_" + UUID.randomUUID().toString().substring(0, 8);
-
-    Fixture(Server server) throws SQLException {
-      pool = server.pool(10);
-      locks = client();
-      others = client();
-      connection = server.connect();
-      execute("CREATE TABLE " + table + " (id INT)");
-    }
-
-    private LockClient client() {
-      return JdbcLocks.builder(pool).schema(SchemaMode.CREATE).build();
-    }
-
-    Connection begin(int isolation) throws SQLException {
-      Connection transaction = pool.getConnection();
-      transaction.setTransactionIsolation(isolation);
-      transaction.setAutoCommit(false);
-      return transaction;
-    }
-
-    void add(Connection transaction) throws SQLException {
-      try (Statement statement = transaction.createStatement()) {
-        assertThat(statement.executeUpdate("INSERT INTO " + table + " VALUES (1)"))
-            .isEqualTo(1);
-      }
-    }
-
-    /** Makes the transaction's snapshot. */
-    void read(Connection transaction) throws SQLException {
-      try (Statement statement = transaction.createStatement();
-          ResultSet result = statement.executeQuery("SELECT COUNT(*) FROM " + table)) {
-        assertThat(result.next()).isTrue();
-      }
-    }
-
-    Lease steal(String name, Lease from) {
-      assertThat(others.get(name).forceRelease(from.token())).isTrue();
-      return others.get(name).tryLock().orElseThrow();
-    }
-
-    int count() throws SQLException {
-      try (Statement statement = connection.createStatement();
-          ResultSet result = statement.executeQuery("SELECT COUNT(*) FROM " + table)) {
-        result.next();
-        return result.getInt(1);
-      }
-    }
-
-    private void execute(String sql) throws SQLException {
-      try (Statement statement = connection.createStatement()) {
-        statement.execute(sql);
-      }
-    }
-
-    @Override
-    public void close() throws SQLException {
-      others.close();
-      locks.close();
-      execute("DROP TABLE " + table);
-      connection.close();
-      pool.close();
     }
   }
 }

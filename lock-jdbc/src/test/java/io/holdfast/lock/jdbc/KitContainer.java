@@ -2,6 +2,7 @@ package io.holdfast.lock.jdbc;
 
 import io.holdfast.lock.tck.fault.Ports;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -51,38 +52,46 @@ final class KitContainer implements KitServer {
     container.start();
   }
 
-  static KitContainer mySql() {
+  /** With options of the server beside the kit's. */
+  static KitContainer mySql(String... options) {
     return new KitContainer(
         "mysql:9",
         3306,
         ".*ready for connections.*port: 3306.*",
         1,
         Map.of("MYSQL_ROOT_PASSWORD", PASSWORD, "MYSQL_DATABASE", "holdfast"),
-        new String[] {"--max-connections=500"},
+        command(options),
         "jdbc:mysql://%s:%d/holdfast?sslMode=DISABLED&allowPublicKeyRetrieval=true",
         "root",
         "id BIGINT AUTO_INCREMENT PRIMARY KEY");
   }
 
-  static KitContainer mariaDb() {
-    return mariaDb("jdbc:mariadb://%s:%d/holdfast");
+  /** With options of the server beside the kit's. */
+  static KitContainer mariaDb(String... options) {
+    return mariaDbAt("jdbc:mariadb://%s:%d/holdfast", options);
   }
 
   static KitContainer mariaDbByMySqlDriver() {
-    return mariaDb("jdbc:mysql://%s:%d/holdfast?sslMode=DISABLED&allowPublicKeyRetrieval=true");
+    return mariaDbAt("jdbc:mysql://%s:%d/holdfast?sslMode=DISABLED&allowPublicKeyRetrieval=true");
   }
 
-  private static KitContainer mariaDb(String urlPattern) {
+  private static KitContainer mariaDbAt(String urlPattern, String... options) {
     return new KitContainer(
         "mariadb:11.8",
         3306,
         ".*port: 3306.*",
         1,
         Map.of("MARIADB_ROOT_PASSWORD", PASSWORD, "MARIADB_DATABASE", "holdfast"),
-        new String[] {"--max-connections=500"},
+        command(options),
         urlPattern,
         "root",
         "id BIGINT AUTO_INCREMENT PRIMARY KEY");
+  }
+
+  private static String[] command(String... options) {
+    String[] command = Arrays.copyOf(options, options.length + 1);
+    command[options.length] = "--max-connections=500";
+    return command;
   }
 
   static KitContainer postgres() {

@@ -12,10 +12,15 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -81,6 +86,42 @@ class TransactionLockTest {
     }
   }
 
+  /** By another process, so that this one can't know the name. */
+  @Test
+  @Execution(ExecutionMode.CONCURRENT)
+  void aNameThatThisProcessHasNotMetIsRefusedOnMySqlAfterAShortWait() throws Exception {
+    try (HikariDataSource pool = pool(Server.MYSQL, 6);
+        Connection transaction = begin(pool);
+        Connection admin = Server.MYSQL.connect()) {
+      JdbcLocks.builder(pool).schema(SchemaMode.CREATE).build().close();
+      String name = freshName(pool, false);
+      execute(
+          admin,
+          "INSERT INTO holdfast_lock"
+              + " (name, owner, number, changed_at, expires_at, wanted_until, served, guarded, holder)"
+              + " VALUES ('t:" + name + "', '', 0, 1, 0, 0, 0, 0, '')");
+      admin.setAutoCommit(false);
+      execute(admin, "UPDATE holdfast_lock SET guarded = 1 WHERE name = 't:" + name + "'");
+      int waitBefore = lockWaitTimeout(transaction);
+
+      long begin = System.nanoTime();
+      assertThat(LOCKS.tryLock(transaction, name)).isFalse();
+      assertThat(System.nanoTime() - begin).isLessThan(Duration.ofSeconds(10).toNanos());
+      assertThat(lockWaitTimeout(transaction)).isEqualTo(waitBefore);
+      admin.rollback();
+      assertThat(LOCKS.tryLock(transaction, name)).isTrue();
+      transaction.rollback();
+    }
+  }
+
+  private static int lockWaitTimeout(Connection connection) throws SQLException {
+    try (Statement statement = connection.createStatement();
+        ResultSet result = statement.executeQuery("SELECT @@innodb_lock_wait_timeout")) {
+      result.next();
+      return result.getInt(1);
+    }
+  }
+
   @ParameterizedTest
   @EnumSource
   void theCallersTransactionGoesOnWhetherItGotTheLockOrNot(Server server) throws Exception {
@@ -137,6 +178,89 @@ class TransactionLockTest {
         CompletableFuture.allOf(all).get(30, TimeUnit.SECONDS);
         assertThat(unprotected[0]).isEqualTo(threads);
       }
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  @Execution(ExecutionMode.CONCURRENT)
+  void aNewNameThatATransactionHasKeepsNobodyFromTheirOwnNewNames(Server server) throws Exception {
+    try (HikariDataSource pool = pool(server, 8);
+        LockClient locks = JdbcLocks.builder(pool).schema(SchemaMode.CREATE).build()) {
+      try (Connection first = begin(pool);
+          Connection second = begin(pool)) {
+        String name = freshName(pool, false);
+        assertThat(LOCKS.tryLock(first, name)).isTrue();
+        // On both sides of it, and of all others.
+        for (String other : List.of("!" + name, name + "!", "~" + name)) {
+          assertThat(LOCKS.tryLock(second, other)).isTrue();
+          try (Lease lease = locks.get(other).tryLock().orElseThrow()) {
+            lease.verify();
+          }
+        }
+        second.rollback();
+        first.rollback();
+      }
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  @Execution(ExecutionMode.CONCURRENT)
+  void newNamesThatAreLockedAtTheSameTimeDoNotCollide(Server server) throws Exception {
+    try (HikariDataSource pool = pool(server, 4)) {
+      JdbcLocks.builder(pool).schema(SchemaMode.CREATE).build().close();
+      CyclicBarrier barrier = new CyclicBarrier(2);
+      List<CompletableFuture<Void>> both = new ArrayList<>();
+      for (int i = 0; i < 2; i++) {
+        both.add(CompletableFuture.runAsync(
+            () -> {
+              for (int round = 0; round < 50; round++) {
+                try (Connection transaction = begin(pool)) {
+                  String name = freshName(pool, false);
+                  barrier.await(Stores.PATIENCE.toSeconds(), TimeUnit.SECONDS);
+                  assertThat(LOCKS.tryLock(transaction, name)).isTrue();
+                  barrier.await(Stores.PATIENCE.toSeconds(), TimeUnit.SECONDS);
+                  transaction.commit();
+                } catch (Exception e) {
+                  throw new AssertionError(e);
+                }
+              }
+            },
+            task -> new Thread(task).start()));
+      }
+      for (CompletableFuture<Void> one : both) {
+        one.get(60, TimeUnit.SECONDS);
+      }
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  @Execution(ExecutionMode.CONCURRENT)
+  void aNameThatWasUsedLatelyIsNotPurged(Server server) throws Exception {
+    try (HikariDataSource pool = pool(server, 6);
+        Connection admin = server.connect()) {
+      String table = "used_" + UUID.randomUUID().toString().substring(0, 8);
+      JdbcLocks.Builder builder = JdbcLocks.builder(pool).table(table).schema(SchemaMode.CREATE);
+      builder.build().close();
+      TransactionLock locks = TransactionLock.inTable(table);
+      try (Connection transaction = begin(pool)) {
+        for (int round = 0; round < 2; round++) {
+          locks.lock(transaction, "locked");
+          assertThat(locks.tryLock(transaction, "tried")).isTrue();
+          locks.lock(transaction, "unused " + round);
+          transaction.commit();
+          if (round == 0) {
+            execute(
+                admin,
+                "UPDATE " + table + " SET changed_at = changed_at - 7200000000"
+                    + " WHERE changed_at > 0");
+          }
+        }
+      }
+      assertThat(builder.purge(Duration.ofHours(1))).isEqualTo(1);
+      execute(admin, "DROP TABLE " + table);
     }
   }
 

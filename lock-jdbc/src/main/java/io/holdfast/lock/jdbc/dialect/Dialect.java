@@ -31,6 +31,9 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
   /** The key of the row that holds the schema's version; no lock's, since theirs begin "x:". */
   public static final String VERSION_KEY = "version";
 
+  /** The key of the row that is locked and freed for a trial; no lock's either. */
+  public static final String TRIAL_KEY = "trial";
+
   /** The most locks that one statement works on. */
   public static final int BATCH_MAX = 512;
 
@@ -93,7 +96,8 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
         + " FROM {table} l LEFT JOIN {waiters} w ON w.name = l.name AND w.owner IN ({list})"
         + " WHERE l.name IN ({list})");
     renewBySize = bySize(updateUnlocked(
-        "name IN ({list}) AND owner IN ({list}) AND expires_at > {now}", "expires_at = {now} + ?"));
+        "name IN ({list}) AND owner IN ({list}) AND expires_at > {now} + {late}",
+        "expires_at = {now} + ?"));
     announceBySize = bySize(updateUnlocked(
         "name IN ({list}) AND expires_at > {now}",
         "wanted_until = GREATEST(wanted_until, {now} + " + ALIVE_MICROS + ")"));
@@ -122,7 +126,7 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
   /**
    * The dialect of the database behind this connection. No I/O with the known drivers.
    *
-   * @throws IllegalStateException an unknown database
+   * @throws IllegalStateException an unknown database, or one that only speaks like a known one
    */
   public static Dialect of(Connection connection, String table) throws SQLException {
     DatabaseMetaData metaData = connection.getMetaData();
@@ -130,6 +134,8 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
     // A MariaDB server behind MySQL's driver calls itself MySQL, and MariaDB in the version.
     String description =
         (product + " " + metaData.getDatabaseProductVersion()).toLowerCase(Locale.ROOT);
+    LookAlikes.refuse(description);
+    LookAlikes.refuseAt(metaData.getURL());
     if (description.contains("mariadb")) {
       return new MariaDb(table);
     }
@@ -276,12 +282,21 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
     }
   }
 
+  /**
+   * Whether {@link #guard} can lock a row that it leaves as it is, until the caller's transaction
+   * ends: the lock's next holder could not renew.
+   */
+  public boolean guardLocksWhatItRefuses() {
+    return false;
+  }
+
   // A transaction's own row lock.
 
   /**
    * Locks the row until the transaction ends, creating it if need be; waits. A write, so that a
    * transaction whose snapshot is older than the last holder's end is refused where the database
-   * can (PostgreSQL, MariaDB), and so that other nodes of a cluster see it.
+   * can (PostgreSQL, MariaDB), and so that other nodes of a cluster see it. It says when it was
+   * used, since purges go by that.
    */
   public abstract void lockRow(Connection transaction, String key) throws SQLException;
 
@@ -472,18 +487,18 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
   /** Whether the statement certainly changed nothing. */
   public abstract boolean isRefused(SQLException e);
 
-  /**
-   * Whether {@link #guard} failed because another transaction wrote the row since the caller's
-   * began to read: some isolation levels tell so by an error instead of finding nothing.
-   */
-  public boolean isOvertaken(SQLException e) {
-    return "40001".equals(e.getSQLState());
-  }
-
   // What the dialects fill in.
 
   /** The database's clock in microseconds since 1970, whatever the session's time zone. */
   abstract String now();
+
+  /**
+   * For how long a statement has waited since its {@link #now}, in microseconds, where that stands
+   * still meanwhile: what gives a lease more time must not revive one that ended in that time.
+   */
+  String late() {
+    return "0";
+  }
 
   /**
    * An update of the rows that match and that nobody has locked. The parameters of {@code where}
@@ -513,7 +528,8 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
         .strip()
         .replace("{table}", table)
         .replace("{waiters}", waiters())
-        .replace("{now}", now());
+        .replace("{now}", now())
+        .replace("{late}", late());
   }
 
   /** What one who takes the lock at this place moves {@code served} up to. */

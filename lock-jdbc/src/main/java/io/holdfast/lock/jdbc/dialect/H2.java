@@ -80,7 +80,7 @@ public final class H2 extends Dialect {
               (name, owner, number, changed_at, expires_at, wanted_until, served, guarded, holder)
             VALUES (?, '', 0, {now}, 0, 0, 0, 0, '')
             """);
-    lockRow = sql("UPDATE {table} SET guarded = guarded + 1 WHERE name = ?");
+    lockRow = sql("UPDATE {table} SET guarded = guarded + 1, changed_at = {now} WHERE name = ?");
     selectRowNoWait = sql("SELECT 1 FROM {table} WHERE name = ? FOR UPDATE NOWAIT");
   }
 

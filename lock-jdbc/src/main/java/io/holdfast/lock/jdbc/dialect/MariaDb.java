@@ -1,9 +1,7 @@
 package io.holdfast.lock.jdbc.dialect;
 
 import java.sql.Connection;
-import java.sql.ResultSet;
 import java.sql.SQLException;
-import java.sql.Statement;
 
 /**
  * MariaDB 10.6 and later, through its own driver or MySQL's.
@@ -48,8 +46,7 @@ final class MariaDb extends MySql {
   String extendTemplate() {
     return "SET STATEMENT innodb_lock_wait_timeout = 0 FOR "
         + EXTEND
-        + "WHERE name = ? AND owner = ? AND number = ? AND expires_at > {now} + "
-        + LATE;
+        + "WHERE name = ? AND owner = ? AND number = ? AND expires_at > {now} + {late}";
   }
 
   @Override
@@ -99,16 +96,6 @@ final class MariaDb extends MySql {
         return false;
       }
       throw e;
-    }
-  }
-
-  /**
-   * A setting, off by default, with which the failure above has undone the caller's transaction.
-   */
-  private static boolean rollsBackOnTimeout(Connection transaction) throws SQLException {
-    try (Statement statement = transaction.createStatement();
-        ResultSet result = statement.executeQuery("SELECT @@innodb_rollback_on_timeout")) {
-      return result.next() && result.getBoolean(1);
     }
   }
 }

@@ -5,7 +5,9 @@ import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.util.HashMap;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -24,8 +26,11 @@ public sealed class MySql extends Dialect permits MariaDb {
   private static final int DEADLOCK = 1213;
   private static final int LOCKED_AND_NO_WAIT = 3572;
 
-  private static final Set<Integer> TRANSIENT =
-      Set.of(RECORD_CHANGED, LOCK_WAIT_TIMEOUT, DEADLOCK, LOCKED_AND_NO_WAIT);
+  /** Group replication: the commit of another node came first. */
+  private static final int ROLLED_BACK_BY_PLUGIN = 3101;
+
+  private static final Set<Integer> TRANSIENT = Set.of(
+      RECORD_CHANGED, LOCK_WAIT_TIMEOUT, DEADLOCK, ROLLED_BACK_BY_PLUGIN, LOCKED_AND_NO_WAIT);
 
   /** Duplicate key. */
   private static final int DUPLICATE = 1062;
@@ -39,11 +44,14 @@ public sealed class MySql extends Dialect permits MariaDb {
       SET expires_at = {now} + LAST_INSERT_ID(GREATEST(expires_at - {now}, ?))
       """;
 
-  /**
-   * How long ago the statement began, which is what {@link #now} tells: it may have waited for the
-   * table meanwhile (a DDL, a backup), and must not revive a lease that ended in that time.
-   */
-  static final String LATE = "GREATEST(0, TIMESTAMPDIFF(MICROSECOND, NOW(6), SYSDATE(6)))";
+  private static final String WAIT_LITTLE =
+      "SET @holdfast_wait = @@innodb_lock_wait_timeout," + " SESSION innodb_lock_wait_timeout = 1";
+
+  private static final String WAIT_AS_BEFORE =
+      "SET SESSION innodb_lock_wait_timeout = @holdfast_wait";
+
+  /** Of all tables: whoever locks in a transaction keeps no state between its calls. */
+  private static final KnownNames KNOWN = new KnownNames();
 
   private final String acquire;
   private final String insert;
@@ -135,7 +143,7 @@ public sealed class MySql extends Dialect permits MariaDb {
         .replace("{condition}", condition.replace("owner", "{table}.owner"));
   }
 
-  /** As to take; {@code {late}} is zero unless the statement had to wait since its now. */
+  /** As to take. */
   String extendTemplate() {
     return EXTEND + """
         WHERE name = (SELECT name FROM (
@@ -143,7 +151,7 @@ public sealed class MySql extends Dialect permits MariaDb {
           WHERE name = ? AND owner = ? AND number = ? AND expires_at > {now} + {late}
           FOR UPDATE SKIP LOCKED
         ) mine)
-        """.replace("{late}", LATE);
+        """;
   }
 
   /** Locks the row that exists, and else inserts it: no gap lock, which two could hold at once. */
@@ -152,7 +160,7 @@ public sealed class MySql extends Dialect permits MariaDb {
         INSERT INTO {table}
           (name, owner, number, changed_at, expires_at, wanted_until, served, guarded, holder)
         VALUES (?, '', 0, {now}, 0, 0, 0, 0, '')
-        ON DUPLICATE KEY UPDATE guarded = {table}.guarded + 1
+        ON DUPLICATE KEY UPDATE guarded = {table}.guarded + 1, changed_at = {now}
         """;
   }
 
@@ -169,6 +177,28 @@ public sealed class MySql extends Dialect permits MariaDb {
   @Override
   public String script() {
     return "mysql.sql";
+  }
+
+  /** Not every server has each of these variables. */
+  @Override
+  public void checkServer(Connection connection) throws SQLException {
+    Map<String, String> variables = new HashMap<>();
+    try (Statement statement = connection.createStatement();
+        ResultSet result = statement.executeQuery("SHOW VARIABLES WHERE Variable_name IN"
+            + " ('version', 'version_comment', 'log_bin', 'binlog_format')")) {
+      while (result.next()) {
+        variables.put(result.getString(1), String.valueOf(result.getString(2)));
+      }
+    }
+    LookAlikes.refuse(variables.getOrDefault("version", ""));
+    LookAlikes.refuse(variables.getOrDefault("version_comment", ""));
+    if ("ON".equalsIgnoreCase(variables.get("log_bin"))
+        && "STATEMENT".equalsIgnoreCase(variables.get("binlog_format"))) {
+      throw new IllegalStateException("The server has binlog_format=STATEMENT. Locks ask the clock"
+          + " and pass over locked rows, which a replica would do with another outcome, and which"
+          + " fails at READ COMMITTED: SET GLOBAL binlog_format = 'ROW' (the default; MIXED will"
+          + " do, too), in the server's configuration as well, and open new connections");
+    }
   }
 
   @Override
@@ -342,14 +372,30 @@ public sealed class MySql extends Dialect permits MariaDb {
     }
   }
 
+  /** InnoDB locks what an update looks at, and from REPEATABLE READ up keeps it locked. */
   @Override
-  public void lockRow(Connection transaction, String key) throws SQLException {
-    lockRow(transaction, lockRow, key);
+  public boolean guardLocksWhatItRefuses() {
+    return true;
   }
 
-  /** A plain read would be simpler, and would make a snapshot that is older than the lock. */
+  @Override
+  public void lockRow(Connection transaction, String key) throws SQLException {
+    if (lockRow(transaction, lockRow, key) > 1) {
+      KNOWN.add(known(key)); // One that was inserted is gone if the caller rolls back.
+    }
+  }
+
+  /**
+   * A name that is known to have a row is locked without a wait. To look whether it has one would
+   * lock the gap where there is none, in which others could then insert nothing until the caller's
+   * transaction ends; and a plain read would make a snapshot that is older than the lock. So one
+   * that is not known is inserted, with the shortest wait that the server has.
+   */
   @Override
   public boolean tryLockRow(Connection transaction, String key) throws SQLException {
+    if (!KNOWN.has(known(key))) {
+      return tryInsertRow(transaction, key);
+    }
     try (PreparedStatement statement = transaction.prepareStatement(selectRowNoWait)) {
       setKey(statement, 1, key);
       statement.executeQuery().close();
@@ -363,10 +409,53 @@ public sealed class MySql extends Dialect permits MariaDb {
     return true;
   }
 
-  final void lockRow(Connection transaction, String sql, String key) throws SQLException {
+  private boolean tryInsertRow(Connection transaction, String key) throws SQLException {
+    execute(transaction, WAIT_LITTLE);
+    try {
+      lockRow(transaction, key);
+    } catch (SQLException e) {
+      try {
+        execute(transaction, WAIT_AS_BEFORE);
+      } catch (SQLException e2) {
+        e.addSuppressed(e2);
+        throw e;
+      }
+      if (e.getErrorCode() != LOCK_WAIT_TIMEOUT || rollsBackOnTimeout(transaction)) {
+        throw e;
+      }
+      KNOWN.add(known(key));
+      return false;
+    }
+    execute(transaction, WAIT_AS_BEFORE);
+    return true;
+  }
+
+  private String known(String key) {
+    return table() + ' ' + key;
+  }
+
+  private static void execute(Connection connection, String sql) throws SQLException {
+    try (Statement statement = connection.createStatement()) {
+      statement.execute(sql);
+    }
+  }
+
+  /**
+   * A setting, off by default, with which a lock wait that timed out has undone the caller's
+   * transaction.
+   */
+  static boolean rollsBackOnTimeout(Connection transaction) throws SQLException {
+    try (Statement statement = transaction.createStatement();
+        ResultSet result = statement.executeQuery("SELECT @@innodb_rollback_on_timeout")) {
+      return result.next() && result.getBoolean(1);
+    }
+  }
+
+  /** Returns how many rows the server counts: one that it updated counts twice. */
+  final int lockRow(Connection transaction, String sql, String key) throws SQLException {
     try (PreparedStatement statement = transaction.prepareStatement(sql)) {
       setKey(statement, 1, key);
-      statement.executeUpdate();
+      return statement.executeUpdate();
     }
   }
 
@@ -382,15 +471,15 @@ public sealed class MySql extends Dialect permits MariaDb {
         || (e.getErrorCode() > 0 && hasClass(e, "22", "23", "25", "28", "42"));
   }
 
-  /** Here 40001 is a deadlock, or a lock wait that timed out: neither says who has the lock. */
-  @Override
-  public boolean isOvertaken(SQLException e) {
-    return e.getErrorCode() == RECORD_CHANGED;
-  }
-
   @Override
   String now() {
     return "TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))";
+  }
+
+  /** UTC_TIMESTAMP is when the statement began; it may wait for the table (a DDL, a backup). */
+  @Override
+  String late() {
+    return "GREATEST(0, TIMESTAMPDIFF(MICROSECOND, NOW(6), SYSDATE(6)))";
   }
 
   /** Without NO_MERGE the derived table is merged into the update, which then waits. */

@@ -91,9 +91,9 @@ public final class Postgres extends Dialect {
             """);
     channel = sql("SELECT " + CHANNEL);
     notify = sql("SELECT pg_notify(" + CHANNEL + ", ?)");
-    lockRow = sql("UPDATE {table} SET guarded = guarded + 1 WHERE name = ?");
+    lockRow = sql("UPDATE {table} SET guarded = guarded + 1, changed_at = {now} WHERE name = ?");
     tryLockRow = sql("""
-        UPDATE {table} SET guarded = guarded + 1
+        UPDATE {table} SET guarded = guarded + 1, changed_at = {now}
         WHERE name = (SELECT name FROM {table} WHERE name = ? FOR UPDATE SKIP LOCKED)
         """);
     selectRow = sql("SELECT 1 FROM {table} WHERE name = ?");
@@ -165,12 +165,15 @@ public final class Postgres extends Dialect {
     return "postgresql.sql";
   }
 
+  /** The driver's own version number is what a look-alike says it is compatible with. */
   @Override
   public void checkServer(Connection connection) throws SQLException {
     try (Statement statement = connection.createStatement();
-        ResultSet result = statement.executeQuery("SHOW server_encoding")) {
+        ResultSet result =
+            statement.executeQuery("SELECT version(), current_setting('server_encoding')")) {
       result.next();
-      String encoding = result.getString(1);
+      LookAlikes.refuse(result.getString(1));
+      String encoding = result.getString(2);
       if (!encoding.equals("UTF8") && !encoding.equals("SQL_ASCII")) {
         throw new IllegalStateException("The database's encoding is "
             + encoding

@@ -30,6 +30,11 @@ public record Row(
 
   /** Whether this grant has the lock. */
   public boolean isHeldBy(String ownerId, long grantNumber) {
-    return !isFree() && number == grantNumber && owner.equals(ownerId);
+    return !isFree() && isOf(ownerId, grantNumber);
+  }
+
+  /** Whether nobody has taken or freed the lock since this grant, though its time may be over. */
+  public boolean isOf(String ownerId, long grantNumber) {
+    return number == grantNumber && owner.equals(ownerId);
   }
 }
