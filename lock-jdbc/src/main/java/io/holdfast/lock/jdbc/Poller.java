@@ -244,6 +244,9 @@ final class Poller implements AutoCloseable {
       if (due.isEmpty()) {
         time.park(this, parkNanos);
       } else {
+        if (listener != null) {
+          listener.listen(this); // It may have ended, while some wait.
+        }
         lookSafely(due);
       }
     }

@@ -338,6 +338,13 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
   public abstract boolean isRefused(SQLException e);
 
   /**
+   * Whether the server, or the session, does not take writes: of several, it is not the primary.
+   */
+  public boolean isReadOnly(SQLException e) {
+    return "25006".equals(e.getSQLState());
+  }
+
+  /**
    * Whether {@link #guard} failed because another transaction wrote the row since the caller's
    * began to read: some isolation levels tell so by an error instead of finding nothing.
    */

@@ -283,6 +283,11 @@ public sealed class MySql extends Dialect permits MariaDb {
         || (e.getErrorCode() > 0 && hasClass(e, "22", "23", "25", "28", "42"));
   }
 
+  @Override
+  public boolean isReadOnly(SQLException e) {
+    return READ_ONLY.contains(e.getErrorCode());
+  }
+
   /** Here 40001 is a deadlock, or a lock wait that timed out: neither says who has the lock. */
   @Override
   public boolean isOvertaken(SQLException e) {
