@@ -124,7 +124,7 @@ final class PostgresListener implements AutoCloseable {
       try {
         thread = null;
         retryAtNanos = System.nanoTime() + retryNanos;
-        retryNanos = Math.min(RETRY_NANOS_MAX, 2 * retryNanos);
+        retryNanos = Math.min(RETRY_NANOS_MAX, Math.max(RETRY_NANOS_MIN, 2 * retryNanos));
       } finally {
         lock.unlock();
       }
@@ -168,7 +168,7 @@ final class PostgresListener implements AutoCloseable {
   private void heardItself() {
     lock.lock();
     try {
-      retryNanos = RETRY_NANOS_MIN;
+      retryNanos = 0; // At its end, another may listen at once.
     } finally {
       lock.unlock();
     }

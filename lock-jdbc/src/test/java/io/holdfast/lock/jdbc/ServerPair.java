@@ -123,6 +123,17 @@ abstract class ServerPair implements AutoCloseable {
 
   abstract void promote() throws SQLException;
 
+  /** Whether a waiting client has to listen to the new primary for it to be told of releases. */
+  boolean isPostgres() {
+    return primary.user().equals("postgres");
+  }
+
+  /** Whether somebody listens to the server that was the standby. */
+  boolean isListenedTo() {
+    return isTrue(
+        standby, "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE query LIKE 'LISTEN%')");
+  }
+
   static boolean isTrue(KitContainer server, String question) {
     try {
       return ask(server, question).equals("t");

@@ -108,6 +108,10 @@ class SwitchoverTest {
       kept.verify();
       fresh.verify();
 
+      if (pair.isPostgres()) {
+        Stores.await("the waiter listens to the new primary", pair::isListenedTo);
+      }
+
       kept.close();
       waiter.granted.get(NEW_ACQUIRES_MAX.toMillis(), TimeUnit.MILLISECONDS);
       waiter.done.countDown();
