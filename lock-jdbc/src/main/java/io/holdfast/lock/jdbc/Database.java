@@ -14,12 +14,15 @@ import java.time.Duration;
  * <p>Threads: safe for all.
  */
 final class Database {
+  /** How many connections to a read-only server one question may meet, and so have replaced. */
+  private static final int READ_ONLY_TRIES = 5;
+
   private final Dialect dialect;
   private final Lender pool;
-  private final Lender spare;
+  private final SpareConnection spare;
   private final Duration storeTimeout;
 
-  Database(Dialect dialect, Lender pool, Lender spare, Duration storeTimeout) {
+  Database(Dialect dialect, Lender pool, SpareConnection spare, Duration storeTimeout) {
     this.dialect = dialect;
     this.pool = pool;
     this.spare = spare;
@@ -60,17 +63,14 @@ final class Database {
     }
   }
 
-  /**
-   * Asks on the client's own connection if that is free, which the poller has just used, and on one
-   * of the pool otherwise: a pool may have to check its connections first, on another thread at
-   * that.
-   */
-  <T> T onSpareOrPool(Deadline deadline, Question<T> question) throws StoreException {
-    try {
-      return ask(new SpareIfReady(spare, pool), deadline, question);
-    } catch (NoConnectionException e) {
-      throw StoreException.refused(String.valueOf(e.getMessage()), e);
-    }
+  /** Has the client's own connection taken anew at its next use. */
+  void expireSpare() {
+    spare.expire();
+  }
+
+  /** Takes the client's own connection anew, unless that takes too large a part of the time. */
+  void changeSpare(Deadline deadline) {
+    spare.change(deadline);
   }
 
   /**
@@ -128,6 +128,7 @@ final class Database {
   private <T> T askUninterrupted(
       Lender lender, Deadline patience, Deadline deadline, Question<T> question)
       throws StoreException, NoConnectionException {
+    int readOnlyTries = 0;
     for (int failures = 0; ; failures++) {
       SQLException failure;
       Connection connection = lender.lend(patience);
@@ -139,22 +140,31 @@ final class Database {
       } catch (SQLException e) {
         failure = e;
         // An error that the server told leaves the connection as it was.
-        usable = dialect.isRefused(e);
+        usable = dialect.isRefused(e) && !dialect.isReadOnly(e);
       } finally {
         lender.giveBack(connection, usable);
       }
-      if (!dialect.isTransient(failure)) {
+      boolean readOnly = dialect.isReadOnly(failure);
+      if (readOnly) {
+        // It was another server's turn to be the primary; the pool may know, or finds out by this.
+        spare.expire();
+        readOnlyTries++;
+      }
+      if (!(readOnly && readOnlyTries < READ_ONLY_TRIES) && !dialect.isTransient(failure)) {
         throw dialect.isRefused(failure)
             ? StoreException.refused(dialect.database() + " refused: " + failure, failure)
             : StoreException.unanswered(
                 dialect.database() + " gave no usable answer: " + failure, failure);
       }
-      if (!Deadlines.pause(deadline, failures)) {
+      // Connections are replaced at a slower pace than collisions end.
+      if (!Deadlines.pause(deadline, readOnly ? failures + READ_ONLY_TRIES : failures)) {
         throw StoreException.refused(
             dialect.database()
-                + " undid the statement in favour of others for all of "
-                + deadline.whole()
-                + ": "
+                + (readOnly
+                    ? " is read-only: "
+                    : " undid the statement in favour of others for all of "
+                        + deadline.whole()
+                        + ": ")
                 + failure,
             failure);
       }

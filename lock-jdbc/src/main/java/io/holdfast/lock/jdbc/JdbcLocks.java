@@ -9,6 +9,7 @@ import java.time.Duration;
 import java.util.Objects;
 import java.util.regex.Pattern;
 import javax.sql.DataSource;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Locks in a table of your SQL database: MySQL, MariaDB, PostgreSQL or H2.
@@ -40,7 +41,9 @@ public final class JdbcLocks {
    * Begins a client on the database behind this data source.
    *
    * @param dataSource your pool, which stays yours to close. The pool itself, not a proxy that
-   *     knows transactions: what locks write must be committed at once, and never with your data
+   *     knows transactions: what locks write must be committed at once, and never with your data.
+   *     Spring's {@code TransactionAwareDataSourceProxy} and {@code LazyConnectionDataSourceProxy}
+   *     are seen through: what they wrap is used
    */
   public static Builder builder(DataSource dataSource) {
     return new Builder(Objects.requireNonNull(dataSource));
@@ -67,6 +70,7 @@ public final class JdbcLocks {
     private String table = DEFAULT_TABLE;
     private SchemaMode schema = SchemaMode.VALIDATE;
     private boolean withoutAutoCommit;
+    private @Nullable Boolean notifications;
 
     private Builder(DataSource dataSource) {
       this.dataSource = dataSource;
@@ -102,6 +106,20 @@ public final class JdbcLocks {
     }
 
     /**
+     * Whether threads that wait for a lock are woken by PostgreSQL's notifications; without them
+     * they look again after some milliseconds, as on the other databases. By default they are,
+     * unless a pooler such as PgBouncer is between here and the server.
+     *
+     * @param used true: also behind a pooler, which must keep sessions (PgBouncer's
+     *     {@code pool_mode=session}), or notifications pile up in the application's connections.
+     *     False: never, and nothing is asked about it
+     */
+    public Builder notifications(boolean used) {
+      this.notifications = used;
+      return this;
+    }
+
+    /**
      * Deletes the rows of locks that nobody had, wanted or released for this long; safe while locks
      * are in use. Tokens keep rising, unless the database's clock is set back by more than this.
      * Makes no client; call it now and then from a job of yours.
@@ -130,7 +148,7 @@ public final class JdbcLocks {
     }
 
     private JdbcStore.Settings settings() {
-      return new JdbcStore.Settings(dataSource, table, schema, withoutAutoCommit);
+      return new JdbcStore.Settings(dataSource, table, schema, withoutAutoCommit, notifications);
     }
   }
 }

@@ -57,11 +57,26 @@ final class JdbcStore implements LockStore {
    * What the builder knows.
    *
    * @param withoutAutoCommit whether connections without autocommit are the pool's own
+   * @param notifications whether PostgreSQL's are listened to; null: unless a pooler is in between
    */
   record Settings(
-      DataSource dataSource, String table, SchemaMode schema, boolean withoutAutoCommit) {}
+      DataSource dataSource,
+      String table,
+      SchemaMode schema,
+      boolean withoutAutoCommit,
+      @Nullable Boolean notifications) {
 
-  private JdbcStore(Database database, Pool pool, SpareConnection spare, StoreSettings settings) {
+    boolean mayListen() {
+      return notifications == null || notifications;
+    }
+
+    boolean mayListenBehindPooler() {
+      return notifications != null && notifications;
+    }
+  }
+
+  private JdbcStore(
+      Database database, Pool pool, SpareConnection spare, Settings mine, StoreSettings settings) {
     this.database = database;
     this.pool = pool;
     this.spare = spare;
@@ -71,8 +86,9 @@ final class JdbcStore implements LockStore {
         database,
         settings.time(),
         threads + "-poller",
-        database.dialect() instanceof Postgres postgres
-            ? new PostgresListener(postgres, database, threads + "-listener")
+        database.dialect() instanceof Postgres postgres && mine.mayListen()
+            ? new PostgresListener(
+                postgres, database, mine.mayListenBehindPooler(), threads + "-listener")
             : null);
   }
 
@@ -113,7 +129,7 @@ final class JdbcStore implements LockStore {
         Trial.run(database);
       }
       opened = true;
-      return new JdbcStore(database, pool, spare, storeSettings);
+      return new JdbcStore(database, pool, spare, settings, storeSettings);
     } finally {
       if (!opened) {
         spare.close();
@@ -390,7 +406,11 @@ final class JdbcStore implements LockStore {
         settings.dataSource(), settings.withoutAutoCommit(), PURGE_STATEMENT_TIMEOUT, "purge")) {
       Dialect dialect = detect(pool, Deadlines.after(PURGE_STATEMENT_TIMEOUT), settings.table());
       prepare(pool, Deadlines.after(PURGE_STATEMENT_TIMEOUT), dialect, SchemaMode.VALIDATE);
-      Database database = new Database(dialect, pool, pool, PURGE_STATEMENT_TIMEOUT);
+      Database database = new Database(
+          dialect,
+          pool,
+          new SpareConnection(pool, PURGE_STATEMENT_TIMEOUT), // Nothing asks for it.
+          PURGE_STATEMENT_TIMEOUT);
       long deleted = 0;
       String after = null;
       while (true) {

@@ -237,6 +237,9 @@ final class Poller implements AutoCloseable {
         lock.unlock();
       }
       if (!due.isEmpty()) {
+        if (listener != null) {
+          listener.listen(this); // It may have ended, while some wait.
+        }
         lookSafely(due);
       }
       if (deletes) {
@@ -332,6 +335,9 @@ final class Poller implements AutoCloseable {
       }
     } finally {
       lock.unlock();
+    }
+    if (woken.stream().anyMatch(Waiter::isPassedOver)) {
+      database.expireSpare(); // Or else it is of another server than the pool's connections.
     }
     woken.forEach(Waiter::wake);
     if (!unannounced.isEmpty()) {

@@ -6,6 +6,7 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 import javax.sql.DataSource;
 
 /**
@@ -17,6 +18,9 @@ import javax.sql.DataSource;
 final class Pool implements Lender, AutoCloseable {
   /** Pools give out a connection that was used so lately without checking it first. */
   private static final long WARM_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
+
+  /** An outage that makes every connection useless must not become a storm of new ones. */
+  private static final long DISCARD_NANOS_MIN = TimeUnit.MILLISECONDS.toNanos(20);
 
   private static final String REMEDY =
       "pass the data source that the proxy wraps, the pool itself: what Holdfast writes must be"
@@ -46,12 +50,15 @@ final class Pool implements Lender, AutoCloseable {
   /** When a connection was last given back in order. */
   private volatile long usedAtNanos = System.nanoTime() - WARM_NANOS;
 
+  private final AtomicLong discardedAtNanos = new AtomicLong(System.nanoTime() - DISCARD_NANOS_MIN);
+
   /**
    * @param withoutAutoCommit whether the user affirmed that connections without autocommit are in
    *     no transaction
-   * @throws IllegalStateException a transaction-aware proxy
+   * @throws IllegalStateException a transaction-aware proxy whose pool can't be got at safely
    */
-  Pool(DataSource dataSource, boolean withoutAutoCommit, Duration storeTimeout, String clientName) {
+  Pool(DataSource given, boolean withoutAutoCommit, Duration storeTimeout, String clientName) {
+    DataSource dataSource = SpringProxies.inside(given);
     refuseProxy(dataSource);
     this.watch =
         new PoolWatch(dataSource, storeTimeout.toNanos(), "holdfast-" + clientName + "-pool-watch");
@@ -91,8 +98,14 @@ final class Pool implements Lender, AutoCloseable {
 
   @Override
   public void giveBack(Connection connection, boolean usable) {
+    long now = System.nanoTime();
     if (usable) {
-      usedAtNanos = System.nanoTime();
+      usedAtNanos = now;
+    } else {
+      long before = discardedAtNanos.get();
+      if (now - before >= DISCARD_NANOS_MIN && discardedAtNanos.compareAndSet(before, now)) {
+        Sessions.breakQuietly(connection);
+      }
     }
     Sessions.closeQuietly(connection);
   }

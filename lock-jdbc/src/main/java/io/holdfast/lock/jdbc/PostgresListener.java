@@ -18,9 +18,14 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Hears of hand-overs on PostgreSQL, on a connection of the pool that is kept while anybody waits
- * and for a minute after. Notifications are believed in only after one of our own has arrived:
- * behind a pooler that hands out server connections per transaction none does. Without them the
- * poller looks as it does on other databases.
+ * and for a minute after. Notifications are believed in only after one of our own has arrived, sent
+ * on another connection of the pool, and only while that goes on: after a switchover the kept
+ * connection may lead to a server that lives and never notifies. Without them the poller looks as
+ * it does on other databases.
+ *
+ * <p>A pooler that hands out server connections per transaction would give what one of them listens
+ * to to whoever has it next, where it lies unread. So nothing is listened to behind a pooler,
+ * unless the user says that it keeps sessions.
  *
  * <p>Threads: safe for all.
  */
@@ -31,7 +36,11 @@ final class PostgresListener implements AutoCloseable {
   private static final Duration CLOSE_MAX = Duration.ofSeconds(60);
   private static final long KEEP_NANOS = TimeUnit.SECONDS.toNanos(60);
   private static final long CHECK_NANOS = TimeUnit.SECONDS.toNanos(15);
-  private static final long RETRY_NANOS = TimeUnit.SECONDS.toNanos(10);
+  /** A try that failed is followed by another after this long, twice as long each time ... */
+  private static final long RETRY_NANOS_MIN = TimeUnit.SECONDS.toNanos(10);
+
+  /** ... up to this. */
+  private static final long RETRY_NANOS_MAX = TimeUnit.MINUTES.toNanos(5);
 
   /** How long the thread reads at a time, and so how late it sees that it shall end. */
   private static final int READ_MILLIS = 200;
@@ -40,20 +49,24 @@ final class PostgresListener implements AutoCloseable {
 
   private final Postgres dialect;
   private final Database database;
+  private final boolean behindPooler;
   private final String threadName;
 
   private final ReentrantLock lock = new ReentrantLock();
   // Guarded by the lock.
   private @Nullable Thread thread;
   private long retryAtNanos = System.nanoTime();
+  private long retryNanos = RETRY_NANOS_MIN;
 
   private volatile boolean listening;
   private volatile boolean impossible;
   private volatile boolean closed;
 
-  PostgresListener(Postgres dialect, Database database, String threadName) {
+  /** @param behindPooler whether to listen even behind a pooler */
+  PostgresListener(Postgres dialect, Database database, boolean behindPooler, String threadName) {
     this.dialect = dialect;
     this.database = database;
+    this.behindPooler = behindPooler;
     this.threadName = threadName;
   }
 
@@ -110,7 +123,8 @@ final class PostgresListener implements AutoCloseable {
       lock.lock();
       try {
         thread = null;
-        retryAtNanos = System.nanoTime() + RETRY_NANOS;
+        retryAtNanos = System.nanoTime() + retryNanos;
+        retryNanos = Math.min(RETRY_NANOS_MAX, Math.max(RETRY_NANOS_MIN, 2 * retryNanos));
       } finally {
         lock.unlock();
       }
@@ -129,14 +143,19 @@ final class PostgresListener implements AutoCloseable {
       return;
     }
     PGConnection notified = connection.unwrap(PGConnection.class);
+    if (!behindPooler && isPooled(connection, notified)) {
+      giveUp("a pooler is between here and PostgreSQL. If it keeps sessions, notifications(true) on"
+          + " the builder says so; if it does not, notifications(false) spares the question");
+      return;
+    }
     String channel = Sessions.run(connection, Deadlines.after(OPEN_MAX), c -> dialect.channel(c));
     execute(connection, "LISTEN \"" + channel + '"');
     try {
-      if (!hearsItself(notified)) {
-        giveUp("a notification of our own did not arrive (a pooler in transaction mode?)");
+      if (!hearsItself(notified, poller)) {
+        LOG.info("Waiting for locks polls for now: a notification of our own did not arrive");
         return;
       }
-      listening = true;
+      heardItself();
       poller.lookAtAll();
       hearUntilIdle(connection, notified, poller);
     } finally {
@@ -146,7 +165,26 @@ final class PostgresListener implements AutoCloseable {
     }
   }
 
-  private boolean hearsItself(PGConnection notified) throws SQLException, StoreException {
+  private void heardItself() {
+    lock.lock();
+    try {
+      retryNanos = 0; // At its end, another may listen at once.
+    } finally {
+      lock.unlock();
+    }
+    listening = true;
+  }
+
+  /** What a server says of itself when it is connected to, a pooler says of itself. */
+  private boolean isPooled(Connection connection, PGConnection notified) throws SQLException {
+    int backend =
+        Sessions.run(connection, Deadlines.after(OPEN_MAX), c -> dialect.backendProcess(c));
+    return backend != notified.getBackendPID();
+  }
+
+  /** Whether a notification that is sent on another connection arrives; others are passed on. */
+  private boolean hearsItself(PGConnection notified, Poller poller)
+      throws SQLException, StoreException {
     String hello = "hello " + UUID.randomUUID();
     Deadline deadline = Deadlines.after(OPEN_MAX);
     database.onPool(deadline, (d, c) -> {
@@ -158,6 +196,7 @@ final class PostgresListener implements AutoCloseable {
         if (hello.equals(notification.getParameter())) {
           return true;
         }
+        poller.handedOver(notification.getParameter());
       }
     }
     return closed;
@@ -178,12 +217,22 @@ final class PostgresListener implements AutoCloseable {
         return;
       }
       if (now - checkedAt >= CHECK_NANOS) {
-        // A line that is dead is silent.
-        checkedAt = now;
-        if (!connection.isValid(VALID_SECONDS)) {
-          throw new SQLException("The listening connection is dead");
+        // A line that is dead is silent, and so is a server that is the primary no more.
+        if (!stillHears(connection, notified, poller)) {
+          throw new SQLException("The listening connection does not hear what others send");
         }
+        checkedAt = System.nanoTime();
       }
+    }
+  }
+
+  private boolean stillHears(Connection connection, PGConnection notified, Poller poller)
+      throws SQLException {
+    try {
+      return hearsItself(notified, poller);
+    } catch (StoreException e) {
+      LOG.debug("Nothing could be sent to the listening connection", e);
+      return connection.isValid(VALID_SECONDS); // The application may have exhausted the pool.
     }
   }
 

@@ -14,10 +14,13 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Renews many grants with two statements per {@value Dialect#BATCH_MAX}: one extends what is still
- * held, one tells what is. On the client's own connection. Extends a single one with one statement.
+ * held, one tells what is. On the client's own connection, which is taken anew before, so that it
+ * leads where the pool's connections lead now. Extends a single one with one statement.
  *
  * <p>Threads: safe for all.
  */
@@ -27,6 +30,8 @@ final class Renewer {
 
   /** The least that a row's time can differ from the TTL for the row to count as not extended. */
   private static final long SLACK_MICROS = 2_000;
+
+  private static final Logger LOG = LoggerFactory.getLogger(Renewer.class);
 
   private final Database database;
 
@@ -44,6 +49,7 @@ final class Renewer {
           .computeIfAbsent(grants.get(i).claim().ttl(), ttl -> new ArrayList<>())
           .add(i);
     }
+    database.changeSpare(deadline);
     StoreException failure = null;
     boolean answered = false;
     for (List<Integer> group : byTtl.values()) {
@@ -64,6 +70,22 @@ final class Renewer {
       throw failure;
     }
     return Arrays.asList(results);
+  }
+
+  /**
+   * Asks on the client's own connection, and if that gives no answer, at once on the next: asking
+   * twice does no harm, and a lease's time runs.
+   */
+  private <T> T onSpare(Deadline deadline, Database.Question<T> question) throws StoreException {
+    try {
+      return database.onSpare(deadline, question);
+    } catch (StoreException e) {
+      if (deadline.isOver()) {
+        throw e;
+      }
+      LOG.debug("A renewal is tried again", e);
+      return database.onSpare(deadline, question);
+    }
   }
 
   private void renewBatch(
@@ -129,12 +151,12 @@ final class Renewer {
     Duration ttl = grants.get(batch.get(0)).claim().ttl();
     long ttlMicros = Keys.micros(ttl);
     long begin = System.nanoTime();
-    database.onSpare(deadline, (d, c) -> {
+    onSpare(deadline, (d, c) -> {
       d.renew(c, keys, owners, ttlMicros);
       return true;
     });
     Map<String, Row> rows = new HashMap<>();
-    for (Row row : database.onSpare(deadline, (d, c) -> d.look(c, keys))) {
+    for (Row row : onSpare(deadline, (d, c) -> d.look(c, keys))) {
       rows.put(row.key(), row);
     }
     long elapsedMicros = (System.nanoTime() - begin) / 1_000;

@@ -4,6 +4,7 @@ import io.holdfast.lock.spi.Deadline;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.SQLFeatureNotSupportedException;
+import java.sql.Statement;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -73,6 +74,22 @@ final class Sessions {
       connection.rollback();
     } catch (SQLException e) {
       LOG.trace("The connection is broken already", e);
+    }
+  }
+
+  /**
+   * Ends the line to the server, and has the pool see that: pools take one that was given back just
+   * now for a good one, and drop one whose statement failed. No I/O but on a driver that can't end
+   * a line (H2's).
+   */
+  static void breakQuietly(Connection connection) {
+    try {
+      connection.abort(Runnable::run);
+      try (Statement statement = connection.createStatement()) {
+        statement.execute("SELECT 1");
+      }
+    } catch (SQLException | RuntimeException e) {
+      LOG.trace("The connection is broken, as it should be", e);
     }
   }
 

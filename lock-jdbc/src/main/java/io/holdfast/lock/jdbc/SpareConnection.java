@@ -5,6 +5,7 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
@@ -16,11 +17,27 @@ import org.slf4j.LoggerFactory;
  * pool can't keep leases from being renewed. Taken from the same pool at the start, replaced when
  * broken.
  *
+ * <p>A connection that is kept follows no switchover: the pool retires its own, and opens new ones
+ * where the database is by then. So this one is given back and taken anew every minute or so,
+ * before each renewal, and when a server turned out to be read-only. The new one is taken first:
+ * while the pool has none to give, the old one stays.
+ *
  * <p>Threads: safe for all; one borrower at a time, the others wait within their deadlines.
  */
 final class SpareConnection implements Lender, AutoCloseable {
   /** A connection that was idle for longer is checked first: a firewall may have forgotten it. */
   private static final long TRUSTED_NANOS = TimeUnit.SECONDS.toNanos(20);
+
+  /** A connection is kept for a time between these, at random, so that clients don't all change. */
+  private static final long AGE_NANOS_MIN = TimeUnit.SECONDS.toNanos(45);
+
+  private static final long AGE_NANOS_MAX = TimeUnit.SECONDS.toNanos(75);
+
+  /** When a change that an exhausted pool refused is tried again: each try waits for the pool. */
+  private static final long RETRY_NANOS = TimeUnit.SECONDS.toNanos(5);
+
+  /** The share of a borrower's time that a change may take. */
+  private static final int SHARE_OF_DEADLINE = 4;
 
   private static final Logger LOG = LoggerFactory.getLogger(SpareConnection.class);
 
@@ -31,7 +48,9 @@ final class SpareConnection implements Lender, AutoCloseable {
   // Guarded by the lock.
   private @Nullable Connection connection;
   private long usedAtNanos;
+  private long changeAtNanos;
 
+  private volatile boolean expired;
   private volatile boolean closed;
 
   /**
@@ -53,6 +72,9 @@ final class SpareConnection implements Lender, AutoCloseable {
       if (closed) {
         throw NoConnectionException.none("The client is closed", null);
       }
+      if (connection != null && isToBeChanged()) {
+        change(deadline);
+      }
       Connection current = connection;
       if (current != null && !isTrusted(current, deadline)) {
         connection = null;
@@ -60,8 +82,7 @@ final class SpareConnection implements Lender, AutoCloseable {
         current = null;
       }
       if (current == null) {
-        current = pool.lend(deadline);
-        connection = current;
+        current = take(deadline);
       }
       lent = true;
       return current;
@@ -72,17 +93,51 @@ final class SpareConnection implements Lender, AutoCloseable {
     }
   }
 
-  /** Not while somebody uses it, nor if it needs a check. */
-  @Override
-  public @Nullable Connection lendIfReady() {
-    if (!borrowed.tryLock()) {
-      return null;
+  /**
+   * Changes the connection for one that the pool gives now, if it gives one within a part of the
+   * deadline. For what must not happen on a server that was the right one a moment ago.
+   */
+  void change(Deadline deadline) {
+    Deadline patience = Deadlines.part(deadline, SHARE_OF_DEADLINE);
+    if (!lock(patience)) {
+      return; // Whoever uses it now may see by itself that it is no good.
     }
-    Connection ready = closed || !isLatelyUsed() ? null : connection;
-    if (ready == null) {
+    try {
+      Connection old = connection;
+      if (closed || old == null) {
+        return;
+      }
+      boolean trusted = isLatelyUsed() && !expired;
+      try {
+        take(patience);
+      } catch (NoConnectionException e) {
+        LOG.debug("The client's own connection stays, since the pool gives no other", e);
+        changeAtNanos = System.nanoTime() + RETRY_NANOS;
+        return;
+      }
+      // A pool does not check what was given back just now, and this one may be dead.
+      pool.giveBack(old, trusted);
+    } finally {
       borrowed.unlock();
     }
-    return ready;
+  }
+
+  /** Has the next borrower get another connection: some server is not what it was. */
+  void expire() {
+    expired = true;
+  }
+
+  private Connection take(Deadline deadline) throws NoConnectionException {
+    expired = false;
+    Connection taken = pool.lend(deadline);
+    connection = taken;
+    changeAtNanos =
+        System.nanoTime() + ThreadLocalRandom.current().nextLong(AGE_NANOS_MIN, AGE_NANOS_MAX);
+    return taken;
+  }
+
+  private boolean isToBeChanged() {
+    return expired || System.nanoTime() - changeAtNanos >= 0;
   }
 
   @Override

@@ -84,6 +84,10 @@ final class Waiter implements Ticket {
     passedOver = true;
   }
 
+  boolean isPassedOver() {
+    return passedOver;
+  }
+
   @Override
   public Status poll() throws StoreException {
     Optional<JdbcGrant> grant = store.acceptOrTake(this);

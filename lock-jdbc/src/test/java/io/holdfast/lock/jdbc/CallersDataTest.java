@@ -36,10 +36,12 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.springframework.jdbc.datasource.DataSourceTransactionManager;
 import org.springframework.jdbc.datasource.DelegatingDataSource;
 import org.springframework.jdbc.datasource.LazyConnectionDataSourceProxy;
 import org.springframework.jdbc.datasource.SingleConnectionDataSource;
 import org.springframework.jdbc.datasource.TransactionAwareDataSourceProxy;
+import org.springframework.transaction.support.TransactionTemplate;
 
 /** Whatever the caller's transactions and pools are like: nothing of theirs is ever committed. */
 class CallersDataTest {
@@ -116,7 +118,7 @@ class CallersDataTest {
   void theWholeProtocolWorksWithoutAutoCommit(Server server) throws Exception {
     try (HikariDataSource pool = server.pool(4, config -> config.setAutoCommit(false));
         JdbcStore store = Stores.open(
-            new JdbcStore.Settings(pool, JdbcLocks.DEFAULT_TABLE, SchemaMode.CREATE, true),
+            new JdbcStore.Settings(pool, JdbcLocks.DEFAULT_TABLE, SchemaMode.CREATE, true, null),
             Stores.STORE_TIMEOUT);
         HikariDataSource otherPool = server.pool(4);
         JdbcStore other = Stores.open(otherPool)) {
@@ -174,13 +176,44 @@ class CallersDataTest {
     return grants;
   }
 
-  @Test
-  void springsProxiesAreRefusedEvenInsideAWrapper() {
-    try (HikariDataSource pool = Server.H2.pool(4)) {
+  @ParameterizedTest
+  @EnumSource
+  void whatSpringsProxiesWrapIsUsedApartFromTheCallersTransaction(Server server) throws Exception {
+    try (HikariDataSource pool = server.pool(6);
+        Payouts payouts = new Payouts(server);
+        LockClient plain = JdbcLocks.builder(pool).schema(SchemaMode.CREATE).build()) {
+      TransactionTemplate transactions =
+          new TransactionTemplate(new DataSourceTransactionManager(pool));
       DataSource aware = new TransactionAwareDataSourceProxy(pool);
       for (DataSource proxy : List.of(
           aware,
           new LazyConnectionDataSourceProxy(pool),
+          new LazyConnectionDataSourceProxy(aware))) {
+        try (LockClient locks = JdbcLocks.builder(proxy).build()) {
+          String name = freshKey().name();
+          transactions.executeWithoutResult(status -> {
+            try (Connection joined = aware.getConnection()) {
+              payouts.add(joined);
+            } catch (SQLException e) {
+              throw new AssertionError(e);
+            }
+            assertThat(locks.get(name).tryLock()).isPresent();
+            status.setRollbackOnly();
+          });
+          assertThat(plain.get(name).tryLock()).isEmpty();
+          assertThat(payouts.count()).isZero();
+        }
+      }
+    }
+  }
+
+  @Test
+  void dataSourcesThatMayBeInATransactionAreRefusedEvenInsideAWrapper() {
+    try (HikariDataSource pool = Server.H2.pool(4)) {
+      DataSource aware = new TransactionAwareDataSourceProxy(pool);
+      for (DataSource proxy : List.of(
+          new TransactionAwareDataSourceProxy(pool) {}, // Nobody knows what it does besides.
+          new LazyConnectionDataSourceProxy(new DelegatingDataSource(aware)),
           new SingleConnectionDataSource(Server.H2.url(), "sa", "holdfast", true),
           new DelegatingDataSource(aware),
           new Opaque(aware))) {

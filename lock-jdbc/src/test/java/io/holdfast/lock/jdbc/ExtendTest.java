@@ -200,7 +200,8 @@ class ExtendTest {
     ExecutorService executor = Executors.newSingleThreadExecutor();
     try (HikariDataSource pool = server.pool(4);
         JdbcStore store = Stores.open(
-            new JdbcStore.Settings(pool, table, SchemaMode.CREATE, false), Duration.ofSeconds(20));
+            new JdbcStore.Settings(pool, table, SchemaMode.CREATE, false, null),
+            Duration.ofSeconds(20));
         Connection other = server.connect();
         Connection watcher = server.connect()) {
       Duration ttl = Duration.ofSeconds(6);

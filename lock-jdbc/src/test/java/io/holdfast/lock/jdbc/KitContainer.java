@@ -1,6 +1,7 @@
 package io.holdfast.lock.jdbc;
 
 import io.holdfast.lock.tck.fault.Ports;
+import java.io.IOException;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
@@ -8,6 +9,7 @@ import java.util.Locale;
 import java.util.Map;
 import org.junit.jupiter.api.Assumptions;
 import org.testcontainers.DockerClientFactory;
+import org.testcontainers.containers.Container.ExecResult;
 import org.testcontainers.containers.GenericContainer;
 import org.testcontainers.containers.wait.strategy.Wait;
 
@@ -95,13 +97,34 @@ final class KitContainer implements KitServer {
   }
 
   static KitContainer postgres() {
+    // The first line is of the server that makes the accounts.
+    return postgres(2, "postgres", "-c", "max_connections=500");
+  }
+
+  /** A streaming standby; the primary must let it replicate. */
+  static KitContainer postgresStandby(KitContainer primary) {
+    String data = "/var/lib/postgresql/data";
+    String asPostgres = "setpriv --reuid=postgres --regid=postgres --init-groups ";
+    return postgres(
+        1,
+        "bash",
+        "-c",
+        "install -d -o postgres -g postgres -m 700 /var/run/postgresql " + data + " && "
+            + asPostgres
+            + "env PGPASSWORD=" + PASSWORD
+            + " pg_basebackup -h " + primary.addressInside()
+            + " -U postgres -R -X stream -c fast -D " + data
+            + " && exec " + asPostgres + "postgres -c max_connections=500 -D " + data);
+  }
+
+  private static KitContainer postgres(int readyTimes, String... command) {
     return new KitContainer(
         "postgres:17",
         5432,
-        ".*ready to accept connections.*",
-        2, // The first is of the server that makes the accounts.
+        ".*ready to accept .*connections.*",
+        readyTimes,
         Map.of("POSTGRES_PASSWORD", PASSWORD, "POSTGRES_DB", "holdfast"),
-        new String[] {"postgres", "-c", "max_connections=500"},
+        command,
         "jdbc:postgresql://%s:%d/holdfast",
         "postgres",
         "id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY");
@@ -135,6 +158,32 @@ final class KitContainer implements KitServer {
   @Override
   public String identityColumn() {
     return identityColumn;
+  }
+
+  /** The host by which other containers know it. */
+  String addressInside() {
+    return container.getContainerInfo().getNetworkSettings().getNetworks().values().stream()
+        .map(network -> network.getIpAddress())
+        .findFirst()
+        .orElseThrow();
+  }
+
+  /** Runs a command inside. */
+  void run(String... command) throws IOException, InterruptedException {
+    ExecResult result = container.execInContainer(command);
+    if (result.getExitCode() != 0) {
+      throw new AssertionError(String.join(" ", command) + ": " + result);
+    }
+  }
+
+  /** Has PostgreSQL end in order: at once, and not before its standby has everything. */
+  void shutDown() {
+    container
+        .getDockerClient()
+        .killContainerCmd(container.getContainerId())
+        .withSignal("INT")
+        .exec();
+    Stores.await("the server has ended", () -> !container.isRunning());
   }
 
   void pause() {

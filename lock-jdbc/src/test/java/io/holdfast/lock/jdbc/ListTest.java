@@ -135,7 +135,8 @@ class ListTest {
     String table = "many_" + UUID.randomUUID().toString().substring(0, 8);
     try (HikariDataSource pool = server.pool(4);
         JdbcStore store = Stores.open(
-            new JdbcStore.Settings(pool, table, SchemaMode.CREATE, false), Duration.ofSeconds(20));
+            new JdbcStore.Settings(pool, table, SchemaMode.CREATE, false, null),
+            Duration.ofSeconds(20));
         Connection connection = server.connect()) {
       insert(connection, server, table, rows, every);
       List<String> held = IntStream.range(0, rows)

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
+import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
 import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Grant;
@@ -17,16 +18,20 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
+import java.util.Deque;
 import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedDeque;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import javax.sql.DataSource;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.springframework.jdbc.datasource.DriverManagerDataSource;
 
 /** What a client does with the connections of a pool that is not its own. */
 class PoolTest {
@@ -67,6 +72,68 @@ class PoolTest {
         store.withdraw(claim);
       }
       assertThat(store.tryAcquire(claim(claim.key()))).isPresent();
+    }
+  }
+
+  @Test
+  void noConnectionIsKeptBeyondARenewalAndOneAlwaysIs() throws Exception {
+    try (HikariDataSource pool = Server.H2.pool(4)) {
+      Deque<Connection> lent = new ConcurrentLinkedDeque<>();
+      DataSource recording = new Wrapper(pool) {
+        @Override
+        public Connection getConnection() throws SQLException {
+          Connection connection = wrapped.getConnection();
+          lent.add(connection);
+          return connection;
+        }
+      };
+      try (JdbcStore store = Stores.open(recording)) {
+        Connection first = lent.getFirst();
+        assertThat(first.isClosed()).isFalse();
+        Grant grant = store.tryAcquire(claim(freshKey())).orElseThrow();
+        assertThat(store.renew(List.of(grant))).containsExactly(new Renewal.Renewed(Stores.TTL));
+        assertThat(first.isClosed()).isTrue();
+        assertThat(lent.getLast().isClosed()).isFalse();
+        assertThat(pool.getHikariPoolMXBean().getActiveConnections()).isEqualTo(1);
+      }
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = "H2", mode = EnumSource.Mode.EXCLUDE)
+  void aReadOnlyServerIsToldSoonAndNotStormedWithConnections(Server server) throws Exception {
+    try (HikariDataSource writing = server.pool(4);
+        JdbcStore usual = Stores.open(writing)) {
+      Grant grant = usual.tryAcquire(claim(freshKey())).orElseThrow();
+      AtomicInteger opened = new AtomicInteger();
+      DataSource driver =
+          new Wrapper(new DriverManagerDataSource(server.url(), server.user(), "holdfast")) {
+            @Override
+            public Connection getConnection() throws SQLException {
+              opened.incrementAndGet();
+              return wrapped.getConnection();
+            }
+          };
+      HikariConfig config = new HikariConfig();
+      config.setDataSource(driver);
+      config.setMaximumPoolSize(4);
+      config.setMinimumIdle(0);
+      config.setConnectionInitSql(
+          server == Server.POSTGRES
+              ? "SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY"
+              : "SET SESSION TRANSACTION READ ONLY");
+      try (HikariDataSource readOnly = new HikariDataSource(config);
+          JdbcStore store = Stores.open(readOnly)) {
+        long begin = System.nanoTime();
+        StoreException refused =
+            catchThrowableOfType(StoreException.class, () -> store.tryAcquire(claim(freshKey())));
+        assertThat(refused.mayHaveHappened()).isFalse();
+        assertThat(catchThrowableOfType(StoreException.class, () -> store.renew(List.of(grant))))
+            .isNotNull();
+        assertThat(Duration.ofNanos(System.nanoTime() - begin)).isLessThan(Stores.STORE_TIMEOUT);
+        assertThat(opened).hasValueBetween(4, 25);
+      }
+      assertThat(isHeld(usual, grant)).isTrue();
     }
   }
 

@@ -130,7 +130,7 @@ class PurgeTest {
     }
 
     JdbcStore.Settings settings() {
-      return new JdbcStore.Settings(pool, name, SchemaMode.VALIDATE, false);
+      return new JdbcStore.Settings(pool, name, SchemaMode.VALIDATE, false, null);
     }
 
     long purge() {

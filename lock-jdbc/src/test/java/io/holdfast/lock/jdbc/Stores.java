@@ -57,7 +57,8 @@ final class Stores {
   }
 
   static JdbcStore.Settings settings(DataSource dataSource) {
-    return new JdbcStore.Settings(dataSource, JdbcLocks.DEFAULT_TABLE, SchemaMode.CREATE, false);
+    return new JdbcStore.Settings(
+        dataSource, JdbcLocks.DEFAULT_TABLE, SchemaMode.CREATE, false, null);
   }
 
   /** A name that no other test has. */

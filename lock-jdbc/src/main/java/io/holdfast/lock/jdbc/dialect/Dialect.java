@@ -487,6 +487,13 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
   /** Whether the statement certainly changed nothing. */
   public abstract boolean isRefused(SQLException e);
 
+  /**
+   * Whether the server, or the session, does not take writes: of several, it is not the primary.
+   */
+  public boolean isReadOnly(SQLException e) {
+    return "25006".equals(e.getSQLState());
+  }
+
   // What the dialects fill in.
 
   /** The database's clock in microseconds since 1970, whatever the session's time zone. */

@@ -472,6 +472,11 @@ public sealed class MySql extends Dialect permits MariaDb {
   }
 
   @Override
+  public boolean isReadOnly(SQLException e) {
+    return READ_ONLY.contains(e.getErrorCode());
+  }
+
+  @Override
   String now() {
     return "TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))";
   }

@@ -324,6 +324,15 @@ public final class Postgres extends Dialect {
     }
   }
 
+  /** The number of the process that serves this connection. */
+  public int backendProcess(Connection connection) throws SQLException {
+    try (Statement statement = connection.createStatement();
+        ResultSet result = statement.executeQuery("SELECT pg_backend_pid()")) {
+      result.next();
+      return result.getInt(1);
+    }
+  }
+
   /** Sends a notification to all who listen on the channel of this table. */
   public void notify(Connection connection, String payload) throws SQLException {
     try (PreparedStatement statement = connection.prepareStatement(notify)) {

@@ -37,7 +37,7 @@ public final class FaultProxy implements Link {
   /** What a pipe holds unread at most, so that a sender feels a stopped receiver. */
   private static final int PIPE_CHUNKS_MAX = 64;
 
-  private final InetSocketAddress server;
+  private volatile InetSocketAddress server;
   private final ServerSocket listener;
 
   private final ReentrantLock lock = new ReentrantLock();
@@ -86,6 +86,11 @@ public final class FaultProxy implements Link {
   /** How many connections are open. */
   public int connections() {
     return locked(connections::size);
+  }
+
+  /** Leads new connections to another server; those that are open stay where they are. */
+  public void moveTo(String serverHost, int serverPort) {
+    server = new InetSocketAddress(serverHost, serverPort);
   }
 
   @Override
