@@ -213,9 +213,15 @@ final class JdbcStore implements LockStore {
       return new Acquisition.Granted(taken.grant());
     }
     Attempt attempt = Keys.attempt(claim);
-    long place = database.onPool(database.deadline(), (d, c) -> d.join(c, attempt));
-    String holder = ((Attempted.Busy) attempted).row().holder();
-    Waiter waiter = new Waiter(this, poller, claim, attempt, place, wakeUp, holder);
+    Row row = ((Attempted.Busy) attempted).row();
+    long place = database.onPool(database.deadline(), (d, c) -> {
+      long joined = d.join(c, attempt);
+      if (Poller.isToBeAnnounced(row)) {
+        d.announce(c, List.of(row.key()));
+      }
+      return joined;
+    });
+    Waiter waiter = new Waiter(this, poller, claim, attempt, place, wakeUp, row.holder());
     poller.join(waiter);
     return new Acquisition.Queued(waiter, Waiter.RECHECK_AFTER);
   }

@@ -93,14 +93,15 @@ final class Poller implements AutoCloseable {
       waiter.joinedAtNanos = time.nanos();
       waiter.lookAtNanos = waiter.joinedAtNanos + LOOK_NANOS_MIN;
       waiter.sayAliveAtNanos = waiter.joinedAtNanos + SAY_ALIVE_NANOS;
-      waiters.add(waiter);
       if (thread == null) {
-        thread = new Thread(this::run, threadName);
-        thread.setDaemon(true);
-        thread.start();
+        Thread starting = new Thread(this::run, threadName);
+        starting.setDaemon(true);
+        starting.start(); // If it can't be started, nothing is left behind.
+        thread = starting;
       } else {
         LockSupport.unpark(thread);
       }
+      waiters.add(waiter);
     } finally {
       lock.unlock();
     }
@@ -268,7 +269,7 @@ final class Poller implements AutoCloseable {
     try {
       sayAlive(due);
       look(due);
-    } catch (StoreException | RuntimeException e) {
+    } catch (Throwable e) { // An error must not end the thread: nobody would look any more.
       LOG.debug("A look at awaited locks failed", e);
       lock.lock();
       try {
@@ -314,6 +315,9 @@ final class Poller implements AutoCloseable {
     try {
       long now = time.nanos();
       for (Waiter waiter : due) {
+        if (!waiters.contains(waiter)) {
+          continue; // It got the lock, or left, while this was asked.
+        }
         Standing standing = byOwnerId.get(waiter.ownerId());
         Row row = byKey.get(waiter.key());
         if (row == null || standing == null || mayHaveIt(waiter, standing)) {
@@ -328,7 +332,7 @@ final class Poller implements AutoCloseable {
         if (!row.isFree()) {
           waiter.failedTakes = 0;
           waiter.sawHolder(row.holder());
-          if (row.wantedMicros() < WANTED_MICROS_MIN) {
+          if (isToBeAnnounced(row)) {
             unannounced.add(row.key());
           }
         }
@@ -346,6 +350,11 @@ final class Poller implements AutoCloseable {
         return true;
       });
     }
+  }
+
+  /** Whether the row does not say for long that somebody waits. */
+  static boolean isToBeAnnounced(Row row) {
+    return row.wantedMicros() < WANTED_MICROS_MIN;
   }
 
   /** Whether the waiter has the lock, or is the one to take it, or is in no line. */

@@ -83,9 +83,10 @@ final class PostgresListener implements AutoCloseable {
     lock.lock();
     try {
       if (thread == null && System.nanoTime() - retryAtNanos >= 0) {
-        thread = new Thread(() -> run(poller), threadName);
-        thread.setDaemon(true);
-        thread.start();
+        Thread starting = new Thread(() -> run(poller), threadName);
+        starting.setDaemon(true);
+        starting.start();
+        thread = starting;
       }
     } finally {
       lock.unlock();

@@ -22,6 +22,7 @@ import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -29,7 +30,7 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** The rules of guards, at every isolation level, with whatever can come between. */
-@Execution(ExecutionMode.CONCURRENT)
+@Tag("one-jdk")
 class GuardIsolationTest {
   private static final int TRIES = 6;
 
@@ -39,6 +40,7 @@ class GuardIsolationTest {
             Arrays.stream(Isolation.values()).map(isolation -> Arguments.of(server, isolation)));
   }
 
+  @Execution(ExecutionMode.CONCURRENT)
   @ParameterizedTest
   @MethodSource("everyIsolation")
   void aHolderCommitsThoughAnotherWaits(Server server, Isolation isolation) throws Exception {
@@ -62,6 +64,7 @@ class GuardIsolationTest {
     }
   }
 
+  @Execution(ExecutionMode.CONCURRENT)
   @ParameterizedTest
   @MethodSource("everyIsolation")
   void aHolderCommitsThoughItsLeaseIsRenewedMeanwhile(Server server, Isolation isolation)
@@ -88,6 +91,7 @@ class GuardIsolationTest {
     }
   }
 
+  @Execution(ExecutionMode.CONCURRENT)
   @ParameterizedTest
   @MethodSource("everyIsolation")
   void guardedTransactionsOfOneLeaseThatOverlapAllCommit(Server server, Isolation isolation)
@@ -118,6 +122,7 @@ class GuardIsolationTest {
   }
 
   /** Somebody without any lock changes what the work has read and changes itself. */
+  @Execution(ExecutionMode.CONCURRENT)
   @ParameterizedTest
   @MethodSource("everyIsolation")
   void aConflictInTheCallersOwnTablesCostsATryAndNotTheLease(Server server, Isolation isolation)
@@ -165,6 +170,7 @@ class GuardIsolationTest {
     }
   }
 
+  @Execution(ExecutionMode.CONCURRENT)
   @ParameterizedTest
   @MethodSource("everyIsolation")
   void aStaleHolderIsRefusedAndTheNextOneCommitsMeanwhile(Server server, Isolation isolation)
@@ -193,6 +199,7 @@ class GuardIsolationTest {
   }
 
   /** The row says that its time is over, so that nothing but the guard keeps others out. */
+  @Execution(ExecutionMode.CONCURRENT)
   @ParameterizedTest
   @MethodSource("everyIsolation")
   void nobodyTakesTheLockBetweenVerifyAndCommit(Server server, Isolation isolation)

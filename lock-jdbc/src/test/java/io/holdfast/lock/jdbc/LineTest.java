@@ -64,7 +64,6 @@ class LineTest {
     try (Line line = new Line(server, 2)) {
       Grant grant = line.stores.get(0).tryAcquire(claim(key)).orElseThrow();
       Waiting waiting = Waiting.join(line.stores.get(1), key);
-      Stores.await("the line is announced", () -> isAnnounced(server, key));
       assertThat(line.stores.get(0).release(grant, Duration.ZERO))
           .isEqualTo(ReleaseOutcome.RELEASED);
 
@@ -104,7 +103,6 @@ class LineTest {
       Grant grant = line.stores.get(0).tryAcquire(claim(key)).orElseThrow();
       Waiting deaf = Waiting.join(line.stores.get(1), key);
       Waiting next = Waiting.join(line.stores.get(2), key);
-      Stores.await("the line is announced", () -> isAnnounced(server, key));
       assertThat(line.stores.get(0).release(grant, Duration.ZERO))
           .isEqualTo(ReleaseOutcome.RELEASED);
       deaf.ticket.close();
@@ -121,7 +119,6 @@ class LineTest {
       Grant grant = line.stores.get(0).tryAcquire(claim(key, LONG_TTL)).orElseThrow();
       dies(server, key);
       Waiting alive = Waiting.join(line.stores.get(1), key);
-      Stores.await("the line is announced", () -> isAnnounced(server, key));
 
       assertThat(line.stores.get(0).release(grant, Duration.ZERO))
           .isEqualTo(ReleaseOutcome.RELEASED);
@@ -161,7 +158,6 @@ class LineTest {
       Grant grant = line.stores.get(0).tryAcquire(first).orElseThrow();
       Waiting second = Waiting.join(line.stores.get(1), key);
       Waiting third = Waiting.join(line.stores.get(2), key);
-      Stores.await("the line is announced", () -> isAnnounced(server, key));
 
       line.stores.get(0).withdraw(first);
       Grant next = second.awaitGrant();
@@ -197,7 +193,6 @@ class LineTest {
     try (Line line = new Line(server, 2)) {
       Grant grant = line.stores.get(0).tryAcquire(claim(key)).orElseThrow();
       Waiting waiting = Waiting.join(line.stores.get(1), key);
-      Stores.await("the line is announced", () -> isAnnounced(server, key));
       long releasedAt = System.nanoTime();
       assertThat(line.stores.get(0).release(grant, Duration.ofSeconds(2)))
           .isEqualTo(ReleaseOutcome.RELEASED);
@@ -243,10 +238,6 @@ class LineTest {
             + " VALUES (?, 'dead', "
             + now
             + " + 4000000, 'who died')");
-  }
-
-  private static boolean isAnnounced(Server server, LockKey key) {
-    return number(server, key, "SELECT wanted_until FROM holdfast_lock WHERE name = ?") > 0;
   }
 
   private static long waitersInTable(Server server, LockKey key) {
