@@ -149,7 +149,7 @@ class SchemaTest {
     String table = freshTable();
     JdbcLocks.builder(pool).table(table).schema(SchemaMode.CREATE).build().close();
     // The row of the client's trial, whose number is no INT.
-    execute(connection, "DELETE FROM " + table + " WHERE number > 1");
+    execute(connection, "DELETE FROM " + table + " WHERE number > 2");
     execute(connection, change.replace("{table}", table));
     assertThatThrownBy(() -> JdbcLocks.builder(pool).table(table).build())
         .isInstanceOf(IllegalStateException.class)
