@@ -138,6 +138,7 @@ class BuildTest {
       client(all).build().close();
       execute(admin, "CREATE ROLE " + role + " LOGIN PASSWORD 'holdfast'");
       execute(admin, "GRANT SELECT, INSERT, UPDATE ON holdfast_lock TO " + role);
+      execute(admin, "GRANT SELECT, INSERT, UPDATE, DELETE ON holdfast_lock_waiter TO " + role);
       // A release notifies who waits. The other tests' user is not bound by rights.
       execute(admin, "REVOKE EXECUTE ON FUNCTION pg_notify(text, text) FROM PUBLIC");
       try (HikariDataSource pool = Server.POSTGRES.pool(3, config -> config.setUsername(role))) {
@@ -169,6 +170,7 @@ class BuildTest {
       assertThat(count(admin, table + " WHERE expires_at > 0")).isZero();
       assertThat(count(admin, table)).isEqualTo(2); // The version's, and the trial's.
       execute(admin, "DROP TABLE " + table);
+      execute(admin, "DROP TABLE " + table + "_waiter");
     }
   }
 
