@@ -166,15 +166,12 @@ class SamplesTest {
     DistributedLock lock = locks.get("item/42");
     // tag::guarded-tries[]
     try (Lease lease = lock.lock()) {
-      JdbcGuard.inTransaction(
-          lease,
-          dataSource,
-          5,
-          tx -> { // run five times at most
-            try (Statement statement = tx.createStatement()) {
-              statement.executeUpdate("UPDATE item SET stock = stock - 1 WHERE id = 42");
-            }
-          });
+      int tries = 5;
+      JdbcGuard.inTransaction(lease, dataSource, tries, tx -> {
+        try (Statement statement = tx.createStatement()) {
+          statement.executeUpdate("UPDATE item SET stock = stock - 1 WHERE id = 42");
+        }
+      });
     }
     // end::guarded-tries[]
     assertThat(number("SELECT stock FROM item")).isEqualTo(9);
