@@ -142,6 +142,7 @@ public final class WaitQueue {
    * @throws LockLostException it owns a lease that was lost and is not closed
    */
   public Entry enter(Thread thread, LockOptions options, boolean waits) {
+    wakeTold(); // Needs the stack that the call at the end needs, when something has changed.
     try {
       synchronized (this) {
         if (clientClosed) {

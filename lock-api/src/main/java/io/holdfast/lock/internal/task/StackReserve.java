@@ -8,7 +8,7 @@ package io.holdfast.lock.internal.task;
  */
 public final class StackReserve {
   /** With this many frames, several times of what the engine's own calls take. */
-  private static final int FRAMES = 12;
+  private static final int FRAMES = 24;
 
   /** Enough for a call into the JDK that locks and allocates. */
   private static final int LIBRARY_FRAMES = 256;
