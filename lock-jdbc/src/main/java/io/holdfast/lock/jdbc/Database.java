@@ -14,7 +14,7 @@ import java.time.Duration;
  * <p>Threads: safe for all.
  */
 final class Database {
-  /** How many connections to a read-only server one question may meet, and so have replaced. */
+  /** The most connections to a read-only server that one question meets, and has replaced. */
   private static final int READ_ONLY_TRIES = 5;
 
   private final Dialect dialect;

@@ -65,8 +65,8 @@ final class GuardedTransaction<X extends Exception> {
       guard.verify(transaction);
       transaction.commit();
     } catch (Throwable e) {
-      undone = guard.isUndone(e);
       rollBack(transaction, autoCommit, e);
+      undone = guard.isUndone(e);
       throw e;
     }
     if (autoCommit) {

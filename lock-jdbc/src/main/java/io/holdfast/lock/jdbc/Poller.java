@@ -414,7 +414,7 @@ final class Poller implements AutoCloseable {
     return nanos - ThreadLocalRandom.current().nextLong(nanos / 8 + 1);
   }
 
-  /** What can't be deleted is in no line, and is left to a purge. */
+  /** Deletes rows that are in no line any more; those that it can't delete are left to a purge. */
   private void deleteServedSafely() {
     List<Waiter> deleted;
     lock.lock();

@@ -176,7 +176,7 @@ final class PostgresListener implements AutoCloseable {
     listening = true;
   }
 
-  /** What a server says of itself when it is connected to, a pooler says of itself. */
+  /** Whether a pooler is in between: the driver was told the pooler's process, and not this one. */
   private boolean isPooled(Connection connection, PGConnection notified) throws SQLException {
     int backend =
         Sessions.run(connection, Deadlines.after(OPEN_MAX), c -> dialect.backendProcess(c));

@@ -33,7 +33,7 @@ final class SpareConnection implements Lender, AutoCloseable {
 
   private static final long AGE_NANOS_MAX = TimeUnit.SECONDS.toNanos(75);
 
-  /** When a change that an exhausted pool refused is tried again: each try waits for the pool. */
+  /** The pause after a change that an exhausted pool refused: each try waits for the pool. */
   private static final long RETRY_NANOS = TimeUnit.SECONDS.toNanos(5);
 
   /** The share of a borrower's time that a change may take. */

@@ -22,7 +22,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** What is refused when a client is built, and not when its first lock is used. */
+/** A client that can't work is refused when it is built, and not when its first lock is used. */
 class BuildTest {
 
   @ParameterizedTest

@@ -26,7 +26,7 @@ import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** What comes between a guarded transaction's first read and its end costs a try, and no lease. */
+/** Writes between a guarded transaction's first read and its end cost a try, and no lease. */
 class GuardConflictTest {
   private static final int WAITERS = 10;
   private static final Duration STORE_TIMEOUT = Duration.ofSeconds(3);

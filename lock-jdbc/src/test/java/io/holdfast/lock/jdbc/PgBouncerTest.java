@@ -132,7 +132,7 @@ class PgBouncerTest {
     waiter.join();
   }
 
-  /** What PostgreSQL sent to connections that nobody reads notifications from. */
+  /** The notifications that wait in connections from which nobody reads them. */
   private static int unread(HikariDataSource pool) throws SQLException {
     List<Connection> connections = new ArrayList<>();
     try {

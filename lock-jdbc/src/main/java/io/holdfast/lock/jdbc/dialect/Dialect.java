@@ -539,7 +539,7 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
         .replace("{late}", late());
   }
 
-  /** What one who takes the lock at this place moves {@code served} up to. */
+  /** The least value of {@code served} after somebody took the lock at this place. */
   static long served(long place) {
     return place == NO_PLACE ? 0 : place;
   }
