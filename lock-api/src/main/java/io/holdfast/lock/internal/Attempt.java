@@ -176,7 +176,10 @@ final class Attempt<T> extends Task {
         used = client.queues().use(key);
         queue = used;
       }
-      WaitQueue.Entry entry = used.enter(thread, options, mode.waits());
+      // Known before it enters: whatever it then gets is found by it, wherever this thread ends.
+      Waiter place = new Waiter(thread, options);
+      waiter = place;
+      WaitQueue.Entry entry = used.enter(place, mode.waits());
       if (entry instanceof WaitQueue.Reentered reentered) {
         return reenter(reentered.handle());
       } else if (entry instanceof WaitQueue.Taken known) {
@@ -187,10 +190,10 @@ final class Attempt<T> extends Task {
       }
       if (entry instanceof WaitQueue.Leads) {
         turn.begin(used);
+        waiter = null;
       } else if (entry instanceof WaitQueue.Queued queued) {
-        waiter = queued.waiter();
         tellWait(queued);
-        Waiter.News news = awaitNews(used, queued.waiter());
+        Waiter.News news = awaitNews(used, place);
         if (news instanceof Waiter.Taken known) {
           holder = known.holder();
           return null;
@@ -206,6 +209,7 @@ final class Attempt<T> extends Task {
           continue;
         }
         turn.begin(used);
+        waiter = null;
       }
       if (!turn.askStore()) {
         return null;
@@ -232,6 +236,7 @@ final class Attempt<T> extends Task {
 
   private Source reenter(Handle reentered) {
     handle = reentered;
+    waiter = null;
     if (!client.questions().settle(reentered.hold().grant())) {
       throw reentered.hold().lostException();
     }
@@ -240,6 +245,7 @@ final class Attempt<T> extends Task {
 
   private boolean takeHandedOn(WaitQueue used, Handle handedOn) throws InterruptedException {
     handle = handedOn;
+    waiter = null;
     if (mode.interruptible() && Thread.interrupted()) {
       throw new InterruptedException();
     }
@@ -250,14 +256,13 @@ final class Attempt<T> extends Task {
     return false;
   }
 
-  /** Waits in the queue of the client; has left it on return. */
+  /** Waits in the queue of the client; has left it on return, and not yet taken what it got. */
   private Waiter.News awaitNews(WaitQueue used, Waiter place) throws InterruptedException {
     long untilNanos = mode.waits() ? mode.untilNanos() : time.nanos();
     long graceEndsNanos = untilNanos + client.storeTimeoutNanos();
     while (true) {
       Waiter.News news = place.news();
       if (news != null) {
-        waiter = null;
         return news;
       }
       long nowNanos = time.nanos();

@@ -121,11 +121,12 @@ final class Client implements ActiveGrant.Observer {
     if (leader == user || waiters[user] != null || handles[user] != null) {
       return;
     }
-    WaitQueue.Entry entry = queue.enter(THREADS[index][user], options, true);
+    Waiter waiter = new Waiter(THREADS[index][user], options);
+    WaitQueue.Entry entry = queue.enter(waiter, true);
     if (entry instanceof WaitQueue.Leads) {
       lead(user);
-    } else if (entry instanceof WaitQueue.Queued queued) {
-      waiters[user] = queued.waiter();
+    } else if (entry instanceof WaitQueue.Queued) {
+      waiters[user] = waiter;
     }
   }
 

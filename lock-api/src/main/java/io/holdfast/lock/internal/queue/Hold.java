@@ -215,4 +215,9 @@ public final class Hold extends Task implements HeldLease {
       threadOwned.forEach(Handle::markDropped);
     }
   }
+
+  /** The holder's description; null: there is no hold here. */
+  static @Nullable String description(@Nullable Hold hold) {
+    return hold == null ? null : hold.grant().grant().claim().holder();
+  }
 }

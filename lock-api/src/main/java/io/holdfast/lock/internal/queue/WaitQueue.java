@@ -122,7 +122,7 @@ public final class WaitQueue {
    *
    * @param behindItself whether it waits for a lease that it acquired itself
    */
-  public record Queued(Waiter waiter, boolean behindItself) implements Entry {}
+  public record Queued(boolean behindItself) implements Entry {}
 
   /** The lock is taken, and the thread does not wait. */
   public record Taken(@Nullable String holder) implements Entry {}
@@ -134,15 +134,15 @@ public final class WaitQueue {
   private static final Closed CLOSED = new Closed();
 
   /**
-   * A thread wants the lock.
+   * A thread wants the lock. Its waiter has the news at once if it leads or enters again.
    *
    * @param waits whether it waits; otherwise it stands in the queue for as long as nobody knows
    *     whether the lock is taken
    * @throws IllegalStateException it owns the lock with other options
    * @throws LockLostException it owns a lease that was lost and is not closed
    */
-  public Entry enter(Thread thread, LockOptions options, boolean waits) {
-    wakeTold(); // Needs the stack that the call at the end needs, when something has changed.
+  public Entry enter(Waiter waiter, boolean waits) {
+    Thread thread = waiter.thread();
     try {
       synchronized (this) {
         if (clientClosed) {
@@ -150,19 +150,19 @@ public final class WaitQueue {
         }
         Hold current = holds.current();
         if (current != null && current.owner == thread) {
-          requireEqual(current.grant().options(), options);
-          return reenter(current);
+          requireEqual(current.grant().options(), waiter.options());
+          return reenter(current, waiter);
         }
         holds.requireNoneLost(thread);
         if (current == null && leading == Leading.NOBODY && waiters.isEmpty()) {
           leading = Leading.ASKING;
+          waiter.news = YOUR_TURN;
           return LEADS;
         }
         if (!waits && isKnownTaken()) {
-          return new Taken(description(current));
+          return new Taken(Hold.description(current));
         }
-        Waiter waiter = new Waiter(thread, options);
-        Entry entry = new Queued(waiter, current != null && current.acquirer() == thread);
+        Entry entry = new Queued(current != null && current.acquirer() == thread);
         waiters.append(waiter);
         if (!waits) {
           waiters.markOverdue(waiter);
@@ -187,10 +187,12 @@ public final class WaitQueue {
     }
   }
 
-  private static Reentered reenter(Hold hold) {
+  private static Reentered reenter(Hold hold, Waiter waiter) {
     Handle handle = new Handle(hold);
     Reentered entry = new Reentered(handle);
+    News news = new Waiter.HandedOn(handle);
     hold.open.add(handle);
+    waiter.news = news;
     return entry;
   }
 
@@ -211,7 +213,7 @@ public final class WaitQueue {
           return;
         }
         if (isKnownTaken()) {
-          waiters.tell(waiter, new Waiter.Taken(description(current)));
+          waiters.tell(waiter, new Waiter.Taken(Hold.description(current)));
         } else {
           waiters.markOverdue(waiter);
         }
@@ -492,9 +494,5 @@ public final class WaitQueue {
       }
       Waiters.wake(told);
     }
-  }
-
-  private static @Nullable String description(@Nullable Hold hold) {
-    return hold == null ? null : hold.grant().grant().claim().holder();
   }
 }

@@ -51,7 +51,8 @@ public final class Waiter {
   @Nullable
   Waiter wakeNext;
 
-  Waiter(Thread thread, LockOptions options) {
+  /** Not in the queue yet. */
+  public Waiter(Thread thread, LockOptions options) {
     this.thread = thread;
     this.options = options;
   }

@@ -44,7 +44,7 @@ class WaitQueueLincheckTest {
     public int nested() {
       Thread me = Thread.currentThread();
       Handle outer = await(me);
-      WaitQueue.Entry entry = queue.enter(me, OPTIONS, true);
+      WaitQueue.Entry entry = queue.enter(new Waiter(me, OPTIONS), true);
       Handle inner = ((WaitQueue.Reentered) entry).handle();
       int before = work(outer);
       close(inner);
@@ -56,11 +56,11 @@ class WaitQueueLincheckTest {
     @Operation
     public void interrupted() {
       Thread me = Thread.currentThread();
-      WaitQueue.Entry entry = queue.enter(me, OPTIONS, true);
+      Waiter waiter = new Waiter(me, OPTIONS);
+      WaitQueue.Entry entry = queue.enter(waiter, true);
       if (entry instanceof WaitQueue.Leads) {
         queue.endLeading(false, null);
       } else {
-        Waiter waiter = ((WaitQueue.Queued) entry).waiter();
         if (!queue.leave(waiter)) {
           Waiter.News news = waiter.news();
           if (news instanceof Waiter.HandedOn handedOn) {
@@ -73,12 +73,13 @@ class WaitQueueLincheckTest {
     }
 
     private Handle await(Thread me) {
-      WaitQueue.Entry entry = queue.enter(me, OPTIONS, true);
-      if (entry instanceof WaitQueue.Queued queued) {
-        Waiter.News news = queued.waiter().news();
+      Waiter waiter = new Waiter(me, OPTIONS);
+      WaitQueue.Entry entry = queue.enter(waiter, true);
+      if (entry instanceof WaitQueue.Queued) {
+        Waiter.News news = waiter.news();
         while (news == null) {
           LockSupport.park(this);
-          news = queued.waiter().news();
+          news = waiter.news();
         }
         if (news instanceof Waiter.HandedOn handedOn) {
           return handedOn.handle();
