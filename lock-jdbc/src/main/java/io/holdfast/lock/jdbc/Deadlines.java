@@ -15,6 +15,12 @@ final class Deadlines {
   private static final long PAUSE_NANOS_MIN = TimeUnit.MILLISECONDS.toNanos(1);
   private static final long PAUSE_NANOS_MAX = TimeUnit.MILLISECONDS.toNanos(64);
 
+  /**
+   * The share of the time that must be left for a try. A statement whose time runs out ends its
+   * connection, and tells less than the failure before it.
+   */
+  private static final int SHARE_OF_A_TRY = 8;
+
   private Deadlines() {}
 
   static Deadline after(Duration whole) {
@@ -30,12 +36,12 @@ final class Deadlines {
    * Pauses before the next try: longer each time, at random, so that those who collided don't
    * again.
    *
-   * @return false: no time is left for another
+   * @return false: too little time is left for another
    */
   static boolean pause(Deadline deadline, int failures) {
     long bound = Math.min(PAUSE_NANOS_MAX, PAUSE_NANOS_MIN << Math.min(failures, 10));
     long nanos = ThreadLocalRandom.current().nextLong(bound / 2, bound);
-    if (deadline.leftNanos() <= nanos) {
+    if (deadline.leftNanos() <= nanos + deadline.whole().toNanos() / SHARE_OF_A_TRY) {
       return false;
     }
     long end = System.nanoTime() + nanos;

@@ -40,13 +40,16 @@ final class Poller implements AutoCloseable {
   /** The others look again after this share of the time to their turn, as the line moves. */
   private static final int SHARE_OF_TURN = 2;
 
-  private static final int SHARE_OF_TURN_AS_SECOND = 4;
+  private static final int SHARE_OF_TURN_AS_SECOND = 3;
 
   /**
-   * With notifications each look is later by this factor: the first ones find a hand-over that did
+   * With notifications each look is later by this factor: the first one finds a hand-over that did
    * not see the waiter yet.
    */
-  private static final int NOTIFIED_FACTOR = 8;
+  private static final int NOTIFIED_FACTOR = 64;
+
+  /** With notifications it looks when it says that it is alive, too. */
+  private static final long NOTIFIED_LOOK_NANOS_MAX = TimeUnit.SECONDS.toNanos(1);
 
   /** A lock that is free, but locked by a transaction, is tried half as often each time. */
   private static final int DOUBLINGS_MAX = 8;
@@ -376,32 +379,32 @@ final class Poller implements AutoCloseable {
    */
   private long pauseNanos(Waiter waiter, Standing standing, long now) {
     int looks = waiter.looks++;
-    int moved = waiter.aheadAtLook - standing.ahead();
-    if (looks > 0 && moved > 0) {
-      waiter.paceNanos = Math.min(waiter.paceNanos, (now - waiter.lookedAtNanos) / moved);
+    if (looks == 0) {
+      waiter.firstLookAtNanos = now;
+      waiter.aheadAtFirstLook = standing.ahead();
     }
-    waiter.aheadAtLook = standing.ahead();
-    waiter.lookedAtNanos = now;
     long endNanos = standing.row().isFree()
         ? LOOK_NANOS_MAX
         : TimeUnit.MICROSECONDS.toNanos(standing.row().remainingMicros() + 1);
-    return Math.min(endNanos, pauseWhileTaken(waiter, standing, looks));
+    return Math.min(endNanos, pauseWhileTaken(waiter, standing, looks, now));
   }
 
-  private long pauseWhileTaken(Waiter waiter, Standing standing, int looks) {
+  private long pauseWhileTaken(Waiter waiter, Standing standing, int looks, long now) {
     if (isNotified()) {
       long nanos = LOOK_NANOS_MIN;
-      for (int i = 0; i <= looks && nanos < LOOK_NANOS_MAX; i++) {
+      for (int i = 0; i <= looks && nanos < NOTIFIED_LOOK_NANOS_MAX; i++) {
         nanos *= NOTIFIED_FACTOR;
       }
-      return Math.min(LOOK_NANOS_MAX, nanos);
+      return Math.min(NOTIFIED_LOOK_NANOS_MAX, nanos);
     }
     long heldNanos = TimeUnit.MICROSECONDS.toNanos(standing.row().sinceMicros());
     if (standing.ahead() == 0) {
       return jittered(clamp(heldNanos / SHARE_OF_HOLD));
     }
-    long paceNanos = waiter.paceNanos == Long.MAX_VALUE ? heldNanos : waiter.paceNanos;
-    long turnNanos = standing.ahead() * Math.max(paceNanos, LOOK_NANOS_MIN);
+    // One more than were seen to move, since the next may be about to: rather early than late.
+    int moves = waiter.aheadAtFirstLook - standing.ahead() + 1;
+    long paceNanos = looks == 0 ? heldNanos : (now - waiter.firstLookAtNanos) / moves;
+    long turnNanos = Math.max(heldNanos, standing.ahead() * Math.max(paceNanos, LOOK_NANOS_MIN));
     // The nearer its turn comes, the more often it looks.
     return clamp(turnNanos / (standing.ahead() == 1 ? SHARE_OF_TURN_AS_SECOND : SHARE_OF_TURN));
   }

@@ -149,7 +149,7 @@ final class PostgresListener implements AutoCloseable {
           + " the builder says so; if it does not, notifications(false) spares the question");
       return;
     }
-    String channel = Sessions.run(connection, Deadlines.after(OPEN_MAX), c -> dialect.channel(c));
+    String channel = dialect.channel();
     execute(connection, "LISTEN \"" + channel + '"');
     try {
       if (!hearsItself(notified, poller)) {
@@ -186,7 +186,7 @@ final class PostgresListener implements AutoCloseable {
   /** Whether a notification that is sent on another connection arrives; others are passed on. */
   private boolean hearsItself(PGConnection notified, Poller poller)
       throws SQLException, StoreException {
-    String hello = "hello " + UUID.randomUUID();
+    String hello = "hello " + UUID.randomUUID(); // An earlier one can still be on its way.
     Deadline deadline = Deadlines.after(OPEN_MAX);
     database.onPool(deadline, (d, c) -> {
       dialect.notify(c, hello);

@@ -28,11 +28,8 @@ final class Waiter implements Ticket {
   long sayAliveAtNanos;
   int looks;
   int failedTakes;
-  int aheadAtLook;
-  long lookedAtNanos;
-
-  /** The least time in which the line was seen to move by one place. */
-  long paceNanos = Long.MAX_VALUE;
+  long firstLookAtNanos;
+  int aheadAtFirstLook;
 
   Waiter(
       JdbcStore store,

@@ -5,17 +5,20 @@ import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
  * PostgreSQL 12 and later.
  *
- * <p>A hand-over notifies in the same statement, on a channel that is named after the table's
- * object id, with the owner id of the waiter that has the lock now as the payload. Nobody waiting
+ * <p>A hand-over notifies in the same statement, on the channel of the client whose waiter has the
+ * lock now, with that waiter's owner id as the payload: no other client is woken. Nobody waiting
  * means no notification: those are serialised over the whole server at commit.
+ *
+ * <p>One for each client, since the channel is its own.
  */
 public final class Postgres extends Dialect {
-  private static final String CHANNEL = "'holdfast_' || '{table}'::regclass::oid";
+  private static final String CHANNEL_PREFIX = "holdfast_";
 
   /**
    * A release is not waited for until it is on the disk. If the server crashes in the moment
@@ -37,14 +40,15 @@ public final class Postgres extends Dialect {
   private final String extend;
   private final String withdraw;
   private final String forceRelease;
-  private final String channel;
-  private final String notify;
   private final String lockRow;
   private final String tryLockRow;
   private final String selectRow;
   private final String createRow;
   private final String lockCreation;
   private final String tryLockCreation;
+
+  /** What the client's channel ends with. */
+  private final String inbox = UUID.randomUUID().toString();
 
   Postgres(String table) {
     super(table);
@@ -71,8 +75,8 @@ public final class Postgres extends Dialect {
     withdraw = handingOver("owner = ?", "");
     forceRelease = handingOver("number = ? AND expires_at > {now}", "");
     join = sql("""
-        INSERT INTO {waiters} (name, owner, alive_until, holder)
-        VALUES (?, ?, {now} + {alive}, ?) RETURNING place
+        INSERT INTO {waiters} (name, owner, alive_until, holder, inbox)
+        VALUES (?, ?, {now} + {alive}, ?, ?) RETURNING place
         """.replace("{alive}", String.valueOf(ALIVE_MICROS)));
     accept = sql("""
         UPDATE {table} SET expires_at = {now} + ?, holder = ?
@@ -89,8 +93,6 @@ public final class Postgres extends Dialect {
             FROM mine WHERE name = mine_name
             RETURNING expires_at - now
             """);
-    channel = sql("SELECT " + CHANNEL);
-    notify = sql("SELECT pg_notify(" + CHANNEL + ", ?)");
     lockRow = sql("UPDATE {table} SET guarded = guarded + 1, changed_at = {now} WHERE name = ?");
     tryLockRow = sql("""
         UPDATE {table} SET guarded = guarded + 1, changed_at = {now}
@@ -139,20 +141,22 @@ public final class Postgres extends Dialect {
             wanted_until =
               CASE WHEN hold = 0 AND next_place IS NULL THEN 0 ELSE wanted_until END
           FROM (SELECT ?::text AS key, ?::bigint AS hold) given LEFT JOIN LATERAL (
-            SELECT a.place AS next_place, a.owner AS next_owner, a.holder AS next_holder
+            SELECT a.place AS next_place, a.owner AS next_owner, a.holder AS next_holder,
+              a.inbox AS next_inbox
             FROM {table} b JOIN {waiters} a ON a.name = b.name AND a.place > b.served
             WHERE b.name = key AND hold = 0 AND a.alive_until > {now}
             ORDER BY a.place LIMIT 1 FOR UPDATE OF a
           ) next ON true
           WHERE l.name = key AND {condition}
-          RETURNING next_owner, expires_at
+          RETURNING next_owner, next_inbox, expires_at
         )
-        SELECT 1, CASE WHEN next_owner IS NOT NULL THEN pg_notify({channel}, next_owner)::text END{more}
+        SELECT 1, CASE WHEN next_inbox IS NOT NULL
+          THEN pg_notify('{prefix}' || next_inbox, next_owner)::text END{more}
         FROM ended
         """.replace("{more}", more)
         .replace("{handed}", String.valueOf(HANDED_OVER_MICROS))
         .replace("{condition}", condition)
-        .replace("{channel}", CHANNEL));
+        .replace("{prefix}", CHANNEL_PREFIX));
   }
 
   @Override
@@ -268,6 +272,7 @@ public final class Postgres extends Dialect {
       setKey(statement, 1, attempt.key());
       statement.setString(2, attempt.owner());
       statement.setString(3, attempt.holder());
+      statement.setString(4, inbox);
       return queryLong(statement, NONE);
     }
   }
@@ -315,13 +320,9 @@ public final class Postgres extends Dialect {
     }
   }
 
-  /** The channel on which hand-overs are notified. */
-  public String channel(Connection connection) throws SQLException {
-    try (Statement statement = connection.createStatement();
-        ResultSet result = statement.executeQuery(channel)) {
-      result.next();
-      return result.getString(1);
-    }
+  /** The channel on which hand-overs to waiters of this client are notified. */
+  public String channel() {
+    return CHANNEL_PREFIX + inbox;
   }
 
   /** The number of the process that serves this connection. */
@@ -333,10 +334,11 @@ public final class Postgres extends Dialect {
     }
   }
 
-  /** Sends a notification to all who listen on the channel of this table. */
+  /** Sends a notification to this client. */
   public void notify(Connection connection, String payload) throws SQLException {
-    try (PreparedStatement statement = connection.prepareStatement(notify)) {
-      statement.setString(1, payload);
+    try (PreparedStatement statement = connection.prepareStatement("SELECT pg_notify(?, ?)")) {
+      statement.setString(1, channel());
+      statement.setString(2, payload);
       statement.execute();
     }
   }

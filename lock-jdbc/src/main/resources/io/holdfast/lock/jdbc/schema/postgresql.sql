@@ -34,6 +34,8 @@ CREATE TABLE IF NOT EXISTS holdfast_lock_waiter (
   alive_until  bigint NOT NULL,
   -- Who waits, for a human.
   holder       text NOT NULL,
+  -- What the name of the channel ends with on which its client is notified; null: on none.
+  inbox        text,
   PRIMARY KEY (name, place)
 ) WITH (fillfactor = 50);
 
