@@ -5,6 +5,7 @@ import io.holdfast.lock.LockListener.Source;
 import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.internal.event.Events;
 import io.holdfast.lock.internal.log.SafeLogger;
+import io.holdfast.lock.internal.queue.Entry;
 import io.holdfast.lock.internal.queue.Handle;
 import io.holdfast.lock.internal.queue.WaitQueue;
 import io.holdfast.lock.internal.queue.Waiter;
@@ -147,7 +148,7 @@ final class Attempt<T> extends Task {
     if (place != null) {
       if (!used.leave(place)) {
         if (place.news() instanceof Waiter.YourTurn) {
-          turn.begin(used);
+          turn.begin(used, place);
         } else if (place.news() instanceof Waiter.HandedOn handedOn) {
           handle = handedOn.handle();
         }
@@ -156,8 +157,10 @@ final class Attempt<T> extends Task {
     }
     turn.undo();
     giveBackHandle();
-    queue = null;
-    client.queues().leave(used);
+    if (queue != null) {
+      queue = null;
+      client.queues().leave(used);
+    }
   }
 
   private void giveBackHandle() {
@@ -179,19 +182,19 @@ final class Attempt<T> extends Task {
       // Known before it enters: whatever it then gets is found by it, wherever this thread ends.
       Waiter place = new Waiter(thread, options);
       waiter = place;
-      WaitQueue.Entry entry = used.enter(place, mode.waits());
-      if (entry instanceof WaitQueue.Reentered reentered) {
+      Entry entry = used.enter(place, mode.waits());
+      if (entry instanceof Entry.Reentered reentered) {
         return reenter(reentered.handle());
-      } else if (entry instanceof WaitQueue.Taken known) {
+      } else if (entry instanceof Entry.Taken known) {
         holder = known.holder();
         return null;
-      } else if (entry instanceof WaitQueue.Closed) {
+      } else if (entry instanceof Entry.Closed) {
         throw closed();
       }
-      if (entry instanceof WaitQueue.Leads) {
-        turn.begin(used);
+      if (entry instanceof Entry.Leads) {
+        turn.begin(used, place);
         waiter = null;
-      } else if (entry instanceof WaitQueue.Queued queued) {
+      } else if (entry instanceof Entry.Queued queued) {
         tellWait(queued);
         Waiter.News news = awaitNews(used, place);
         if (news instanceof Waiter.Taken known) {
@@ -208,7 +211,7 @@ final class Attempt<T> extends Task {
           // Lost on the way from one thread to the other: stand in the queue again.
           continue;
         }
-        turn.begin(used);
+        turn.begin(used, place);
         waiter = null;
       }
       if (!turn.askStore()) {
@@ -220,7 +223,7 @@ final class Attempt<T> extends Task {
     }
   }
 
-  private void tellWait(WaitQueue.Queued queued) {
+  private void tellWait(Entry.Queued queued) {
     if (mode.waits()) {
       acquiring.waiting();
     }

@@ -9,6 +9,7 @@ import io.holdfast.lock.internal.log.SafeLogger;
 import io.holdfast.lock.internal.queue.EarlyEvents;
 import io.holdfast.lock.internal.queue.Handle;
 import io.holdfast.lock.internal.queue.WaitQueue;
+import io.holdfast.lock.internal.queue.Waiter;
 import io.holdfast.lock.internal.time.ClockReading;
 import io.holdfast.lock.internal.time.Clocks;
 import io.holdfast.lock.internal.time.Nanos;
@@ -49,7 +50,10 @@ final class LeaderTurn {
   // Owned
 
   private @Nullable WaitQueue queue;
-  private boolean leads;
+
+  /** The leader, as the queue knows it; null: it leads no more. */
+  private @Nullable Waiter leader;
+
   private @Nullable Claim openClaim;
   private @Nullable Ticket ticket;
   private @Nullable Grant grant;
@@ -89,9 +93,9 @@ final class LeaderTurn {
   }
 
   /** The attempt leads this queue from now on. */
-  void begin(WaitQueue led) {
+  void begin(WaitQueue led, Waiter place) {
     queue = led;
-    leads = true;
+    leader = place;
   }
 
   private WaitQueue queue() {
@@ -104,15 +108,27 @@ final class LeaderTurn {
   void undo() {
     leaveStoreQueue();
     withdraw();
-    giveBackGrant();
-    if (leads) {
-      if (failure != null) {
-        queue().leadingFailed(failure);
-      } else {
-        queue().endLeading(taken, brokenOff);
-      }
-      leads = false;
+    Waiter led = leader;
+    if (led != null && led.news() instanceof Waiter.HandedOn handedOn) {
+      held(handedOn.handle());
+      return;
     }
+    giveBackGrant();
+    if (led != null) {
+      if (failure != null) {
+        queue().leadingFailed(led, failure);
+      } else {
+        queue().endLeading(led, taken, brokenOff);
+      }
+      leader = null;
+    }
+  }
+
+  /** The attempt has the lock, and with it what the turn owned. */
+  private void held(Handle first) {
+    attempt.granted(first);
+    grant = null;
+    leader = null;
   }
 
   private void leaveStoreQueue() {
@@ -295,18 +311,17 @@ final class LeaderTurn {
   }
 
   private void hold(ActiveGrant active) {
+    Waiter led = Objects.requireNonNull(leader);
     Handle first;
     try {
-      first = queue().granted(active, attempt.thread());
+      first = queue().granted(led, active);
     } catch (RuntimeException e) {
       throw unusable("The store gave what is no grant: " + e.getMessage(), e);
     }
     if (first == null) {
       throw attempt.closed();
     }
-    attempt.granted(first);
-    grant = null;
-    leads = false;
+    held(first);
     client.keeper().keep(active);
     EarlyEvents.Event early = queue().earlyEvents().take(active);
     if (early != null) {

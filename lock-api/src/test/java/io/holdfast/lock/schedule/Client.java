@@ -5,6 +5,7 @@ import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.internal.grant.ActiveGrant;
 import io.holdfast.lock.internal.grant.GrantState;
 import io.holdfast.lock.internal.grant.GrantState.Phase;
+import io.holdfast.lock.internal.queue.Entry;
 import io.holdfast.lock.internal.queue.HandOff;
 import io.holdfast.lock.internal.queue.Handle;
 import io.holdfast.lock.internal.queue.Hold;
@@ -23,6 +24,7 @@ import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockKind;
 import java.time.Duration;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -69,6 +71,8 @@ final class Client implements ActiveGrant.Observer {
   private final @Nullable Waiter[] waiters = new Waiter[USERS];
   private final @Nullable Handle[] handles = new Handle[USERS];
   private int leader = -1;
+
+  private @Nullable Waiter leadersWaiter;
 
   // The leader's attempt
   private Asking asking = Asking.NOTHING;
@@ -122,16 +126,17 @@ final class Client implements ActiveGrant.Observer {
       return;
     }
     Waiter waiter = new Waiter(THREADS[index][user], options);
-    WaitQueue.Entry entry = queue.enter(waiter, true);
-    if (entry instanceof WaitQueue.Leads) {
-      lead(user);
-    } else if (entry instanceof WaitQueue.Queued) {
+    Entry entry = queue.enter(waiter, true);
+    if (entry instanceof Entry.Leads) {
+      lead(user, waiter);
+    } else if (entry instanceof Entry.Queued) {
       waiters[user] = waiter;
     }
   }
 
-  private void lead(int user) {
+  private void lead(int user, Waiter waiter) {
     leader = user;
+    leadersWaiter = waiter;
     ask();
   }
 
@@ -458,7 +463,7 @@ final class Client implements ActiveGrant.Observer {
   }
 
   private void begin(ActiveGrant grant, Dice dice) {
-    Handle handle = queue.granted(grant, THREADS[index][leader]);
+    Handle handle = queue.granted(leading(), grant);
     if (handle == null) {
       throw new AssertionError("The client is open");
     }
@@ -492,7 +497,11 @@ final class Client implements ActiveGrant.Observer {
     asking = Asking.NOTHING;
     claim = null;
     leader = -1;
-    queue.endLeading(false, null);
+    queue.endLeading(leading(), false, null);
+  }
+
+  private Waiter leading() {
+    return Objects.requireNonNull(leadersWaiter);
   }
 
   private void released(Request request, boolean yes) {
@@ -559,7 +568,7 @@ final class Client implements ActiveGrant.Observer {
       Waiter.News news = waiter == null ? null : waiter.news();
       if (news instanceof Waiter.YourTurn) {
         waiters[user] = null;
-        lead(user);
+        lead(user, waiter);
       } else if (news instanceof Waiter.HandedOn handedOn) {
         waiters[user] = null;
         Handle handle = handedOn.handle();

@@ -75,6 +75,10 @@ public final class WaitQueue {
   private final EarlyEvents earlyEvents = new EarlyEvents(this);
 
   private Leading leading = Leading.NOBODY;
+
+  /** Who leads; null: nobody, or {@link #givenBack}. */
+  private @Nullable Waiter leader;
+
   private @Nullable Runnable wakeLeader;
 
   /** The hold that leads, to be given back. */
@@ -108,30 +112,8 @@ public final class WaitQueue {
 
   // Acquiring
 
-  /** A thread's way in. */
-  public sealed interface Entry {}
-
-  /** The thread has the lock already, and has one handle more. */
-  public record Reentered(Handle handle) implements Entry {}
-
-  /** The thread leads: it is to ask the store. */
-  public record Leads() implements Entry {}
-
-  /**
-   * The thread stands in the queue.
-   *
-   * @param behindItself whether it waits for a lease that it acquired itself
-   */
-  public record Queued(boolean behindItself) implements Entry {}
-
-  /** The lock is taken, and the thread does not wait. */
-  public record Taken(@Nullable String holder) implements Entry {}
-
-  /** The client was closed. */
-  public record Closed() implements Entry {}
-
-  private static final Leads LEADS = new Leads();
-  private static final Closed CLOSED = new Closed();
+  private static final Entry LEADS = new Entry.Leads();
+  private static final Entry CLOSED = new Entry.Closed();
 
   /**
    * A thread wants the lock. Its waiter has the news at once if it leads or enters again.
@@ -156,13 +138,14 @@ public final class WaitQueue {
         holds.requireNoneLost(thread);
         if (current == null && leading == Leading.NOBODY && waiters.isEmpty()) {
           leading = Leading.ASKING;
+          leader = waiter;
           waiter.news = YOUR_TURN;
           return LEADS;
         }
         if (!waits && isKnownTaken()) {
-          return new Taken(Hold.description(current));
+          return new Entry.Taken(Hold.description(current));
         }
-        Entry entry = new Queued(current != null && current.acquirer() == thread);
+        Entry entry = new Entry.Queued(current != null && current.acquirer() == thread);
         waiters.append(waiter);
         if (!waits) {
           waiters.markOverdue(waiter);
@@ -187,9 +170,9 @@ public final class WaitQueue {
     }
   }
 
-  private static Reentered reenter(Hold hold, Waiter waiter) {
+  private static Entry reenter(Hold hold, Waiter waiter) {
     Handle handle = new Handle(hold);
-    Reentered entry = new Reentered(handle);
+    Entry entry = new Entry.Reentered(handle);
     News news = new Waiter.HandedOn(handle);
     hold.open.add(handle);
     waiter.news = news;
@@ -249,21 +232,24 @@ public final class WaitQueue {
   }
 
   /**
-   * The leader got a grant, and is the holder.
+   * The leader got a grant, and is the holder: which is its news, so that the handle is found even
+   * where this call can't return it.
    *
    * @return its handle; null: the client was closed meanwhile, and the grant is to be given back
    */
-  public @Nullable Handle granted(ActiveGrant grant, Thread thread) {
+  public @Nullable Handle granted(Waiter waiter, ActiveGrant grant) {
     try {
       synchronized (this) {
         if (clientClosed) {
           return null;
         }
-        Hold hold = new Hold(this, grant, 0, thread, grant.grantedAtNanos());
+        Hold hold = new Hold(this, grant, 0, waiter.thread(), grant.grantedAtNanos());
         Handle handle = hold.open();
+        News news = new Waiter.HandedOn(handle);
         waiters.tellOverdueTaken(grant.grant().claim().holder());
         stopLeading();
         holds.begin(hold);
+        waiter.news = news;
         return handle;
       }
     } finally {
@@ -272,22 +258,25 @@ public final class WaitQueue {
   }
 
   /**
-   * The leader has no lease, and the next may ask.
+   * The leader has no lease, and the next may ask. Changes nothing if it leads no more: its end can
+   * be cut short and told again.
    *
    * @param taken whether it was told that the lock is taken: then so are those whose time is over
    * @param brokenOff why it has no answer though it asked: those whose time is over have no more of
    *     it to ask for themselves, and know as little
    */
-  public void endLeading(boolean taken, @Nullable StoreException brokenOff) {
+  public void endLeading(Waiter waiter, boolean taken, @Nullable StoreException brokenOff) {
     News news = brokenOff == null ? null : new Waiter.StoreFailed(brokenOff);
     try {
       synchronized (this) {
-        if (taken) {
-          waiters.tellOverdueTaken(null);
-        } else if (news != null) {
-          waiters.tellOverdue(news);
+        if (leader == waiter) {
+          if (taken) {
+            waiters.tellOverdueTaken(null);
+          } else if (news != null) {
+            waiters.tellOverdue(news);
+          }
+          stopLeading();
         }
-        stopLeading();
         passTurn();
       }
     } finally {
@@ -297,14 +286,18 @@ public final class WaitQueue {
 
   /**
    * The leader got no usable answer. Those behind it asked through it, so they are told the same:
-   * each of them finding out anew would take one store timeout after the other.
+   * each of them finding out anew would take one store timeout after the other. Changes nothing if
+   * it leads no more.
    */
-  public void leadingFailed(StoreException failure) {
+  public void leadingFailed(Waiter waiter, StoreException failure) {
     News news = new Waiter.StoreFailed(failure);
     try {
       synchronized (this) {
-        waiters.tellAll(news);
-        stopLeading();
+        if (leader == waiter) {
+          waiters.tellAll(news);
+          stopLeading();
+        }
+        passTurn();
       }
     } finally {
       wakeTold();
@@ -467,10 +460,12 @@ public final class WaitQueue {
     holds.end();
     givenBack = hold;
     leading = Leading.RELEASING;
+    leader = null;
   }
 
   private void stopLeading() {
     leading = Leading.NOBODY;
+    leader = null;
     wakeLeader = null;
     givenBack = null;
   }
@@ -480,6 +475,7 @@ public final class WaitQueue {
     Waiter next = waiters.first();
     if (next != null && !holds.isHeld() && leading == Leading.NOBODY) {
       leading = Leading.ASKING;
+      leader = next;
       waiters.tell(next, YOUR_TURN);
     }
   }

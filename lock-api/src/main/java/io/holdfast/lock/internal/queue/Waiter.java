@@ -12,7 +12,9 @@ public final class Waiter {
   /** The thread leads now: it may ask the store. */
   public record YourTurn() implements News {}
 
-  /** A thread of this client passed its lease on. */
+  /**
+   * The thread has the lock: a thread of this client passed its lease on, or the store granted it.
+   */
   public record HandedOn(Handle handle) implements News {}
 
   /**

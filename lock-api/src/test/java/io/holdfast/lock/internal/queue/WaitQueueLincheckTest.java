@@ -44,8 +44,8 @@ class WaitQueueLincheckTest {
     public int nested() {
       Thread me = Thread.currentThread();
       Handle outer = await(me);
-      WaitQueue.Entry entry = queue.enter(new Waiter(me, OPTIONS), true);
-      Handle inner = ((WaitQueue.Reentered) entry).handle();
+      Entry entry = queue.enter(new Waiter(me, OPTIONS), true);
+      Handle inner = ((Entry.Reentered) entry).handle();
       int before = work(outer);
       close(inner);
       close(outer);
@@ -57,16 +57,16 @@ class WaitQueueLincheckTest {
     public void interrupted() {
       Thread me = Thread.currentThread();
       Waiter waiter = new Waiter(me, OPTIONS);
-      WaitQueue.Entry entry = queue.enter(waiter, true);
-      if (entry instanceof WaitQueue.Leads) {
-        queue.endLeading(false, null);
+      Entry entry = queue.enter(waiter, true);
+      if (entry instanceof Entry.Leads) {
+        queue.endLeading(waiter, false, null);
       } else {
         if (!queue.leave(waiter)) {
           Waiter.News news = waiter.news();
           if (news instanceof Waiter.HandedOn handedOn) {
             close(handedOn.handle());
           } else {
-            queue.endLeading(false, null);
+            queue.endLeading(waiter, false, null);
           }
         }
       }
@@ -74,8 +74,8 @@ class WaitQueueLincheckTest {
 
     private Handle await(Thread me) {
       Waiter waiter = new Waiter(me, OPTIONS);
-      WaitQueue.Entry entry = queue.enter(waiter, true);
-      if (entry instanceof WaitQueue.Queued) {
+      Entry entry = queue.enter(waiter, true);
+      if (entry instanceof Entry.Queued) {
         Waiter.News news = waiter.news();
         while (news == null) {
           LockSupport.park(this);
@@ -89,7 +89,7 @@ class WaitQueueLincheckTest {
         throw new AssertionError("Two threads ask the store, or one asks while another holds");
       }
       granted = true;
-      return queue.granted(grant(++grants), me);
+      return queue.granted(waiter, grant(++grants));
     }
 
     private int work(Handle handle) {

@@ -1,0 +1,88 @@
+package io.holdfast.lock.internal.queue;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.holdfast.lock.LockOptions;
+import io.holdfast.lock.internal.LincheckSetup;
+import io.holdfast.lock.internal.grant.ActiveGrant;
+import io.holdfast.lock.spi.StoreException;
+import org.junit.jupiter.api.Test;
+
+/**
+ * What a leader tells its queue more than once, since it can't know whether a call whose stack
+ * ended got through.
+ */
+class WaitQueueTest {
+  private static final LockOptions OPTIONS = LockOptions.defaults();
+
+  private final WaitQueue queue = new WaitQueue(LincheckSetup.KEY, hold -> {});
+  private final Waiter first = waiter();
+  private final Waiter second = waiter();
+  private final Waiter third = waiter();
+
+  private static Waiter waiter() {
+    return new Waiter(Thread.currentThread(), OPTIONS);
+  }
+
+  private void enterAll() {
+    assertThat(queue.enter(first, true)).isInstanceOf(Entry.Leads.class);
+    assertThat(queue.enter(second, true)).isInstanceOf(Entry.Queued.class);
+    assertThat(queue.enter(third, true)).isInstanceOf(Entry.Queued.class);
+  }
+
+  @Test
+  void anEndThatIsToldAgainEndsNobodyElsesTurn() {
+    enterAll();
+    queue.endLeading(first, false, null);
+    assertThat(second.news()).isInstanceOf(Waiter.YourTurn.class);
+
+    queue.endLeading(first, false, null);
+
+    assertThat(third.news()).isNull();
+    queue.endLeading(second, false, null);
+    assertThat(third.news()).isInstanceOf(Waiter.YourTurn.class);
+  }
+
+  @Test
+  void aFailureThatIsToldAgainIsNotThatOfTheNextLeader() {
+    StoreException failure = StoreException.unanswered("no answer", null);
+    assertThat(queue.enter(first, true)).isInstanceOf(Entry.Leads.class);
+    queue.leadingFailed(first, failure);
+    assertThat(queue.enter(second, true)).isInstanceOf(Entry.Leads.class);
+    assertThat(queue.enter(third, true)).isInstanceOf(Entry.Queued.class);
+
+    queue.leadingFailed(first, failure);
+
+    assertThat(third.news()).isNull();
+    assertThat(queue.isLed()).isTrue();
+  }
+
+  @Test
+  void anEndThatIsToldAfterAGrantLeavesTheHolder() {
+    enterAll();
+    Handle handle = queue.granted(first, grant());
+
+    queue.endLeading(first, false, null);
+
+    assertThat(queue.holds().isHeld()).isTrue();
+    assertThat(second.news()).isNull();
+    assertThat(handle).isNotNull();
+  }
+
+  @Test
+  void aLeaderFindsWhatItWasGrantedAsItsNews() {
+    enterAll();
+    Handle handle = queue.granted(first, grant());
+
+    assertThat(first.news()).isEqualTo(new Waiter.HandedOn(handle));
+  }
+
+  private static ActiveGrant grant() {
+    return new ActiveGrant(
+        new LincheckSetup.NumberedGrant(1),
+        OPTIONS,
+        LincheckSetup.START,
+        LincheckSetup.STILL,
+        new LincheckSetup.Nobody());
+  }
+}
