@@ -12,15 +12,13 @@ import java.util.List;
  *
  * @param claim the claim that was granted
  * @param number the row's number since then
+ * @param validFor the time from the begin of the call that got it; the database counts it from a
+ *     moment within that call, or later
+ * @param fromLine whether it came through the line, so that others may wait in it
  * @param database the database that has the row
  */
-record JdbcGrant(Claim claim, long number, Database database) implements Grant {
-
-  /** The database counts the TTL from a moment within the call, so the call's begin is earlier. */
-  @Override
-  public Duration validFor() {
-    return claim.ttl();
-  }
+record JdbcGrant(Claim claim, long number, Duration validFor, boolean fromLine, Database database)
+    implements Grant {
 
   @Override
   public Duration crashBound() {

@@ -19,6 +19,7 @@ import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoreSettings;
 import io.holdfast.lock.spi.StoredHolder;
 import io.holdfast.lock.spi.StoredLock;
+import io.holdfast.lock.spi.TimeSource;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
@@ -48,6 +49,7 @@ final class JdbcStore implements LockStore {
   private static final Duration PURGE_STATEMENT_TIMEOUT = Duration.ofSeconds(30);
 
   private final Database database;
+  private final TimeSource time;
   private final Renewer renewer;
   private final Poller poller;
   private final SpareConnection spare;
@@ -80,11 +82,12 @@ final class JdbcStore implements LockStore {
     this.database = database;
     this.pool = pool;
     this.spare = spare;
+    time = settings.time();
     renewer = new Renewer(database);
     String threads = "holdfast-" + settings.clientName();
     poller = new Poller(
         database,
-        settings.time(),
+        time,
         threads + "-poller",
         database.dialect() instanceof Postgres postgres && mine.mayListen()
             ? new PostgresListener(
@@ -208,6 +211,7 @@ final class JdbcStore implements LockStore {
 
   @Override
   public Acquisition acquireOrQueue(Claim claim, Runnable wakeUp) throws StoreException {
+    long askedNanos = time.nanos();
     Attempted attempted = attempt(claim);
     if (attempted instanceof Attempted.Taken taken) {
       return new Acquisition.Granted(taken.grant());
@@ -221,7 +225,8 @@ final class JdbcStore implements LockStore {
       }
       return joined;
     });
-    Waiter waiter = new Waiter(this, poller, claim, attempt, place, wakeUp, row.holder());
+    Waiter waiter =
+        new Waiter(this, poller, time, askedNanos, claim, attempt, place, wakeUp, row.holder());
     poller.join(waiter);
     return new Acquisition.Queued(waiter, Waiter.RECHECK_AFTER);
   }
@@ -260,7 +265,7 @@ final class JdbcStore implements LockStore {
       }
       number = database.onPool(deadline, (d, c) -> d.take(c, attempt, Dialect.NO_PLACE));
     }
-    return new Attempted.Taken(new JdbcGrant(claim, number, database));
+    return new Attempted.Taken(new JdbcGrant(claim, number, claim.ttl(), false, database));
   }
 
   private StoreException unseen() {
@@ -281,7 +286,12 @@ final class JdbcStore implements LockStore {
     });
     return number == Dialect.NONE
         ? Optional.empty()
-        : Optional.of(new JdbcGrant(waiter.claim(), number, database));
+        : Optional.of(granted(waiter.claim(), number, waiter.claim().ttl()));
+  }
+
+  /** A grant that came through the line. */
+  JdbcGrant granted(Claim claim, long number, Duration validFor) {
+    return new JdbcGrant(claim, number, validFor, true, database);
   }
 
   @Override
@@ -292,7 +302,7 @@ final class JdbcStore implements LockStore {
     long holdMicros = Keys.microsUp(holdFor);
     boolean released = database.onPoolOrSpare(
         database.deadline(),
-        (d, c) -> d.release(c, key, ownerId, given.number(), holdMicros)
+        (d, c) -> (!given.fromLine() && d.release(c, key, ownerId, given.number(), holdMicros))
             || d.handOver(c, key, ownerId, given.number(), holdMicros));
     return released ? ReleaseOutcome.RELEASED : ReleaseOutcome.ALREADY_LOST;
   }

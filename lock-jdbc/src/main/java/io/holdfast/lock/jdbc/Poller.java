@@ -127,7 +127,9 @@ final class Poller implements AutoCloseable {
   void served(Waiter waiter) {
     lock.lock();
     try {
-      waiters.remove(waiter);
+      if (!waiters.remove(waiter)) {
+        return;
+      }
       if (served.isEmpty()) {
         deleteServedAtNanos = time.nanos() + LEAVE_NANOS;
       }
@@ -141,6 +143,8 @@ final class Poller implements AutoCloseable {
   void lookAgain(Waiter waiter) {
     lock.lock();
     try {
+      served.remove(waiter);
+      waiters.add(waiter);
       int doublings = Math.min(waiter.failedTakes++, DOUBLINGS_MAX);
       waiter.lookAtNanos = time.nanos() + Math.min(LOOK_NANOS_MAX, LOOK_NANOS_MIN << doublings);
       if (thread != null) {
@@ -161,13 +165,14 @@ final class Poller implements AutoCloseable {
   }
 
   /** A lock was handed over to the waiter of this owner id: wakes it, if it is one of ours. */
-  void handedOver(String ownerId) {
+  void handedOver(String ownerId, long number) {
     Waiter woken = null;
     lock.lock();
     try {
       for (Waiter waiter : waiters) {
         if (waiter.ownerId().equals(ownerId)) {
           waiter.lookAtNanos = time.nanos() + AFTER_WAKE_NANOS;
+          waiter.heardOfHandOver(number);
           woken = waiter;
         }
       }
@@ -307,6 +312,7 @@ final class Poller implements AutoCloseable {
   private void look(List<Waiter> due) throws StoreException {
     Map<String, Standing> byOwnerId = new HashMap<>();
     Map<String, Row> byKey = new HashMap<>();
+    long beforeNanos = time.nanos();
     for (Standing standing : database.onSpare(
         database.deadline(), (d, c) -> d.lookAtLine(c, keys(due), ownerIds(due)))) {
       byOwnerId.put(standing.waiter(), standing);
@@ -323,10 +329,8 @@ final class Poller implements AutoCloseable {
         }
         Standing standing = byOwnerId.get(waiter.ownerId());
         Row row = byKey.get(waiter.key());
+        note(waiter, standing, beforeNanos);
         if (row == null || standing == null || mayHaveIt(waiter, standing)) {
-          if (row == null || !row.owner().equals(waiter.ownerId())) {
-            notePlace(waiter, standing);
-          }
           waiter.lookAtNanos = now + AFTER_WAKE_NANOS;
           woken.add(waiter);
           continue;
@@ -362,13 +366,15 @@ final class Poller implements AutoCloseable {
 
   /** Whether the waiter has the lock, or is the one to take it, or is in no line. */
   private static boolean mayHaveIt(Waiter waiter, Standing standing) {
-    return !standing.inLine()
-        || standing.row().owner().equals(waiter.ownerId())
-        || (standing.row().isFree() && standing.ahead() == 0);
+    return !standing.inLine() || (standing.row().isFree() && standing.ahead() == 0);
   }
 
-  private static void notePlace(Waiter waiter, @Nullable Standing standing) {
-    if (standing == null || !standing.inLine()) {
+  private static void note(Waiter waiter, @Nullable Standing standing, long beforeNanos) {
+    if (standing != null && standing.row().isOwnedBy(waiter.ownerId())) {
+      waiter.sawItsRow(standing.row(), beforeNanos);
+    } else if (standing != null && standing.inLine()) {
+      waiter.sawItselfInLine(beforeNanos);
+    } else {
       waiter.sawItselfPassedOver();
     }
   }

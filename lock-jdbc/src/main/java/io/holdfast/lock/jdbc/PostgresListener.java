@@ -10,6 +10,8 @@ import java.time.Duration;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import org.postgresql.PGConnection;
 import org.postgresql.PGNotification;
@@ -46,6 +48,10 @@ final class PostgresListener implements AutoCloseable {
   private static final int READ_MILLIS = 200;
 
   private static final int VALID_SECONDS = 2;
+
+  /** Anybody may notify on the channel: what does not look like it is left alone. */
+  private static final Pattern HAND_OVER =
+      Pattern.compile("(?<owner>[0-9a-f]{32}) (?<number>[0-9]{1,18})");
 
   private final Postgres dialect;
   private final Database database;
@@ -197,7 +203,7 @@ final class PostgresListener implements AutoCloseable {
         if (hello.equals(notification.getParameter())) {
           return true;
         }
-        poller.handedOver(notification.getParameter());
+        tell(poller, notification.getParameter());
       }
     }
     return closed;
@@ -209,7 +215,7 @@ final class PostgresListener implements AutoCloseable {
     long checkedAt = awaitedAt;
     while (!closed) {
       for (PGNotification notification : read(notified)) {
-        poller.handedOver(notification.getParameter());
+        tell(poller, notification.getParameter());
       }
       long now = System.nanoTime();
       if (poller.isAwaited()) {
@@ -224,6 +230,13 @@ final class PostgresListener implements AutoCloseable {
         }
         checkedAt = System.nanoTime();
       }
+    }
+  }
+
+  private static void tell(Poller poller, String payload) {
+    Matcher handOver = HAND_OVER.matcher(payload);
+    if (handOver.matches()) {
+      poller.handedOver(handOver.group("owner"), Long.parseLong(handOver.group("number")));
     }
   }
 

@@ -1,26 +1,55 @@
 package io.holdfast.lock.jdbc;
 
 import io.holdfast.lock.jdbc.dialect.Attempt;
+import io.holdfast.lock.jdbc.dialect.Dialect;
+import io.holdfast.lock.jdbc.dialect.Row;
 import io.holdfast.lock.spi.Claim;
+import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.Ticket;
+import io.holdfast.lock.spi.TimeSource;
 import java.time.Duration;
 import java.util.Optional;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
-/** A claim's place in the database's line, which is a row, and what its client knows of it. */
+/**
+ * A claim's place in the database's line, which is a row, and what its client knows of it.
+ *
+ * <p>A lock that was handed over to it is its own before it accepts it, for
+ * {@link Dialect#HANDED_OVER_MICROS} from then. It was handed over after every question whose
+ * answer showed it in the line: so from the begin of the last of these on, if it hears of the
+ * hand-over from a notification; or for as long as the row says, if a look found it.
+ */
 final class Waiter implements Ticket {
   /** The poller looks far more often; this is for the case that it has come to grief. */
   static final Duration RECHECK_AFTER = Duration.ofSeconds(5);
 
   private final JdbcStore store;
   private final Poller poller;
+  private final TimeSource time;
   private final Claim claim;
   private final Attempt attempt;
   private final long place;
   private final Runnable wakeUp;
   private volatile @Nullable String holder;
   private volatile boolean passedOver;
+
+  /** Before the last question of its thread. */
+  private volatile long askedNanos;
+
+  /** Before the last question whose answer showed it in the line. */
+  private volatile long inLineNanos;
+
+  private volatile @Nullable HandedOver heard;
+
+  /**
+   * A hand-over to this waiter.
+   *
+   * @param number the row's number since then
+   * @param untilNanos when it ends unless it is accepted, or earlier
+   */
+  private record HandedOver(long number, long untilNanos) {}
 
   // The poller's, guarded by its lock.
   long joinedAtNanos;
@@ -34,6 +63,8 @@ final class Waiter implements Ticket {
   Waiter(
       JdbcStore store,
       Poller poller,
+      TimeSource time,
+      long askedNanos,
       Claim claim,
       Attempt attempt,
       long place,
@@ -41,6 +72,9 @@ final class Waiter implements Ticket {
       String holder) {
     this.store = store;
     this.poller = poller;
+    this.time = time;
+    this.askedNanos = askedNanos;
+    this.inLineNanos = askedNanos;
     this.claim = claim;
     this.attempt = attempt;
     this.place = place;
@@ -85,18 +119,54 @@ final class Waiter implements Ticket {
     return passedOver;
   }
 
+  /** An answer showed it in the line. */
+  void sawItselfInLine(long beforeNanos) {
+    inLineNanos = beforeNanos;
+  }
+
+  /** A notification says that the lock was handed over to it. */
+  void heardOfHandOver(long number) {
+    heard = new HandedOver(
+        number, inLineNanos + TimeUnit.MICROSECONDS.toNanos(Dialect.HANDED_OVER_MICROS));
+  }
+
+  /** A look found that it has the lock. */
+  void sawItsRow(Row row, long beforeNanos) {
+    heard = new HandedOver(
+        row.number(), beforeNanos + TimeUnit.MICROSECONDS.toNanos(row.remainingMicros()));
+  }
+
+  @Override
+  public Optional<Grant> handedOver() {
+    HandedOver handedOver = heard;
+    if (handedOver == null || hasLapsed()) {
+      return Optional.empty();
+    }
+    // The engine counts from the begin of the last question.
+    Duration validFor = Duration.ofNanos(handedOver.untilNanos() - askedNanos);
+    poller.served(this);
+    return Optional.of(store.granted(claim, handedOver.number(), validFor));
+  }
+
   @Override
   public Status poll() throws StoreException {
+    askedNanos = time.nanos();
     Optional<JdbcGrant> grant = store.acceptOrTake(this);
     if (grant.isPresent()) {
       poller.served(this);
       return new Granted(grant.get());
     }
-    if (passedOver) {
+    if (passedOver || hasLapsed()) {
       return new Gone();
     }
     poller.lookAgain(this);
     return new Waiting(RECHECK_AFTER);
+  }
+
+  /** Whether a hand-over to it may be over. */
+  private boolean hasLapsed() {
+    HandedOver handedOver = heard;
+    return handedOver != null && handedOver.untilNanos() - time.nanos() <= 0;
   }
 
   @Override

@@ -102,8 +102,8 @@ class ExtendTest {
       long endBefore = endMicros(server, second);
 
       assertThat(store.extend(first, LONG)).isEmpty();
-      Grant sameOwnerOlderNumber =
-          new JdbcGrant(second.claim(), first.number(), ((JdbcGrant) second).database());
+      Grant sameOwnerOlderNumber = new JdbcGrant(
+          second.claim(), first.number(), Stores.TTL, false, ((JdbcGrant) second).database());
       assertThat(store.extend(sameOwnerOlderNumber, LONG)).isEmpty();
 
       assertThat(endMicros(server, second)).isEqualTo(endBefore);

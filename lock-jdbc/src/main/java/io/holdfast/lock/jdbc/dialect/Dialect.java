@@ -50,7 +50,7 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
   static final long ALIVE_MICROS = 4_000_000;
 
   /** For so long a lock is its waiter's that was handed over: then it must have accepted it. */
-  static final long HANDED_OVER_MICROS = 3_000_000;
+  public static final long HANDED_OVER_MICROS = 3_000_000;
 
   /** The most rows that one statement of a list looks at, so that each is short. */
   private static final int LIST_ROWS = 10_000;

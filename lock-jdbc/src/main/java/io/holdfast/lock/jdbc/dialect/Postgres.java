@@ -12,8 +12,8 @@ import org.jspecify.annotations.Nullable;
  * PostgreSQL 12 and later.
  *
  * <p>A hand-over notifies in the same statement, on the channel of the client whose waiter has the
- * lock now, with that waiter's owner id as the payload: no other client is woken. Nobody waiting
- * means no notification: those are serialised over the whole server at commit.
+ * lock now, with that waiter's owner id and the new number: no other client is woken. Nobody
+ * waiting means no notification: those are serialised over the whole server at commit.
  *
  * <p>One for each client, since the channel is its own.
  */
@@ -148,10 +148,10 @@ public final class Postgres extends Dialect {
             ORDER BY a.place LIMIT 1 FOR UPDATE OF a
           ) next ON true
           WHERE l.name = key AND {condition}
-          RETURNING next_owner, next_inbox, expires_at
+          RETURNING next_owner, next_inbox, number, expires_at
         )
         SELECT 1, CASE WHEN next_inbox IS NOT NULL
-          THEN pg_notify('{prefix}' || next_inbox, next_owner)::text END{more}
+          THEN pg_notify('{prefix}' || next_inbox, next_owner || ' ' || number)::text END{more}
         FROM ended
         """.replace("{more}", more)
         .replace("{handed}", String.valueOf(HANDED_OVER_MICROS))

@@ -33,6 +33,11 @@ public record Row(
     return !isFree() && isOf(ownerId, grantNumber);
   }
 
+  /** Whether the owner of this id has the lock. */
+  public boolean isOwnedBy(String ownerId) {
+    return !isFree() && owner.equals(ownerId);
+  }
+
   /** Whether nobody has taken or freed the lock since this grant, though its time may be over. */
   public boolean isOf(String ownerId, long grantNumber) {
     return number == grantNumber && owner.equals(ownerId);
