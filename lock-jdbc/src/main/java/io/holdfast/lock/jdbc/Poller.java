@@ -330,7 +330,7 @@ final class Poller implements AutoCloseable {
         Standing standing = byOwnerId.get(waiter.ownerId());
         Row row = byKey.get(waiter.key());
         note(waiter, standing, beforeNanos);
-        if (row == null || standing == null || mayHaveIt(waiter, standing)) {
+        if (row == null || standing == null || mayHaveIt(standing)) {
           waiter.lookAtNanos = now + AFTER_WAKE_NANOS;
           woken.add(waiter);
           continue;
@@ -365,7 +365,7 @@ final class Poller implements AutoCloseable {
   }
 
   /** Whether the waiter has the lock, or is the one to take it, or is in no line. */
-  private static boolean mayHaveIt(Waiter waiter, Standing standing) {
+  private static boolean mayHaveIt(Standing standing) {
     return !standing.inLine() || (standing.row().isFree() && standing.ahead() == 0);
   }
 
