@@ -57,6 +57,9 @@ final class Poller implements AutoCloseable {
   /** Far less than the time for which a waiter counts as alive. */
   private static final long SAY_ALIVE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
+  /** A row that is locked just as a waiter comes is announced to again at these looks. */
+  private static final int FIRST_LOOKS = 2;
+
   private static final long WANTED_MICROS_MIN = TimeUnit.SECONDS.toMicros(2);
   private static final long LEAVE_NANOS = TimeUnit.SECONDS.toNanos(1);
   private static final long AFTER_WAKE_NANOS = TimeUnit.SECONDS.toNanos(1);
@@ -96,6 +99,7 @@ final class Poller implements AutoCloseable {
       waiter.joinedAtNanos = time.nanos();
       waiter.lookAtNanos = waiter.joinedAtNanos + LOOK_NANOS_MIN;
       waiter.sayAliveAtNanos = waiter.joinedAtNanos + SAY_ALIVE_NANOS;
+      waiter.announceAtNanos = waiter.joinedAtNanos;
       if (thread == null) {
         Thread starting = new Thread(this::run, threadName);
         starting.setDaemon(true);
@@ -339,7 +343,8 @@ final class Poller implements AutoCloseable {
         if (!row.isFree()) {
           waiter.failedTakes = 0;
           waiter.sawHolder(row.holder());
-          if (isToBeAnnounced(row)) {
+          if (isToBeAnnounced(row) && waiter.announceAtNanos - now <= 0) {
+            waiter.announceAtNanos = now + (waiter.looks > FIRST_LOOKS ? SAY_ALIVE_NANOS : 0);
             unannounced.add(row.key());
           }
         }

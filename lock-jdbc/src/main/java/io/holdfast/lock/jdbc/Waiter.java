@@ -55,6 +55,7 @@ final class Waiter implements Ticket {
   long joinedAtNanos;
   long lookAtNanos;
   long sayAliveAtNanos;
+  long announceAtNanos;
   int looks;
   int failedTakes;
   long firstLookAtNanos;

@@ -3,8 +3,10 @@ package io.holdfast.lock.jdbc;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.zaxxer.hikari.HikariDataSource;
+import io.holdfast.lock.Lease;
 import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockOptions;
+import java.sql.Connection;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -53,6 +55,67 @@ class LineCostTest {
   void aGrantCostsAHandfulOfStatementsOnEachServerAtEachSize(
       Server server, int clients, int statementsMax) throws Exception {
     run(server, clients, statementsMax);
+  }
+
+  @ParameterizedTest
+  @CsvSource({"POSTGRES, 5", "MYSQL, 5"})
+  void whileAGuardedTransactionIsOpenAWaiterAsksAtMostFiveTimesASecond(Server server, int seconds)
+      throws Exception {
+    waitForAGuard(server, Duration.ofSeconds(seconds));
+  }
+
+  @ParameterizedTest
+  @CsvSource({"POSTGRES, 60", "MYSQL, 60", "MARIADB, 60"})
+  @Tag("soak")
+  @Timeout(120)
+  void whileAGuardedTransactionIsOpenForAMinuteAWaiterAsksAtMostFiveTimesASecond(
+      Server server, int seconds) throws Exception {
+    waitForAGuard(server, Duration.ofSeconds(seconds));
+  }
+
+  private static void waitForAGuard(Server server, Duration open) throws Exception {
+    int waiters = 4;
+    String name = Stores.freshKey().name();
+    ExecutorService executor = Executors.newCachedThreadPool();
+    List<LockClient> all = new ArrayList<>();
+    try (StatementCounter counter = new StatementCounter(server);
+        HikariDataSource pool = server.pool(4 * waiters);
+        LockClient holder = JdbcLocks.builder(pool).schema(SchemaMode.CREATE).build();
+        Connection transaction = server.connect()) {
+      Lease lease = holder.get(name, LockOptions.fixed(Duration.ofMinutes(5))).lock();
+      transaction.setAutoCommit(false);
+      JdbcGuard guard = JdbcGuard.open(lease);
+      guard.verify(transaction);
+      List<Future<?>> waiting = new ArrayList<>();
+      for (int i = 0; i < waiters; i++) {
+        LockClient client = JdbcLocks.builder(pool).build();
+        all.add(client);
+        Callable<Void> work = () -> {
+          client.get(name).lock().close();
+          return null;
+        };
+        waiting.add(executor.submit(work));
+      }
+      Stores.pause(WARM_UP);
+      long before = counter.count();
+      Stores.pause(open); // What is counted is what happens in a time.
+      double each = (counter.count() - before) / (double) (waiters * open.toSeconds());
+      String told =
+          String.format(Locale.ROOT, "%s: %.1f statements a second and waiter", server, each);
+      System.out.println(told);
+      assertThat(each).as(told).isBetween(0.5, 5.0);
+      assertThat(waiting).noneMatch(Future::isDone);
+
+      transaction.commit();
+      guard.close();
+      lease.close();
+      for (Future<?> wait : waiting) {
+        wait.get(60, TimeUnit.SECONDS);
+      }
+    } finally {
+      all.forEach(LockClient::close);
+      executor.shutdown();
+    }
   }
 
   private static void run(Server server, int clients, int statementsMax) throws Exception {
