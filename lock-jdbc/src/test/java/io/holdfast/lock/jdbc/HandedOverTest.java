@@ -1,0 +1,143 @@
+package io.holdfast.lock.jdbc;
+
+import static io.holdfast.lock.jdbc.Stores.claim;
+import static io.holdfast.lock.jdbc.Stores.freshKey;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.zaxxer.hikari.HikariDataSource;
+import io.holdfast.lock.jdbc.dialect.Dialect;
+import io.holdfast.lock.spi.Acquisition;
+import io.holdfast.lock.spi.Claim;
+import io.holdfast.lock.spi.Grant;
+import io.holdfast.lock.spi.LockKey;
+import io.holdfast.lock.spi.ReleaseOutcome;
+import io.holdfast.lock.spi.Renewal;
+import io.holdfast.lock.spi.Ticket;
+import io.holdfast.lock.spi.TimeSource;
+import java.time.Duration;
+import java.time.temporal.ChronoUnit;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.LockSupport;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** A lock that was handed over is its waiter's at once, and never for longer than the row says. */
+class HandedOverTest {
+  private static final Duration HANDED_OVER =
+      Duration.of(Dialect.HANDED_OVER_MICROS, ChronoUnit.MICROS);
+
+  /** Time that only the test moves on: nobody looks of his own accord. */
+  private static final class HandMovedTime implements TimeSource {
+    private final AtomicLong nanos = new AtomicLong();
+
+    void pass(Duration time) {
+      nanos.addAndGet(time.toNanos());
+    }
+
+    @Override
+    public long nanos() {
+      return nanos.get();
+    }
+
+    @Override
+    public long wallMillis() {
+      return TimeUnit.NANOSECONDS.toMillis(nanos.get());
+    }
+
+    @Override
+    public void park(Object blocker, long parkNanos) {
+      LockSupport.parkNanos(blocker, TimeUnit.MILLISECONDS.toNanos(10));
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void aWaiterFindsWhatItHasWithoutAcceptingItAndTheRowSaysItForAsLong(Server server)
+      throws Exception {
+    LockKey key = freshKey();
+    Claim claim = claim(key);
+    try (HikariDataSource pool = server.pool(8);
+        JdbcStore holder = Stores.open(pool);
+        JdbcStore store = Stores.open(pool)) {
+      Grant before = holder.tryAcquire(claim(key)).orElseThrow();
+      long askedNanos = System.nanoTime();
+      Ticket ticket = join(store, claim);
+      assertThat(ticket.handedOver()).isEmpty();
+      assertThat(holder.release(before, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
+
+      AtomicLong validForNanos = new AtomicLong();
+      Stores.await("the waiter hears of the hand-over", () -> {
+        ticket
+            .handedOver()
+            .ifPresent(grant -> validForNanos.set(grant.validFor().toNanos()));
+        return validForNanos.get() > 0;
+      });
+
+      long rowLeftNanos = holder.inspect(key).orElseThrow().remaining().toNanos();
+      long believedLeftNanos = askedNanos + validForNanos.get() - System.nanoTime();
+      assertThat(believedLeftNanos).isLessThanOrEqualTo(rowLeftNanos);
+      Grant grant = ticket.handedOver().orElseThrow();
+      assertThat(grant.number()).isGreaterThan(before.number());
+      assertThat(store.verify(grant)).isPresent();
+      assertThat(store.renew(List.of(grant))).containsExactly(new Renewal.Renewed(claim.ttl()));
+      assertThat(store.release(grant, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
+      assertThat(holder.inspect(key)).isEmpty();
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void newsThatComeLateAreWorthWhatIsLeftSinceTheLastProof(Server server) throws Exception {
+    HandMovedTime time = new HandMovedTime();
+    try (HikariDataSource pool = server.pool(4);
+        JdbcStore holder = Stores.open(pool);
+        JdbcStore store = Stores.open(pool, time)) {
+      Waiter waiter = handedOver(holder, store, freshKey());
+
+      time.pass(HANDED_OVER.minusMillis(1));
+      waiter.heardOfHandOver(7);
+      assertThat(waiter.handedOver().orElseThrow().validFor()).isEqualTo(HANDED_OVER);
+      time.pass(Duration.ofMillis(1));
+      assertThat(waiter.handedOver()).isEmpty();
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void newsOfATurnThatLapsedAreNoGrantAndTheWaiterAsksAnew(Server server) throws Exception {
+    HandMovedTime time = new HandMovedTime();
+    LockKey key = freshKey();
+    try (HikariDataSource pool = server.pool(6);
+        JdbcStore holder = Stores.open(pool);
+        JdbcStore store = Stores.open(pool, time)) {
+      Waiter waiter = handedOver(holder, store, key);
+      Stores.update(server, key, "UPDATE holdfast_lock SET expires_at = 0 WHERE name = ?");
+      Stores.update(server, key, "UPDATE holdfast_lock SET wanted_until = 0 WHERE name = ?");
+      Grant next = holder.tryAcquire(claim(key)).orElseThrow();
+
+      time.pass(HANDED_OVER);
+      waiter.heardOfHandOver(next.number() - 1);
+
+      assertThat(waiter.handedOver()).isEmpty();
+      assertThat(waiter.poll()).isInstanceOf(Ticket.Gone.class);
+      assertThat(holder.verify(next)).isPresent();
+    }
+  }
+
+  /** A waiter that the lock was handed over to, and that has not heard of it. */
+  private static Waiter handedOver(JdbcStore holder, JdbcStore store, LockKey key)
+      throws Exception {
+    Grant before = holder.tryAcquire(claim(key)).orElseThrow();
+    Waiter waiter = (Waiter) join(store, claim(key));
+    assertThat(holder.release(before, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
+    return waiter;
+  }
+
+  private static Ticket join(JdbcStore store, Claim claim) throws Exception {
+    Acquisition acquisition = store.acquireOrQueue(claim, () -> {});
+    assertThat(acquisition).isInstanceOf(Acquisition.Queued.class);
+    return ((Acquisition.Queued) acquisition).ticket();
+  }
+}
