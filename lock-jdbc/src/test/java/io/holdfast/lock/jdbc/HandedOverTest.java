@@ -20,10 +20,12 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** A lock that was handed over is its waiter's at once, and never for longer than the row says. */
+@Tag("one-jdk")
 class HandedOverTest {
   private static final Duration HANDED_OVER =
       Duration.of(Dialect.HANDED_OVER_MICROS, ChronoUnit.MICROS);

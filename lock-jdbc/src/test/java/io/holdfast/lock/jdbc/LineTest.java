@@ -22,10 +22,12 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** Those who wait for a lock stand in a line that the database keeps. */
+@Tag("one-jdk")
 class LineTest {
   private static final Duration LONG_TTL = Duration.ofMinutes(5);
 

@@ -19,10 +19,12 @@ import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** Rows of locks that nobody uses any more can be deleted at any time. */
+@Tag("one-jdk")
 class PurgeTest {
   private static final Duration UNUSED_FOR = Duration.ofHours(1);
 
