@@ -35,7 +35,7 @@ final class Poller implements AutoCloseable {
   private static final long LOOK_NANOS_MAX = TimeUnit.MILLISECONDS.toNanos(500);
 
   /** The first in line looks late by this share of the time that the lock has been held. */
-  private static final int SHARE_OF_HOLD = 8;
+  private static final int SHARE_OF_HOLD = 16;
 
   /** The others look again after this share of the time to their turn, as the line moves. */
   private static final int SHARE_OF_TURN = 2;
