@@ -412,8 +412,9 @@ final class Poller implements AutoCloseable {
     if (standing.ahead() == 0) {
       return jittered(clamp(heldNanos / SHARE_OF_HOLD));
     }
-    // One more than were seen to move, since the next may be about to: rather early than late.
-    int moves = waiter.aheadAtFirstLook - standing.ahead() + 1;
+    // One more than were seen to move, since the next may be about to: rather early than late. An
+    // insert that becomes visible late can put more of them ahead than there were.
+    int moves = Math.max(0, waiter.aheadAtFirstLook - standing.ahead()) + 1;
     long paceNanos = looks == 0 ? heldNanos : (now - waiter.firstLookAtNanos) / moves;
     long turnNanos = Math.max(heldNanos, standing.ahead() * Math.max(paceNanos, LOOK_NANOS_MIN));
     // The nearer its turn comes, the more often it looks.

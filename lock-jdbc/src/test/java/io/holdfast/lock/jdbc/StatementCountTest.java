@@ -112,7 +112,8 @@ class StatementCountTest {
             waiting.add(executor.submit(() -> client.get(name).tryLock(Duration.ofSeconds(14))));
           }
         }
-        // The fast phase: looks come at an eighth of the time for which the lock has been held.
+        // The fast phase: the first in line looks at a share of the time for which the lock has
+        // been held.
         Stores.pause(Duration.ofSeconds(6));
         long before = counter.count();
         long begin = System.nanoTime();
