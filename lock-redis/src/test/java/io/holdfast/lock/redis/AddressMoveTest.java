@@ -25,7 +25,6 @@ import redis.clients.jedis.Protocol;
 import redis.clients.jedis.RedisClient;
 
 /** An address that leads to another server from now on, while the old one stays up. */
-@Tag("each-jedis")
 @Tag("one-jdk")
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class AddressMoveTest {

@@ -45,10 +45,6 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.Timeout;
-import redis.clients.jedis.Connection;
-import redis.clients.jedis.ConnectionPool;
-import redis.clients.jedis.DefaultJedisClientConfig;
-import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.RedisClient;
 import redis.clients.jedis.exceptions.JedisConnectionException;
 
@@ -451,25 +447,6 @@ class QuorumTest {
       assertThat(requests).hasValueGreaterThan(1);
       assertThat(store.verify(grant)).isPresent();
       assertThat(clients.get(2).exists(lock)).isTrue();
-    }
-  }
-
-  /** Connections to a server that fails when it is told to. */
-  private static final class FailingPool extends ConnectionPool {
-    private volatile Runnable beforeEach = () -> {};
-
-    FailingPool(HostAndPort address) {
-      super(address, DefaultJedisClientConfig.builder().build());
-    }
-
-    void beforeEach(Runnable task) {
-      beforeEach = task;
-    }
-
-    @Override
-    public Connection borrowObject(Duration wait) throws Exception {
-      beforeEach.run();
-      return super.borrowObject(wait);
     }
   }
 
