@@ -13,52 +13,48 @@ import redis.clients.jedis.CommandArguments;
 import redis.clients.jedis.Connection;
 import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.Protocol;
-import redis.clients.jedis.RedisClusterClient;
 import redis.clients.jedis.exceptions.JedisException;
+import redis.clients.jedis.providers.ClusterConnectionProvider;
 import redis.clients.jedis.util.JedisClusterCRC16;
 import redis.clients.jedis.util.Pool;
 
 /**
- * The primaries of a Cluster, slot by slot. Jedis knows them, but does not say which pool a slot
- * has; so the node is learned from the first connection that Jedis gives for the slot, and from
- * what servers say.
+ * The primaries of a Cluster, slot by slot: as Jedis knows them, but for slots of which a server
+ * has said since that another has them.
  */
 final class ClusterPrimaries implements Primaries {
   private static final int SLOTS = 16_384;
   private static final long REFRESH_EVERY_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
-  private final RedisClusterClient client;
+  private final ClusterConnectionProvider jedis;
   private final AtomicReferenceArray<@Nullable String> nodes = new AtomicReferenceArray<>(SLOTS);
   private final AtomicLong refreshedNanos = new AtomicLong(System.nanoTime() - REFRESH_EVERY_NANOS);
 
-  ClusterPrimaries(RedisClusterClient client) {
-    this.client = client;
+  ClusterPrimaries(ClusterConnectionProvider jedis) {
+    this.jedis = jedis;
   }
 
   @Override
   public Pool<Connection> of(String key) throws StoreException {
     int slot = JedisClusterCRC16.getSlot(key);
     Pool<Connection> known = poolOf(nodes.get(slot));
-    if (known != null) {
-      return known;
-    }
-    return learn(slot);
+    return known == null ? learn(slot) : known;
   }
 
   private Pool<Connection> learn(int slot) throws StoreException {
-    String node;
-    try (Connection connection = client.getConnectionFromSlot(slot)) {
-      node = connection.getHostAndPort().toString();
-    } catch (JedisException e) {
-      // Jedis goes on to give the dead node until it is told to ask for another.
+    HostAndPort node = jedis.getNode(slot);
+    if (node == null) {
       refresh();
-      throw Failures.unconnected(e);
+      node = jedis.getNode(slot);
     }
-    Pool<Connection> learned = poolOf(node);
+    if (node == null) {
+      throw StoreException.refused("The Cluster's client knows no primary for slot " + slot, null);
+    }
+    Pool<Connection> learned = poolOf(node.toString());
     if (learned == null) {
       throw StoreException.refused("The Cluster's client has no pool for its node " + node, null);
     }
-    nodes.set(slot, node);
+    nodes.set(slot, node.toString());
     return learned;
   }
 
@@ -69,10 +65,9 @@ final class ClusterPrimaries implements Primaries {
   @Override
   public List<Pool<Connection>> all(Server server, Deadline deadline) throws StoreException {
     refresh();
-    Object reply = server.read(
-        learn(0),
-        new CommandArguments(Protocol.Command.CLUSTER).add(Protocol.ClusterKeyword.SLOTS),
-        deadline);
+    CommandArguments slots =
+        new CommandArguments(Protocol.Command.CLUSTER).add(Protocol.ClusterKeyword.SLOTS);
+    Object reply = server.read(learn(0), deadline, connection -> connection.executeCommand(slots));
     Set<Pool<Connection>> all = new LinkedHashSet<>();
     if (reply instanceof List<?> ranges) {
       for (Object range : ranges) {
@@ -89,7 +84,7 @@ final class ClusterPrimaries implements Primaries {
   }
 
   private @Nullable Pool<Connection> poolOf(@Nullable String node) {
-    Pool<Connection> pool = node == null ? null : client.getClusterNodes().get(node);
+    Pool<Connection> pool = node == null ? null : jedis.getNodes().get(node);
     return pool == null || pool.isClosed() ? null : pool;
   }
 
@@ -102,23 +97,43 @@ final class ClusterPrimaries implements Primaries {
 
   @Override
   public void moved(String key, HostAndPort target) {
+    int slot = JedisClusterCRC16.getSlot(key);
+    String before = nodes.get(slot);
     if (poolOf(target.toString()) == null) {
       refresh();
+      HostAndPort after = jedis.getNode(slot);
+      if (after != null && !after.toString().equals(before)) {
+        // Where the user maps addresses, Jedis has mapped this one.
+        nodes.set(slot, after.toString());
+        return;
+      }
+      JedisException unused = meet(target);
     }
-    nodes.set(JedisClusterCRC16.getSlot(key), target.toString());
+    nodes.set(slot, target.toString());
   }
 
   @Override
   public Pool<Connection> at(HostAndPort target) throws StoreException {
     Pool<Connection> pool = poolOf(target.toString());
     if (pool == null) {
-      refresh();
+      JedisException failure = meet(target);
       pool = poolOf(target.toString());
-    }
-    if (pool == null) {
-      throw StoreException.refused("The Cluster's client does not know the node " + target, null);
+      if (pool == null) {
+        throw StoreException.refused(
+            "The Cluster's client can't reach the node " + target + ", to which a slot moves",
+            failure);
+      }
     }
     return pool;
+  }
+
+  /** Has Jedis make a pool for a node that it does not know: one that has no slot yet. */
+  private @Nullable JedisException meet(HostAndPort node) {
+    try (Connection connection = jedis.getConnection(node)) {
+      return connection.isBroken() ? new JedisException("The connection broke") : null;
+    } catch (JedisException e) {
+      return e;
+    }
   }
 
   /** Another node may have been elected. */
@@ -134,7 +149,7 @@ final class ClusterPrimaries implements Primaries {
     long now = System.nanoTime();
     if (now - last >= REFRESH_EVERY_NANOS && refreshedNanos.compareAndSet(last, now)) {
       try {
-        client.refreshClusterTopology();
+        jedis.renewSlotCache();
       } catch (JedisException e) {
         // No node answers; whoever asks next will see.
       }

@@ -38,6 +38,11 @@ final class Failures {
     return String.valueOf(e.getMessage()).startsWith("READONLY");
   }
 
+  /** Whether keys that are used together are at two servers for the moment; nothing was done. */
+  static boolean isToBeTriedAgain(JedisDataException e) {
+    return String.valueOf(e.getMessage()).startsWith("TRYAGAIN");
+  }
+
   static boolean isTimeout(JedisConnectionException e) {
     for (Throwable cause = e; cause != null; cause = cause.getCause()) {
       if (cause instanceof SocketTimeoutException) {
@@ -61,13 +66,16 @@ final class Failures {
   }
 
   private static String remedy(String error) {
-    String code = startsWithAny(error, "READONLY", "LOADING", "NOPERM", "WRONGPASS", "NOAUTH");
+    String code =
+        startsWithAny(error, "READONLY", "LOADING", "NOPERM", "WRONGPASS", "NOAUTH", "TRYAGAIN");
     if (code == null) {
       return "";
     }
     return switch (code) {
       case "READONLY" -> ". This server is a replica: the client must be given the primary";
       case "LOADING" -> ". It has just been started and takes no commands yet";
+      case "TRYAGAIN" ->
+        ". The Cluster is moving the slot, and these keys are not all there: try again later";
       case "NOPERM" -> ". What the user must be allowed is listed in docs/backends/redis.md";
       default -> ". The client's user or password is wrong";
     };

@@ -163,6 +163,7 @@ final class Inbox implements AutoCloseable {
   private final class Subscription extends JedisPubSub {
     private final Pool<Connection> pool;
     private final Connection connection;
+    private final long openedNanos = time.nanos();
     private final ReentrantLock pinging = new ReentrantLock();
     private volatile boolean subscribed;
     private long pingedNanos = time.nanos(); // under pinging
@@ -189,7 +190,9 @@ final class Inbox implements AutoCloseable {
       }
     }
 
-    /** Also leaves a server that is the primary no more. */
+    /**
+     * Also leaves a server that is the primary no more, and now and then any: it may be another.
+     */
     void pingNowAndThen() {
       if (!subscribed || !pinging.tryLock()) {
         return;
@@ -200,7 +203,8 @@ final class Inbox implements AutoCloseable {
           return;
         }
         pingedNanos = now;
-        if (primaries.of(channel) != pool) {
+        boolean isOld = now - openedNanos > OwnConnection.AGE_MAX.toNanos();
+        if (isOld || primaries.of(channel) != pool) {
           OwnConnection.closeQuietly(connection);
           return;
         }

@@ -3,28 +3,23 @@ package io.holdfast.lock.redis;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockKind;
 import java.time.Duration;
-import java.util.List;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The keys of one lock, {@code prefix:kind:{name}} and more after it: all in the hash tag of the
- * name, so that they live in one slot, together with whatever keys of the caller's have that tag.
- *
- * @param lock who has it
- * @param number the number of the last grant
- * @param line the owner ids of those that wait, by when they joined
- * @param places what is known of each of them
+ * The keys of locks, one each: {@code prefix:kind:{name}}. The name is the hash tag, so that
+ * whatever keys of the caller's have that tag live in the same slot.
  */
-record Keys(String lock, String number, String line, String places) {
+final class Keys {
   private static final Pattern PREFIX = Pattern.compile("[A-Za-z0-9_.:/-]{1,64}");
 
   /** What means something in a glob. */
   private static final Pattern GLOB = Pattern.compile("[*?\\[\\]\\\\]");
 
-  static Keys of(String prefix, LockKey key) {
-    String lock = head(prefix, key.kind()) + escaped(key.name()) + '}';
-    return new Keys(lock, lock + ":number", lock + ":line", lock + ":places");
+  private Keys() {}
+
+  static String of(String prefix, LockKey key) {
+    return head(prefix, key.kind()) + escaped(key.name()) + '}';
   }
 
   /** The lock whose key this is; null: it is none. */
@@ -40,7 +35,7 @@ record Keys(String lock, String number, String line, String places) {
         .replace("%25", "%");
     try {
       LockKey key = new LockKey(kind, name);
-      return of(prefix, key).lock().equals(lock) ? key : null;
+      return of(prefix, key).equals(lock) ? key : null;
     } catch (IllegalArgumentException e) {
       return null; // no name that a lock has
     }
@@ -75,10 +70,6 @@ record Keys(String lock, String number, String line, String places) {
       return name;
     }
     return name.replace("%", "%25").replace("{", "%7B").replace("}", "%7D");
-  }
-
-  List<String> all() {
-    return List.of(lock, number, line, places);
   }
 
   /** Redis counts in milliseconds; the store may keep a grant longer than asked, never shorter. */

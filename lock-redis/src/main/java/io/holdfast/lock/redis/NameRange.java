@@ -33,7 +33,7 @@ record NameRange(String keyPrefix, LockKind kind, String namePrefix) {
     return found;
   }
 
-  Keys keys(LockKey key) {
+  String key(LockKey key) {
     return Keys.of(keyPrefix, key);
   }
 

@@ -8,9 +8,10 @@ import java.time.Duration;
  * A grant by keys on most of several servers.
  *
  * @param claim the attempt that was granted
+ * @param ownerId the id of the round of it that got a majority, which the servers wrote down
  * @param number its number
  */
-record QuorumGrant(Claim claim, long number) implements Grant {
+record QuorumGrant(Claim claim, String ownerId, long number) implements Grant {
   private static final int DRIFT_DIVISOR = 100;
   private static final Duration DRIFT_MIN = Duration.ofMillis(2);
 

@@ -1,7 +1,5 @@
 package io.holdfast.lock.redis;
 
-import io.holdfast.lock.redis.Server.Call;
-import io.holdfast.lock.redis.Server.Page;
 import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.StoreException;
@@ -64,7 +62,7 @@ final class QuorumList {
       String from = page.next();
       return isOver
           ? CompletableFuture.completedFuture(new Page(Page.FIRST, List.of()))
-          : ask(server -> server.scan(only(server, deadline), from, glob, deadline));
+          : ask(server -> Page.scan(server, only(server, deadline), from, glob, deadline));
     }
   }
 
@@ -120,7 +118,7 @@ final class QuorumList {
 
   /** What each server shows of each of these locks. */
   private Votes<List<Optional<Reply.Held>>> ask(Collection<LockKey> keys) {
-    List<Call> calls = keys.stream().map(names::keys).map(RedisStore::lookCall).toList();
+    List<Call> calls = keys.stream().map(names::key).map(RedisStore::lookCall).toList();
     return Votes.gatherInTime(
         scans.stream()
             .map(scan ->

@@ -1,7 +1,6 @@
 package io.holdfast.lock.redis;
 
 import io.holdfast.lock.LockOptions;
-import io.holdfast.lock.redis.Server.Call;
 import io.holdfast.lock.redis.Server.WithoutPool;
 import io.holdfast.lock.spi.Acquisition;
 import io.holdfast.lock.spi.Claim;
@@ -18,17 +17,17 @@ import io.holdfast.lock.spi.StoredHolder;
 import io.holdfast.lock.spi.StoredLock;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.Optional;
-import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.Connection;
-import redis.clients.jedis.exceptions.JedisDataException;
 import redis.clients.jedis.util.Pool;
 
 /**
@@ -40,6 +39,11 @@ import redis.clients.jedis.util.Pool;
  * take next. The highest of those becomes the grant's, and is written to a majority, where the
  * attempt must still have the key, before the grant is returned. The next grant's majority has a
  * server in common with that one, at which it got the key later; so its number is higher.
+ *
+ * <p>Owner ids: an attempt asks in rounds, and gives back what is no majority after each. Every
+ * round has an id of its own, or what gives one back, and comes late, would take what the next one
+ * got. A later round takes over what an earlier one still has. An attempt that is given up
+ * withdraws all that begins with what its rounds have in common.
  */
 final class QuorumStore implements LockStore {
   private static final int RENEWED_AT_ONCE_MAX = 1_000;
@@ -51,12 +55,19 @@ final class QuorumStore implements LockStore {
   private static final long LOOK_AGAIN_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
   private static final String UNKNOWN_HOLDER = "several that ask at the same time";
 
+  /** How much of an owner id the rounds of an attempt have in common; acquire.lua knows. */
+  private static final int ROUNDS_HAVE_IN_COMMON = 24;
+
   private final List<Voter> voters;
   private final String prefix;
+  private final Duration numbersKept;
   private final Duration storeTimeout;
+  private final AtomicInteger rounds = new AtomicInteger();
 
-  private QuorumStore(List<Pool<Connection>> pools, String prefix, StoreSettings settings) {
+  private QuorumStore(
+      List<Pool<Connection>> pools, String prefix, Duration numbersKept, StoreSettings settings) {
     this.prefix = prefix;
+    this.numbersKept = numbersKept;
     this.storeTimeout = settings.storeTimeout();
     this.voters = new ArrayList<>();
     for (int i = 0; i < pools.size(); i++) {
@@ -71,64 +82,22 @@ final class QuorumStore implements LockStore {
   /**
    * Opens the store for one client.
    *
+   * @param numbersKept for how long after its grant a number is kept
    * @throws IllegalStateException a server is too old, or two are one
    */
-  static QuorumStore open(List<Pool<Connection>> pools, String prefix, StoreSettings settings)
+  static QuorumStore open(
+      List<Pool<Connection>> pools, String prefix, Duration numbersKept, StoreSettings settings)
       throws StoreException {
-    QuorumStore store = new QuorumStore(pools, prefix, settings);
+    QuorumStore store = new QuorumStore(pools, prefix, numbersKept, settings);
     boolean opened = false;
     try {
-      store.check();
+      new QuorumCheck(store.voters, prefix, store.storeTimeout).run();
       opened = true;
       return store;
     } finally {
       if (!opened) {
         store.close();
       }
-    }
-  }
-
-  /** Of the servers that answer now; a minority may be down. */
-  private void check() throws StoreException {
-    Deadline deadline = Server.deadlineAfter(storeTimeout);
-    Votes<Long> versions = gather(
-        each(voter -> voter.ask(server ->
-            run(server, new Call(Script.CHECK, List.of(prefix + ":{check}")), WithoutPool.FAIL)
-                    instanceof Long version
-                ? version
-                : 0L)),
-        deadline,
-        votes -> false);
-    if (versions.count(version -> version < RedisStore.VERSION_MIN) > 0) {
-      throw new IllegalStateException("A server is older than Redis 7.0, which is the oldest that"
-          + " is supported: update it, or use Valkey");
-    }
-    List<String> key = List.of(prefix + ":{check}:" + UUID.randomUUID());
-    List<CompletableFuture<String>> questions = new ArrayList<>();
-    for (int i = 0; i < voters.size(); i++) {
-      String number = Integer.toString(i);
-      questions.add(voters
-          .get(i)
-          .ask(server ->
-              Reply.text(run(server, new Call(Script.INTRODUCE, key, number), WithoutPool.FAIL))));
-    }
-    Votes<String> introduced = gather(questions, deadline, votes -> false);
-    for (Voter voter : voters) {
-      var unused = voter.ask(
-          server -> Reply.text(run(server, new Call(Script.INTRODUCE, key, ""), WithoutPool.FAIL)));
-    }
-    for (Votes.Answer<String> answer : introduced.answers()) {
-      if (!answer.value().equals(Integer.toString(answer.voter()))) {
-        throw new IllegalStateException("The clients at "
-            + answer.value()
-            + " and "
-            + answer.voter()
-            + " of the list lead to one server, which would have two votes: give each server one"
-            + " client");
-      }
-    }
-    if (introduced.isFailed() || introduced.answers().size() < introduced.majority()) {
-      throw introduced.failure("Too few servers to lock");
     }
   }
 
@@ -177,15 +146,16 @@ final class QuorumStore implements LockStore {
   Attempted attempt(Claim claim) throws StoreException {
     Deadline deadline = Server.deadlineAfter(storeTimeout);
     for (int splits = 0; ; splits++) {
+      String ownerId = ownerIdOfRound(claim);
       Votes<Object> votes =
-          Votes.gatherInTime(askForLock(claim), deadline, QuorumStore::isAcquireDecided);
+          Votes.gatherInTime(askForLock(claim, ownerId), deadline, QuorumStore::isAcquireDecided);
       if (votes.isMajority(QuorumStore::isGrant)) {
-        long number = highest(votes);
-        Votes<Boolean> settled = settle(claim, number, deadline);
+        QuorumGrant grant = new QuorumGrant(claim, ownerId, highest(votes));
+        Votes<Boolean> settled = settle(grant, deadline);
         if (settled.isMajority(Boolean::booleanValue)) {
-          return new Attempted.Taken(new QuorumGrant(claim, number));
+          return new Attempted.Taken(grant);
         }
-        giveBack(claim);
+        giveBack(claim, ownerId);
         // If a server of the majority failed meanwhile, those that are left may be one, too.
         boolean mayTryAgain =
             settled.answers().size() >= settled.majority() && mayAskAgain(splits, deadline);
@@ -193,7 +163,7 @@ final class QuorumStore implements LockStore {
           throw settled.failure("The lock was given, but its number could not be kept");
         }
       } else {
-        giveBack(claim);
+        giveBack(claim, ownerId);
         if (votes.answers().size() < votes.majority()) {
           throw votes.failure("Too few servers to lock");
         }
@@ -223,14 +193,19 @@ final class QuorumStore implements LockStore {
         .orElseThrow();
   }
 
-  private List<CompletableFuture<Object>> askForLock(Claim claim) {
-    Call call = new Call(
-        Script.ACQUIRE,
-        keys(claim.key()).all(),
-        claim.ownerId(),
-        Long.toString(Keys.millisUp(claim.ttl())),
-        claim.holder());
-    return each(voter -> voter.ask(claim.ownerId(), server -> {
+  /** The same for no two rounds, and rising. */
+  private String ownerIdOfRound(Claim claim) {
+    return roundsOf(claim) + HexFormat.of().toHexDigits(rounds.incrementAndGet());
+  }
+
+  /** What the ids of an attempt's rounds begin with. */
+  private static String roundsOf(Claim claim) {
+    return claim.ownerId().substring(0, ROUNDS_HAVE_IN_COMMON);
+  }
+
+  private List<CompletableFuture<Object>> askForLock(Claim claim, String ownerId) {
+    Call call = RedisStore.acquireCall(key(claim.key()), ownerId, claim, numbersKept);
+    return each(voter -> voter.ask(claim, server -> {
       Object reply = run(server, call, WithoutPool.FAIL);
       if (reply != null
           && (isGrant(reply) || (reply instanceof List<?> busy && busy.size() >= 2))) {
@@ -262,32 +237,34 @@ final class QuorumStore implements LockStore {
     return null;
   }
 
-  private Votes<Boolean> settle(Claim claim, long number, Deadline deadline) {
-    Keys keys = keys(claim.key());
-    Call call = new Call(
-        Script.SETTLE, List.of(keys.lock(), keys.number()), claim.ownerId(), Long.toString(number));
+  private Votes<Boolean> settle(QuorumGrant grant, Deadline deadline) {
+    Claim claim = grant.claim();
+    Call call =
+        new Call(Script.SETTLE, key(claim.key()), grant.ownerId(), Long.toString(grant.number()));
     return gather(
-        each(voter -> voter.ask(
-            claim.ownerId(), server -> Reply.isOne(run(server, call, WithoutPool.USE_OWN)))),
+        each(voter ->
+            voter.ask(claim, server -> Reply.isOne(run(server, call, WithoutPool.USE_OWN)))),
         deadline,
         QuorumStore::isDecided);
   }
 
   /** After whatever is under way, and without waiting for it. */
-  private void giveBack(Claim claim) {
-    List<CompletableFuture<Boolean>> unused = askToWithdraw(claim);
+  private void giveBack(Claim claim, String ownerId) {
+    List<CompletableFuture<Boolean>> unused = askToWithdraw(claim, ownerId);
   }
 
-  private List<CompletableFuture<Boolean>> askToWithdraw(Claim claim) {
-    Call call = new Call(Script.WITHDRAW, keys(claim.key()).all(), claim.ownerId());
+  private List<CompletableFuture<Boolean>> askToWithdraw(Claim claim, String ownerId) {
+    Call call = new Call(Script.WITHDRAW, key(claim.key()), ownerId);
     return each(voter ->
-        voter.ask(claim.ownerId(), server -> Reply.isOne(run(server, call, WithoutPool.USE_OWN))));
+        voter.ask(claim, server -> Reply.isOne(run(server, call, WithoutPool.USE_OWN))));
   }
 
   @Override
   public void withdraw(Claim claim) throws StoreException {
-    Votes<Boolean> votes =
-        gather(askToWithdraw(claim), Server.deadlineAfter(storeTimeout), QuorumStore::isDecided);
+    Votes<Boolean> votes = gather(
+        askToWithdraw(claim, roundsOf(claim)),
+        Server.deadlineAfter(storeTimeout),
+        QuorumStore::isDecided);
     if (!votes.isMajority(Boolean::booleanValue)) {
       throw votes.failure("The attempt could not be withdrawn");
     }
@@ -304,9 +281,9 @@ final class QuorumStore implements LockStore {
   @Override
   public ReleaseOutcome release(Grant grant, Duration holdFor) throws StoreException {
     Claim claim = grant.claim();
-    Call call = RedisStore.releaseCall(keys(claim.key()), claim, holdFor);
+    Call call = RedisStore.releaseCall(key(claim.key()), ownerIdOf(grant), holdFor);
     Votes<Boolean> votes = gather(
-        each(voter -> voter.ask(claim.ownerId(), server -> {
+        each(voter -> voter.ask(claim, server -> {
           Server.Answer answer = server.run(call, WithoutPool.USE_OWN);
           // Of two requests the first may have got through, and then the second finds nothing.
           return Reply.isOne(answer.reply()) || answer.repeated();
@@ -340,15 +317,13 @@ final class QuorumStore implements LockStore {
   private List<Renewal> renewPart(List<Grant> grants, Deadline deadline) {
     List<Call> calls = new ArrayList<>(grants.size());
     for (Grant grant : grants) {
-      Keys keys = keys(grant.claim().key());
-      calls.add(new Call(
-          Script.RENEW,
-          List.of(keys.lock(), keys.number()),
-          grant.claim().ownerId(),
-          Long.toString(Keys.millisUp(grant.claim().ttl()))));
+      Claim claim = grant.claim();
+      calls.add(RedisStore.renewCall(key(claim.key()), ownerIdOf(grant), claim.ttl()));
     }
-    Votes<List<Object>> votes =
-        gather(each(voter -> voter.ask(server -> server.runAll(calls))), deadline, soFar -> {
+    Votes<List<Object>> votes = gather(
+        each(voter -> voter.askToRenew(server -> server.runAll(calls, Reply::isZero))),
+        deadline,
+        soFar -> {
           for (int i = 0; i < grants.size(); i++) {
             if (renewal(soFar, i, grants.get(i)) instanceof Renewal.Unknown) {
               return false;
@@ -366,13 +341,12 @@ final class QuorumStore implements LockStore {
   private static Renewal renewal(Votes<List<Object>> votes, int index, Grant grant) {
     if (votes.isMajority(replies -> Reply.isOne(replies.get(index)))) {
       return new Renewal.Renewed(QuorumGrant.lessDrift(grant.claim().ttl()));
-    } else if (votes.isMajority(
-        replies -> replies.get(index) instanceof Long renewed && renewed == 0)) {
+    } else if (votes.isMajority(replies -> Reply.isZero(replies.get(index)))) {
       return new Renewal.Lost();
     }
     for (Votes.Answer<List<Object>> answer : votes.answers()) {
-      if (answer.value().get(index) instanceof JedisDataException e) {
-        return new Renewal.Unknown(Failures.answered(e));
+      if (answer.value().get(index) instanceof StoreException e) {
+        return new Renewal.Unknown(e);
       }
     }
     return new Renewal.Unknown(votes.failure("Too few servers to renew the lease"));
@@ -381,10 +355,10 @@ final class QuorumStore implements LockStore {
   @Override
   public Optional<Duration> extend(Grant grant, Duration ttl) throws StoreException {
     Claim claim = grant.claim();
-    Call call = RedisStore.extendCall(keys(claim.key()), claim, ttl);
+    Call call = RedisStore.extendCall(key(claim.key()), ownerIdOf(grant), ttl);
     Votes<Optional<Duration>> votes = gather(
-        each(voter -> voter.ask(
-            claim.ownerId(), server -> Reply.left(run(server, call, WithoutPool.USE_OWN)))),
+        each(voter ->
+            voter.ask(claim, server -> Reply.left(run(server, call, WithoutPool.USE_OWN)))),
         Server.deadlineAfter(storeTimeout),
         soFar -> soFar.isMajority(Optional::isPresent) || soFar.isMajority(Optional::isEmpty));
     if (votes.isMajority(Optional::isPresent)) {
@@ -397,14 +371,14 @@ final class QuorumStore implements LockStore {
 
   /** What each server shows of a lock; empty: nothing. */
   private List<CompletableFuture<Optional<Reply.Held>>> look(LockKey key) {
-    Call call = RedisStore.lookCall(keys(key));
+    Call call = RedisStore.lookCall(key(key));
     return each(voter -> voter.ask(
         server -> Optional.ofNullable(Reply.Held.of(run(server, call, WithoutPool.FAIL)))));
   }
 
   @Override
   public Optional<Duration> verify(Grant grant) throws StoreException {
-    String owner = grant.claim().ownerId();
+    String owner = ownerIdOf(grant);
     Predicate<Optional<Reply.Held>> has =
         held -> held.isPresent() && !held.get().released() && held.get().owner().equals(owner);
     Votes<Optional<Reply.Held>> votes = gather(
@@ -450,7 +424,7 @@ final class QuorumStore implements LockStore {
 
   @Override
   public boolean forceRelease(LockKey key, long number) throws StoreException {
-    Call call = new Call(Script.FORCE_RELEASE, keys(key).all(), Long.toString(number));
+    Call call = new Call(Script.FORCE_RELEASE, key(key), Long.toString(number));
     Votes<Boolean> votes = gather(
         each(voter -> voter.ask(server -> {
           Server.Answer answer = server.run(call, WithoutPool.USE_OWN);
@@ -488,7 +462,11 @@ final class QuorumStore implements LockStore {
     return Votes.gather(questions, deadline, decided);
   }
 
-  private Keys keys(LockKey key) {
+  private static String ownerIdOf(Grant grant) {
+    return ((QuorumGrant) grant).ownerId();
+  }
+
+  private String key(LockKey key) {
     return Keys.of(prefix, key);
   }
 

@@ -11,10 +11,10 @@ import java.time.Duration;
  * @param number its number
  * @param validFor for how long at least the key stands; Redis counts that from a moment after the
  *     call's begin
- * @param keys the lock's keys
+ * @param key the lock's key
  * @param store the store that granted it
  */
-record RedisGrant(Claim claim, long number, Duration validFor, Keys keys, RedisStore store)
+record RedisGrant(Claim claim, long number, Duration validFor, String key, RedisStore store)
     implements Grant {
 
   @Override

@@ -121,7 +121,7 @@ public final class RedisGuard {
   private @Nullable Object run(Script script, List<String> keys, List<String> arguments) {
     try (LeaseGuard<RedisGrant> guard = open()) {
       RedisGrant grant = guard.grant();
-      String lock = grant.keys().lock();
+      String lock = grant.key();
       grant.store().server().checkTogether(lock, keys);
       List<String> allKeys = new ArrayList<>();
       allKeys.add(lock);
@@ -130,10 +130,8 @@ public final class RedisGuard {
       allArguments.add(grant.claim().ownerId());
       allArguments.addAll(arguments);
       try {
-        return SafeEncoder.encodeObject(grant
-            .store()
-            .server()
-            .runOnce(new Server.Call(script, allKeys, allArguments.toArray())));
+        return SafeEncoder.encodeObject(
+            grant.store().server().runOnce(new Call(script, allKeys, allArguments, false, null)));
       } catch (StoreException e) {
         if (e.getCause() != null && String.valueOf(e.getCause().getMessage()).startsWith(LOST)) {
           throw guard.lost();

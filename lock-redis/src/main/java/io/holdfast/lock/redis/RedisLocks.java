@@ -9,15 +9,18 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
 import java.util.Set;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.Connection;
 import redis.clients.jedis.RedisClient;
 import redis.clients.jedis.RedisClusterClient;
 import redis.clients.jedis.RedisSentinelClient;
+import redis.clients.jedis.providers.ClusterConnectionProvider;
+import redis.clients.jedis.providers.SentineledConnectionProvider;
 import redis.clients.jedis.util.Pool;
 
 /**
- * Locks in Redis 7.0 or later, or in Valkey.
+ * Locks in Redis 7.0 or later, or in Valkey, by Jedis 7.4 or later 7s, or 8.
  *
  * <pre>{@code
  * try (LockClient locks = RedisLocks.builder(redisClient).build()) {
@@ -26,15 +29,21 @@ import redis.clients.jedis.util.Pool;
  * }</pre>
  *
  * <p>A call borrows a connection of your client's pool for one script. Beside the pool, with its
- * settings, a lock client has a connection of its own for the renewal of leases, and another while
- * somebody waits. Opening a connection takes as long as your client's timeouts allow: set its
- * connection and socket timeouts no longer than the store timeout.
+ * settings, a lock client opens a connection of its own where the pool has none for a renewal or a
+ * release, and another while somebody waits. Opening a connection takes as long as your client's
+ * timeouts allow: set its connection and socket timeouts no longer than the store timeout.
  *
  * <p>Redis can lose what it confirmed: at a failover, and at a restart without persistence. Then
  * two may believe that they hold a lock. The token and {@link RedisGuard} are the answer.
  */
 public final class RedisLocks {
   static final String DEFAULT_PREFIX = "holdfast";
+  static final Duration NUMBERS_KEPT = Duration.ofHours(1);
+
+  /** Longer than a place in line lasts: it goes with the number. */
+  private static final Duration NUMBERS_KEPT_MIN = Duration.ofSeconds(10);
+
+  private static final Duration NUMBERS_KEPT_MAX = Duration.ofDays(30);
 
   private static final int QUORUM_MIN = 3;
   private static final int QUORUM_MAX = 9;
@@ -49,7 +58,7 @@ public final class RedisLocks {
    */
   public static Builder builder(RedisClient client) {
     Pool<Connection> pool = poolOf(client);
-    return new Builder(key -> pool);
+    return new Builder(() -> key -> pool);
   }
 
   /**
@@ -59,9 +68,14 @@ public final class RedisLocks {
    */
   public static Builder builder(RedisSentinelClient client) {
     Objects.requireNonNull(client);
-    return new Builder(key -> client.getPrimaryNodesConnectionMap().values().stream()
+    return new Builder(
+        () -> sentinelPrimary(JedisProviders.of(client, SentineledConnectionProvider.class)));
+  }
+
+  private static Primaries sentinelPrimary(SentineledConnectionProvider jedis) {
+    return key -> jedis.getPrimaryNodesConnectionMap().values().stream()
         .findFirst()
-        .orElseThrow(() -> StoreException.refused("The Sentinels name no primary", null)));
+        .orElseThrow(() -> StoreException.refused("The Sentinels name no primary", null));
   }
 
   /**
@@ -70,7 +84,9 @@ public final class RedisLocks {
    * @param client stays yours to close
    */
   public static Builder builder(RedisClusterClient client) {
-    return new Builder(new ClusterPrimaries(Objects.requireNonNull(client)));
+    Objects.requireNonNull(client);
+    return new Builder(
+        () -> new ClusterPrimaries(JedisProviders.of(client, ClusterConnectionProvider.class)));
   }
 
   /**
@@ -111,10 +127,23 @@ public final class RedisLocks {
     }
   }
 
+  private static Duration checkNumbersKept(Duration keep) {
+    if (keep.compareTo(NUMBERS_KEPT_MIN) < 0 || keep.compareTo(NUMBERS_KEPT_MAX) > 0) {
+      throw new IllegalArgumentException("Numbers can be kept for "
+          + NUMBERS_KEPT_MIN
+          + " to "
+          + NUMBERS_KEPT_MAX
+          + ", not "
+          + keep);
+    }
+    return keep;
+  }
+
   /** Makes a client of several servers. */
   public static final class QuorumBuilder extends LockClientBuilder<QuorumBuilder> {
     private final List<Pool<Connection>> pools;
     private String prefix = DEFAULT_PREFIX;
+    private Duration numbersKept = NUMBERS_KEPT;
 
     private QuorumBuilder(List<Pool<Connection>> pools) {
       this.pools = pools;
@@ -133,24 +162,40 @@ public final class RedisLocks {
     }
 
     /**
+     * For how long a server keeps the number of a name's last grant, after that grant could last;
+     * default: 1 hour. So long each name that was used takes up memory, some 200 bytes. Tokens rise
+     * over a server's clock that is set back as long as the numbers are there.
+     *
+     * @param keep 10 seconds to 30 days
+     * @throws IllegalArgumentException outside those
+     */
+    public QuorumBuilder keepNumbersFor(Duration keep) {
+      this.numbersKept = checkNumbersKept(keep);
+      return this;
+    }
+
+    /**
      * For {@link #build()}. A minority of the servers may be down.
      *
-     * @throws IllegalStateException a server is too old, or two clients lead to one server
+     * @throws IllegalStateException a server is too old, or two clients lead to one server; or the
+     *     Jedis on the class path is not supported
      * @throws StoreException a majority did not answer
      */
     @Override
     protected LockStore openStore(StoreSettings settings) throws StoreException {
-      return QuorumStore.open(pools, prefix, settings);
+      JedisProviders.checkVersion();
+      return QuorumStore.open(pools, prefix, numbersKept, settings);
     }
   }
 
   /** Makes a client of Redis. */
   public static final class Builder extends LockClientBuilder<Builder> {
-    private final Primaries primaries;
+    private final Supplier<Primaries> primaries;
     private String prefix = DEFAULT_PREFIX;
+    private Duration numbersKept = NUMBERS_KEPT;
     private @Nullable Replicas replicas;
 
-    private Builder(Primaries primaries) {
+    private Builder(Supplier<Primaries> primaries) {
       this.primaries = primaries;
     }
 
@@ -163,6 +208,19 @@ public final class RedisLocks {
      */
     public Builder prefix(String prefix) {
       this.prefix = Keys.checkPrefix(prefix);
+      return this;
+    }
+
+    /**
+     * For how long a server keeps the number of a name's last grant, after that grant could last;
+     * default: 1 hour. So long each name that was used takes up memory, some 200 bytes. Tokens rise
+     * over a server's clock that is set back as long as the numbers are there.
+     *
+     * @param keep 10 seconds to 30 days
+     * @throws IllegalArgumentException outside those
+     */
+    public Builder keepNumbersFor(Duration keep) {
+      this.numbersKept = checkNumbersKept(keep);
       return this;
     }
 
@@ -193,14 +251,16 @@ public final class RedisLocks {
      * For {@link #build()}.
      *
      * @throws IllegalArgumentException the time for replicas is over half of the store timeout
-     * @throws IllegalStateException the server is too old
+     * @throws IllegalStateException the server is too old, or the Jedis on the class path is not
+     *     supported
      */
     @Override
     protected LockStore openStore(StoreSettings settings) throws StoreException {
+      JedisProviders.checkVersion();
       if (replicas != null) {
         replicas.check(settings.storeTimeout());
       }
-      return RedisStore.open(primaries, prefix, replicas, settings);
+      return RedisStore.open(primaries.get(), prefix, numbersKept, replicas, settings);
     }
   }
 }

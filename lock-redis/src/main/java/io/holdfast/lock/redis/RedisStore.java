@@ -2,7 +2,6 @@ package io.holdfast.lock.redis;
 
 import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.redis.Server.Answer;
-import io.holdfast.lock.redis.Server.Call;
 import io.holdfast.lock.redis.Server.WithoutPool;
 import io.holdfast.lock.spi.Acquisition;
 import io.holdfast.lock.spi.Claim;
@@ -23,7 +22,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
-import redis.clients.jedis.exceptions.JedisDataException;
 
 /**
  * The protocol on Redis: one script per step, each one trip. Every grant and every place in a line
@@ -51,15 +49,21 @@ final class RedisStore implements LockStore {
 
   private final Primaries primaries;
   private final String prefix;
+  private final Duration numbersKept;
   private final @Nullable Replicas replicas;
   private final Duration storeTimeout;
   private final Server server;
   private final Inbox inbox;
 
   private RedisStore(
-      Primaries primaries, String prefix, @Nullable Replicas replicas, StoreSettings settings) {
+      Primaries primaries,
+      String prefix,
+      Duration numbersKept,
+      @Nullable Replicas replicas,
+      StoreSettings settings) {
     this.primaries = primaries;
     this.prefix = prefix;
+    this.numbersKept = numbersKept;
     this.replicas = replicas;
     this.storeTimeout = settings.storeTimeout();
     this.server = new Server(primaries, storeTimeout);
@@ -70,13 +74,18 @@ final class RedisStore implements LockStore {
   /**
    * Opens the store for one client.
    *
+   * @param numbersKept for how long after its grant a number is kept
    * @param replicas who must have a grant before it counts; null: nobody
    * @throws IllegalStateException the server is too old
    */
   static RedisStore open(
-      Primaries primaries, String prefix, @Nullable Replicas replicas, StoreSettings settings)
+      Primaries primaries,
+      String prefix,
+      Duration numbersKept,
+      @Nullable Replicas replicas,
+      StoreSettings settings)
       throws StoreException {
-    RedisStore store = new RedisStore(primaries, prefix, replicas, settings);
+    RedisStore store = new RedisStore(primaries, prefix, numbersKept, replicas, settings);
     boolean opened = false;
     try {
       store.checkVersion();
@@ -90,8 +99,7 @@ final class RedisStore implements LockStore {
   }
 
   private void checkVersion() throws StoreException {
-    Answer answer =
-        server.run(new Call(Script.CHECK, List.of(prefix + ":{check}")), WithoutPool.FAIL);
+    Answer answer = server.run(new Call(Script.CHECK, prefix + ":{check}"), WithoutPool.FAIL);
     if (!(answer.reply() instanceof Long version && version >= VERSION_MIN)) {
       throw new IllegalStateException("The server is older than Redis 7.0, which is the oldest that"
           + " is supported: update it, or use Valkey");
@@ -114,14 +122,9 @@ final class RedisStore implements LockStore {
 
   @Override
   public Optional<Grant> tryAcquire(Claim claim) throws StoreException {
-    Keys keys = keys(claim.key());
-    Call call = new Call(
-        Script.ACQUIRE,
-        keys.all(),
-        claim.ownerId(),
-        Long.toString(Keys.millisUp(claim.ttl())),
-        claim.holder());
-    return attempt(claim, keys, call) instanceof Attempted.Taken taken
+    String key = key(claim.key());
+    Call call = acquireCall(key, claim.ownerId(), claim, numbersKept);
+    return attempt(claim, key, call) instanceof Attempted.Taken taken
         ? Optional.of(taken.grant())
         : Optional.empty();
   }
@@ -152,13 +155,12 @@ final class RedisStore implements LockStore {
   }
 
   private Attempted attemptOrQueue(Claim claim, long look) throws StoreException {
-    Keys keys = keys(claim.key());
-    Call call = new Call(
-        Script.ACQUIRE,
-        keys.all(),
+    String key = key(claim.key());
+    Call call = acquireCall(
+        key,
         claim.ownerId(),
-        Long.toString(Keys.millisUp(claim.ttl())),
-        claim.holder(),
+        claim,
+        numbersKept,
         PLACE_LASTS.toMillis()
             + "|"
             + Keys.millisUp(claimLasts(claim))
@@ -166,17 +168,34 @@ final class RedisStore implements LockStore {
             + look
             + "|"
             + inbox.channel());
-    Attempted attempted = attempt(claim, keys, call);
+    Attempted attempted = attempt(claim, key, call);
     if (attempted instanceof Attempted.Busy) {
       inbox.listen();
     }
     return attempted;
   }
 
-  private Attempted attempt(Claim claim, Keys keys, Call call) throws StoreException {
+  /**
+   * Asks for a lock.
+   *
+   * @param ownerId of the claim, or of a round of it
+   * @param line what acquire.lua needs to join the line; left out: it joins none
+   */
+  static Call acquireCall(
+      String key, String ownerId, Claim claim, Duration numbersKept, Object... line) {
+    List<Object> arguments = new ArrayList<>(List.of(
+        ownerId,
+        Long.toString(Keys.millisUp(claim.ttl())),
+        Long.toString(Keys.millisUp(numbersKept)),
+        claim.holder()));
+    arguments.addAll(List.of(line));
+    return new Call(Script.ACQUIRE, key, arguments.toArray());
+  }
+
+  private Attempted attempt(Claim claim, String key, Call call) throws StoreException {
     Object reply = server.run(call.confirmedBy(replicas), WithoutPool.FAIL).reply();
     if (reply instanceof Long number) {
-      return new Attempted.Taken(new RedisGrant(claim, number, claim.ttl(), keys, this));
+      return new Attempted.Taken(new RedisGrant(claim, number, claim.ttl(), key, this));
     }
     if (reply instanceof List<?> busy && busy.size() == 2) {
       return new Attempted.Busy(Reply.text(busy.get(1)), recheckAfter(busy.get(0)));
@@ -190,7 +209,7 @@ final class RedisStore implements LockStore {
       return Optional.empty();
     }
     stopWaiting(claim);
-    return Optional.of(new RedisGrant(claim, number, claimLasts(claim), keys(claim.key()), this));
+    return Optional.of(new RedisGrant(claim, number, claimLasts(claim), key(claim.key()), this));
   }
 
   private static Duration claimLasts(Claim claim) {
@@ -211,30 +230,29 @@ final class RedisStore implements LockStore {
 
   @Override
   public ReleaseOutcome release(Grant grant, Duration holdFor) throws StoreException {
-    Answer answer =
-        server.run(releaseCall(keysOf(grant), grant.claim(), holdFor), WithoutPool.USE_OWN);
+    Answer answer = server.run(
+        releaseCall(keyOf(grant), grant.claim().ownerId(), holdFor), WithoutPool.USE_OWN);
     // Of two requests the first may have got through, and then the second finds nothing.
     return Reply.isOne(answer.reply()) || answer.repeated()
         ? ReleaseOutcome.RELEASED
         : ReleaseOutcome.ALREADY_LOST;
   }
 
-  static Call releaseCall(Keys keys, Claim claim, Duration holdFor) {
+  static Call releaseCall(String key, String ownerId, Duration holdFor) {
     return holdFor.isZero()
-        ? new Call(Script.RELEASE, keys.all(), claim.ownerId())
-        : new Call(
-            Script.RELEASE, keys.all(), claim.ownerId(), Long.toString(Keys.millisUp(holdFor)));
+        ? new Call(Script.RELEASE, key, ownerId)
+        : new Call(Script.RELEASE, key, ownerId, Long.toString(Keys.millisUp(holdFor)));
   }
 
   @Override
   public void withdraw(Claim claim) throws StoreException {
     Answer unused = server.run(
-        new Call(Script.WITHDRAW, keys(claim.key()).all(), claim.ownerId()), WithoutPool.USE_OWN);
+        new Call(Script.WITHDRAW, key(claim.key()), claim.ownerId()), WithoutPool.USE_OWN);
   }
 
   @Override
   public Object renewalGroup(Grant grant) {
-    return primaries.group(keysOf(grant).lock());
+    return primaries.group(keyOf(grant));
   }
 
   /** Server by server, should some have moved since they were grouped. */
@@ -277,19 +295,14 @@ final class RedisStore implements LockStore {
   private List<Renewal> renewPart(List<Grant> grants) throws StoreException {
     List<Call> calls = new ArrayList<>(grants.size());
     for (Grant grant : grants) {
-      Keys keys = keysOf(grant);
-      calls.add(new Call(
-          Script.RENEW,
-          List.of(keys.lock(), keys.number()),
-          grant.claim().ownerId(),
-          Long.toString(Keys.millisUp(grant.claim().ttl()))));
+      calls.add(renewCall(keyOf(grant), grant.claim().ownerId(), grant.claim().ttl()));
     }
-    List<Object> replies = server.runAll(calls);
+    List<Object> replies = server.runAll(calls, Reply::isZero);
     List<Renewal> results = new ArrayList<>(grants.size());
     for (int i = 0; i < grants.size(); i++) {
       Object reply = replies.get(i);
-      if (reply instanceof JedisDataException e) {
-        results.add(new Renewal.Unknown(Failures.answered(e)));
+      if (reply instanceof StoreException e) {
+        results.add(new Renewal.Unknown(e));
       } else {
         results.add(
             Reply.isOne(reply)
@@ -300,20 +313,20 @@ final class RedisStore implements LockStore {
     return results;
   }
 
+  static Call renewCall(String key, String ownerId, Duration ttl) {
+    return new Call(Script.RENEW, key, ownerId, Long.toString(Keys.millisUp(ttl)));
+  }
+
   /** Replicas are not waited for, as with a renewal. */
   @Override
   public Optional<Duration> extend(Grant grant, Duration ttl) throws StoreException {
     return Reply.left(server
-        .run(extendCall(keysOf(grant), grant.claim(), ttl), WithoutPool.USE_OWN)
+        .run(extendCall(keyOf(grant), grant.claim().ownerId(), ttl), WithoutPool.USE_OWN)
         .reply());
   }
 
-  static Call extendCall(Keys keys, Claim claim, Duration ttl) {
-    return new Call(
-        Script.EXTEND,
-        List.of(keys.lock(), keys.number()),
-        claim.ownerId(),
-        Long.toString(Keys.millisUp(ttl)));
+  static Call extendCall(String key, String ownerId, Duration ttl) {
+    return new Call(Script.EXTEND, key, ownerId, Long.toString(Keys.millisUp(ttl)));
   }
 
   @Override
@@ -330,11 +343,11 @@ final class RedisStore implements LockStore {
   }
 
   private Reply.@Nullable Held look(LockKey key) throws StoreException {
-    return Reply.Held.of(server.run(lookCall(keys(key)), WithoutPool.FAIL).reply());
+    return Reply.Held.of(server.run(lookCall(key(key)), WithoutPool.FAIL).reply());
   }
 
-  static Call lookCall(Keys keys) {
-    return new Call(Script.LOOK, List.of(keys.lock()));
+  static Call lookCall(String key) {
+    return new Call(Script.LOOK, key);
   }
 
   @Override
@@ -347,8 +360,7 @@ final class RedisStore implements LockStore {
   @Override
   public boolean forceRelease(LockKey key, long number) throws StoreException {
     Answer answer = server.run(
-        new Call(Script.FORCE_RELEASE, keys(key).all(), Long.toString(number)),
-        WithoutPool.USE_OWN);
+        new Call(Script.FORCE_RELEASE, key(key), Long.toString(number)), WithoutPool.USE_OWN);
     boolean freed = Reply.isOne(answer.reply());
     if (!freed && answer.repeated()) {
       throw StoreException.unanswered(
@@ -362,11 +374,11 @@ final class RedisStore implements LockStore {
     return server;
   }
 
-  private static Keys keysOf(Grant grant) {
-    return ((RedisGrant) grant).keys();
+  private static String keyOf(Grant grant) {
+    return ((RedisGrant) grant).key();
   }
 
-  Keys keys(LockKey key) {
+  String key(LockKey key) {
     return Keys.of(prefix, key);
   }
 

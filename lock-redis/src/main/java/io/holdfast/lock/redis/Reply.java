@@ -18,6 +18,10 @@ final class Reply {
     return reply instanceof Long number && number == 1;
   }
 
+  static boolean isZero(@Nullable Object reply) {
+    return reply instanceof Long number && number == 0;
+  }
+
   static String text(@Nullable Object reply) {
     return reply instanceof byte[] bytes ? new String(bytes, StandardCharsets.UTF_8) : "";
   }
@@ -45,27 +49,26 @@ final class Reply {
   }
 
   /**
-   * A lock's value and how long it stands.
+   * A grant that stands, and for how long.
    *
    * @param owner the owner id of the grant
    * @param released whether only a minimum hold keeps it
-   * @param mayHaveLine whether somebody may be in line
+   * @param waiting how many are in line
    */
   record Held(
-      String owner,
-      boolean released,
-      boolean mayHaveLine,
-      long number,
-      String holder,
-      Duration remaining) {
-    private static final int PARTS = 4;
+      String owner, boolean released, long number, String holder, Duration remaining, int waiting) {
+    private static final int PARTS = 5;
+    private static final int NUMBER = 2;
+    private static final int HOLDER = 4;
 
     /** Null: free, or no value of ours. */
     static @Nullable Held of(@Nullable Object reply) {
-      if (!(reply instanceof List<?> both) || both.size() < 2) {
+      if (!(reply instanceof List<?> look
+          && look.size() == 3
+          && look.get(2) instanceof Long waiting)) {
         return null;
       }
-      String[] parts = text(both.get(0)).split("\\|", PARTS);
+      String[] parts = text(look.get(0)).split("\\|", PARTS);
       if (parts.length < PARTS) {
         return null;
       }
@@ -73,10 +76,10 @@ final class Reply {
         return new Held(
             parts[0],
             parts[1].equals("r"),
-            !parts[1].equals("h"),
-            Long.parseLong(parts[2]),
-            parts[3],
-            millis(both.get(1)));
+            Long.parseLong(parts[NUMBER]),
+            parts[HOLDER],
+            millis(look.get(1)),
+            waiting.intValue());
       } catch (NumberFormatException e) {
         return null;
       }

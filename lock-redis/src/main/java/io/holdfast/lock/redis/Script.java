@@ -20,7 +20,6 @@ final class Script {
   static final Script RENEW = of("renew");
   static final Script EXTEND = of("extend");
   static final Script LOOK = of("look");
-  static final Script COUNT_LINE = of("count-line");
   static final Script SETTLE = of("settle");
   static final Script INTRODUCE = of("introduce");
   static final Script CHECK = of("check");

@@ -4,22 +4,17 @@ import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.TimeSource;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.NoSuchElementException;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Predicate;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
-import redis.clients.jedis.CommandArguments;
 import redis.clients.jedis.Connection;
-import redis.clients.jedis.Protocol;
-import redis.clients.jedis.exceptions.JedisAskDataException;
 import redis.clients.jedis.exceptions.JedisConnectionException;
 import redis.clients.jedis.exceptions.JedisDataException;
 import redis.clients.jedis.exceptions.JedisException;
-import redis.clients.jedis.exceptions.JedisMovedDataException;
-import redis.clients.jedis.exceptions.JedisNoScriptException;
-import redis.clients.jedis.exceptions.JedisRedirectionException;
 import redis.clients.jedis.util.Pool;
 
 /**
@@ -29,11 +24,6 @@ import redis.clients.jedis.util.Pool;
  * <p>Threads: safe for all.
  */
 final class Server implements AutoCloseable {
-  private static final int REDIRECTIONS_MAX = 3;
-
-  /** A server does nothing else meanwhile. */
-  private static final int SCANNED_AT_ONCE = 1_000;
-
   /**
    * A connection that was idle for long can have been cut without a word. Renewals that are not
    * answered within this are sent again on a new one, while a lease that was just handed over still
@@ -48,56 +38,6 @@ final class Server implements AutoCloseable {
   Server(Primaries primaries, Duration storeTimeout) {
     this.primaries = primaries;
     this.storeTimeout = storeTimeout;
-  }
-
-  /**
-   * A script with its keys and arguments.
-   *
-   * @param keys not empty; the first one says which server it is
-   * @param isAsking whether the server is to be told first that it was named by another
-   * @param replicas who must have what a grant wrote before it counts; null: nobody
-   */
-  record Call(
-      Script script,
-      List<String> keys,
-      List<?> arguments,
-      boolean isAsking,
-      @Nullable Replicas replicas) {
-    Call(Script script, List<String> keys, Object... arguments) {
-      this(script, keys, List.of(arguments), false, null);
-    }
-
-    /** With a grant that counts only once it is on these replicas. */
-    Call confirmedBy(@Nullable Replicas replicas) {
-      return replicas == null ? this : new Call(script, keys, arguments, isAsking, replicas);
-    }
-
-    String key() {
-      return keys.get(0);
-    }
-
-    private Call asking() {
-      return new Call(script, keys, arguments, true, replicas);
-    }
-
-    private CommandArguments bySha() {
-      return rest(new CommandArguments(Protocol.Command.EVALSHA).add(script.sha()));
-    }
-
-    private CommandArguments byText() {
-      return rest(new CommandArguments(Protocol.Command.EVAL).add(script.text()));
-    }
-
-    private CommandArguments rest(CommandArguments command) {
-      command.add(keys.size());
-      for (String key : keys) {
-        command.key(key);
-      }
-      for (Object argument : arguments) {
-        command.add(argument);
-      }
-      return command;
-    }
   }
 
   /**
@@ -146,53 +86,78 @@ final class Server implements AutoCloseable {
 
   /** The same, as a part of a longer work. */
   Answer run(Call call, WithoutPool withoutPool, Deadline deadline) throws StoreException {
-    for (int redirections = 0; ; redirections++) {
-      try {
-        return run(primaries.of(call.key()), deadline, call, withoutPool);
-      } catch (JedisMovedDataException e) {
-        if (redirections == REDIRECTIONS_MAX) {
-          throw Failures.answered(e);
+    return deliver(new Delivery(primaries, call, deadline), withoutPool, true);
+  }
+
+  /** Runs a script that must not be carried out twice. */
+  @Nullable
+  Object runOnce(Call call) throws StoreException {
+    Deadline deadline = deadlineAfter(storeTimeout);
+    return deliver(new Delivery(primaries, call, deadline), WithoutPool.FAIL, false)
+        .reply();
+  }
+
+  private Answer deliver(Delivery delivery, WithoutPool withoutPool, boolean mayRepeat)
+      throws StoreException {
+    try {
+      while (true) {
+        try {
+          return send(delivery, withoutPool, mayRepeat);
+        } catch (JedisDataException e) {
+          delivery.follow(e);
         }
-        primaries.moved(call.key(), e.getTargetNode());
-      } catch (JedisAskDataException e) {
-        return new Answer(ask(primaries.at(e.getTargetNode()), deadline, call), false);
       }
+    } catch (JedisConnectionException e) {
+      primaries.failed(delivery.call().key());
+      throw Failures.unanswered(e);
+    } catch (StoreException e) {
+      throw delivery.failed(e);
     }
   }
 
-  private Answer run(Pool<Connection> pool, Deadline deadline, Call call, WithoutPool withoutPool)
+  private Answer send(Delivery delivery, WithoutPool withoutPool, boolean mayRepeat)
       throws StoreException {
+    Pool<Connection> pool = delivery.pool();
+    Deadline deadline = delivery.deadline();
     Connection connection;
     try {
-      connection = borrow(pool, withoutPool, deadline, call);
+      connection = borrow(pool, withoutPool, deadline, delivery.call().key());
     } catch (NoSuchElementException e) {
-      if (withoutPool == WithoutPool.USE_OWN) {
-        return onOwn(pool, deadline, call, false);
+      if (withoutPool == WithoutPool.FAIL) {
+        throw exhausted(pool, deadline, e);
       }
-      throw exhausted(pool, deadline, e);
+      return ownOf(pool).use(deadline, delivery::over);
     }
     try {
-      return new Answer(execute(pool, connection, deadline, call), false);
+      return onPooled(pool, connection, delivery::over);
     } catch (JedisConnectionException e) {
-      if (deadline.isOver() || Failures.isTimeout(e)) {
-        primaries.failed(call.key());
-        throw Failures.unanswered(e);
+      if (!mayRepeat || deadline.isOver() || Failures.isTimeout(e)) {
+        throw e;
       }
+      return ownOf(pool).use(deadline, delivery::over);
+    } catch (JedisDataException e) {
+      if (!Failures.isOfAFormerPrimary(e)) {
+        throw e;
+      }
+      // It refused; the address may lead to another by now.
+      return ownOf(pool).useNew(deadline, delivery::over);
     }
-    return onOwn(pool, deadline, call, true);
   }
 
-  /** At the server to which a slot is just being moved. */
-  private @Nullable Object ask(Pool<Connection> pool, Deadline deadline, Call call)
+  /** On a connection of the pool, which gets it back if it leads to a server that is of use. */
+  private static <T> T onPooled(Pool<Connection> pool, Connection connection, Wire.Use<T> use)
       throws StoreException {
+    boolean usable = true;
     try {
-      return execute(pool, borrow(pool, WithoutPool.FAIL, deadline, call), deadline, call.asking());
-    } catch (NoSuchElementException e) {
-      throw exhausted(pool, deadline, e);
-    } catch (JedisConnectionException e) {
-      throw Failures.unanswered(e);
-    } catch (JedisRedirectionException e) {
-      throw Failures.answered(e);
+      return use.with(connection);
+    } catch (JedisDataException e) {
+      usable = !Failures.isOfAFormerPrimary(e);
+      throw e;
+    } catch (RuntimeException | Error e) {
+      usable = false;
+      throw e;
+    } finally {
+      giveBack(pool, connection, usable);
     }
   }
 
@@ -203,29 +168,6 @@ final class Server implements AutoCloseable {
    */
   void checkTogether(String lock, List<String> keys) {
     primaries.checkTogether(lock, keys);
-  }
-
-  /** Runs a script that must not be sent twice. */
-  @Nullable
-  Object runOnce(Call call) throws StoreException {
-    Deadline deadline = deadlineAfter(storeTimeout);
-    for (int redirections = 0; ; redirections++) {
-      Pool<Connection> pool = primaries.of(call.key());
-      try {
-        return execute(pool, borrow(pool, WithoutPool.FAIL, deadline, call), deadline, call);
-      } catch (NoSuchElementException e) {
-        throw exhausted(pool, deadline, e);
-      } catch (JedisConnectionException e) {
-        throw Failures.unanswered(e);
-      } catch (JedisMovedDataException e) {
-        if (redirections == REDIRECTIONS_MAX) {
-          throw Failures.answered(e);
-        }
-        primaries.moved(call.key(), e.getTargetNode());
-      } catch (JedisAskDataException e) {
-        return ask(primaries.at(e.getTargetNode()), deadline, call);
-      }
-    }
   }
 
   private static StoreException exhausted(
@@ -240,16 +182,17 @@ final class Server implements AutoCloseable {
   }
 
   private Connection borrow(
-      Pool<Connection> pool, WithoutPool withoutPool, Deadline deadline, Call call)
+      Pool<Connection> pool, WithoutPool withoutPool, Deadline deadline, String key)
       throws StoreException {
     try {
       return borrow(pool, withoutPool, deadline);
     } catch (StoreException e) {
-      primaries.failed(call.key());
+      primaries.failed(key);
       throw e;
     }
   }
 
+  /** Throws {@link NoSuchElementException} if the pool has none to give. */
   private static Connection borrow(
       Pool<Connection> pool, WithoutPool withoutPool, Deadline deadline) throws StoreException {
     try {
@@ -258,28 +201,6 @@ final class Server implements AutoCloseable {
       throw e;
     } catch (Exception e) {
       throw Failures.unconnected(e);
-    }
-  }
-
-  private static @Nullable Object execute(
-      Pool<Connection> pool, Connection connection, Deadline deadline, Call call)
-      throws StoreException {
-    boolean usable = false;
-    try {
-      Object reply = execute(connection, deadline, call);
-      usable = true;
-      return reply;
-    } catch (JedisRedirectionException e) {
-      usable = true;
-      throw e;
-    } catch (JedisDataException e) {
-      usable = !Failures.isOfAFormerPrimary(e);
-      throw Failures.answered(e);
-    } catch (StoreException e) {
-      usable = true;
-      throw e;
-    } finally {
-      giveBack(pool, connection, usable);
     }
   }
 
@@ -295,95 +216,33 @@ final class Server implements AutoCloseable {
     }
   }
 
-  private static @Nullable Object execute(Connection connection, Deadline deadline, Call call)
-      throws StoreException {
-    Object reply = executeInTime(connection, deadline, call);
-    // A number is a grant, be it new, handed over or asked for again: each of them wrote.
-    if (call.replicas != null && reply instanceof Long) {
-      call.replicas.await(connection, deadline);
-    }
-    return reply;
-  }
-
-  /** On a connection whose socket waits no longer than there is time. */
-  private static @Nullable Object executeInTime(
-      Connection connection, Deadline deadline, Call call) {
-    int usualMillis = connection.getSoTimeout();
-    int leftMillis = deadline.leftMillis();
-    if (usualMillis > 0 && usualMillis <= leftMillis) {
-      return execute(connection, call);
-    }
-    connection.setSoTimeout(leftMillis);
-    Object reply;
-    try {
-      reply = execute(connection, call);
-    } catch (JedisDataException e) {
-      connection.setSoTimeout(usualMillis);
-      throw e;
-    }
-    connection.setSoTimeout(usualMillis);
-    return reply;
-  }
-
-  /** A server that was restarted, or had its scripts flushed, is told the text again. */
-  private static @Nullable Object execute(Connection connection, Call call) {
-    try {
-      announce(connection, call);
-      return connection.executeCommand(call.bySha());
-    } catch (JedisNoScriptException e) {
-      announce(connection, call);
-      return connection.executeCommand(call.byText());
-    }
-  }
-
-  private static void announce(Connection connection, Call call) {
-    if (call.isAsking) {
-      Object unused = connection.executeCommand(new CommandArguments(Protocol.Command.ASKING));
-    }
-  }
-
-  private Answer onOwn(Pool<Connection> pool, Deadline deadline, Call call, boolean repeated)
-      throws StoreException {
-    try {
-      return ownOf(pool).use(deadline, connection -> {
-        try {
-          return new Answer(execute(connection, deadline, call), repeated);
-        } catch (JedisRedirectionException e) {
-          throw e;
-        } catch (JedisDataException e) {
-          if (Failures.isOfAFormerPrimary(e)) {
-            connection.setBroken();
-          }
-          throw Failures.answered(e);
-        }
-      });
-    } catch (JedisConnectionException e) {
-      primaries.failed(call.key());
-      throw Failures.unanswered(e);
-    } catch (StoreException e) {
-      if (repeated && !e.mayHaveHappened()) {
-        throw StoreException.unanswered(
-            "The connection broke before Redis answered, and then: " + e.getMessage(), e);
-      }
-      throw e;
-    }
-  }
-
   /**
-   * Runs scripts of one server one after the other in one trip, on a connection of our own.
+   * Runs scripts of one server one after the other in one trip: where the pool's connections lead
+   * now, or on our own if there is none to be had at once. What a server answers that is doubtful,
+   * or that is the primary no more, is asked again on a new connection: the address may lead to
+   * another server by now.
    *
-   * @param calls not empty
-   * @return what each one returned, or the {@link JedisDataException} that it was answered
+   * @param calls not empty; each may be repeated
+   * @param isDoubtful which replies are believed only of a connection that was just opened
+   * @return what each one returned, or the {@link StoreException} that it failed with
    */
-  List<Object> runAll(List<Call> calls) throws StoreException {
+  List<Object> runAll(List<Call> calls, Predicate<Object> isDoubtful) throws StoreException {
     Deadline deadline = deadlineAfter(storeTimeout);
     String key = calls.get(0).key();
     Pool<Connection> pool = primaries.of(key);
+    Predicate<Object> isOutdated = reply -> isDoubtful.test(reply)
+        || (reply instanceof JedisDataException e && Failures.isOfAFormerPrimary(e));
     try {
-      List<Object> replies = promptly(ownOf(pool), deadline, calls);
+      List<Object> replies = promptly(pool, deadline, calls, isOutdated);
+      if (replies == null) {
+        replies =
+            ownOf(pool).useNew(deadline, connection -> Wire.runAll(connection, deadline, calls));
+      } else {
+        askAnew(pool, deadline, calls, replies, isOutdated);
+      }
       for (int i = 0; i < replies.size(); i++) {
-        if (replies.get(i) instanceof JedisMovedDataException e) {
-          primaries.moved(calls.get(i).key(), e.getTargetNode());
+        if (replies.get(i) instanceof JedisDataException e) {
+          replies.set(i, elsewhere(calls.get(i), deadline, e));
         }
       }
       return replies;
@@ -393,48 +252,69 @@ final class Server implements AutoCloseable {
     }
   }
 
-  private static List<Object> promptly(OwnConnection own, Deadline deadline, List<Call> calls)
+  /** Null: it took too long, or the connection broke. */
+  private @Nullable List<Object> promptly(
+      Pool<Connection> pool, Deadline deadline, List<Call> calls, Predicate<Object> isOutdated)
       throws StoreException {
+    Wire.Use<List<Object>> use =
+        connection -> Wire.runAll(connection, deadline.within(RENEWAL_IS_PROMPT), calls);
     try {
-      return own.use(
-          deadline, connection -> pipeline(connection, deadline.within(RENEWAL_IS_PROMPT), calls));
+      if (pool.getTestOnBorrow()) {
+        // It may test one dead connection after the other before it lends one that is alive.
+        return ownOf(pool).use(deadline, use);
+      }
+      Connection connection;
+      try {
+        connection = borrow(pool, WithoutPool.USE_OWN, deadline, calls.get(0).key());
+      } catch (NoSuchElementException e) {
+        return ownOf(pool).use(deadline, use);
+      }
+      return onPooled(pool, connection, pooled -> {
+        List<Object> replies = use.with(pooled);
+        if (replies.stream().anyMatch(isOutdated)) {
+          pooled.setBroken();
+        }
+        return replies;
+      });
     } catch (JedisConnectionException e) {
-      if (deadline.isOver() || !Failures.isTimeout(e)) {
+      if (deadline.isOver()) {
         throw e;
       }
+      return null;
     }
-    return own.use(deadline, connection -> pipeline(connection, deadline, calls));
   }
 
-  private static List<Object> pipeline(Connection connection, Deadline deadline, List<Call> calls) {
-    connection.setSoTimeout(deadline.leftMillis());
-    for (Call call : calls) {
-      connection.sendCommand(call.bySha());
+  private void askAnew(
+      Pool<Connection> pool,
+      Deadline deadline,
+      List<Call> calls,
+      List<Object> replies,
+      Predicate<Object> isOutdated)
+      throws StoreException {
+    int[] outdated = IntStream.range(0, replies.size())
+        .filter(i -> isOutdated.test(replies.get(i)))
+        .toArray();
+    if (outdated.length == 0) {
+      return;
     }
-    List<Object> replies = new ArrayList<>(connection.getMany(calls.size()));
-    List<Integer> unknown = new ArrayList<>();
-    for (int i = 0; i < replies.size(); i++) {
-      if (replies.get(i) instanceof JedisNoScriptException) {
-        unknown.add(i);
-      }
+    List<Call> again = IntStream.of(outdated).mapToObj(calls::get).toList();
+    List<Object> anew =
+        ownOf(pool).useNew(deadline, connection -> Wire.runAll(connection, deadline, again));
+    for (int i = 0; i < outdated.length; i++) {
+      replies.set(outdated[i], anew.get(i));
     }
-    if (!unknown.isEmpty()) {
-      // The text of the first one will do for those behind it.
-      connection.sendCommand(calls.get(unknown.get(0)).byText());
-      for (int index : unknown.subList(1, unknown.size())) {
-        connection.sendCommand(calls.get(index).bySha());
-      }
-      List<Object> again = connection.getMany(unknown.size());
-      for (int i = 0; i < unknown.size(); i++) {
-        replies.set(unknown.get(i), again.get(i));
-      }
+  }
+
+  /** Of a slot that moves or has moved; there are few of them at a time. */
+  private Object elsewhere(Call call, Deadline deadline, JedisDataException e) {
+    try {
+      Delivery delivery = new Delivery(primaries, call, deadline);
+      delivery.follow(e);
+      Object reply = deliver(delivery, WithoutPool.USE_OWN, true).reply();
+      return reply == null ? Reply.noAnswer(null) : reply;
+    } catch (StoreException failure) {
+      return failure;
     }
-    for (Object reply : replies) {
-      if (reply instanceof JedisDataException e && Failures.isOfAFormerPrimary(e)) {
-        connection.setBroken();
-      }
-    }
-    return replies;
   }
 
   /** The pools of all servers that have keys. */
@@ -442,49 +322,26 @@ final class Server implements AutoCloseable {
     return primaries.all(this, deadline);
   }
 
-  /**
-   * A part of the keys of a server.
-   *
-   * @param next where the next one begins
-   */
-  record Page(String next, List<String> keys) {
-    static final String FIRST = "0";
-
-    boolean isLast() {
-      return next.equals(FIRST);
+  /** Uses a server, of which no key says which it is, for what changes nothing. */
+  <T> T read(Pool<Connection> pool, Deadline deadline, Wire.Use<T> reading) throws StoreException {
+    Wire.Use<T> inTime = connection -> Wire.inTime(connection, deadline, reading);
+    try {
+      try {
+        return onPooled(pool, borrow(pool, WithoutPool.FAIL, deadline), inTime);
+      } catch (NoSuchElementException e) {
+        throw exhausted(pool, deadline, e);
+      } catch (JedisConnectionException e) {
+        if (deadline.isOver() || Failures.isTimeout(e)) {
+          throw e;
+        }
+      }
+      // It was broken before.
+      return ownOf(pool).use(deadline, inTime);
+    } catch (JedisDataException e) {
+      throw Failures.answered(e);
+    } catch (JedisConnectionException e) {
+      throw Failures.unanswered(e);
     }
-  }
-
-  /**
-   * Looks through a part of a server's keys, which is over soon, however many there are.
-   *
-   * @param glob which of them to return, some perhaps twice
-   */
-  Page scan(Pool<Connection> pool, String from, String glob, Deadline deadline)
-      throws StoreException {
-    if (deadline.isOver()) {
-      throw StoreException.refused("The time was over before all keys were looked through", null);
-    }
-    Object reply = read(
-        pool,
-        new CommandArguments(Protocol.Command.SCAN)
-            .add(from)
-            .add(Protocol.Keyword.MATCH)
-            .add(glob)
-            .add(Protocol.Keyword.COUNT)
-            .add(SCANNED_AT_ONCE),
-        deadline);
-    if (reply instanceof List<?> both && both.size() == 2 && both.get(1) instanceof List<?> found) {
-      return new Page(Reply.text(both.get(0)), found.stream().map(Reply::text).toList());
-    }
-    throw Reply.noAnswer(reply);
-  }
-
-  /** What a server, of which no key says which it is, replies to a command that changes nothing. */
-  @Nullable
-  Object read(Pool<Connection> pool, CommandArguments command, Deadline deadline)
-      throws StoreException {
-    return use(pool, deadline, connection -> connection.executeCommand(command));
   }
 
   /**
@@ -496,48 +353,7 @@ final class Server implements AutoCloseable {
       throws StoreException {
     return calls.isEmpty()
         ? List.of()
-        : use(pool, deadline, connection -> pipeline(connection, deadline, calls));
-  }
-
-  private <T> T use(Pool<Connection> pool, Deadline deadline, OwnConnection.Use<T> reading)
-      throws StoreException {
-    try {
-      Connection connection = borrow(pool, WithoutPool.FAIL, deadline);
-      boolean usable = false;
-      try {
-        T read = useInTime(connection, deadline, reading);
-        usable = true;
-        return read;
-      } finally {
-        giveBack(pool, connection, usable);
-      }
-    } catch (NoSuchElementException e) {
-      throw exhausted(pool, deadline, e);
-    } catch (JedisDataException e) {
-      throw Failures.answered(e);
-    } catch (JedisConnectionException e) {
-      if (deadline.isOver() || Failures.isTimeout(e)) {
-        throw Failures.unanswered(e);
-      }
-    }
-    // It was broken before: our own is opened anew.
-    try {
-      return ownOf(pool).use(deadline, connection -> useInTime(connection, deadline, reading));
-    } catch (JedisDataException e) {
-      throw Failures.answered(e);
-    } catch (JedisConnectionException e) {
-      throw Failures.unanswered(e);
-    }
-  }
-
-  private static <T> T useInTime(
-      Connection connection, Deadline deadline, OwnConnection.Use<T> reading)
-      throws StoreException {
-    int usualMillis = connection.getSoTimeout();
-    connection.setSoTimeout(deadline.leftMillis());
-    T read = reading.with(connection);
-    connection.setSoTimeout(usualMillis);
-    return read;
+        : read(pool, deadline, connection -> Wire.runAll(connection, deadline, calls));
   }
 
   private OwnConnection ownOf(Pool<Connection> pool) {
@@ -552,7 +368,7 @@ final class Server implements AutoCloseable {
       }
       return gone;
     });
-    return own.computeIfAbsent(pool, OwnConnection::new);
+    return own.computeIfAbsent(pool, key -> new OwnConnection(key, TimeSource.system()));
   }
 
   @Override

@@ -3,48 +3,47 @@
 -- has, lock or place.
 --
 -- KEYS     as in grant.lua
--- ARGV[1]  owner id
+-- ARGV[1]  owner id; those of the rounds of one attempt at a quorum begin alike, and rise
 -- ARGV[2]  TTL (ms)
--- ARGV[3]  holder, for a human
+-- ARGV[3]  for how long the number is kept after the grant (ms)
+-- ARGV[4]  holder, for a human
 -- And, unless it joins no line:
--- ARGV[4]  for how long to keep a place in line alive (ms) '|' for how long the lock may wait for this
+-- ARGV[5]  for how long to keep a place in line alive (ms) '|' for how long the lock may wait for this
 --          attempt to confirm it when it is handed over (ms) '|' which look of the attempt this is
 --          '|' the channel on which to tell of that; all in one, since it is hardly ever looked at
 --
 -- Returns the number of the grant; or {time left (ms), holder} of who has the lock.
 
-local owner, ttl, holder = ARGV[1], tonumber(ARGV[2]), ARGV[3]
-local value = redis.call('GET', KEYS[1])
+local ROUNDS = 24
+local owner, ttl, holder = ARGV[1], tonumber(ARGV[2]), ARGV[4]
+local last = last_grant()
 
-if has(value, owner) and not is_released(value) then
-  -- Not back: a request that was sent twice can come late, when the lease has been extended.
-  redis.call('PEXPIRE', KEYS[1], ttl, 'GT')
-  redis.call('PEXPIRE', KEYS[2], ttl + KEEP_NUMBER_MILLIS, 'GT')
-  return tonumber(number_of(value))
+if stands(last) and last.state == 'h' then
+  if last.owner == owner then
+    -- Not back: a request that was sent twice can come late, when the lease has been extended.
+    redis.call('PEXPIRE', KEYS[1], ttl + last.kept, 'GT')
+    return tonumber(last.number)
+  elseif string.sub(last.owner, 1, ROUNDS) == string.sub(owner, 1, ROUNDS) and last.owner < owner then
+    -- An earlier round of the same attempt, of which what gives it back has not come yet.
+    return grant(last, owner, ttl, ARGV[3], holder)
+  end
 end
 
-if not value then
+if not stands(last) then
   local waiter = first()
-  if not waiter then
-    return grant(owner, ttl, holder, ttl)
+  if not waiter or waiter.owner == owner then
+    if waiter then
+      leave(owner)
+    end
+    return grant(last, owner, ttl, ARGV[3], holder)
   end
-  if waiter.owner == owner then
-    leave(owner)
-    return grant(owner, ttl, holder, ttl)
-  end
-  hand_over(waiter)
-  value = redis.call('GET', KEYS[1])
+  hand_over(last, waiter)
+  last = last_grant()
 end
 
-local left = redis.call('PTTL', KEYS[1])
-if ARGV[4] then
-  local place, claim_look_channel = string.match(ARGV[4], '^(%d+)|(.*)$')
-  local now = now_micros()
-  redis.call('ZADD', KEYS[3], 'NX', now, owner)
-  redis.call('HSET', KEYS[4], owner, string.format('%.0f', now / 1000 + place) .. '|' .. ARGV[2]
-    .. '|' .. claim_look_channel .. '|' .. holder)
-  redis.call('PEXPIRE', KEYS[3], place)
-  redis.call('PEXPIRE', KEYS[4], place)
-  mark_line(value, left)
+if ARGV[5] then
+  local lasts, claim_look_channel = string.match(ARGV[5], '^(%d+)|(.*)$')
+  join(owner .. '|' .. string.format('%.0f', now_millis() + lasts) .. '|' .. ARGV[2] .. '|'
+    .. claim_look_channel .. '|' .. holder)
 end
-return {left, string.match(value, '^%x+|%a|%d+|(.*)$') or ''}
+return {last.left, last.holder}

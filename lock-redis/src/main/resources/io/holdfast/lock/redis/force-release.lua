@@ -6,9 +6,9 @@
 --
 -- Returns 1, or 0 if that grant did not have the lock.
 
-local value = redis.call('GET', KEYS[1])
-if value and number_of(value) == ARGV[1] then
-  free()
+local last = last_grant()
+if stands(last) and last.number == ARGV[1] then
+  free(last)
   return 1
 end
 return 0

@@ -1,21 +1,21 @@
--- What the keys of a lock are, and what scripts share that take it.
+-- What the key of a lock is, and what scripts share that take it.
 --
--- Keys, all in one hash tag:
---   KEYS[1]  the lock: owner id '|' state '|' number '|' holder, for as long as the grant stands.
---            The state is 'h' (held), 'w' (held, and somebody may be in line) or 'r' (released, and
---            a minimum hold keeps the name taken).
---   KEYS[2]  the number of the last grant, for an hour longer than that grant can last unrenewed;
---            and a 'w' after it if somebody may be in line
---   KEYS[3]  the line: owner ids, by the time at which they joined
---   KEYS[4]  their places: owner id -> alive until (ms) '|' TTL (ms) '|' claim (ms) '|'
---            look '|' channel '|' holder
+-- KEYS[1] is a list, and all that there is of a lock: while a Cluster moves its slot, a lock is at one
+-- node or the other, and moves as a whole, with the time that it has left.
+--   First the last grant:
+--     owner id '|' state '|' number '|' kept (ms) '|' holder
+--   The state is 'h' (held), 'r' (released, and a minimum hold keeps the name taken) or 'f' (free):
+--   then the owner id is '-', and nobody the holder.
+--   Behind it the line, in the order of joining:
+--     owner id '|' alive until (ms) '|' TTL (ms) '|' claim (ms) '|' look '|' channel '|' holder
+--
+-- The key outlives the grant by what is "kept", and with it the number. A grant stands while more than
+-- that is left to the key.
 --
 -- A number is the time of its grant, unless the last one was not below that: who looks tells from it
 -- since when the lock is held.
 --
--- Whoever joins the line leaves both marks, so that nobody has to look at the line who finds none.
-
-local KEEP_NUMBER_MILLIS = 3600000
+-- No script empties the list: while its slot moves, a key that went can't be made again where it was.
 
 -- The server's time in microseconds: decimal, 16 digits, and below 2^53 until the year 2255.
 local function time_now()

@@ -7,8 +7,11 @@
 -- Returns what the caller's script does; an error that begins with HOLDFASTLOST, and runs nothing,
 -- if the attempt does not have the lock.
 
-local value = redis.call('GET', KEYS[1])
-if not value or string.sub(value, 1, 32) ~= ARGV[1] or string.sub(value, 34, 34) == 'r' then
-  return redis.error_reply('HOLDFASTLOST the lease does not stand')
+do
+  local value = redis.call('LINDEX', KEYS[1], 0)
+  if not value or string.sub(value, 1, 34) ~= ARGV[1] .. '|h'
+    or redis.call('PTTL', KEYS[1]) <= tonumber(string.match(value, '^|%d+|(%d+)|', 35)) then
+    return redis.error_reply('HOLDFASTLOST the lease does not stand')
+  end
 end
 local KEYS, ARGV = {unpack(KEYS, 2)}, {unpack(ARGV, 2)}

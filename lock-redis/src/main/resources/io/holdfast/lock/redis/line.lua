@@ -1,109 +1,125 @@
 -- What the scripts share that have to do with the line; it is put before each of them, after
--- grant.lua. Keys as there.
+-- grant.lua. KEYS as there.
 
 local PLACES_LOOKED_AT_MAX = 100
+local NOBODY = '-'
 
-local function now_micros()
+local function now_millis()
   local clock = redis.call('TIME')
-  return clock[1] * 1000000 + clock[2]
+  return clock[1] * 1000 + math.floor(clock[2] / 1000)
 end
 
-local function has(value, owner)
-  return value and string.sub(value, 1, 32) == owner
-end
-
-local function is_released(value)
-  return string.sub(value, 34, 34) == 'r'
-end
-
-local function number_of(value)
-  return string.match(value, '^%x+|%a|(%d+)|')
-end
-
--- Leaves the marks of a line with the grant that has the lock for so many milliseconds more.
-local function mark_line(value, left)
-  local state, number = string.sub(value, 34, 34), number_of(value)
-  if state == 'w' or not number then
-    return
+-- The last grant, and for how long it stands yet (ms, none: zero or less); nil: none is known.
+local function last_grant()
+  local value = redis.call('LINDEX', KEYS[1], 0)
+  if not value then
+    return nil
   end
-  if state == 'h' then
-    redis.call('SET', KEYS[1], string.sub(value, 1, 33) .. 'w' .. string.sub(value, 35), 'KEEPTTL')
-  end
-  redis.call('SET', KEYS[2], number .. 'w', 'PX', left + KEEP_NUMBER_MILLIS)
+  local owner, state, number, kept, holder =
+    string.match(value, '^([%-%x]+)|(%a)|(%d+)|(%d+)|(.*)$')
+  return {
+    owner = owner,
+    state = state,
+    number = number,
+    kept = tonumber(kept),
+    holder = holder,
+    left = state == 'f' and 0 or redis.call('PTTL', KEYS[1]) - kept
+  }
 end
 
-local function leave(owner)
-  redis.call('ZREM', KEYS[3], owner)
-  redis.call('HDEL', KEYS[4], owner)
+local function stands(last)
+  return last and last.left > 0
 end
 
--- Gives the lock away, for px milliseconds, to an attempt that is not in line. Returns the number:
--- the time, or one more than the last one if that is not below it.
-local function grant(owner, ttl, holder, px)
-  local state, mark = 'h', ''
-  if redis.call('EXISTS', KEYS[3]) == 1 then
-    state, mark = 'w', 'w'
-  end
+local function text(owner, state, number, kept, holder)
+  return table.concat({owner, state, number, kept, holder}, '|')
+end
+
+-- The time, or one more than the last number if that is not below it.
+local function next_number(last)
   local number = time_now()
-  local kept = ttl + KEEP_NUMBER_MILLIS
-  local last = redis.call('SET', KEYS[2], number .. mark, 'PX', kept, 'GET')
-  last = last and tonumber(string.match(last, '^%d+'))
-  if last and last >= tonumber(number) then
-    number = string.format('%.0f', last + 1)
-    redis.call('SET', KEYS[2], number .. mark, 'PX', kept)
+  if last and tonumber(last.number) >= tonumber(number) then
+    return string.format('%.0f', last.number + 1)
   end
-  redis.call('SET', KEYS[1], owner .. '|' .. state .. '|' .. number .. '|' .. holder, 'PX', px)
+  return number
+end
+
+-- Gives the lock to an attempt that is not in line. Returns the number.
+local function grant(last, owner, ttl, kept, holder)
+  local number = next_number(last)
+  local value = text(owner, 'h', number, kept, holder)
+  if last then
+    redis.call('LSET', KEYS[1], 0, value)
+  else
+    redis.call('RPUSH', KEYS[1], value)
+  end
+  redis.call('PEXPIRE', KEYS[1], ttl + kept)
   return tonumber(number)
 end
 
 -- The first in line that still lives, or nil; those before it are dropped.
 local function first()
+  local now = now_millis()
   for _ = 1, PLACES_LOOKED_AT_MAX do
-    local owner = redis.call('ZRANGE', KEYS[3], 0, 0)[1]
-    if not owner then
+    local place = redis.call('LINDEX', KEYS[1], 1)
+    if not place then
       return nil
     end
-    local place = redis.call('HGET', KEYS[4], owner)
-    if place then
-      local alive, ttl, claim, look, channel, holder =
-        string.match(place, '^(%d+)|(%d+)|(%d+)|(%d+)|([^|]*)|(.*)$')
-      if tonumber(alive) * 1000 > now_micros() then
-        return {
-          owner = owner,
-          ttl = tonumber(ttl),
-          claim = tonumber(claim),
-          look = look,
-          channel = channel,
-          holder = holder
-        }
-      end
+    local owner, alive, claim, look, channel, holder =
+      string.match(place, '^(%x+)|(%d+)|%d+|(%d+)|(%d+)|([^|]*)|(.*)$')
+    if owner and tonumber(alive) > now then
+      return {owner = owner, claim = claim, look = look, channel = channel, holder = holder}
     end
-    leave(owner)
+    redis.call('LREM', KEYS[1], 1, place)
   end
   return nil
+end
+
+-- Joins the line, or brings the place there up to date.
+local function join(place)
+  local owner = string.sub(place, 1, 32)
+  for index, other in ipairs(redis.call('LRANGE', KEYS[1], 1, -1)) do
+    if string.sub(other, 1, 32) == owner then
+      redis.call('LSET', KEYS[1], index, place)
+      return
+    end
+  end
+  redis.call('RPUSH', KEYS[1], place)
+end
+
+-- Leaves the line; the owner id may be the beginning of one.
+local function leave(owner)
+  for _, place in ipairs(redis.call('LRANGE', KEYS[1], 1, -1)) do
+    if string.sub(place, 1, #owner) == owner then
+      redis.call('LREM', KEYS[1], 1, place)
+    end
+  end
 end
 
 -- Tells a waiter the number of its grant, or 0: that it is to look. Whoever misses that finds out at
 -- its next look. It says from which look the place was, since a message can come late, after the
 -- turn has lapsed and the waiter has joined the line anew.
 local function tell(waiter, number)
-  redis.pcall('PUBLISH', waiter.channel,
-    waiter.owner .. '|' .. waiter.look .. '|' .. string.format('%.0f', number))
+  redis.pcall('PUBLISH', waiter.channel, waiter.owner .. '|' .. waiter.look .. '|' .. number)
 end
 
--- Gives the lock to who is first in line, for as long as it may take to confirm that it lives.
-local function hand_over(waiter)
-  leave(waiter.owner)
-  tell(waiter, grant(waiter.owner, waiter.ttl, waiter.holder, waiter.claim))
+-- Gives the lock to who is first in line, for as long as it may take to confirm that it lives. The
+-- grant takes its place, and moves up when the last one goes.
+local function hand_over(last, waiter)
+  local number = next_number(last)
+  redis.call('LSET', KEYS[1], 1, text(waiter.owner, 'h', number, last.kept, waiter.holder))
+  redis.call('LPOP', KEYS[1])
+  redis.call('PEXPIRE', KEYS[1], waiter.claim + last.kept)
+  tell(waiter, number)
 end
 
--- Ends the grant that has the lock: it goes to who is first in line, or is free.
-local function free()
+-- Ends the last grant: the lock goes to who is first in line, or is free.
+local function free(last)
   local waiter = first()
   if waiter then
-    hand_over(waiter)
+    hand_over(last, waiter)
   else
-    redis.call('DEL', KEYS[1])
+    redis.call('LSET', KEYS[1], 0, text(NOBODY, 'f', last.number, last.kept, ''))
   end
 end
 

@@ -1,8 +1,30 @@
 -- Looks at a lock; changes nothing.
 --
--- KEYS[1]  the lock, as in grant.lua
+-- KEYS     as in grant.lua
 --
--- Returns {value, time left (ms)}, or nothing if it is free.
+-- Returns {grant, time left (ms), how many are in line and alive}, or nothing if it is free.
 
-local value = redis.call('GET', KEYS[1])
-return value and {value, redis.call('PTTL', KEYS[1])}
+local found = redis.pcall('LRANGE', KEYS[1], 0, -1)
+if found.err then
+  -- What somebody else keeps under this key is no lock.
+  return string.sub(found.err, 1, 9) ~= 'WRONGTYPE' and found or nil
+end
+local value = found[1]
+if not value or string.sub(value, 1, 1) == '-' then
+  return nil
+end
+local left = redis.call('PTTL', KEYS[1]) - string.match(value, '^|%d+|(%d+)|', 35)
+if left <= 0 then
+  return nil
+end
+local waiting = 0
+if found[2] then
+  local clock = redis.call('TIME')
+  local now = clock[1] * 1000 + clock[2] / 1000
+  for i = 2, #found do
+    if tonumber(string.match(found[i], '^%x+|(%d+)|')) > now then
+      waiting = waiting + 1
+    end
+  end
+end
+return {value, left, waiting}

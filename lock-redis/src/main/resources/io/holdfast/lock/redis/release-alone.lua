@@ -1,9 +1,10 @@
 -- The common case of release.lua, put before all that only the others need: the attempt has the
 -- lock, nobody is in line, and no minimum hold is left. KEYS and ARGV as there.
 
-local value = redis.call('GET', KEYS[1])
-if value and not ARGV[2] and string.sub(value, 1, 34) == ARGV[1] .. '|h' then
-  redis.call('DEL', KEYS[1])
+local found = redis.call('LRANGE', KEYS[1], 0, 1)
+if found[1] and not found[2] and not ARGV[2]
+  and string.sub(found[1], 1, 34) == ARGV[1] .. '|h' then
+  redis.call('LSET', KEYS[1], 0, '-|f' .. string.match(found[1], '^|%d+|%d+|', 35))
   return 1
 end
 

@@ -1,5 +1,5 @@
 -- Ends the grant of an attempt: the lock goes to who is first in line, or is free. Touches nobody
--- else's.
+-- else's. A grant whose time was over, and that nobody got after it, is released as any other.
 --
 -- KEYS     as in grant.lua
 -- ARGV[1]  owner id
@@ -7,18 +7,19 @@
 --
 -- Returns 1, or 0 if the attempt did not have the lock.
 
--- release-alone.lua has got the value.
-if not has(value, ARGV[1]) then
+local last = last_grant()
+if not last or last.owner ~= ARGV[1] then
   return 0
 end
-if is_released(value) then
+if last.state == 'r' then
   return 1
 end
 if not ARGV[2] then
-  free()
+  free(last)
   return 1
 end
-redis.call('SET', KEYS[1], string.sub(value, 1, 33) .. 'r' .. string.sub(value, 35), 'PX', ARGV[2])
+redis.call('LSET', KEYS[1], 0, text(last.owner, 'r', last.number, last.kept, last.holder))
+redis.call('PEXPIRE', KEYS[1], ARGV[2] + last.kept)
 local waiter = first()
 if waiter then
   tell(waiter, 0)

@@ -67,7 +67,7 @@ final class ClusterFixture implements Fixture {
     for (int i = 0; i < 3; i++) {
       try (redis.clients.jedis.RedisClient node = RedisAccess.client(servers.address(i), 1)) {
         keys += node.keys("holdfast:*").stream()
-            .filter(key -> !key.endsWith(":number"))
+            .filter(key -> Stored.isTaken(node, key) || Stored.waiting(node, key) > 0)
             .count();
       }
     }
@@ -75,7 +75,7 @@ final class ClusterFixture implements Fixture {
         redis.getClusterNodes().values()) {
       used += pool.getNumActive();
     }
-    return java.util.Map.of("keys without the numbers", keys, "connections in use", used);
+    return java.util.Map.of("names taken or waited for", keys, "connections in use", used);
   }
 
   @Override

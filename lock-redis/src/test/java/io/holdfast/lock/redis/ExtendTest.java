@@ -28,8 +28,7 @@ class ExtendTest {
   private RedisClient redis;
   private LockStore store;
   private final LockKey key = Stores.freshKey();
-  private final String lock = Keys.of(RedisLocks.DEFAULT_PREFIX, key).lock();
-  private final String number = Keys.of(RedisLocks.DEFAULT_PREFIX, key).number();
+  private final String stored = Stored.keyOf(key);
 
   @BeforeEach
   void open() throws Exception {
@@ -49,22 +48,22 @@ class ExtendTest {
 
     assertThat(store.extend(held, LONGER)).hasValue(LONGER);
     assertThat(store.verify(held).orElseThrow()).isBetween(LONGER.minus(MEANWHILE), LONGER);
-    assertThat(redis.pttl(number) - redis.pttl(lock))
-        .isGreaterThan(TimeUnit.HOURS.toMillis(1) - 1_000);
+    assertThat(redis.pttl(stored))
+        .isGreaterThan(TimeUnit.HOURS.toMillis(1) + LONGER.minus(MEANWHILE).toMillis());
     assertThat(store.release(held, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
-    assertThat(redis.exists(lock)).isFalse();
+    assertThat(Stored.isTaken(redis, stored)).isFalse();
   }
 
   @Test
   void aLeaseIsNeverShortened() throws Exception {
     Grant held = store.tryAcquire(Stores.claim(key)).orElseThrow();
     assertThat(store.extend(held, LONGER)).isPresent();
-    long kept = redis.pttl(number);
+    long kept = redis.pttl(stored);
 
     assertThat(store.extend(held, SHORTER).orElseThrow())
         .isBetween(LONGER.minus(MEANWHILE), LONGER);
     assertThat(store.verify(held).orElseThrow()).isBetween(LONGER.minus(MEANWHILE), LONGER);
-    assertThat(redis.pttl(number)).isBetween(kept - MEANWHILE.toMillis(), kept);
+    assertThat(redis.pttl(stored)).isBetween(kept - MEANWHILE.toMillis(), kept);
   }
 
   @Test
@@ -75,18 +74,17 @@ class ExtendTest {
 
     assertThat(store.tryAcquire(claim).orElseThrow().number()).isEqualTo(held.number());
     assertThat(store.verify(held).orElseThrow()).isGreaterThan(Stores.TTL);
-    assertThat(redis.pttl(number))
+    assertThat(redis.pttl(stored))
         .isGreaterThan(TimeUnit.HOURS.toMillis(1) + Stores.TTL.toMillis());
   }
 
   @Test
   void aLeaseThatIsOverIsNotRevived() throws Exception {
     Grant held = store.tryAcquire(Stores.claim(key)).orElseThrow();
-    redis.pexpire(lock, 1);
-    Stores.await("expired", () -> !redis.exists(lock));
+    Stored.lapse(redis, stored);
 
     assertThat(store.extend(held, LONGER)).isEmpty();
-    assertThat(redis.exists(lock)).isFalse();
+    assertThat(Stored.isTaken(redis, stored)).isFalse();
   }
 
   @Test

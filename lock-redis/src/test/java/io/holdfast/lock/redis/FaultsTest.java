@@ -28,9 +28,11 @@ import java.util.List;
 import java.util.OptionalInt;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import redis.clients.jedis.Connection;
 import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.HostAndPort;
@@ -41,6 +43,7 @@ import redis.clients.jedis.exceptions.JedisDataException;
 /** What a server can answer besides an answer. */
 class FaultsTest {
 
+  @Tag("each-jedis")
   @Test
   void aServerThatForgotTheScriptsIsToldThem() throws Exception {
     try (RedisClient redis = Stores.client();
@@ -70,8 +73,7 @@ class FaultsTest {
       for (int i = 0; i < 2_500; i++) {
         grants.add(store.tryAcquire(Stores.claim(Stores.freshKey())).orElseThrow());
       }
-      redis.del(
-          ((RedisGrant) grants.get(7)).store().keys(grants.get(7).claim().key()).lock());
+      redis.del(((RedisGrant) grants.get(7)).key());
       List<Renewal> renewals = new ArrayList<>(store.renew(grants));
       assertThat(renewals.get(7)).isEqualTo(new Renewal.Lost());
       renewals.remove(7);
@@ -96,6 +98,7 @@ class FaultsTest {
     }
   }
 
+  @Tag("each-jedis")
   @Test
   void connectionsThatTheServerClosedAreNoFailure() throws Exception {
     try (RedisClient redis = Stores.client();
@@ -127,11 +130,14 @@ class FaultsTest {
     }
   }
 
-  @Test
-  void aConnectionThatWasCutWithoutAWordDelaysARenewalOnlyALittle() throws Exception {
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void aConnectionThatWasCutWithoutAWordDelaysARenewalOnlyALittle(boolean testsOnBorrow)
+      throws Exception {
     try (Forgetful way = new Forgetful(Stores.Shared.SERVER.address());
         RedisClient redis = RedisAccess.client(way.address(), 2);
         LockStore store = Stores.open(redis)) {
+      redis.getPool().setTestOnBorrow(testsOnBorrow);
       Grant grant = store.tryAcquire(Stores.claim(Stores.freshKey())).orElseThrow();
       assertThat(store.renew(List.of(grant))).containsExactly(new Renewal.Renewed(Stores.TTL));
       way.forget();
@@ -230,6 +236,25 @@ class FaultsTest {
   }
 
   @Test
+  void aReleaseWhoseAnswerWasLostOnOurOwnConnectionIsARelease() throws Exception {
+    HostAndPort server = Stores.Shared.SERVER.address();
+    try (FaultProxy way = FaultProxy.open(server.getHost(), server.getPort());
+        RedisClient redis = RedisAccess.client(new HostAndPort(way.host(), way.port()), 1);
+        LockStore store = Stores.open(redis)) {
+      Grant first = store.tryAcquire(Stores.claim(Stores.freshKey())).orElseThrow();
+      Grant second = store.tryAcquire(Stores.claim(Stores.freshKey())).orElseThrow();
+      Connection kept = redis.getPool().getResource();
+      try {
+        assertThat(store.release(first, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
+        way.dropReply(1);
+        assertThat(store.release(second, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
+      } finally {
+        redis.getPool().returnResource(kept);
+      }
+    }
+  }
+
+  @Test
   void aWrongPasswordSaysSo() {
     try (RedisClient redis = RedisAccess.client(
         Stores.Shared.SERVER.address(),
@@ -258,6 +283,7 @@ class FaultsTest {
         "OOM command not allowed when used memory > 'maxmemory'. script: abc; false",
         "NOPERM User x has no permissions to run the 'evalsha' command; false",
         "CLUSTERDOWN The cluster is down; false",
+        "TRYAGAIN Multiple keys request during rehashing of slot; false",
         "NOPERM ACL failure in script: No permissions script: abc, on @user_script:9.; true",
         "WRONGTYPE Operation against a key holding the wrong kind script: abc; true",
         "ERR something script: abc, on @user_script:9.; true"
@@ -267,6 +293,7 @@ class FaultsTest {
         .isEqualTo(mayHave);
   }
 
+  @Tag("each-jedis")
   @Test
   void theLeastThatAUserMustBeAllowedIsEnough() throws Exception {
     try (RedisClient admin = Stores.client()) {
@@ -298,6 +325,7 @@ class FaultsTest {
     }
   }
 
+  @Tag("each-jedis")
   @Test
   void guardedWritesApplyOnlyWhileTheLeaseStands() throws Exception {
     try (RedisClient redis = Stores.client();

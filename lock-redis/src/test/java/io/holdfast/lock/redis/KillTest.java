@@ -94,8 +94,7 @@ class KillTest {
         Lease lease = locks.get(name).lock();
         RedisClient replica = RedisAccess.client(servers.address(3), 1)) {
       assertThat(lease.isHeld()).isTrue();
-      assertThat(replica.keys("holdfast:*"))
-          .contains(Keys.of(RedisLocks.DEFAULT_PREFIX, Stores.key(name)).lock());
+      assertThat(replica.keys("holdfast:*")).contains(Stored.keyOf(name));
     }
   }
 

@@ -1,6 +1,7 @@
 package io.holdfast.lock.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import io.holdfast.lock.DistributedLock;
 import io.holdfast.lock.Lease;
@@ -97,9 +98,11 @@ class LineTest {
     Grant last = ((Ticket.Granted) two.ticket().poll()).grant();
     assertThat(last.number()).isGreaterThan(next.number());
     assertThat(third.release(last, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
-    assertThat(redis.keys("*{" + key.name() + "}*")).containsOnly(keys(key).number());
+    assertThat(redis.keys("*{" + key.name() + "}*")).containsOnly(Stored.keyOf(key));
+    assertThat(Stored.isTaken(redis, Stored.keyOf(key))).isFalse();
   }
 
+  @Tag("each-jedis")
   @Test
   void aHandOverThatIsHeardIsAGrantWithoutALook() throws Exception {
     LockKey key = Stores.freshKey();
@@ -130,8 +133,8 @@ class LineTest {
     Stores.Waiter next = Stores.Waiter.join(third, key);
     assertThat(waiter.ticket().poll()).isInstanceOf(Ticket.Granted.class);
 
-    assertThat(redis.pttl(keys(key).number()) - redis.pttl(keys(key).lock()))
-        .isGreaterThan(TimeUnit.HOURS.toMillis(1) - 1_000);
+    assertThat(redis.pttl(Stored.keyOf(key)))
+        .isGreaterThan(TimeUnit.HOURS.toMillis(1) + Stores.TTL.toMillis() / 2);
     next.ticket().close();
   }
 
@@ -160,7 +163,7 @@ class LineTest {
     late.awaitHearing();
     assertThat(first.release(held, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
     late.awaitCall();
-    redis.del(keys(key).lock());
+    Stored.lapse(redis, Stored.keyOf(key));
     assertThat(third.tryAcquire(Stores.claim(key))).isPresent();
 
     // It has heard of its turn, and joins the line anew.
@@ -174,28 +177,25 @@ class LineTest {
     LockKey key = Stores.freshKey();
     assertThat(first.tryAcquire(Stores.claim(key))).isPresent();
     Stores.Waiter waiter = Stores.Waiter.join(second, key);
-    redis.pexpire(keys(key).lock(), 1);
-    // The key goes by itself, which tells nobody.
-    Stores.await("expired", () -> !redis.exists(keys(key).lock()));
+    Stored.lapse(redis, Stored.keyOf(key));
     assertThat(third.tryAcquire(Stores.claim(key))).isEmpty();
     assertThat(waiter.awaitGrant().claim()).isEqualTo(waiter.claim());
   }
 
   @Test
-  void aLineThatIsEmptyAgainIsForgottenWithTheNextGrant() throws Exception {
+  void aLineThatIsEmptyAgainLeavesNothing() throws Exception {
     LockKey key = Stores.freshKey();
     Grant held = first.tryAcquire(Stores.claim(key)).orElseThrow();
     Stores.Waiter waiter = Stores.Waiter.join(second, key);
-    assertThat(redis.get(keys(key).lock())).contains("|w|");
-    assertThat(redis.get(keys(key).number())).isEqualTo(held.number() + "w");
+    assertThat(Stored.waiting(redis, Stored.keyOf(key))).isEqualTo(1);
     waiter.ticket().close();
     assertThat(first.release(held, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
 
     Grant next = third.tryAcquire(Stores.claim(key)).orElseThrow();
     assertThat(next.number()).isGreaterThan(held.number());
-    assertThat(redis.get(keys(key).lock())).contains("|h|");
-    assertThat(redis.get(keys(key).number())).isEqualTo(Long.toString(next.number()));
-    assertThat(redis.pttl(keys(key).number())).isGreaterThan(TimeUnit.HOURS.toMillis(1));
+    assertThat(Stored.waiting(redis, Stored.keyOf(key))).isZero();
+    assertThat(Stored.number(redis, Stored.keyOf(key))).isEqualTo(next.number());
+    assertThat(redis.pttl(Stored.keyOf(key))).isGreaterThan(TimeUnit.HOURS.toMillis(1));
   }
 
   @Test
@@ -248,11 +248,12 @@ class LineTest {
     waiter.ticket().close();
     waiter.ticket().close();
     second.withdraw(waiter.claim());
-    assertThat(redis.zcard(keys(key).line())).isEqualTo(1);
+    assertThat(Stored.waiting(redis, Stored.keyOf(key))).isEqualTo(1);
     assertThat(first.verify(held)).isPresent();
     other.ticket().close();
   }
 
+  @Tag("each-jedis")
   @Test
   void aWaiterWhoseSubscriptionWasCutGetsItsTurnAllTheSame() throws Exception {
     try (LockClient holder = RedisLocks.builder(redis).build();
@@ -265,7 +266,7 @@ class LineTest {
           waiter.get(name).lock().close();
           return true;
         });
-        Stores.await("waits", () -> redis.exists(keys(Stores.key(name)).line()));
+        Stores.await("waits", () -> Stored.waiting(redis, Stored.keyOf(name)) > 0);
         Stores.send(redis, Protocol.Command.CLIENT, "KILL", "TYPE", "pubsub");
         lease.close();
         assertThat(waiting.get(Stores.PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
@@ -312,9 +313,9 @@ class LineTest {
     assertThat(first.tryAcquire(claim).orElseThrow().number()).isEqualTo(number);
     Stores.Waiter waiter = Stores.Waiter.join(second, key);
     assertThat(waiter.ticket().poll()).isInstanceOf(Ticket.Waiting.class);
-    assertThat(redis.zcard(keys(key).line())).isEqualTo(1);
+    assertThat(Stored.waiting(redis, Stored.keyOf(key))).isEqualTo(1);
     waiter.ticket().close();
-    assertThat(redis.exists(keys(key).line())).isFalse();
+    assertThat(Stored.waiting(redis, Stored.keyOf(key))).isZero();
   }
 
   @Test
@@ -329,7 +330,7 @@ class LineTest {
     }
     // And though its clock was ahead when it gave the last one.
     long ahead = before + TimeUnit.MINUTES.toMicros(10);
-    redis.set(keys(key).number(), Long.toString(ahead));
+    Stored.setNumber(redis, Stored.keyOf(key), ahead);
     assertThat(first.tryAcquire(Stores.claim(key)).orElseThrow().number()).isEqualTo(ahead + 1);
   }
 
@@ -337,11 +338,50 @@ class LineTest {
   void aNumberIsKeptLongerThanItsGrantButNotForEver() throws Exception {
     LockKey key = Stores.freshKey();
     Grant held = first.tryAcquire(Stores.claim(key)).orElseThrow();
-    redis.pexpire(keys(key).number(), 60_000);
-    assertThat(first.renew(List.of(held))).hasSize(1);
-    assertThat(redis.pttl(keys(key).number()))
-        .isGreaterThan(TimeUnit.HOURS.toMillis(1))
+    Stored.setLeft(redis, Stored.keyOf(key), Stores.TTL.dividedBy(2));
+    assertThat(first.renew(List.of(held))).containsExactly(new Renewal.Renewed(Stores.TTL));
+    assertThat(redis.pttl(Stored.keyOf(key)))
+        .isGreaterThan(TimeUnit.HOURS.toMillis(1) + Stores.TTL.toMillis() / 2)
         .isLessThanOrEqualTo(TimeUnit.HOURS.toMillis(1) + Stores.TTL.toMillis());
+  }
+
+  @Test
+  void aNumberIsKeptForAsLongAsWhoTakesTheLockSays() throws Exception {
+    LockKey key = Stores.freshKey();
+    Duration kept = Duration.ofMinutes(2);
+    try (LockStore brief =
+        RedisLocks.builder(redis).keepNumbersFor(kept).openStore(Stores.settings())) {
+      Grant held = brief.tryAcquire(Stores.claim(key)).orElseThrow();
+      assertThatKept(key, kept);
+      assertThat(first.tryAcquire(Stores.claim(key))).isEmpty();
+      Stores.Waiter waiter = Stores.Waiter.join(first, key);
+      assertThat(brief.renew(List.of(held))).containsExactly(new Renewal.Renewed(Stores.TTL));
+      assertThat(brief.extend(held, Stores.TTL)).isPresent();
+      assertThatKept(key, kept);
+      assertThat(brief.release(held, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
+      Grant next = waiter.awaitGrant();
+      assertThatKept(key, kept);
+      assertThat(first.release(next, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
+    }
+    assertThat(first.tryAcquire(Stores.claim(key))).isPresent();
+    assertThatKept(key, RedisLocks.NUMBERS_KEPT);
+  }
+
+  private void assertThatKept(LockKey key, Duration kept) {
+    assertThat(redis.pttl(Stored.keyOf(key)))
+        .isGreaterThan(kept.toMillis())
+        .isLessThanOrEqualTo(kept.plus(Stores.TTL).toMillis());
+  }
+
+  @Test
+  void numbersAreKeptForNeitherLessThanAPlaceInLineNorForEver() {
+    RedisLocks.Builder builder = RedisLocks.builder(redis);
+    for (Duration wrong : List.of(Duration.ZERO, Duration.ofSeconds(9), Duration.ofDays(31))) {
+      assertThatIllegalArgumentException()
+          .isThrownBy(() -> builder.keepNumbersFor(wrong))
+          .withMessageContaining(wrong.toString())
+          .withMessageContaining("PT10S");
+    }
   }
 
   @Test
@@ -355,7 +395,7 @@ class LineTest {
         for (int i = 0; i < 50; i++) {
           waiting.add(executor.submit(() -> waiters.get(name).tryLock(Duration.ofSeconds(20))));
         }
-        Stores.await("waits", () -> redis.exists(keys(Stores.key(name)).line()));
+        Stores.await("waits", () -> Stored.waiting(redis, Stored.keyOf(name)) > 0);
         Stores.pause(Duration.ofSeconds(1));
         long before = commands();
         long begin = System.nanoTime();
@@ -386,7 +426,7 @@ class LineTest {
         clients.add(client);
         waiting.add(executor.submit(() -> client.get(name).tryLock(Duration.ofSeconds(30))));
       }
-      Stores.await("all wait", () -> redis.zcard(keys(Stores.key(name)).line()) == 50);
+      Stores.await("all wait", () -> Stored.waiting(redis, Stored.keyOf(name)) == 50);
       // Who begins to wait looks once more when it begins to hear.
       Stores.pause(Duration.ofSeconds(3));
       long before = commands();
@@ -412,9 +452,5 @@ class LineTest {
         + Stores.calls(redis, "eval")
         + Stores.calls(redis, "ping")
         + Stores.calls(redis, "subscribe");
-  }
-
-  private static Keys keys(LockKey key) {
-    return Keys.of(RedisLocks.DEFAULT_PREFIX, key);
   }
 }

@@ -23,6 +23,7 @@ import java.util.Set;
 import java.util.UUID;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -112,9 +113,7 @@ class ListTest {
     Grant released = hold(fresh + "released");
     assertThat(store.release(released, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
     Grant expired = hold(fresh + "expired");
-    String lock = Keys.of(RedisLocks.DEFAULT_PREFIX, expired.claim().key()).lock();
-    redis.pexpire(lock, 1);
-    Stores.await("expired", () -> !redis.exists(lock));
+    Stored.lapse(redis, Stored.keyOf(expired.claim().key()));
     assertThat(names(fresh)).isEmpty();
 
     redis.set(RedisLocks.DEFAULT_PREFIX + ":m:{" + fresh + "strange}", "no value of ours");
@@ -123,6 +122,7 @@ class ListTest {
     assertThat(names(fresh)).containsExactly(held.claim().key().name());
   }
 
+  @Tag("each-jedis")
   @Test
   void aRowTellsWhoHasTheLockAndHowManyWait() throws Exception {
     Grant held = hold(fresh + "contended");

@@ -54,6 +54,22 @@ final class ManyServers implements AutoCloseable {
     return cluster(image, server, cli, 3, Duration.ofSeconds(15));
   }
 
+  /** A Cluster of three primaries, and a fourth one (3) that has no slot. */
+  static ManyServers clusterWithEmptyNode(String image) throws Exception {
+    ManyServers servers = cluster(image, "redis-server", "redis-cli", 4, Duration.ofSeconds(15));
+    servers.run("redis-cli -p " + servers.ports.get(3) + " cluster meet " + LOOPBACK + " "
+        + servers.ports.get(0) + " " + servers.busPorts.get(0));
+    for (int i = 0; i < 4; i++) {
+      for (int port : servers.ports) {
+        servers.awaitOutput(
+            "redis-cli -p " + servers.ports.get(i) + " cluster nodes", ":" + port + "@");
+      }
+    }
+    servers.awaitOutput(
+        "redis-cli -p " + servers.ports.get(3) + " cluster info", "cluster_state:ok");
+    return servers;
+  }
+
   /** A Cluster of three primaries, of which the first one (0) has a replica (3). */
   static ManyServers clusterWithReplica(String image) throws Exception {
     ManyServers servers = cluster(image, "redis-server", "redis-cli", 4, Duration.ofSeconds(2));

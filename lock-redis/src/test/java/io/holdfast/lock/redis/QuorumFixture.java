@@ -55,9 +55,9 @@ final class QuorumFixture implements Fixture {
     for (int i = 0; i < clients.size(); i++) {
       RedisClient client = clients.get(i);
       left.put(
-          "keys of server " + i + " without the numbers",
+          "names taken on server " + i,
           client.keys("holdfast:*").stream()
-              .filter(key -> !key.endsWith(":number"))
+              .filter(key -> Stored.isTaken(client, key))
               .count());
       left.put("connections to server " + i + " in use", (long) client.getPool().getNumActive());
     }

@@ -16,6 +16,7 @@ import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockKind;
+import io.holdfast.lock.spi.LockStore;
 import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.Renewal;
 import io.holdfast.lock.spi.StoreException;
@@ -40,13 +41,10 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.Timeout;
-import redis.clients.jedis.Connection;
-import redis.clients.jedis.ConnectionPool;
-import redis.clients.jedis.DefaultJedisClientConfig;
-import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.RedisClient;
 import redis.clients.jedis.exceptions.JedisConnectionException;
 
@@ -160,12 +158,12 @@ class QuorumTest {
   @Test
   void numbersRiseWhicheverMajorityGivesThem() throws Exception {
     LockKey key = Stores.freshKey();
-    String number = Keys.of(RedisLocks.DEFAULT_PREFIX, key).number();
+    String stored = Stored.keyOf(key);
     try (QuorumStore store = store()) {
       // As if the clock of one were an hour ahead.
       long ahead =
           TimeUnit.MILLISECONDS.toMicros(System.currentTimeMillis()) + TimeUnit.HOURS.toMicros(1);
-      clients.get(0).set(number, Long.toString(ahead));
+      Stored.setNumber(clients.get(0), stored, ahead);
       long last = 0;
       for (int away : new int[] {1, 0, 2}) {
         servers.kill(away);
@@ -174,7 +172,7 @@ class QuorumTest {
         last = grant.number();
         for (int i = 0; i < SERVERS; i++) {
           if (i != away) {
-            assertThat(clients.get(i).get(number)).isEqualTo(Long.toString(last));
+            assertThat(Stored.number(clients.get(i), stored)).isEqualTo(last);
           }
         }
         assertThat(store.release(grant, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
@@ -184,17 +182,18 @@ class QuorumTest {
     }
   }
 
+  @Tag("each-jedis")
   @Test
   void aMinorityIsGivenBack() throws Exception {
     LockKey key = Stores.freshKey();
-    String lock = Keys.of(RedisLocks.DEFAULT_PREFIX, key).lock();
+    String lock = Stored.keyOf(key);
     try (QuorumStore store = store()) {
       Grant held = store.tryAcquire(Stores.claim(key)).orElseThrow();
       Stores.await("on all", () -> clients.stream().allMatch(client -> client.exists(lock)));
       clients.get(1).del(lock);
       // The only one that is free gives its key, and has it back.
       assertThat(store.tryAcquire(Stores.claim(key))).isEmpty();
-      Stores.await("given back", () -> !clients.get(1).exists(lock));
+      Stores.await("given back", () -> !Stored.isTaken(clients.get(1), lock));
       assertThat(store.renew(List.of(held))).allMatch(Renewal.Renewed.class::isInstance);
       assertThat(store.verify(held)).isPresent();
       assertThat(store.inspect(key).orElseThrow().number()).isEqualTo(held.number());
@@ -209,13 +208,13 @@ class QuorumTest {
   @Test
   void aLeaseIsExtendedOnceAMajorityHasExtendedIt() throws Exception {
     LockKey key = Stores.freshKey();
-    String lock = Keys.of(RedisLocks.DEFAULT_PREFIX, key).lock();
+    String lock = Stored.keyOf(key);
     Duration longer = Stores.TTL.multipliedBy(4);
     try (QuorumStore store = store()) {
       Grant held = store.tryAcquire(Stores.claim(key)).orElseThrow();
       Stores.await("on all", () -> clients.stream().allMatch(client -> client.exists(lock)));
       // The time is a majority's, so one that has it for longer counts no more than the others.
-      clients.get(0).pexpire(lock, longer.multipliedBy(2).toMillis());
+      Stored.setLeft(clients.get(0), lock, longer.multipliedBy(2));
       Duration extended = store.extend(held, longer).orElseThrow();
       assertThat(extended)
           .isBetween(QuorumGrant.lessDrift(longer), QuorumGrant.lessDrift(longer.plusSeconds(1)));
@@ -264,11 +263,11 @@ class QuorumTest {
       assertThat(store.release(kept, Stores.TTL)).isEqualTo(ReleaseOutcome.RELEASED);
       Grant byOne = held.remove(fresh + 8);
       Grant byTwo = held.get(fresh + 9);
-      String lockOfOne = Keys.of(RedisLocks.DEFAULT_PREFIX, byOne.claim().key()).lock();
+      String lockOfOne = Stored.keyOf(byOne.claim().key());
       Stores.await("on all", () -> clients.stream().allMatch(client -> client.exists(lockOfOne)));
       clients.get(0).del(lockOfOne);
       clients.get(1).del(lockOfOne);
-      clients.get(0).del(Keys.of(RedisLocks.DEFAULT_PREFIX, byTwo.claim().key()).lock());
+      clients.get(0).del(Stored.keyOf(byTwo.claim().key()));
 
       List<StoredLock> listed = store.list(LockKind.MUTEX, fresh, 10_000);
       assertThat(listed)
@@ -313,7 +312,7 @@ class QuorumTest {
   @Test
   void whatMayBeTakenForAllThatIsKnownIsNeitherListedNorLeftOut() throws Exception {
     LockKey key = Stores.freshKey();
-    String lock = Keys.of(RedisLocks.DEFAULT_PREFIX, key).lock();
+    String lock = Stored.keyOf(key);
     StoreSettings hurried =
         new StoreSettings("hurried", Duration.ofSeconds(2), TimeSource.system(), Stores.NO_EVENTS);
     try (QuorumStore store = store();
@@ -423,14 +422,17 @@ class QuorumTest {
   @Test
   void aServerThatFailsAfterItGaveItsKeyIsBorneIfTheOthersAreAMajority() throws Exception {
     LockKey key = Stores.freshKey();
-    String lock = Keys.of(RedisLocks.DEFAULT_PREFIX, key).lock();
+    String lock = Stored.keyOf(key);
     // Until the first server has failed, somebody else has the key of the third.
-    clients.get(2).set(lock, "somebody else's");
+    try (LockStore another = Stores.open(clients.get(2))) {
+      assertThat(another.tryAcquire(Stores.claim(key))).isPresent();
+    }
     AtomicInteger requests = new AtomicInteger();
     try (FailingPool failing = new FailingPool(servers.address(0));
         QuorumStore store = QuorumStore.open(
             List.of(failing, clients.get(1).getPool(), clients.get(2).getPool()),
             RedisLocks.DEFAULT_PREFIX,
+            RedisLocks.NUMBERS_KEPT,
             Stores.settings())) {
       failing.beforeEach(() -> {
         int request = requests.incrementAndGet();
@@ -445,25 +447,6 @@ class QuorumTest {
       assertThat(requests).hasValueGreaterThan(1);
       assertThat(store.verify(grant)).isPresent();
       assertThat(clients.get(2).exists(lock)).isTrue();
-    }
-  }
-
-  /** Connections to a server that fails when it is told to. */
-  private static final class FailingPool extends ConnectionPool {
-    private volatile Runnable beforeEach = () -> {};
-
-    FailingPool(HostAndPort address) {
-      super(address, DefaultJedisClientConfig.builder().build());
-    }
-
-    void beforeEach(Runnable task) {
-      beforeEach = task;
-    }
-
-    @Override
-    public Connection borrowObject(Duration wait) throws Exception {
-      beforeEach.run();
-      return super.borrowObject(wait);
     }
   }
 

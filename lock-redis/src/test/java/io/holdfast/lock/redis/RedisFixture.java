@@ -104,12 +104,12 @@ final class RedisFixture extends RedisAccess implements Fixture {
   @Override
   public Map<String, Long> leftovers() {
     return Map.of(
-        "keys without the numbers",
+        "names taken or waited for",
         redis().keys("holdfast:*").stream()
-            .filter(key -> !key.endsWith(":number"))
+            .filter(key -> Stored.isTaken(redis(), key) || Stored.waiting(redis(), key) > 0)
             .count(),
-        "numbers without an end",
-        redis().keys("holdfast:*:number").stream()
+        "names without an end",
+        redis().keys("holdfast:*").stream()
             .filter(key -> redis().pttl(key) == -1)
             .count(),
         "connections in use",

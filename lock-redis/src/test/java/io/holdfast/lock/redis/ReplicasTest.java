@@ -35,8 +35,7 @@ class ReplicasTest {
   private RedisClient replica;
   private final ExecutorService executor = Executors.newCachedThreadPool();
   private final String name = Stores.freshKey().name();
-  private final String key =
-      Keys.of(RedisLocks.DEFAULT_PREFIX, Stores.key(name)).lock();
+  private final String key = Stored.keyOf(name);
 
   @BeforeAll
   void open() throws Exception {
@@ -48,7 +47,7 @@ class ReplicasTest {
   @AfterEach
   void repair() throws Exception {
     servers.goOn(1);
-    Stores.await("nobody has it", () -> !primary.exists(key));
+    Stores.await("nobody has it", () -> !Stored.isTaken(primary, key));
   }
 
   @AfterAll
@@ -74,7 +73,7 @@ class ReplicasTest {
     try (LockClient locks = client(1, MET_WITHIN)) {
       for (int i = 0; i < 100; i++) {
         try (Lease lease = locks.get(name).lock()) {
-          assertThat(replica.get(key)).contains(Long.toString(lease.token() >>> 10));
+          assertThat(Stored.grant(replica, key)).contains(Long.toString(lease.token() >>> 10));
         }
       }
     }
@@ -89,10 +88,10 @@ class ReplicasTest {
         Future<Boolean> next = executor.submit(() -> {
           try (Lease lease = second.get(name).lock()) {
             assertThat(lease.token()).isGreaterThan(held.token());
-            return replica.get(key).contains(Long.toString(lease.token() >>> 10));
+            return Stored.grant(replica, key).contains(Long.toString(lease.token() >>> 10));
           }
         });
-        Stores.await("waits", () -> primary.exists(key + ":line"));
+        Stores.await("waits", () -> Stored.waiting(primary, key) > 0);
         held.close();
         assertThat(next.get(Stores.PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
       }
@@ -110,7 +109,7 @@ class ReplicasTest {
       assertThatExceptionOfType(LockStoreException.class)
           .isThrownBy(() -> lock.tryLock(Duration.ofSeconds(5)))
           .withMessageContaining("0 of 1 replica");
-      Stores.await("undone", () -> !primary.exists(key));
+      Stores.await("undone", () -> !Stored.isTaken(primary, key));
       servers.goOn(1);
       Stores.await("usable again", () -> acquires(lock));
     }
@@ -123,7 +122,7 @@ class ReplicasTest {
         LockClient second = client(1, UNMET_AFTER)) {
       Lease held = first.get(name).lock();
       Future<Lease> next = executor.submit(() -> second.get(name).lock());
-      Stores.await("waits", () -> primary.exists(key + ":line"));
+      Stores.await("waits", () -> Stored.waiting(primary, key) > 0);
       servers.pause(1);
       held.close();
       assertThatExceptionOfType(ExecutionException.class)
@@ -141,7 +140,7 @@ class ReplicasTest {
           .isThrownBy(() -> locks.get(name).tryLock())
           .withMessageContaining("of 2 replica");
     }
-    assertThat(primary.exists(key)).isFalse();
+    assertThat(Stored.isTaken(primary, key)).isFalse();
   }
 
   @Test

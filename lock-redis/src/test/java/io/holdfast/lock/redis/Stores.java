@@ -123,9 +123,8 @@ final class Stores {
   static void allow(UnifiedJedis redis, String user, String besides) {
     String rights = "SETUSER " + user + " on >secret resetkeys resetchannels -@all"
         + " ~holdfast:* &holdfast:*"
-        + " +evalsha +eval +exists +get +set +del +pexpire +pttl +time +zadd +zrem +zrange"
-        + " +zcard +scan"
-        + " +hset +hget +hdel +publish +subscribe +ping +hello +client|setinfo "
+        + " +evalsha +eval +lindex +lrange +lset +rpush +lpop +lrem +pexpire +pttl +time +scan"
+        + " +publish +subscribe +ping +hello +client|setinfo "
         + besides;
     send(redis, Protocol.Command.ACL, rights.strip().split(" "));
   }

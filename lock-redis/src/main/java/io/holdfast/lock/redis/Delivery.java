@@ -1,0 +1,135 @@
+package io.holdfast.lock.redis;
+
+import io.holdfast.lock.spi.Deadline;
+import io.holdfast.lock.spi.StoreException;
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+import redis.clients.jedis.Connection;
+import redis.clients.jedis.exceptions.JedisAskDataException;
+import redis.clients.jedis.exceptions.JedisConnectionException;
+import redis.clients.jedis.exceptions.JedisDataException;
+import redis.clients.jedis.exceptions.JedisMovedDataException;
+import redis.clients.jedis.util.Pool;
+
+/**
+ * A call on its way: where it is sent next, and whether it may have been carried out before. Used
+ * by one thread.
+ */
+final class Delivery {
+  /** More than a slot that moves can cause: each time, one server took another for responsible. */
+  private static final int REDIRECTIONS_MAX = 8;
+
+  private static final long PAUSE_NANOS_MIN = TimeUnit.MILLISECONDS.toNanos(4);
+  private static final long PAUSE_NANOS_MAX = TimeUnit.MILLISECONDS.toNanos(64);
+
+  /** With less, an answer might be missed, where it is certain so far that nothing was done. */
+  private static final long LEFT_NANOS_MIN = TimeUnit.MILLISECONDS.toNanos(250);
+
+  private final Primaries primaries;
+  private final Deadline deadline;
+  private Call call;
+  private Pool<Connection> pool;
+  private boolean isUnanswered;
+  private boolean repeated;
+  private int redirections;
+  private long pauseNanos = PAUSE_NANOS_MIN;
+
+  Delivery(Primaries primaries, Call call, Deadline deadline) throws StoreException {
+    this.primaries = primaries;
+    this.deadline = deadline;
+    this.call = call;
+    this.pool = primaries.of(call.key());
+  }
+
+  /** What to send next. */
+  Call call() {
+    return call;
+  }
+
+  /** Where to send it. */
+  Pool<Connection> pool() {
+    return pool;
+  }
+
+  Deadline deadline() {
+    return deadline;
+  }
+
+  /**
+   * Sends it over a connection.
+   *
+   * @throws JedisDataException the server answered an error
+   * @throws JedisConnectionException the connection broke, and it may have been carried out
+   */
+  Server.Answer over(Connection connection) throws StoreException {
+    repeated |= isUnanswered;
+    isUnanswered = true;
+    try {
+      return new Server.Answer(Wire.run(connection, deadline, call), repeated);
+    } catch (JedisDataException e) {
+      isUnanswered = false;
+      throw e;
+    }
+  }
+
+  /** What a failure means, of whatever was sent before. */
+  StoreException failed(StoreException e) {
+    return (repeated || isUnanswered) && !e.mayHaveHappened()
+        ? StoreException.unanswered(
+            "The connection broke before Redis answered, and then: " + e.getMessage(), e)
+        : e;
+  }
+
+  /** Whether an error only says that the call is to be sent elsewhere, or again. */
+  static boolean isElsewhere(JedisDataException e) {
+    return e instanceof JedisMovedDataException
+        || e instanceof JedisAskDataException
+        || Failures.isToBeTriedAgain(e);
+  }
+
+  /**
+   * Goes where an error sends it. Whoever answers so has done nothing.
+   *
+   * @throws StoreException it is another error, or there were too many
+   */
+  void follow(JedisDataException e) throws StoreException {
+    if (!isElsewhere(e)) {
+      throw Failures.answered(e);
+    }
+    if (e instanceof JedisAskDataException ask) {
+      count(e);
+      pool = primaries.at(ask.getTargetNode());
+      call = call.asking(true);
+      return;
+    }
+    if (e instanceof JedisMovedDataException moved) {
+      count(e);
+      primaries.moved(call.key(), moved.getTargetNode());
+    } else {
+      pause(e);
+    }
+    pool = primaries.of(call.key());
+    call = call.asking(false);
+  }
+
+  private void count(JedisDataException e) throws StoreException {
+    redirections++;
+    if (redirections > REDIRECTIONS_MAX || deadline.isOver()) {
+      throw Failures.answered(e);
+    }
+  }
+
+  /** Keys that are used together are at two servers for the moment. */
+  private void pause(JedisDataException e) throws StoreException {
+    if (deadline.leftNanos() < LEFT_NANOS_MIN) {
+      throw Failures.answered(e);
+    }
+    boolean unused = deadline
+        .within(Duration.ofNanos(pauseNanos))
+        .<Boolean, RuntimeException>awaitUninterruptibly(left -> {
+          TimeUnit.NANOSECONDS.sleep(left);
+          return true;
+        });
+    pauseNanos = Math.min(PAUSE_NANOS_MAX, 2 * pauseNanos);
+  }
+}

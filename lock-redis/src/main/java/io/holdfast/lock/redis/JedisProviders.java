@@ -1,0 +1,99 @@
+package io.holdfast.lock.redis;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.lang.reflect.Field;
+import java.util.Properties;
+import org.jspecify.annotations.Nullable;
+import redis.clients.jedis.UnifiedJedis;
+import redis.clients.jedis.providers.ConnectionProvider;
+
+/**
+ * What a client of Jedis connects by. It knows a Cluster's pools, slot by slot, and can reach a
+ * server that another one names. Jedis keeps it in a protected field, and shows a part of it from
+ * 8.0 on; so it is read from there, for all versions in the same way.
+ */
+final class JedisProviders {
+  private static final String FIELD = "provider";
+  private static final String SUPPORTED = "7.4 to 7.x and 8.x";
+
+  private JedisProviders() {}
+
+  /**
+   * The provider of a client.
+   *
+   * @throws IllegalStateException it has none of that type
+   */
+  static <T extends ConnectionProvider> T of(UnifiedJedis client, Class<T> type) {
+    Object provider;
+    try {
+      Field field = UnifiedJedis.class.getDeclaredField(FIELD);
+      field.setAccessible(true);
+      provider = field.get(client);
+    } catch (ReflectiveOperationException | RuntimeException e) {
+      throw new IllegalStateException(notSupported(version()), e);
+    }
+    if (!type.isInstance(provider)) {
+      throw new IllegalStateException("The client connects by "
+          + (provider == null ? "nothing" : provider.getClass().getName())
+          + ", and must by "
+          + type.getName()
+          + ": build it with Jedis's own builder, without a provider of yours");
+    }
+    return type.cast(provider);
+  }
+
+  /**
+   * Makes sure that this works with the Jedis that is there.
+   *
+   * @throws IllegalStateException it does not
+   */
+  static void checkVersion() {
+    checkVersion(version());
+  }
+
+  /**
+   * The same, for a version.
+   *
+   * @param version null: not known, as in an application that is one jar; it may do
+   */
+  static void checkVersion(@Nullable String version) {
+    if (version == null) {
+      return;
+    }
+    String[] parts = version.split("[.-]", 3);
+    try {
+      int major = Integer.parseInt(parts[0]);
+      int minor = parts.length > 1 ? Integer.parseInt(parts[1]) : 0;
+      if (major == 8 || (major == 7 && minor >= 4)) {
+        return;
+      }
+    } catch (NumberFormatException e) {
+      return; // as if it were not known
+    }
+    throw new IllegalStateException(notSupported(version));
+  }
+
+  private static String notSupported(@Nullable String version) {
+    return "Jedis "
+        + (version == null ? "of an unknown version" : version)
+        + " is on the class path, and Holdfast works with "
+        + SUPPORTED
+        + ": take one of these";
+  }
+
+  /** As the jar says; null: it does not. */
+  static @Nullable String version() {
+    try (InputStream in = UnifiedJedis.class.getResourceAsStream("pom.properties")) {
+      if (in == null) {
+        return null;
+      }
+      Properties properties = new Properties();
+      properties.load(in);
+      return properties.getProperty("version");
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+}

@@ -1,0 +1,172 @@
+package io.holdfast.lock.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.holdfast.lock.spi.Deadline;
+import io.holdfast.lock.spi.Grant;
+import io.holdfast.lock.spi.LockStore;
+import io.holdfast.lock.spi.ReleaseOutcome;
+import io.holdfast.lock.spi.Renewal;
+import io.holdfast.lock.spi.StoreSettings;
+import io.holdfast.lock.spi.Ticket;
+import io.holdfast.lock.tck.fault.FaultProxy;
+import java.time.Duration;
+import java.util.List;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import redis.clients.jedis.Connection;
+import redis.clients.jedis.HostAndPort;
+import redis.clients.jedis.Protocol;
+import redis.clients.jedis.RedisClient;
+
+/** An address that leads to another server from now on, while the old one stays up. */
+@Tag("one-jdk")
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+class AddressMoveTest {
+  private ManyServers servers;
+  private RedisClient former;
+  private RedisClient next;
+  private FaultProxy address;
+  private RedisClient redis;
+  private LockStore store;
+
+  @BeforeAll
+  void start() throws Exception {
+    servers = ManyServers.independent(RedisContainer.REDIS, 2);
+    former = RedisAccess.client(servers.address(0), 4);
+    next = RedisAccess.client(servers.address(1), 4);
+  }
+
+  @AfterAll
+  void stop() {
+    if (servers != null) {
+      former.close();
+      next.close();
+      servers.close();
+    }
+  }
+
+  @BeforeEach
+  void open() throws Exception {
+    address = FaultProxy.open(servers.address(0).getHost(), servers.address(0).getPort());
+    redis = RedisAccess.client(new HostAndPort(address.host(), address.port()), 4);
+    store = Stores.open(redis);
+  }
+
+  @AfterEach
+  void close() {
+    store.close();
+    redis.close();
+    address.close();
+    Stores.send(former, Protocol.Command.REPLICAOF, "NO", "ONE");
+  }
+
+  private void move() {
+    address.moveTo(servers.address(1).getHost(), servers.address(1).getPort());
+  }
+
+  @Test
+  void leasesAreRenewedWhereTheAddressLeadsNow() throws Exception {
+    Grant old = grant();
+    assertThat(store.renew(List.of(old))).containsExactly(new Renewal.Renewed(Stores.TTL));
+    move();
+    redis.getPool().clear();
+
+    Grant fresh = grant();
+    assertThat(Stored.isTaken(next, Stored.keyOf(fresh.claim().key()))).isTrue();
+    assertThat(store.renew(List.of(fresh))).containsExactly(new Renewal.Renewed(Stores.TTL));
+    // Where nobody asks any more, it would be renewed for ever, whoever has the lock.
+    assertThat(store.renew(List.of(old))).containsExactly(new Renewal.Lost());
+  }
+
+  @Test
+  void thatALeaseIsLostIsNotBelievedOfAConnectionThatLeadsToTheFormerServer() throws Exception {
+    Connection early = redis.getPool().getResource();
+    early.sendCommand(Protocol.Command.PING);
+    assertThat(early.getStatusCodeReply()).isEqualTo("PONG");
+    move();
+    Grant fresh = grant();
+    assertThat(Stored.isTaken(next, Stored.keyOf(fresh.claim().key()))).isTrue();
+    early.close();
+
+    for (int i = 0; i < 3; i++) {
+      assertThat(store.renew(List.of(fresh))).containsExactly(new Renewal.Renewed(Stores.TTL));
+    }
+    assertThat(store.release(fresh, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
+  }
+
+  @Test
+  void aServerThatWasDemotedCostsNothingOnceTheAddressLeadsToAnother() throws Exception {
+    Connection one = redis.getPool().getResource();
+    Connection two = redis.getPool().getResource();
+    one.sendCommand(Protocol.Command.PING);
+    assertThat(one.getStatusCodeReply()).isEqualTo("PONG");
+    two.sendCommand(Protocol.Command.PING);
+    assertThat(two.getStatusCodeReply()).isEqualTo("PONG");
+    one.close();
+    two.close();
+    move();
+    Stores.send(former, Protocol.Command.REPLICAOF, "127.0.0.1", "1");
+
+    Grant fresh = grant();
+    assertThat(store.renew(List.of(fresh))).containsExactly(new Renewal.Renewed(Stores.TTL));
+    assertThat(store.release(fresh, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
+  }
+
+  @Test
+  void aConnectionOfOurOwnIsUsedForAMinuteAndNoLonger() throws Exception {
+    MovableTime time = new MovableTime();
+    try (OwnConnection own = new OwnConnection(redis.getPool(), time)) {
+      long first = own.use(deadline(), AddressMoveTest::id);
+      time.advance(OwnConnection.AGE_MAX.minusSeconds(10));
+      assertThat(own.<Long>use(deadline(), AddressMoveTest::id)).isEqualTo(first);
+      time.advance(Duration.ofSeconds(11));
+      assertThat(own.<Long>use(deadline(), AddressMoveTest::id)).isNotEqualTo(first);
+    }
+  }
+
+  @Test
+  void whoWaitsHearsFromWhereTheAddressLeadsWithinAMinute() throws Exception {
+    MovableTime time = new MovableTime();
+    StoreSettings settings =
+        new StoreSettings("waits", Stores.STORE_TIMEOUT, time, Stores.NO_EVENTS);
+    try (LockStore waiting = RedisLocks.builder(redis).openStore(settings);
+        LockStore there = Stores.open(next)) {
+      Grant before = grant();
+      Stores.Waiter first = Stores.Waiter.join(waiting, before.claim().key());
+      first.awaitHearing();
+      move();
+      redis.getPool().clear();
+      Grant held = there.tryAcquire(Stores.claim(Stores.freshKey())).orElseThrow();
+      Stores.Waiter second = Stores.Waiter.join(waiting, held.claim().key());
+      time.advance(OwnConnection.AGE_MAX.plusSeconds(1));
+      // Looks are what keeps a subscription alive.
+      Stores.await("hears", () -> {
+        assertThat(second.ticket().poll()).isInstanceOf(Ticket.Waiting.class);
+        return second.woken().drainPermits() > 0;
+      });
+
+      assertThat(there.release(held, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
+      second.awaitCall();
+      assertThat(second.ticket().poll()).isInstanceOf(Ticket.Granted.class);
+    }
+  }
+
+  private static Deadline deadline() {
+    return Server.deadlineAfter(Stores.STORE_TIMEOUT);
+  }
+
+  private static long id(Connection connection) {
+    connection.sendCommand(Protocol.Command.CLIENT, "ID");
+    return connection.getIntegerReply();
+  }
+
+  private Grant grant() throws Exception {
+    return store.tryAcquire(Stores.claim(Stores.freshKey())).orElseThrow();
+  }
+}

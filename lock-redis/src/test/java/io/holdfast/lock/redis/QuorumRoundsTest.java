@@ -1,0 +1,132 @@
+package io.holdfast.lock.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.holdfast.lock.spi.Claim;
+import io.holdfast.lock.spi.Grant;
+import io.holdfast.lock.spi.LockKey;
+import io.holdfast.lock.spi.LockStore;
+import io.holdfast.lock.spi.ReleaseOutcome;
+import io.holdfast.lock.spi.Renewal;
+import io.holdfast.lock.spi.StoreSettings;
+import io.holdfast.lock.spi.TimeSource;
+import io.holdfast.lock.tck.fault.FaultProxy;
+import io.holdfast.lock.tck.fault.Link;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import redis.clients.jedis.HostAndPort;
+import redis.clients.jedis.RedisClient;
+
+/** Requests to the servers of a quorum that come late, or stand behind others. */
+@Tag("one-jdk")
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+class QuorumRoundsTest {
+  private static final StoreSettings HURRIED =
+      new StoreSettings("hurried", Duration.ofSeconds(2), TimeSource.system(), Stores.NO_EVENTS);
+
+  private ManyServers servers;
+  private List<RedisClient> clients;
+
+  @BeforeAll
+  void open() throws Exception {
+    servers = ManyServers.independent(RedisContainer.REDIS, 3);
+    clients = IntStream.range(0, 3)
+        .mapToObj(i -> RedisAccess.client(servers.address(i), 8))
+        .toList();
+  }
+
+  @AfterAll
+  void close() {
+    if (servers != null) {
+      clients.forEach(RedisClient::close);
+      servers.close();
+    }
+  }
+
+  /** It had the first server in one round, gives that back, and has it again in the next. */
+  @Test
+  void whatARoundGaveBackLateIsNotTakenFromALaterOne() throws Exception {
+    LockKey key = Stores.freshKey();
+    Claim claim = Stores.claim(key);
+    try (LateWay way = new LateWay(servers.address(0));
+        RedisClient first = RedisAccess.client(way.address(), 8);
+        LockStore store =
+            RedisLocks.quorum(List.of(first, clients.get(1), clients.get(2))).openStore(HURRIED);
+        LockStore others = RedisLocks.quorum(clients).openStore(HURRIED);
+        LockStore second = Stores.open(clients.get(1));
+        LockStore third = Stores.open(clients.get(2))) {
+      Grant atSecond = second.tryAcquire(Stores.claim(key)).orElseThrow();
+      Grant atThird = third.tryAcquire(Stores.claim(key)).orElseThrow();
+      way.holdNext(new String(Script.WITHDRAW.sha(), StandardCharsets.US_ASCII));
+      assertThat(store.tryAcquire(claim)).isEmpty();
+      Stores.await("held on its way", way::isHolding);
+      assertThat(second.release(atSecond, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
+      // What was held has been given up by then; it asks as one that waits does.
+      Grant[] granted = new Grant[1];
+      Stores.await("granted", () -> {
+        granted[0] = store.tryAcquire(claim).orElse(null);
+        return granted[0] != null;
+      });
+
+      assertThat(third.release(atThird, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
+      long before = Stores.calls(clients.get(0), "evalsha");
+      way.deliver();
+      Stores.await("arrived", () -> Stores.calls(clients.get(0), "evalsha") > before);
+      assertThat(others.tryAcquire(Stores.claim(key))).as("two holders").isEmpty();
+      assertThat(store.renew(List.of(granted[0]))).allMatch(Renewal.Renewed.class::isInstance);
+      assertThat(store.verify(granted[0])).isPresent();
+      store.withdraw(claim);
+      assertThat(others.tryAcquire(Stores.claim(key))).isPresent();
+    }
+  }
+
+  @Test
+  void aRenewalDoesNotWaitBehindAcquires() throws Exception {
+    List<FaultProxy> ways = new ArrayList<>();
+    List<RedisClient> slow = new ArrayList<>();
+    ExecutorService executor = Executors.newCachedThreadPool();
+    try {
+      for (int i = 0; i < 3; i++) {
+        FaultProxy way =
+            FaultProxy.open(servers.address(i).getHost(), servers.address(i).getPort());
+        ways.add(way);
+        slow.add(RedisAccess.client(new HostAndPort(way.host(), way.port()), 8));
+      }
+      try (LockStore store = RedisLocks.quorum(slow).openStore(Stores.settings())) {
+        Grant held = store.tryAcquire(Stores.claim(Stores.freshKey())).orElseThrow();
+        assertThat(store.renew(List.of(held))).allMatch(Renewal.Renewed.class::isInstance);
+        ways.forEach(way -> way.delay(Link.Direction.REPLIES, Duration.ofMillis(200)));
+        List<Future<?>> acquires = new ArrayList<>();
+        for (int i = 0; i < 40; i++) {
+          acquires.add(executor.submit(() -> store.tryAcquire(Stores.claim(Stores.freshKey()))));
+        }
+        Stores.pause(Duration.ofMillis(500));
+        long beganNanos = System.nanoTime();
+        assertThat(store.renew(List.of(held))).allMatch(Renewal.Renewed.class::isInstance);
+        assertThat(Duration.ofNanos(System.nanoTime() - beganNanos))
+            .isLessThan(Duration.ofMillis(2_500));
+        assertThat(acquires).as("so there was something to wait for").anyMatch(a -> !a.isDone());
+        ways.forEach(FaultProxy::heal);
+        for (Future<?> acquire : acquires) {
+          assertThat(acquire.get(Stores.PATIENCE.toSeconds(), TimeUnit.SECONDS)).isNotNull();
+        }
+      }
+    } finally {
+      executor.shutdownNow();
+      slow.forEach(RedisClient::close);
+      ways.forEach(FaultProxy::close);
+    }
+  }
+}

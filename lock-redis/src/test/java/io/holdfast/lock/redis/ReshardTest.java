@@ -1,0 +1,268 @@
+package io.holdfast.lock.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import io.holdfast.lock.Lease;
+import io.holdfast.lock.LockClient;
+import io.holdfast.lock.LockClientBuilder;
+import io.holdfast.lock.LockListener;
+import io.holdfast.lock.LockOptions;
+import io.holdfast.lock.LockStoreException;
+import io.holdfast.lock.spi.Grant;
+import io.holdfast.lock.spi.LockKey;
+import io.holdfast.lock.spi.LockStore;
+import io.holdfast.lock.spi.ReleaseOutcome;
+import io.holdfast.lock.spi.Renewal;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReferenceArray;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.api.Timeout;
+import redis.clients.jedis.RedisClusterClient;
+
+/** A Cluster that moves a slot, for as long as that takes. */
+@Tag("each-jedis")
+@Tag("one-jdk")
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+class ReshardTest {
+  private ManyServers servers;
+  private RedisClusterClient redis;
+
+  @BeforeAll
+  void open() throws Exception {
+    servers = ManyServers.clusterWithEmptyNode(RedisContainer.REDIS);
+    redis = ClusterFixture.client(servers);
+  }
+
+  @AfterAll
+  void close() {
+    if (servers != null) {
+      redis.close();
+      servers.close();
+    }
+  }
+
+  private LockStore store() throws Exception {
+    return RedisLocks.builder(redis).openStore(Stores.settings());
+  }
+
+  /** To one that has slots, and is known, and to one that has none yet. */
+  @Test
+  void whateverIsAskedWhileASlotMovesIsAnswered() throws Exception {
+    for (boolean toTheEmptyOne : new boolean[] {false, true}) {
+      SlotMove move = SlotMove.of(servers, Stores.freshKey().name(), toTheEmptyOne);
+      try (LockStore store = store();
+          LockStore other = store()) {
+        Grant released = grant(store, move);
+        Grant withdrawn = grant(store, move);
+        Grant forced = grant(store, move);
+        Grant contended = grant(store, move);
+        Stores.Waiter waiter = Stores.Waiter.join(other, contended.claim().key());
+        List<Grant> renewed = List.of(grant(store, move), grant(store, move), grant(store, move));
+        Grant free = grant(store, move);
+        assertThat(store.release(free, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
+        assertThatTheyAreRenewed(store, renewed);
+
+        move.begin();
+        useOneAfterTheOther(store, move, free.claim().key());
+        assertThatTheyAreRenewed(store, renewed);
+        assertThat(store.release(released, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
+
+        move.moveKeys(5);
+        useOneAfterTheOther(store, move, free.claim().key());
+        assertThatTheyAreRenewed(store, renewed);
+
+        move.moveKeys(100);
+        useOneAfterTheOther(store, move, free.claim().key());
+        assertThatTheyAreRenewed(store, renewed);
+        store.withdraw(withdrawn.claim());
+        assertThat(store.inspect(withdrawn.claim().key())).isEmpty();
+        assertThat(store.forceRelease(forced.claim().key(), forced.number())).isTrue();
+        assertThat(store.inspect(contended.claim().key()).orElseThrow().number())
+            .isEqualTo(contended.number());
+        assertThat(store.release(contended, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
+        Grant next = waiter.awaitGrant();
+        assertThat(next.number()).isGreaterThan(contended.number());
+
+        move.end();
+        useOneAfterTheOther(store, move, free.claim().key());
+        assertThatTheyAreRenewed(store, renewed);
+        assertThat(other.release(next, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
+      }
+    }
+  }
+
+  private static Grant grant(LockStore store, SlotMove move) throws Exception {
+    return store.tryAcquire(Stores.claim(Stores.key(move.nextName()))).orElseThrow();
+  }
+
+  private static void assertThatTheyAreRenewed(LockStore store, List<Grant> grants)
+      throws Exception {
+    assertThat(store.renew(grants))
+        .containsOnly(new Renewal.Renewed(Stores.TTL))
+        .hasSize(3);
+  }
+
+  /** One that was never used, and one that is free. */
+  private static void useOneAfterTheOther(LockStore store, SlotMove move, LockKey free)
+      throws Exception {
+    long lastNumber = 0;
+    for (LockKey key : List.of(Stores.key(move.nextName()), free, free)) {
+      Grant grant = store.tryAcquire(Stores.claim(key)).orElseThrow();
+      assertThat(store.tryAcquire(Stores.claim(key))).isEmpty();
+      assertThat(store.verify(grant)).isPresent();
+      assertThat(store.extend(grant, Stores.TTL)).isPresent();
+      assertThat(store.renew(List.of(grant))).containsExactly(new Renewal.Renewed(Stores.TTL));
+      assertThat(store.release(grant, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
+      assertThat(grant.number()).isGreaterThan(lastNumber);
+      lastNumber = grant.number();
+    }
+  }
+
+  @Test
+  void aGuardedWriteIsMadeWhereItsKeysAreOrRefusedWhileTheyAreApart() throws Exception {
+    SlotMove move = SlotMove.of(servers, Stores.freshKey().name(), false);
+    String name = move.nextName();
+    String written = "stock:{" + name + "}";
+    try (LockClient locks =
+            RedisLocks.builder(redis).storeTimeout(Duration.ofSeconds(3)).build();
+        Lease lease = locks.get(name).lock()) {
+      RedisGuard guard = RedisGuard.on(lease);
+      guard.set(written, "1");
+      move.begin();
+      guard.set(written, "2");
+      move.moveKey(written);
+      assertThatExceptionOfType(LockStoreException.class).isThrownBy(() -> guard.set(written, "3"));
+      assertThat(redis.get(written)).isEqualTo("2");
+      ExecutorService executor = Executors.newSingleThreadExecutor();
+      Future<?> rest = executor.submit(() -> {
+        Stores.pause(Duration.ofMillis(500));
+        move.moveKeys(100);
+        return null;
+      });
+      guard.set(written, "4");
+      rest.get(Stores.PATIENCE.toSeconds(), TimeUnit.SECONDS);
+      executor.shutdown();
+      move.end();
+      guard.set(written, "5");
+      assertThat(redis.get(written)).isEqualTo("5");
+      assertThat(lease.isHeld()).isTrue();
+    }
+  }
+
+  @Tag("soak")
+  @Timeout(180)
+  @Test
+  void aSlotThatMovesForAMinuteUnderLoadCostsNothing() throws Exception {
+    SlotMove move = SlotMove.of(servers, Stores.freshKey().name(), true);
+    List<String> shared = new ArrayList<>();
+    for (int i = 0; i < 40; i++) {
+      shared.add(move.nextName());
+    }
+    AtomicReferenceArray<String> holders = new AtomicReferenceArray<>(shared.size());
+    Queue<String> troubles = new ConcurrentLinkedQueue<>();
+    AtomicLong turns = new AtomicLong();
+    AtomicLong renewals = new AtomicLong();
+    List<LockClient> clients = new ArrayList<>();
+    ExecutorService executor = Executors.newCachedThreadPool();
+    try {
+      List<Lease> held = new ArrayList<>();
+      List<Future<?>> load = new ArrayList<>();
+      for (int i = 0; i < 3; i++) {
+        LockClient client = client(troubles, renewals).build();
+        clients.add(client);
+        for (int j = 0; j < 5; j++) {
+          held.add(client.get(move.nextName()).lock());
+        }
+      }
+      long endNanos = System.nanoTime() + TimeUnit.SECONDS.toNanos(70);
+      for (int i = 0; i < 6; i++) {
+        LockClient client = clients.get(i % clients.size());
+        String me = "worker " + i;
+        load.add(executor.submit(() -> {
+          while (System.nanoTime() - endNanos < 0) {
+            int index = ThreadLocalRandom.current().nextInt(shared.size());
+            boolean isNew = ThreadLocalRandom.current().nextInt(10) == 0;
+            String name = isNew ? move.nextName() : shared.get(index);
+            try (Lease lease = client.get(name).lock()) {
+              if (!isNew && holders.getAndSet(index, me) != null) {
+                troubles.add("Two holders of " + name);
+              }
+              lease.verify();
+              if (!isNew) {
+                holders.set(index, null);
+              }
+              turns.incrementAndGet();
+            } catch (RuntimeException e) {
+              troubles.add(me + ": " + e);
+            }
+          }
+          return null;
+        }));
+      }
+      Stores.pause(Duration.ofSeconds(2));
+      move.begin();
+      long beganNanos = System.nanoTime();
+      while (System.nanoTime() - beganNanos < TimeUnit.SECONDS.toNanos(60)) {
+        Stores.pause(Duration.ofSeconds(1));
+        move.moveKeys(2);
+      }
+      move.moveAll();
+      move.end();
+      for (Future<?> worker : load) {
+        worker.get(60, TimeUnit.SECONDS);
+      }
+      System.out.printf("reshard: %d turns, %d renewals%n", turns.get(), renewals.get());
+      assertThat(troubles).isEmpty();
+      assertThat(held).allMatch(Lease::isHeld);
+      assertThat(turns).hasValueGreaterThan(1_000);
+      assertThat(renewals).hasValueGreaterThan(200);
+    } finally {
+      executor.shutdownNow();
+      clients.forEach(LockClient::close);
+    }
+  }
+
+  private LockClientBuilder<?> client(Queue<String> troubles, AtomicLong renewals) {
+    return RedisLocks.builder(redis)
+        .storeTimeout(Duration.ofSeconds(3))
+        .defaultOptions(LockOptions.renewed(Duration.ofSeconds(9)))
+        .addListener(new LockListener() {
+          @Override
+          public void uncertain(LeaseEvent event) {
+            troubles.add("uncertain: " + event);
+          }
+
+          @Override
+          public void lost(Lost event) {
+            troubles.add("lost: " + event);
+          }
+
+          @Override
+          public void renewed(LeaseEvent event) {
+            renewals.incrementAndGet();
+          }
+
+          @Override
+          public void released(Released event) {
+            if (!event.confirmed()) {
+              troubles.add("released, not confirmed: " + event);
+            }
+          }
+        });
+  }
+}

@@ -1,0 +1,60 @@
+package io.holdfast.lock.redis;
+
+import io.holdfast.lock.spi.LockKey;
+import java.time.Duration;
+import redis.clients.jedis.UnifiedJedis;
+
+/** What a server has of a lock, as grant.lua describes it, and what tests do to that. */
+final class Stored {
+  private Stored() {}
+
+  static String keyOf(LockKey lock) {
+    return Keys.of(RedisLocks.DEFAULT_PREFIX, lock);
+  }
+
+  static String keyOf(String name) {
+    return keyOf(Stores.key(name));
+  }
+
+  /** The last grant; empty: none is known. */
+  static String grant(UnifiedJedis redis, String key) {
+    String grant = redis.lindex(key, 0);
+    return grant == null ? "" : grant;
+  }
+
+  /** Whether somebody has the lock, or a minimum hold keeps it. */
+  static boolean isTaken(UnifiedJedis redis, String key) {
+    String grant = grant(redis, key);
+    return !grant.isEmpty() && !grant.startsWith("-") && leftMillis(redis, key) > 0;
+  }
+
+  static long number(UnifiedJedis redis, String key) {
+    return Long.parseLong(grant(redis, key).split("\\|", -1)[2]);
+  }
+
+  /** For how long the grant stands yet. */
+  static long leftMillis(UnifiedJedis redis, String key) {
+    return redis.pttl(key) - RedisLocks.NUMBERS_KEPT.toMillis();
+  }
+
+  static void setLeft(UnifiedJedis redis, String key, Duration left) {
+    redis.pexpire(key, left.plus(RedisLocks.NUMBERS_KEPT).toMillis());
+  }
+
+  /** The grant's time is over, which nobody is told. */
+  static void lapse(UnifiedJedis redis, String key) {
+    setLeft(redis, key, Duration.ZERO);
+  }
+
+  /** How many are in line, dead or alive. */
+  static long waiting(UnifiedJedis redis, String key) {
+    return Math.max(0, redis.llen(key) - 1);
+  }
+
+  /** As if the lock had been had under that number, and were free. */
+  static void setNumber(UnifiedJedis redis, String key, long number) {
+    redis.del(key);
+    redis.rpush(key, "-|f|" + number + '|' + RedisLocks.NUMBERS_KEPT.toMillis() + '|');
+    lapse(redis, key);
+  }
+}
