@@ -80,7 +80,6 @@ public final class ConsulLocks {
     private final HttpUrl address;
     private String prefix = "holdfast";
     private @Nullable String token;
-    private @Nullable String datacenter;
 
     private Builder(OkHttpClient client, HttpUrl address) {
       this.client = client;
@@ -104,16 +103,10 @@ public final class ConsulLocks {
       return this;
     }
 
-    /** The datacenter that has the locks; default: the agent's own. */
-    public Builder datacenter(String datacenter) {
-      this.datacenter = Objects.requireNonNull(datacenter);
-      return this;
-    }
-
     @Override
     protected LockStore openStore(StoreSettings settings) throws StoreException {
-      ConsulStore store = new ConsulStore(
-          new ConsulHttp.Settings(client, address, token, datacenter), prefix, settings);
+      ConsulStore store =
+          new ConsulStore(new ConsulHttp.Settings(client, address, token), prefix, settings);
       boolean opened = false;
       try {
         store.probe();
@@ -136,7 +129,6 @@ public final class ConsulLocks {
     private String prefix = "holdfast-classic";
     private Duration lockDelay = Duration.ofSeconds(15);
     private @Nullable String token;
-    private @Nullable String datacenter;
 
     private ClassicBuilder(OkHttpClient client, HttpUrl address) {
       this.client = client;
@@ -178,16 +170,10 @@ public final class ConsulLocks {
       return this;
     }
 
-    /** The datacenter that has the locks; default: the agent's own. */
-    public ClassicBuilder datacenter(String datacenter) {
-      this.datacenter = Objects.requireNonNull(datacenter);
-      return this;
-    }
-
     @Override
     protected LockStore openStore(StoreSettings settings) throws StoreException {
       ClassicStore store = new ClassicStore(
-          new ConsulHttp.Settings(client, address, token, datacenter), prefix, lockDelay, settings);
+          new ConsulHttp.Settings(client, address, token), prefix, lockDelay, settings);
       boolean opened = false;
       try {
         store.probe();

@@ -117,11 +117,12 @@ class FaultsTest {
       // Nothing tells the client of the end of its session.
       answers.begin("/v1/kv/", 500, "No cluster leader");
       Lease first = client.get(name).lock();
-      String session = ConsulGuard.of(first).session();
+      TestHttp http = new TestHttp(server.address());
+      String session = http.sessionOf(ConsulGuard.of(first).key());
       first.close();
-      new TestHttp(server.address()).destroySession(session);
+      http.destroySession(session);
       try (Lease second = client.get(name).lock()) {
-        assertThat(ConsulGuard.of(second).session()).isNotEqualTo(session);
+        assertThat(http.sessionOf(ConsulGuard.of(second).key())).isNotEqualTo(session);
         assertThat(second.token()).isGreaterThan(first.token());
       }
     }
@@ -169,8 +170,8 @@ class FaultsTest {
           return next.token();
         }
       });
-      eventually("it asked several times", () -> requests.count("/v1/kv/holdfast/m:") >= 4);
-      long asked = requests.count("/v1/kv/holdfast/m:");
+      eventually("it asked several times", () -> requests.count("/v1/kv/holdfast/m/") >= 4);
+      long asked = requests.count("/v1/kv/holdfast/m/");
       long elapsedMillis = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - begin);
       assertThat(asked).as("in " + elapsedMillis + " ms").isLessThan(2 + elapsedMillis / 300);
       lease.close();
