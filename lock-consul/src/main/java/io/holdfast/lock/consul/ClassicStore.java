@@ -52,7 +52,7 @@ final class ClassicStore implements LockStore {
   private final ConsulHttp http;
   private final ClassicKeys keys;
   private final SessionRequests requests;
-  private final Duration lockDelay;
+  private final @Nullable Duration lockDelay;
   private final StoreSettings settings;
   private final TimeSource time;
   private final Marks marks;
@@ -66,8 +66,12 @@ final class ClassicStore implements LockStore {
 
   private volatile boolean closed;
 
+  /** @param lockDelay null: as long as a holder can believe in a lease whose session has ended */
   ClassicStore(
-      ConsulHttp.Settings http, String prefix, Duration lockDelay, StoreSettings settings) {
+      ConsulHttp.Settings http,
+      String prefix,
+      @Nullable Duration lockDelay,
+      StoreSettings settings) {
     this.http = new ConsulHttp(
         http, settings.storeTimeout(), "holdfast-" + settings.clientName() + "-consul");
     this.lockDelay = lockDelay;
@@ -201,9 +205,12 @@ final class ClassicStore implements LockStore {
       throw StoreException.refused("The client was closed", null);
     }
     long ttlSeconds = Session.ttlSeconds(claim);
+    Duration delay = lockDelay == null
+        ? Duration.ofSeconds(Math.min(ttlSeconds, ConsulLocks.LOCK_DELAY_SECONDS_MAX))
+        : lockDelay;
     Session.Sent sent = Session.Sent.now(time);
-    Session session = new Session(
-        requests.create(ttlSeconds, lockDelay, deadline), ttlSeconds, true, sent, 0, lockDelay);
+    Session session =
+        new Session(requests.create(ttlSeconds, delay, deadline), ttlSeconds, true, sent, 0, delay);
     Attempt attempt =
         new Attempt(claim, session, keys.key(claim.key()), time.nanos(), time.wallMillis());
     attempts.put(claim.ownerId(), attempt);

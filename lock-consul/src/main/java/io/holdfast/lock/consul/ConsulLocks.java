@@ -28,6 +28,9 @@ public final class ConsulLocks {
   private static final Pattern PREFIX =
       Pattern.compile("[A-Za-z0-9_-][A-Za-z0-9._-]*(/[A-Za-z0-9_-][A-Za-z0-9._-]*)*");
 
+  /** Consul takes no longer one. */
+  static final long LOCK_DELAY_SECONDS_MAX = 60;
+
   private ConsulLocks() {}
 
   /**
@@ -122,12 +125,10 @@ public final class ConsulLocks {
 
   /** Makes a client of Consul that shares its locks with other programs. */
   public static final class ClassicBuilder extends LockClientBuilder<ClassicBuilder> {
-    private static final Duration LOCK_DELAY_MAX = Duration.ofSeconds(60);
-
     private final OkHttpClient client;
     private final HttpUrl address;
     private String prefix = "holdfast-classic";
-    private Duration lockDelay = Duration.ofSeconds(15);
+    private @Nullable Duration lockDelay;
     private @Nullable String token;
 
     private ClassicBuilder(OkHttpClient client, HttpUrl address) {
@@ -149,14 +150,16 @@ public final class ConsulLocks {
 
     /**
      * For how long nobody gets a lock whose holder crashed or whose session was destroyed, counted
-     * from the end of its session; default 15 s, as Consul's own. It gives a holder that is cut off
-     * time to notice. A release is not delayed, nor is a forced one.
+     * from the end of its session; default: the session's TTL, at most 60 s. A holder that is cut
+     * off believes in its lease for up to that TTL, so with less, two can hold. A release is not
+     * delayed, nor is a forced one.
      *
      * @param lockDelay 0 to 60 s; parts of a millisecond are cut off
      * @throws IllegalArgumentException out of that range
      */
     public ClassicBuilder lockDelay(Duration lockDelay) {
-      if (lockDelay.isNegative() || lockDelay.compareTo(LOCK_DELAY_MAX) > 0) {
+      if (lockDelay.isNegative()
+          || lockDelay.compareTo(Duration.ofSeconds(LOCK_DELAY_SECONDS_MAX)) > 0) {
         throw new IllegalArgumentException(
             "Consul has lock-delays of 0 to 60 s, was given " + lockDelay);
       }

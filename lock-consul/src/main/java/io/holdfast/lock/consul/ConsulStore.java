@@ -100,12 +100,13 @@ final class ConsulStore implements LockStore {
 
   @Override
   public Acquisition acquireOrQueue(Claim claim, Runnable wakeUp) throws StoreException {
+    Session.Sent sent = now();
     Joined joined = join(claim, sessions.deadline());
     if (joined.grant() != null) {
       return new Acquisition.Granted(joined.grant());
     }
     joined.attempt().onNews(wakeUp);
-    ConsulTicket ticket = new ConsulTicket(this, joined.attempt(), wakeUp);
+    ConsulTicket ticket = new ConsulTicket(this, joined.attempt(), sent, wakeUp);
     return new Acquisition.Queued(ticket, ticket.wait(joined.line(), joined.looks()));
   }
 

@@ -38,11 +38,16 @@ final class ConsulTicket implements Ticket {
   private long doubtUntilNanos;
   private boolean granted;
 
-  ConsulTicket(ConsulStore store, Attempt attempt, Runnable wakeUp) {
+  /** When Consul was last asked for the line and showed this place in it. */
+  private Session.Sent seen;
+
+  /** @param joined before it asked for its place */
+  ConsulTicket(ConsulStore store, Attempt attempt, Session.Sent joined, Runnable wakeUp) {
     this.store = store;
     this.attempt = attempt;
     this.wakeUp = wakeUp;
-    this.doubtUntilNanos = store.now().nanos();
+    this.seen = joined;
+    this.doubtUntilNanos = joined.nanos();
     // Soon enough that a waiter whose key disappeared knows it before those behind it may start.
     Duration half = Duration.ofNanos(attempt.session().ttlNanos() / 2);
     this.recheckAfter = half.compareTo(RECHECK_AFTER) < 0 ? half : RECHECK_AFTER;
@@ -84,7 +89,9 @@ final class ConsulTicket implements Ticket {
         && heard.isIdle
         && heard.looksOfFirst != null
         && doubtUntilNanos - now.nanos() <= 0
-        && session.isSure(now)) {
+        && session.isSure(now)
+        // Renewals are answered from what a leader remembers, even one that is none any more.
+        && session.isRecent(seen, now)) {
       Status status = granted(now.nanos(), heard.looksOfFirst);
       if (status != null) {
         return status;
@@ -92,12 +99,13 @@ final class ConsulTicket implements Ticket {
     }
     while (!session.isLost()) {
       int looks = session.looks();
-      long sentNanos = store.now().nanos();
+      Session.Sent sent = store.now();
       Line line = store.line(attempt, deadline);
       doubt(line);
       if (line.own(attempt) == null) {
         return over();
       }
+      seen = sent;
       Line.Place first = line.first();
       Duration doubted = Duration.ofNanos(doubtUntilNanos - store.now().nanos());
       if (first.isOf(attempt)) {
@@ -105,7 +113,7 @@ final class ConsulTicket implements Ticket {
           stop();
           return new Waiting(least(doubted, recheckAfter));
         }
-        Status status = granted(sentNanos, looks);
+        Status status = granted(sent.nanos(), looks);
         if (status != null) {
           return status;
         }

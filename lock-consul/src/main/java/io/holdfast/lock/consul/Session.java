@@ -145,12 +145,14 @@ final class Session {
    * watched.
    */
   boolean isSure(Sent now) {
-    Sent last = renewed;
+    return !lost && isWatched(now.nanos()) && isRecent(renewed, now);
+  }
+
+  /** Whether what was proved then is no older than two thirds of the TTL, by both clocks. */
+  boolean isRecent(Sent then, Sent now) {
     long maxNanos = ttlNanos / 3 * 2;
-    return !lost
-        && isWatched(now.nanos())
-        && now.nanos() - last.nanos() < maxNanos
-        && TimeUnit.MILLISECONDS.toNanos(now.wallMillis() - last.wallMillis()) < maxNanos;
+    return now.nanos() - then.nanos() < maxNanos
+        && TimeUnit.MILLISECONDS.toNanos(now.wallMillis() - then.wallMillis()) < maxNanos;
   }
 
   long usedNanos() {

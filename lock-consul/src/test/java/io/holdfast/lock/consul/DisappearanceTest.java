@@ -13,12 +13,17 @@ import java.time.Duration;
 import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
 import okhttp3.MediaType;
 import okhttp3.OkHttpClient;
 import okhttp3.Request;
 import okhttp3.RequestBody;
 import okhttp3.Response;
 import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
@@ -30,6 +35,7 @@ class DisappearanceTest {
 
   private final String name = "gone-" + UUID.randomUUID();
   private final TestHttp http = new TestHttp(server.address());
+  private final ExecutorService thread = Executors.newSingleThreadExecutor();
 
   @BeforeAll
   static void start() {
@@ -41,6 +47,11 @@ class DisappearanceTest {
     server.close();
   }
 
+  @AfterEach
+  void end() {
+    thread.shutdownNow();
+  }
+
   private static Claim claim(String name) {
     return OpenStore.claim(name, TTL);
   }
@@ -49,13 +60,18 @@ class DisappearanceTest {
   void whoWaitsForAKeyThatDisappearedStartsWhenItsHolderHasStoppedBelieving() throws Exception {
     try (OpenStore holder = new OpenStore(server.address());
         OpenStore another = new OpenStore(server.address());
-        OpenStore waiting = new OpenStore(server.address())) {
+        OpenStore waiting = new OpenStore(server.address());
+        LockClient shared = shared();
+        LockClient behind = shared()) {
+      Lease classic = shared.get(name).lock();
+      Future<Lease> turn = thread.submit(() -> behind.get(name).lock());
       ConsulGrant ended = holder.acquire(claim("ended-" + name));
       ConsulGrant deleted = another.acquire(claim("deleted-" + name));
       Ticket one = waiting.queue(claim("ended-" + name));
       Ticket two = waiting.queue(claim("deleted-" + name));
       long began = System.nanoTime();
       http.destroySession(ended.attempt().session().id());
+      http.destroySession(http.sessionOf(ConsulGuard.of(classic).key()));
       assertThat(http.delete("/v1/kv/" + deleted.attempt().key()).status()).isEqualTo(200);
       eventually("the waiter is told", () -> waiting.wakeUps.get() >= 2);
       for (Ticket ticket : List.of(one, two)) {
@@ -69,7 +85,19 @@ class DisappearanceTest {
         eventually("it starts", () -> isGranted(ticket));
         assertThat(Duration.ofNanos(System.nanoTime() - began)).isGreaterThan(TTL);
       }
+      Lease next = turn.get(30, TimeUnit.SECONDS);
+      assertThat(Duration.ofNanos(System.nanoTime() - began)).isGreaterThan(TTL);
+      assertThat(next.isHeld()).isTrue();
+      assertThat(classic.isHeld()).isFalse();
     }
+  }
+
+  /** With the default lock-delay. */
+  private static LockClient shared() {
+    return ConsulLocks.classic(new OkHttpClient(), server.address())
+        .storeTimeout(Duration.ofSeconds(3))
+        .defaultOptions(LockOptions.renewed(TTL))
+        .build();
   }
 
   private static boolean isGranted(Ticket ticket) {

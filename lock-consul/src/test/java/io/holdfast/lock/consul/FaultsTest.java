@@ -30,6 +30,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** What Consul answers in place of an answer is an error with a name, and never "busy". */
 class FaultsTest {
@@ -125,6 +126,22 @@ class FaultsTest {
         assertThat(http.sessionOf(ConsulGuard.of(second).key())).isNotEqualTo(session);
         assertThat(second.token()).isGreaterThan(first.token());
       }
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void aSessionThatTheServersSettingsForbidIsARefusalThatSaysSo(Mode mode) {
+    try (LockClient client = mode.builder(users, server.address(), "faults").build()) {
+      // As Consul says it.
+      answers.begin(
+          "/v1/session/create",
+          500,
+          "Invalid Session TTL '30000000000', must be between [1m0s=24h0m0s]");
+      assertThatExceptionOfType(LockStoreException.class)
+          .isThrownBy(() -> client.get(name).tryLock())
+          .withMessageContaining("session_ttl_min");
+      answers.end();
     }
   }
 
