@@ -37,6 +37,7 @@ final class Attempt {
 
   private final AtomicBoolean freed = new AtomicBoolean();
 
+  private volatile int renewedWith;
   private volatile long number;
   private volatile @Nullable ConsulGrant grant;
   private volatile @Nullable Runnable wakeUp;
@@ -94,6 +95,15 @@ final class Attempt {
 
   Instant asked() {
     return asked;
+  }
+
+  /** Which part of its session's attempts it is renewed with. */
+  int renewedWith() {
+    return renewedWith;
+  }
+
+  void renewedWith(int part) {
+    renewedWith = part;
   }
 
   /** The index at which its key was locked for it; zero: not known, or not yet. */

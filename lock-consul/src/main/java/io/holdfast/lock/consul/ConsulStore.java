@@ -313,8 +313,11 @@ final class ConsulStore implements LockStore {
 
   @Override
   public Object renewalGroup(Grant grant) {
-    return ((ConsulGrant) grant).attempt().session();
+    Attempt attempt = ((ConsulGrant) grant).attempt();
+    return new RenewalGroup(attempt.session(), attempt.renewedWith());
   }
+
+  private record RenewalGroup(Session session, int part) {}
 
   @Override
   public List<Renewal> renew(List<Grant> grants) throws StoreException {

@@ -19,6 +19,12 @@ final class Session {
 
   static final long TTL_SECONDS_MAX = 86_400;
 
+  /**
+   * About how many attempts are renewed together: each 64 are one request, and all have to be
+   * answered within a store timeout.
+   */
+  private static final int RENEWED_TOGETHER_MAX = 2_048;
+
   private final String id;
   private final long ttlNanos;
   private final boolean own;
@@ -242,6 +248,7 @@ final class Session {
       if (retired) {
         return false;
       }
+      attempt.renewedWith(attempts.size() / RENEWED_TOGETHER_MAX);
       attempts.put(attempt.claim().ownerId(), attempt);
       return true;
     } finally {
