@@ -4,53 +4,71 @@ import io.holdfast.lock.spi.Claim;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Optional;
-import java.util.concurrent.atomic.AtomicReference;
-import java.util.concurrent.locks.ReentrantLock;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /** A claim that has a key at Consul, or may have: what this client knows of it. Thread-safe. */
 final class Attempt {
+  /**
+   * How much longer than a TTL an attempt waits without a sign of whoever waits with it, who comes
+   * by more often than that.
+   */
+  private static final long UNSEEN_NANOS = 2 * ConsulTicket.RECHECK_AFTER.toNanos();
+
   private enum Phase {
     ASKING,
     HELD,
     OVER
   }
 
-  /** Whose its key is. */
-  private enum KeyUse {
-    /** This attempt's; another may have it afterwards. */
-    OWN,
-    /** This attempt's for ever: a request about it may still be on its way. */
-    SPOILT,
-    /** Another attempt's by now, or soon. */
-    GIVEN
-  }
-
   private final Claim claim;
   private final Session session;
   private final String key;
+  private final long overBefore;
+  private final long indexBefore;
   private final Instant asked;
 
-  private final ReentrantLock mutex = new ReentrantLock();
-  // All under the mutex.
+  // All under the monitor.
   private Phase phase = Phase.ASKING;
-  /** When its TTL is over. */
+  /** When its TTL is over; of one that asks, when nobody can want it any more. */
   private long endNanos;
   /** The same, or when its session may end, if that is sooner. */
   private long expiresAtNanos;
 
-  private final AtomicReference<KeyUse> keyUse = new AtomicReference<>(KeyUse.OWN);
+  private final AtomicBoolean freed = new AtomicBoolean();
 
+  private volatile int renewedWith;
+  private volatile long number;
   private volatile @Nullable ConsulGrant grant;
   private volatile @Nullable Runnable wakeUp;
   private volatile boolean releaseSent;
 
-  /** @param askedWallMillis when it began, by the wall clock */
-  Attempt(Claim claim, Session session, String key, long askedWallMillis) {
+  /** One with a key of its own. */
+  Attempt(Claim claim, Session session, String key, long nowNanos, long askedWallMillis) {
+    this(claim, session, key, 0, 0, nowNanos, askedWallMillis);
+  }
+
+  /** One with a key that served another attempt of this client before. */
+  Attempt(
+      Claim claim, Session session, SpareKeys.Spare spare, long nowNanos, long askedWallMillis) {
+    this(claim, session, spare.key(), spare.over(), spare.index(), nowNanos, askedWallMillis);
+  }
+
+  private Attempt(
+      Claim claim,
+      Session session,
+      String key,
+      long overBefore,
+      long indexBefore,
+      long nowNanos,
+      long askedWallMillis) {
     this.claim = claim;
     this.session = session;
     this.key = key;
+    this.overBefore = overBefore;
+    this.indexBefore = indexBefore;
     this.asked = Instant.ofEpochMilli(askedWallMillis);
+    seen(nowNanos);
   }
 
   Claim claim() {
@@ -65,8 +83,36 @@ final class Attempt {
     return key;
   }
 
+  /** The number of the attempt that had the key before; zero: none had. */
+  long overBefore() {
+    return overBefore;
+  }
+
+  /** The key's index before this attempt; zero: there was no such key. */
+  long indexBefore() {
+    return indexBefore;
+  }
+
   Instant asked() {
     return asked;
+  }
+
+  /** Which part of its session's attempts it is renewed with. */
+  int renewedWith() {
+    return renewedWith;
+  }
+
+  void renewedWith(int part) {
+    renewedWith = part;
+  }
+
+  /** The index at which its key was locked for it; zero: not known, or not yet. */
+  long number() {
+    return number;
+  }
+
+  void joined(long index) {
+    number = index;
   }
 
   @Nullable
@@ -85,46 +131,36 @@ final class Attempt {
     }
   }
 
-  /**
-   * A request about the key may still be on its way when the attempt is over, so that no other
-   * attempt may have the key.
-   */
-  void spoilKey() {
-    boolean unused = keyUse.compareAndSet(KeyUse.OWN, KeyUse.SPOILT);
-  }
-
-  /** The key was deleted, so that another attempt may have it; false: none may. */
-  boolean giveKey() {
-    return keyUse.compareAndSet(KeyUse.OWN, KeyUse.GIVEN);
-  }
-
-  /** Whether the key must not be touched any more, since it may be another attempt's. */
-  boolean isKeyGiven() {
-    return keyUse.get() == KeyUse.GIVEN;
-  }
-
   /** A release was sent, and may have got through. */
   void noteRelease() {
     releaseSent = true;
-    spoilKey();
   }
 
   boolean mayBeReleased() {
     return releaseSent;
   }
 
-  /** The lock is this attempt's since a request that was sent at that moment. */
-  ConsulGrant hold(long number, long sentNanos) {
+  /** Whoever waits with it was there at that moment. */
+  synchronized void seen(long nowNanos) {
+    if (phase == Phase.ASKING) {
+      endNanos = nowNanos + claim.ttl().toNanos() + UNSEEN_NANOS;
+      expiresAtNanos = endNanos;
+    }
+  }
+
+  /** The lock is this attempt's since a request that was sent at that moment; null: it is over. */
+  @Nullable
+  ConsulGrant hold(long sentNanos) {
     long grantedEndNanos = sentNanos + claim.ttl().toNanos();
     long untilNanos = session.until(grantedEndNanos);
     ConsulGrant granted = new ConsulGrant(this, number, untilNanos - sentNanos);
-    mutex.lock();
-    try {
+    synchronized (this) {
+      if (phase == Phase.OVER) {
+        return null;
+      }
       phase = Phase.HELD;
       endNanos = grantedEndNanos;
       expiresAtNanos = untilNanos;
-    } finally {
-      mutex.unlock();
     }
     grant = granted;
     return granted;
@@ -136,55 +172,43 @@ final class Attempt {
    *
    * @return for how long it is held, counted from that moment; empty: it is over by now
    */
-  Optional<Duration> extend(long sentNanos, Duration ttl, long nowNanos) {
+  synchronized Optional<Duration> extend(long sentNanos, Duration ttl, long nowNanos) {
     long wantedEndNanos = sentNanos + ttl.toNanos();
-    mutex.lock();
-    try {
-      if (phase != Phase.HELD || nowNanos - expiresAtNanos >= 0) {
-        return Optional.empty();
-      }
-      if (wantedEndNanos - endNanos > 0) {
-        endNanos = wantedEndNanos;
-      }
-      expiresAtNanos = session.until(endNanos);
-      return Optional.of(Duration.ofNanos(expiresAtNanos - sentNanos));
-    } finally {
-      mutex.unlock();
+    if (phase != Phase.HELD || nowNanos - expiresAtNanos >= 0) {
+      return Optional.empty();
     }
+    if (wantedEndNanos - endNanos > 0) {
+      endNanos = wantedEndNanos;
+    }
+    expiresAtNanos = session.until(endNanos);
+    return Optional.of(Duration.ofNanos(expiresAtNanos - sentNanos));
   }
 
   /** For how long it is held yet; zero or less: no more. */
-  long leftNanos(long nowNanos) {
-    mutex.lock();
-    try {
-      return phase == Phase.HELD ? expiresAtNanos - nowNanos : 0;
-    } finally {
-      mutex.unlock();
-    }
+  synchronized long leftNanos(long nowNanos) {
+    return phase == Phase.HELD ? expiresAtNanos - nowNanos : 0;
   }
 
-  /** Whether its time is over and nobody noticed yet. */
-  boolean expire(long nowNanos) {
-    mutex.lock();
-    try {
-      if (phase != Phase.HELD || nowNanos - expiresAtNanos < 0) {
-        return false;
-      }
-      phase = Phase.OVER;
-      // Somebody will delete the key, some time.
-      spoilKey();
-      return true;
-    } finally {
-      mutex.unlock();
+  /** Ends it if its time is over and nobody noticed yet. */
+  synchronized boolean expire(long nowNanos) {
+    if (phase == Phase.OVER || nowNanos - expiresAtNanos < 0) {
+      return false;
     }
+    phase = Phase.OVER;
+    return true;
   }
 
-  void end() {
-    mutex.lock();
-    try {
-      phase = Phase.OVER;
-    } finally {
-      mutex.unlock();
-    }
+  synchronized void end() {
+    phase = Phase.OVER;
+  }
+
+  /** Whether its key is certainly given up, and may be another attempt's. */
+  boolean isFreed() {
+    return freed.get();
+  }
+
+  /** Its key is certainly given up; true for one caller, who may then let another have it. */
+  boolean setFreed() {
+    return freed.compareAndSet(false, true);
   }
 }

@@ -24,11 +24,11 @@ final class ClassicKeys {
 
   /**
    * What the keys of all names begin with that begin so; others may begin with it as well. How the
-   * last slashes and dots are written depends on what follows.
+   * last slashes are written depends on what follows.
    */
   String all(String namePrefix) {
     int end = namePrefix.length();
-    while (end > 0 && "/.".indexOf(namePrefix.charAt(end - 1)) >= 0) {
+    while (end > 0 && namePrefix.charAt(end - 1) == '/') {
       end--;
     }
     return prefix + "/" + escape(namePrefix.substring(0, end));
@@ -45,20 +45,18 @@ final class ClassicKeys {
 
   /**
    * Keeps the slashes of a path that is the same in a URL, so that it reads as it is written on a
-   * command line, and writes as %XX what {@link Keys#escape} does. Names that differ stay
-   * different: each %XX stands for one byte, and % itself is one of those.
+   * command line, and writes the rest as {@link Keys#escape} does. Names that differ stay
+   * different: each escape stands for one byte, and what could be taken for one is escaped.
    */
   static String escape(String name) {
     StringBuilder escaped = new StringBuilder(name.length() + 8);
     String[] segments = name.split("/", -1);
     for (int i = 0; i < segments.length; i++) {
-      String segment = segments[i];
       if (i > 0) {
-        boolean plain = !segment.isEmpty() && !segments[i - 1].isEmpty();
-        escaped.append(plain ? "/" : "%2F");
+        boolean plain = !segments[i].isEmpty() && !segments[i - 1].isEmpty();
+        escaped.append(plain ? "/" : "-_2F");
       }
-      boolean dots = segment.equals(".") || segment.equals("..");
-      escaped.append(dots ? segment.replace(".", "%2E") : Keys.escape(segment));
+      escaped.append(Keys.escape(segments[i]));
     }
     return escaped.toString();
   }

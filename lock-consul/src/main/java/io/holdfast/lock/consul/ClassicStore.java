@@ -52,7 +52,7 @@ final class ClassicStore implements LockStore {
   private final ConsulHttp http;
   private final ClassicKeys keys;
   private final SessionRequests requests;
-  private final Duration lockDelay;
+  private final @Nullable Duration lockDelay;
   private final StoreSettings settings;
   private final TimeSource time;
   private final Marks marks;
@@ -66,9 +66,14 @@ final class ClassicStore implements LockStore {
 
   private volatile boolean closed;
 
+  /** @param lockDelay null: as long as a holder can believe in a lease whose session has ended */
   ClassicStore(
-      ConsulHttp.Settings http, String prefix, Duration lockDelay, StoreSettings settings) {
-    this.http = new ConsulHttp(http, "holdfast-" + settings.clientName() + "-consul");
+      ConsulHttp.Settings http,
+      String prefix,
+      @Nullable Duration lockDelay,
+      StoreSettings settings) {
+    this.http = new ConsulHttp(
+        http, settings.storeTimeout(), "holdfast-" + settings.clientName() + "-consul");
     this.lockDelay = lockDelay;
     this.settings = settings;
     keys = new ClassicKeys(prefix);
@@ -86,6 +91,10 @@ final class ClassicStore implements LockStore {
 
   ConsulHttp http() {
     return http;
+  }
+
+  long nowNanos() {
+    return time.nanos();
   }
 
   Deadline deadline() {
@@ -196,10 +205,14 @@ final class ClassicStore implements LockStore {
       throw StoreException.refused("The client was closed", null);
     }
     long ttlSeconds = Session.ttlSeconds(claim);
+    Duration delay = lockDelay == null
+        ? Duration.ofSeconds(Math.min(ttlSeconds, ConsulLocks.LOCK_DELAY_SECONDS_MAX))
+        : lockDelay;
     Session.Sent sent = Session.Sent.now(time);
-    Session session = new Session(
-        requests.create(ttlSeconds, lockDelay, deadline), ttlSeconds, true, sent, 0, lockDelay);
-    Attempt attempt = new Attempt(claim, session, keys.key(claim.key()), time.wallMillis());
+    Session session =
+        new Session(requests.create(ttlSeconds, delay, deadline), ttlSeconds, true, sent, 0, delay);
+    Attempt attempt =
+        new Attempt(claim, session, keys.key(claim.key()), time.nanos(), time.wallMillis());
     attempts.put(claim.ownerId(), attempt);
     return attempt;
   }
@@ -231,9 +244,12 @@ final class ClassicStore implements LockStore {
       for (Entry entry : applied.entries()) {
         if (entry.key().equals(attempt.key())) {
           // The index rises whatever becomes of the key; how often it was locked does not.
-          ConsulGrant grant = attempt.hold(entry.modifyIndex(), sentNanos);
+          attempt.joined(entry.modifyIndex());
+          ConsulGrant grant = attempt.hold(sentNanos);
           // Whoever finds the session gone either sees the grant, and tells, or is seen here.
-          return session.isLost() ? new Answer.SessionGone() : new Answer.Yes(grant);
+          return grant == null || session.isLost()
+              ? new Answer.SessionGone()
+              : new Answer.Yes(grant);
         }
       }
       throw StoreException.unanswered("Consul locked a key and did not say which", null);
@@ -287,7 +303,8 @@ final class ClassicStore implements LockStore {
                   .checkSession(attempt.key(), attempt.session().id())
                   .lock(
                       attempt.key(),
-                      Mark.released(attempt, holdFor.toNanos()).text(),
+                      Mark.released(attempt, attempt.number(), holdFor.toNanos())
+                          .text(),
                       FLAGS,
                       attempt.session().id()),
               deadline);
@@ -322,10 +339,20 @@ final class ClassicStore implements LockStore {
     }
   }
 
-  /** Takes away what an attempt may have; what arrives later finds no session. */
+  /**
+   * Takes away what an attempt may have; what arrives later finds no session. After a failure that
+   * goes on in the background, and the session is not renewed any more.
+   */
   private void leave(Attempt attempt, Deadline deadline) throws StoreException {
+    attempt.end();
+    deletionsAtNanos.putIfAbsent(attempt, time.nanos() + jittered(RETRY_NANOS));
+    end(attempt, deadline);
+  }
+
+  private void end(Attempt attempt, Deadline deadline) throws StoreException {
     ConsulHttp.Outcome unused = deleteOwn(attempt, deadline);
     requests.destroyForCertain(attempt.session().id(), deadline);
+    deletionsAtNanos.remove(attempt);
     forget(attempt);
   }
 
@@ -504,12 +531,16 @@ final class ClassicStore implements LockStore {
         tend(attempt, time.nanos());
       }
       deletionsAtNanos.forEach(this::deleteIfDue);
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | Error e) {
+      // Whatever it is: without this thread, sessions would end and keys would stay.
       log.error("Sessions could not be tended", e);
     }
   }
 
   private void tend(Attempt attempt, long nowNanos) {
+    if (deletionsAtNanos.containsKey(attempt)) {
+      return;
+    }
     Session session = attempt.session();
     if (attempt.expire(nowNanos)) {
       attempts.remove(attempt.claim().ownerId(), attempt);
@@ -534,9 +565,7 @@ final class ClassicStore implements LockStore {
     }
     Deadline deadline = deadline();
     try {
-      ConsulHttp.Outcome unused = deleteOwn(attempt, deadline);
-      deletionsAtNanos.remove(attempt);
-      abandon(attempt, deadline);
+      end(attempt, deadline);
     } catch (StoreException e) {
       log.debug("The key {} could not be deleted; again later", attempt.key(), e);
       deletionsAtNanos.put(attempt, time.nanos() + jittered(RETRY_NANOS));

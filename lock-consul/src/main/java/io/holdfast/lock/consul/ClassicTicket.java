@@ -41,6 +41,9 @@ final class ClassicTicket implements Ticket {
   @Override
   public Status poll() throws StoreException {
     Deadline deadline = store.deadline();
+    if (attempt != null) {
+      attempt.seen(store.nowNanos());
+    }
     LongPoll heard = longPoll;
     // Who hears that the key is free does not look first: others have heard it as well.
     boolean looked = heard != null && heard.free;

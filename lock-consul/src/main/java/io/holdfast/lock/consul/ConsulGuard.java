@@ -38,29 +38,30 @@ public final class ConsulGuard {
    */
   public static ConsulGuard of(Lease lease) {
     LeaseGuard<ConsulGrant> guard = LeaseGuard.open(lease, ConsulGrant.class);
-    // What the user sends may come late, and must not meet another lease at the same key.
-    guard.grant().attempt().spoilKey();
     // Consul refuses what comes after the release, so there is nothing to wait for.
     guard.close();
     return new ConsulGuard(guard);
   }
 
-  /** The key that must belong to {@link #session()}. */
+  /** The key that must be at {@link #index()}. */
   public String key() {
     return guard.grant().attempt().key();
   }
 
-  /** The session that must have {@link #key()}. */
-  public String session() {
-    return guard.grant().attempt().session().id();
+  /**
+   * The {@code ModifyIndex} that {@link #key()} must have. It had that since the lease was granted,
+   * and never has it again.
+   */
+  public long index() {
+    return guard.grant().number();
   }
 
-  /** The operation {@code check-session}, as JSON. */
+  /** The operation {@code check-index}, as JSON. */
   public String operation() {
-    return "{\"KV\":{\"Verb\":\"check-session\",\"Key\":"
+    return "{\"KV\":{\"Verb\":\"check-index\",\"Key\":"
         + Json.quote(key())
-        + ",\"Session\":"
-        + Json.quote(session())
+        + ",\"Index\":"
+        + index()
         + "}}";
   }
 

@@ -11,6 +11,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.SynchronousQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
@@ -32,22 +33,18 @@ final class ConsulHttp implements AutoCloseable {
   private static final int IDLE_CONNECTIONS_MAX = 64;
   private static final String MESSAGE_OF_NO_LEADER = "no cluster leader";
 
-  /** Above Consul's own default of 5 min, and what it adds to that at random. */
-  private static final Duration LONG_POLL_MAX = Duration.ofMinutes(6);
+  /** Consul adds up to this part of a long poll's time at random. */
+  private static final int LONG_POLL_MORE = 16;
 
   private final OkHttpClient client;
-  private final OkHttpClient longPolls;
   private final ThreadPoolExecutor executor;
   private final HttpUrl base;
   private final @Nullable String token;
-  private final @Nullable String datacenter;
+  private final Duration storeTimeout;
 
   /** How to reach the agent. */
   record Settings(
-      OkHttpClient client,
-      HttpUrl base,
-      @Nullable String token,
-      @Nullable String datacenter) {}
+      OkHttpClient client, HttpUrl base, @Nullable String token) {}
 
   /** An answer, and whether the request had been sent before without one. */
   record Answer(int status, String body, boolean resent) {}
@@ -59,11 +56,19 @@ final class ConsulHttp implements AutoCloseable {
     /** It was applied. */
     record Applied(List<Entry> entries, boolean resent) implements Outcome {}
 
-    /** An operation failed, and nothing was applied. */
-    record Failed(long operation, String what, boolean resent) implements Outcome {}
+    /** Some operations failed, and nothing was applied. */
+    record Failed(List<Failure> failures, boolean resent) implements Outcome {
+      /** Why the first failed. */
+      String what() {
+        return failures.get(0).what();
+      }
+    }
   }
 
-  ConsulHttp(Settings settings, String threads) {
+  /** An operation, counted from zero, and why it failed. */
+  record Failure(long operation, String what) {}
+
+  ConsulHttp(Settings settings, Duration storeTimeout, String threads) {
     executor = new ThreadPoolExecutor(
         0, Integer.MAX_VALUE, 2, TimeUnit.SECONDS, new SynchronousQueue<>(), task -> {
           Thread thread = new Thread(task, threads);
@@ -84,21 +89,28 @@ final class ConsulHttp implements AutoCloseable {
         .connectTimeout(Duration.ZERO)
         .readTimeout(Duration.ZERO)
         .writeTimeout(Duration.ZERO)
+        // All requests share one HTTP/2 connection, which is used for ever after it died silently
+        // unless something listens. It is given up when a ping is not answered before the next.
+        .pingInterval(storeTimeout.dividedBy(2))
         .build();
-    longPolls = client.newBuilder().callTimeout(LONG_POLL_MAX).build();
+    this.storeTimeout = storeTimeout;
     base = settings.base();
     token = settings.token();
-    datacenter = settings.datacenter();
   }
 
   Outcome transact(Transaction transaction, Deadline deadline) throws StoreException {
     return outcome(put("v1/txn", transaction.body(), deadline));
   }
 
+  /** A transaction that only checks and reads, answered by the leader after it asked a majority. */
+  Outcome check(Transaction transaction, Deadline deadline) throws StoreException {
+    HttpUrl url = url("v1/txn").addQueryParameter("consistent", "").build();
+    return outcome(send(put(url, transaction.body()), deadline));
+  }
+
   /** A transaction that only reads, answered by the leader after it asked a majority. */
   List<Entry> read(Transaction transaction, Deadline deadline) throws StoreException {
-    HttpUrl url = url("v1/txn").addQueryParameter("consistent", "").build();
-    Outcome outcome = outcome(send(put(url, transaction.body()), deadline));
+    Outcome outcome = check(transaction, deadline);
     if (outcome instanceof Outcome.Applied applied) {
       return applied.entries();
     }
@@ -147,15 +159,7 @@ final class ConsulHttp implements AutoCloseable {
         throw new IllegalArgumentException("No object");
       }
       if (json.get("Errors") instanceof List<?> errors && !errors.isEmpty()) {
-        if (errors.get(0) instanceof Map<?, ?> error
-            && error.get("OpIndex") instanceof Long operation
-            && error.get("What") instanceof String what) {
-          if (isAclProblem(what)) {
-            throw failure(answer.status(), what, answer.resent());
-          }
-          return new Outcome.Failed(operation, what, answer.resent());
-        }
-        throw new IllegalArgumentException("Unknown kind of error");
+        return new Outcome.Failed(failures(errors, answer), answer.resent());
       }
       List<Entry> entries = new ArrayList<>();
       if (json.get("Results") instanceof List<?> results) {
@@ -169,6 +173,22 @@ final class ConsulHttp implements AutoCloseable {
     } catch (IllegalArgumentException e) {
       throw StoreException.unanswered("Consul's answer can't be read: " + e.getMessage(), e);
     }
+  }
+
+  private static List<Failure> failures(List<?> errors, Answer answer) throws StoreException {
+    List<Failure> failures = new ArrayList<>(errors.size());
+    for (Object one : errors) {
+      if (!(one instanceof Map<?, ?> error
+          && error.get("OpIndex") instanceof Long operation
+          && error.get("What") instanceof String what)) {
+        throw new IllegalArgumentException("Unknown kind of error");
+      }
+      if (isAclProblem(what)) {
+        throw failure(answer.status(), what, answer.resent());
+      }
+      failures.add(new Failure(operation, what));
+    }
+    return failures;
   }
 
   private Answer send(Request request, Deadline deadline) throws StoreException {
@@ -294,7 +314,11 @@ final class ConsulHttp implements AutoCloseable {
         .addQueryParameter("index", Long.toString(index))
         .addQueryParameter("wait", wait.toMillis() + "ms")
         .build();
-    Call call = longPolls.newCall(request(url).get().build());
+    Call call = client.newCall(request(url).get().build());
+    call.timeout()
+        .timeout(
+            wait.plus(wait.dividedBy(LONG_POLL_MORE)).plus(storeTimeout).toMillis(),
+            TimeUnit.MILLISECONDS);
     call.enqueue(new Callback() {
       @Override
       public void onFailure(Call failed, IOException e) {
@@ -336,9 +360,6 @@ final class ConsulHttp implements AutoCloseable {
     for (String segment : path.split("/", -1)) {
       url.addPathSegment(segment);
     }
-    if (datacenter != null) {
-      url.addQueryParameter("dc", datacenter);
-    }
     return url;
   }
 
@@ -356,8 +377,14 @@ final class ConsulHttp implements AutoCloseable {
     return request;
   }
 
-  void execute(Runnable task) {
-    executor.execute(task);
+  /** Runs a task on a thread of this client; false: it is closed. */
+  boolean execute(Runnable task) {
+    try {
+      executor.execute(task);
+      return true;
+    } catch (RejectedExecutionException e) {
+      return false;
+    }
   }
 
   /** Ends the long polls and every thread. */

@@ -28,6 +28,9 @@ public final class ConsulLocks {
   private static final Pattern PREFIX =
       Pattern.compile("[A-Za-z0-9_-][A-Za-z0-9._-]*(/[A-Za-z0-9_-][A-Za-z0-9._-]*)*");
 
+  /** Consul takes no longer one. */
+  static final long LOCK_DELAY_SECONDS_MAX = 60;
+
   private ConsulLocks() {}
 
   /**
@@ -80,7 +83,6 @@ public final class ConsulLocks {
     private final HttpUrl address;
     private String prefix = "holdfast";
     private @Nullable String token;
-    private @Nullable String datacenter;
 
     private Builder(OkHttpClient client, HttpUrl address) {
       this.client = client;
@@ -104,16 +106,10 @@ public final class ConsulLocks {
       return this;
     }
 
-    /** The datacenter that has the locks; default: the agent's own. */
-    public Builder datacenter(String datacenter) {
-      this.datacenter = Objects.requireNonNull(datacenter);
-      return this;
-    }
-
     @Override
     protected LockStore openStore(StoreSettings settings) throws StoreException {
-      ConsulStore store = new ConsulStore(
-          new ConsulHttp.Settings(client, address, token, datacenter), prefix, settings);
+      ConsulStore store =
+          new ConsulStore(new ConsulHttp.Settings(client, address, token), prefix, settings);
       boolean opened = false;
       try {
         store.probe();
@@ -129,14 +125,11 @@ public final class ConsulLocks {
 
   /** Makes a client of Consul that shares its locks with other programs. */
   public static final class ClassicBuilder extends LockClientBuilder<ClassicBuilder> {
-    private static final Duration LOCK_DELAY_MAX = Duration.ofSeconds(60);
-
     private final OkHttpClient client;
     private final HttpUrl address;
     private String prefix = "holdfast-classic";
-    private Duration lockDelay = Duration.ofSeconds(15);
+    private @Nullable Duration lockDelay;
     private @Nullable String token;
-    private @Nullable String datacenter;
 
     private ClassicBuilder(OkHttpClient client, HttpUrl address) {
       this.client = client;
@@ -157,14 +150,16 @@ public final class ConsulLocks {
 
     /**
      * For how long nobody gets a lock whose holder crashed or whose session was destroyed, counted
-     * from the end of its session; default 15 s, as Consul's own. It gives a holder that is cut off
-     * time to notice. A release is not delayed, nor is a forced one.
+     * from the end of its session; default: the session's TTL, at most 60 s. A holder that is cut
+     * off believes in its lease for up to that TTL, so with less, two can hold. A release is not
+     * delayed, nor is a forced one.
      *
      * @param lockDelay 0 to 60 s; parts of a millisecond are cut off
      * @throws IllegalArgumentException out of that range
      */
     public ClassicBuilder lockDelay(Duration lockDelay) {
-      if (lockDelay.isNegative() || lockDelay.compareTo(LOCK_DELAY_MAX) > 0) {
+      if (lockDelay.isNegative()
+          || lockDelay.compareTo(Duration.ofSeconds(LOCK_DELAY_SECONDS_MAX)) > 0) {
         throw new IllegalArgumentException(
             "Consul has lock-delays of 0 to 60 s, was given " + lockDelay);
       }
@@ -178,16 +173,10 @@ public final class ConsulLocks {
       return this;
     }
 
-    /** The datacenter that has the locks; default: the agent's own. */
-    public ClassicBuilder datacenter(String datacenter) {
-      this.datacenter = Objects.requireNonNull(datacenter);
-      return this;
-    }
-
     @Override
     protected LockStore openStore(StoreSettings settings) throws StoreException {
       ClassicStore store = new ClassicStore(
-          new ConsulHttp.Settings(client, address, token, datacenter), prefix, lockDelay, settings);
+          new ConsulHttp.Settings(client, address, token), prefix, lockDelay, settings);
       boolean opened = false;
       try {
         store.probe();

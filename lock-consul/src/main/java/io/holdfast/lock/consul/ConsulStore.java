@@ -17,21 +17,22 @@ import io.holdfast.lock.spi.StoredLock;
 import io.holdfast.lock.spi.TimeSource;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
-import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.TimeUnit;
+import java.util.Set;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The protocol on Consul's keys. Each attempt has a key of its own under the lock's folder, tied to
- * a session of its client; the key that was made first has the lock. So nobody's key is ever
- * written by two, and the index at which a key was made is the grant's number.
+ * The protocol on Consul's keys. Each attempt has a key under the lock's folder, locked by a
+ * session of its client; the one that was locked first has the lock. So nobody's key is ever
+ * written by two, and the index at which it was locked is the grant's number.
+ *
+ * <p>Every request that changes a key names the index that it saw, so that it counts once however
+ * often it is sent, and never after another. See docs/decisions/consul-a-key-for-each-attempt.md.
  */
 final class ConsulStore implements LockStore {
   private final ConsulHttp http;
@@ -40,22 +41,12 @@ final class ConsulStore implements LockStore {
   private final TimeSource time;
   private final Marks marks;
 
-  /**
-   * How much longer than twice its TTL a withdrawn attempt is remembered: the engine comes back.
-   */
-  private static final long WITHDRAWN_KEPT_NANOS = TimeUnit.MINUTES.toNanos(2);
-
-  /** Attempts that may have a key, by their claims' owner ids. */
-  private final Map<String, Attempt> attempts = new ConcurrentHashMap<>();
-
-  /** Keys of attempts that were withdrawn, by their claims' owner ids. */
-  private final Map<String, Withdrawn> withdrawn = new ConcurrentHashMap<>();
-
-  /** A key for which a request may still be on its way. */
-  private record Withdrawn(String key, long untilNanos) {}
+  /** How many sessions may end under one acquire. */
+  private static final int SESSIONS_LOST_MAX = 2;
 
   ConsulStore(ConsulHttp.Settings http, String prefix, StoreSettings settings) {
-    this.http = new ConsulHttp(http, "holdfast-" + settings.clientName() + "-consul");
+    this.http = new ConsulHttp(
+        http, settings.storeTimeout(), "holdfast-" + settings.clientName() + "-consul");
     keys = new Keys(prefix);
     time = settings.time();
     marks = new Marks(this.http, time);
@@ -101,17 +92,21 @@ final class ConsulStore implements LockStore {
     } catch (StoreException e) {
       throw afterJoining(e);
     }
+    if (joined.line().isEmpty()) {
+      throw StoreException.unanswered("The session ended while it asked for the lock", null);
+    }
     return Optional.empty();
   }
 
   @Override
   public Acquisition acquireOrQueue(Claim claim, Runnable wakeUp) throws StoreException {
+    Session.Sent sent = now();
     Joined joined = join(claim, sessions.deadline());
     if (joined.grant() != null) {
       return new Acquisition.Granted(joined.grant());
     }
     joined.attempt().onNews(wakeUp);
-    ConsulTicket ticket = new ConsulTicket(this, joined.attempt(), wakeUp);
+    ConsulTicket ticket = new ConsulTicket(this, joined.attempt(), sent, wakeUp);
     return new Acquisition.Queued(ticket, ticket.wait(joined.line(), joined.looks()));
   }
 
@@ -121,81 +116,126 @@ final class ConsulStore implements LockStore {
    * @param looks what {@link Session#looks} was before
    */
   private record Joined(
-      Attempt attempt,
-      List<Entry> line,
-      int looks,
-      @Nullable ConsulGrant grant) {}
+      Attempt attempt, Line line, int looks, @Nullable ConsulGrant grant) {}
 
   private Joined join(Claim claim, Deadline deadline) throws StoreException {
-    for (boolean again = false; ; again = true) {
+    int sessionsLost = 0;
+    while (true) {
       Attempt attempt = sessions.register(claim, deadline);
-      attempts.put(claim.ownerId(), attempt);
-      int looks = attempt.session().looks();
-      long sentNanos = time.nanos();
-      ConsulHttp.Outcome outcome;
+      boolean sent = true;
+      boolean settled = false;
       try {
-        outcome = http.transact(
-            new Transaction()
-                .lock(
-                    attempt.key(),
-                    Mark.attempt(attempt).text(),
-                    attempt.session().id())
-                .tree(keys.line(claim.key())),
-            deadline);
-      } catch (StoreException e) {
-        attempt.spoilKey();
-        if (!e.mayHaveHappened()) {
-          drop(attempt);
+        int looks = attempt.session().looks();
+        long sentNanos = time.nanos();
+        Line line = lock(attempt, deadline);
+        if (line != null) {
+          Joined joined = place(attempt, line, looks, sentNanos, deadline);
+          settled = true;
+          return joined;
         }
+      } catch (StoreException e) {
+        sent = e.mayHaveHappened();
         throw e;
+      } finally {
+        if (!sent) {
+          sessions.unused(attempt);
+        } else if (!settled) {
+          sessions.abandoned().add(attempt);
+        }
       }
-      if (outcome.resent()) {
-        attempt.spoilKey();
-      }
-      if (outcome instanceof ConsulHttp.Outcome.Applied applied) {
-        return place(attempt, inOrder(applied.entries()), looks, sentNanos, deadline);
-      }
-      drop(attempt);
-      String what = ((ConsulHttp.Outcome.Failed) outcome).what();
-      if (!what.contains("invalid session")) {
-        throw StoreException.refused("Consul refused: " + what, null);
-      }
-      sessions.lost(attempt.session());
-      if (again) {
-        throw StoreException.refused(
-            "A session ended as soon as it was made",
-            new ConsulException(ConsulException.Problem.SESSION_GONE, 409, what));
+      if (attempt.session().isLost()) {
+        sessionsLost++;
+        if (sessionsLost == SESSIONS_LOST_MAX) {
+          String text = "A session ended as soon as it was made";
+          throw StoreException.refused(
+              text, new ConsulException(ConsulException.Problem.SESSION_GONE, 409, text));
+        }
       }
     }
   }
 
+  /**
+   * Locks an attempt's key, if that is as this client knows it.
+   *
+   * @return the line; null: the key was something else, or the session has ended
+   */
+  private @Nullable Line lock(Attempt attempt, Deadline deadline) throws StoreException {
+    Session session = attempt.session();
+    String gate = keys.gate(session.id());
+    String folder = keys.line(attempt.claim().key());
+    boolean isNew = attempt.indexBefore() == 0;
+    while (true) {
+      Transaction transaction = new Transaction();
+      if (isNew) {
+        transaction.checkIndex(gate, session.gateIndex()).checkNotExists(attempt.key());
+      } else {
+        transaction.checkIndex(attempt.key(), attempt.indexBefore());
+      }
+      transaction
+          .lock(attempt.key(), Mark.attempt(attempt).text(), session.id())
+          .tree(folder);
+      ConsulHttp.Outcome outcome = http.transact(transaction, deadline);
+      if (outcome instanceof ConsulHttp.Outcome.Failed failed) {
+        if (sessions.isGone(session, failed)) {
+          return null;
+        }
+        // The gate was closed meanwhile, or the key is not as it was: which this very request can
+        // have done, if something on its way sends it twice.
+        outcome = http.check(new Transaction().tree(gate).tree(folder), deadline);
+      }
+      Line line = null;
+      if (outcome instanceof ConsulHttp.Outcome.Applied applied) {
+        line = new Line(applied.entries().stream()
+            .filter(entry -> !learnGate(session, gate, entry))
+            .toList());
+        Line.Place own = line.own(attempt);
+        if (own != null) {
+          attempt.joined(own.number());
+          return line;
+        }
+      }
+      if (!isNew) {
+        return null;
+      }
+      if (deadline.isOver()) {
+        throw StoreException.unanswered("Consul locked no key in time: " + outcome, null);
+      }
+    }
+  }
+
+  private static boolean learnGate(Session session, String gate, Entry entry) {
+    boolean isGate = entry.key().equals(gate);
+    if (isGate) {
+      session.gateIndex(entry.modifyIndex());
+    }
+    return isGate;
+  }
+
   private Joined place(
-      Attempt attempt, List<Entry> inLine, int looksBefore, long joinedNanos, Deadline deadline)
+      Attempt attempt, Line inLine, int looksBefore, long joinedNanos, Deadline deadline)
       throws StoreException {
-    List<Entry> line = inLine;
+    Line line = inLine;
     int looks = looksBefore;
     long sentNanos = joinedNanos;
     try {
       // A mark that is removed here, or a look for what was taken by force, takes another reading.
       while (true) {
-        // Empty if the session has ended in between.
-        if (line.isEmpty()) {
+        // Without it if the session has ended in between.
+        if (line.own(attempt) == null) {
           return new Joined(attempt, line, looks, null);
         }
-        Entry first = line.get(0);
-        if (first.key().equals(attempt.key())) {
-          ConsulGrant grant = attempt.hold(first.createIndex(), sentNanos);
-          if (attempt.session().isLost()) {
+        Line.Place first = line.first();
+        if (first.isOf(attempt)) {
+          ConsulGrant grant = attempt.hold(sentNanos);
+          if (grant == null || attempt.session().isLost()) {
             throw StoreException.unanswered("The session ended while it was given the lock", null);
           }
           if (attempt.session().looks() == looks) {
             return new Joined(attempt, line, looks, grant);
           }
-        } else {
-          Mark mark = Mark.parse(first.value());
-          if (!mark.released() || marks.clear(first, mark, deadline) > 0) {
-            return new Joined(attempt, line, looks, null);
-          }
+        } else if (!first.mark().released()
+            || marks.clear(first.entry(), first.mark(), deadline) > 0) {
+          return new Joined(attempt, line, looks, null);
         }
         looks = attempt.session().looks();
         sentNanos = time.nanos();
@@ -211,136 +251,73 @@ final class ConsulStore implements LockStore {
     return e.mayHaveHappened() ? e : StoreException.unanswered(String.valueOf(e.getMessage()), e);
   }
 
-  static List<Entry> inOrder(List<Entry> entries) {
-    return entries.stream()
-        .filter(entry -> !entry.session().isEmpty())
-        .sorted(Comparator.comparingLong(Entry::createIndex))
-        .toList();
+  private Line line(LockKey key, Deadline deadline) throws StoreException {
+    return new Line(http.read(new Transaction().tree(keys.line(key)), deadline));
   }
 
-  private List<Entry> line(LockKey key, Deadline deadline) throws StoreException {
-    return inOrder(http.read(new Transaction().tree(keys.line(key)), deadline));
-  }
-
-  List<Entry> line(Attempt attempt, Deadline deadline) throws StoreException {
+  Line line(Attempt attempt, Deadline deadline) throws StoreException {
     return line(attempt.claim().key(), deadline);
   }
 
-  private void drop(Attempt attempt) {
-    attempts.remove(attempt.claim().ownerId());
-    sessions.forget(attempt);
-  }
-
-  /**
-   * Takes an attempt's key away, whatever it is by now. May be done twice, also at once; but once
-   * another attempt may have the key, nothing is left to do.
-   */
+  /** Takes an attempt out of its line, whatever it is by now. May be done twice, also at once. */
   void leave(Attempt attempt, Deadline deadline) throws StoreException {
-    if (attempt.isKeyGiven()) {
-      return;
-    }
-    boolean clean = false;
-    try {
-      clean = !delete(attempt.key(), deadline).resent();
-    } finally {
-      if (!clean) {
-        attempt.spoilKey();
-      }
-    }
-    drop(attempt);
-    sessions.spare(attempt);
-    if (attempt.session().isOwn()) {
-      sessions.end(attempt.session(), deadline);
-    }
-  }
-
-  void gone(Attempt attempt) {
-    drop(attempt);
-  }
-
-  private ConsulHttp.Outcome delete(String key, Deadline deadline) throws StoreException {
-    ConsulHttp.Outcome outcome = http.transact(new Transaction().delete(key), deadline);
-    if (outcome instanceof ConsulHttp.Outcome.Failed failed) {
-      throw StoreException.refused("Consul deleted nothing: " + failed.what(), null);
-    }
-    return outcome;
+    sessions.abandoned().free(attempt, deadline);
   }
 
   @Override
   public ReleaseOutcome release(Grant grant, Duration holdFor) throws StoreException {
     Attempt attempt = ((ConsulGrant) grant).attempt();
     Deadline deadline = sessions.deadline();
-    String session = attempt.session().id();
-    long leftNanos = attempt.leftNanos(time.nanos());
-    Transaction transaction = new Transaction().checkSession(attempt.key(), session);
-    if (holdFor.isZero()) {
-      transaction.delete(attempt.key());
-    } else {
-      transaction.lock(attempt.key(), Mark.released(attempt, holdFor.toNanos()).text(), session);
-    }
+    boolean inTime = attempt.leftNanos(time.nanos()) > 0;
+    String mark = Mark.released(attempt, grant.number(), holdFor.toNanos()).text();
     ConsulHttp.Outcome outcome;
     try {
-      outcome = http.transact(transaction, deadline);
+      outcome =
+          http.transact(new Transaction().setAt(attempt.key(), grant.number(), mark), deadline);
     } catch (StoreException e) {
       if (e.mayHaveHappened()) {
         attempt.noteRelease();
       }
       throw e;
     }
-    if (outcome.resent()) {
-      attempt.spoilKey();
+    if (outcome instanceof ConsulHttp.Outcome.Applied applied) {
+      if (!attempt.setFreed()) {
+        return ReleaseOutcome.RELEASED;
+      }
+      if (holdFor.isZero()) {
+        sessions
+            .leftovers()
+            .spare(attempt, grant.number(), applied.entries().get(0).modifyIndex());
+      } else {
+        sessions.leftovers().deleteAfter(attempt, holdFor.toNanos());
+      }
+      sessions.forget(attempt);
+      return ReleaseOutcome.RELEASED;
     }
-    drop(attempt);
-    if (outcome instanceof ConsulHttp.Outcome.Failed) {
-      // One that got through before is no loss, if nobody else can have ended it since.
-      return (attempt.mayBeReleased() || outcome.resent()) && leftNanos > 0
-          ? ReleaseOutcome.RELEASED
-          : ReleaseOutcome.ALREADY_LOST;
-    }
-    if (!holdFor.isZero()) {
-      sessions.deleteAfter(attempt, holdFor.toNanos());
-    } else if (attempt.session().isOwn()) {
-      sessions.end(attempt.session(), deadline);
-    } else {
-      sessions.spare(attempt);
-    }
-    return ReleaseOutcome.RELEASED;
+    // What the key is now, and for whom, is found out in the background.
+    sessions.abandoned().add(attempt);
+    // One that got through before is no loss, if nobody else can have ended it since.
+    return (attempt.mayBeReleased() || outcome.resent()) && inTime
+        ? ReleaseOutcome.RELEASED
+        : ReleaseOutcome.ALREADY_LOST;
   }
 
   @Override
   public void withdraw(Claim claim) throws StoreException {
-    Deadline deadline = sessions.deadline();
-    Attempt attempt = attempts.get(claim.ownerId());
+    // One that is not known has left for certain: no late request of it can change anything.
+    Attempt attempt = sessions.attempt(claim);
     if (attempt != null) {
-      // So that its key is not given away from now on, while it is being deleted here.
-      attempt.spoilKey();
-      if (!attempt.isKeyGiven()) {
-        remember(attempt);
-        leave(attempt, deadline);
-      }
-      return;
+      leave(attempt, sessions.deadline());
     }
-    // Its request may have arrived since it was withdrawn the last time. Who is not remembered has
-    // left for certain, and its key may be another attempt's.
-    Withdrawn before = withdrawn.get(claim.ownerId());
-    if (before != null) {
-      ConsulHttp.Outcome unused = delete(before.key(), deadline);
-    }
-  }
-
-  private void remember(Attempt attempt) {
-    long nowNanos = time.nanos();
-    withdrawn.values().removeIf(old -> nowNanos - old.untilNanos() > 0);
-    withdrawn.put(
-        attempt.claim().ownerId(),
-        new Withdrawn(
-            attempt.key(), nowNanos + 2 * attempt.claim().ttl().toNanos() + WITHDRAWN_KEPT_NANOS));
   }
 
   @Override
   public Object renewalGroup(Grant grant) {
-    return ((ConsulGrant) grant).attempt().session();
+    Attempt attempt = ((ConsulGrant) grant).attempt();
+    return new RenewalGroup(attempt.session(), attempt.renewedWith());
   }
+
+  private record RenewalGroup(Session session, int part) {}
 
   @Override
   public List<Renewal> renew(List<Grant> grants) throws StoreException {
@@ -348,14 +325,14 @@ final class ConsulStore implements LockStore {
     long sentNanos = time.nanos();
     Session session = ((ConsulGrant) grants.get(0)).attempt().session();
     boolean lives = sessions.renew(session, deadline);
-    if (lives) {
-      sessions.lookForForce(session, deadline);
-    }
+    List<ConsulGrant> asked = grants.stream().map(ConsulGrant.class::cast).toList();
+    Set<ConsulGrant> taken = lives ? sessions.taken(asked, deadline) : Set.of();
     List<Renewal> results = new ArrayList<>(grants.size());
-    for (Grant grant : grants) {
-      Attempt attempt = ((ConsulGrant) grant).attempt();
-      Optional<Duration> validFor =
-          lives ? attempt.extend(sentNanos, attempt.claim().ttl(), time.nanos()) : Optional.empty();
+    for (ConsulGrant grant : asked) {
+      Attempt attempt = grant.attempt();
+      Optional<Duration> validFor = lives && !taken.contains(grant)
+          ? attempt.extend(sentNanos, attempt.claim().ttl(), time.nanos())
+          : Optional.empty();
       results.add(validFor.isPresent() ? new Renewal.Renewed(validFor.get()) : new Renewal.Lost());
     }
     return results;
@@ -373,7 +350,7 @@ final class ConsulStore implements LockStore {
 
   /**
    * Asks whether the grant has the lock, and keeps it for at least that long if so. Consul knows
-   * nothing of a lease's end: this client deletes the key then.
+   * nothing of a lease's end: this client gives up the key then.
    */
   private Optional<Duration> confirm(ConsulGrant grant, Duration ttl) throws StoreException {
     long sentNanos = time.nanos();
@@ -383,23 +360,20 @@ final class ConsulStore implements LockStore {
     if (!sessions.renew(attempt.session(), deadline)) {
       return Optional.empty();
     }
-    List<Entry> own = http.read(new Transaction().tree(attempt.key()), deadline);
-    return own.size() == 1
-            && own.get(0).session().equals(attempt.session().id())
-            && own.get(0).createIndex() == grant.number()
+    return sessions.taken(List.of(grant), deadline).isEmpty()
         ? attempt.extend(sentNanos, ttl, time.nanos())
         : Optional.empty();
   }
 
   @Override
   public Optional<StoredHolder> inspect(LockKey key) throws StoreException {
-    List<Entry> line = line(key, sessions.deadline());
+    Line line = line(key, sessions.deadline());
     marks.forgetOld();
-    return line.isEmpty() ? Optional.empty() : Optional.of(holder(line.get(0)));
+    return line.isEmpty() ? Optional.empty() : Optional.of(holder(line.first()));
   }
 
-  private StoredHolder holder(Entry first) {
-    return marks.holder(first, first.createIndex(), Mark.parse(first.value()).holder());
+  private StoredHolder holder(Line.Place first) {
+    return marks.holder(first.entry(), first.number(), first.mark().holder());
   }
 
   /** Asks for the names first: Consul has no pages, and their lines can be long. */
@@ -423,10 +397,10 @@ final class ConsulStore implements LockStore {
           .collect(Collectors.groupingBy(entry -> keys.lineOf(entry.key())));
       found.forEach((line, entries) -> {
         LockKey lock = locks.get(line);
-        List<Entry> inOrder = inOrder(entries);
+        Line inOrder = new Line(entries);
         if (lock != null && !inOrder.isEmpty()) {
           OptionalInt waiting = OptionalInt.of(inOrder.size() - 1);
-          held.add(new StoredLock(lock, holder(inOrder.get(0)), waiting));
+          held.add(new StoredLock(lock, holder(inOrder.first()), waiting));
         }
       });
     }
@@ -437,14 +411,18 @@ final class ConsulStore implements LockStore {
   public boolean forceRelease(LockKey key, long number) throws StoreException {
     Deadline deadline = sessions.deadline();
     while (true) {
-      List<Entry> line = line(key, deadline);
-      if (line.isEmpty() || line.get(0).createIndex() != number) {
+      Line line = line(key, deadline);
+      if (line.isEmpty() || line.first().number() != number) {
         return false;
       }
-      Entry first = line.get(0);
+      Entry first = line.first().entry();
+      Mark mark = line.first().mark();
       ConsulHttp.Outcome outcome = http.transact(
           new Transaction()
-              .deleteAt(first.key(), first.modifyIndex())
+              .setAt(
+                  first.key(),
+                  first.modifyIndex(),
+                  new Mark(true, 0, number, mark.since(), mark.holder()).text())
               // The number, or a second time at the same key would change nothing.
               .lock(
                   keys.session(first.session()),
@@ -463,9 +441,6 @@ final class ConsulStore implements LockStore {
 
   @Override
   public void close() {
-    for (Attempt attempt : attempts.values()) {
-      attempt.end();
-    }
     sessions.close();
     http.close();
   }

@@ -10,7 +10,8 @@ import org.jspecify.annotations.Nullable;
  *
  * @param session the session that has it; empty: none
  * @param flags what programs tell their keys by
- * @param createIndex the Raft index at which it was made: the number of the attempt
+ * @param createIndex the Raft index at which it was made
+ * @param modifyIndex the Raft index at which it was last written to
  */
 record Entry(
     String key, String value, String session, long flags, long createIndex, long modifyIndex) {
@@ -36,5 +37,9 @@ record Entry(
     return value instanceof String base64
         ? new String(Base64.getDecoder().decode(base64), StandardCharsets.UTF_8)
         : "";
+  }
+
+  Mark mark() {
+    return Mark.parse(value);
   }
 }

@@ -3,14 +3,20 @@ package io.holdfast.lock.consul;
 import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockKind;
-import java.net.URLDecoder;
+import java.io.ByteArrayOutputStream;
 import java.nio.charset.StandardCharsets;
 import java.util.Optional;
 import java.util.function.UnaryOperator;
 
-/** Where locks are: {@code PREFIX/KIND:NAME/OWNER-ID}, the name escaped. */
+/**
+ * Where locks are: {@code PREFIX/KIND/NAME/OWNER-ID}, the name escaped. Keys are of ASCII letters,
+ * digits and {@code _ . - /}: newer servers, and proxies, refuse others in a URL.
+ */
 final class Keys {
-  private static final String PLAIN = "-._~";
+  /** What an escaped byte begins with. No name has it as it is: there the second is escaped. */
+  private static final String ESCAPE = "-_";
+
+  private static final int ESCAPED_LENGTH = ESCAPE.length() + 2;
 
   private final String prefix;
 
@@ -25,13 +31,13 @@ final class Keys {
 
   /** What the folders of all names begin with that begin so. */
   String lines(LockKind kind, String namePrefix) {
-    // Each byte is escaped by itself, and no escape begins another.
-    return prefix + "/" + kind.code() + ":" + escape(namePrefix);
+    // How a character is written depends on what was before it and never on what follows.
+    return prefix + "/" + kind.code() + "/" + escape(namePrefix);
   }
 
   /** The folder that a key is in. */
   String lineOf(String key) {
-    return key.substring(0, key.indexOf('/', prefix.length() + 1) + 1);
+    return key.substring(0, key.lastIndexOf('/') + 1);
   }
 
   /** The lock that has this folder; empty: it is no lock's. */
@@ -55,6 +61,14 @@ final class Keys {
     return prefix + "/session/" + sessionId;
   }
 
+  /**
+   * Written to by its own client alone, to make sure that no request of before can make a key of
+   * that session any more.
+   */
+  String gate(String sessionId) {
+    return session(sessionId) + "/gate";
+  }
+
   String prefix() {
     return prefix;
   }
@@ -62,7 +76,7 @@ final class Keys {
   /** The lock whose name is written so; empty: none is, so that others made the key. */
   static Optional<LockKey> named(LockKind kind, String escaped, UnaryOperator<String> escape) {
     try {
-      LockKey key = new LockKey(kind, URLDecoder.decode(escaped, StandardCharsets.UTF_8));
+      LockKey key = new LockKey(kind, unescape(escaped));
       return escape.apply(key.name()).equals(escaped) ? Optional.of(key) : Optional.empty();
     } catch (IllegalArgumentException e) {
       // No escape, or no name.
@@ -70,22 +84,47 @@ final class Keys {
     }
   }
 
-  /**
-   * Every byte of UTF-8 that could mean something in a path or URL as %XX, so none is ambiguous.
-   */
+  /** Every byte of UTF-8 that could mean something in a path or URL as -_XX. */
   static String escape(String name) {
     StringBuilder escaped = new StringBuilder(name.length() + 8);
+    // Dots in a row, or alone, are parents and selves in a path.
+    char before = '.';
     for (byte b : name.getBytes(StandardCharsets.UTF_8)) {
       char c = (char) (b & 0xff);
-      if (c < 0x80 && (Character.isLetterOrDigit(c) || PLAIN.indexOf(c) >= 0)) {
+      if (isPlain(c, before)) {
         escaped.append(c);
       } else {
         escaped
-            .append('%')
+            .append(ESCAPE)
             .append(Character.toUpperCase(Character.forDigit(c >> 4, 16)))
             .append(Character.toUpperCase(Character.forDigit(c & 0xf, 16)));
       }
+      before = c;
     }
     return escaped.toString();
+  }
+
+  private static boolean isPlain(char c, char before) {
+    return switch (c) {
+      case '-' -> true;
+      case '_' -> before != '-';
+      case '.' -> before != '.';
+      default -> c < 0x80 && Character.isLetterOrDigit(c);
+    };
+  }
+
+  private static String unescape(String escaped) {
+    ByteArrayOutputStream bytes = new ByteArrayOutputStream(escaped.length());
+    for (int at = 0; at < escaped.length(); ) {
+      if (escaped.startsWith(ESCAPE, at)) {
+        int end = Math.min(escaped.length(), at + ESCAPED_LENGTH);
+        bytes.write(Integer.parseInt(escaped.substring(at + ESCAPE.length(), end), 16));
+        at = end;
+      } else {
+        bytes.write(escaped.charAt(at));
+        at++;
+      }
+    }
+    return bytes.toString(StandardCharsets.UTF_8);
   }
 }

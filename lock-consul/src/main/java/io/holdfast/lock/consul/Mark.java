@@ -4,15 +4,17 @@ import java.time.DateTimeException;
 import java.time.Instant;
 
 /**
- * What is written under an attempt's key, for humans and for those who wait.
+ * What is written under a key, for humans and for those who wait.
  *
- * @param released whether only a minimum hold keeps the name taken
+ * @param released whether its last attempt is over: it keeps the name taken for that long at most
  * @param millis the TTL of the session; of a released one, how long it must stay from its writing
+ * @param over the number of the last attempt at this key that is over for certain, as the request
+ *     that ended it wrote; zero: none is
  * @param since when its holder asked for the lock, by the holder's wall clock: Consul tells no time
  *     in its answers
  * @param holder who
  */
-record Mark(boolean released, long millis, Instant since, String holder) {
+record Mark(boolean released, long millis, long over, Instant since, String holder) {
   private static final String HELD = "attempt";
   private static final String RELEASED = "released";
 
@@ -20,27 +22,35 @@ record Mark(boolean released, long millis, Instant since, String holder) {
     return new Mark(
         false,
         attempt.session().ttlNanos() / 1_000_000,
+        attempt.overBefore(),
         attempt.asked(),
         attempt.claim().holder());
   }
 
-  static Mark released(Attempt attempt, long holdNanos) {
+  static Mark released(Attempt attempt, long number, long holdNanos) {
     return new Mark(
         true,
         (holdNanos + 999_999) / 1_000_000,
+        number,
         attempt.asked(),
         attempt.claim().holder());
+  }
+
+  /** Whether the key keeps nobody waiting: it is there for its client's next attempt. */
+  boolean isIdle() {
+    return released && millis == 0;
   }
 
   /** A foreign text is somebody's attempt of an unknown length at an unknown time. */
   static Mark parse(String text) {
-    String[] words = text.split(" ", 4);
-    if (words.length == 4 && (words[0].equals(HELD) || words[0].equals(RELEASED))) {
+    String[] words = text.split(" ", 5);
+    if (words.length == 5 && (words[0].equals(HELD) || words[0].equals(RELEASED))) {
       try {
         long millis = Long.parseLong(words[1]);
-        Instant since = Instant.parse(words[2]);
-        if (millis >= 0) {
-          return new Mark(words[0].equals(RELEASED), millis, since, words[3]);
+        long over = Long.parseLong(words[2]);
+        Instant since = Instant.parse(words[3]);
+        if (millis >= 0 && over >= 0) {
+          return new Mark(words[0].equals(RELEASED), millis, over, since, words[4]);
         }
       } catch (NumberFormatException | DateTimeException e) {
         return foreign(text);
@@ -50,10 +60,10 @@ record Mark(boolean released, long millis, Instant since, String holder) {
   }
 
   private static Mark foreign(String text) {
-    return new Mark(false, 0, Instant.EPOCH, text);
+    return new Mark(false, 0, 0, Instant.EPOCH, text);
   }
 
   String text() {
-    return (released ? RELEASED : HELD) + " " + millis + " " + since + " " + holder;
+    return (released ? RELEASED : HELD) + " " + millis + " " + over + " " + since + " " + holder;
   }
 }

@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
 
 /** A session at Consul, and the attempts that live in it. Thread-safe. */
@@ -18,10 +19,16 @@ final class Session {
 
   static final long TTL_SECONDS_MAX = 86_400;
 
+  /**
+   * About how many attempts are renewed together: each 64 are one request, and all have to be
+   * answered within a store timeout.
+   */
+  private static final int RENEWED_TOGETHER_MAX = 2_048;
+
   private final String id;
   private final long ttlNanos;
   private final boolean own;
-  private final Duration lockDelay;
+  private final Duration delay;
   private final ConcurrentHashMap<String, Attempt> attempts = new ConcurrentHashMap<>();
 
   private final ReentrantLock mutex = new ReentrantLock();
@@ -38,6 +45,9 @@ final class Session {
   private volatile long watchedUntilNanos;
   private volatile long retryNanos;
   private final AtomicInteger looks = new AtomicInteger();
+  private volatile long gateIndex;
+  private final AtomicLong gateWrites = new AtomicLong();
+  private final SpareKeys spareKeys = new SpareKeys();
 
   /** When a request was sent, by both clocks. */
   record Sent(long nanos, long wallMillis) {
@@ -51,17 +61,18 @@ final class Session {
   /**
    * @param own whether it is one attempt's alone
    * @param sent when it was asked for
-   * @param noteIndex the index of {@link Keys#session}, when it was made
-   * @param lockDelay for how long its keys can't be locked after it ended by itself
+   * @param madeIndex the index of {@link Keys#session} and {@link Keys#gate}, when they were made
+   * @param delay for how long others leave its locks alone after it ended by itself
    */
-  Session(String id, long ttlSeconds, boolean own, Sent sent, long noteIndex, Duration lockDelay) {
+  Session(String id, long ttlSeconds, boolean own, Sent sent, long madeIndex, Duration delay) {
     this.id = id;
     this.ttlNanos = TimeUnit.SECONDS.toNanos(ttlSeconds);
     this.own = own;
-    this.lockDelay = lockDelay;
+    this.delay = delay;
     this.renewed = sent;
     this.usedNanos = sent.nanos();
-    this.noteIndex = noteIndex;
+    this.noteIndex = madeIndex;
+    this.gateIndex = madeIndex;
     this.watchedUntilNanos = sent.nanos();
     this.retryNanos = sent.nanos();
   }
@@ -115,7 +126,7 @@ final class Session {
 
   /** How long its keys can stay taken if nobody renews it: up to twice its TTL, and the delay. */
   Duration crashBound() {
-    return Duration.ofNanos(2 * ttlNanos).plus(lockDelay);
+    return Duration.ofNanos(2 * ttlNanos).plus(delay);
   }
 
   boolean isOwn() {
@@ -140,12 +151,14 @@ final class Session {
    * watched.
    */
   boolean isSure(Sent now) {
-    Sent last = renewed;
+    return !lost && isWatched(now.nanos()) && isRecent(renewed, now);
+  }
+
+  /** Whether what was proved then is no older than two thirds of the TTL, by both clocks. */
+  boolean isRecent(Sent then, Sent now) {
     long maxNanos = ttlNanos / 3 * 2;
-    return !lost
-        && isWatched(now.nanos())
-        && now.nanos() - last.nanos() < maxNanos
-        && TimeUnit.MILLISECONDS.toNanos(now.wallMillis() - last.wallMillis()) < maxNanos;
+    return now.nanos() - then.nanos() < maxNanos
+        && TimeUnit.MILLISECONDS.toNanos(now.wallMillis() - then.wallMillis()) < maxNanos;
   }
 
   long usedNanos() {
@@ -159,6 +172,25 @@ final class Session {
 
   void noteIndex(long index) {
     noteIndex = index;
+  }
+
+  /** What {@link Keys#gate} is at, as far as is known. */
+  long gateIndex() {
+    return gateIndex;
+  }
+
+  void gateIndex(long index) {
+    gateIndex = index;
+  }
+
+  /** A text for {@link Keys#gate} that it never had. */
+  String newGateText() {
+    return "write " + gateWrites.incrementAndGet();
+  }
+
+  /** Keys for the next attempts. */
+  SpareKeys spareKeys() {
+    return spareKeys;
   }
 
   /**
@@ -216,6 +248,7 @@ final class Session {
       if (retired) {
         return false;
       }
+      attempt.renewedWith(attempts.size() / RENEWED_TOGETHER_MAX);
       attempts.put(attempt.claim().ownerId(), attempt);
       return true;
     } finally {

@@ -27,16 +27,27 @@ final class SessionRequests {
    */
   String create(long ttlSeconds, Duration lockDelay, Deadline deadline) throws StoreException {
     // An empty list of checks, or the health of the agent's node would end it.
-    ConsulHttp.Answer answer = http.put(
-        "v1/session/create",
-        "{\"Name\":"
-            + Json.quote("holdfast " + clientName)
-            + ",\"TTL\":\""
-            + ttlSeconds
-            + "s\",\"Behavior\":\"delete\",\"LockDelay\":\""
-            + lockDelay.toMillis()
-            + "ms\",\"Checks\":[]}",
-        deadline);
+    String body = "{\"Name\":"
+        + Json.quote("holdfast " + clientName)
+        + ",\"TTL\":\""
+        + ttlSeconds
+        + "s\",\"Behavior\":\"delete\",\"LockDelay\":\""
+        + lockDelay.toMillis()
+        + "ms\",\"Checks\":[]}";
+    ConsulHttp.Answer answer;
+    try {
+      answer = http.put("v1/session/create", body, deadline);
+    } catch (StoreException e) {
+      if (String.valueOf(e.getMessage()).contains("Invalid Session TTL")) {
+        throw StoreException.refused(
+            "Consul has no sessions of "
+                + ttlSeconds
+                + " s: its session_ttl_min is higher. Take longer TTLs, or lower it. "
+                + e.getMessage(),
+            e.getCause());
+      }
+      throw e;
+    }
     try {
       if (answer.status() == 200
           && Json.parse(answer.body()) instanceof Map<?, ?> json

@@ -7,7 +7,6 @@ import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoreSettings;
 import io.holdfast.lock.spi.TimeSource;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -24,7 +23,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * The sessions of one client: made when first needed, renewed as long as they are used, and never
- * one per lock. One thread renews them, and deletes the keys of attempts whose time is over.
+ * one per lock. One thread renews them; another cleans up behind them when there is something.
  */
 final class Sessions implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(Sessions.class);
@@ -43,8 +42,12 @@ final class Sessions implements AutoCloseable {
 
   private final Map<Long, Slot> shared = new ConcurrentHashMap<>();
   private final Set<Session> all = ConcurrentHashMap.newKeySet();
-  private final Map<String, Deletion> deletions = new ConcurrentHashMap<>();
-  private final SpareKeys spareKeys = new SpareKeys();
+
+  /** Attempts that may have a key, by their claims' owner ids. */
+  private final Map<String, Attempt> attempts = new ConcurrentHashMap<>();
+
+  private final Abandoned abandoned;
+  private final Leftovers leftovers;
   private volatile boolean closed;
 
   /** The session of one TTL, and who makes it. */
@@ -53,15 +56,14 @@ final class Sessions implements AutoCloseable {
     volatile @Nullable Session session;
   }
 
-  /** A key that is to go, not before then. */
-  private record Deletion(Attempt attempt, long atNanos) {}
-
   Sessions(ConsulHttp http, Keys keys, StoreSettings settings) {
     this.http = http;
     this.keys = keys;
     this.requests = new SessionRequests(http, settings.clientName());
     this.settings = settings;
     this.time = settings.time();
+    this.abandoned = new Abandoned(http, keys, this, time);
+    this.leftovers = new Leftovers(http, keys, this, abandoned, time);
     ticker = new ScheduledThreadPoolExecutor(1, task -> {
       Thread thread = new Thread(task, "holdfast-" + settings.clientName() + "-sessions");
       thread.setDaemon(true);
@@ -76,23 +78,38 @@ final class Sessions implements AutoCloseable {
     return Deadline.after(settings.storeTimeout(), TimeSource.system());
   }
 
+  Abandoned abandoned() {
+    return abandoned;
+  }
+
+  Leftovers leftovers() {
+    return leftovers;
+  }
+
+  /** What is known of a claim; null: it has nothing at Consul. */
+  @Nullable
+  Attempt attempt(Claim claim) {
+    return attempts.get(claim.ownerId());
+  }
+
+  /** How many attempts may have something at Consul. */
+  int attempts() {
+    return attempts.size();
+  }
+
   /** Registers a new attempt in a session that suits it; makes one if there is none. */
   Attempt register(Claim claim, Deadline deadline) throws StoreException {
-    long minHoldNanos = claim.minHold().toNanos();
     long ttlSeconds = Session.ttlSeconds(claim);
-    if (minHoldNanos > 0) {
-      // It outlives a client that closes, and must not keep other locks alive with it.
-      Session session = create(ttlSeconds, true, deadline);
-      Attempt attempt = new Attempt(claim, session, keys.attempt(claim), time.wallMillis());
-      session.add(attempt);
-      return attempt;
-    }
+    // A minimum hold outlives a client that closes, and must not keep other locks alive with it.
+    boolean own = !claim.minHold().isZero();
     while (true) {
-      Session session = shared(ttlSeconds, deadline);
-      String spareKey = spareKeys.take(keys.line(claim.key()));
-      Attempt attempt = new Attempt(
-          claim, session, spareKey == null ? keys.attempt(claim) : spareKey, time.wallMillis());
+      Session session = own ? create(ttlSeconds, true, deadline) : shared(ttlSeconds, deadline);
+      SpareKeys.Spare spare = session.spareKeys().take(keys.line(claim.key()));
+      Attempt attempt = spare == null
+          ? new Attempt(claim, session, keys.attempt(claim), time.nanos(), time.wallMillis())
+          : new Attempt(claim, session, spare, time.nanos(), time.wallMillis());
       if (session.add(attempt)) {
+        attempts.put(claim.ownerId(), attempt);
         return attempt;
       }
       if (deadline.isOver()) {
@@ -101,16 +118,19 @@ final class Sessions implements AutoCloseable {
     }
   }
 
+  /** Nothing is left of an attempt. */
   void forget(Attempt attempt) {
     attempt.end();
+    attempts.remove(attempt.claim().ownerId(), attempt);
     attempt.session().remove(attempt, time.nanos());
   }
 
-  /** An attempt's key was deleted, so that another attempt may have it. */
-  void spare(Attempt attempt) {
-    if (!attempt.session().isOwn() && attempt.giveKey()) {
-      spareKeys.give(keys.line(attempt.claim().key()), attempt.key());
+  /** Nothing was sent for an attempt. */
+  void unused(Attempt attempt) {
+    if (attempt.setFreed() && attempt.indexBefore() > 0) {
+      leftovers.spare(attempt, attempt.overBefore(), attempt.indexBefore());
     }
+    forget(attempt);
   }
 
   private Session shared(long ttlSeconds, Deadline deadline) throws StoreException {
@@ -146,7 +166,7 @@ final class Sessions implements AutoCloseable {
       throw StoreException.refused("The client was closed", null);
     }
     Session.Sent sent = Session.Sent.now(time);
-    // No delay, since no key is ever locked twice.
+    // No delay at Consul, since no key is ever another session's.
     String id = requests.create(ttlSeconds, Duration.ZERO, deadline);
     long noteIndex;
     try {
@@ -155,19 +175,24 @@ final class Sessions implements AutoCloseable {
       log.debug("Session {} got no key, and ends by its TTL", id, e);
       throw e;
     }
-    Session session = new Session(id, ttlSeconds, own, sent, noteIndex, Duration.ZERO);
+    // Who waits leaves its locks alone for as long as it may have been renewed for before its end.
+    Session session =
+        new Session(id, ttlSeconds, own, sent, noteIndex, Duration.ofSeconds(ttlSeconds));
     all.add(session);
     watch(session, noteIndex);
     log.debug("Session {} of {} s made", id, ttlSeconds);
     return session;
   }
 
-  /** Makes the session's own key; its index. */
+  /** Makes the session's own keys; their index. */
   private long writeNote(String id, Deadline deadline) throws StoreException {
     ConsulHttp.Outcome outcome = http.transact(
-        new Transaction().lock(keys.session(id), settings.clientName(), id), deadline);
+        new Transaction()
+            .lock(keys.gate(id), settings.clientName(), id)
+            .lock(keys.session(id), settings.clientName(), id),
+        deadline);
     if (outcome instanceof ConsulHttp.Outcome.Applied applied
-        && applied.entries().size() == 1) {
+        && applied.entries().size() == 2) {
       return applied.entries().get(0).modifyIndex();
     }
     throw StoreException.refused(
@@ -194,7 +219,7 @@ final class Sessions implements AutoCloseable {
       public void answered(@Nullable Entry entry, long nextIndex) {
         boolean goesOn = false;
         try {
-          goesOn = noticed(session, entry);
+          goesOn = noticed(session, entry, nextIndex);
         } finally {
           if (goesOn && nextIndex >= index) {
             watch(session, nextIndex);
@@ -227,11 +252,17 @@ final class Sessions implements AutoCloseable {
   }
 
   /** What a session's own key tells; false: not enough. */
-  private boolean noticed(Session session, @Nullable Entry entry) {
+  private boolean noticed(Session session, @Nullable Entry entry, long index) {
     try {
       if (entry == null || !entry.session().equals(session.id())) {
-        // A server that lags, or lost its memory, is no proof; the leader's word is.
-        boolean unused = renew(session, deadline());
+        if (entry == null && index > session.noteIndex()) {
+          // It was there before that index, so this is its end; and the server that tells of it may
+          // be leaving itself, and tell no more.
+          lost(session);
+        } else {
+          // A server that lags, or lost its memory, is no proof; the leader's word is.
+          boolean unused = renew(session, deadline());
+        }
         return false;
       }
       lookForForce(session, entry.modifyIndex(), deadline());
@@ -268,23 +299,7 @@ final class Sessions implements AutoCloseable {
     return true;
   }
 
-  /**
-   * Asks whether a lock was taken by force since the last time, unless a long poll would have told:
-   * a session that lives says nothing about a single key of it.
-   */
-  void lookForForce(Session session, Deadline deadline) throws StoreException {
-    if (!session.isWatched(time.nanos())) {
-      List<Entry> note = http.read(new Transaction().tree(keys.session(session.id())), deadline);
-      if (!note.isEmpty()) {
-        lookForForce(session, note.get(0).modifyIndex(), deadline);
-      }
-    }
-  }
-
-  /**
-   * Looks whether the keys of a session's attempts are still there, if its own key was written to
-   * since the last time.
-   */
+  /** Looks whether its holders still have their keys, if its own key was written to since. */
   private void lookForForce(Session session, long noteIndex, Deadline deadline)
       throws StoreException {
     if (noteIndex == session.noteIndex()) {
@@ -293,21 +308,43 @@ final class Sessions implements AutoCloseable {
     session.beginLook();
     List<ConsulGrant> held =
         session.attempts().stream().map(Attempt::grant).filter(Objects::nonNull).toList();
-    for (int from = 0; from < held.size(); from += Transaction.OPERATIONS_MAX) {
+    for (ConsulGrant grant : taken(held, deadline)) {
+      settings.events().lost(grant, LeaseLoss.Reason.TAKEN);
+    }
+    session.noteIndex(noteIndex);
+  }
+
+  /**
+   * Asks for the keys of some grants: a session that lives says nothing about a single key of it.
+   *
+   * @return those that have no key any more, or one that somebody wrote to; they are over
+   */
+  Set<ConsulGrant> taken(List<ConsulGrant> grants, Deadline deadline) throws StoreException {
+    Set<ConsulGrant> taken = new HashSet<>();
+    for (int from = 0; from < grants.size(); from += Transaction.OPERATIONS_MAX) {
       List<ConsulGrant> some =
-          held.subList(from, Math.min(held.size(), from + Transaction.OPERATIONS_MAX));
+          grants.subList(from, Math.min(grants.size(), from + Transaction.OPERATIONS_MAX));
       Transaction look = new Transaction();
-      some.forEach(grant -> look.tree(grant.attempt().key()));
-      Set<Long> found = new HashSet<>();
-      http.read(look, deadline).forEach(entry -> found.add(entry.createIndex()));
-      for (ConsulGrant grant : some) {
-        if (!found.contains(grant.number())) {
-          grant.attempt().end();
-          settings.events().lost(grant, LeaseLoss.Reason.TAKEN);
+      some.forEach(grant -> look.checkIndex(grant.attempt().key(), grant.number()));
+      if (http.check(look, deadline) instanceof ConsulHttp.Outcome.Failed failed) {
+        for (ConsulHttp.Failure failure : failed.failures()) {
+          taken.add(some.get((int) failure.operation()));
         }
       }
     }
-    session.noteIndex(noteIndex);
+    // One that is being released as well: its release finds out by itself.
+    taken.removeIf(grant -> grant.attempt().isFreed());
+    taken.forEach(grant -> abandoned.add(grant.attempt()));
+    return taken;
+  }
+
+  /** Whether an operation failed since the session has ended; everybody was told then. */
+  boolean isGone(Session session, ConsulHttp.Outcome.Failed failed) {
+    if (failed.failures().stream().noneMatch(one -> one.what().contains("invalid session"))) {
+      return false;
+    }
+    lost(session);
+    return true;
   }
 
   /** Tells every holder, then lets a new session be made. */
@@ -324,18 +361,9 @@ final class Sessions implements AutoCloseable {
     session.markLost();
     all.remove(session);
     for (Attempt attempt : session.attempts()) {
-      attempt.end();
+      forget(attempt);
       attempt.wake();
     }
-  }
-
-  /** Deletes an attempt's key after that time, and its session if that is its own. */
-  void deleteAfter(Attempt attempt, long delayNanos) {
-    deletions.put(attempt.key(), new Deletion(attempt, time.nanos() + delayNanos));
-  }
-
-  void deletedAlready(String key) {
-    deletions.remove(key);
   }
 
   private void tick() {
@@ -344,8 +372,9 @@ final class Sessions implements AutoCloseable {
       for (Session session : all) {
         tend(session, nowNanos);
       }
-      deleteDue();
-    } catch (RuntimeException e) {
+      leftovers.tend(all);
+    } catch (RuntimeException | Error e) {
+      // Whatever it is: without this thread, sessions would end and keys would stay.
       log.error("Sessions could not be tended", e);
     }
   }
@@ -353,8 +382,8 @@ final class Sessions implements AutoCloseable {
   private void tend(Session session, long nowNanos) {
     for (Attempt attempt : session.attempts()) {
       if (attempt.expire(nowNanos)) {
-        session.remove(attempt, nowNanos);
-        deleteAfter(attempt, 0);
+        abandoned.add(attempt);
+        attempt.wake();
       }
     }
     if (session.isUnused()) {
@@ -384,41 +413,6 @@ final class Sessions implements AutoCloseable {
     }
   }
 
-  private void deleteDue() {
-    List<Deletion> due = new ArrayList<>();
-    for (Deletion deletion : deletions.values()) {
-      if (time.nanos() - deletion.atNanos() >= 0 && due.size() < Transaction.OPERATIONS_MAX) {
-        due.add(deletion);
-      }
-    }
-    if (due.isEmpty()) {
-      return;
-    }
-    Deadline deadline = deadline();
-    try {
-      Transaction transaction = new Transaction();
-      due.forEach(deletion -> transaction.delete(deletion.attempt().key()));
-      ConsulHttp.Outcome outcome = http.transact(transaction, deadline);
-      if (outcome instanceof ConsulHttp.Outcome.Failed failed) {
-        throw StoreException.refused("Consul deleted nothing: " + failed.what(), null);
-      }
-      for (Deletion deletion : due) {
-        deletions.remove(deletion.attempt().key(), deletion);
-        if (deletion.attempt().session().isOwn()) {
-          end(deletion.attempt().session(), deadline);
-        }
-      }
-    } catch (StoreException e) {
-      log.debug("{} key(s) could not be deleted; again later", due.size(), e);
-      for (Deletion deletion : due) {
-        deletions.replace(
-            deletion.attempt().key(),
-            deletion,
-            new Deletion(deletion.attempt(), time.nanos() + jittered(RETRY_NANOS)));
-      }
-    }
-  }
-
   private static long jittered(long nanos) {
     return nanos / 2 + ThreadLocalRandom.current().nextLong(nanos);
   }
@@ -442,6 +436,11 @@ final class Sessions implements AutoCloseable {
       log.debug("The thread of the sessions is still busy");
     }
     Deadline deadline = deadline();
+    for (Session session : leftovers.sessionsOfFreeNames()) {
+      if (!deadline.isOver()) {
+        end(session, deadline);
+      }
+    }
     for (Session session : all) {
       if (!session.isOwn() && !deadline.isOver()) {
         end(session, deadline);

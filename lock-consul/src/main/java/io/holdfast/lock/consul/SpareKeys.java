@@ -1,44 +1,62 @@
 package io.holdfast.lock.consul;
 
+import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
-import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Keys that nobody has, for the next attempts at the same locks. Consul remembers each deleted key
- * for a quarter of an hour or more, and walks over all that it remembers of a line whenever
- * somebody reads that line. So a client comes back with the same key as long as no request about it
- * can be on its way; after any doubt the next attempt gets a new one. Thread-safe.
+ * Keys of one session whose attempts are over, for the next attempts at the same locks. Consul
+ * remembers each deleted key for a quarter of an hour or more, and walks over all that it remembers
+ * of a line whenever somebody reads that line; so a key stays for a while, and is deleted when
+ * nobody came back for it. Thread-safe.
  */
 final class SpareKeys {
-  private static final int LINES_MAX = 1024;
+  /**
+   * A key whose last attempt is over.
+   *
+   * @param line the folder that it is in
+   * @param over the number of that attempt
+   * @param index the key's index since then
+   * @param sinceNanos when that was
+   */
+  record Spare(String line, String key, long over, long index, long sinceNanos) {}
 
-  private final ReentrantLock mutex = new ReentrantLock();
+  // Both under the monitor. The one that was given least lately first.
+  private final Map<String, Spare> spares = new LinkedHashMap<>();
+  private final Map<String, String> keysOfLines = new HashMap<>();
 
-  // Under the mutex; the one that was used least lately first.
-  private final Map<String, String> keys = new LinkedHashMap<>();
-
-  /** Gives the key away, to one caller. */
-  @Nullable
-  String take(String line) {
-    mutex.lock();
-    try {
-      return keys.remove(line);
-    } finally {
-      mutex.unlock();
-    }
+  /** Takes a key out, for one caller; null: there is none. */
+  synchronized @Nullable Spare take(String line) {
+    String key = keysOfLines.remove(line);
+    return key == null ? null : spares.remove(key);
   }
 
-  void give(String line, String key) {
-    mutex.lock();
-    try {
-      keys.put(line, key);
-      if (keys.size() > LINES_MAX) {
-        keys.remove(keys.keySet().iterator().next());
+  synchronized void give(Spare spare) {
+    spares.put(spare.key(), spare);
+    keysOfLines.put(spare.line(), spare.key());
+  }
+
+  /** Whether some were given at that moment or before. */
+  synchronized boolean isOld(long untilNanos) {
+    return !spares.isEmpty() && spares.values().iterator().next().sinceNanos() - untilNanos <= 0;
+  }
+
+  /** Takes out some of those that were given at that moment or before. */
+  synchronized List<Spare> takeOld(long untilNanos, int max) {
+    List<Spare> old = new ArrayList<>();
+    for (Spare spare : spares.values()) {
+      if (spare.sinceNanos() - untilNanos > 0 || old.size() == max) {
+        break;
       }
-    } finally {
-      mutex.unlock();
+      old.add(spare);
     }
+    for (Spare spare : old) {
+      spares.remove(spare.key());
+      keysOfLines.remove(spare.line(), spare.key());
+    }
+    return old;
   }
 }

@@ -21,14 +21,36 @@ final class Transaction {
         .append(Long.toUnsignedString(flags))
         .append(",\"Session\":")
         .append(Json.quote(session))
-        .append(",\"Value\":\"")
-        .append(Base64.getEncoder().encodeToString(value.getBytes(StandardCharsets.UTF_8)))
-        .append("\"}}");
+        .append(value(value));
     return this;
+  }
+
+  /** Writes to the key if nothing wrote to it since that index; else the transaction fails. */
+  Transaction setAt(String key, long modifyIndex, String value) {
+    begin("cas", key).append(",\"Index\":").append(modifyIndex).append(value(value));
+    return this;
+  }
+
+  private static String value(String text) {
+    return ",\"Value\":\""
+        + Base64.getEncoder().encodeToString(text.getBytes(StandardCharsets.UTF_8))
+        + "\"}}";
   }
 
   Transaction tree(String prefix) {
     begin("get-tree", prefix).append("}}");
+    return this;
+  }
+
+  /** Fails if the key is gone, or something wrote to it since that index. */
+  Transaction checkIndex(String key, long modifyIndex) {
+    begin("check-index", key).append(",\"Index\":").append(modifyIndex).append("}}");
+    return this;
+  }
+
+  /** Fails if there is such a key. */
+  Transaction checkNotExists(String key) {
+    begin("check-not-exists", key).append("}}");
     return this;
   }
 
@@ -45,7 +67,10 @@ final class Transaction {
     return this;
   }
 
-  /** Deletes the key if nothing wrote to it since that index; else the transaction fails. */
+  /**
+   * Deletes the key if nothing wrote to it since that index; else the transaction fails. One that
+   * is not there is no failure.
+   */
   Transaction deleteAt(String key, long modifyIndex) {
     begin("delete-cas", key).append(",\"Index\":").append(modifyIndex).append("}}");
     return this;

@@ -182,7 +182,7 @@ class ClassicTest {
     try (LockClient holder = delayed();
         LockClient client = delayed()) {
       Lease lost = holder.get(name).lock();
-      http.destroySession(ConsulGuard.of(lost).session());
+      http.destroySession(http.sessionOf(ConsulGuard.of(lost).key()));
       assertThat(client.get(name).tryLock()).isEmpty();
       assertThat(client.get(name).inspect()).isEmpty();
       try (Lease next = client.get(name).lock()) {

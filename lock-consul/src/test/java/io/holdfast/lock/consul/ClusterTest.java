@@ -160,7 +160,7 @@ class ClusterTest {
   private static boolean waits(String name) {
     try {
       return new TestHttp(cluster.address(0))
-              .keys("holdfast/m:" + Keys.escape(name).replace("%", "%25"))
+              .keys("holdfast/m/" + Keys.escape(name).replace("%", "%25"))
               .size()
           == 2;
     } catch (java.io.IOException e) {

@@ -70,6 +70,7 @@ final class ConsulCluster implements AutoCloseable {
         + " -serf-wan-port=" + (WAN_PORTS + agent)
         + " -server-port=" + (SERVER_PORTS + agent)
         + " -retry-interval=1s"
+        + " -hcl='leave_on_terminate = true rejoin_after_leave = true'"
         + " -hcl='performance { raft_multiplier = 1 }'"
         + " -hcl='limits { http_max_conns_per_client = 2000 }'");
     if (agent != CLIENT) {
@@ -86,7 +87,7 @@ final class ConsulCluster implements AutoCloseable {
     signal(agent, "KILL");
   }
 
-  /** Ends an agent as an operator does: one that is no server then leaves the cluster. */
+  /** Ends an agent as an operator does: it then leaves the cluster, as many set servers to do. */
   void stop(int agent) throws Exception {
     signal(agent, "TERM");
   }

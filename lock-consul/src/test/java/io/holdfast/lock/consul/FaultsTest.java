@@ -30,6 +30,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** What Consul answers in place of an answer is an error with a name, and never "busy". */
 class FaultsTest {
@@ -117,13 +118,30 @@ class FaultsTest {
       // Nothing tells the client of the end of its session.
       answers.begin("/v1/kv/", 500, "No cluster leader");
       Lease first = client.get(name).lock();
-      String session = ConsulGuard.of(first).session();
+      TestHttp http = new TestHttp(server.address());
+      String session = http.sessionOf(ConsulGuard.of(first).key());
       first.close();
-      new TestHttp(server.address()).destroySession(session);
+      http.destroySession(session);
       try (Lease second = client.get(name).lock()) {
-        assertThat(ConsulGuard.of(second).session()).isNotEqualTo(session);
+        assertThat(http.sessionOf(ConsulGuard.of(second).key())).isNotEqualTo(session);
         assertThat(second.token()).isGreaterThan(first.token());
       }
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void aSessionThatTheServersSettingsForbidIsARefusalThatSaysSo(Mode mode) {
+    try (LockClient client = mode.builder(users, server.address(), "faults").build()) {
+      // As Consul says it.
+      answers.begin(
+          "/v1/session/create",
+          500,
+          "Invalid Session TTL '30000000000', must be between [1m0s=24h0m0s]");
+      assertThatExceptionOfType(LockStoreException.class)
+          .isThrownBy(() -> client.get(name).tryLock())
+          .withMessageContaining("session_ttl_min");
+      answers.end();
     }
   }
 
@@ -169,8 +187,8 @@ class FaultsTest {
           return next.token();
         }
       });
-      eventually("it asked several times", () -> requests.count("/v1/kv/holdfast/m:") >= 4);
-      long asked = requests.count("/v1/kv/holdfast/m:");
+      eventually("it asked several times", () -> requests.count("/v1/kv/holdfast/m/") >= 4);
+      long asked = requests.count("/v1/kv/holdfast/m/");
       long elapsedMillis = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - begin);
       assertThat(asked).as("in " + elapsedMillis + " ms").isLessThan(2 + elapsedMillis / 300);
       lease.close();

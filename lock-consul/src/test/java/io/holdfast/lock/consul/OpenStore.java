@@ -39,7 +39,7 @@ final class OpenStore implements AutoCloseable, StoreEvents {
         .addInterceptor(script)
         .build();
     store = new ConsulStore(
-        new ConsulHttp.Settings(client, HttpUrl.get(address), null, null),
+        new ConsulHttp.Settings(client, HttpUrl.get(address), null),
         "holdfast",
         new StoreSettings("open", STORE_TIMEOUT, TimeSource.system(), this));
   }

@@ -24,7 +24,7 @@ final class Script implements Interceptor {
 
   /** A long poll on an attempt's key. */
   static boolean isOnAttempt(Request request) {
-    return path(request).startsWith("/v1/kv/holdfast/m:");
+    return path(request).startsWith("/v1/kv/holdfast/m/");
   }
 
   /** A long poll on a session's key. */

@@ -55,12 +55,12 @@ class StaleAnswersTest {
   /** The line, the first first. */
   private List<Entry> line() throws IOException {
     String body = new TestHttp(server.address())
-        .get("/v1/kv/holdfast/m:" + name + "/?recurse")
+        .get("/v1/kv/holdfast/m/" + name + "/?recurse")
         .body();
     return ((List<?>) Json.parse(body))
         .stream()
             .map(Entry::of)
-            .sorted(Comparator.comparingLong(Entry::createIndex))
+            .sorted(Comparator.comparingLong(Entry::modifyIndex))
             .toList();
   }
 
@@ -81,6 +81,7 @@ class StaleAnswersTest {
     GONE_AT_NO_INDEX,
     GONE_LONG_AGO,
     GONE_BEFORE_THE_WAITER_CAME,
+    GONE_BY_NOW,
     WRITTEN_TO,
     IN_AN_EARLIER_LIFE
   }
@@ -93,6 +94,7 @@ class StaleAnswersTest {
       case GONE_AT_NO_INDEX -> Script.answer(chain, 404, 0, "");
       case GONE_LONG_AGO -> Script.answer(chain, 404, 1, "");
       case GONE_BEFORE_THE_WAITER_CAME -> Script.answer(chain, 404, own, "");
+      case GONE_BY_NOW -> Script.answer(chain, 404, own + 1, "");
       case WRITTEN_TO ->
         Script.answer(
             chain,

@@ -88,6 +88,11 @@ final class TestHttp {
     });
   }
 
+  /** The session that has a key. */
+  String sessionOf(String key) throws IOException {
+    return Entry.of(((List<?>) Json.parse(get("/v1/kv/" + key).body())).get(0)).session();
+  }
+
   void destroySession(String id) throws IOException {
     if (put("/v1/session/destroy/" + id, "").status() != 200) {
       throw new IOException("The session was not destroyed");

@@ -17,6 +17,8 @@ import java.security.KeyStore;
 import java.time.Duration;
 import java.util.Base64;
 import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -25,6 +27,7 @@ import javax.net.ssl.SSLContext;
 import javax.net.ssl.TrustManagerFactory;
 import javax.net.ssl.X509TrustManager;
 import okhttp3.OkHttpClient;
+import okhttp3.Protocol;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeAll;
@@ -34,11 +37,10 @@ import org.testcontainers.DockerClientFactory;
 import org.testcontainers.containers.GenericContainer;
 import org.testcontainers.containers.wait.strategy.Wait;
 
-/** An agent that speaks nothing but TLS, with a certificate of its own, in a named datacenter. */
+/** An agent that speaks nothing but TLS, with a certificate of its own. */
 class TlsTest {
   private static final char[] PASSWORD = "of the test".toCharArray();
   private static final int PORT = 8501;
-  private static final String DATACENTER = "frankfurt";
 
   private static GenericContainer<?> server;
   private static KeyStore own;
@@ -58,8 +60,7 @@ class TlsTest {
                 + "' > certificate.pem && printf %s '"
                 + pem("PRIVATE KEY", own.getKey("consul", PASSWORD).getEncoded())
                 + "' > key.pem && exec consul agent -server -bootstrap-expect=1 -data-dir=data"
-                + " -client=0.0.0.0 -bind=127.0.0.1 -datacenter="
-                + DATACENTER
+                + " -client=0.0.0.0 -bind=127.0.0.1"
                 + " -hcl='performance { raft_multiplier = 1 }' -hcl='ports { http = -1 https = "
                 + PORT
                 + " }' -hcl='cert_file = \"certificate.pem\"' -hcl='key_file = \"key.pem\"'")
@@ -76,10 +77,12 @@ class TlsTest {
     }
   }
 
-  private static LockClient client(OkHttpClient users, String datacenter) {
-    return ConsulLocks.builder(
-            users, "https://" + server.getHost() + ":" + server.getMappedPort(PORT))
-        .datacenter(datacenter)
+  private static LockClient client(OkHttpClient users) {
+    return client(users, server.getHost(), server.getMappedPort(PORT));
+  }
+
+  private static LockClient client(OkHttpClient users, String host, int port) {
+    return ConsulLocks.builder(users, "https://" + host + ":" + port)
         .storeTimeout(Duration.ofSeconds(8))
         .defaultOptions(LockOptions.renewed(Duration.ofSeconds(30)))
         .build();
@@ -90,8 +93,8 @@ class TlsTest {
     ExecutorService threads = Executors.newSingleThreadExecutor();
     Requests requests = new Requests();
     OkHttpClient waiters = trusting().newBuilder().addInterceptor(requests).build();
-    try (LockClient holder = client(trusting(), DATACENTER);
-        LockClient waiter = client(waiters, DATACENTER)) {
+    try (LockClient holder = client(trusting());
+        LockClient waiter = client(waiters)) {
       // The leader registers its node, for sessions, some time after its election.
       eventually("sessions can be made", () -> {
         try {
@@ -112,19 +115,44 @@ class TlsTest {
     }
   }
 
+  /** All requests share one HTTP/2 connection. */
   @Test
-  void aCertificateThatTheUsersClientDoesNotTrustIsAnErrorAndNeverBusy() {
-    assertThatExceptionOfType(LockStoreException.class)
-        .isThrownBy(() -> client(new OkHttpClient(), DATACENTER).close())
-        .havingRootCause()
-        .isInstanceOf(java.security.GeneralSecurityException.class);
+  void aConnectionThatDiesWithoutASignIsNoticedAndCostsNoLease() throws Exception {
+    Set<Protocol> protocols = ConcurrentHashMap.newKeySet();
+    OkHttpClient users = trusting()
+        .newBuilder()
+        .addNetworkInterceptor(chain -> {
+          protocols.add(chain.connection().protocol());
+          return chain.proceed(chain.request());
+        })
+        .build();
+    try (SilentProxy proxy = new SilentProxy(server.getHost(), server.getMappedPort(PORT));
+        LockClient client = client(users, "127.0.0.1", proxy.port());
+        Lease lease = client.get("tls/held").lock()) {
+      assertThat(protocols).containsExactly(Protocol.HTTP_2);
+      proxy.silence();
+      long began = System.nanoTime();
+      eventually("a new connection is made", () -> {
+        try {
+          client.get("tls/other").lock().close();
+          return true;
+        } catch (LockStoreException e) {
+          return false;
+        } catch (InterruptedException e) {
+          throw new IllegalStateException(e);
+        }
+      });
+      assertThat(Duration.ofNanos(System.nanoTime() - began)).isLessThan(Duration.ofSeconds(20));
+      lease.verify();
+    }
   }
 
   @Test
-  void aDatacenterThatIsNotThereIsAnErrorAndNeverBusy() {
+  void aCertificateThatTheUsersClientDoesNotTrustIsAnErrorAndNeverBusy() {
     assertThatExceptionOfType(LockStoreException.class)
-        .isThrownBy(() -> client(trusting(), "nowhere").close())
-        .withMessageContaining("datacenter");
+        .isThrownBy(() -> client(new OkHttpClient()).close())
+        .havingRootCause()
+        .isInstanceOf(java.security.GeneralSecurityException.class);
   }
 
   private static OkHttpClient trusting() throws Exception {

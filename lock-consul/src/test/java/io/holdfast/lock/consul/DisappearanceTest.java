@@ -1,0 +1,174 @@
+package io.holdfast.lock.consul;
+
+import static io.holdfast.lock.consul.Eventually.eventually;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.holdfast.lock.Lease;
+import io.holdfast.lock.LeaseLoss;
+import io.holdfast.lock.LockClient;
+import io.holdfast.lock.LockOptions;
+import io.holdfast.lock.spi.Claim;
+import io.holdfast.lock.spi.Ticket;
+import java.time.Duration;
+import java.util.List;
+import java.util.UUID;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import okhttp3.MediaType;
+import okhttp3.OkHttpClient;
+import okhttp3.Request;
+import okhttp3.RequestBody;
+import okhttp3.Response;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+
+/** A key that is gone without a word: who waits for it, and who had it. */
+class DisappearanceTest {
+  private static final Duration TTL = Duration.ofSeconds(10);
+
+  private static KitContainer server;
+
+  private final String name = "gone-" + UUID.randomUUID();
+  private final TestHttp http = new TestHttp(server.address());
+  private final ExecutorService thread = Executors.newSingleThreadExecutor();
+
+  @BeforeAll
+  static void start() {
+    server = new KitContainer();
+  }
+
+  @AfterAll
+  static void stop() {
+    server.close();
+  }
+
+  @AfterEach
+  void end() {
+    thread.shutdownNow();
+  }
+
+  private static Claim claim(String name) {
+    return OpenStore.claim(name, TTL);
+  }
+
+  @Test
+  void whoWaitsForAKeyThatDisappearedStartsWhenItsHolderHasStoppedBelieving() throws Exception {
+    try (OpenStore holder = new OpenStore(server.address());
+        OpenStore another = new OpenStore(server.address());
+        OpenStore waiting = new OpenStore(server.address());
+        LockClient shared = shared();
+        LockClient behind = shared()) {
+      Lease classic = shared.get(name).lock();
+      Future<Lease> turn = thread.submit(() -> behind.get(name).lock());
+      ConsulGrant ended = holder.acquire(claim("ended-" + name));
+      ConsulGrant deleted = another.acquire(claim("deleted-" + name));
+      Ticket one = waiting.queue(claim("ended-" + name));
+      Ticket two = waiting.queue(claim("deleted-" + name));
+      long began = System.nanoTime();
+      http.destroySession(ended.attempt().session().id());
+      http.destroySession(http.sessionOf(ConsulGuard.of(classic).key()));
+      assertThat(http.delete("/v1/kv/" + deleted.attempt().key()).status()).isEqualTo(200);
+      eventually("the waiter is told", () -> waiting.wakeUps.get() >= 2);
+      for (Ticket ticket : List.of(one, two)) {
+        assertThat(ticket.poll()).isInstanceOf(Ticket.Waiting.class);
+      }
+      eventually("most of it is over", () -> System.nanoTime() - began > 9_000_000_000L);
+      for (Ticket ticket : List.of(one, two)) {
+        assertThat(ticket.poll()).isInstanceOf(Ticket.Waiting.class);
+      }
+      for (Ticket ticket : List.of(one, two)) {
+        eventually("it starts", () -> isGranted(ticket));
+        assertThat(Duration.ofNanos(System.nanoTime() - began)).isGreaterThan(TTL);
+      }
+      Lease next = turn.get(30, TimeUnit.SECONDS);
+      assertThat(Duration.ofNanos(System.nanoTime() - began)).isGreaterThan(TTL);
+      assertThat(next.isHeld()).isTrue();
+      assertThat(classic.isHeld()).isFalse();
+    }
+  }
+
+  /** With the default lock-delay. */
+  private static LockClient shared() {
+    return ConsulLocks.classic(new OkHttpClient(), server.address())
+        .storeTimeout(Duration.ofSeconds(3))
+        .defaultOptions(LockOptions.renewed(TTL))
+        .build();
+  }
+
+  private static boolean isGranted(Ticket ticket) {
+    try {
+      return ticket.poll() instanceof Ticket.Granted;
+    } catch (io.holdfast.lock.spi.StoreException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  private LockClient client(String clientName) {
+    return ConsulLocks.builder(new OkHttpClient(), server.address())
+        .clientName(clientName)
+        .storeTimeout(Duration.ofSeconds(3))
+        .defaultOptions(LockOptions.renewed(TTL))
+        .build();
+  }
+
+  @Test
+  void aLeaseWhoseKeyDisappearedIsLostWithinARenewalPeriod() throws Exception {
+    OkHttpClient plain = new OkHttpClient();
+    try (LockClient client = client("holder")) {
+      client.get("other-" + name).lock().close();
+      byte[] snapshot;
+      try (Response response = plain
+          .newCall(new Request.Builder().url(server.address() + "/v1/snapshot").build())
+          .execute()) {
+        snapshot = response.body().bytes();
+      }
+      Lease restored = client.get("restored-" + name).lock();
+      Lease deleted = client.get("deleted-" + name).lock();
+      Lease written = client.get("written-" + name).lock();
+      List<LeaseLoss.Reason> reasons = new CopyOnWriteArrayList<>();
+      for (Lease lease : List.of(restored, deleted, written)) {
+        lease.onLost(loss -> reasons.add(loss.reason()));
+      }
+      http.delete("/v1/kv/" + ConsulGuard.of(deleted).key());
+      http.put("/v1/kv/" + ConsulGuard.of(written).key(), "by hand");
+      eventually("two are told", () -> reasons.size() == 2);
+      assertThat(restored.isHeld()).isTrue();
+      try (Response response = plain
+          .newCall(new Request.Builder()
+              .url(server.address() + "/v1/snapshot")
+              .put(RequestBody.create(snapshot, MediaType.get("application/octet-stream")))
+              .build())
+          .execute()) {
+        assertThat(response.code()).isEqualTo(200);
+      }
+      eventually("the third is told", () -> reasons.size() == 3);
+      assertThat(restored.isHeld()).isFalse();
+      for (Lease lease : List.of(restored, deleted, written)) {
+        try (LockClient next = client("next");
+            Lease now = next.get(lease.name()).lockWithin(Duration.ofSeconds(30))) {
+          assertThat(now.isHeld()).isTrue();
+        }
+      }
+    }
+  }
+
+  @Test
+  void aWaiterStartsWithoutAQuestionWhenTheOneBeforeReleased() throws Exception {
+    try (OpenStore holder = new OpenStore(server.address());
+        OpenStore waiting = new OpenStore(server.address())) {
+      ConsulGrant held = holder.acquire(claim(name));
+      Ticket ticket = waiting.queue(claim(name));
+      eventually("the session is watched", () -> waiting.watches() == 1);
+      long asked = waiting.requests.count("/v1/txn");
+      holder.store.release(held, Duration.ZERO);
+      eventually("the waiter has heard", () -> waiting.wakeUps.get() > 0);
+      assertThat(ticket.poll()).isInstanceOf(Ticket.Granted.class);
+      assertThat(waiting.requests.count("/v1/txn")).isEqualTo(asked);
+    }
+  }
+}

@@ -1,0 +1,74 @@
+package io.holdfast.lock.consul;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.holdfast.lock.Lease;
+import io.holdfast.lock.LockClient;
+import io.holdfast.lock.LockOptions;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.UUID;
+import okhttp3.OkHttpClient;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** A write under a guard is refused from the close of its lease on. */
+class GuardTest {
+  private static KitContainer server;
+
+  private final String name = "guard-" + UUID.randomUUID();
+
+  @BeforeAll
+  static void start() {
+    server = new KitContainer();
+  }
+
+  @AfterAll
+  static void stop() {
+    server.close();
+  }
+
+  /** Its name stays taken, by the same session. */
+  @ParameterizedTest
+  @EnumSource
+  void afterTheCloseNothingIsWrittenWhileTheMinimumHoldRuns(Mode mode) throws Exception {
+    LockOptions options = LockOptions.defaults().withMinHold(Duration.ofSeconds(20));
+    try (LockClient client =
+        mode.builder(new OkHttpClient(), server.address(), "guards").build()) {
+      String write;
+      try (Lease lease = client.get(name, options).lock()) {
+        write = "["
+            + ConsulGuard.of(lease).operation()
+            + ",{\"KV\":{\"Verb\":\"set\",\"Key\":\"guarded/"
+            + name
+            + "\",\"Value\":\"eA==\"}}]";
+        assertThat(status(write)).isEqualTo(200);
+      }
+      assertThat(client.get(name).inspect().orElseThrow().isReleased()).isTrue();
+      assertThat(status(write)).isEqualTo(409);
+    }
+  }
+
+  /** Whose key is the one of before. */
+  @ParameterizedTest
+  @EnumSource
+  void nothingIsWrittenForAnEarlierLease(Mode mode) throws Exception {
+    try (LockClient client =
+        mode.builder(new OkHttpClient(), server.address(), "guards").build()) {
+      Lease lease = client.get(name).lock();
+      String write = "[" + ConsulGuard.of(lease).operation() + "]";
+      assertThat(status(write)).isEqualTo(200);
+      lease.close();
+      try (Lease next = client.get(name).lock()) {
+        assertThat(status(write)).isEqualTo(409);
+        assertThat(status("[" + ConsulGuard.of(next).operation() + "]")).isEqualTo(200);
+      }
+    }
+  }
+
+  private static int status(String transaction) throws IOException {
+    return new TestHttp(server.address()).put("/v1/txn", transaction).status();
+  }
+}
