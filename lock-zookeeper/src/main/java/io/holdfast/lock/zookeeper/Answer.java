@@ -14,7 +14,9 @@ import org.jspecify.annotations.Nullable;
 record Answer<T>(Code code, @Nullable T value) {
 
   static <T> Answer<T> of(int code, @Nullable T value) {
-    return new Answer<>(Code.get(code), value);
+    Code known = Code.get(code);
+    // From a server that is younger than this client.
+    return new Answer<>(known == null ? Code.SYSTEMERROR : known, value);
   }
 
   boolean isOk() {
@@ -31,6 +33,11 @@ record Answer<T>(Code code, @Nullable T value) {
     return code == Code.SESSIONEXPIRED;
   }
 
+  /** There was no connection, or none any more when the answer was due. */
+  boolean isConnectionLost() {
+    return code == Code.CONNECTIONLOSS;
+  }
+
   /** Whether the request certainly changed nothing. */
   boolean isRefusal() {
     return switch (code) {
@@ -45,7 +52,8 @@ record Answer<T>(Code code, @Nullable T value) {
           MARSHALLINGERROR,
           UNIMPLEMENTED,
           NOTREADONLY,
-          QUOTAEXCEEDED -> true;
+          QUOTAEXCEEDED,
+          THROTTLEDOP -> true;
       default -> false;
     };
   }

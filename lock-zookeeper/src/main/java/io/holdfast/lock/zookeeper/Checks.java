@@ -2,10 +2,11 @@ package io.holdfast.lock.zookeeper;
 
 import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.StoreException;
-import io.holdfast.lock.spi.TimeSource;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Objects;
 import org.apache.zookeeper.KeeperException.Code;
 import org.apache.zookeeper.Op;
 import org.apache.zookeeper.OpResult;
@@ -20,26 +21,37 @@ final class Checks {
   /** The server refuses packets of a megabyte. */
   private static final int BATCH_CHARS_MAX = 200_000;
 
-  private final Wire wire;
-  private final TimeSource time;
-  private final Confirmation confirmation;
+  /** What is said of no session. */
+  private static final Duration FOR_EVER = Duration.ofNanos(Long.MAX_VALUE);
 
-  Checks(Wire wire, TimeSource time, Confirmation confirmation) {
+  private final Wire wire;
+  private final SessionTrust trust;
+
+  Checks(Wire wire, SessionTrust trust) {
     this.wire = wire;
-    this.time = time;
-    this.confirmation = confirmation;
+    this.trust = trust;
   }
+
+  /**
+   * What is known of nodes.
+   *
+   * @param stands one answer for each
+   * @param trusted how long the session of those that stand is sure to live, from before they were
+   *     asked about
+   */
+  record Standing(List<Boolean> stands, Duration trusted) {}
 
   /**
    * Asks.
    *
    * @param asked null stands for one that is over already
-   * @return one answer for each
+   * @throws StoreException there is no answer, or it is not known how long the session lives
    */
-  List<Boolean> standing(List<@Nullable OwnNode> asked) throws StoreException {
+  Standing standing(List<@Nullable OwnNode> asked) throws StoreException {
     Deadline deadline = wire.deadline();
     Boolean[] standing = new Boolean[asked.size()];
     Arrays.fill(standing, false);
+    Duration trusted = FOR_EVER;
     int from = 0;
     while (from < asked.size()) {
       List<Integer> batch = new ArrayList<>();
@@ -51,13 +63,17 @@ final class Checks {
           chars += node.path().length();
         }
       }
-      ask(asked, batch, standing, deadline);
+      trusted = ZooKeeperGrant.shorter(trusted, ask(asked, batch, standing, deadline));
     }
-    return List.of(standing);
+    return new Standing(List.of(standing), trusted);
   }
 
-  /** All of a batch, without those that turn out to be gone, until the rest stands. */
-  private void ask(
+  /**
+   * All of a batch, without those that turn out to be gone, until the rest stands.
+   *
+   * @return how long the session of those that stand is sure to live
+   */
+  private Duration ask(
       List<@Nullable OwnNode> asked, List<Integer> batch, Boolean[] standing, Deadline deadline)
       throws StoreException {
     List<Integer> open = new ArrayList<>(batch);
@@ -67,30 +83,38 @@ final class Checks {
       // A session that was replaced is not kept alive any more.
       open.removeIf(i -> node(asked, i).session() != session);
       if (open.isEmpty()) {
-        return;
+        break;
       }
       List<Op> ops = new ArrayList<>(open.size());
       open.forEach(i -> ops.add(Op.check(node(asked, i).path(), -1)));
-      long sentNanos = time.nanos();
+      SessionTrust.Asked moment = trust.asking(zk);
       Answer<List<OpResult>> answer = wire.await(Wire.multi(zk, ops), deadline);
       if (answer.isOk()) {
-        confirmation.confirmed(session, sentNanos);
+        Duration trusted = trust.confirmed(moment);
+        if (trusted.isZero()) {
+          throw StoreException.unanswered(
+              "The lock stands, but its session was out of touch with the servers for nearly as"
+                  + " long as it lasts, and may end at any moment",
+              null);
+        }
         open.forEach(i -> standing[i] = true);
-        return;
+        return trusted;
       } else if (answer.isSessionOver()) {
-        return;
+        break;
       } else if (answer.isAbsent()) {
         open.remove(firstAbsent(answer));
-      } else if (answer.code() == Code.CONNECTIONLOSS) {
+      } else if (answer.isConnectionLost()) {
+        trust.disconnected(moment);
         wire.pauseBeforeRetry(answer, deadline);
       } else {
         throw answer.failure();
       }
     }
+    return FOR_EVER;
   }
 
   private static OwnNode node(List<@Nullable OwnNode> asked, int index) {
-    return java.util.Objects.requireNonNull(asked.get(index));
+    return Objects.requireNonNull(asked.get(index));
   }
 
   private static int firstAbsent(Answer<List<OpResult>> answer) throws StoreException {

@@ -13,8 +13,10 @@ import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.concurrent.CompletableFuture;
-import org.apache.zookeeper.KeeperException.Code;
 import org.apache.zookeeper.ZooKeeper;
+import org.apache.zookeeper.client.ZKClientConfig;
+import org.apache.zookeeper.common.ZKConfig;
+import org.apache.zookeeper.data.Stat;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -75,17 +77,24 @@ final class Holders {
   /** The locks that have a node, held or not. */
   private List<LockKey> keys(ZooKeeper zk, LockKind kind, String namePrefix, Deadline deadline)
       throws StoreException {
-    Answer<List<String>> listed = wire.await(Wire.listNewest(zk, root), deadline);
+    Wire.sync(zk, root);
+    CompletableFuture<Answer<Stat>> counting = Wire.stat(zk, root);
+    CompletableFuture<Answer<List<String>>> listing = Wire.list(zk, root);
+    Answer<Stat> counted = wire.await(counting, deadline);
+    Answer<List<String>> listed = wire.await(listing, deadline);
     if (listed.isAbsent()) {
       return List.of();
     }
-    if (listed.code() == Code.CONNECTIONLOSS) {
+    if (listed.isConnectionLost() && counted.isOk()) {
       // Not asked again: the client itself gives the connection up if the answer is too long.
       throw StoreException.unanswered(
-          "The connection was lost while the names under "
+          "The connection was lost while the "
+              + counted.get().getNumChildren()
+              + " names under "
               + root
-              + " were listed. If that happens again, there are more than one answer may hold:"
-              + " start this process with a larger jute.maxbuffer",
+              + " were listed. If that happens again, they are more than the "
+              + answerBytesMax(zk)
+              + " bytes that one answer may have: start this process with a larger jute.maxbuffer",
           listed.failure());
     }
     String nodePrefix = Names.prefix(kind, namePrefix);
@@ -97,6 +106,11 @@ final class Holders {
       }
     }
     return keys;
+  }
+
+  private static int answerBytesMax(ZooKeeper zk) {
+    ZKClientConfig config = zk.getClientConfig();
+    return config.getInt(ZKConfig.JUTE_MAXBUFFER, ZKClientConfig.CLIENT_MAX_PACKET_LENGTH_DEFAULT);
   }
 
   private String parent(LockKey key) {
@@ -149,7 +163,7 @@ final class Holders {
 
     private void tell(List<Taken> taken, int limit) throws StoreException {
       boolean marked = taken.stream().anyMatch(one -> !one.line().marks().isEmpty());
-      long nowMillis = marked ? wire.await(marks.noteTime(zk), deadline).get().getMtime() : 0;
+      long nowMillis = marked ? marks.nowMillis(zk, deadline) : 0;
       for (Taken one : taken) {
         StoredHolder holder = holder(one, nowMillis);
         if (holder != null && held.size() < limit) {

@@ -14,25 +14,20 @@ import org.apache.zookeeper.Watcher;
 import org.apache.zookeeper.Watcher.Event.EventType;
 import org.apache.zookeeper.Watcher.Event.KeeperState;
 import org.apache.zookeeper.ZooKeeper;
+import org.apache.zookeeper.data.Stat;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A node in the line that is not the first. It watches the one before it, and no other.
+ * A node in the line that is not the first. It watches the one before it, and no other, and writes
+ * nothing while it waits.
  *
  * <p>When that one is gone, the line is listed at once, on the event thread, and the waiting thread
- * is woken by the listing. What a listing lacks before us can't come back, and our own node is sure
- * to stand for half of the session's timeout after the last write that a majority confirmed; so if
- * that was lately, the listing is enough, and the lease lasts for the rest of that time.
+ * is woken by the listing. What a listing lacks before us can't come back; so if our own node is
+ * sure to stand for a while yet, the listing is enough. If not, a check by the leader goes along.
  */
 final class LineTicket implements Ticket, Watcher {
   /** An event that got lost would be a bug of somebody's; this is how long it would cost. */
-  static final Duration RECHECK_AFTER_MAX = Duration.ofSeconds(15);
-
-  /** A recheck is a confirmed write, too: often enough that a wake-up needs none. */
-  private static final int RECHECKS_PER_SESSION = 4;
-
-  /** A confirmation that is older than this part of the session's timeout is not recent. */
-  private static final int RECENT_DIVISOR = 3;
+  static final Duration RECHECK_AFTER = Duration.ofSeconds(15);
 
   /** Those before us may all be leaving at once; who can't settle it soon is called again. */
   private static final int LOOKS_MAX = 8;
@@ -40,87 +35,144 @@ final class LineTicket implements Ticket, Watcher {
   private static final Duration LOOK_AGAIN_AFTER = Duration.ofMillis(20);
 
   private final ZooKeeperStore store;
+  private final Wire wire;
   private final OwnNode node;
   private final Runnable wakeUp;
-  private @Nullable String watchedPath;
-  private volatile @Nullable ZooKeeper watchedAt;
+  private volatile @Nullable Watched watched;
   private volatile @Nullable Heard heard;
   private volatile @Nullable String holder;
+
+  /**
+   * The one before us, and the first of all.
+   *
+   * @param head its node's path
+   */
+  private record Watched(ZooKeeper zk, String path, String head) {}
 
   /** The line after the one before us had gone. */
   private record Heard(ZooKeeper zk, Answer<List<String>> listed) {}
 
   LineTicket(ZooKeeperStore store, OwnNode node, Runnable wakeUp) {
     this.store = store;
+    this.wire = store.wire();
     this.node = node;
     this.wakeUp = wakeUp;
   }
 
   @Override
   public void process(WatchedEvent event) {
-    // While there is no connection there is nothing to ask; watches survive a new one.
-    boolean over = event.getType() == EventType.None && event.getState() == KeeperState.Expired;
-    ZooKeeper zk = watchedAt;
-    if (event.getType() == EventType.NodeDeleted && zk != null) {
-      var unused = Wire.list(zk, node.parent()).thenAccept(listed -> {
-        heard = new Heard(zk, listed);
+    Watched now = watched;
+    if (event.getType() == EventType.None) {
+      // While there is no connection there is nothing to ask; watches survive a new one.
+      if (event.getState() == KeeperState.Expired) {
         wakeUp.run();
-      });
-    } else if (over) {
+      }
+    } else if (now == null || !now.path().equals(event.getPath())) {
+      // Of one that is not watched any more.
+      return;
+    } else if (event.getType() == EventType.NodeDeleted) {
+      listAfterItsEnd(now.zk());
+    } else {
+      // Somebody wrote to that node, or took all watches on it back: the watch is used up.
+      watched = null;
       wakeUp.run();
     }
   }
 
+  private void listAfterItsEnd(ZooKeeper zk) {
+    CompletableFuture<Answer<List<String>>> listing = Wire.list(zk, node.parent());
+    CompletableFuture<?> last = listing;
+    if (!SessionTrust.isEnough(zk, store.trust().left(zk))) {
+      SessionTrust.Asked asked = store.trust().asking(zk);
+      last = check(zk).thenAccept(checked -> {
+        if (checked.isOk()) {
+          Duration unused = store.trust().confirmed(asked);
+        }
+      });
+    }
+    var unused = last.thenRun(() -> {
+      heard = new Heard(zk, listing.join());
+      wakeUp.run();
+    });
+  }
+
+  /** Asks the leader whether our node stands. A write, so that a cut-off follower can't answer. */
+  private CompletableFuture<Answer<List<OpResult>>> check(ZooKeeper zk) {
+    return Wire.multi(zk, List.of(Op.check(node.path(), -1)));
+  }
+
   @Override
   public Status poll() throws StoreException {
-    Wire wire = store.wire();
     Deadline deadline = wire.deadline();
     Status status = lookAtWhatWasHeard(deadline);
     while (status == null) {
       ZooKeeper zk = wire.handle();
       if (zk.getSessionId() != 0 && zk.getSessionId() != node.session()) {
-        forget();
-        store.nodes().gone(node);
-        return new Gone();
+        return gone();
       }
-      long sentNanos = store.time().nanos();
-      // The listing alone could come from a server that was cut off from the others; the check
-      // asks the leader, and what it confirms was true of the listing.
-      CompletableFuture<Answer<List<String>>> listing = Wire.list(zk, node.parent());
-      CompletableFuture<Answer<List<OpResult>>> checking =
-          Wire.multi(zk, List.of(Op.check(node.path(), -1)));
-      Answer<List<String>> listed = wire.await(listing, deadline);
-      Answer<List<OpResult>> checked = wire.await(checking, deadline);
-      if (checked.isAbsent() || checked.isSessionOver()) {
-        forget();
-        store.nodes().gone(node);
-        return new Gone();
-      } else if (checked.isOk() && listed.isOk()) {
-        store.confirmation().confirmed(node.session(), sentNanos);
-        Line line = Line.of(node.parent(), listed.get());
-        return look(zk, line, ZooKeeperStore.trusted(node), deadline);
-      }
-      wire.pauseBeforeRetry(listed.isOk() ? checked : listed, deadline);
+      status = ask(zk, deadline);
     }
     return status;
   }
 
-  /** Null: nothing was, or it is not enough to go by. */
+  private Status gone() {
+    forget();
+    store.nodes().gone(node);
+    return new Gone();
+  }
+
+  /** Null: there was no answer, but is time for another question. */
+  private @Nullable Status ask(ZooKeeper zk, Deadline deadline) throws StoreException {
+    SessionTrust.Asked asked = store.trust().asking(zk);
+    Wire.sync(zk, node.parent());
+    CompletableFuture<Answer<Stat>> finding = Wire.stat(zk, node.path());
+    Watched before = watched;
+    boolean stillThere = before != null && before.zk() == zk && areThere(before, deadline);
+    Answer<Stat> found = wire.await(finding, deadline);
+    if (found.isAbsent() || found.isSessionOver()) {
+      return gone();
+    }
+    if (found.isConnectionLost()) {
+      store.trust().disconnected(asked);
+      wire.pauseBeforeRetry(found, deadline);
+      return null;
+    }
+    store.trust().answered(asked);
+    found.requireOk();
+    if (stillThere) {
+      return new Waiting(RECHECK_AFTER);
+    }
+    Answer<List<String>> listed = wire.askAgain(() -> Wire.list(zk, node.parent()), deadline);
+    return look(zk, Line.of(node.parent(), listed.get()), store.trust().left(zk), deadline);
+  }
+
+  /** Looks after the one before us and the first; a listing would be as long as the line. */
+  private boolean areThere(Watched before, Deadline deadline) throws StoreException {
+    return watch(before, deadline).isOk() && holder != null;
+  }
+
+  /** Watches the one before us, and reads who the first of all is. */
+  private Answer<Wire.Text> watch(Watched next, Deadline deadline) throws StoreException {
+    CompletableFuture<Answer<Wire.Text>> watching = Wire.read(next.zk(), next.path(), this);
+    CompletableFuture<Answer<Wire.Text>> reading =
+        next.path().equals(next.head()) ? watching : Wire.read(next.zk(), next.head(), null);
+    Answer<Wire.Text> there = wire.await(watching, deadline);
+    Answer<Wire.Text> head = wire.await(reading, deadline);
+    holder = head.isOk() ? head.get().text().holder() : null;
+    return there;
+  }
+
+  /** Null: nothing was. */
   private @Nullable Status lookAtWhatWasHeard(Deadline deadline) throws StoreException {
     Heard now = heard;
     heard = null;
-    Long ageNanos = store.confirmation().ageNanos(node.session(), store.time().nanos());
-    if (now == null
-        || now.zk() != store.wire().handle()
-        || !now.listed().isOk()
-        || ageNanos == null
-        || ageNanos > node.sessionTimeout().dividedBy(RECENT_DIVISOR).toNanos()) {
+    if (now == null || now.zk() != wire.handle() || !now.listed().isOk()) {
       return null;
     }
     Line line = Line.of(node.parent(), now.listed().get());
     return line.indexOf(node.name()) < 0
         ? null
-        : look(now.zk(), line, ZooKeeperStore.trusted(node).minusNanos(ageNanos), deadline);
+        : look(now.zk(), line, store.trust().left(now.zk()), deadline);
   }
 
   /**
@@ -136,44 +188,60 @@ final class LineTicket implements Ticket, Watcher {
         throw StoreException.unanswered("The listing lacks our own node " + node.path(), null);
       } else if (index == 0) {
         Duration rest = store.marks().settle(zk, node, line.marks(), deadline);
-        return rest.isZero() ? new Granted(store.grant(zk, node, trusted)) : new Waiting(rest);
+        return rest.isZero() ? take(zk, trusted, deadline) : new Waiting(rest);
       } else if (watch(zk, line, index, deadline)) {
-        return new Waiting(ZooKeeperGrant.shorter(
-            RECHECK_AFTER_MAX, node.sessionTimeout().dividedBy(RECHECKS_PER_SESSION)));
+        return new Waiting(RECHECK_AFTER);
       } else if (looks == LOOKS_MAX) {
         return new Waiting(LOOK_AGAIN_AFTER);
       }
-      line = Line.of(
-          node.parent(),
-          store.wire().await(Wire.list(zk, node.parent()), deadline).get());
+      Answer<List<String>> listed = wire.askAgain(() -> Wire.list(zk, node.parent()), deadline);
+      line = Line.of(node.parent(), listed.get());
+    }
+  }
+
+  /**
+   * Takes the lock if the session is sure to live for long enough, else after a check by the
+   * leader. That confirms the listing too: who stood before us had gone, and our node stands.
+   */
+  private Status take(ZooKeeper zk, Duration trusted, Deadline deadline) throws StoreException {
+    if (SessionTrust.isEnough(zk, trusted)) {
+      return new Granted(store.grant(zk, node, trusted));
+    }
+    while (true) {
+      SessionTrust.Asked asked = store.trust().asking(zk);
+      Answer<List<OpResult>> checked = wire.await(check(zk), deadline);
+      if (checked.isOk()) {
+        return new Granted(store.grant(zk, node, store.trust().confirmed(asked)));
+      } else if (checked.isAbsent() || checked.isSessionOver()) {
+        return gone();
+      } else if (!checked.isConnectionLost()) {
+        throw checked.failure();
+      }
+      store.trust().disconnected(asked);
+      wire.pauseBeforeRetry(checked, deadline);
     }
   }
 
   /** False: the one before us has just gone. */
   private boolean watch(ZooKeeper zk, Line line, int index, Deadline deadline)
       throws StoreException {
-    String path = node.parent() + "/" + line.places().get(index - 1).name();
-    if (path.equals(watchedPath) && zk == watchedAt) {
-      return true;
+    Watched next = new Watched(
+        zk,
+        node.parent() + "/" + line.places().get(index - 1).name(),
+        node.parent() + "/" + line.places().get(0).name());
+    // Before it is sent: the event may come before the answer is looked at.
+    watched = next;
+    while (true) {
+      Answer<Wire.Text> there = watch(next, deadline);
+      if (there.isAbsent()) {
+        watched = null;
+        return false;
+      } else if (!there.isConnectionLost()) {
+        there.requireOk();
+        return true;
+      }
+      wire.pauseBeforeRetry(there, deadline);
     }
-    Wire wire = store.wire();
-    CompletableFuture<Answer<Wire.Text>> watching = Wire.read(zk, path, this);
-    watchedPath = path;
-    watchedAt = zk;
-    CompletableFuture<Answer<Wire.Text>> reading = index == 1
-        ? watching
-        : Wire.read(zk, node.parent() + "/" + line.places().get(0).name(), null);
-    Answer<Wire.Text> watched = wire.await(watching, deadline);
-    Answer<Wire.Text> head = wire.await(reading, deadline);
-    if (head.isOk()) {
-      holder = head.get().text().holder();
-    }
-    if (watched.isAbsent()) {
-      watchedPath = null;
-      return false;
-    }
-    watched.requireOk();
-    return true;
   }
 
   @Override
@@ -192,13 +260,12 @@ final class LineTicket implements Ticket, Watcher {
   /** Takes the watch back, and has the node deleted as soon as that can be done. */
   void forget() {
     node.abandon();
-    String path = watchedPath;
-    ZooKeeper zk = watchedAt;
-    watchedPath = null;
-    if (path != null && zk != null && zk.getState().isAlive()) {
-      // ZooKeeper's removeWatches forgets it here only; this one tells the server. Nobody else of
-      // this session watches that node: who stands behind us comes to it when ours is gone.
-      zk.removeAllWatches(path, WatcherType.Data, true, (code, p, ctx) -> {}, null);
+    Watched last = watched;
+    watched = null;
+    if (last != null && last.zk().getState().isAlive()) {
+      // ZooKeeper's removeWatches forgets it here only; this one tells the server. Whoever else of
+      // this session watches that node by now is told that its watch was taken back too.
+      last.zk().removeAllWatches(last.path(), WatcherType.Data, true, (code, p, ctx) -> {}, null);
     }
   }
 }

@@ -7,23 +7,28 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import org.apache.zookeeper.CreateMode;
+import org.apache.zookeeper.KeeperException.Code;
 import org.apache.zookeeper.Op;
 import org.apache.zookeeper.OpResult;
 import org.apache.zookeeper.ZooKeeper;
+import org.apache.zookeeper.data.ACL;
 import org.apache.zookeeper.data.Stat;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Marks keep a name taken for the rest of a minimum hold. How old one is, is told by the leader's
- * clock alone: when the mark was written, and when the locks' root was written just now.
+ * clock alone: when the mark was written, and when a node for that purpose was written just now.
  */
 final class Marks {
   private final Wire wire;
-  private final String root;
+  private final String clock;
+  private final List<ACL> acl;
 
-  Marks(Wire wire, String root) {
+  Marks(Wire wire, String root, List<ACL> acl) {
     this.wire = wire;
-    this.root = root;
+    this.clock = root + "/" + Names.CLOCK;
+    this.acl = acl;
   }
 
   /**
@@ -48,9 +53,22 @@ final class Marks {
         .toList();
   }
 
-  /** Writes the root, which notes the time of the leader's clock. */
-  CompletableFuture<Answer<Stat>> noteTime(ZooKeeper zk) {
-    return Wire.write(zk, root, new byte[0], -1);
+  /** The time by the leader's clock, which a write notes. */
+  long nowMillis(ZooKeeper zk, Deadline deadline) throws StoreException {
+    Answer<Stat> noted = noteTime(zk, deadline);
+    if (noted.isAbsent()) {
+      Answer<Boolean> made =
+          wire.askAgain(() -> Wire.make(zk, clock, acl, CreateMode.PERSISTENT), deadline);
+      if (made.code() != Code.NODEEXISTS) {
+        made.requireOk();
+      }
+      noted = noteTime(zk, deadline);
+    }
+    return noted.get().getMtime();
+  }
+
+  private Answer<Stat> noteTime(ZooKeeper zk, Deadline deadline) throws StoreException {
+    return wire.askAgain(() -> Wire.write(zk, clock, new byte[0], -1), deadline);
   }
 
   /** The marks that are there, those whose time is over too. */
@@ -93,9 +111,8 @@ final class Marks {
     if (names.isEmpty()) {
       return Duration.ZERO;
     }
-    CompletableFuture<Answer<Stat>> noted = noteTime(zk);
     List<Reading> readings = read(zk, node.parent(), names);
-    long nowMillis = wire.await(noted, deadline).get().getMtime();
+    long nowMillis = nowMillis(zk, deadline);
     for (Reading reading : readings) {
       countAnew(zk, reading, nowMillis, deadline);
     }

@@ -12,6 +12,9 @@ final class Names {
   /** The beginning of a mark's name; no hexadecimal digit, so no owner id has it. */
   static final String MARK_PREFIX = "hold-";
 
+  /** The node that is written to ask for the leader's time; no kind of lock begins so. */
+  static final String CLOCK = "clock";
+
   private static final String UNESCAPED = "-._~";
 
   private Names() {}

@@ -5,6 +5,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.Objects;
 import java.util.concurrent.locks.ReentrantLock;
+import org.apache.zookeeper.ZooKeeper;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -19,7 +20,7 @@ final class OwnNode {
   // Read without the mutex: set once, or read for what was set before.
   private volatile Wire.@Nullable Made made;
   private volatile boolean twin;
-  private volatile Duration sessionTimeout = Duration.ZERO;
+  private volatile @Nullable ZooKeeper handle;
   private volatile @Nullable ZooKeeperGrant grant;
   // All below: under the mutex.
   private boolean wanted = true;
@@ -42,9 +43,9 @@ final class OwnNode {
     return parent;
   }
 
-  /** ZooKeeper made the node. */
-  void made(Wire.Made node, int sessionTimeoutMillis) {
-    sessionTimeout = Duration.ofMillis(sessionTimeoutMillis);
+  /** ZooKeeper made the node, in the session of this handle. */
+  void made(Wire.Made node, ZooKeeper zk) {
+    handle = zk;
     made = node;
   }
 
@@ -87,8 +88,10 @@ final class OwnNode {
     return now == null ? 0 : now.stat().getEphemeralOwner();
   }
 
+  /** The timeout of its session as it is now: each reconnect negotiates it anew. */
   Duration sessionTimeout() {
-    return sessionTimeout;
+    ZooKeeper zk = handle;
+    return zk == null ? Duration.ZERO : Duration.ofMillis(zk.getSessionTimeout());
   }
 
   /**

@@ -8,8 +8,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.RejectedExecutionException;
-import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.apache.zookeeper.CreateMode;
@@ -26,15 +24,13 @@ import org.slf4j.LoggerFactory;
  * is entered before it is sent, and leaves only when its node is known to be gone. What is not
  * wanted any more is deleted again and again until then.
  *
- * <p>While anything is entered, it is looked through twice a second, on one thread that ends when
- * there is nothing to do; no look waits for the server. After the client was closed this goes on
- * for what it had to leave, until that is gone or the session would have ended without a
- * connection.
+ * <p>While anything is entered, it is looked through twice a second. After the client was closed
+ * this goes on for what it had to leave, until that is gone or the session would have ended without
+ * a connection.
  */
 final class OwnNodes {
   private static final Logger log = LoggerFactory.getLogger(OwnNodes.class);
   private static final long LOOK_MILLIS = 500;
-  private static final long IDLE_SECONDS_MAX = 5;
 
   /** How long looks go on after the close: longer than servers let a session live, usually. */
   private static final long AFTER_CLOSE_NANOS_MIN = TimeUnit.MINUTES.toNanos(1);
@@ -51,20 +47,14 @@ final class OwnNodes {
   private final Map<String, Long> marks = new ConcurrentHashMap<>();
 
   private final AtomicBoolean lookPlanned = new AtomicBoolean();
-  private final ScheduledThreadPoolExecutor looks;
+  private final Background background;
   private volatile @Nullable Long looksEndNanos;
 
-  OwnNodes(String clientName, Wire wire, TimeSource time, List<ACL> acl) {
+  OwnNodes(Background background, Wire wire, TimeSource time, List<ACL> acl) {
+    this.background = background;
     this.wire = wire;
     this.time = time;
     this.acl = acl;
-    this.looks = new ScheduledThreadPoolExecutor(1, task -> {
-      Thread thread = new Thread(task, "holdfast-" + clientName + "-nodes");
-      thread.setDaemon(true);
-      return thread;
-    });
-    looks.setKeepAliveTime(IDLE_SECONDS_MAX, TimeUnit.SECONDS);
-    looks.allowCoreThreadTimeOut(true);
   }
 
   /** Enters an attempt that is about to be sent. */
@@ -119,11 +109,7 @@ final class OwnNodes {
 
   private void planLook() {
     if (!lookPlanned.get() && lookPlanned.compareAndSet(false, true)) {
-      try {
-        var unused = looks.schedule(this::look, LOOK_MILLIS, TimeUnit.MILLISECONDS);
-      } catch (RejectedExecutionException e) {
-        log.debug("The client is closed, and so are its looks", e);
-      }
+      background.later(LOOK_MILLIS, this::look);
     }
   }
 
@@ -145,7 +131,7 @@ final class OwnNodes {
   }
 
   private void endLooks() {
-    looks.shutdown();
+    background.end();
     if (!nodes.isEmpty()) {
       log.warn(
           "Nodes of a closed client were not seen to be gone; they go with their session: {}",

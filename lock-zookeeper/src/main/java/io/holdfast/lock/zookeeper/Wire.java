@@ -13,7 +13,6 @@ import java.util.concurrent.TimeoutException;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.imps.CuratorFrameworkState;
 import org.apache.zookeeper.CreateMode;
-import org.apache.zookeeper.KeeperException.Code;
 import org.apache.zookeeper.Op;
 import org.apache.zookeeper.OpResult;
 import org.apache.zookeeper.Watcher;
@@ -75,9 +74,25 @@ final class Wire {
     });
   }
 
+  /** A request that may be sent as often as wanted. */
+  interface Request<T> {
+    CompletableFuture<Answer<T>> send();
+  }
+
+  /** Sends it until there is an answer, or no time is left. */
+  <T> Answer<T> askAgain(Request<T> request, Deadline deadline) throws StoreException {
+    while (true) {
+      Answer<T> answer = await(request.send(), deadline);
+      if (!answer.isConnectionLost()) {
+        return answer;
+      }
+      pauseBeforeRetry(answer, deadline);
+    }
+  }
+
   /** Pauses if it makes sense to ask again, else throws. */
   void pauseBeforeRetry(Answer<?> answer, Deadline deadline) throws StoreException {
-    boolean again = answer.isSessionOver() || answer.code() == Code.CONNECTIONLOSS;
+    boolean again = answer.isSessionOver() || answer.isConnectionLost();
     if (!again || deadline.isOver() || !isOpen()) {
       throw answer.failure();
     }
@@ -95,15 +110,26 @@ final class Wire {
   /** A node that was made. */
   record Made(String path, Stat stat) {}
 
-  /** Sends it and does not care: what is sent next shows whether it is there. */
-  static void makeIfAbsent(ZooKeeper zk, String path, List<ACL> acl, CreateMode mode) {
+  /** Makes a node that has no content. */
+  static CompletableFuture<Answer<Boolean>> make(
+      ZooKeeper zk, String path, List<ACL> acl, CreateMode mode) {
+    CompletableFuture<Answer<Boolean>> future = new CompletableFuture<>();
     zk.create(
         path,
         new byte[0],
         acl,
         mode,
-        (int code, String p, Object ctx, String name, Stat stat) -> {},
+        (int code, String p, Object ctx, String name, Stat stat) ->
+            future.complete(Answer.of(code, true)),
         null);
+    return future;
+  }
+
+  /** Asks about a node whether it is there, and how many children it has. */
+  static CompletableFuture<Answer<Stat>> stat(ZooKeeper zk, String path) {
+    CompletableFuture<Answer<Stat>> future = new CompletableFuture<>();
+    zk.exists(path, false, (code, p, ctx, stat) -> future.complete(Answer.of(code, stat)), null);
+    return future;
   }
 
   static CompletableFuture<Answer<List<String>>> list(ZooKeeper zk, String path) {

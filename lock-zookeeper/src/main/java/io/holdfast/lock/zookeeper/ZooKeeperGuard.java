@@ -8,10 +8,12 @@ import java.util.List;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.api.transaction.CuratorOp;
 import org.apache.curator.framework.api.transaction.CuratorTransactionResult;
+import org.apache.curator.framework.api.transaction.TypeAndPath;
 import org.apache.zookeeper.KeeperException;
 import org.apache.zookeeper.KeeperException.Code;
 import org.apache.zookeeper.Op;
 import org.apache.zookeeper.OpResult;
+import org.apache.zookeeper.data.Stat;
 
 /**
  * Makes writes in the same ZooKeeper apply only while a lease stands, whatever the clocks did: a
@@ -73,20 +75,28 @@ public final class ZooKeeperGuard {
   }
 
   /**
-   * Applies all of the operations, or none if the lease does not stand.
+   * Applies all of the operations, or none if the lease does not stand. They are sent once: unlike
+   * Curator's own transactions, they are not sent again when the connection is lost.
    *
    * @param framework of the same chroot; the operations are of its {@code transactionOp()}
    * @throws LockLostException the lease does not stand at the server, and nothing was written
-   * @throws Exception what Curator throws; after a lost connection it may have been applied
+   * @throws KeeperException.ConnectionLossException the answer was lost: everything was written, or
+   *     nothing. Read what you wanted to write, under this lease or the next, before you go on
+   * @throws KeeperException.SessionExpiredException the same, and the framework's session is over
+   * @throws Exception what else ZooKeeper throws; nothing was written
    */
   public List<CuratorTransactionResult> commit(CuratorFramework framework, CuratorOp... operations)
       throws Exception {
-    List<CuratorOp> all = new ArrayList<>(operations.length + 1);
-    all.add(check(framework));
-    all.addAll(List.of(operations));
+    // Begins with a connection that works. What a server that lags behind says does not matter.
+    Stat unused = framework.usingNamespace(null).checkExists().forPath(path);
+    List<Op> all = new ArrayList<>(operations.length + 1);
+    all.add(check());
+    for (CuratorOp operation : operations) {
+      all.add(operation.get());
+    }
     try {
-      List<CuratorTransactionResult> results = framework.transaction().forOperations(all);
-      return results.subList(1, results.size());
+      List<OpResult> results = framework.getZookeeperClient().getZooKeeper().multi(all);
+      return results(framework, operations, results.subList(1, results.size()));
     } catch (KeeperException.NoNodeException e) {
       List<OpResult> results = e.getResults();
       if (results != null
@@ -98,10 +108,33 @@ public final class ZooKeeperGuard {
         throw lost;
       }
       throw e;
-    } catch (KeeperException.SessionExpiredException e) {
-      LockLostException lost = guard.lost();
-      lost.addSuppressed(e);
-      throw lost;
     }
+  }
+
+  /** As Curator tells them. */
+  private static List<CuratorTransactionResult> results(
+      CuratorFramework framework, CuratorOp[] operations, List<OpResult> results) {
+    List<CuratorTransactionResult> told = new ArrayList<>(results.size());
+    for (int i = 0; i < results.size(); i++) {
+      TypeAndPath asked = operations[i].getTypeAndPath();
+      String path = null;
+      Stat stat = null;
+      if (results.get(i) instanceof OpResult.CreateResult created) {
+        path = withoutNamespace(framework, created.getPath());
+        stat = created.getStat();
+      } else if (results.get(i) instanceof OpResult.SetDataResult set) {
+        stat = set.getStat();
+      }
+      told.add(new CuratorTransactionResult(asked.getType(), asked.getForPath(), path, stat));
+    }
+    return told;
+  }
+
+  private static String withoutNamespace(CuratorFramework framework, String path) {
+    String namespace = framework.getNamespace();
+    String prefix = "/" + namespace + "/";
+    return namespace != null && !namespace.isEmpty() && path.startsWith(prefix)
+        ? path.substring(prefix.length() - 1)
+        : path;
   }
 }

@@ -4,9 +4,12 @@ import io.holdfast.lock.LockClientBuilder;
 import io.holdfast.lock.spi.LockStore;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoreSettings;
+import java.util.List;
 import java.util.Objects;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.zookeeper.common.PathUtils;
+import org.apache.zookeeper.data.ACL;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Locks in ZooKeeper, on the framework and in the session that you have.
@@ -43,6 +46,7 @@ public final class ZooKeeperLocks {
   public static final class Builder extends LockClientBuilder<Builder> {
     private final CuratorFramework framework;
     private String path = DEFAULT_PATH;
+    private @Nullable List<ACL> acl;
 
     private Builder(CuratorFramework framework) {
       this.framework = framework;
@@ -65,9 +69,24 @@ public final class ZooKeeperLocks {
       return this;
     }
 
+    /**
+     * The ACL of the nodes below the path. Default: the one that the path has, which a session
+     * without the right ADMIN there can't read in full where it names digests. Every client of
+     * these locks needs all rights in it but ADMIN, and all clients should be told the same.
+     *
+     * @throws IllegalArgumentException it is empty, so that nobody could use the locks
+     */
+    public Builder acl(List<ACL> acl) {
+      if (acl.isEmpty()) {
+        throw new IllegalArgumentException("The ACL is empty: nobody could use the locks");
+      }
+      this.acl = List.copyOf(acl);
+      return this;
+    }
+
     @Override
     protected LockStore openStore(StoreSettings settings) throws StoreException {
-      return ZooKeeperStore.open(framework, path, settings);
+      return ZooKeeperStore.open(framework, path, acl, settings);
     }
   }
 }

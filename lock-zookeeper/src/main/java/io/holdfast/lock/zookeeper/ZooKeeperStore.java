@@ -1,6 +1,5 @@
 package io.holdfast.lock.zookeeper;
 
-import io.holdfast.lock.LeaseLoss;
 import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.spi.Acquisition;
 import io.holdfast.lock.spi.Claim;
@@ -11,7 +10,6 @@ import io.holdfast.lock.spi.LockKind;
 import io.holdfast.lock.spi.LockStore;
 import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.Renewal;
-import io.holdfast.lock.spi.StoreEvents;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoreSettings;
 import io.holdfast.lock.spi.StoredHolder;
@@ -22,16 +20,11 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.CompletableFuture;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.imps.CuratorFrameworkState;
-import org.apache.curator.framework.state.ConnectionState;
-import org.apache.curator.framework.state.ConnectionStateListener;
 import org.apache.curator.utils.ZKPaths;
-import org.apache.zookeeper.CreateMode;
 import org.apache.zookeeper.KeeperException;
 import org.apache.zookeeper.KeeperException.Code;
-import org.apache.zookeeper.ZooDefs;
 import org.apache.zookeeper.ZooKeeper;
 import org.apache.zookeeper.data.ACL;
 import org.jspecify.annotations.Nullable;
@@ -39,37 +32,45 @@ import org.jspecify.annotations.Nullable;
 /**
  * The protocol on ZooKeeper: a container for each lock, in it one ephemeral sequential node for
  * each attempt; the lowest has the lock.
- *
- * <p>An attempt's node is made and the line listed in one round trip, since the server carries out
- * what one session sends in order.
  */
 final class ZooKeeperStore implements LockStore {
   private static final byte[] NOTHING = new byte[0];
 
+  /** What a server puts in the place of a digest for those who lack the right ADMIN. */
+  private static final String MASKED = ":x";
+
   private final CuratorFramework framework;
   private final Wire wire;
   private final TimeSource time;
-  private final StoreEvents events;
+  private final SessionWatch watch;
   private final String root;
-  private final List<ACL> acl;
+  private final SessionTrust trust;
+  private final Background background;
   private final OwnNodes nodes;
+  private final Placing placing;
   private final Marks marks;
   private final Checks checks;
   private final Holders holders;
-  private final Confirmation confirmation = new Confirmation();
-  private final ConnectionStateListener listener = this::stateChanged;
+  private final SeenTaken seenTaken = new SeenTaken();
 
   private ZooKeeperStore(
-      CuratorFramework framework, Wire wire, StoreSettings settings, String root, List<ACL> acl) {
+      CuratorFramework framework,
+      Wire wire,
+      SessionTrust trust,
+      StoreSettings settings,
+      String root,
+      List<ACL> acl) {
     this.framework = framework;
     this.wire = wire;
     this.time = settings.time();
-    this.events = settings.events();
     this.root = root;
-    this.acl = acl;
-    this.nodes = new OwnNodes(settings.clientName(), wire, time, acl);
-    this.marks = new Marks(wire, root);
-    this.checks = new Checks(wire, time, confirmation);
+    this.trust = trust;
+    this.background = new Background(settings.clientName());
+    this.nodes = new OwnNodes(background, wire, time, acl);
+    this.watch = new SessionWatch(wire, trust, nodes, settings.events(), root);
+    this.placing = new Placing(wire, nodes, trust, root, acl);
+    this.marks = new Marks(wire, root, acl);
+    this.checks = new Checks(wire, trust);
     this.holders = new Holders(wire, marks, root);
   }
 
@@ -77,9 +78,12 @@ final class ZooKeeperStore implements LockStore {
    * Opens the store for one client.
    *
    * @param path of the locks, within the framework's namespace
-   * @throws IllegalStateException the framework is not started, or may not use the path
+   * @param givenAcl of all nodes below it; null: that of the path itself
+   * @throws IllegalStateException the framework is not started, or may not use the path, or may not
+   *     read its ACL
    */
-  static ZooKeeperStore open(CuratorFramework framework, String path, StoreSettings settings)
+  static ZooKeeperStore open(
+      CuratorFramework framework, String path, @Nullable List<ACL> givenAcl, StoreSettings settings)
       throws StoreException {
     if (framework.getState() != CuratorFrameworkState.STARTED) {
       throw new IllegalStateException("The CuratorFramework is "
@@ -87,7 +91,25 @@ final class ZooKeeperStore implements LockStore {
           + ": start() it before the lock client is built, and close it afterwards");
     }
     Wire wire = new Wire(framework, settings.time(), settings.storeTimeout());
+    SessionTrust trust = new SessionTrust(settings.time());
+    SessionTrust.Asked asked = trust.asking(wire.handle());
     String root = ZKPaths.fixForNamespace(framework.getNamespace(), path);
+    List<ACL> pathsAcl = aclOf(framework, wire, root, path);
+    trust.answered(asked);
+    List<ACL> acl = givenAcl;
+    if (acl == null) {
+      requireUnmasked(root, pathsAcl);
+      acl = pathsAcl;
+    }
+    ZooKeeperStore store = new ZooKeeperStore(framework, wire, trust, settings, root, acl);
+    framework.getConnectionStateListenable().addListener(store.watch);
+    store.watch.start(store.background);
+    return store;
+  }
+
+  /** The ACL of the locks' path, which is made if it is missing. */
+  private static List<ACL> aclOf(CuratorFramework framework, Wire wire, String root, String path)
+      throws StoreException {
     Answer<List<ACL>> acl = readAcl(wire, root);
     if (acl.isAbsent()) {
       makeRoot(framework, path);
@@ -99,20 +121,24 @@ final class ZooKeeperStore implements LockStore {
           + ": give the framework the authentication that its ACL asks for, or the locks another"
           + " path");
     }
-    ZooKeeperStore store = new ZooKeeperStore(framework, wire, settings, root, acl.get());
-    framework.getConnectionStateListenable().addListener(store.listener);
-    return store;
+    return acl.get();
+  }
+
+  private static void requireUnmasked(String root, List<ACL> acl) {
+    for (ACL one : acl) {
+      if (one.getId().getScheme().equals("digest") && one.getId().getId().endsWith(MASKED)) {
+        throw new IllegalStateException("This session may not read the ACL of "
+            + root
+            + " in full, and so can't give it to the nodes of locks: give the session the right"
+            + " ADMIN there, or tell the builder the acl(...) for the nodes of locks");
+      }
+    }
   }
 
   private static Answer<List<ACL>> readAcl(Wire wire, String root) throws StoreException {
     Deadline deadline = wire.deadline();
-    while (true) {
-      Answer<List<ACL>> answer = wire.await(Wire.acl(wire.handle(), root), deadline);
-      if (answer.code() != Code.CONNECTIONLOSS || deadline.isOver()) {
-        return answer;
-      }
-      wire.pause(deadline);
-    }
+    ZooKeeper zk = wire.handle();
+    return wire.askAgain(() -> Wire.acl(zk, root), deadline);
   }
 
   private static void makeRoot(CuratorFramework framework, String path) throws StoreException {
@@ -136,12 +162,8 @@ final class ZooKeeperStore implements LockStore {
     return nodes;
   }
 
-  Confirmation confirmation() {
-    return confirmation;
-  }
-
-  TimeSource time() {
-    return time;
+  SessionTrust trust() {
+    return trust;
   }
 
   Marks marks() {
@@ -163,18 +185,22 @@ final class ZooKeeperStore implements LockStore {
   @Override
   public Optional<Grant> tryAcquire(Claim claim) throws StoreException {
     Deadline deadline = wire.deadline();
+    String parent = parent(claim.key());
+    if (seenTaken.contains(parent) && isTaken(parent, deadline)) {
+      return Optional.empty();
+    }
     OwnNode node = null;
     boolean settled = false;
     try {
-      Placed placed = place(claim, deadline);
+      Placing.Placed placed = placing.place(claim, parent, deadline);
       node = placed.node();
-      Line line = placed.line();
       Optional<Grant> grant = Optional.empty();
-      if (line.indexOf(node.name()) == 0
-          && marks.settle(placed.zk(), node, line.marks(), deadline).isZero()) {
-        grant = Optional.of(grant(placed.zk(), node, trusted(node)));
+      if (placed.line().indexOf(node.name()) == 0
+          && marks.settle(placed.zk(), node, placed.line().marks(), deadline).isZero()) {
+        grant = Optional.of(grant(placed.zk(), node, placed.trusted()));
         settled = true;
       }
+      seenTaken.note(parent, grant.isEmpty());
       return grant;
     } finally {
       if (!settled && node != null) {
@@ -184,130 +210,35 @@ final class ZooKeeperStore implements LockStore {
     }
   }
 
+  /** Whether somebody stands in line, by a server that has caught up with the leader. No write. */
+  private boolean isTaken(String parent, Deadline deadline) throws StoreException {
+    ZooKeeper zk = wire.handle();
+    Answer<List<String>> listed = wire.askAgain(() -> Wire.listNewest(zk, parent), deadline);
+    // Marks count by the leader's clock, which only a write tells.
+    return listed.isOk() && Line.of(parent, listed.get()).head() != null;
+  }
+
   @Override
   public Acquisition acquireOrQueue(Claim claim, Runnable wakeUp) throws StoreException {
     Deadline deadline = wire.deadline();
-    Placed placed = place(claim, deadline);
+    Placing.Placed placed = placing.place(claim, parent(claim.key()), deadline);
     LineTicket ticket = new LineTicket(this, placed.node(), wakeUp);
     boolean settled = false;
     try {
-      Ticket.Status status =
-          ticket.look(placed.zk(), placed.line(), trusted(placed.node()), deadline);
+      Ticket.Status status = ticket.look(placed.zk(), placed.line(), placed.trusted(), deadline);
       settled = true;
       if (status instanceof Ticket.Granted granted) {
         return new Acquisition.Granted(granted.grant());
       }
-      return new Acquisition.Queued(ticket, ((Ticket.Waiting) status).recheckAfter());
+      if (status instanceof Ticket.Waiting waiting) {
+        return new Acquisition.Queued(ticket, waiting.recheckAfter());
+      }
+      throw StoreException.unanswered("The session ended as the lock was acquired", null);
     } finally {
       if (!settled) {
         ticket.forget();
       }
     }
-  }
-
-  /** A node that was made, and the line just after. */
-  private record Placed(ZooKeeper zk, OwnNode node, Line line) {}
-
-  private Placed place(Claim claim, Deadline deadline) throws StoreException {
-    String parent = parent(claim.key());
-    OwnNode node = nodes.enter(claim, parent);
-    boolean placed = false;
-    try {
-      while (true) {
-        ZooKeeper zk = wire.handle();
-        Sent sent = send(zk, node);
-        Answer<List<String>> listed = wire.await(sent.listing(), deadline);
-        // Answers come in order, so this one has come, and the thread was woken once for both.
-        Answer<Wire.Made> made = wire.await(sent.making(), deadline);
-        if (made.isAbsent()) {
-          makeParents(zk, parent);
-          sent = send(zk, node);
-          listed = wire.await(sent.listing(), deadline);
-          made = wire.await(sent.making(), deadline);
-        }
-        if (made.isSessionOver() || made.code() == Code.CONNECTIONLOSS) {
-          // The next connection or session is on its way. What this one made, if anything, bears
-          // the owner id too, and is found below.
-          node.mayHaveTwin();
-          wire.pauseBeforeRetry(made, deadline);
-          continue;
-        }
-        if (made.isRefusal()) {
-          nodes.gone(node);
-        }
-        made.requireOk();
-        confirmation.confirmed(node.session(), sent.sentNanos());
-        if (node.hasTwin()) {
-          listed = withoutTwins(zk, node, listed, deadline);
-        }
-        Line line = Line.of(parent, listed.get());
-        if (line.indexOf(node.name()) < 0) {
-          throw StoreException.unanswered("Our node vanished at once: " + node.path(), null);
-        }
-        placed = true;
-        return new Placed(zk, node, line);
-      }
-    } finally {
-      if (!placed) {
-        node.abandon();
-      }
-    }
-  }
-
-  /** Deletes what earlier sendings of this attempt made, and lists anew. */
-  private Answer<List<String>> withoutTwins(
-      ZooKeeper zk, OwnNode node, Answer<List<String>> listed, Deadline deadline)
-      throws StoreException {
-    for (String name : OwnNodes.ofOwner(listed, node.claim())) {
-      if (!name.equals(node.name())) {
-        boolean unused = deleted(zk, node.parent() + "/" + name, deadline);
-      }
-    }
-    return wire.await(Wire.list(zk, node.parent()), deadline);
-  }
-
-  /** Requests on their way. */
-  private record Sent(
-      long sentNanos,
-      CompletableFuture<Answer<Wire.Made>> making,
-      CompletableFuture<Answer<List<String>>> listing) {}
-
-  private Sent send(ZooKeeper zk, OwnNode node) {
-    Claim claim = node.claim();
-    // A handle that has never been connected does not know yet; nobody reads it then.
-    NodeText text = new NodeText(Duration.ofMillis(zk.getSessionTimeout()), null, claim.holder());
-    CompletableFuture<Answer<Wire.Made>> making = new CompletableFuture<>();
-    long sentNanos = time.nanos();
-    zk.create(
-        node.parent() + "/" + Names.ofOwner(claim.ownerId()),
-        text.bytes(),
-        acl,
-        CreateMode.EPHEMERAL_SEQUENTIAL,
-        (code, p, ctx, name, stat) -> {
-          Wire.Made made = name == null ? null : new Wire.Made(name, stat);
-          if (made != null) {
-            // Even if nobody waits for it any more.
-            node.made(made, zk.getSessionTimeout());
-          }
-          making.complete(Answer.of(code, made));
-        },
-        null);
-    return new Sent(sentNanos, making, Wire.list(zk, node.parent()));
-  }
-
-  /** Sends what makes a lock's node and what is above it; what is there already stays. */
-  private void makeParents(ZooKeeper zk, String parent) {
-    for (int slash = root.indexOf('/', 1); slash > 0; slash = root.indexOf('/', slash + 1)) {
-      Wire.makeIfAbsent(
-          zk, root.substring(0, slash), ZooDefs.Ids.OPEN_ACL_UNSAFE, CreateMode.CONTAINER);
-    }
-    Wire.makeIfAbsent(zk, root, acl, CreateMode.PERSISTENT);
-    Wire.makeIfAbsent(zk, parent, acl, CreateMode.CONTAINER);
-  }
-
-  /** How long a node's session is sure to live, from when a confirmed write was sent. */
-  static Duration trusted(OwnNode node) {
-    return ZooKeeperGrant.trusted(node.sessionTimeout());
   }
 
   /**
@@ -316,13 +247,20 @@ final class ZooKeeperStore implements LockStore {
    * @param trusted how long the session is sure to live, from when the engine asked
    */
   Grant grant(ZooKeeper zk, OwnNode node, Duration trusted) throws StoreException {
-    if (node.session() != zk.getSessionId()) {
+    if (!SessionTrust.isEnough(zk, trusted)) {
       node.abandon();
-      throw StoreException.unanswered("The session ended as the lock was acquired", null);
+      throw StoreException.unanswered(
+          "The session was out of touch with the servers for nearly as long as it lasts, and may"
+              + " end at any moment; in a quarter of its timeout more is known",
+          null);
     }
-    Grant grant = node.grant(time.nanos(), trusted);
-    if (grant == null) {
-      throw StoreException.unanswered("The attempt was given up meanwhile", null);
+    Grant grant = node.session() == zk.getSessionId() ? node.grant(time.nanos(), trusted) : null;
+    // A session that ends is forgotten before those that have a grant are told: so a grant that
+    // came too late to be told of it is found here.
+    if (grant == null || trust.left(zk).isZero()) {
+      node.abandon();
+      throw StoreException.unanswered(
+          "The session ended, or the machine slept, as the lock was acquired", null);
     }
     return grant;
   }
@@ -401,10 +339,7 @@ final class ZooKeeperStore implements LockStore {
       Answer<List<String>> listed = wire.await(Wire.listNewest(zk, parent), deadline);
       if (listed.isOk() || listed.isAbsent()) {
         for (String name : OwnNodes.ofOwner(listed, claim)) {
-          Answer<Boolean> deleted = wire.await(Wire.delete(zk, parent + "/" + name), deadline);
-          if (!deleted.isAbsent()) {
-            deleted.requireOk();
-          }
+          boolean unused = deleted(zk, parent + "/" + name, deadline);
         }
         if (node != null) {
           nodes.gone(node);
@@ -432,19 +367,16 @@ final class ZooKeeperStore implements LockStore {
       // Before it is sent, so that no look deletes it meanwhile.
       asked.add(node.extend(nowNanos) ? node : null);
     }
-    List<Boolean> standing = checks.standing(asked);
+    Checks.Standing standing = checks.standing(asked);
     List<Renewal> renewals = new ArrayList<>(grants.size());
     for (int i = 0; i < grants.size(); i++) {
       renewals.add(
-          standing.get(i)
-              ? new Renewal.Renewed(validForOnceMore(grants.get(i)))
+          standing.stands().get(i)
+              ? new Renewal.Renewed(
+                  ZooKeeperGrant.shorter(grants.get(i).claim().ttl(), standing.trusted()))
               : new Renewal.Lost());
     }
     return renewals;
-  }
-
-  private static Duration validForOnceMore(Grant grant) {
-    return ((ZooKeeperGrant) grant).validForOnceMore(grant.claim().ttl());
   }
 
   /**
@@ -455,62 +387,33 @@ final class ZooKeeperStore implements LockStore {
   public Optional<Duration> extend(Grant grant, Duration ttl) throws StoreException {
     OwnNode node = ((ZooKeeperGrant) grant).node();
     long askedNanos = time.nanos();
-    boolean stands =
-        verify(grant).isPresent() && node.extendTo(askedNanos + ttl.toNanos(), time.nanos());
-    Duration ttlLeft = stands ? node.ttlLeft(askedNanos) : Duration.ZERO;
+    Optional<Duration> trusted = trusted(node, askedNanos);
+    if (trusted.isEmpty() || !node.extendTo(askedNanos + ttl.toNanos(), time.nanos())) {
+      return Optional.empty();
+    }
+    Duration ttlLeft = node.ttlLeft(askedNanos);
     return ttlLeft.isZero()
         ? Optional.empty()
-        : Optional.of(((ZooKeeperGrant) grant).validForOnceMore(ttlLeft));
+        : Optional.of(ZooKeeperGrant.shorter(ttlLeft, trusted.get()));
   }
 
   @Override
   public Optional<Duration> verify(Grant grant) throws StoreException {
     OwnNode node = ((ZooKeeperGrant) grant).node();
-    Duration ttlLeft = node.ttlLeft(time.nanos());
-    if (ttlLeft.isZero() || !checks.standing(List.of(node)).get(0)) {
+    long askedNanos = time.nanos();
+    Duration ttlLeft = node.ttlLeft(askedNanos);
+    return trusted(node, askedNanos).map(trusted -> ZooKeeperGrant.shorter(ttlLeft, trusted));
+  }
+
+  /**
+   * How long its session is sure to live from now; empty: it does not stand, or its TTL is over.
+   */
+  private Optional<Duration> trusted(OwnNode node, long nowNanos) throws StoreException {
+    if (node.ttlLeft(nowNanos).isZero()) {
       return Optional.empty();
     }
-    return Optional.of(((ZooKeeperGrant) grant).validForOnceMore(ttlLeft));
-  }
-
-  private void stateChanged(CuratorFramework ignored, ConnectionState state) {
-    switch (state) {
-      case SUSPENDED, READ_ONLY -> grants().forEach(events::suspended);
-      case LOST -> grants().forEach(this::lose);
-      case CONNECTED, RECONNECTED -> {
-        long session = session();
-        for (ZooKeeperGrant grant : grants()) {
-          if (session != 0 && grant.node().session() != session) {
-            lose(grant);
-          }
-        }
-      }
-    }
-  }
-
-  private void lose(ZooKeeperGrant grant) {
-    // The session may not be over yet where Curator only thinks so; then the node must go.
-    grant.node().abandon();
-    events.lost(grant, LeaseLoss.Reason.SESSION_LOST);
-  }
-
-  private long session() {
-    try {
-      return wire.handle().getSessionId();
-    } catch (StoreException e) {
-      return 0;
-    }
-  }
-
-  private List<ZooKeeperGrant> grants() {
-    List<ZooKeeperGrant> grants = new ArrayList<>();
-    for (OwnNode node : nodes.all()) {
-      ZooKeeperGrant grant = node.grantIfAny();
-      if (grant != null) {
-        grants.add(grant);
-      }
-    }
-    return grants;
+    Checks.Standing standing = checks.standing(List.of(node));
+    return standing.stands().get(0) ? Optional.of(standing.trusted()) : Optional.empty();
   }
 
   // Administration
@@ -525,17 +428,16 @@ final class ZooKeeperStore implements LockStore {
     return holders.list(kind, namePrefix, limit);
   }
 
-  private Line line(ZooKeeper zk, String parent, Deadline deadline) throws StoreException {
-    Answer<List<String>> listed = wire.await(Wire.listNewest(zk, parent), deadline);
-    return listed.isAbsent() ? new Line(List.of(), List.of()) : Line.of(parent, listed.get());
-  }
-
   @Override
   public boolean forceRelease(LockKey key, long number) throws StoreException {
     String parent = parent(key);
     Deadline deadline = wire.deadline();
     ZooKeeper zk = wire.handle();
-    Line line = line(zk, parent, deadline);
+    Answer<List<String>> listed = wire.askAgain(() -> Wire.listNewest(zk, parent), deadline);
+    if (listed.isAbsent()) {
+      return false;
+    }
+    Line line = Line.of(parent, listed.get());
     for (String name : line.marks()) {
       if (name.equals(Names.ofMark(number))) {
         return deleted(zk, parent + "/" + name, deadline);
@@ -563,7 +465,7 @@ final class ZooKeeperStore implements LockStore {
 
   @Override
   public void close() {
-    framework.getConnectionStateListenable().removeListener(listener);
+    framework.getConnectionStateListenable().removeListener(watch);
     // What could not be given back is deleted when there is a connection again.
     nodes.close();
   }

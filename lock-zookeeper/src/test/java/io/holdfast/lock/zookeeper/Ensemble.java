@@ -11,23 +11,31 @@ import org.testcontainers.containers.GenericContainer;
 import org.testcontainers.containers.Network;
 import org.testcontainers.containers.wait.strategy.Wait;
 
-/** Three servers that elect a leader. */
+/** Servers that elect a leader. */
 final class Ensemble implements AutoCloseable {
-  private static final int SIZE = 3;
+  private static final Duration SESSION_TIMEOUT_MAX = Duration.ofSeconds(60);
+  private static final int STOP_SECONDS_MAX = 10;
   private static final Duration STARTUP_MAX = Duration.ofMinutes(2);
 
   private final Network network = Network.newNetwork();
   private final List<GenericContainer<?>> servers = new ArrayList<>();
   private final List<Integer> ports = new ArrayList<>();
 
-  @SuppressWarnings("resource") // Closed with the others.
+  /** Three of them, which agree to the same sessions. */
   Ensemble() {
+    this(List.of(SESSION_TIMEOUT_MAX, SESSION_TIMEOUT_MAX, SESSION_TIMEOUT_MAX));
+  }
+
+  /** One for each of these longest session timeouts. */
+  @SuppressWarnings("resource") // Closed with the others.
+  Ensemble(List<Duration> sessionTimeoutsMax) {
     ZooKeeperServer.assumeDocker();
+    int size = sessionTimeoutsMax.size();
     StringBuilder members = new StringBuilder();
-    for (int id = 1; id <= SIZE; id++) {
+    for (int id = 1; id <= size; id++) {
       members.append("server.").append(id).append("=zk").append(id).append(":2888:3888;2181 ");
     }
-    for (int id = 1; id <= SIZE; id++) {
+    for (int id = 1; id <= size; id++) {
       int port = Ports.free();
       GenericContainer<?> server = new GenericContainer<>("zookeeper:3.9")
           .withNetwork(network)
@@ -39,7 +47,9 @@ final class Ensemble implements AutoCloseable {
           .withEnv("ZOO_INIT_LIMIT", "10")
           .withEnv("ZOO_SYNC_LIMIT", "5")
           .withEnv("ZOO_MAX_CLIENT_CNXNS", "0")
-          .withEnv("ZOO_CFG_EXTRA", "maxSessionTimeout=60000")
+          .withEnv(
+              "ZOO_CFG_EXTRA",
+              "maxSessionTimeout=" + sessionTimeoutsMax.get(id - 1).toMillis())
           .withEnv("ZOO_4LW_COMMANDS_WHITELIST", "*")
           .withEnv("JVMFLAGS", "-Dznode.container.checkIntervalMs=1000")
           .waitingFor(Wait.forListeningPort().withStartupTimeout(STARTUP_MAX));
@@ -81,7 +91,7 @@ final class Ensemble implements AutoCloseable {
   private int find(String mode) {
     int[] found = {-1};
     Stores.eventually("there is a " + mode, () -> {
-      for (int i = 0; i < SIZE && found[0] < 0; i++) {
+      for (int i = 0; i < servers.size() && found[0] < 0; i++) {
         if (modeOf(i).equals(mode)) {
           found[0] = i;
         }
@@ -112,6 +122,17 @@ final class Ensemble implements AutoCloseable {
     server.getDockerClient().killContainerCmd(server.getContainerId()).exec();
   }
 
+  /** Ends it as an operator does, and starts it again. */
+  void restart(int index) {
+    GenericContainer<?> server = servers.get(index);
+    server
+        .getDockerClient()
+        .stopContainerCmd(server.getContainerId())
+        .withTimeout(STOP_SECONDS_MAX)
+        .exec();
+    startAgain(index);
+  }
+
   void startAgain(int index) {
     GenericContainer<?> server = servers.get(index);
     server.getDockerClient().startContainerCmd(server.getContainerId()).exec();
@@ -131,7 +152,7 @@ final class Ensemble implements AutoCloseable {
 
   /** Whether any server that runs has a watch on a path that begins so. */
   boolean hasWatchOn(String prefix) {
-    for (int i = 0; i < SIZE; i++) {
+    for (int i = 0; i < servers.size(); i++) {
       try {
         if (servers.get(i).isRunning()
             && FourLetters.ask(host(), ports.get(i), "wchp")

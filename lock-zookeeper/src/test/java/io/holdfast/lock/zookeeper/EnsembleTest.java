@@ -9,6 +9,7 @@ import io.holdfast.lock.LockLostException;
 import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.LockStoreException;
 import io.holdfast.lock.tck.fault.FaultProxy;
+import io.holdfast.lock.tck.fault.Link;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -243,5 +244,36 @@ class EnsembleTest {
     Stores.eventually("the holder is told", told::get);
     assertThat(lease.isHeld()).isFalse();
     assertThatExceptionOfType(LockLostException.class).isThrownBy(lease::close);
+  }
+
+  @Test
+  @Tag("soak")
+  void aHolderThatWasOutOfTouchAndIsThenCutOffStopsBelievingBeforeAnotherHasTheLock()
+      throws Exception {
+    int follower = ensemble.follower();
+    FaultProxy proxy = closeLater(FaultProxy.open(ensemble.host(), ensemble.port(follower)));
+    Duration session = Duration.ofSeconds(20);
+    CuratorFramework framework =
+        closeLater(Frameworks.open(proxy.host() + ":" + proxy.port(), session));
+    LockClient far = closeLater(ZooKeeperLocks.builder(framework)
+        .defaultOptions(LockOptions.renewed(Duration.ofSeconds(60)))
+        .build());
+    LockClient near = client(ensemble.address(ensemble.port(ensemble.leader())));
+    String name = Stores.freshName();
+    far.get(Stores.freshName()).tryLock().orElseThrow().close();
+    // What the client sends is held up for nearly as long as it puts up with.
+    proxy.hold(Link.Direction.REQUESTS);
+    Thread.sleep(session.multipliedBy(6).dividedBy(10).toMillis());
+    proxy.heal();
+    Lease lease = far.get(name).tryLock().orElseThrow();
+    // Before the follower's next report to the leader, more often than not.
+    ensemble.pause(follower);
+    try {
+      Lease next = near.get(name).lockWithin(session.multipliedBy(2));
+      assertThat(lease.isHeld()).as("isHeld() while another has the lock").isFalse();
+      next.close();
+    } finally {
+      ensemble.resume(follower);
+    }
   }
 }

@@ -18,6 +18,26 @@ final class FourLetters {
     }
   }
 
+  /** How many writes the server has made: it numbers them. */
+  static long writes(ZooKeeperServer server) throws IOException {
+    return ask(server.host(), server.port(), "srvr")
+        .lines()
+        .filter(line -> line.startsWith("Zxid: 0x"))
+        .mapToLong(line -> Long.parseLong(line.substring("Zxid: 0x".length()), 16))
+        .findFirst()
+        .orElseThrow();
+  }
+
+  /** How many requests, pings included, the server has got. */
+  static long packets(ZooKeeperServer server) throws IOException {
+    return ask(server.host(), server.port(), "mntr")
+        .lines()
+        .filter(line -> line.startsWith("zk_packets_received"))
+        .mapToLong(line -> (long) Double.parseDouble(line.split("\t", -1)[1]))
+        .findFirst()
+        .orElseThrow();
+  }
+
   /** How many paths that begin so are watched. */
   static long watchesOn(ZooKeeperServer server, String prefix) throws IOException {
     return ask(server.host(), server.port(), "wchp")

@@ -77,6 +77,8 @@ class LeftoversTest {
     try {
       Map<String, Integer> counts = Entries.reachableFrom(client);
       assertThat(counts).as("what was counted").containsKeys("WaitQueues.queues", "OwnNodes.nodes");
+      // One for each sixteenth of the session's timeout.
+      assertThat(counts.remove("SessionTrust.signs")).as("signs of life").isBetween(1, 20);
       return counts;
     } catch (IllegalAccessException e) {
       throw new IllegalStateException(e);

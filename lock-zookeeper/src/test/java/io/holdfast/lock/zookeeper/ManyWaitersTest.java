@@ -4,12 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.holdfast.lock.Lease;
 import io.holdfast.lock.LockClient;
-import java.io.BufferedReader;
-import java.io.BufferedWriter;
-import java.io.File;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
@@ -27,7 +23,10 @@ class ManyWaitersTest {
   private static final int JVMS = 4;
   private static final int WAITERS = 200;
 
-  private final List<Jvm> jvms = new ArrayList<>();
+  /** More than a quarter of a session's timeout. */
+  private static final long IDLE_MILLIS = 6_000;
+
+  private final List<Child> jvms = new ArrayList<>();
   private ZooKeeperServer server;
   private CuratorFramework framework;
 
@@ -36,50 +35,17 @@ class ManyWaitersTest {
     server = ZooKeeperServer.shared();
     framework = Frameworks.open(server.address());
     for (int i = 0; i < JVMS; i++) {
-      jvms.add(new Jvm(server.address()));
+      jvms.add(new Child(WaitingJvm.class, server.address()));
     }
-    for (Jvm jvm : jvms) {
+    for (Child jvm : jvms) {
       assertThat(jvm.hear()).isEqualTo("ready");
     }
   }
 
   @AfterEach
   void stop() {
-    jvms.forEach(jvm -> jvm.process.destroyForcibly());
+    jvms.forEach(Child::close);
     framework.close();
-  }
-
-  /** Another process. */
-  private static final class Jvm {
-    private final Process process;
-    private final BufferedWriter commands;
-    private final BufferedReader lines;
-
-    Jvm(String address) throws IOException {
-      process = new ProcessBuilder(
-              System.getProperty("java.home") + File.separator + "bin" + File.separator + "java",
-              "-Xmx160m",
-              "-XX:+UseSerialGC",
-              "-XX:TieredStopAtLevel=1",
-              "-cp",
-              System.getProperty("surefire.test.class.path", System.getProperty("java.class.path")),
-              WaitingJvm.class.getName(),
-              address)
-          .redirectError(ProcessBuilder.Redirect.INHERIT)
-          .start();
-      commands = process.outputWriter(StandardCharsets.UTF_8);
-      lines = process.inputReader(StandardCharsets.UTF_8);
-    }
-
-    void tell(String line) throws IOException {
-      commands.write(line);
-      commands.newLine();
-      commands.flush();
-    }
-
-    String hear() throws IOException {
-      return lines.readLine();
-    }
   }
 
   @Test
@@ -95,11 +61,17 @@ class ManyWaitersTest {
       }
       // The last may still be about to watch the one before it.
       Stores.eventually("each watches", () -> watches(name) == WAITERS);
+      long written = FourLetters.writes(server);
+      Thread.sleep(IDLE_MILLIS);
+      // Renewals of the one who holds it, for the most part.
+      assertThat(FourLetters.writes(server) - written)
+          .as("writes while nothing changes")
+          .isLessThan(WAITERS / 2);
       token = first.token();
       long fired = watchesFired();
       first.close();
       for (int i = 0; i < WAITERS; i++) {
-        Jvm jvm = jvms.get(i % JVMS);
+        Child jvm = jvms.get(i % JVMS);
         String[] heard = jvm.hear().split(" ", -1);
         assertThat(List.of(heard).subList(0, 2)).containsExactly("granted", Integer.toString(i));
         assertThat(Long.parseLong(heard[2])).isGreaterThan(token);
@@ -120,11 +92,11 @@ class ManyWaitersTest {
   void nobodyStarvesWhereManyThreadsShareAClientPerJvm() throws Exception {
     String name = Stores.freshName();
     long fired = watchesFired();
-    for (Jvm jvm : jvms) {
+    for (Child jvm : jvms) {
       jvm.tell("crowd " + name + " " + WAITERS / JVMS + " 3");
     }
     long grants = 0;
-    for (Jvm jvm : jvms) {
+    for (Child jvm : jvms) {
       String[] heard = jvm.hear().split(" ", -1);
       assertThat(heard[0]).isEqualTo("done");
       grants += Long.parseLong(heard[1]);

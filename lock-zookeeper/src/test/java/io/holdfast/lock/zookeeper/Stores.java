@@ -55,6 +55,7 @@ final class Stores {
     return ZooKeeperStore.open(
         framework,
         ZooKeeperLocks.DEFAULT_PATH,
+        null,
         new StoreSettings(clientName, STORE_TIMEOUT, time, events));
   }
 
@@ -62,15 +63,26 @@ final class Stores {
     return ZooKeeperStore.open(
         framework,
         path,
+        null,
         new StoreSettings("test", STORE_TIMEOUT, TimeSource.system(), new Events()));
   }
 
-  /** A clock that can be put forward. */
+  /** Clocks that can be put forward. */
   static final class JumpingTime implements TimeSource {
     private volatile long aheadNanos;
+    private volatile long wallAheadMillis;
 
     void jump(Duration ahead) {
       aheadNanos = ahead.toNanos();
+    }
+
+    Duration jumped() {
+      return Duration.ofNanos(aheadNanos);
+    }
+
+    /** As if the machine had been suspended: only the wall clock has gone on. */
+    void jumpWall(Duration ahead) {
+      wallAheadMillis = ahead.toMillis();
     }
 
     @Override
@@ -80,7 +92,7 @@ final class Stores {
 
     @Override
     public long wallMillis() {
-      return TimeSource.system().wallMillis();
+      return TimeSource.system().wallMillis() + wallAheadMillis;
     }
 
     @Override

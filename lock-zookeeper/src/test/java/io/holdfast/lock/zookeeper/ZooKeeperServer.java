@@ -6,12 +6,15 @@ import java.util.Collections;
 import java.util.List;
 import org.junit.jupiter.api.Assumptions;
 import org.testcontainers.DockerClientFactory;
+import org.testcontainers.containers.Container;
 import org.testcontainers.containers.GenericContainer;
 import org.testcontainers.containers.wait.strategy.Wait;
 
 /** A ZooKeeper in a container of its own, at a port that it keeps when it is started again. */
 final class ZooKeeperServer implements AutoCloseable {
   private static final Duration STARTUP_MAX = Duration.ofMinutes(2);
+
+  private static final Duration SESSION_TIMEOUT_MAX = Duration.ofSeconds(60);
 
   private final GenericContainer<?> container;
   private final int port;
@@ -24,7 +27,7 @@ final class ZooKeeperServer implements AutoCloseable {
         .withExposedPorts(2181)
         .withEnv("ZOO_TICK_TIME", "1000")
         .withEnv("ZOO_MAX_CLIENT_CNXNS", "0")
-        .withEnv("ZOO_CFG_EXTRA", "maxSessionTimeout=60000")
+        .withEnv("ZOO_CFG_EXTRA", limit(SESSION_TIMEOUT_MAX))
         .withEnv("ZOO_4LW_COMMANDS_WHITELIST", "*")
         // Empty containers are looked for every minute otherwise.
         .withEnv("JVMFLAGS", "-Dznode.container.checkIntervalMs=1000")
@@ -87,6 +90,21 @@ final class ZooKeeperServer implements AutoCloseable {
           .exec();
       paused = false;
     }
+  }
+
+  private static String limit(Duration sessionTimeoutMax) {
+    return "maxSessionTimeout=" + sessionTimeoutMax.toMillis();
+  }
+
+  /** Starts it anew, with another limit of session timeouts. */
+  void restart(Duration sessionTimeoutMax) throws Exception {
+    String setting = "s/maxSessionTimeout=.*/" + limit(sessionTimeoutMax) + "/";
+    Container.ExecResult edited = container.execInContainer("sed", "-i", setting, "/conf/zoo.cfg");
+    if (edited.getExitCode() != 0) {
+      throw new IllegalStateException(edited.getStderr());
+    }
+    kill();
+    startAgain();
   }
 
   void kill() {

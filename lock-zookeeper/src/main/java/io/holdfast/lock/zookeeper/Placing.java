@@ -1,0 +1,162 @@
+package io.holdfast.lock.zookeeper;
+
+import io.holdfast.lock.spi.Claim;
+import io.holdfast.lock.spi.Deadline;
+import io.holdfast.lock.spi.StoreException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import org.apache.zookeeper.CreateMode;
+import org.apache.zookeeper.KeeperException.Code;
+import org.apache.zookeeper.ZooDefs;
+import org.apache.zookeeper.ZooKeeper;
+import org.apache.zookeeper.data.ACL;
+
+/**
+ * The way of an attempt into the line: its node is made and the line listed in one round trip,
+ * since the server carries out what one session sends in order.
+ */
+final class Placing {
+  private final Wire wire;
+  private final OwnNodes nodes;
+  private final SessionTrust trust;
+  private final String root;
+  private final List<ACL> acl;
+
+  Placing(Wire wire, OwnNodes nodes, SessionTrust trust, String root, List<ACL> acl) {
+    this.wire = wire;
+    this.nodes = nodes;
+    this.trust = trust;
+    this.root = root;
+    this.acl = acl;
+  }
+
+  /**
+   * A node that was made, and the line just after.
+   *
+   * @param trusted how long the session is sure to live, from before the making was sent
+   */
+  record Placed(ZooKeeper zk, OwnNode node, Line line, Duration trusted) {}
+
+  /** Makes a node. If that fails, the node is given up. */
+  Placed place(Claim claim, String parent, Deadline deadline) throws StoreException {
+    OwnNode node = nodes.enter(claim, parent);
+    boolean placed = false;
+    try {
+      while (true) {
+        ZooKeeper zk = wire.handle();
+        Sent sent = send(zk, node);
+        Answer<List<String>> listed = wire.await(sent.listing(), deadline);
+        // Answers come in order, so this one has come, and the thread was woken once for both.
+        Answer<Wire.Made> made = wire.await(sent.making(), deadline);
+        if (made.isAbsent()) {
+          List<CompletableFuture<Answer<Boolean>>> parents = makeParents(zk, parent);
+          sent = send(zk, node);
+          listed = wire.await(sent.listing(), deadline);
+          made = wire.await(sent.making(), deadline);
+          if (made.isAbsent()) {
+            requireMade(parents, deadline);
+          }
+        }
+        if (made.isSessionOver() || made.isConnectionLost()) {
+          // The next connection or session is on its way. What this one made, if anything, bears
+          // the owner id too, and is found below.
+          node.mayHaveTwin();
+          if (made.isConnectionLost()) {
+            trust.disconnected(sent.asked());
+          }
+          wire.pauseBeforeRetry(made, deadline);
+          continue;
+        }
+        if (made.isRefusal() && !node.hasTwin()) {
+          nodes.gone(node);
+        }
+        made.requireOk();
+        Duration trusted = trust.confirmed(sent.asked());
+        if (node.hasTwin()) {
+          deleteTwins(zk, node, deadline);
+        }
+        if (node.hasTwin() || listed.isConnectionLost()) {
+          listed = wire.askAgain(() -> Wire.list(zk, parent), deadline);
+        }
+        Line line = Line.of(parent, listed.get());
+        if (line.indexOf(node.name()) < 0) {
+          throw StoreException.unanswered("Our node vanished at once: " + node.path(), null);
+        }
+        placed = true;
+        return new Placed(zk, node, line, trusted);
+      }
+    } finally {
+      if (!placed) {
+        node.abandon();
+      }
+    }
+  }
+
+  /** Deletes what earlier sendings of this attempt made. */
+  private void deleteTwins(ZooKeeper zk, OwnNode node, Deadline deadline) throws StoreException {
+    Answer<List<String>> listed = wire.askAgain(() -> Wire.list(zk, node.parent()), deadline);
+    for (String name : OwnNodes.ofOwner(listed, node.claim())) {
+      if (!name.equals(node.name())) {
+        String path = node.parent() + "/" + name;
+        Answer<Boolean> deleted = wire.askAgain(() -> Wire.delete(zk, path), deadline);
+        if (!deleted.isAbsent()) {
+          deleted.requireOk();
+        }
+      }
+    }
+  }
+
+  /** Requests on their way. */
+  private record Sent(
+      SessionTrust.Asked asked,
+      CompletableFuture<Answer<Wire.Made>> making,
+      CompletableFuture<Answer<List<String>>> listing) {}
+
+  private Sent send(ZooKeeper zk, OwnNode node) {
+    Claim claim = node.claim();
+    SessionTrust.Asked asked = trust.asking(zk);
+    // A handle that has never been connected does not know yet; nobody reads it then.
+    NodeText text = new NodeText(Duration.ofMillis(zk.getSessionTimeout()), null, claim.holder());
+    CompletableFuture<Answer<Wire.Made>> making = new CompletableFuture<>();
+    zk.create(
+        node.parent() + "/" + Names.ofOwner(claim.ownerId()),
+        text.bytes(),
+        acl,
+        CreateMode.EPHEMERAL_SEQUENTIAL,
+        (code, p, ctx, name, stat) -> {
+          Wire.Made made = name == null ? null : new Wire.Made(name, stat);
+          if (made != null) {
+            // Even if nobody waits for it any more.
+            node.made(made, zk);
+          }
+          making.complete(Answer.of(code, made));
+        },
+        null);
+    return new Sent(asked, making, Wire.list(zk, node.parent()));
+  }
+
+  /** Sends what makes a lock's node and what is above it; what is there already stays. */
+  private List<CompletableFuture<Answer<Boolean>>> makeParents(ZooKeeper zk, String parent) {
+    List<CompletableFuture<Answer<Boolean>>> making = new ArrayList<>();
+    for (int slash = root.indexOf('/', 1); slash > 0; slash = root.indexOf('/', slash + 1)) {
+      String above = root.substring(0, slash);
+      making.add(Wire.make(zk, above, ZooDefs.Ids.OPEN_ACL_UNSAFE, CreateMode.CONTAINER));
+    }
+    making.add(Wire.make(zk, root, acl, CreateMode.PERSISTENT));
+    making.add(Wire.make(zk, parent, acl, CreateMode.CONTAINER));
+    return making;
+  }
+
+  /** Says why there is still no node to make ours in. */
+  private void requireMade(List<CompletableFuture<Answer<Boolean>>> making, Deadline deadline)
+      throws StoreException {
+    for (CompletableFuture<Answer<Boolean>> one : making) {
+      Answer<Boolean> made = wire.await(one, deadline);
+      if (made.code() != Code.NODEEXISTS) {
+        made.requireOk();
+      }
+    }
+  }
+}

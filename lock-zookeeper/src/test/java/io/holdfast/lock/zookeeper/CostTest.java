@@ -1,0 +1,66 @@
+package io.holdfast.lock.zookeeper;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.holdfast.lock.spi.Grant;
+import io.holdfast.lock.spi.StoreException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.curator.framework.CuratorFramework;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** What the servers have to do, by their own count; on one server, that does nothing else. */
+class CostTest {
+  private final List<AutoCloseable> closeables = new ArrayList<>();
+  private ZooKeeperServer server;
+  private CuratorFramework framework;
+  private ZooKeeperStore store;
+
+  @BeforeEach
+  void open() throws Exception {
+    server = ZooKeeperServer.shared();
+    framework = closeLater(Frameworks.open(server.address()));
+    store = closeLater(Stores.open(framework));
+  }
+
+  @AfterEach
+  void close() throws Exception {
+    for (int i = closeables.size() - 1; i >= 0; i--) {
+      closeables.get(i).close();
+    }
+  }
+
+  private <T extends AutoCloseable> T closeLater(T closeable) {
+    closeables.add(closeable);
+    return closeable;
+  }
+
+  private ZooKeeperStore another() throws StoreException {
+    return closeLater(Stores.open(closeLater(Frameworks.open(server.address()))));
+  }
+
+  @Test
+  void whoAsksAgainForANameThatIsTakenWritesNothing() throws Exception {
+    String name = Stores.freshName();
+    Grant grant = Stores.take(store, Stores.claim(name));
+    ZooKeeperStore other = another();
+    assertThat(other.tryAcquire(Stores.claim(name))).isEmpty();
+    long before = FourLetters.writes(server);
+    for (int i = 0; i < 10; i++) {
+      assertThat(other.tryAcquire(Stores.claim(name))).isEmpty();
+    }
+    assertThat(FourLetters.writes(server) - before)
+        .as("writes of 10 attempts in vain")
+        .isZero();
+    store.release(grant, Duration.ZERO);
+    Grant next = Stores.take(other, Stores.claim(name));
+    other.release(next, Duration.ZERO);
+    // It was seen free: so the first request is a write again, and one round trip.
+    int sent = Xids.sent(Frameworks.handle(framework));
+    store.release(Stores.take(store, Stores.claim(name)), Duration.ZERO);
+    assertThat(Xids.sent(Frameworks.handle(framework)) - sent).isEqualTo(3);
+  }
+}

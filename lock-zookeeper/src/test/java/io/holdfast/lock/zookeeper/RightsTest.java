@@ -1,0 +1,123 @@
+package io.holdfast.lock.zookeeper;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+
+import io.holdfast.lock.Lease;
+import io.holdfast.lock.LockClient;
+import io.holdfast.lock.LockOptions;
+import io.holdfast.lock.LockStoreException;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.curator.framework.CuratorFramework;
+import org.apache.curator.framework.CuratorFrameworkFactory;
+import org.apache.curator.retry.RetryForever;
+import org.apache.zookeeper.ZooDefs.Ids;
+import org.apache.zookeeper.ZooDefs.Perms;
+import org.apache.zookeeper.data.ACL;
+import org.apache.zookeeper.data.Id;
+import org.apache.zookeeper.server.auth.DigestAuthenticationProvider;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** What a client may do at the path of the locks, and what it leaves alone there. */
+class RightsTest {
+  private static final int ALL_BUT_ADMIN = Perms.READ | Perms.WRITE | Perms.CREATE | Perms.DELETE;
+
+  private final List<AutoCloseable> closeables = new ArrayList<>();
+  private final String path = "/rights-" + System.nanoTime();
+  private ZooKeeperServer server;
+
+  @BeforeEach
+  void open() {
+    server = ZooKeeperServer.shared();
+  }
+
+  @AfterEach
+  void close() throws Exception {
+    for (int i = closeables.size() - 1; i >= 0; i--) {
+      closeables.get(i).close();
+    }
+  }
+
+  private <T extends AutoCloseable> T closeLater(T closeable) {
+    closeables.add(closeable);
+    return closeable;
+  }
+
+  private CuratorFramework framework(String user) {
+    return closeLater(Frameworks.start(CuratorFrameworkFactory.builder()
+        .connectString(server.address())
+        .authorization("digest", user.getBytes(StandardCharsets.UTF_8))
+        .sessionTimeoutMs((int) Frameworks.SESSION_TIMEOUT.toMillis())
+        .retryPolicy(new RetryForever(100))
+        .ensembleTracker(false)
+        .build()));
+  }
+
+  private static ACL rights(int rights, String user) throws Exception {
+    return new ACL(rights, new Id("digest", DigestAuthenticationProvider.generateDigest(user)));
+  }
+
+  @Test
+  void aClientWithoutTheRightAdminIsToldAtOnceOrTheAcl() throws Exception {
+    List<ACL> acl = List.of(rights(ALL_BUT_ADMIN, "app:secret"), rights(Perms.ALL, "ops:ops"));
+    CuratorFramework ops = framework("ops:ops");
+    ops.create().withACL(acl).forPath(path);
+    CuratorFramework app = framework("app:secret");
+
+    assertThatIllegalStateException()
+        .isThrownBy(() -> ZooKeeperLocks.builder(app).path(path).build().close())
+        .withMessageContaining("ADMIN")
+        .withMessageContaining(path);
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> ZooKeeperLocks.builder(app).acl(List.of()));
+
+    LockClient client =
+        closeLater(ZooKeeperLocks.builder(app).path(path).acl(acl).build());
+    for (int i = 0; i < 2; i++) {
+      try (Lease lease = client.get("a").tryLock().orElseThrow()) {
+        assertThat(client.get("a").inspect()).isPresent();
+        String lock = path + "/m-a";
+        assertThat(ops.getACL().forPath(lock)).containsExactlyInAnyOrderElementsOf(acl);
+        String node = lock + "/" + ops.getChildren().forPath(lock).get(0);
+        assertThat(ops.getACL().forPath(node)).containsExactlyInAnyOrderElementsOf(acl);
+        lease.verify();
+      }
+    }
+  }
+
+  @Test
+  void aMissingRightIsToldAsSuch() throws Exception {
+    CuratorFramework ops = framework("ops:ops");
+    ops.create()
+        .withACL(List.of(new ACL(Perms.READ, Ids.ANYONE_ID_UNSAFE), rights(Perms.ALL, "ops:ops")))
+        .forPath(path);
+    LockClient client = closeLater(ZooKeeperLocks.builder(framework("app:secret"))
+        .path(path)
+        .acl(Ids.OPEN_ACL_UNSAFE)
+        .build());
+    assertThatExceptionOfType(LockStoreException.class)
+        .isThrownBy(() -> client.get("a").tryLock())
+        .withMessageContaining("NoAuth");
+  }
+
+  @Test
+  void whatTheUserKeepsInTheNodeOfThePathStaysThere() throws Exception {
+    byte[] theirs = "configuration".getBytes(StandardCharsets.UTF_8);
+    CuratorFramework framework = framework("ops:ops");
+    framework.create().forPath(path, theirs);
+    LockClient client = closeLater(ZooKeeperLocks.builder(framework).path(path).build());
+    LockOptions held = LockOptions.defaults().withMinHold(Duration.ofSeconds(3));
+    client.get("job", held).tryLock().orElseThrow().close();
+    assertThat(client.get("job").inspect()).isPresent();
+    assertThat(client.list("", 10)).hasSize(1);
+    client.get("job").lockWithin(Duration.ofSeconds(30)).close();
+    assertThat(framework.getData().forPath(path)).isEqualTo(theirs);
+  }
+}

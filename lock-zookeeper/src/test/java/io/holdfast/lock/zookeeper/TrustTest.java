@@ -1,0 +1,138 @@
+package io.holdfast.lock.zookeeper;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import io.holdfast.lock.spi.Acquisition;
+import io.holdfast.lock.spi.Grant;
+import io.holdfast.lock.spi.Renewal;
+import io.holdfast.lock.spi.StoreException;
+import io.holdfast.lock.spi.Ticket;
+import io.holdfast.lock.tck.fault.FaultProxy;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.apache.curator.framework.CuratorFramework;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** The time for which a grant is trusted, by clocks that jump; on one server. */
+class TrustTest {
+  private static final Duration HOUR = Duration.ofHours(1);
+
+  private final List<AutoCloseable> closeables = new ArrayList<>();
+  private final Stores.JumpingTime time = new Stores.JumpingTime();
+  private ZooKeeperServer server;
+  private CuratorFramework framework;
+  private Duration session;
+
+  @BeforeEach
+  void open() throws Exception {
+    server = ZooKeeperServer.shared();
+    framework = closeLater(Frameworks.open(server.address()));
+    session = Duration.ofMillis(Frameworks.handle(framework).getSessionTimeout());
+  }
+
+  @AfterEach
+  void close() throws Exception {
+    for (int i = closeables.size() - 1; i >= 0; i--) {
+      closeables.get(i).close();
+    }
+  }
+
+  private <T extends AutoCloseable> T closeLater(T closeable) {
+    closeables.add(closeable);
+    return closeable;
+  }
+
+  private ZooKeeperStore store() throws StoreException {
+    return closeLater(Stores.open(framework, "test", time, new Stores.Events()));
+  }
+
+  private Grant take(ZooKeeperStore store) throws StoreException {
+    Duration ttl = session.multipliedBy(10);
+    return Stores.take(store, Stores.claim(Stores.freshName(), ttl, Duration.ZERO));
+  }
+
+  /** A machine that stands still for so long, on both clocks. */
+  private void standStill(Duration pause) {
+    time.jump(pause);
+    time.jumpWall(pause);
+  }
+
+  @Test
+  void aGrantAfterAPauseIsTrustedForNoLongerThanTheSessionSurelyLives() throws Exception {
+    ZooKeeperStore store = store();
+    Duration pause = session.multipliedBy(62).dividedBy(100);
+    standStill(pause);
+    Grant grant = take(store);
+    // The servers may have heard nothing of the session since the store was opened.
+    assertThat(grant.validFor()).isPositive().isLessThanOrEqualTo(session.minus(pause));
+    Renewal.Renewed renewed = (Renewal.Renewed) store.renew(List.of(grant)).get(0);
+    assertThat(renewed.validFor()).isLessThanOrEqualTo(session.minus(pause));
+    // Long enough ago that the leader has heard of it.
+    standStill(pause.plus(session.dividedBy(4)).plusMillis(100));
+    assertThat(store.renew(List.of(grant)))
+        .containsExactly(new Renewal.Renewed(session.dividedBy(2)));
+    store.release(grant, Duration.ZERO);
+  }
+
+  @Test
+  void afterAPauseAsLongAsTheSessionNothingIsGrantedAtFirst() throws Exception {
+    ZooKeeperStore store = store();
+    Duration pause = session.multipliedBy(9).dividedBy(10);
+    standStill(pause);
+    assertThatExceptionOfType(StoreException.class)
+        .isThrownBy(() -> take(store))
+        .withMessageContaining("out of touch");
+    Stores.eventually("what was not granted is gone", () -> store.nodes().all().isEmpty());
+    standStill(pause.plus(session.dividedBy(4)).plusMillis(100));
+    Grant grant = take(store);
+    assertThat(grant.validFor()).isEqualTo(session.dividedBy(2));
+    store.release(grant, Duration.ZERO);
+  }
+
+  @Test
+  void aWallClockThatIsSetAheadByMoreThanASessionCanLastCostsNothing() throws Exception {
+    ZooKeeperStore store = store();
+    Grant grant = take(store);
+    time.jumpWall(HOUR);
+    assertThat(store.renew(List.of(grant)))
+        .containsExactly(new Renewal.Renewed(session.dividedBy(2)));
+    assertThat(store.verify(grant)).contains(session.dividedBy(2));
+    store.release(grant, Duration.ZERO);
+  }
+
+  @Test
+  void aWaiterWhoseMachineSleptAfterItWasWokenDoesNotTakeWhatIsAnothersByNow() throws Exception {
+    FaultProxy proxy = closeLater(FaultProxy.open(server.host(), server.port()));
+    CuratorFramework far =
+        closeLater(Frameworks.open(ZooKeeperServer.address(proxy.host(), proxy.port())));
+    ZooKeeperStore sleeper = closeLater(Stores.open(far, "test", time, new Stores.Events()));
+    ZooKeeperStore others = closeLater(Stores.open(framework));
+    String name = Stores.freshName();
+    Grant first = Stores.take(others, Stores.claim(name));
+    CountDownLatch woken = new CountDownLatch(1);
+    Acquisition.Queued queued = Stores.queue(sleeper, Stores.claim(name), woken::countDown);
+    others.release(first, Duration.ZERO);
+    assertThat(woken.await(30, TimeUnit.SECONDS)).isTrue();
+    // Its lid is closed, its session ends, and another has the lock.
+    proxy.blackhole();
+    SessionKiller.end(Frameworks.handle(far), server.address());
+    Grant second = Stores.take(others, Stores.claim(name));
+    time.jumpWall(HOUR);
+    boolean granted;
+    try {
+      granted = queued.ticket().poll() instanceof Ticket.Granted;
+    } catch (StoreException e) {
+      granted = false; // It asked, and was not answered.
+    }
+    assertThat(granted).as("whether the sleeper gets it").isFalse();
+    assertThat(others.verify(second)).isPresent();
+    proxy.heal();
+    others.release(second, Duration.ZERO);
+  }
+}
