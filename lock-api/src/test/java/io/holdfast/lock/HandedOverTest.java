@@ -1,5 +1,6 @@
 package io.holdfast.lock;
 
+import static io.holdfast.lock.simulation.ScriptedStore.Op.EXTEND;
 import static io.holdfast.lock.simulation.ScriptedStore.Op.POLL;
 import static io.holdfast.lock.simulation.ScriptedStore.Op.RELEASE;
 import static io.holdfast.lock.simulation.ScriptedStore.Op.RENEW;
@@ -7,6 +8,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.holdfast.lock.simulation.Actor;
 import io.holdfast.lock.simulation.EngineTest;
+import io.holdfast.lock.spi.Grant;
+import io.holdfast.lock.spi.LeaseGuard;
 import java.time.Duration;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -56,6 +59,20 @@ class HandedOverTest extends EngineTest {
 
     assertThat(store.count(POLL)).isZero();
     assertThat(store.count(RENEW)).isOne();
+    lease.close();
+  }
+
+  /** What is not renewed while a guard is open is to have its whole TTL, and not some seconds. */
+  @Test
+  void aGuardHasItConfirmedBeforeItKeepsItFromBeingRenewed() throws Exception {
+    Lease lease = handedOverAfter(LITTLE, LockOptions.defaults()).result();
+    try (LeaseGuard<Grant> guard = LeaseGuard.open(lease, Grant.class)) {
+      guard.suspendRenewal();
+      assertThat(lease.remaining()).isGreaterThan(TTL.minusSeconds(1));
+      guard.suspendRenewal();
+    }
+
+    assertThat(store.count(EXTEND)).isOne();
     lease.close();
   }
 

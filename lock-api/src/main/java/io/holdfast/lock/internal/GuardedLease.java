@@ -59,6 +59,10 @@ public final class GuardedLease<G extends Grant> implements LeaseGuard<G> {
   @Override
   public void suspendRenewal() {
     ActiveGrant active = hold.grant();
+    // One that was only handed over has a few seconds; what is not renewed is to have its TTL.
+    if (phase.get() == Phase.OPEN && !lease.client().questions().confirm(active)) {
+      throw hold.lostException();
+    }
     if (phase.compareAndSet(Phase.OPEN, Phase.SUSPENDING)) {
       active.schedule().suspend(lease.client().storeTimeoutNanos());
     } else if (phase.get() == Phase.CLOSED) {

@@ -82,7 +82,7 @@ final class Questions {
     return true;
   }
 
-  /** Gives a fixed lease more time; false: it is over. */
+  /** Gives a lease that time from now on; false: it is over. */
   boolean extend(ActiveGrant grant, Duration ttl) {
     if (grant.state().isOver()) {
       return false;
@@ -100,6 +100,11 @@ final class Questions {
     client.keeper().scan();
     client.renewed(grant);
     return settle(grant);
+  }
+
+  /** Gives a grant its whole TTL that was only handed over so far; false: it is over. */
+  boolean confirm(ActiveGrant grant) {
+    return !grant.schedule().isUnconfirmed() || extend(grant, grant.options().ttl());
   }
 
   // About a lock

@@ -100,7 +100,7 @@ final class StoreWait implements Runnable {
   }
 
   private boolean isFresh(Grant grant) {
-    long validForNanos = Nanos.of(grant.validFor());
+    long validForNanos = Math.min(Nanos.of(attempt.options().ttl()), Nanos.of(grant.validFor()));
     return Validity.of(asked, validForNanos, asked.nanos() + Nanos.FOREVER, asked.nanos())
         .isFresh(time.read());
   }

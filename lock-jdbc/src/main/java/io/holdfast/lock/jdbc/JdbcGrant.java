@@ -5,6 +5,7 @@ import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.StoreException;
 import java.time.Duration;
+import java.time.temporal.ChronoUnit;
 import java.util.List;
 
 /**
@@ -19,10 +20,13 @@ import java.util.List;
  */
 record JdbcGrant(Claim claim, long number, Duration validFor, boolean fromLine, Database database)
     implements Grant {
+  /** A lock that was handed over is taken for so long, whatever its TTL. */
+  private static final Duration HANDED_OVER =
+      Duration.of(Dialect.HANDED_OVER_MICROS, ChronoUnit.MICROS);
 
   @Override
   public Duration crashBound() {
-    return claim.ttl();
+    return fromLine && claim.ttl().compareTo(HANDED_OVER) < 0 ? HANDED_OVER : claim.ttl();
   }
 
   /** The stored name. */

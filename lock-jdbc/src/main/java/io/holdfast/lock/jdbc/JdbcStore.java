@@ -31,6 +31,8 @@ import java.util.Optional;
 import java.util.OptionalInt;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The protocol on SQL tables: one row per lock, taken and freed by one conditional update each, by
@@ -40,6 +42,8 @@ import org.jspecify.annotations.Nullable;
  * except those that free one.
  */
 final class JdbcStore implements LockStore {
+  private static final Logger LOG = LoggerFactory.getLogger(JdbcStore.class);
+
   /**
    * How often an acquire looks again at a row that is free, but locked by somebody at the moment.
    */
@@ -218,17 +222,26 @@ final class JdbcStore implements LockStore {
     }
     Attempt attempt = Keys.attempt(claim);
     Row row = ((Attempted.Busy) attempted).row();
-    long place = database.onPool(database.deadline(), (d, c) -> {
-      long joined = d.join(c, attempt);
-      if (Poller.isToBeAnnounced(row)) {
-        d.announce(c, List.of(row.key()));
-      }
-      return joined;
-    });
+    // By itself: what is sent again together with something that failed joins twice.
+    long place = database.onPool(database.deadline(), (d, c) -> d.join(c, attempt));
+    if (Poller.isToBeAnnounced(row)) {
+      announce(row.key());
+    }
     Waiter waiter =
         new Waiter(this, poller, time, askedNanos, claim, attempt, place, wakeUp, row.holder());
     poller.join(waiter);
     return new Acquisition.Queued(waiter, Waiter.RECHECK_AFTER);
+  }
+
+  private void announce(String key) {
+    try {
+      database.onPool(database.deadline(), (d, c) -> {
+        d.announce(c, List.of(key));
+        return true;
+      });
+    } catch (StoreException e) {
+      LOG.debug("A waiter could not be announced; its first look announces it", e);
+    }
   }
 
   /** What an attempt found. */

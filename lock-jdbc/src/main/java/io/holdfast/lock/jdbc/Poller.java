@@ -250,9 +250,6 @@ final class Poller implements AutoCloseable {
         lock.unlock();
       }
       if (!due.isEmpty()) {
-        if (listener != null) {
-          listener.listen(this); // It may have ended, while some wait.
-        }
         lookSafely(due);
       }
       if (deletes) {
@@ -279,6 +276,9 @@ final class Poller implements AutoCloseable {
   /** A failure wakes those concerned: their own try tells whether the database is at fault. */
   private void lookSafely(List<Waiter> due) {
     try {
+      if (listener != null) {
+        listener.listen(this); // It may have ended, while some wait.
+      }
       sayAlive(due);
       look(due);
     } catch (Throwable e) { // An error must not end the thread: nobody would look any more.
@@ -377,9 +377,7 @@ final class Poller implements AutoCloseable {
   private static void note(Waiter waiter, @Nullable Standing standing, long beforeNanos) {
     if (standing != null && standing.row().isOwnedBy(waiter.ownerId())) {
       waiter.sawItsRow(standing.row(), beforeNanos);
-    } else if (standing != null && standing.inLine()) {
-      waiter.sawItselfInLine(beforeNanos);
-    } else {
+    } else if (standing == null || !standing.inLine()) {
       waiter.sawItselfPassedOver();
     }
   }
@@ -448,7 +446,7 @@ final class Poller implements AutoCloseable {
           return true;
         });
       }
-    } catch (StoreException | RuntimeException e) {
+    } catch (Throwable e) { // An error must not end the thread here, either.
       LOG.debug("Rows of waiters that got their lock could not be deleted", e);
     }
   }

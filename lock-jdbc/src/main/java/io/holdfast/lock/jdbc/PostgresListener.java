@@ -81,7 +81,7 @@ final class PostgresListener implements AutoCloseable {
     return listening;
   }
 
-  /** Somebody waits: begins to listen unless it does already. Returns at once. */
+  /** Somebody waits: begins to listen unless it does already, or can't. Returns at once. */
   void listen(Poller poller) {
     if (listening || impossible || closed) {
       return;
@@ -94,6 +94,9 @@ final class PostgresListener implements AutoCloseable {
         starting.start();
         thread = starting;
       }
+    } catch (OutOfMemoryError e) { // Without a thread to hear with, waiting polls.
+      LOG.debug("Nobody can listen for hand-overs now", e);
+      retryAtNanos = System.nanoTime() + RETRY_NANOS_MIN;
     } finally {
       lock.unlock();
     }

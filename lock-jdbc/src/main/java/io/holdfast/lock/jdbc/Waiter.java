@@ -16,10 +16,11 @@ import org.jspecify.annotations.Nullable;
 /**
  * A claim's place in the database's line, which is a row, and what its client knows of it.
  *
- * <p>A lock that was handed over to it is its own before it accepts it, for
- * {@link Dialect#HANDED_OVER_MICROS} from then. It was handed over after every question whose
- * answer showed it in the line: so from the begin of the last of these on, if it hears of the
- * hand-over from a notification; or for as long as the row says, if a look found it.
+ * <p>A lock that was handed over to it is its own before it accepts it. If a look found that, for
+ * as long as the row says, from when the look was sent. If a notification says it, for
+ * {@link Dialect#HANDED_OVER_MICROS} from before it joined: the statement that handed over saw its
+ * row. (A later look that shows it in the line proves less: that statement may be under way, and
+ * count from before the look.)
  */
 final class Waiter implements Ticket {
   /** The poller looks far more often; this is for the case that it has come to grief. */
@@ -38,8 +39,8 @@ final class Waiter implements Ticket {
   /** Before the last question of its thread. */
   private volatile long askedNanos;
 
-  /** Before the last question whose answer showed it in the line. */
-  private volatile long inLineNanos;
+  /** Before it joined. */
+  private final long joinedNanos;
 
   private volatile @Nullable HandedOver heard;
 
@@ -75,7 +76,7 @@ final class Waiter implements Ticket {
     this.poller = poller;
     this.time = time;
     this.askedNanos = askedNanos;
-    this.inLineNanos = askedNanos;
+    this.joinedNanos = askedNanos;
     this.claim = claim;
     this.attempt = attempt;
     this.place = place;
@@ -120,15 +121,10 @@ final class Waiter implements Ticket {
     return passedOver;
   }
 
-  /** An answer showed it in the line. */
-  void sawItselfInLine(long beforeNanos) {
-    inLineNanos = beforeNanos;
-  }
-
   /** A notification says that the lock was handed over to it. */
   void heardOfHandOver(long number) {
     heard = new HandedOver(
-        number, inLineNanos + TimeUnit.MICROSECONDS.toNanos(Dialect.HANDED_OVER_MICROS));
+        number, joinedNanos + TimeUnit.MICROSECONDS.toNanos(Dialect.HANDED_OVER_MICROS));
   }
 
   /** A look found that it has the lock. */
@@ -140,7 +136,7 @@ final class Waiter implements Ticket {
   @Override
   public Optional<Grant> handedOver() {
     HandedOver handedOver = heard;
-    if (handedOver == null || hasLapsed()) {
+    if (handedOver == null || passedOver || isOver(handedOver)) {
       return Optional.empty();
     }
     // The engine counts from the begin of the last question.
@@ -151,13 +147,16 @@ final class Waiter implements Ticket {
 
   @Override
   public Status poll() throws StoreException {
+    HandedOver before = heard;
     askedNanos = time.nanos();
     Optional<JdbcGrant> grant = store.acceptOrTake(this);
     if (grant.isPresent()) {
       poller.served(this);
       return new Granted(grant.get());
     }
-    if (passedOver || hasLapsed()) {
+    // What was heard before this "no" proves nothing after it.
+    heard = null;
+    if (passedOver || (before != null && isOver(before))) {
       return new Gone();
     }
     poller.lookAgain(this);
@@ -165,9 +164,8 @@ final class Waiter implements Ticket {
   }
 
   /** Whether a hand-over to it may be over. */
-  private boolean hasLapsed() {
-    HandedOver handedOver = heard;
-    return handedOver != null && handedOver.untilNanos() - time.nanos() <= 0;
+  private boolean isOver(HandedOver handedOver) {
+    return handedOver.untilNanos() - time.nanos() <= 0;
   }
 
   @Override

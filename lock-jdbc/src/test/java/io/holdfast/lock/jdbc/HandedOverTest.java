@@ -91,7 +91,7 @@ class HandedOverTest {
 
   @ParameterizedTest
   @EnumSource
-  void newsThatComeLateAreWorthWhatIsLeftSinceTheLastProof(Server server) throws Exception {
+  void newsThatComeLateAreWorthWhatIsLeftSinceItJoined(Server server) throws Exception {
     HandMovedTime time = new HandMovedTime();
     try (HikariDataSource pool = server.pool(4);
         JdbcStore holder = Stores.open(pool);
@@ -124,6 +124,27 @@ class HandedOverTest {
 
       assertThat(waiter.handedOver()).isEmpty();
       assertThat(waiter.poll()).isInstanceOf(Ticket.Gone.class);
+      assertThat(holder.verify(next)).isPresent();
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void whatItHeardBeforeTheDatabaseSaidNoIsNoGrantAfterIt(Server server) throws Exception {
+    HandMovedTime time = new HandMovedTime();
+    LockKey key = freshKey();
+    try (HikariDataSource pool = server.pool(6);
+        JdbcStore holder = Stores.open(pool);
+        JdbcStore store = Stores.open(pool, time)) {
+      Waiter waiter = handedOver(holder, store, key);
+      Stores.update(server, key, "UPDATE holdfast_lock SET expires_at = 0 WHERE name = ?");
+      Stores.update(server, key, "UPDATE holdfast_lock SET wanted_until = 0 WHERE name = ?");
+      Grant next = holder.tryAcquire(claim(key)).orElseThrow();
+      waiter.heardOfHandOver(next.number() - 1);
+
+      assertThat(waiter.poll()).isInstanceOf(Ticket.Waiting.class);
+
+      assertThat(waiter.handedOver()).isEmpty();
       assertThat(holder.verify(next)).isPresent();
     }
   }

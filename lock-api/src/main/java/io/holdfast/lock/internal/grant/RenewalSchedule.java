@@ -71,6 +71,8 @@ public final class RenewalSchedule {
   private volatile long askAtNanos;
   private volatile int state;
 
+  private volatile boolean unconfirmed;
+
   /** Threads that wait for the end of the flight; the last to come is the first. */
   private volatile @Nullable Awaiting awaiting;
 
@@ -147,6 +149,7 @@ public final class RenewalSchedule {
    * where the session may end sooner.
    */
   public void answered(long askedAtNanos, long validForNanos) {
+    unconfirmed = false;
     this.askedAtNanos = askedAtNanos;
     if (renewed || isPartOnly(askedAtNanos, validForNanos)) {
       periodNanos = period(Math.min(ttlNanos, validForNanos));
@@ -173,7 +176,13 @@ public final class RenewalSchedule {
    * The store gave it without being asked, and not for the whole TTL: to be asked for that soon.
    */
   public void unconfirmed() {
+    unconfirmed = true;
     askAtNanos = time.nanos() + Math.min(UNCONFIRMED_NANOS, periodNanos / RETRIES_PER_PERIOD);
+  }
+
+  /** Whether it is {@link #unconfirmed}, and no question has been answered since. */
+  public boolean isUnconfirmed() {
+    return unconfirmed;
   }
 
   /** The store did not answer: again soon. */

@@ -474,9 +474,10 @@ public final class WaitQueue {
   void passTurn() {
     Waiter next = waiters.first();
     if (next != null && !holds.isHeld() && leading == Leading.NOBODY) {
+      waiters.tell(next, YOUR_TURN);
+      // Last, since nothing is called after it: a role is never taken without being told.
       leading = Leading.ASKING;
       leader = next;
-      waiters.tell(next, YOUR_TURN);
     }
   }
 
