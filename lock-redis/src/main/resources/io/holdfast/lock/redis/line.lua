@@ -103,13 +103,16 @@ local function tell(waiter, number)
   redis.pcall('PUBLISH', waiter.channel, waiter.owner .. '|' .. waiter.look .. '|' .. number)
 end
 
+-- What lets go sends PEXPIRE first: a server whose memory is full refuses an LSET as the first write
+-- of a script, and what is held must be freed there, too.
+
 -- Gives the lock to who is first in line, for as long as it may take to confirm that it lives. The
 -- grant takes its place, and moves up when the last one goes.
 local function hand_over(last, waiter)
   local number = next_number(last)
+  redis.call('PEXPIRE', KEYS[1], waiter.claim + last.kept)
   redis.call('LSET', KEYS[1], 1, text(waiter.owner, 'h', number, last.kept, waiter.holder))
   redis.call('LPOP', KEYS[1])
-  redis.call('PEXPIRE', KEYS[1], waiter.claim + last.kept)
   tell(waiter, number)
 end
 
@@ -119,6 +122,7 @@ local function free(last)
   if waiter then
     hand_over(last, waiter)
   else
+    redis.call('PEXPIRE', KEYS[1], last.kept)
     redis.call('LSET', KEYS[1], 0, text(NOBODY, 'f', last.number, last.kept, ''))
   end
 end

@@ -13,7 +13,8 @@ local value = found[1]
 if not value or string.sub(value, 1, 1) == '-' then
   return nil
 end
-local left = redis.call('PTTL', KEYS[1]) - string.match(value, '^|%d+|(%d+)|', 35)
+local kept = string.match(value, '^|%d+|(%d+)|', 35)
+local left = kept and redis.call('PTTL', KEYS[1]) - kept or 0
 if left <= 0 then
   return nil
 end

@@ -4,7 +4,10 @@
 local found = redis.call('LRANGE', KEYS[1], 0, 1)
 if found[1] and not found[2] and not ARGV[2]
   and string.sub(found[1], 1, 34) == ARGV[1] .. '|h' then
-  redis.call('LSET', KEYS[1], 0, '-|f' .. string.match(found[1], '^|%d+|%d+|', 35))
+  local number_and_kept, kept = string.match(found[1], '^(|%d+|(%d+)|)', 35)
+  -- First: a server whose memory is full refuses an LSET as the first write of a script.
+  redis.call('PEXPIRE', KEYS[1], kept)
+  redis.call('LSET', KEYS[1], 0, '-|f' .. number_and_kept)
   return 1
 end
 

@@ -18,8 +18,8 @@ if not ARGV[2] then
   free(last)
   return 1
 end
-redis.call('LSET', KEYS[1], 0, text(last.owner, 'r', last.number, last.kept, last.holder))
 redis.call('PEXPIRE', KEYS[1], ARGV[2] + last.kept)
+redis.call('LSET', KEYS[1], 0, text(last.owner, 'r', last.number, last.kept, last.holder))
 local waiter = first()
 if waiter then
   tell(waiter, 0)
