@@ -187,16 +187,13 @@ final class KitContainer implements KitServer {
   }
 
   void pause() {
-    container.getDockerClient().pauseContainerCmd(container.getContainerId()).exec();
+    Freezer.freeze(container);
     paused = true;
   }
 
   void resume() {
     if (paused) {
-      container
-          .getDockerClient()
-          .unpauseContainerCmd(container.getContainerId())
-          .exec();
+      Freezer.thaw(container);
       paused = false;
     }
   }

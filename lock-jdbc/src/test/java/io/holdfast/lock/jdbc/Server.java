@@ -55,13 +55,11 @@ enum Server {
 
   /** Stops the server's processes, as a frozen machine would. */
   void pause() {
-    GenericContainer<?> container = container();
-    container.getDockerClient().pauseContainerCmd(container.getContainerId()).exec();
+    Freezer.freeze(container());
   }
 
   void unpause() {
-    GenericContainer<?> container = container();
-    container.getDockerClient().unpauseContainerCmd(container.getContainerId()).exec();
+    Freezer.thaw(container());
   }
 
   private GenericContainer<?> container() {
