@@ -272,8 +272,8 @@ final class ConsulStore implements LockStore {
     String mark = Mark.released(attempt, grant.number(), holdFor.toNanos()).text();
     ConsulHttp.Outcome outcome;
     try {
-      outcome =
-          http.transact(new Transaction().setAt(attempt.key(), grant.number(), mark), deadline);
+      outcome = http.transact(
+          new Transaction().setAt(attempt.key(), grant.number(), mark, Line.HAD_LOCK), deadline);
     } catch (StoreException e) {
       if (e.mayHaveHappened()) {
         attempt.noteRelease();
@@ -422,7 +422,9 @@ final class ConsulStore implements LockStore {
               .setAt(
                   first.key(),
                   first.modifyIndex(),
-                  new Mark(true, 0, number, mark.since(), mark.holder()).text())
+                  new Mark(true, 0, number, mark.since(), mark.holder()).text(),
+                  // Nobody knows whether it had it yet.
+                  0)
               // The number, or a second time at the same key would change nothing.
               .lock(
                   keys.session(first.session()),
