@@ -181,7 +181,7 @@ final class ConsulStore implements LockStore {
         }
         // The gate was closed meanwhile, or the key is not as it was: which this very request can
         // have done, if something on its way sends it twice.
-        outcome = http.check(new Transaction().tree(gate).tree(folder), deadline);
+        outcome = checkAfterFailure(new Transaction().tree(gate).tree(folder), deadline);
       }
       Line line = null;
       if (outcome instanceof ConsulHttp.Outcome.Applied applied) {
@@ -200,6 +200,16 @@ final class ConsulStore implements LockStore {
       if (deadline.isOver()) {
         throw StoreException.unanswered("Consul locked no key in time: " + outcome, null);
       }
+    }
+  }
+
+  /** Without an answer, the key may be locked for the attempt. */
+  private ConsulHttp.Outcome checkAfterFailure(Transaction look, Deadline deadline)
+      throws StoreException {
+    try {
+      return http.check(look, deadline);
+    } catch (StoreException e) {
+      throw afterJoining(e);
     }
   }
 
@@ -246,7 +256,7 @@ final class ConsulStore implements LockStore {
     }
   }
 
-  /** The place in the line is still there, so the claim must be withdrawn whatever failed. */
+  /** The place in the line may still be there, so the claim must be withdrawn whatever failed. */
   private static StoreException afterJoining(StoreException e) {
     return e.mayHaveHappened() ? e : StoreException.unanswered(String.valueOf(e.getMessage()), e);
   }

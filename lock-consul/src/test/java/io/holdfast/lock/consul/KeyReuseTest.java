@@ -152,6 +152,21 @@ class KeyReuseTest {
   }
 
   @Test
+  void anAcquireWhoseAnswerWasLostAndThatCanNotBeLookedForBlocksNothing() throws Exception {
+    for (boolean isNew : List.of(true, false)) {
+      open.script.loseAnswers(1);
+      open.script.next(1, Script.TRANSACTION, chain -> chain.proceed(chain.request()));
+      open.script.next(
+          1, Script.TRANSACTION, chain -> Script.answer(chain, 429, 0, "Too many requests"));
+      assertThatExceptionOfType(StoreException.class)
+          .as("a new key: " + isNew)
+          .isThrownBy(() -> open.store.tryAcquire(OpenStore.claim(name)))
+          .satisfies(e -> assertThat(e.mayHaveHappened()).isTrue());
+      eventually("its name is free", this::isFree);
+    }
+  }
+
+  @Test
   void aReleaseWhoseFirstAnswerWasLostIsOne() throws Exception {
     ConsulGrant grant = open.acquire(name);
     open.script.loseAnswers(1);
