@@ -175,6 +175,7 @@ final class ConsulStore implements LockStore {
           .lock(attempt.key(), Mark.attempt(attempt).text(), session.id())
           .tree(folder);
       ConsulHttp.Outcome outcome = http.transact(transaction, deadline);
+      boolean hasGate = true;
       if (outcome instanceof ConsulHttp.Outcome.Failed failed) {
         if (sessions.isGone(session, failed)) {
           return null;
@@ -182,6 +183,8 @@ final class ConsulStore implements LockStore {
         // The gate was closed meanwhile, or the key is not as it was: which this very request can
         // have done, if something on its way sends it twice.
         outcome = checkAfterFailure(new Transaction().tree(gate).tree(folder), deadline);
+        hasGate = outcome instanceof ConsulHttp.Outcome.Applied shown
+            && shown.entries().stream().anyMatch(entry -> entry.key().equals(gate));
       }
       Line line = null;
       if (outcome instanceof ConsulHttp.Outcome.Applied applied) {
@@ -196,6 +199,10 @@ final class ConsulStore implements LockStore {
       }
       if (!isNew) {
         return null;
+      }
+      if (!hasGate) {
+        // The withdrawal makes it anew.
+        throw StoreException.unanswered("Somebody deleted the key " + gate, null);
       }
       if (deadline.isOver()) {
         throw StoreException.unanswered("Consul locked no key in time: " + outcome, null);

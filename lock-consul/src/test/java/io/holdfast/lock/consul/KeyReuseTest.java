@@ -131,6 +131,25 @@ class KeyReuseTest {
     keyOfNext();
   }
 
+  @Test
+  void aGateThatSomebodyDeletedIsAnErrorAndIsMadeAnew() throws Exception {
+    String session = open.acquire("held-" + name).attempt().session().id();
+    new TestHttp(server.address()).delete("/v1/kv/holdfast/session/" + session + "/gate");
+    long asked = open.requests.count("/v1/txn");
+    assertThatExceptionOfType(StoreException.class)
+        .isThrownBy(() -> open.acquire(name))
+        .withMessageContaining("/gate");
+    assertThat(open.requests.count("/v1/txn") - asked).as("questions").isLessThan(10);
+    eventually("the next has the lock", () -> {
+      try {
+        return open.store.tryAcquire(OpenStore.claim(name)).isPresent();
+      } catch (StoreException e) {
+        // Not yet.
+        return false;
+      }
+    });
+  }
+
   private boolean isWithdrawn(Claim claim) {
     try {
       open.store.withdraw(claim);
