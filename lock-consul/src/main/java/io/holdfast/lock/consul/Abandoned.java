@@ -77,8 +77,8 @@ final class Abandoned {
     while (!session.isLost()) {
       if (index > 0) {
         String mark = Mark.released(attempt, index, 0).text();
-        ConsulHttp.Outcome outcome =
-            http.transact(new Transaction().setAt(attempt.key(), index, mark), deadline);
+        ConsulHttp.Outcome outcome = http.transact(
+            new Transaction().setAt(attempt.key(), index, mark, attempt.flagsOfEnd()), deadline);
         if (outcome instanceof ConsulHttp.Outcome.Applied applied) {
           if (attempt.setFreed()) {
             sessions.leftovers().spare(attempt, index, applied.entries().get(0).modifyIndex());

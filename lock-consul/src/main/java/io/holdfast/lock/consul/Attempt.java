@@ -120,6 +120,11 @@ final class Attempt {
     return grant;
   }
 
+  /** What its key's flags are to be when it is marked as over. */
+  long flagsOfEnd() {
+    return grant == null ? 0 : Line.HAD_LOCK;
+  }
+
   void onNews(Runnable run) {
     wakeUp = run;
   }

@@ -175,13 +175,16 @@ final class ConsulStore implements LockStore {
           .lock(attempt.key(), Mark.attempt(attempt).text(), session.id())
           .tree(folder);
       ConsulHttp.Outcome outcome = http.transact(transaction, deadline);
+      boolean hasGate = true;
       if (outcome instanceof ConsulHttp.Outcome.Failed failed) {
         if (sessions.isGone(session, failed)) {
           return null;
         }
         // The gate was closed meanwhile, or the key is not as it was: which this very request can
         // have done, if something on its way sends it twice.
-        outcome = http.check(new Transaction().tree(gate).tree(folder), deadline);
+        outcome = checkAfterFailure(new Transaction().tree(gate).tree(folder), deadline);
+        hasGate = outcome instanceof ConsulHttp.Outcome.Applied shown
+            && shown.entries().stream().anyMatch(entry -> entry.key().equals(gate));
       }
       Line line = null;
       if (outcome instanceof ConsulHttp.Outcome.Applied applied) {
@@ -197,9 +200,23 @@ final class ConsulStore implements LockStore {
       if (!isNew) {
         return null;
       }
+      if (!hasGate) {
+        // The withdrawal makes it anew.
+        throw StoreException.unanswered("Somebody deleted the key " + gate, null);
+      }
       if (deadline.isOver()) {
         throw StoreException.unanswered("Consul locked no key in time: " + outcome, null);
       }
+    }
+  }
+
+  /** Without an answer, the key may be locked for the attempt. */
+  private ConsulHttp.Outcome checkAfterFailure(Transaction look, Deadline deadline)
+      throws StoreException {
+    try {
+      return http.check(look, deadline);
+    } catch (StoreException e) {
+      throw afterJoining(e);
     }
   }
 
@@ -246,7 +263,7 @@ final class ConsulStore implements LockStore {
     }
   }
 
-  /** The place in the line is still there, so the claim must be withdrawn whatever failed. */
+  /** The place in the line may still be there, so the claim must be withdrawn whatever failed. */
   private static StoreException afterJoining(StoreException e) {
     return e.mayHaveHappened() ? e : StoreException.unanswered(String.valueOf(e.getMessage()), e);
   }
@@ -272,8 +289,8 @@ final class ConsulStore implements LockStore {
     String mark = Mark.released(attempt, grant.number(), holdFor.toNanos()).text();
     ConsulHttp.Outcome outcome;
     try {
-      outcome =
-          http.transact(new Transaction().setAt(attempt.key(), grant.number(), mark), deadline);
+      outcome = http.transact(
+          new Transaction().setAt(attempt.key(), grant.number(), mark, Line.HAD_LOCK), deadline);
     } catch (StoreException e) {
       if (e.mayHaveHappened()) {
         attempt.noteRelease();
@@ -422,7 +439,9 @@ final class ConsulStore implements LockStore {
               .setAt(
                   first.key(),
                   first.modifyIndex(),
-                  new Mark(true, 0, number, mark.since(), mark.holder()).text())
+                  new Mark(true, 0, number, mark.since(), mark.holder()).text(),
+                  // Nobody knows whether it had it yet.
+                  0)
               // The number, or a second time at the same key would change nothing.
               .lock(
                   keys.session(first.session()),

@@ -4,6 +4,7 @@ import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.Ticket;
 import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
 import okhttp3.Call;
 import org.jspecify.annotations.Nullable;
@@ -18,7 +19,9 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>A key that says so proves that its attempt is over. One that merely disappeared (its session
  * was destroyed, its server left, a snapshot was restored) proves nothing: its holder may go on
- * until the session's TTL is over, so this waiter does not start before.
+ * until the session's TTL is over, so this waiter does not start before. That goes for every place
+ * before this one: those in between may leave without ever having had the lock. Whose key says that
+ * it had the lock has waited for all before it, and ends the doubts about them.
  */
 final class ConsulTicket implements Ticket {
   /** In case that the long poll came to grief. */
@@ -34,8 +37,15 @@ final class ConsulTicket implements Ticket {
 
   // The waiting thread's own.
   private @Nullable LongPoll longPoll;
-  private Line.@Nullable Place before;
+
+  /** The places before this one, as the line was last read. */
+  private List<Line.Place> ahead = List.of();
+
   private long doubtUntilNanos;
+
+  /** The last place whose holder may go on until then. */
+  private long doubtedNumber;
+
   private boolean granted;
 
   /** When Consul was last asked for the line and showed this place in it. */
@@ -64,8 +74,9 @@ final class ConsulTicket implements Ticket {
       return Duration.ZERO;
     }
     holder = line.first().mark().holder();
-    before = line.before(own);
-    if (before != null) {
+    ahead = line.ahead(own);
+    if (!ahead.isEmpty()) {
+      Line.Place before = ahead.get(ahead.size() - 1);
       if (longPoll == null || !longPoll.isOn(before.entry())) {
         stop();
         longPoll = new LongPoll(before);
@@ -135,24 +146,50 @@ final class ConsulTicket implements Ticket {
     return one.compareTo(other) < 0 ? one : other;
   }
 
-  /** Begins to wait if the one before has disappeared without a sign that its attempt is over. */
+  /** Begins to wait if anybody before has disappeared without a sign that the attempt is over. */
   private void doubt(Line line) {
-    Line.Place last = before;
+    long settled = settled(line);
+    if (doubtedNumber < settled) {
+      doubtUntilNanos = store.now().nanos();
+    }
+    for (Line.Place place : ahead) {
+      if (place.number() > settled && mayGoOn(place, line)) {
+        doubt(place);
+      }
+    }
+    // Whoever is still there is remembered anew; the others are doubted once.
+    ahead = List.of();
+  }
+
+  /** Up to which place everybody is certainly over, since that one had the lock; zero: none. */
+  private long settled(Line line) {
+    LongPoll heard = longPoll;
+    long settled = heard != null && heard.hadLock ? heard.place.number() : 0;
+    for (Line.Place place : ahead) {
+      if (line.showsLockOf(place)) {
+        settled = Math.max(settled, place.number());
+      }
+    }
+    return settled;
+  }
+
+  private boolean mayGoOn(Line.Place place, Line line) {
     // The mark of a minimum hold is nobody's lease.
-    if (last == null || last.mark().released() || line.contains(last) || line.shows(last)) {
-      return;
+    if (place.mark().released() || line.contains(place) || line.shows(place)) {
+      return false;
     }
     LongPoll heard = longPoll;
-    if (heard != null && heard.isOver && heard.place.equals(last)) {
-      return;
-    }
-    before = null;
+    return heard == null || !heard.isOver || !heard.place.equals(place);
+  }
+
+  private void doubt(Line.Place place) {
     // At least, in case that somebody else wrote there.
-    long ttlMillis = Math.max(last.mark().millis(), Session.TTL_SECONDS_MIN * 1_000);
+    long ttlMillis = Math.max(place.mark().millis(), Session.TTL_SECONDS_MIN * 1_000);
     long untilNanos = store.now().nanos() + Duration.ofMillis(ttlMillis).toNanos();
     if (untilNanos - doubtUntilNanos > 0) {
       doubtUntilNanos = untilNanos;
     }
+    doubtedNumber = Math.max(doubtedNumber, place.number());
   }
 
   /** Null: it may have been taken by force already, and has to be looked for once more. */
@@ -207,6 +244,9 @@ final class ConsulTicket implements Ticket {
     /** Whether the place was given up for certain. */
     private volatile boolean isOver;
 
+    /** Whether it had the lock before. */
+    private volatile boolean hadLock;
+
     /** Whether it also keeps nobody waiting. */
     private volatile boolean isIdle;
 
@@ -238,6 +278,7 @@ final class ConsulTicket implements Ticket {
     public void answered(@Nullable Entry now, long index) {
       if (now != null && Line.isOver(place, now)) {
         isOver = true;
+        hadLock = Line.hadLock(place, now);
         // A later attempt at the same key has its place behind this waiter.
         isIdle = now.mark().isIdle() || !now.mark().released();
       }

@@ -44,6 +44,9 @@ final class Leftovers {
   private final Queue<Purge> purges = new ConcurrentLinkedQueue<>();
   private final AtomicBoolean cleaning = new AtomicBoolean();
 
+  /** When purges may be tried next. */
+  private volatile long purgeNanos;
+
   /** A key that is to go, not before then, and with it the session that is its alone. */
   private record Deletion(Attempt attempt, boolean keepsTaken, long atNanos) {}
 
@@ -56,6 +59,7 @@ final class Leftovers {
     this.sessions = sessions;
     this.abandoned = abandoned;
     this.time = time;
+    this.purgeNanos = time.nanos();
   }
 
   /**
@@ -106,7 +110,7 @@ final class Leftovers {
   private boolean isSomethingDue(Collection<Session> inUse) {
     long nowNanos = time.nanos();
     return abandoned.isSomethingDue()
-        || !purges.isEmpty()
+        || (!purges.isEmpty() && nowNanos - purgeNanos >= 0)
         || deletions.values().stream().anyMatch(one -> nowNanos - one.atNanos() >= 0)
         || inUse.stream().anyMatch(session -> session.spareKeys().isOld(nowNanos - SPARE_NANOS));
   }
@@ -116,7 +120,7 @@ final class Leftovers {
       abandoned.freeDue();
       deletions.values().forEach(this::deleteIfDue);
       inUse.forEach(this::collectOld);
-      boolean done = true;
+      boolean done = time.nanos() - purgeNanos >= 0;
       for (Purge next = purges.peek(); done && next != null; next = purges.peek()) {
         done = purge(next);
       }
@@ -141,11 +145,13 @@ final class Leftovers {
       sessions.end(attempt.session(), deadline);
     } catch (StoreException e) {
       log.debug("The key {} could not be deleted; again later", attempt.key(), e);
-      long againNanos =
-          time.nanos() + RETRY_NANOS / 2 + ThreadLocalRandom.current().nextLong(RETRY_NANOS);
       deletions.replace(
-          attempt.key(), deletion, new Deletion(attempt, deletion.keepsTaken(), againNanos));
+          attempt.key(), deletion, new Deletion(attempt, deletion.keepsTaken(), againNanos()));
     }
+  }
+
+  private long againNanos() {
+    return time.nanos() + RETRY_NANOS / 2 + ThreadLocalRandom.current().nextLong(RETRY_NANOS);
   }
 
   private void collectOld(Session session) {
@@ -175,6 +181,7 @@ final class Leftovers {
         }
       } catch (StoreException e) {
         log.debug("{} keys could not be deleted; again later", purge.spares().size(), e);
+        purgeNanos = againNanos();
         return false;
       }
     }

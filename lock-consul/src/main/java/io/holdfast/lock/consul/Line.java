@@ -26,16 +26,17 @@ final class Line {
     }
   }
 
-  private final List<Entry> entries;
+  /** What a key's flags say if its last attempt had the lock before it was marked as over. */
+  static final long HAD_LOCK = 1;
+
+  private final Map<String, Entry> entries = new LinkedHashMap<>();
   private final List<Place> places;
 
   /** @param shown what a transaction shows of them; of a key that it wrote to, the last counts */
   Line(List<Entry> shown) {
-    Map<String, Entry> latest = new LinkedHashMap<>();
-    shown.forEach(entry -> latest.put(entry.key(), entry));
-    this.entries = List.copyOf(latest.values());
+    shown.forEach(entry -> entries.put(entry.key(), entry));
     this.places = new ArrayList<>(entries.size());
-    for (Entry entry : entries) {
+    for (Entry entry : entries.values()) {
       Mark mark = entry.mark();
       if (!entry.session().isEmpty() && !mark.isIdle()) {
         // Nobody but its own client writes to a key, and nothing while its attempt lasts.
@@ -68,20 +69,23 @@ final class Line {
     return null;
   }
 
-  /** The place before that one; null: it is the first. */
-  @Nullable
-  Place before(Place place) {
-    int index = places.indexOf(place);
-    return index > 0 ? places.get(index - 1) : null;
+  /** The places before that one, in order. */
+  List<Place> ahead(Place place) {
+    return List.copyOf(places.subList(0, places.indexOf(place)));
   }
 
   boolean contains(Place place) {
-    return places.contains(place);
+    return place.entry().equals(entries.get(place.entry().key()));
   }
 
   /** Whether it can be seen that this place was given up, by the request that did so. */
   boolean shows(Place over) {
-    return entries.stream().anyMatch(entry -> isOver(over, entry));
+    return isOver(over, entries.get(over.entry().key()));
+  }
+
+  /** Whether it can be seen that this place had the lock, and was given up. */
+  boolean showsLockOf(Place over) {
+    return hadLock(over, entries.get(over.entry().key()));
   }
 
   /**
@@ -92,5 +96,13 @@ final class Line {
     return now != null
         && now.key().equals(place.entry().key())
         && now.mark().over() >= place.number();
+  }
+
+  /**
+   * Whether a key as it is now proves that an attempt at it had the lock, and gave it up. Then so
+   * is over whoever was before it.
+   */
+  static boolean hadLock(Place place, @Nullable Entry now) {
+    return now != null && isOver(place, now) && now.flags() == HAD_LOCK;
   }
 }

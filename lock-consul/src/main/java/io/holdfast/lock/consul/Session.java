@@ -257,7 +257,8 @@ final class Session {
   }
 
   void remove(Attempt attempt, long nowNanos) {
-    attempts.remove(attempt.claim().ownerId());
+    // Another attempt of the same claim may be in by now.
+    attempts.remove(attempt.claim().ownerId(), attempt);
     usedNanos = nowNanos;
   }
 

@@ -26,8 +26,13 @@ final class Transaction {
   }
 
   /** Writes to the key if nothing wrote to it since that index; else the transaction fails. */
-  Transaction setAt(String key, long modifyIndex, String value) {
-    begin("cas", key).append(",\"Index\":").append(modifyIndex).append(value(value));
+  Transaction setAt(String key, long modifyIndex, String value, long flags) {
+    begin("cas", key)
+        .append(",\"Index\":")
+        .append(modifyIndex)
+        .append(",\"Flags\":")
+        .append(flags)
+        .append(value(value));
     return this;
   }
 

@@ -131,6 +131,25 @@ class KeyReuseTest {
     keyOfNext();
   }
 
+  @Test
+  void aGateThatSomebodyDeletedIsAnErrorAndIsMadeAnew() throws Exception {
+    String session = open.acquire("held-" + name).attempt().session().id();
+    new TestHttp(server.address()).delete("/v1/kv/holdfast/session/" + session + "/gate");
+    long asked = open.requests.count("/v1/txn");
+    assertThatExceptionOfType(StoreException.class)
+        .isThrownBy(() -> open.acquire(name))
+        .withMessageContaining("/gate");
+    assertThat(open.requests.count("/v1/txn") - asked).as("questions").isLessThan(10);
+    eventually("the next has the lock", () -> {
+      try {
+        return open.store.tryAcquire(OpenStore.claim(name)).isPresent();
+      } catch (StoreException e) {
+        // Not yet.
+        return false;
+      }
+    });
+  }
+
   private boolean isWithdrawn(Claim claim) {
     try {
       open.store.withdraw(claim);
@@ -148,6 +167,21 @@ class KeyReuseTest {
       ConsulGrant grant = open.acquire(name);
       assertThat(open.store.verify(grant)).as("a new key: " + isNew).isPresent();
       assertThat(release(grant)).isEqualTo(ReleaseOutcome.RELEASED);
+    }
+  }
+
+  @Test
+  void anAcquireWhoseAnswerWasLostAndThatCanNotBeLookedForBlocksNothing() throws Exception {
+    for (boolean isNew : List.of(true, false)) {
+      open.script.loseAnswers(1);
+      open.script.next(1, Script.TRANSACTION, chain -> chain.proceed(chain.request()));
+      open.script.next(
+          1, Script.TRANSACTION, chain -> Script.answer(chain, 429, 0, "Too many requests"));
+      assertThatExceptionOfType(StoreException.class)
+          .as("a new key: " + isNew)
+          .isThrownBy(() -> open.store.tryAcquire(OpenStore.claim(name)))
+          .satisfies(e -> assertThat(e.mayHaveHappened()).isTrue());
+      eventually("its name is free", this::isFree);
     }
   }
 
