@@ -74,8 +74,9 @@ final class Inbox implements AutoCloseable {
       if (thread == null && !closed) {
         Thread started = new Thread(this::run, threadName);
         started.setDaemon(true);
-        thread = started;
+        // First: a thread that can't be started must not keep the next one from being.
         started.start();
+        thread = started;
       }
     } finally {
       mutex.unlock();
@@ -87,6 +88,15 @@ final class Inbox implements AutoCloseable {
   }
 
   private void run() {
+    try {
+      hearWhileSomebodyWaits();
+    } finally {
+      // Also after an Error: the next who waits starts another thread.
+      ended();
+    }
+  }
+
+  private void hearWhileSomebodyWaits() {
     long pauseNanos = PAUSE_NANOS_MIN;
     while (!isOver()) {
       long beganNanos = time.nanos();
@@ -96,8 +106,9 @@ final class Inbox implements AutoCloseable {
         logger.debug("The subscription to {} ended", channel, e);
       } catch (RuntimeException e) {
         logger.warn("The subscription to {} ended", channel, e);
+      } finally {
+        subscription = null;
       }
-      subscription = null;
       if (isOver()) {
         return;
       }
@@ -116,6 +127,17 @@ final class Inbox implements AutoCloseable {
         return true;
       }
       return false;
+    } finally {
+      mutex.unlock();
+    }
+  }
+
+  private void ended() {
+    mutex.lock();
+    try {
+      if (thread == Thread.currentThread()) {
+        thread = null;
+      }
     } finally {
       mutex.unlock();
     }
@@ -194,11 +216,15 @@ final class Inbox implements AutoCloseable {
      * Also leaves a server that is the primary no more, and now and then any: it may be another.
      */
     void pingNowAndThen() {
-      if (!subscribed || !pinging.tryLock()) {
+      if (!pinging.tryLock()) {
         return;
       }
       try {
         long now = time.nanos();
+        if (!subscribed) {
+          closeIfSilent(now);
+          return;
+        }
         if (now - pingedNanos < PING_EVERY_NANOS) {
           return;
         }
@@ -213,6 +239,13 @@ final class Inbox implements AutoCloseable {
         OwnConnection.closeQuietly(connection);
       } finally {
         pinging.unlock();
+      }
+    }
+
+    /** Jedis waits for ever for the answer to the subscription, too. */
+    private void closeIfSilent(long now) {
+      if (now - openedNanos > TimeUnit.MILLISECONDS.toNanos(SILENCE_MAX_MILLIS)) {
+        OwnConnection.closeQuietly(connection);
       }
     }
   }

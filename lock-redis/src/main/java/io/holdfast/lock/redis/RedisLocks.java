@@ -216,6 +216,9 @@ public final class RedisLocks {
      * default: 1 hour. So long each name that was used takes up memory, some 200 bytes. Tokens rise
      * over a server's clock that is set back as long as the numbers are there.
      *
+     * <p>Say the same in all clients: who is handed the lock keeps the number for as long as the
+     * holder before it said, and not for its own time.
+     *
      * @param keep 10 seconds to 30 days
      * @throws IllegalArgumentException outside those
      */

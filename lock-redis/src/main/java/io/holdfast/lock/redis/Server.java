@@ -4,6 +4,7 @@ import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.TimeSource;
 import java.time.Duration;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.NoSuchElementException;
@@ -289,8 +290,7 @@ final class Server implements AutoCloseable {
       Deadline deadline,
       List<Call> calls,
       List<Object> replies,
-      Predicate<Object> isOutdated)
-      throws StoreException {
+      Predicate<Object> isOutdated) {
     int[] outdated = IntStream.range(0, replies.size())
         .filter(i -> isOutdated.test(replies.get(i)))
         .toArray();
@@ -298,10 +298,21 @@ final class Server implements AutoCloseable {
       return;
     }
     List<Call> again = IntStream.of(outdated).mapToObj(calls::get).toList();
-    List<Object> anew =
-        ownOf(pool).useNew(deadline, connection -> Wire.runAll(connection, deadline, again));
+    List<Object> anew = answersAnew(pool, deadline, again);
     for (int i = 0; i < outdated.length; i++) {
       replies.set(outdated[i], anew.get(i));
+    }
+  }
+
+  /** A failure is that of these calls only: what the others were answered counts. */
+  private List<Object> answersAnew(Pool<Connection> pool, Deadline deadline, List<Call> calls) {
+    try {
+      return ownOf(pool).useNew(deadline, connection -> Wire.runAll(connection, deadline, calls));
+    } catch (JedisConnectionException e) {
+      primaries.failed(calls.get(0).key());
+      return Collections.nCopies(calls.size(), Failures.unanswered(e));
+    } catch (StoreException e) {
+      return Collections.nCopies(calls.size(), e);
     }
   }
 

@@ -10,6 +10,7 @@ import io.holdfast.lock.spi.Renewal;
 import io.holdfast.lock.spi.StoreSettings;
 import io.holdfast.lock.spi.Ticket;
 import io.holdfast.lock.tck.fault.FaultProxy;
+import io.holdfast.lock.tck.fault.Ports;
 import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.AfterAll;
@@ -98,6 +99,22 @@ class AddressMoveTest {
       assertThat(store.renew(List.of(fresh))).containsExactly(new Renewal.Renewed(Stores.TTL));
     }
     assertThat(store.release(fresh, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
+  }
+
+  @Test
+  void whatWasAnsweredCountsThoughNoNewConnectionCanBeOpenedToAskAboutTheRest() throws Exception {
+    Grant held = grant();
+    Grant gone = grant();
+    assertThat(store.release(gone, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
+    // Again if the answers came too late to count as prompt.
+    Stores.await("only what was to be asked anew is unknown", () -> {
+      address.moveTo(servers.address(0).getHost(), servers.address(0).getPort());
+      assertThat(store.renew(List.of(held))).hasSize(1); // leaves a connection in the pool
+      address.moveTo("127.0.0.1", Ports.free());
+      List<Renewal> renewals = store.renew(List.of(gone, held));
+      return renewals.get(0) instanceof Renewal.Unknown
+          && renewals.get(1).equals(new Renewal.Renewed(Stores.TTL));
+    });
   }
 
   @Test

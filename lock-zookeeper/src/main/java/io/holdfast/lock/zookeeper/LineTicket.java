@@ -7,6 +7,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicReference;
 import org.apache.zookeeper.Op;
 import org.apache.zookeeper.OpResult;
 import org.apache.zookeeper.WatchedEvent;
@@ -38,7 +39,7 @@ final class LineTicket implements Ticket, Watcher {
   private final Wire wire;
   private final OwnNode node;
   private final Runnable wakeUp;
-  private volatile @Nullable Watched watched;
+  private final AtomicReference<@Nullable Watched> watched = new AtomicReference<>();
   private volatile @Nullable Heard heard;
   private volatile @Nullable String holder;
 
@@ -61,7 +62,7 @@ final class LineTicket implements Ticket, Watcher {
 
   @Override
   public void process(WatchedEvent event) {
-    Watched now = watched;
+    Watched now = watched.get();
     if (event.getType() == EventType.None) {
       // While there is no connection there is nothing to ask; watches survive a new one.
       if (event.getState() == KeeperState.Expired) {
@@ -73,8 +74,9 @@ final class LineTicket implements Ticket, Watcher {
     } else if (event.getType() == EventType.NodeDeleted) {
       listAfterItsEnd(now.zk());
     } else {
-      // Somebody wrote to that node, or took all watches on it back: the watch is used up.
-      watched = null;
+      // Somebody wrote to that node, or took all watches on it back: the watch is used up. The
+      // thread that waits may watch another one by now.
+      watched.compareAndSet(now, null);
       wakeUp.run();
     }
   }
@@ -126,7 +128,7 @@ final class LineTicket implements Ticket, Watcher {
     SessionTrust.Asked asked = store.trust().asking(zk);
     Wire.sync(zk, node.parent());
     CompletableFuture<Answer<Stat>> finding = Wire.stat(zk, node.path());
-    Watched before = watched;
+    Watched before = watched.get();
     boolean stillThere = before != null && before.zk() == zk && areThere(before, deadline);
     Answer<Stat> found = wire.await(finding, deadline);
     if (found.isAbsent() || found.isSessionOver()) {
@@ -230,11 +232,11 @@ final class LineTicket implements Ticket, Watcher {
         node.parent() + "/" + line.places().get(index - 1).name(),
         node.parent() + "/" + line.places().get(0).name());
     // Before it is sent: the event may come before the answer is looked at.
-    watched = next;
+    watched.set(next);
     while (true) {
       Answer<Wire.Text> there = watch(next, deadline);
       if (there.isAbsent()) {
-        watched = null;
+        watched.set(null);
         return false;
       } else if (!there.isConnectionLost()) {
         there.requireOk();
@@ -260,8 +262,7 @@ final class LineTicket implements Ticket, Watcher {
   /** Takes the watch back, and has the node deleted as soon as that can be done. */
   void forget() {
     node.abandon();
-    Watched last = watched;
-    watched = null;
+    Watched last = watched.getAndSet(null);
     if (last != null && last.zk().getState().isAlive()) {
       // ZooKeeper's removeWatches forgets it here only; this one tells the server. Whoever else of
       // this session watches that node by now is told that its watch was taken back too.

@@ -109,7 +109,13 @@ final class OwnNodes {
 
   private void planLook() {
     if (!lookPlanned.get() && lookPlanned.compareAndSet(false, true)) {
-      background.later(LOOK_MILLIS, this::look);
+      try {
+        background.later(LOOK_MILLIS, this::look);
+      } catch (RuntimeException | Error e) {
+        // None comes; the next who wants one is to try again.
+        lookPlanned.set(false);
+        throw e;
+      }
     }
   }
 
@@ -171,7 +177,7 @@ final class OwnNodes {
     for (OwnNode node : nodes.values()) {
       node.expireAt(nowNanos);
       if (!node.isWanted() && node.beginCleaning()) {
-        cleanUp(zk, session, node);
+        tryToCleanUp(zk, session, node);
       }
     }
     marks.forEach((path, endsNanos) -> {
@@ -183,6 +189,16 @@ final class OwnNodes {
         });
       }
     });
+  }
+
+  /** What fails here and now gets no answer, and is sent again by the next look. */
+  private void tryToCleanUp(ZooKeeper zk, long session, OwnNode node) {
+    try {
+      cleanUp(zk, session, node);
+    } catch (RuntimeException | Error e) {
+      node.endCleaning();
+      log.warn("Deleting a node of {} failed, and is done again", node.parent(), e);
+    }
   }
 
   private void cleanUp(ZooKeeper zk, long session, OwnNode node) {

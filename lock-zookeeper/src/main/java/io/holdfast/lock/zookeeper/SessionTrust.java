@@ -200,7 +200,11 @@ final class SessionTrust {
     }
     long forNanos = timeoutNanos(zk) / TRUST_DIVISOR;
     if (confirmedAt != null && forNanos < confirmedForNanos) {
-      saidUntilNanos = confirmedAt.nanos() + confirmedForNanos;
+      long untilNanos = confirmedAt.nanos() + confirmedForNanos;
+      // What was said before an earlier lowering may last longer.
+      if (!overdrawn || untilNanos - saidUntilNanos > 0) {
+        saidUntilNanos = untilNanos;
+      }
       confirmedForNanos = forNanos;
       overdrawn = true;
     }

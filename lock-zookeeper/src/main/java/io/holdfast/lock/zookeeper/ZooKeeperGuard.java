@@ -83,6 +83,10 @@ public final class ZooKeeperGuard {
    * @throws KeeperException.ConnectionLossException the answer was lost: everything was written, or
    *     nothing. Read what you wanted to write, under this lease or the next, before you go on
    * @throws KeeperException.SessionExpiredException the same, and the framework's session is over
+   * @throws KeeperException.RequestTimeoutException the same: the answer took longer than
+   *     {@code zookeeper.request.timeout}, if you set that
+   * @throws InterruptedException the same: the thread was interrupted, and the answer not waited
+   *     for
    * @throws Exception what else ZooKeeper throws; nothing was written
    */
   public List<CuratorTransactionResult> commit(CuratorFramework framework, CuratorOp... operations)

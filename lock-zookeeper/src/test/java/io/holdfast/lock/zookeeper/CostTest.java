@@ -21,7 +21,10 @@ class CostTest {
 
   @BeforeEach
   void open() throws Exception {
-    server = ZooKeeperServer.shared();
+    // One of its own: on the shared one, sessions and empty containers of other tests end later,
+    // and
+    // each end is a write.
+    server = closeLater(ZooKeeperServer.start());
     framework = closeLater(Frameworks.open(server.address()));
     store = closeLater(Stores.open(framework));
   }

@@ -1,0 +1,64 @@
+package io.holdfast.lock.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.holdfast.lock.spi.LockStore;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.time.Duration;
+import org.apache.commons.pool2.BasePooledObjectFactory;
+import org.apache.commons.pool2.PooledObject;
+import org.apache.commons.pool2.impl.DefaultPooledObject;
+import org.junit.jupiter.api.Test;
+import redis.clients.jedis.Connection;
+import redis.clients.jedis.ConnectionPool;
+import redis.clients.jedis.HostAndPort;
+import redis.clients.jedis.RedisClient;
+
+/** The connection on which waiters hear, to a server that takes it and never says a word. */
+class InboxTest {
+  private static final class Connections extends BasePooledObjectFactory<Connection> {
+    private final HostAndPort address;
+
+    Connections(ServerSocket server) {
+      this.address =
+          new HostAndPort(server.getInetAddress().getHostAddress(), server.getLocalPort());
+    }
+
+    @Override
+    public Connection create() {
+      return new Connection(address);
+    }
+
+    @Override
+    public PooledObject<Connection> wrap(Connection connection) {
+      return new DefaultPooledObject<>(connection);
+    }
+  }
+
+  @Test
+  void aSubscriptionThatIsNotAnsweredIsGivenUpAndTriedAnew() throws Exception {
+    MovableTime time = new MovableTime();
+    try (RedisClient redis = Stores.client();
+        LockStore store = Stores.open(redis);
+        ServerSocket mute = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
+        ConnectionPool pool = new ConnectionPool(new Connections(mute));
+        Inbox inbox = new Inbox(key -> pool, time, "holdfast", "inbox-of-a-mute-server")) {
+      mute.setSoTimeout((int) Stores.PATIENCE.toMillis());
+      QueueTicket ticket =
+          new QueueTicket((RedisStore) store, Stores.claim(Stores.freshKey()), () -> {});
+      inbox.expect("owner", ticket);
+      inbox.listen();
+      try (Socket first = mute.accept()) {
+        assertThat(first.getInputStream().read())
+            .as("the first byte of SUBSCRIBE")
+            .isEqualTo('*');
+        time.advance(Duration.ofSeconds(11));
+        inbox.listen();
+        mute.accept().close();
+      }
+      inbox.forget("owner");
+    }
+  }
+}
