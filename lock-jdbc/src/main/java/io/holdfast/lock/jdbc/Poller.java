@@ -60,6 +60,9 @@ final class Poller implements AutoCloseable {
   /** A row that is locked just as a waiter comes is announced to again at these looks. */
   private static final int FIRST_LOOKS = 2;
 
+  /** How many of a line say so: the first, and the second in case that the first is dead. */
+  private static final int ANNOUNCERS = 2;
+
   private static final long WANTED_MICROS_MIN = TimeUnit.SECONDS.toMicros(2);
   private static final long LEAVE_NANOS = TimeUnit.SECONDS.toNanos(1);
   private static final long AFTER_WAKE_NANOS = TimeUnit.SECONDS.toNanos(1);
@@ -343,7 +346,9 @@ final class Poller implements AutoCloseable {
         if (!row.isFree()) {
           waiter.failedTakes = 0;
           waiter.sawHolder(row.holder());
-          if (isToBeAnnounced(row) && waiter.announceAtNanos - now <= 0) {
+          if (standing.ahead() < ANNOUNCERS
+              && isToBeAnnounced(row)
+              && waiter.announceAtNanos - now <= 0) {
             waiter.announceAtNanos = now + (waiter.looks > FIRST_LOOKS ? SAY_ALIVE_NANOS : 0);
             unannounced.add(row.key());
           }
