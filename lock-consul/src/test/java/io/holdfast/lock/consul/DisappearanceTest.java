@@ -25,9 +25,11 @@ import okhttp3.Response;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** A key that is gone without a word: who waits for it, and who had it. */
+@Tag("one-jdk")
 class DisappearanceTest {
   private static final Duration TTL = Duration.ofSeconds(10);
 

@@ -108,6 +108,9 @@ final class QuorumStore implements LockStore {
 
     /** Somebody else has it. */
     record Busy(String holder) implements Attempted {}
+
+    /** Nobody was seen to have a majority, again and again. */
+    record Split() implements Attempted {}
   }
 
   /** A lease is to last longer than the call that asks for it, also by servers' clocks. */
@@ -125,9 +128,20 @@ final class QuorumStore implements LockStore {
     }
   }
 
+  /**
+   * {@inheritDoc}
+   *
+   * <p>Its "no" is final. So it is not given for servers that others have between them, or that a
+   * release has not reached yet, while there is time to ask again.
+   */
   @Override
   public Optional<Grant> tryAcquire(Claim claim) throws StoreException {
-    return attempt(claim) instanceof Attempted.Taken taken
+    Deadline deadline = Server.deadlineAfter(storeTimeout);
+    Attempted attempted;
+    do {
+      attempted = attempt(claim, deadline);
+    } while (attempted instanceof Attempted.Split && !deadline.isOver());
+    return attempted instanceof Attempted.Taken taken
         ? Optional.of(taken.grant())
         : Optional.empty();
   }
@@ -138,13 +152,21 @@ final class QuorumStore implements LockStore {
     if (attempted instanceof Attempted.Taken taken) {
       return new Acquisition.Granted(taken.grant());
     }
-    QuorumTicket ticket = new QuorumTicket(this, claim, ((Attempted.Busy) attempted).holder());
+    QuorumTicket ticket = new QuorumTicket(this, claim, holder(attempted));
     return new Acquisition.Queued(ticket, ticket.recheckAfter());
+  }
+
+  /** For a human: who has the lock that the attempt did not get. */
+  static String holder(Attempted attempted) {
+    return attempted instanceof Attempted.Busy busy ? busy.holder() : UNKNOWN_HOLDER;
   }
 
   /** Asks all servers for the lock, and gives back what is no majority. */
   Attempted attempt(Claim claim) throws StoreException {
-    Deadline deadline = Server.deadlineAfter(storeTimeout);
+    return attempt(claim, Server.deadlineAfter(storeTimeout));
+  }
+
+  private Attempted attempt(Claim claim, Deadline deadline) throws StoreException {
     for (int splits = 0; ; splits++) {
       String ownerId = ownerIdOfRound(claim);
       Votes<Object> votes =
@@ -172,7 +194,7 @@ final class QuorumStore implements LockStore {
       if (holder != null) {
         return new Attempted.Busy(holder);
       } else if (!mayAskAgain(splits, deadline)) {
-        return new Attempted.Busy(UNKNOWN_HOLDER);
+        return new Attempted.Split();
       }
       // Several ask, and each has got too few servers.
       LockSupport.parkNanos(

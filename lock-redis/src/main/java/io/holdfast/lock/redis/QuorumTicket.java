@@ -35,8 +35,7 @@ final class QuorumTicket implements Ticket {
       isOver = true;
       return new Granted(taken.grant());
     }
-    QuorumStore.Attempted.Busy busy = (QuorumStore.Attempted.Busy) attempted;
-    holder = busy.holder();
+    holder = QuorumStore.holder(attempted);
     return new Waiting(recheckAfter());
   }
 

@@ -94,6 +94,30 @@ class QuorumTest {
     return (QuorumStore) RedisLocks.quorum(clients).openStore(Stores.settings());
   }
 
+  /** As when a release has reached one of two servers, and the third is away. */
+  @Test
+  void aSplitThatEndsWithinTheStoreTimeoutIsNotCalledBusy() throws Exception {
+    ExecutorService executor = Executors.newSingleThreadExecutor();
+    try (LockClient client = builder().build();
+        LockClient ofOneServer = RedisLocks.builder(clients.get(1)).build()) {
+      String name = Stores.freshKey().name();
+      client.get(name).lock().close(); // Connections are there, and scripts loaded.
+      servers.kill(0);
+      Lease left = ofOneServer.get(name).lock();
+      Future<?> released = executor.submit(() -> {
+        Stores.pause(Duration.ofSeconds(1));
+        left.close();
+        return null;
+      });
+      Optional<Lease> lease = client.get(name).tryLock();
+      released.get(20, TimeUnit.SECONDS);
+      assertThat(lease).isPresent();
+      lease.orElseThrow().close();
+    } finally {
+      executor.shutdown();
+    }
+  }
+
   @Test
   void oneOfThreeThatIsKilledIsBorne() throws Exception {
     try (LockClient first = builder().build();
