@@ -42,20 +42,28 @@ final class ClusterPrimaries implements Primaries {
   }
 
   private Pool<Connection> learn(int slot) throws StoreException {
-    HostAndPort node = jedis.getNode(slot);
-    if (node == null) {
-      refresh();
-      node = jedis.getNode(slot);
+    HostAndPort unusable = null;
+    while (true) {
+      HostAndPort node = jedis.getNode(slot);
+      if (node == null) {
+        refresh();
+        node = jedis.getNode(slot);
+      }
+      if (node == null) {
+        throw StoreException.refused(
+            "The Cluster's client knows no primary for slot " + slot, null);
+      }
+      Pool<Connection> learned = poolOf(node.toString());
+      if (learned != null) {
+        nodes.set(slot, node.toString());
+        return learned;
+      }
+      // Jedis may have been told of another one between these two looks.
+      if (node.equals(unusable)) {
+        throw StoreException.refused("The Cluster's client has no pool for its node " + node, null);
+      }
+      unusable = node;
     }
-    if (node == null) {
-      throw StoreException.refused("The Cluster's client knows no primary for slot " + slot, null);
-    }
-    Pool<Connection> learned = poolOf(node.toString());
-    if (learned == null) {
-      throw StoreException.refused("The Cluster's client has no pool for its node " + node, null);
-    }
-    nodes.set(slot, node.toString());
-    return learned;
   }
 
   /**
@@ -112,19 +120,29 @@ final class ClusterPrimaries implements Primaries {
     nodes.set(slot, target.toString());
   }
 
+  /**
+   * A node that has no slot yet has no pool for long: Jedis closes it whenever it looks at the
+   * Cluster.
+   */
   @Override
-  public Pool<Connection> at(HostAndPort target) throws StoreException {
-    Pool<Connection> pool = poolOf(target.toString());
-    if (pool == null) {
-      JedisException failure = meet(target);
-      pool = poolOf(target.toString());
-      if (pool == null) {
+  public Pool<Connection> at(HostAndPort target, Deadline deadline) throws StoreException {
+    JedisException failure = null;
+    while (true) {
+      Pool<Connection> pool = poolOf(target.toString());
+      if (pool != null) {
+        return pool;
+      }
+      if (deadline.isOver() || (failure != null && !isOfAClosedPool(failure))) {
         throw StoreException.refused(
             "The Cluster's client can't reach the node " + target + ", to which a slot moves",
             failure);
       }
+      failure = meet(target);
     }
-    return pool;
+  }
+
+  private static boolean isOfAClosedPool(JedisException e) {
+    return e.getCause() instanceof IllegalStateException;
   }
 
   /** Has Jedis make a pool for a node that it does not know: one that has no slot yet. */

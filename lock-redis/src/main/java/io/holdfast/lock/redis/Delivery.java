@@ -4,7 +4,9 @@ import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.StoreException;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.Connection;
+import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.exceptions.JedisAskDataException;
 import redis.clients.jedis.exceptions.JedisConnectionException;
 import redis.clients.jedis.exceptions.JedisDataException;
@@ -27,16 +29,25 @@ final class Delivery {
 
   private final Primaries primaries;
   private final Deadline deadline;
+  private final boolean isAboutAGrant;
   private Call call;
   private Pool<Connection> pool;
+  private @Nullable HostAndPort asked; // the node to which a server sent it
   private boolean isUnanswered;
   private boolean repeated;
   private int redirections;
   private long pauseNanos = PAUSE_NANOS_MIN;
 
-  Delivery(Primaries primaries, Call call, Deadline deadline) throws StoreException {
+  /**
+   * Begins with the server that has the call's key.
+   *
+   * @param isAboutAGrant whether the reply can say that there is no such grant
+   */
+  Delivery(Primaries primaries, Call call, Deadline deadline, boolean isAboutAGrant)
+      throws StoreException {
     this.primaries = primaries;
     this.deadline = deadline;
+    this.isAboutAGrant = isAboutAGrant;
     this.call = call;
     this.pool = primaries.of(call.key());
   }
@@ -65,10 +76,31 @@ final class Delivery {
     repeated |= isUnanswered;
     isUnanswered = true;
     try {
-      return new Server.Answer(Wire.run(connection, deadline, call), repeated);
+      Server.Answer answer = new Server.Answer(Wire.run(connection, deadline, call), repeated);
+      isUnanswered = !isDoubtful(answer); // where there is no such grant, nothing was changed
+      return answer;
     } catch (JedisDataException e) {
       isUnanswered = false;
       throw e;
+    }
+  }
+
+  /** Whether it is to be asked again on a new connection: see {@link Reply#isDoubtful}. */
+  boolean isDoubtful(Server.Answer answer) {
+    return isAboutAGrant && Reply.isDoubtful(answer.reply());
+  }
+
+  /** Looks up where to send it now. */
+  void lookUpAgain() throws StoreException {
+    pool = asked == null ? primaries.of(call.key()) : primaries.at(asked, deadline);
+  }
+
+  /** The pool was closed before anything was sent. */
+  void leaveClosedPool() throws StoreException {
+    Pool<Connection> closed = pool;
+    lookUpAgain();
+    if (pool == closed || deadline.isOver()) {
+      throw Failures.unconnected(new PoolClosedException());
     }
   }
 
@@ -98,8 +130,7 @@ final class Delivery {
     }
     if (e instanceof JedisAskDataException ask) {
       count(e);
-      pool = primaries.at(ask.getTargetNode());
-      call = call.asking(true);
+      send(ask.getTargetNode());
       return;
     }
     if (e instanceof JedisMovedDataException moved) {
@@ -108,8 +139,13 @@ final class Delivery {
     } else {
       pause(e);
     }
-    pool = primaries.of(call.key());
-    call = call.asking(false);
+    send(null);
+  }
+
+  private void send(@Nullable HostAndPort node) throws StoreException {
+    asked = node;
+    call = call.asking(node != null);
+    lookUpAgain();
   }
 
   private void count(JedisDataException e) throws StoreException {

@@ -38,6 +38,11 @@ final class Failures {
     return String.valueOf(e.getMessage()).startsWith("READONLY");
   }
 
+  /** Whether a guarded script did not run, since its lease does not stand there. */
+  static boolean isOfALostLease(JedisDataException e) {
+    return String.valueOf(e.getMessage()).startsWith("HOLDFASTLOST");
+  }
+
   /** Whether keys that are used together are at two servers for the moment; nothing was done. */
   static boolean isToBeTriedAgain(JedisDataException e) {
     return String.valueOf(e.getMessage()).startsWith("TRYAGAIN");

@@ -12,7 +12,8 @@ import redis.clients.jedis.providers.ConnectionProvider;
 /**
  * What a client of Jedis connects by. It knows a Cluster's pools, slot by slot, and can reach a
  * server that another one names. Jedis keeps it in a protected field, and shows a part of it from
- * 8.0 on; so it is read from there, for all versions in the same way.
+ * 8.0 on; so it is read from there, for all versions in the same way. On the module path Jedis is
+ * an automatic module, which is open to all; one that is not is an error at {@code build()}.
  */
 final class JedisProviders {
   private static final String FIELD = "provider";

@@ -14,9 +14,10 @@ import redis.clients.jedis.util.Pool;
 
 /**
  * A connection beside the user's pool, with the pool's settings: leases are renewed and released
- * even when the application has exhausted the pool. Opened when first used, and again when it
- * broke, led to a server that is the primary no more, or is old: no pool retires it, and where it
- * leads may be not where the address leads by now.
+ * even when the application has exhausted the pool, and what a connection of the pool said is
+ * checked. Opened when first used, and again when it broke, led to a server that is the primary no
+ * more, or is old: no pool retires it, and where it leads may be not where the address leads by
+ * now.
  *
  * <p>Threads: any; they take turns.
  */
@@ -46,72 +47,63 @@ final class OwnConnection implements AutoCloseable {
   }
 
   /**
-   * Uses the connection. One that broke while nobody used it, or whose server was demoted, shows
-   * only now: then once more on a new one.
+   * Uses the connection, opened within {@link #AGE_MAX}.
    *
    * @throws StoreException there was no connection, or the use threw it
+   * @throws PoolClosedException the pool was closed
    * @throws JedisDataException the server answered an error
    * @throws JedisConnectionException it broke
    */
-  <T> T use(Deadline deadline, Wire.Use<T> use) throws StoreException {
-    return inTurn(deadline, () -> useAnyOf(deadline, use));
+  <T> T use(Deadline deadline, Wire.Use<T> use) throws StoreException, PoolClosedException {
+    return useOpenedSince(time.nanos() - AGE_MAX.toNanos(), deadline, use);
   }
 
-  /** The same, on a connection that is opened for it: it leads where the address leads now. */
-  <T> T useNew(Deadline deadline, Wire.Use<T> use) throws StoreException {
-    return inTurn(deadline, () -> useAnother(use));
+  /** The same, opened after this was called: it leads where the address leads now. */
+  <T> T useNew(Deadline deadline, Wire.Use<T> use) throws StoreException, PoolClosedException {
+    return useOpenedSince(time.nanos(), deadline, use);
   }
 
-  private interface Turn<T> {
-    T take() throws StoreException;
-  }
-
-  private <T> T inTurn(Deadline deadline, Turn<T> work) throws StoreException {
+  /** Whoever waited for its turn meanwhile may use what another has opened. */
+  private <T> T useOpenedSince(long sinceNanos, Deadline deadline, Wire.Use<T> use)
+      throws StoreException, PoolClosedException {
     if (!deadline.<Boolean, RuntimeException>awaitUninterruptibly(
         left -> turn.tryLock(left, TimeUnit.NANOSECONDS))) {
       throw StoreException.refused(
           "The client's own connection was not free within " + deadline.whole(), null);
     }
     try {
-      return work.take();
+      return useAndJudge(openedSince(sinceNanos), use);
     } finally {
-      if (closed) {
-        discard();
-      }
       turn.unlock();
+      // After the turn: whoever closes this either finds it free, or is seen here.
+      if (closed) {
+        close();
+      }
     }
   }
 
-  private <T> T useAnyOf(Deadline deadline, Wire.Use<T> use) throws StoreException {
-    Connection used = connection;
-    if (used == null || used.isBroken() || time.nanos() - openedNanos > AGE_MAX.toNanos()) {
-      return useAnother(use);
+  private Connection openedSince(long sinceNanos) throws StoreException, PoolClosedException {
+    Connection found = connection;
+    if (found != null && !found.isBroken() && openedNanos - sinceNanos > 0) {
+      return found;
     }
-    try {
-      return use.with(used);
-    } catch (JedisConnectionException e) {
-      if (deadline.isOver() || Failures.isTimeout(e)) {
-        discard();
-        throw e;
-      }
-    } catch (JedisDataException e) {
-      if (!Failures.isOfAFormerPrimary(e)) {
-        throw e;
-      }
-    }
-    return useAnother(use);
-  }
-
-  private <T> T useAnother(Wire.Use<T> use) throws StoreException {
     discard();
     if (closed) {
+      if (pool.isClosed()) {
+        throw new PoolClosedException();
+      }
       throw StoreException.refused("The client was closed", null);
     }
-    Connection another = open(pool);
-    connection = another;
-    openedNanos = time.nanos();
+    long beganNanos = time.nanos();
+    Connection opened = open(pool);
+    connection = opened;
+    openedNanos = beganNanos;
+    return opened;
+  }
+
+  private <T> T useAndJudge(Connection used, Wire.Use<T> use) throws StoreException {
     try {
-      return use.with(another);
+      return use.with(used);
     } catch (JedisConnectionException e) {
       discard();
       throw e;

@@ -22,6 +22,19 @@ interface Primaries {
   Pool<Connection> of(String key) throws StoreException;
 
   /**
+   * The pool that has taken the place of one that was closed.
+   *
+   * @throws StoreException none has
+   */
+  default Pool<Connection> insteadOf(Pool<Connection> closed, String key) throws StoreException {
+    Pool<Connection> pool = of(key);
+    if (pool == closed) {
+      throw Failures.unconnected(new PoolClosedException());
+    }
+    return pool;
+  }
+
+  /**
    * The user's pools of connections to all servers that have keys.
    *
    * @param server by which to ask one
@@ -44,7 +57,7 @@ interface Primaries {
    *
    * @throws StoreException the client knows of none
    */
-  default Pool<Connection> at(HostAndPort target) throws StoreException {
+  default Pool<Connection> at(HostAndPort target, Deadline deadline) throws StoreException {
     throw StoreException.refused(
         "The server sends us to " + target + ", as in a Cluster: use a client for a Cluster", null);
   }

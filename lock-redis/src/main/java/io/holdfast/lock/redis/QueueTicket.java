@@ -11,8 +11,9 @@ import org.jspecify.annotations.Nullable;
  * A place in a lock's line. Each look keeps it alive, and leaves its number there. So a message
  * that names the last look was sent by a hand-over that came after that look was sent, and needs no
  * confirmation: the lock is the claim's for {@link RedisStore#CLAIM_LASTS} (or the TTL, if that is
- * less) from then, at least. If the look was sent twice, and the first one's turn has lapsed, that
- * time is over. A message that names another look is of a turn that lapsed.
+ * less) from then, at least. A message that names another look is of a turn that lapsed. A look
+ * that had to be sent twice may have reached two servers, of which one is the primary no more: it
+ * proves nothing.
  */
 final class QueueTicket implements Ticket {
   private final RedisStore store;
@@ -35,6 +36,9 @@ final class QueueTicket implements Ticket {
     RedisStore.Attempted attempted = store.attemptOrQueue(claim, this, looks);
     if (attempted instanceof RedisStore.Attempted.Busy busy) {
       holder = busy.holder();
+      if (busy.repeated()) {
+        looks++; // so that no message names it
+      }
     }
     return attempted;
   }

@@ -277,8 +277,10 @@ final class QuorumStore implements LockStore {
 
   private List<CompletableFuture<Boolean>> askToWithdraw(Claim claim, String ownerId) {
     Call call = new Call(Script.WITHDRAW, key(claim.key()), ownerId);
-    return each(voter ->
-        voter.ask(claim, server -> Reply.isOne(run(server, call, WithoutPool.USE_OWN))));
+    return each(voter -> voter.ask(claim, server -> {
+      Object unused = run(server, call, WithoutPool.USE_OWN);
+      return true;
+    }));
   }
 
   @Override
@@ -343,7 +345,7 @@ final class QuorumStore implements LockStore {
       calls.add(RedisStore.renewCall(key(claim.key()), ownerIdOf(grant), claim.ttl()));
     }
     Votes<List<Object>> votes = gather(
-        each(voter -> voter.askToRenew(server -> server.runAll(calls, Reply::isZero))),
+        each(voter -> voter.askToRenew(server -> server.runAllOnGrants(calls))),
         deadline,
         soFar -> {
           for (int i = 0; i < grants.size(); i++) {
@@ -388,7 +390,7 @@ final class QuorumStore implements LockStore {
     } else if (votes.isMajority(Optional::isEmpty)) {
       return Optional.empty();
     }
-    throw votes.failure("It is not known whether the lease was extended");
+    throw votes.failure("It is not known whether the lease stands");
   }
 
   /** What each server shows of a lock; empty: nothing. */
@@ -398,22 +400,10 @@ final class QuorumStore implements LockStore {
         server -> Optional.ofNullable(Reply.Held.of(run(server, call, WithoutPool.FAIL)))));
   }
 
+  /** By the script that extends, for no time: only servers that take writes answer that. */
   @Override
   public Optional<Duration> verify(Grant grant) throws StoreException {
-    String owner = ownerIdOf(grant);
-    Predicate<Optional<Reply.Held>> has =
-        held -> held.isPresent() && !held.get().released() && held.get().owner().equals(owner);
-    Votes<Optional<Reply.Held>> votes = gather(
-        look(grant.claim().key()),
-        Server.deadlineAfter(storeTimeout),
-        soFar -> soFar.isMajority(has) || soFar.isMajority(has.negate()));
-    if (votes.isMajority(has)) {
-      return Optional.of(QuorumGrant.lessDrift(
-          votes.lasting(held -> has.test(held) ? held.get().remaining() : Duration.ZERO)));
-    } else if (votes.isMajority(has.negate())) {
-      return Optional.empty();
-    }
-    throw votes.failure("It is not known whether the lease stands");
+    return extend(grant, Duration.ZERO);
   }
 
   @Override

@@ -9,6 +9,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
+import redis.clients.jedis.exceptions.JedisDataException;
 import redis.clients.jedis.util.SafeEncoder;
 
 /**
@@ -32,7 +33,6 @@ public final class RedisGuard {
   private static final Script SET = Script.guarded("return redis.call('SET', KEYS[1], ARGV[1])\n");
   private static final Script HSET =
       Script.guarded("return redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])\n");
-  private static final String LOST = "HOLDFASTLOST";
 
   private final Lease lease;
 
@@ -133,7 +133,7 @@ public final class RedisGuard {
         return SafeEncoder.encodeObject(
             grant.store().server().runOnce(new Call(script, allKeys, allArguments, false, null)));
       } catch (StoreException e) {
-        if (e.getCause() != null && String.valueOf(e.getCause().getMessage()).startsWith(LOST)) {
+        if (e.getCause() instanceof JedisDataException answer && Failures.isOfALostLease(answer)) {
           throw guard.lost();
         }
         throw new LockStoreException(lease.name(), "A guarded write failed: " + e.getMessage(), e);

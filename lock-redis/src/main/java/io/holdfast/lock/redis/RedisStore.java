@@ -111,8 +111,12 @@ final class RedisStore implements LockStore {
     /** The lock is the claim's. */
     record Taken(RedisGrant grant) implements Attempted {}
 
-    /** Somebody else has it. */
-    record Busy(String holder, Duration recheckAfter) implements Attempted {}
+    /**
+     * Somebody else has it.
+     *
+     * @param repeated whether it was asked twice: the first time perhaps of another server
+     */
+    record Busy(String holder, Duration recheckAfter, boolean repeated) implements Attempted {}
   }
 
   @Override
@@ -193,12 +197,14 @@ final class RedisStore implements LockStore {
   }
 
   private Attempted attempt(Claim claim, String key, Call call) throws StoreException {
-    Object reply = server.run(call.confirmedBy(replicas), WithoutPool.FAIL).reply();
+    Answer answer = server.run(call.confirmedBy(replicas), WithoutPool.FAIL);
+    Object reply = answer.reply();
     if (reply instanceof Long number) {
       return new Attempted.Taken(new RedisGrant(claim, number, claim.ttl(), key, this));
     }
     if (reply instanceof List<?> busy && busy.size() == 2) {
-      return new Attempted.Busy(Reply.text(busy.get(1)), recheckAfter(busy.get(0)));
+      return new Attempted.Busy(
+          Reply.text(busy.get(1)), recheckAfter(busy.get(0)), answer.repeated());
     }
     throw Reply.noAnswer(reply);
   }
@@ -230,7 +236,7 @@ final class RedisStore implements LockStore {
 
   @Override
   public ReleaseOutcome release(Grant grant, Duration holdFor) throws StoreException {
-    Answer answer = server.run(
+    Answer answer = server.runOnGrant(
         releaseCall(keyOf(grant), grant.claim().ownerId(), holdFor), WithoutPool.USE_OWN);
     // Of two requests the first may have got through, and then the second finds nothing.
     return Reply.isOne(answer.reply()) || answer.repeated()
@@ -246,7 +252,7 @@ final class RedisStore implements LockStore {
 
   @Override
   public void withdraw(Claim claim) throws StoreException {
-    Answer unused = server.run(
+    Answer unused = server.runOnGrant(
         new Call(Script.WITHDRAW, key(claim.key()), claim.ownerId()), WithoutPool.USE_OWN);
   }
 
@@ -297,7 +303,7 @@ final class RedisStore implements LockStore {
     for (Grant grant : grants) {
       calls.add(renewCall(keyOf(grant), grant.claim().ownerId(), grant.claim().ttl()));
     }
-    List<Object> replies = server.runAll(calls, Reply::isZero);
+    List<Object> replies = server.runAllOnGrants(calls);
     List<Renewal> results = new ArrayList<>(grants.size());
     for (int i = 0; i < grants.size(); i++) {
       Object reply = replies.get(i);
@@ -321,7 +327,7 @@ final class RedisStore implements LockStore {
   @Override
   public Optional<Duration> extend(Grant grant, Duration ttl) throws StoreException {
     return Reply.left(server
-        .run(extendCall(keyOf(grant), grant.claim().ownerId(), ttl), WithoutPool.USE_OWN)
+        .runOnGrant(extendCall(keyOf(grant), grant.claim().ownerId(), ttl), WithoutPool.USE_OWN)
         .reply());
   }
 
@@ -329,21 +335,16 @@ final class RedisStore implements LockStore {
     return new Call(Script.EXTEND, key, ownerId, Long.toString(Keys.millisUp(ttl)));
   }
 
+  /** By the script that extends, for no time: only a server that takes writes answers that. */
   @Override
   public Optional<Duration> verify(Grant grant) throws StoreException {
-    Reply.Held held = look(grant.claim().key());
-    return held != null && !held.released() && held.owner().equals(grant.claim().ownerId())
-        ? Optional.of(held.remaining())
-        : Optional.empty();
+    return extend(grant, Duration.ZERO);
   }
 
   @Override
   public Optional<StoredHolder> inspect(LockKey key) throws StoreException {
-    return Optional.ofNullable(look(key)).map(Reply.Held::stored);
-  }
-
-  private Reply.@Nullable Held look(LockKey key) throws StoreException {
-    return Reply.Held.of(server.run(lookCall(key(key)), WithoutPool.FAIL).reply());
+    Object look = server.run(lookCall(key(key)), WithoutPool.FAIL).reply();
+    return Optional.ofNullable(Reply.Held.of(look)).map(Reply.Held::stored);
   }
 
   static Call lookCall(String key) {
@@ -359,7 +360,7 @@ final class RedisStore implements LockStore {
 
   @Override
   public boolean forceRelease(LockKey key, long number) throws StoreException {
-    Answer answer = server.run(
+    Answer answer = server.runOnGrant(
         new Call(Script.FORCE_RELEASE, key(key), Long.toString(number)), WithoutPool.USE_OWN);
     boolean freed = Reply.isOne(answer.reply());
     if (!freed && answer.repeated()) {

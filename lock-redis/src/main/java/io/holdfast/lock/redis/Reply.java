@@ -9,6 +9,7 @@ import java.time.temporal.ChronoUnit;
 import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
+import redis.clients.jedis.exceptions.JedisDataException;
 
 /** What a script's answer says. */
 final class Reply {
@@ -20,6 +21,18 @@ final class Reply {
 
   static boolean isZero(@Nullable Object reply) {
     return reply instanceof Long number && number == 0;
+  }
+
+  /**
+   * Whether a connection that was open before can have said this of a grant that stands: that there
+   * is no such grant, or that the server takes no writes. The address may lead to another server by
+   * now. Either way nothing was changed.
+   */
+  static boolean isDoubtful(@Nullable Object reply) {
+    return reply == null
+        || isZero(reply)
+        || (reply instanceof JedisDataException e
+            && (Failures.isOfAFormerPrimary(e) || Failures.isOfALostLease(e)));
   }
 
   static String text(@Nullable Object reply) {

@@ -9,7 +9,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.NoSuchElementException;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.function.Predicate;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.Connection;
@@ -20,7 +19,12 @@ import redis.clients.jedis.util.Pool;
 
 /**
  * Runs scripts where their keys live, each within the store timeout, on a connection of the user's
- * pool or, if there is none or it broke, on one of our own.
+ * pool or, if there is none, on one of our own.
+ *
+ * <p>What shows that the address may lead to another server by now is checked on a connection of
+ * our own that is opened after it: that the connection broke, that the server takes no writes, or
+ * that there is no such grant. Where the new one says otherwise, what idles in the pool is dropped.
+ * So a former server that is still up ends no lease, as long as the address leads to the next one.
  *
  * <p>Threads: safe for all.
  */
@@ -35,6 +39,7 @@ final class Server implements AutoCloseable {
   private final Primaries primaries;
   private final Duration storeTimeout;
   private final Map<Pool<Connection>, OwnConnection> own = new ConcurrentHashMap<>();
+  private volatile boolean closed;
 
   Server(Primaries primaries, Duration storeTimeout) {
     this.primaries = primaries;
@@ -87,14 +92,20 @@ final class Server implements AutoCloseable {
 
   /** The same, as a part of a longer work. */
   Answer run(Call call, WithoutPool withoutPool, Deadline deadline) throws StoreException {
-    return deliver(new Delivery(primaries, call, deadline), withoutPool, true);
+    return deliver(new Delivery(primaries, call, deadline, false), withoutPool, true);
+  }
+
+  /** The same, for a script about a grant; that there is none is checked. */
+  Answer runOnGrant(Call call, WithoutPool withoutPool) throws StoreException {
+    Deadline deadline = deadlineAfter(storeTimeout);
+    return deliver(new Delivery(primaries, call, deadline, true), withoutPool, true);
   }
 
   /** Runs a script that must not be carried out twice. */
   @Nullable
   Object runOnce(Call call) throws StoreException {
     Deadline deadline = deadlineAfter(storeTimeout);
-    return deliver(new Delivery(primaries, call, deadline), WithoutPool.FAIL, false)
+    return deliver(new Delivery(primaries, call, deadline, false), WithoutPool.FAIL, false)
         .reply();
   }
 
@@ -106,6 +117,8 @@ final class Server implements AutoCloseable {
           return send(delivery, withoutPool, mayRepeat);
         } catch (JedisDataException e) {
           delivery.follow(e);
+        } catch (PoolClosedException e) {
+          delivery.leaveClosedPool();
         }
       }
     } catch (JedisConnectionException e) {
@@ -117,7 +130,34 @@ final class Server implements AutoCloseable {
   }
 
   private Answer send(Delivery delivery, WithoutPool withoutPool, boolean mayRepeat)
-      throws StoreException {
+      throws StoreException, PoolClosedException {
+    boolean wasDoubtful = true;
+    try {
+      Answer answer = sendFirst(delivery, withoutPool);
+      if (!delivery.isDoubtful(answer)) {
+        return answer;
+      }
+    } catch (JedisConnectionException e) {
+      if (!mayRepeat || delivery.deadline().isOver() || Failures.isTimeout(e)) {
+        throw e;
+      }
+      wasDoubtful = false;
+    } catch (JedisDataException e) {
+      if (!Reply.isDoubtful(e)) {
+        throw e;
+      }
+    }
+    delivery.lookUpAgain();
+    Pool<Connection> pool = delivery.pool();
+    Answer anew = ownOf(pool).useNew(delivery.deadline(), delivery::over);
+    if (wasDoubtful && !delivery.isDoubtful(anew)) {
+      pool.clear();
+    }
+    return anew;
+  }
+
+  private Answer sendFirst(Delivery delivery, WithoutPool withoutPool)
+      throws StoreException, PoolClosedException {
     Pool<Connection> pool = delivery.pool();
     Deadline deadline = delivery.deadline();
     Connection connection;
@@ -129,20 +169,7 @@ final class Server implements AutoCloseable {
       }
       return ownOf(pool).use(deadline, delivery::over);
     }
-    try {
-      return onPooled(pool, connection, delivery::over);
-    } catch (JedisConnectionException e) {
-      if (!mayRepeat || deadline.isOver() || Failures.isTimeout(e)) {
-        throw e;
-      }
-      return ownOf(pool).use(deadline, delivery::over);
-    } catch (JedisDataException e) {
-      if (!Failures.isOfAFormerPrimary(e)) {
-        throw e;
-      }
-      // It refused; the address may lead to another by now.
-      return ownOf(pool).useNew(deadline, delivery::over);
-    }
+    return onPooled(pool, connection, delivery::over);
   }
 
   /** On a connection of the pool, which gets it back if it leads to a server that is of use. */
@@ -184,7 +211,7 @@ final class Server implements AutoCloseable {
 
   private Connection borrow(
       Pool<Connection> pool, WithoutPool withoutPool, Deadline deadline, String key)
-      throws StoreException {
+      throws StoreException, PoolClosedException {
     try {
       return borrow(pool, withoutPool, deadline);
     } catch (StoreException e) {
@@ -195,13 +222,26 @@ final class Server implements AutoCloseable {
 
   /** Throws {@link NoSuchElementException} if the pool has none to give. */
   private static Connection borrow(
-      Pool<Connection> pool, WithoutPool withoutPool, Deadline deadline) throws StoreException {
+      Pool<Connection> pool, WithoutPool withoutPool, Deadline deadline)
+      throws StoreException, PoolClosedException {
     try {
-      return deadline.awaitUninterruptibly(left -> pool.borrowObject(withoutPool.waits(left)));
-    } catch (NoSuchElementException e) {
+      return deadline.awaitUninterruptibly(left -> borrow(pool, withoutPool.waits(left)));
+    } catch (NoSuchElementException | PoolClosedException e) {
       throw e;
     } catch (Exception e) {
       throw Failures.unconnected(e);
+    }
+  }
+
+  private static Connection borrow(Pool<Connection> pool, Duration wait) throws Exception {
+    try {
+      return pool.borrowObject(wait);
+    } catch (IllegalStateException | InterruptedException e) {
+      // A pool that is closed interrupts those who wait for it: that is not for our caller.
+      if (pool.isClosed()) {
+        throw new PoolClosedException();
+      }
+      throw e;
     }
   }
 
@@ -218,29 +258,18 @@ final class Server implements AutoCloseable {
   }
 
   /**
-   * Runs scripts of one server one after the other in one trip: where the pool's connections lead
-   * now, or on our own if there is none to be had at once. What a server answers that is doubtful,
-   * or that is the primary no more, is asked again on a new connection: the address may lead to
-   * another server by now.
+   * Runs scripts about grants of one server one after the other in one trip: where the pool's
+   * connections lead now, or on our own if there is none to be had at once. Of those that are to be
+   * checked, only these are sent again.
    *
    * @param calls not empty; each may be repeated
-   * @param isDoubtful which replies are believed only of a connection that was just opened
    * @return what each one returned, or the {@link StoreException} that it failed with
    */
-  List<Object> runAll(List<Call> calls, Predicate<Object> isDoubtful) throws StoreException {
+  List<Object> runAllOnGrants(List<Call> calls) throws StoreException {
     Deadline deadline = deadlineAfter(storeTimeout);
     String key = calls.get(0).key();
-    Pool<Connection> pool = primaries.of(key);
-    Predicate<Object> isOutdated = reply -> isDoubtful.test(reply)
-        || (reply instanceof JedisDataException e && Failures.isOfAFormerPrimary(e));
     try {
-      List<Object> replies = promptly(pool, deadline, calls, isOutdated);
-      if (replies == null) {
-        replies =
-            ownOf(pool).useNew(deadline, connection -> Wire.runAll(connection, deadline, calls));
-      } else {
-        askAnew(pool, deadline, calls, replies, isOutdated);
-      }
+      List<Object> replies = repliesOf(calls, key, deadline);
       for (int i = 0; i < replies.size(); i++) {
         if (replies.get(i) instanceof JedisDataException e) {
           replies.set(i, elsewhere(calls.get(i), deadline, e));
@@ -253,10 +282,28 @@ final class Server implements AutoCloseable {
     }
   }
 
+  private List<Object> repliesOf(List<Call> calls, String key, Deadline deadline)
+      throws StoreException {
+    Pool<Connection> pool = primaries.of(key);
+    while (true) {
+      try {
+        List<Object> replies = promptly(pool, deadline, calls);
+        if (replies == null) {
+          return ownOf(primaries.of(key))
+              .useNew(deadline, connection -> Wire.runAll(connection, deadline, calls));
+        }
+        askAnew(key, deadline, calls, replies);
+        return replies;
+      } catch (PoolClosedException e) {
+        pool = primaries.insteadOf(pool, key);
+      }
+    }
+  }
+
   /** Null: it took too long, or the connection broke. */
   private @Nullable List<Object> promptly(
-      Pool<Connection> pool, Deadline deadline, List<Call> calls, Predicate<Object> isOutdated)
-      throws StoreException {
+      Pool<Connection> pool, Deadline deadline, List<Call> calls)
+      throws StoreException, PoolClosedException {
     Wire.Use<List<Object>> use =
         connection -> Wire.runAll(connection, deadline.within(RENEWAL_IS_PROMPT), calls);
     try {
@@ -270,13 +317,7 @@ final class Server implements AutoCloseable {
       } catch (NoSuchElementException e) {
         return ownOf(pool).use(deadline, use);
       }
-      return onPooled(pool, connection, pooled -> {
-        List<Object> replies = use.with(pooled);
-        if (replies.stream().anyMatch(isOutdated)) {
-          pooled.setBroken();
-        }
-        return replies;
-      });
+      return onPooled(pool, connection, use);
     } catch (JedisConnectionException e) {
       if (deadline.isOver()) {
         throw e;
@@ -285,32 +326,35 @@ final class Server implements AutoCloseable {
     }
   }
 
-  private void askAnew(
-      Pool<Connection> pool,
-      Deadline deadline,
-      List<Call> calls,
-      List<Object> replies,
-      Predicate<Object> isOutdated) {
-    int[] outdated = IntStream.range(0, replies.size())
-        .filter(i -> isOutdated.test(replies.get(i)))
+  private void askAnew(String key, Deadline deadline, List<Call> calls, List<Object> replies) {
+    int[] doubtful = IntStream.range(0, replies.size())
+        .filter(i -> Reply.isDoubtful(replies.get(i)))
         .toArray();
-    if (outdated.length == 0) {
+    if (doubtful.length == 0) {
       return;
     }
-    List<Call> again = IntStream.of(outdated).mapToObj(calls::get).toList();
-    List<Object> anew = answersAnew(pool, deadline, again);
-    for (int i = 0; i < outdated.length; i++) {
-      replies.set(outdated[i], anew.get(i));
+    List<Call> again = IntStream.of(doubtful).mapToObj(calls::get).toList();
+    List<Object> anew = answersAnew(key, deadline, again);
+    for (int i = 0; i < doubtful.length; i++) {
+      replies.set(doubtful[i], anew.get(i));
     }
   }
 
   /** A failure is that of these calls only: what the others were answered counts. */
-  private List<Object> answersAnew(Pool<Connection> pool, Deadline deadline, List<Call> calls) {
+  private List<Object> answersAnew(String key, Deadline deadline, List<Call> calls) {
     try {
-      return ownOf(pool).useNew(deadline, connection -> Wire.runAll(connection, deadline, calls));
+      Pool<Connection> pool = primaries.of(key);
+      List<Object> anew =
+          ownOf(pool).useNew(deadline, connection -> Wire.runAll(connection, deadline, calls));
+      if (!anew.stream().allMatch(Reply::isDoubtful)) {
+        pool.clear();
+      }
+      return anew;
     } catch (JedisConnectionException e) {
-      primaries.failed(calls.get(0).key());
+      primaries.failed(key);
       return Collections.nCopies(calls.size(), Failures.unanswered(e));
+    } catch (PoolClosedException e) {
+      return Collections.nCopies(calls.size(), Failures.unconnected(e));
     } catch (StoreException e) {
       return Collections.nCopies(calls.size(), e);
     }
@@ -319,7 +363,7 @@ final class Server implements AutoCloseable {
   /** Of a slot that moves or has moved; there are few of them at a time. */
   private Object elsewhere(Call call, Deadline deadline, JedisDataException e) {
     try {
-      Delivery delivery = new Delivery(primaries, call, deadline);
+      Delivery delivery = new Delivery(primaries, call, deadline, true);
       delivery.follow(e);
       Object reply = deliver(delivery, WithoutPool.USE_OWN, true).reply();
       return reply == null ? Reply.noAnswer(null) : reply;
@@ -347,7 +391,9 @@ final class Server implements AutoCloseable {
         }
       }
       // It was broken before.
-      return ownOf(pool).use(deadline, inTime);
+      return ownOf(pool).useNew(deadline, inTime);
+    } catch (PoolClosedException e) {
+      throw Failures.unconnected(e);
     } catch (JedisDataException e) {
       throw Failures.answered(e);
     } catch (JedisConnectionException e) {
@@ -379,11 +425,17 @@ final class Server implements AutoCloseable {
       }
       return gone;
     });
-    return own.computeIfAbsent(pool, key -> new OwnConnection(key, TimeSource.system()));
+    OwnConnection made =
+        own.computeIfAbsent(pool, key -> new OwnConnection(key, TimeSource.system()));
+    if (closed) {
+      made.close(); // close() may have looked before this was there
+    }
+    return made;
   }
 
   @Override
   public void close() {
+    closed = true;
     own.values().forEach(OwnConnection::close);
   }
 }

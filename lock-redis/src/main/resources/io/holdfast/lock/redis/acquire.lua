@@ -21,7 +21,11 @@ local last = last_grant()
 if stands(last) and last.state == 'h' then
   if last.owner == owner then
     -- Not back: a request that was sent twice can come late, when the lease has been extended.
-    redis.call('PEXPIRE', KEYS[1], ttl + last.kept, 'GT')
+    if redis.call('PEXPIRE', KEYS[1], ttl + last.kept, 'GT') == 0 then
+      -- Something must be written: what changes nothing is not replicated, and then WAIT would not
+      -- ask for what this confirms, the hand-over for one, which another connection wrote.
+      redis.call('LSET', KEYS[1], 0, text(owner, 'h', last.number, last.kept, last.holder))
+    end
     return tonumber(last.number)
   elseif string.sub(last.owner, 1, ROUNDS) == string.sub(owner, 1, ROUNDS) and last.owner < owner then
     -- An earlier round of the same attempt, of which what gives it back has not come yet.
@@ -45,5 +49,8 @@ if ARGV[5] then
   local lasts, claim_look_channel = string.match(ARGV[5], '^(%d+)|(.*)$')
   join(owner .. '|' .. string.format('%.0f', now_millis() + lasts) .. '|' .. ARGV[2] .. '|'
     .. claim_look_channel .. '|' .. holder)
+else
+  -- Changes nothing; only a server that takes writes lets it pass, and no other knows who has the lock.
+  redis.call('PEXPIRE', KEYS[1], 0, 'GT')
 end
 return {last.left, last.holder}

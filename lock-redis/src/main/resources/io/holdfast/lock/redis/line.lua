@@ -87,13 +87,16 @@ local function join(place)
   redis.call('RPUSH', KEYS[1], place)
 end
 
--- Leaves the line; the owner id may be the beginning of one.
+-- Leaves the line; the owner id may be the beginning of one. Returns whether it was there.
 local function leave(owner)
+  local left = false
   for _, place in ipairs(redis.call('LRANGE', KEYS[1], 1, -1)) do
     if string.sub(place, 1, #owner) == owner then
       redis.call('LREM', KEYS[1], 1, place)
+      left = true
     end
   end
+  return left
 end
 
 -- Tells a waiter the number of its grant, or 0: that it is to look. Whoever misses that finds out at

@@ -3,11 +3,12 @@
 -- KEYS     as in grant.lua
 -- ARGV[1]  owner id, or what those of its rounds begin with
 --
--- Returns 1.
+-- Returns 1, or 0 if it had nothing.
 
-leave(ARGV[1])
+local had = leave(ARGV[1])
 local last = last_grant()
 if last and last.state == 'h' and string.sub(last.owner, 1, #ARGV[1]) == ARGV[1] then
   free(last)
+  had = true
 end
-return 1
+return had and 1 or 0

@@ -2,6 +2,8 @@ package io.holdfast.lock.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.holdfast.lock.Lease;
+import io.holdfast.lock.LockClient;
 import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockStore;
@@ -12,14 +14,19 @@ import io.holdfast.lock.spi.Ticket;
 import io.holdfast.lock.tck.fault.FaultProxy;
 import io.holdfast.lock.tck.fault.Ports;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Named;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
 import redis.clients.jedis.Connection;
 import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.Protocol;
@@ -29,6 +36,8 @@ import redis.clients.jedis.RedisClient;
 @Tag("one-jdk")
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class AddressMoveTest {
+  private static final int POOL_SIZE = 4;
+
   private ManyServers servers;
   private RedisClient former;
   private RedisClient next;
@@ -55,7 +64,7 @@ class AddressMoveTest {
   @BeforeEach
   void open() throws Exception {
     address = FaultProxy.open(servers.address(0).getHost(), servers.address(0).getPort());
-    redis = RedisAccess.client(new HostAndPort(address.host(), address.port()), 4);
+    redis = RedisAccess.client(new HostAndPort(address.host(), address.port()), POOL_SIZE);
     store = Stores.open(redis);
   }
 
@@ -85,20 +94,88 @@ class AddressMoveTest {
     assertThat(store.renew(List.of(old))).containsExactly(new Renewal.Lost());
   }
 
-  @Test
-  void thatALeaseIsLostIsNotBelievedOfAConnectionThatLeadsToTheFormerServer() throws Exception {
-    Connection early = redis.getPool().getResource();
-    early.sendCommand(Protocol.Command.PING);
-    assertThat(early.getStatusCodeReply()).isEqualTo("PONG");
+  /** What can be asked about a grant, and has to find it. */
+  private interface Question {
+    void ask(LockStore store, Grant grant) throws Exception;
+  }
+
+  private Stream<Named<Question>> questions() {
+    return Stream.of(
+        Named.of(
+            "renew",
+            (store, grant) -> assertThat(store.renew(List.of(grant)))
+                .containsExactly(new Renewal.Renewed(Stores.TTL))),
+        Named.of("verify", (store, grant) -> assertThat(store.verify(grant)).isPresent()),
+        Named.of(
+            "extend",
+            (store, grant) -> assertThat(store.extend(grant, Stores.TTL)).isPresent()),
+        Named.of(
+            "release",
+            (store, grant) ->
+                assertThat(store.release(grant, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED)),
+        Named.of(
+            "forceRelease",
+            (store, grant) -> assertThat(store.forceRelease(grant.claim().key(), grant.number()))
+                .isTrue()),
+        Named.of("withdraw", (store, grant) -> {
+          store.withdraw(grant.claim());
+          assertThat(Stored.isTaken(next, Stored.keyOf(grant.claim().key()))).isFalse();
+        }));
+  }
+
+  @MethodSource("questions")
+  @ParameterizedTest
+  void thatAGrantIsNotThereIsNotBelievedOfAConnectionThatLeadsToTheFormerServer(Question question)
+      throws Exception {
+    List<Connection> early = connections(2);
     move();
     Grant fresh = grant();
     assertThat(Stored.isTaken(next, Stored.keyOf(fresh.claim().key()))).isTrue();
-    early.close();
+    early.forEach(Connection::close);
 
-    for (int i = 0; i < 3; i++) {
-      assertThat(store.renew(List.of(fresh))).containsExactly(new Renewal.Renewed(Stores.TTL));
+    question.ask(store, fresh);
+  }
+
+  @Test
+  void aGuardedWriteIsMadeWhereTheAddressLeadsNow() throws Exception {
+    List<Connection> early = connections(2);
+    move();
+    try (LockClient locks = RedisLocks.builder(redis).build();
+        Lease lease = locks.get(Stores.freshKey().name()).lock()) {
+      early.forEach(Connection::close);
+      String written = "written:" + lease.name();
+      RedisGuard.on(lease).set(written, "1");
+      assertThat(next.get(written)).isEqualTo("1");
+      assertThat(lease.isHeld()).isTrue();
     }
-    assertThat(store.release(fresh, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
+  }
+
+  @Test
+  void onceThePoolIsSeenToLeadToTheFormerServerItLeadsThereNoMore() throws Exception {
+    List<Connection> early = connections(2);
+    move();
+    Grant fresh = grant();
+    early.forEach(Connection::close);
+    assertThat(store.renew(List.of(fresh))).containsExactly(new Renewal.Renewed(Stores.TTL));
+
+    for (Connection connection : connections(POOL_SIZE)) {
+      connection.sendCommand(Protocol.Command.EXISTS, Stored.keyOf(fresh.claim().key()));
+      assertThat(connection.getIntegerReply()).isEqualTo(1);
+      connection.close();
+    }
+  }
+
+  @Test
+  void aServerThatWasDemotedDoesNotSayWhoHasALock() throws Exception {
+    Grant old = grant();
+    move();
+    Stores.send(former, Protocol.Command.REPLICAOF, "127.0.0.1", "1");
+
+    assertThat(store.verify(old)).isEmpty();
+    connectionsTo(servers.address(0));
+    assertThat(store.tryAcquire(Stores.claim(old.claim().key())))
+        .as("free by now")
+        .isPresent();
   }
 
   @Test
@@ -119,14 +196,7 @@ class AddressMoveTest {
 
   @Test
   void aServerThatWasDemotedCostsNothingOnceTheAddressLeadsToAnother() throws Exception {
-    Connection one = redis.getPool().getResource();
-    Connection two = redis.getPool().getResource();
-    one.sendCommand(Protocol.Command.PING);
-    assertThat(one.getStatusCodeReply()).isEqualTo("PONG");
-    two.sendCommand(Protocol.Command.PING);
-    assertThat(two.getStatusCodeReply()).isEqualTo("PONG");
-    one.close();
-    two.close();
+    connections(2).forEach(Connection::close);
     move();
     Stores.send(former, Protocol.Command.REPLICAOF, "127.0.0.1", "1");
 
@@ -172,6 +242,26 @@ class AddressMoveTest {
       second.awaitCall();
       assertThat(second.ticket().poll()).isInstanceOf(Ticket.Granted.class);
     }
+  }
+
+  /** Connections of the pool that lead where the address leads now; to be given back. */
+  private List<Connection> connections(int count) {
+    List<Connection> connections = new ArrayList<>();
+    for (int i = 0; i < count; i++) {
+      Connection connection = redis.getPool().getResource();
+      connection.sendCommand(Protocol.Command.PING);
+      assertThat(connection.getStatusCodeReply()).isEqualTo("PONG");
+      connections.add(connection);
+    }
+    return connections;
+  }
+
+  /** Has the pool lend a connection to that server next, while the address leads to the other. */
+  private void connectionsTo(HostAndPort server) {
+    address.moveTo(server.getHost(), server.getPort());
+    redis.getPool().clear();
+    connections(2).forEach(Connection::close);
+    move();
   }
 
   private static Deadline deadline() {

@@ -13,6 +13,7 @@ import io.holdfast.lock.spi.LockStore;
 import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.Renewal;
 import io.holdfast.lock.spi.Ticket;
+import io.holdfast.lock.tck.fault.FaultProxy;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -25,11 +26,15 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.Protocol;
 import redis.clients.jedis.RedisClient;
 
 /** Who waits, who is told, and what it costs. */
 class LineTest {
+  /** Of two scripts, which are commands themselves; docs/benchmarks tells of it. */
+  private static final int COMMANDS_PER_CYCLE = 9;
+
   private RedisClient redis;
   private LockStore first;
   private LockStore second;
@@ -62,12 +67,15 @@ class LineTest {
       long scripts = Stores.calls(alone, "evalsha");
       long texts = Stores.calls(alone, "eval");
       long messages = Stores.calls(alone, "publish");
+      long commands = Stores.calls(alone);
       for (int i = 0; i < 20; i++) {
         try (Lease outer = lock.lock();
             Lease inner = lock.lock()) {
           assertThat(inner.token()).isEqualTo(outer.token());
         }
       }
+      // The last question is among them.
+      assertThat(Stores.calls(alone) - commands).isEqualTo(20 * COMMANDS_PER_CYCLE + 1);
       assertThat(Stores.calls(alone, "evalsha") - scripts).isEqualTo(40);
       assertThat(Stores.calls(alone, "eval")).isEqualTo(texts);
       assertThat(Stores.calls(alone, "publish")).isEqualTo(messages);
@@ -122,6 +130,27 @@ class LineTest {
     assertThat(second.renew(List.of(next))).containsExactly(new Renewal.Renewed(Stores.TTL));
     assertThat(first.inspect(key).orElseThrow().remaining()).isGreaterThan(RedisStore.CLAIM_LASTS);
     assertThat(second.release(next, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
+  }
+
+  /** The two may have reached two servers: the one before, and the one that is the primary now. */
+  @Test
+  void aHandOverProvesNothingIfTheLastLookHadToBeSentTwice() throws Exception {
+    LockKey key = Stores.freshKey();
+    HostAndPort server = Stores.Shared.SERVER.address();
+    try (FaultProxy way = FaultProxy.open(server.getHost(), server.getPort());
+        RedisClient through = RedisAccess.client(new HostAndPort(way.host(), way.port()), 4);
+        LockStore store = Stores.open(through)) {
+      Grant held = first.tryAcquire(Stores.claim(key)).orElseThrow();
+      Stores.Waiter waiter = Stores.Waiter.join(store, key);
+      waiter.awaitHearing();
+      way.dropReply(1);
+      assertThat(waiter.ticket().poll()).isInstanceOf(Ticket.Waiting.class);
+      assertThat(first.release(held, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
+      waiter.awaitCall();
+
+      assertThat(waiter.ticket().handedOver()).isEmpty();
+      assertThat(waiter.ticket().poll()).isInstanceOf(Ticket.Granted.class);
+    }
   }
 
   @Test

@@ -93,6 +93,22 @@ class QuorumRoundsTest {
   }
 
   @Test
+  void eachServerKeepsANumberForAsLongAsIsSaid() throws Exception {
+    LockKey key = Stores.freshKey();
+    Duration kept = Duration.ofMinutes(2);
+    try (LockStore store =
+        RedisLocks.quorum(clients).keepNumbersFor(kept).openStore(Stores.settings())) {
+      Grant held = store.tryAcquire(Stores.claim(key)).orElseThrow();
+      assertThat(store.release(held, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
+      Stores.await(
+          "free on all, and its number kept",
+          () -> clients.stream()
+              .mapToLong(client -> client.pttl(Stored.keyOf(key)))
+              .allMatch(left -> left > 0 && left <= kept.toMillis()));
+    }
+  }
+
+  @Test
   void aRenewalDoesNotWaitBehindAcquires() throws Exception {
     List<FaultProxy> ways = new ArrayList<>();
     List<RedisClient> slow = new ArrayList<>();

@@ -9,6 +9,9 @@ import io.holdfast.lock.Lease;
 import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.LockStoreException;
+import io.holdfast.lock.spi.Claim;
+import io.holdfast.lock.spi.LockStore;
+import io.holdfast.lock.spi.StoreException;
 import java.time.Duration;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
@@ -130,6 +133,35 @@ class ReplicasTest {
           .withCauseInstanceOf(LockStoreException.class)
           .withMessageContaining("0 of 1 replica");
       first.get(name).lock().close();
+    }
+  }
+
+  /** As after a hand-over, or an answer that got lost: another connection has written the grant. */
+  @Test
+  void aGrantThatIsConfirmedWithoutBeingExtendedIsWaitedForAsWell() throws Exception {
+    Claim claim = Stores.claim(Stores.key(name));
+    try (RedisClient another = RedisAccess.client(servers.address(0), 2);
+        LockStore granting = RedisLocks.builder(primary).openStore(Stores.settings());
+        LockStore confirming = RedisLocks.builder(another)
+            .waitForReplicas(1, UNMET_AFTER)
+            .openStore(Stores.settings())) {
+      servers.pause(1);
+      assertThat(granting.tryAcquire(claim)).isPresent();
+      Stored.setLeft(primary, key, Stores.TTL.multipliedBy(2));
+      assertThatExceptionOfType(StoreException.class)
+          .isThrownBy(() -> confirming.tryAcquire(claim))
+          .withMessageContaining("0 of 1 replica");
+      servers.goOn(1);
+      Stores.await("confirmed", () -> isConfirmed(confirming, claim));
+      granting.withdraw(claim);
+    }
+  }
+
+  private static boolean isConfirmed(LockStore store, Claim claim) {
+    try {
+      return store.tryAcquire(claim).isPresent();
+    } catch (StoreException e) {
+      return false;
     }
   }
 

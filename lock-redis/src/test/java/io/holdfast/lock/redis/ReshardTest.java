@@ -28,16 +28,21 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.MethodOrderer;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.api.TestMethodOrder;
 import org.junit.jupiter.api.Timeout;
 import redis.clients.jedis.RedisClusterClient;
+import redis.clients.jedis.providers.ClusterConnectionProvider;
 
 /** A Cluster that moves a slot, for as long as that takes. */
 @Tag("each-jedis")
 @Tag("one-jdk")
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
+@TestMethodOrder(MethodOrderer.OrderAnnotation.class)
 class ReshardTest {
   private ManyServers servers;
   private RedisClusterClient redis;
@@ -58,6 +63,35 @@ class ReshardTest {
 
   private LockStore store() throws Exception {
     return RedisLocks.builder(redis).openStore(Stores.settings());
+  }
+
+  /** Of a node without slots nothing is said there, so Jedis closes its pool at each look. */
+  @Test
+  @Order(1)
+  void aNodeThatHasNoSlotYetIsUsedHoweverOftenJedisLooksAtTheCluster() throws Exception {
+    SlotMove move = SlotMove.of(servers, Stores.freshKey().name(), true);
+    ClusterConnectionProvider jedis = JedisProviders.of(redis, ClusterConnectionProvider.class);
+    ExecutorService executor = Executors.newSingleThreadExecutor();
+    move.begin();
+    try (LockStore store = store()) {
+      Future<?> looks = executor.submit(() -> {
+        while (true) {
+          jedis.renewSlotCache();
+          Stores.pause(Duration.ofMillis(10));
+        }
+      });
+      Grant held = grant(store, move);
+      for (int i = 0; i < 300; i++) {
+        Grant grant = grant(store, move);
+        assertThat(store.renew(List.of(held, grant)))
+            .containsExactly(new Renewal.Renewed(Stores.TTL), new Renewal.Renewed(Stores.TTL));
+        assertThat(store.release(grant, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
+      }
+      assertThat(looks.isDone()).isFalse();
+    } finally {
+      executor.shutdownNow();
+      move.giveUp();
+    }
   }
 
   /** To one that has slots, and is known, and to one that has none yet. */

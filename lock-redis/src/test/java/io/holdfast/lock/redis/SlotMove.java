@@ -139,9 +139,22 @@ final class SlotMove {
     }
   }
 
-  private void setSlot(int index, String state, String id) {
+  /**
+   * The slot stays where it is; what was made at the new node, which has no other slot, is lost.
+   */
+  void giveUp() {
+    try (RedisClient target = node(to)) {
+      target.flushAll();
+    }
+    setSlot(to, "STABLE");
+    setSlot(from, "STABLE");
+  }
+
+  private void setSlot(int index, String... state) {
+    List<String> words = new ArrayList<>(List.of("SETSLOT", Integer.toString(slot)));
+    words.addAll(List.of(state));
     try (RedisClient node = node(index)) {
-      Stores.send(node, Protocol.Command.CLUSTER, "SETSLOT", Integer.toString(slot), state, id);
+      Stores.send(node, Protocol.Command.CLUSTER, words.toArray(String[]::new));
     }
   }
 

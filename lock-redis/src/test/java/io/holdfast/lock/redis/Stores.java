@@ -148,6 +148,17 @@ final class Stores {
     return 0;
   }
 
+  /** How often the server ran any. */
+  static long calls(UnifiedJedis redis) {
+    return redis
+        .info("commandstats")
+        .lines()
+        .filter(line -> line.startsWith("cmdstat_"))
+        .mapToLong(line -> Long.parseLong(
+            line.substring(line.indexOf("calls=") + "calls=".length(), line.indexOf(','))))
+        .sum();
+  }
+
   static void await(String what, Callable<Boolean> condition) throws Exception {
     await(what, PATIENCE, condition);
   }
