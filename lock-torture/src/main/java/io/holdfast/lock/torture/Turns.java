@@ -82,10 +82,10 @@ final class Turns implements Runnable {
 
   /** Mostly short; some longer than a fixed lease; a few longer than a TTL. */
   private long holdNanos() {
-    int kind = random.nextInt(40);
-    long millis = kind < 24
-        ? random.nextLong(20)
-        : kind < 36 ? random.nextLong(200) : kind < 39 ? random.nextLong(2_500) : 5_000;
+    int kind = random.nextInt(100);
+    long millis = kind < 80
+        ? random.nextLong(10)
+        : kind < 94 ? random.nextLong(200) : kind < 99 ? random.nextLong(2_500) : 5_000;
     return millis * 1_000_000;
   }
 

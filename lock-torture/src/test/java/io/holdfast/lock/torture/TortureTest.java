@@ -13,6 +13,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 import org.testcontainers.DockerClientFactory;
 
 /** One short schedule on each store; {@code dev/torture} runs as many as you like. */
+@Tag("soak")
 @Tag("one-jdk")
 class TortureTest {
   private static final int SECONDS = 10;
