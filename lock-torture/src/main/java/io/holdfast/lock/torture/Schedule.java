@@ -1,0 +1,224 @@
+package io.holdfast.lock.torture;
+
+import io.holdfast.lock.Lease;
+import io.holdfast.lock.LockClient;
+import io.holdfast.lock.LockException;
+import io.holdfast.lock.LockHolder;
+import io.holdfast.lock.tck.fault.FaultProxy;
+import io.holdfast.lock.torture.Finding.Rule;
+import io.holdfast.lock.torture.Worker.Task;
+import io.holdfast.lock.torture.WorkerLog.Note;
+import io.holdfast.lock.torture.WorkerLog.Order;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
+
+/** One plan, carried out: workers are started, things are broken, and what was seen is gathered. */
+final class Schedule {
+  private static final int NAMES = 3;
+  private static final int LEFT_MAX = 100;
+  private static final long PAUSE_NANOS = 20_000_000;
+
+  /** Until servers that were started serve, and workers have a client. */
+  private static final Duration START_MAX = Duration.ofSeconds(90);
+
+  /** Two store timeouts and a little for the close, and what threads take to end. */
+  private static final long END_SECONDS_MAX = 45;
+
+  private final Plan plan;
+  private final Servers servers;
+  private final Wrong wrong;
+  private final Path folder;
+  private final String prefix;
+  private final List<String> names;
+  private final List<Finding> other = new ArrayList<>();
+  private long recoveryNanos;
+
+  /**
+   * @param run a number that no other schedule on these servers has: names are fresh
+   * @param folder where files go
+   */
+  Schedule(Plan plan, Servers servers, Wrong wrong, int run, Path folder) {
+    this.plan = plan;
+    this.servers = servers;
+    this.wrong = wrong;
+    this.folder = folder;
+    this.prefix = "torture-" + plan.seed() + "-" + run + "-";
+    this.names = IntStream.range(0, NAMES).mapToObj(i -> prefix + i).toList();
+  }
+
+  /** @throws IllegalStateException the harness failed: nothing can be said of the store */
+  Outcome run() throws Exception {
+    List<Address> addresses = servers.addresses();
+    List<List<FaultProxy>> ways = new ArrayList<>();
+    try (Access direct = Access.open(plan.store(), addresses, addresses, 0);
+        LockClient client = client(direct);
+        Workers workers = new Workers(Plan.WORKERS, worker -> task(worker, ways), folder)) {
+      for (int worker = 0; worker < Plan.WORKERS; worker++) {
+        ways.add(addresses.stream()
+            .map(address -> FaultProxy.open(address.host(), address.port()))
+            .toList());
+      }
+      direct.prepare(names);
+      workers.startAll();
+      if (!eventually(START_MAX, () -> workers.haveNoted(Note.READY_AT))) {
+        throw new IllegalStateException("The workers did not start: see " + folder);
+      }
+      long beganAt = System.nanoTime();
+      Breaker breaker = new Breaker(plan, servers, workers, ways);
+      breaker.run(beganAt);
+      recover(client, workers);
+      end(client, direct, workers);
+      Map<Integer, List<Written>> written = new HashMap<>();
+      for (int name = 0; name < names.size(); name++) {
+        written.put(
+            name, direct.written(names.get(name)).stream().map(Written::parse).toList());
+      }
+      Evidence evidence = new Evidence(
+          plan.store(), beganAt, workers.attempts(), written, breaker.happened(), other);
+      return new Outcome(plan, evidence, Judge.judge(evidence), recoveryNanos);
+    } finally {
+      ways.forEach(way -> way.forEach(FaultProxy::close));
+    }
+  }
+
+  private Task task(int worker, List<List<FaultProxy>> ways) {
+    return new Task(
+        plan.store(),
+        servers.addresses(),
+        ways.get(worker).stream()
+            .map(way -> new Address(way.host(), way.port()))
+            .toList(),
+        worker,
+        0,
+        plan.seed(),
+        0,
+        wrong,
+        folder,
+        names);
+  }
+
+  /** One that nobody breaks. */
+  private static LockClient client(Access direct) {
+    @Nullable LockException last = null;
+    for (long end = System.nanoTime() + START_MAX.toNanos(); System.nanoTime() < end; ) {
+      try {
+        return direct
+            .newClient()
+            .clientName("torture")
+            .storeTimeout(StoreKind.STORE_TIMEOUT)
+            .build();
+      } catch (LockException e) {
+        last = e;
+        LockSupport.parkNanos(PAUSE_NANOS);
+      }
+    }
+    throw new IllegalStateException("The servers do not serve", last);
+  }
+
+  /** After the last fault every worker is to get every name. */
+  private void recover(LockClient client, Workers workers) throws Exception {
+    if (!eventually(START_MAX, () -> serves(client))) {
+      other.add(Finding.violation(
+          Rule.STUCK, -1, System.nanoTime(), "a client that nobody broke can't get a lock"));
+    }
+    long calmAt = System.nanoTime();
+    workers.order(Order.RECOVER);
+    Duration max = plan.store().recoveryMax();
+    if (!eventually(max, () -> workers.haveNoted(Note.RECOVERED_AT))) {
+      for (WorkerProcess worker : workers.living()) {
+        if (worker.noted(Note.RECOVERED_AT) == 0) {
+          other.add(Finding.violation(
+              Rule.STUCK,
+              -1,
+              System.nanoTime(),
+              "worker " + worker.task().worker() + " has not had every name within " + max
+                  + (worker.isAlive() ? "" : ", it has ended") + "; holders: " + holders(client)));
+          worker.dumpThreads();
+        }
+      }
+    }
+    for (WorkerProcess worker : workers.living()) {
+      recoveryNanos = Math.max(recoveryNanos, worker.noted(Note.RECOVERED_AT) - calmAt);
+    }
+  }
+
+  private boolean serves(LockClient client) {
+    try {
+      Optional<Lease> lease = client.get(names.get(0) + "-probe").tryLock();
+      lease.ifPresent(Lease::close);
+      return lease.isPresent();
+    } catch (LockException e) {
+      return false;
+    }
+  }
+
+  private List<String> holders(LockClient client) {
+    return names.stream()
+        .map(name -> {
+          try {
+            return name + ": " + client.get(name).inspect().map(Schedule::text).orElse("free");
+          } catch (LockException e) {
+            return name + ": " + e;
+          }
+        })
+        .toList();
+  }
+
+  private static String text(LockHolder holder) {
+    return holder.description() + " with " + holder.token() + " for " + holder.remaining();
+  }
+
+  /** Clients are closed, and nothing may be left. */
+  private void end(LockClient client, Access direct, Workers workers) throws Exception {
+    workers.order(Order.END);
+    for (WorkerProcess worker : workers.living()) {
+      if (!worker.awaitEnd(END_SECONDS_MAX)) {
+        worker.dumpThreads();
+        other.add(Finding.violation(
+            Rule.LEFT_BEHIND, -1, 0, "worker " + worker.task().worker() + " does not end"));
+      } else if (worker.noted(Note.CLOSED_AT) == 0 || worker.noted(Note.THREADS_LEFT) != 0) {
+        other.add(Finding.violation(
+            Rule.LEFT_BEHIND,
+            -1,
+            0,
+            "worker " + worker.task().worker() + ", which was closed at "
+                + worker.noted(Note.CLOSED_AT) + ", has "
+                + worker.noted(Note.THREADS_LEFT) + " threads; see its output"));
+      }
+    }
+    if (!eventually(plan.store().recoveryMax(), () -> left(client, direct).isEmpty())) {
+      String left = left(client, direct).toString();
+      other.add(Finding.violation(Rule.LEFT_BEHIND, -1, 0, left));
+    }
+  }
+
+  private List<String> left(LockClient client, Access direct) {
+    try {
+      List<String> left = new ArrayList<>(direct.leftovers(prefix));
+      client.list(prefix, LEFT_MAX).forEach(held -> left.add(held.name() + " " + text(held)));
+      return left;
+    } catch (Exception e) {
+      return List.of("the store does not tell what is left: " + e);
+    }
+  }
+
+  private static boolean eventually(Duration max, BooleanSupplier condition) {
+    long end = System.nanoTime() + max.toNanos();
+    while (!condition.getAsBoolean()) {
+      if (System.nanoTime() - end > 0) {
+        return false;
+      }
+      LockSupport.parkNanos(PAUSE_NANOS);
+    }
+    return true;
+  }
+}

@@ -1,0 +1,318 @@
+package io.holdfast.lock.torture;
+
+import com.github.dockerjava.api.DockerClient;
+import io.holdfast.lock.tck.fault.Ports;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.Socket;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.locks.LockSupport;
+import java.util.stream.IntStream;
+import org.testcontainers.containers.ContainerLaunchException;
+import org.testcontainers.containers.GenericContainer;
+import org.testcontainers.containers.wait.strategy.AbstractWaitStrategy;
+
+/**
+ * The servers of a store, each in a container of its own on the host's network: they and their
+ * clients know each other by the same addresses, which they keep when they are started again.
+ *
+ * <p>Threads: one at a time for each server.
+ */
+final class Servers implements AutoCloseable {
+  private static final Duration STARTUP_MAX = Duration.ofMinutes(2);
+  private static final long PAUSE_NANOS = 50_000_000;
+  private static final int STOP_SECONDS_MAX = 10;
+  private static final int PAUSE_TRIES = 3;
+
+  private final List<GenericContainer<?>> containers = new ArrayList<>();
+  private final List<Address> addresses = new ArrayList<>();
+
+  private Servers() {}
+
+  static Servers start(StoreKind store) throws Exception {
+    Servers servers = new Servers();
+    boolean started = false;
+    try {
+      servers.startAll(store);
+      started = true;
+    } finally {
+      if (!started) {
+        servers.close();
+      }
+    }
+    return servers;
+  }
+
+  private void startAll(StoreKind store) throws Exception {
+    switch (store) {
+      case POSTGRES -> postgres();
+      case MYSQL -> mySql();
+      case MARIADB -> mariaDb();
+      case REDIS -> redis(Ports.free());
+      case REDIS_QUORUM -> {
+        for (int i = 0; i < store.servers(); i++) {
+          redis(Ports.free());
+        }
+      }
+      case REDIS_SENTINEL -> sentinel();
+      case REDIS_CLUSTER -> cluster(store.servers());
+      case ZOOKEEPER, ZOOKEEPER_3 -> zooKeeper(store.servers());
+      case CONSUL, CONSUL_3 -> consul(store.servers());
+    }
+    containers.parallelStream().forEach(GenericContainer::start);
+    if (store == StoreKind.REDIS_CLUSTER) {
+      formCluster();
+    }
+  }
+
+  private void postgres() {
+    int port = Ports.free();
+    add(
+        port,
+        new GenericContainer<>("postgres:17")
+            .withEnv(
+                Map.of("POSTGRES_PASSWORD", SqlAccess.PASSWORD, "POSTGRES_DB", SqlAccess.DATABASE))
+            .withCommand("-p", text(port), "-c", "max_connections=200"));
+  }
+
+  private void mySql() {
+    int port = Ports.free();
+    add(
+        port,
+        new GenericContainer<>("mysql:9")
+            .withEnv(Map.of(
+                "MYSQL_ROOT_PASSWORD", SqlAccess.PASSWORD, "MYSQL_DATABASE", SqlAccess.DATABASE))
+            .withCommand("--port=" + port, "--mysqlx=OFF", "--max-connections=200"));
+  }
+
+  private void mariaDb() {
+    int port = Ports.free();
+    add(
+        port,
+        new GenericContainer<>("mariadb:11.8")
+            .withEnv(Map.of(
+                "MARIADB_ROOT_PASSWORD", SqlAccess.PASSWORD,
+                "MARIADB_USER", SqlAccess.MARIADB_USER,
+                "MARIADB_PASSWORD", SqlAccess.PASSWORD,
+                "MARIADB_DATABASE", SqlAccess.DATABASE))
+            .withCommand("--port=" + port, "--max-connections=200"));
+  }
+
+  /**
+   * What is confirmed outlives a server that is killed; for the machine it would have to be on
+   * disk.
+   */
+  private void redis(int port, String... more) {
+    List<String> settings = new ArrayList<>(List.of(
+        "port " + port,
+        "protected-mode no",
+        "save \"\"",
+        "appendonly yes",
+        "appendfsync no",
+        "repl-diskless-sync-delay 0"));
+    settings.addAll(List.of(more));
+    redis(port, settings, "redis-server redis.conf");
+  }
+
+  /** With a file of settings, which Sentinel changes. */
+  private void redis(int port, List<String> settings, String command) {
+    String lines =
+        String.join(" ", settings.stream().map(line -> "'" + line + "'").toList());
+    String script = "cd /data && { test -e redis.conf || for s in " + lines
+        + "; do echo \"$s\"; done >redis.conf; } && exec " + command;
+    add(port, new GenericContainer<>("redis:8.0").withCommand("sh", "-c", script));
+  }
+
+  private void sentinel() {
+    int primary = Ports.free();
+    redis(primary);
+    redis(Ports.free(), "replicaof " + Address.LOOPBACK + " " + primary);
+    int port = Ports.free();
+    String name = RedisAccess.PRIMARY_NAME;
+    redis(
+        port,
+        List.of(
+            "port " + port,
+            "protected-mode no",
+            "sentinel monitor " + name + " " + Address.LOOPBACK + " " + primary + " 1",
+            "sentinel down-after-milliseconds " + name + " 2000",
+            "sentinel failover-timeout " + name + " 6000"),
+        "redis-server redis.conf --sentinel");
+  }
+
+  private void cluster(int count) {
+    for (int i = 0; i < count; i++) {
+      redis(
+          Ports.free(),
+          "cluster-enabled yes",
+          "cluster-config-file nodes.conf",
+          "cluster-port " + Ports.free(),
+          "cluster-node-timeout 3000",
+          "cluster-require-full-coverage no",
+          "cluster-announce-ip " + Address.LOOPBACK);
+    }
+  }
+
+  private void formCluster() throws Exception {
+    String nodes = String.join(" ", addresses.stream().map(Address::toString).toList());
+    var made = containers
+        .get(0)
+        .execInContainer(
+            "sh",
+            "-c",
+            "redis-cli --cluster create " + nodes + " --cluster-replicas 1 --cluster-yes");
+    if (made.getExitCode() != 0) {
+      throw new IllegalStateException("The Cluster was not made: " + made);
+    }
+  }
+
+  private void zooKeeper(int count) {
+    List<Integer> ports = ports(count);
+    StringBuilder members = new StringBuilder();
+    for (int i = 0; i < count; i++) {
+      members
+          .append("server.")
+          .append(i + 1)
+          .append('=')
+          .append(Address.LOOPBACK)
+          .append(':');
+      members.append(Ports.free()).append(':').append(Ports.free()).append(';');
+      members.append(ports.get(i)).append(' ');
+    }
+    for (int i = 0; i < count; i++) {
+      add(
+          ports.get(i),
+          new GenericContainer<>("zookeeper:3.9")
+              .withEnv(Map.of(
+                  "ZOO_MY_ID", text(i + 1),
+                  "ZOO_SERVERS", members.toString().strip(),
+                  "ZOO_TICK_TIME", "1000",
+                  "ZOO_INIT_LIMIT", "10",
+                  "ZOO_SYNC_LIMIT", "5",
+                  "ZOO_MAX_CLIENT_CNXNS", "0",
+                  "ZOO_ADMINSERVER_ENABLED", "false")));
+    }
+  }
+
+  private void consul(int count) {
+    List<Integer> lan = ports(count);
+    for (int i = 0; i < count; i++) {
+      int http = Ports.free();
+      List<String> command = new ArrayList<>(List.of(
+          "agent",
+          "-server",
+          "-node=agent-" + i,
+          "-bootstrap-expect=" + count,
+          "-client=" + Address.LOOPBACK,
+          "-bind=" + Address.LOOPBACK,
+          "-retry-interval=1s",
+          "-hcl=performance { raft_multiplier = 1 }",
+          "-hcl=limits { http_max_conns_per_client = 2000 }",
+          "-hcl=ports { http = " + http + " dns = -1 server = " + Ports.free() + " serf_lan = "
+              + lan.get(i) + " serf_wan = " + Ports.free() + " }"));
+      if (count > 1) {
+        command.add("-hcl=leave_on_terminate = true");
+        command.add("-hcl=rejoin_after_leave = true");
+        for (int other : lan) {
+          command.add("-retry-join=" + Address.LOOPBACK + ":" + other);
+        }
+      }
+      add(http, new GenericContainer<>("consul:1.8").withCommand(command.toArray(String[]::new)));
+    }
+  }
+
+  private static List<Integer> ports(int count) {
+    return IntStream.range(0, count).mapToObj(i -> Ports.free()).toList();
+  }
+
+  private static String text(int number) {
+    return Integer.toString(number);
+  }
+
+  private void add(int port, GenericContainer<?> container) {
+    addresses.add(Address.local(port));
+    containers.add(container.withNetworkMode("host").waitingFor(listening(port)));
+  }
+
+  private static AbstractWaitStrategy listening(int port) {
+    AbstractWaitStrategy strategy = new AbstractWaitStrategy() {
+      @Override
+      protected void waitUntilReady() {
+        awaitListening(port, startupTimeout);
+      }
+    };
+    strategy.withStartupTimeout(STARTUP_MAX);
+    return strategy;
+  }
+
+  private static void awaitListening(int port, Duration max) {
+    long end = System.nanoTime() + max.toNanos();
+    while (true) {
+      try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), port)) {
+        if (socket.isConnected()) {
+          return;
+        }
+      } catch (IOException e) {
+        if (System.nanoTime() - end > 0) {
+          throw new ContainerLaunchException("nobody listens at port " + port, e);
+        }
+      }
+      LockSupport.parkNanos(PAUSE_NANOS);
+    }
+  }
+
+  /** Where each of them is. */
+  List<Address> addresses() {
+    return List.copyOf(addresses);
+  }
+
+  void kill(int server) {
+    docker(server).killContainerCmd(id(server)).exec();
+  }
+
+  /** As an operator does. */
+  void stop(int server) {
+    docker(server).stopContainerCmd(id(server)).withTimeout(STOP_SECONDS_MAX).exec();
+  }
+
+  void startAgain(int server) {
+    if (!containers.get(server).isRunning()) {
+      docker(server).startContainerCmd(id(server)).exec();
+      awaitListening(addresses.get(server).port(), STARTUP_MAX);
+    }
+  }
+
+  /** Tried again, since the kernel can fail to stop a process that waits for the disk. */
+  void pause(int server) {
+    for (int tries = 1; ; tries++) {
+      try {
+        docker(server).pauseContainerCmd(id(server)).exec();
+        return;
+      } catch (RuntimeException e) {
+        if (tries == PAUSE_TRIES || !String.valueOf(e.getMessage()).contains("unable to freeze")) {
+          throw e;
+        }
+      }
+    }
+  }
+
+  void resume(int server) {
+    docker(server).unpauseContainerCmd(id(server)).exec();
+  }
+
+  private DockerClient docker(int server) {
+    return containers.get(server).getDockerClient();
+  }
+
+  private String id(int server) {
+    return containers.get(server).getContainerId();
+  }
+
+  @Override
+  public void close() {
+    containers.parallelStream().forEach(GenericContainer::close);
+  }
+}

@@ -1,0 +1,146 @@
+package io.holdfast.lock.torture;
+
+import com.zaxxer.hikari.HikariConfig;
+import com.zaxxer.hikari.HikariDataSource;
+import io.holdfast.lock.Lease;
+import io.holdfast.lock.LockClientBuilder;
+import io.holdfast.lock.jdbc.JdbcGuard;
+import io.holdfast.lock.jdbc.JdbcLocks;
+import io.holdfast.lock.jdbc.SchemaMode;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.ArrayList;
+import java.util.List;
+
+/** A pool of connections to a database, and logs in a table of it. */
+final class SqlAccess implements Access {
+  static final String PASSWORD = "torture";
+  static final String DATABASE = "torture";
+  static final String MARIADB_USER = "torture";
+
+  /** Three threads, each with a transaction of its own, and the client's two. */
+  private static final int POOL_SIZE = 8;
+
+  private static final int UNDOING_TRIES = 5;
+
+  private final StoreKind store;
+  private final HikariDataSource pool;
+
+  SqlAccess(StoreKind store, Address server) {
+    this.store = store;
+    HikariConfig config = new HikariConfig();
+    config.setJdbcUrl(url(store, server));
+    config.setUsername(user(store));
+    config.setPassword(PASSWORD);
+    config.setMaximumPoolSize(POOL_SIZE);
+    config.setMinimumIdle(2);
+    config.setConnectionTimeout(StoreKind.STORE_TIMEOUT.toMillis());
+    config.setValidationTimeout(StoreKind.STORE_TIMEOUT.toMillis() / 2);
+    config.setInitializationFailTimeout(-1);
+    this.pool = new HikariDataSource(config);
+  }
+
+  /** On MariaDB, root from this machine has no password. */
+  private static String user(StoreKind store) {
+    return switch (store) {
+      case POSTGRES -> "postgres";
+      case MYSQL -> "root";
+      default -> MARIADB_USER;
+    };
+  }
+
+  /** Sockets time out after a while: a thread that writes under a guard must not hang for ever. */
+  private static String url(StoreKind store, Address server) {
+    return switch (store) {
+      case POSTGRES ->
+        "jdbc:postgresql://" + server + "/" + DATABASE
+            + "?connectTimeout=1&socketTimeout=10&sslmode=disable";
+      case MYSQL ->
+        "jdbc:mysql://" + server + "/" + DATABASE + "?connectTimeout=1000&socketTimeout=10000"
+            + "&sslMode=DISABLED&allowPublicKeyRetrieval=true";
+      default ->
+        "jdbc:mariadb://" + server + "/" + DATABASE + "?connectTimeout=1000&socketTimeout=10000";
+    };
+  }
+
+  @Override
+  public LockClientBuilder<?> newClient() {
+    return JdbcLocks.builder(pool).schema(SchemaMode.CREATE);
+  }
+
+  @Override
+  public void prepare(List<String> names) throws SQLException {
+    String id = store == StoreKind.POSTGRES
+        ? "id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY"
+        : "id BIGINT AUTO_INCREMENT PRIMARY KEY";
+    try (Connection connection = pool.getConnection();
+        Statement statement = connection.createStatement()) {
+      statement.execute("CREATE TABLE IF NOT EXISTS torture_log (" + id
+          + ", lock_name VARCHAR(200), entry VARCHAR(200))");
+    }
+  }
+
+  @Override
+  public void write(Lease lease, String entry) throws SQLException {
+    JdbcGuard.inTransaction(lease, pool, UNDOING_TRIES, transaction -> {
+      try (PreparedStatement insert = transaction.prepareStatement(
+          "INSERT INTO torture_log (lock_name, entry) VALUES (?, ?)")) {
+        insert.setString(1, lease.name());
+        insert.setString(2, entry);
+        insert.executeUpdate();
+      }
+    });
+  }
+
+  @Override
+  public boolean leavesOpen(Exception failure) {
+    return failure instanceof SQLException;
+  }
+
+  @Override
+  public List<String> written(String name) throws SQLException {
+    List<String> entries = new ArrayList<>();
+    try (Connection connection = pool.getConnection();
+        PreparedStatement select = connection.prepareStatement(
+            "SELECT entry FROM torture_log WHERE lock_name = ? ORDER BY id")) {
+      select.setString(1, name);
+      try (ResultSet result = select.executeQuery()) {
+        while (result.next()) {
+          entries.add(result.getString(1));
+        }
+      }
+    }
+    return entries;
+  }
+
+  /**
+   * Those who wait and count as alive. docs/backends/jdbc.md: the row of a client that crashed
+   * stays until a purge; so does one that could not be deleted, which the page does not say.
+   */
+  @Override
+  public List<String> leftovers(String namePrefix) throws SQLException {
+    long nowMicros = System.currentTimeMillis() * 1_000; // The server is on this machine.
+    List<String> left = new ArrayList<>();
+    try (Connection connection = pool.getConnection();
+        PreparedStatement select = connection.prepareStatement(
+            "SELECT name, holder FROM holdfast_lock_waiter WHERE alive_until > ?")) {
+      select.setLong(1, nowMicros);
+      try (ResultSet result = select.executeQuery()) {
+        while (result.next()) {
+          if (result.getString(1).contains(namePrefix)) {
+            left.add("waiter for " + result.getString(1) + ": " + result.getString(2));
+          }
+        }
+      }
+    }
+    return left;
+  }
+
+  @Override
+  public void close() {
+    pool.close();
+  }
+}

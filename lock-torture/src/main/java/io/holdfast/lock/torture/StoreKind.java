@@ -1,0 +1,90 @@
+package io.holdfast.lock.torture;
+
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Locale;
+
+/** A store with its servers, as {@code --store} names it. */
+enum StoreKind {
+  POSTGRES(1),
+  MYSQL(1),
+  MARIADB(1),
+  REDIS(1),
+  /** A primary, its replica, and a Sentinel that needs nobody's consent. */
+  REDIS_SENTINEL(3),
+  /** Three primaries, and a replica of each. */
+  REDIS_CLUSTER(6),
+  /** Three servers that know nothing of each other. */
+  REDIS_QUORUM(3),
+  ZOOKEEPER(1),
+  ZOOKEEPER_3(3),
+  CONSUL(1),
+  CONSUL_3(3);
+
+  /** The TTL of renewed leases: the least that the store timeout allows, and a little. */
+  static final Duration TTL = Duration.ofSeconds(4);
+
+  /** The TTL of fixed leases. */
+  static final Duration FIXED_TTL = Duration.ofSeconds(2);
+
+  static final Duration STORE_TIMEOUT = Duration.ofSeconds(1);
+
+  /** The session timeout that ZooKeeper's clients ask for, of eight ticks. */
+  static final Duration ZOOKEEPER_SESSION = Duration.ofSeconds(8);
+
+  /** What our threads take for their last turn, and a busy machine for everything. */
+  private static final Duration SLACK = Duration.ofSeconds(5);
+
+  private final int servers;
+
+  StoreKind(int servers) {
+    this.servers = servers;
+  }
+
+  /** What it is called on the command line. */
+  String option() {
+    return name().toLowerCase(Locale.ROOT).replace('_', '-');
+  }
+
+  /** The store that is called so; all of them for {@code all}. */
+  static List<StoreKind> byOption(String option) {
+    List<StoreKind> found = Arrays.stream(values())
+        .filter(store -> option.equals("all") || store.option().equals(option))
+        .toList();
+    if (found.isEmpty()) {
+      throw new IllegalArgumentException("no such store: " + option + "; there are all, "
+          + String.join(", ", Arrays.stream(values()).map(StoreKind::option).toList()));
+    }
+    return found;
+  }
+
+  int servers() {
+    return servers;
+  }
+
+  /** How long after the last fault a worker may wait for a name, as the store's page says. */
+  Duration recoveryMax() {
+    return switch (this) {
+      // The TTL, 4 s for a waiter that died, 3 s for one that was handed the lock and died.
+      case POSTGRES, MYSQL, MARIADB -> TTL.plusSeconds(4 + 3).plus(SLACK);
+      // The TTL, 4.5 s for a waiter that died, 3 s for one that was handed the lock and died.
+      case REDIS, REDIS_SENTINEL, REDIS_CLUSTER, REDIS_QUORUM ->
+        TTL.plusMillis(4_500 + 3_000).plus(SLACK);
+      // The crash bound of one and a half session timeouts, and 2 s to come back.
+      case ZOOKEEPER, ZOOKEEPER_3 ->
+        ZOOKEEPER_SESSION.multipliedBy(3).dividedBy(2).plusSeconds(2).plus(SLACK);
+      // Sessions have 10 s at least: three of those, and two more after a change of the leader.
+      case CONSUL, CONSUL_3 -> Duration.ofSeconds(30 + 20).plus(SLACK);
+    };
+  }
+
+  /** Whether its page says that a failover can lose what was confirmed. */
+  boolean forgetsAtFailover() {
+    return this == REDIS_SENTINEL || this == REDIS_CLUSTER;
+  }
+
+  boolean hasGuards() {
+    return this != REDIS_QUORUM;
+  }
+}

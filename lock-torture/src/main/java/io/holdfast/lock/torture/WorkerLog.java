@@ -1,0 +1,190 @@
+package io.holdfast.lock.torture;
+
+import io.holdfast.lock.torture.Attempt.Answer;
+import io.holdfast.lock.torture.Attempt.Closing;
+import io.holdfast.lock.torture.Attempt.Write;
+import java.io.IOException;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.channels.FileChannel;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/**
+ * What one process of a worker saw, in a file that it and its parent have mapped: what was written
+ * is there however the process ends, since the pages are the kernel's. It also carries the parent's
+ * orders.
+ *
+ * <p>Threads: each attempt is written by one thread, field by field; a field that says that others
+ * are there is written after them.
+ */
+@SuppressWarnings("EnumOrdinal") // One build reads what it wrote; nobody keeps these files.
+final class WorkerLog {
+  private static final VarHandle LONGS =
+      MethodHandles.byteBufferViewVarHandle(long[].class, ByteOrder.nativeOrder());
+
+  private static final int HEADER_LONGS = 16;
+  private static final int ATTEMPT_LONGS = 20;
+  private static final int ATTEMPTS_MAX = 200_000;
+  private static final int BYTES = Long.BYTES * (HEADER_LONGS + ATTEMPT_LONGS * ATTEMPTS_MAX);
+
+  private final ByteBuffer buffer;
+  private final AtomicInteger begun = new AtomicInteger();
+
+  private WorkerLog(ByteBuffer buffer) {
+    this.buffer = buffer.order(ByteOrder.nativeOrder());
+  }
+
+  /** Maps the file, which is made if it is not there. It takes no space until it is written to. */
+  static WorkerLog map(Path file) throws IOException {
+    try (FileChannel channel = FileChannel.open(
+        file, StandardOpenOption.CREATE, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
+      return new WorkerLog(channel.map(FileChannel.MapMode.READ_WRITE, 0, BYTES));
+    }
+  }
+
+  /** What parent and child tell each other. */
+  enum Note {
+    /** The parent's order: an ordinal of {@link Order}. */
+    ORDER,
+    /** The child's clock when it had started: the parent sees that it is the same one. */
+    STARTED_AT,
+    /** When the child had a client. */
+    READY_AT,
+    /** When each thread had every name once after the last fault. */
+    RECOVERED_AT,
+    /** When the client was closed. */
+    CLOSED_AT,
+    /** How many threads of ours were left then. */
+    THREADS_LEFT,
+    /** The parent's: how far the worker's wall clock is ahead; negative: behind. */
+    WALL_AHEAD_MILLIS,
+    /** The parent's: for how long the worker's machine has been suspended. */
+    SUSPENDED_NANOS
+  }
+
+  /** What a worker is to do. */
+  enum Order {
+    /** Take locks as you like. */
+    WORK,
+    /** Get every name once. */
+    RECOVER,
+    /** Close the client, and end. */
+    END
+  }
+
+  void note(Note note, long value) {
+    LONGS.setVolatile(buffer, note.ordinal() * Long.BYTES, value);
+  }
+
+  long noted(Note note) {
+    return (long) LONGS.getVolatile(buffer, note.ordinal() * Long.BYTES);
+  }
+
+  void order(Order order) {
+    note(Note.ORDER, order.ordinal());
+  }
+
+  Order ordered() {
+    return Order.values()[(int) noted(Note.ORDER)];
+  }
+
+  /** The fields of an attempt; {@link Attempt} says what they mean. */
+  enum Field {
+    ASKED_AT,
+    THREAD,
+    NAME,
+    OPTIONS,
+    RECOVERY,
+    ANSWER,
+    ANSWERED_AT,
+    TOKEN,
+    BELIEVED_FROM,
+    BELIEVED_UNTIL,
+    DOUBTED_AT,
+    CLOSE_BEGAN_AT,
+    CLOSING,
+    CLOSED_AT,
+    WRITE
+  }
+
+  /** Makes room for one more attempt. */
+  Entry begin() {
+    int index = begun.getAndIncrement();
+    if (index >= ATTEMPTS_MAX) {
+      throw new IllegalStateException("More than " + ATTEMPTS_MAX + " attempts");
+    }
+    return new Entry(index);
+  }
+
+  /** The notes about one attempt. */
+  final class Entry {
+    private final int index;
+
+    private Entry(int index) {
+      this.index = index;
+    }
+
+    int index() {
+      return index;
+    }
+
+    void set(Field field, long value) {
+      LONGS.setVolatile(buffer, at(field), value);
+    }
+
+    void set(Field field, Enum<?> value) {
+      set(field, value.ordinal());
+    }
+
+    long get(Field field) {
+      return (long) LONGS.getVolatile(buffer, at(field));
+    }
+
+    private int at(Field field) {
+      return Long.BYTES * (HEADER_LONGS + index * ATTEMPT_LONGS + field.ordinal());
+    }
+
+    private Attempt read(int worker, int life) {
+      return new Attempt(
+          new Attempt.Id(worker, life, index),
+          (int) get(Field.THREAD),
+          (int) get(Field.NAME),
+          Call.text((int) get(Field.OPTIONS)),
+          get(Field.RECOVERY) != 0,
+          get(Field.ASKED_AT),
+          get(Field.ANSWERED_AT),
+          Answer.values()[(int) get(Field.ANSWER)],
+          get(Field.TOKEN),
+          get(Field.BELIEVED_FROM),
+          get(Field.BELIEVED_UNTIL),
+          get(Field.DOUBTED_AT),
+          get(Field.CLOSE_BEGAN_AT),
+          get(Field.CLOSED_AT),
+          Closing.values()[(int) get(Field.CLOSING)],
+          Write.values()[(int) get(Field.WRITE)]);
+    }
+  }
+
+  /** All attempts of which at least the beginning was noted. */
+  List<Attempt> read(int worker, int life) {
+    List<Attempt> attempts = new ArrayList<>();
+    int unused = 0;
+    // A thread that was killed between taking a place and writing leaves a gap.
+    for (int index = 0; index < ATTEMPTS_MAX && unused < 100; index++) {
+      Entry entry = new Entry(index);
+      if (entry.get(Field.ASKED_AT) == 0) {
+        unused++;
+      } else {
+        unused = 0;
+        attempts.add(entry.read(worker, life));
+      }
+    }
+    return attempts;
+  }
+}

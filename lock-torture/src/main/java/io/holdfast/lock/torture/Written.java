@@ -1,0 +1,17 @@
+package io.holdfast.lock.torture;
+
+/** An entry of a log that is written to under guard. */
+record Written(Attempt.Id attempt, long token) {
+  /** What {@link #text} made. */
+  static Written parse(String text) {
+    String[] parts = text.split("-", -1);
+    return new Written(
+        new Attempt.Id(
+            Integer.parseInt(parts[0]), Integer.parseInt(parts[1]), Integer.parseInt(parts[2])),
+        Long.parseLong(parts[3]));
+  }
+
+  String text() {
+    return attempt + "-" + token;
+  }
+}

@@ -1,0 +1,133 @@
+package io.holdfast.lock.torture;
+
+import io.holdfast.lock.torture.Attempt.Answer;
+import io.holdfast.lock.torture.Attempt.Closing;
+import io.holdfast.lock.torture.Attempt.Write;
+import io.holdfast.lock.torture.Evidence.Happened;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/** What workers saw, written by hand. Times are milliseconds. */
+final class Story {
+  private static final long MILLI = 1_000_000;
+
+  private final StoreKind store;
+  private final List<Attempt> attempts = new ArrayList<>();
+  private final Map<Integer, List<Written>> written = new HashMap<>();
+  private final List<Happened> faults = new ArrayList<>();
+
+  private Story(StoreKind store) {
+    this.store = store;
+  }
+
+  static Story on(StoreKind store) {
+    return new Story(store);
+  }
+
+  /** One attempt; what is not said did not happen. */
+  final class Told {
+    private final int worker;
+    private final int index = attempts.size();
+    private long asked;
+    private long answered;
+    private Answer answer = Answer.NONE;
+    private long token;
+    private long from;
+    private long until;
+    private long closeBegan;
+    private long closed;
+    private Closing closing = Closing.NONE;
+    private Write write = Write.NONE;
+
+    private Told(int worker) {
+      this.worker = worker;
+    }
+
+    Told asked(long at) {
+      asked = at;
+      return this;
+    }
+
+    Told got(long withToken, long at) {
+      answer = Answer.GRANTED;
+      token = withToken;
+      answered = at;
+      return this;
+    }
+
+    Told threw(long at) {
+      answer = Answer.UNDOCUMENTED;
+      answered = at;
+      return this;
+    }
+
+    Told believed(long first, long last) {
+      from = first;
+      until = last;
+      return this;
+    }
+
+    Told closed(Closing how, long began, long ended) {
+      closing = how;
+      closeBegan = began;
+      closed = ended;
+      return this;
+    }
+
+    Told wrote(Write how) {
+      write = how;
+      return this;
+    }
+
+    Story told() {
+      attempts.add(new Attempt(
+          new Attempt.Id(worker, 0, index),
+          0,
+          0,
+          "lock renewed by thread",
+          false,
+          asked * MILLI,
+          answered * MILLI,
+          answer,
+          token,
+          from * MILLI,
+          until * MILLI,
+          0,
+          closeBegan * MILLI,
+          closed * MILLI,
+          closing,
+          write));
+      return Story.this;
+    }
+  }
+
+  Told worker(int worker) {
+    return new Told(worker);
+  }
+
+  Attempt attempt(int index) {
+    return attempts.get(index);
+  }
+
+  /** The store's log of name 0 has this next, by the attempt with that number. */
+  Story logged(int attempt, long token) {
+    Attempt.Id id = attempts.get(attempt).id();
+    written.computeIfAbsent(0, name -> new ArrayList<>()).add(new Written(id, token));
+    return this;
+  }
+
+  Story broke(Fault fault, long from, long until) {
+    faults.add(new Happened(fault, from * MILLI, until * MILLI));
+    return this;
+  }
+
+  List<Finding> judged() {
+    return Judge.judge(evidence());
+  }
+
+  Evidence evidence() {
+    return new Evidence(store, 0, List.copyOf(attempts), written, faults, List.of());
+  }
+}
