@@ -1,4 +1,4 @@
-/** Distributed locks: the API, the SPI of stores, and the engine between them. */
+/** Distributed locks: the API for users, the SPI for stores, and the engine between them. */
 module io.holdfast.lock {
   requires jdk.jfr;
   requires org.slf4j;

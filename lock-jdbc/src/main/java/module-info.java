@@ -1,5 +1,6 @@
 /** Distributed locks in a SQL database: MySQL, MariaDB, PostgreSQL and H2. */
-@SuppressWarnings("requires-automatic") // PostgreSQL's driver: its name is in its manifest.
+// PostgreSQL's driver, whose module name is in its manifest.
+@SuppressWarnings("requires-automatic")
 module io.holdfast.lock.jdbc {
   requires transitive io.holdfast.lock;
   requires transitive java.sql;

@@ -6,8 +6,9 @@ import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
 
 /**
- * A result that must not be dropped; Error Prone and IDEs know the annotation by its simple name.
- * Not {@code @Documented}: it is no part of the API.
+ * Marks a method, or all methods of a type, whose result must be used. Error Prone and IDEs
+ * recognise the annotation by its simple name. Not {@code @Documented}, since it is not part of the
+ * API.
  */
 @Retention(RetentionPolicy.CLASS)
 @Target({ElementType.METHOD, ElementType.TYPE})

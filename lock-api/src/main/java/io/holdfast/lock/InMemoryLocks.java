@@ -6,18 +6,18 @@ import io.holdfast.lock.spi.StoreSettings;
 import java.util.Objects;
 
 /**
- * Lock clients without a server, for unit tests: the same engine as on every store, over a map in
- * this JVM's memory. Excludes nobody outside of this JVM.
+ * Lock clients without a server, for unit tests: the engine that all stores share, on a map in this
+ * JVM's memory. Gives no exclusion between JVMs.
  */
 public final class InMemoryLocks {
   private InMemoryLocks() {}
 
-  /** For a client with a server of its own. */
+  /** Returns a builder of a client with an in-memory server of its own. */
   public static Builder builder() {
     return builder(new InMemoryServer());
   }
 
-  /** For a client that shares the server with others. */
+  /** Returns a builder of a client that shares the in-memory server with other clients. */
   public static Builder builder(InMemoryServer server) {
     return new Builder(Objects.requireNonNull(server));
   }

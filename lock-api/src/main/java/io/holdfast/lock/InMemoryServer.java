@@ -3,12 +3,13 @@ package io.holdfast.lock;
 import io.holdfast.lock.internal.memory.MemoryTable;
 
 /**
- * Locks in this JVM's memory: what several {@linkplain InMemoryLocks clients} share, as they would
- * share a database. Gone with the object; holds nothing for names that are not in use.
+ * A lock server in this JVM's memory, which several {@linkplain InMemoryLocks clients} can share as
+ * they would share a database. Its state lives as long as this object, and names that are not in
+ * use take no memory.
  */
 public final class InMemoryServer {
   final MemoryTable table = new MemoryTable();
 
-  /** A server without locks. */
+  /** Makes a server on which no lock is held. */
   public InMemoryServer() {}
 }

@@ -1,13 +1,13 @@
 package io.holdfast.lock;
 
 /**
- * Work done under a lock.
+ * Work to be done under a lock.
  *
- * @param <X> its checked exception; inferred as RuntimeException if it throws none, and as
- *     Exception if it throws two that are unrelated
+ * @param <X> the checked exception that the work may throw; inferred as RuntimeException if there
+ *     is none, and as Exception if there are two unrelated ones
  */
 @FunctionalInterface
 public interface LeaseAction<X extends Exception> {
-  /** Does the work; the lease gives it the fencing token, and is closed by the caller. */
+  /** Does the work. The lease gives access to the fencing token; it is closed by the caller. */
   void run(Lease lease) throws X;
 }

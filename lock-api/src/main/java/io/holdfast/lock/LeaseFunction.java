@@ -1,14 +1,14 @@
 package io.holdfast.lock;
 
 /**
- * Work done under a lock that has a result.
+ * Work with a result, to be done under a lock.
  *
- * @param <T> the result
- * @param <X> its checked exception; inferred as RuntimeException if it throws none, and as
- *     Exception if it throws two that are unrelated
+ * @param <T> the type of the result
+ * @param <X> the checked exception that the work may throw; inferred as RuntimeException if there
+ *     is none, and as Exception if there are two unrelated ones
  */
 @FunctionalInterface
 public interface LeaseFunction<T, X extends Exception> {
-  /** Does the work; the lease gives it the fencing token, and is closed by the caller. */
+  /** Does the work. The lease gives access to the fencing token; it is closed by the caller. */
   T call(Lease lease) throws X;
 }

@@ -8,20 +8,20 @@ public interface LeaseLoss {
   /** The token of the lost lease. */
   long token();
 
-  /** The reason. */
+  /** The reason for the loss. */
   Reason reason();
 
-  /** Why a lease was lost. Constants may be added. */
+  /** The reasons for which a lease can be lost. Constants may be added. */
   enum Reason {
-    /** Its deadline passed without a renewal. */
+    /** The deadline passed before a renewal was answered, or a fixed lease came to its end. */
     EXPIRED,
-    /** The store no longer shows it as the holder. */
+    /** The store no longer shows this lease as the holder. */
     TAKEN,
-    /** The store's session that it lived in is over. */
+    /** The store's session that the lease belonged to has ended. */
     SESSION_LOST,
-    /** It reached {@link LockOptions#maxHold()}. */
+    /** The lease reached {@link LockOptions#maxHold()}. */
     MAX_HOLD,
-    /** Its client was closed. */
+    /** The client was closed. */
     CLIENT_CLOSED
   }
 }

@@ -1,32 +1,36 @@
 package io.holdfast.lock;
 
+import java.util.Collection;
 import java.util.List;
 
 /**
- * One process's connection to the locks of a store. Made once by a store's builder, shared by all
- * threads, closed last.
+ * A process's access to the locks of a store. Build one with the store's builder, share it among
+ * all threads, and close it last.
  *
- * <p>Two clients never share a lease, not even in one JVM: to each, the other is another machine.
+ * <p>Two clients never share a lease, not even in the same JVM: each treats the other as if it were
+ * on another machine.
  *
- * <p>Threads: safe for all. {@link #get(String)} returns at once; {@link #close()} blocks, bounded
- * by about two store timeouts, or three where another thread closes the client already.
+ * <p>Threads: safe for use by any number of threads. {@link #get(String)} returns at once.
+ * {@link #list} asks the store. {@link #close()} blocks for at most about two store timeouts, or
+ * three if another thread is already closing the client.
  */
 public interface LockClient extends AutoCloseable {
 
   /**
-   * The lock of this name, with the client's default options. No I/O, and nothing to close.
+   * Returns the lock of this name, with the client's default options. No I/O; the result need not
+   * be closed.
    *
    * <p>A name is any well-formed Unicode string of 1 to 200 code points without control characters.
    * Names that differ in any way (case, trailing space, normalisation form) are different locks on
    * every store.
    *
-   * @throws IllegalArgumentException the name breaks a rule above; the message says which
+   * @throws IllegalArgumentException the name breaks one of these rules; the message says which
    */
   @CheckReturnValue
   DistributedLock get(String name);
 
   /**
-   * As {@code get(name).with(options)}.
+   * Returns the lock of this name with other options; the same as {@code get(name).with(options)}.
    *
    * @throws IllegalArgumentException the name is not allowed, or the options' TTL is too short for
    *     this client's store timeout; the message names the value and the remedy
@@ -35,13 +39,63 @@ public interface LockClient extends AutoCloseable {
   DistributedLock get(String name, LockOptions options);
 
   /**
-   * Asks the store which locks are held, by whomever: for an administrator. Not a snapshot, since
-   * locks come and go while the store looks, and slow where there are very many names.
+   * Returns one lock of several names, with the client's default options. No I/O; the result need
+   * not be closed. Whoever has it has the lock of each of these names, and whoever has the lock of
+   * one of them keeps it taken.
+   *
+   * <p><b>Acquiring</b> is all or nothing, one name after the other (a request each), in an order
+   * that is the same for all clients, whatever order the names are passed in. So no two calls wait
+   * for each other for ever, as long as no thread calls this while it holds another lock that the
+   * others need. A wait limit is for all names together; the last answers can take a store timeout
+   * for each name that is left. A call that gets no lease gives back what it had, in reverse order.
+   * While it waits for a name, it holds those before it: {@link LockOptions#maxHold()} and a fixed
+   * TTL run for each name from its own grant. One that is lost meanwhile is asked for again.
+   *
+   * <p><b>The lease</b> is held while the leases of all names are. When the first of them is lost,
+   * it is lost, and its listeners are told once, with that name; the others stay taken until
+   * {@code close()}, which frees them and then throws. {@code close()} frees the last name first.
+   * The time left is the least, and {@link Lease#verify()} and {@link Lease#extend} are for each of
+   * them. Each name has a token of its own: {@link Lease#token(String)}. A guard refuses such a
+   * lease with an {@link IllegalArgumentException}, before any I/O: it would check one name only.
+   *
+   * <p><b>Re-entry</b> is by name. A thread that has the lock of one name can acquire that of
+   * several that include it, and the other way round. It is an {@link IllegalStateException},
+   * before any I/O, to wait for a name while the thread has the lock of one that comes after it
+   * among these.
+   *
+   * <p>{@link DistributedLock#inspect()} shows the holder of the first of the names that is taken,
+   * and {@link LockHolder#name()} is that name. {@link DistributedLock#forceRelease} is an
+   * {@link IllegalStateException}: a token is of one name. A client's {@link LockListener}s are
+   * told about each name, and so are a {@link LockTimeoutException}, a {@link LockLostException}
+   * and a {@link LeaseLoss}.
+   *
+   * @param names 1 to 100 of them; one that is there twice counts once. With one name, this is the
+   *     same as {@link #get(String)}
+   * @throws IllegalArgumentException there is no name, or too many, or one that is not allowed
+   */
+  @CheckReturnValue
+  DistributedLock all(Collection<String> names);
+
+  /**
+   * Returns one lock of several names with other options; the same as
+   * {@code all(names).with(options)}.
+   *
+   * @throws IllegalArgumentException there is no name, or too many, or one that is not allowed, or
+   *     the options' TTL is too short for this client's store timeout
+   */
+  @CheckReturnValue
+  DistributedLock all(Collection<String> names, LockOptions options);
+
+  /**
+   * Asks the store which locks are held, by any client; for administrators. The result is not a
+   * snapshot, since locks come and go during the search, and the search is slow if there are very
+   * many names.
    *
    * @param namePrefix the beginning of the names to list, compared character by character; empty:
    *     all names
-   * @param limit the most to return, 1 to 10,000
-   * @return sorted by name; if there are more than {@code limit}, it is not specified which
+   * @param limit the most locks to return, 1 to 10,000
+   * @return the locks, sorted by name; if there are more than {@code limit}, it is not specified
+   *     which of them
    * @throws IllegalArgumentException the prefix has more than 200 code points or a character that
    *     no name has, or the limit is out of range
    * @throws LockStoreException the store gave no usable answer
@@ -51,17 +105,18 @@ public interface LockClient extends AutoCloseable {
   List<HeldLock> list(String namePrefix, int limit);
 
   /**
-   * Ends this client: every open lease becomes {@link LeaseState#LOST} (reason
-   * {@link LeaseLoss.Reason#CLIENT_CLOSED}) before the store lets others in, every waiting thread
-   * gets a {@link LockClientClosedException}, and our threads stop. What the store could not be
-   * told in time, be it about a lease or about an acquire that it had not answered, ends by its
-   * TTL, and a log line names it.
+   * Closes this client. Every open lease becomes {@link LeaseState#LOST} (with reason
+   * {@link LeaseLoss.Reason#CLIENT_CLOSED}) before its lock is freed. Every waiting thread gets a
+   * {@link LockClientClosedException}, and the client's threads stop. A lock that could not be
+   * freed in time, or whose acquire had no answer yet, stays taken until its TTL is over; a log
+   * line names it.
    *
-   * <p>Idempotent. A second call, be it at the same time, returns when the first is done, or after
-   * three store timeouts. What a first call could not do, for want of memory or stack, a later call
-   * does.
+   * <p>Idempotent. A second call, even at the same time, returns when the first one is done, or
+   * after three store timeouts. A step that failed in the first call for lack of memory or stack is
+   * repeated by the next call.
    *
-   * <p>The data source or driver object that the client was built on stays open: it is yours.
+   * <p>The data source or driver object that the client was built on stays open; closing it is up
+   * to you.
    */
   @Override
   void close();

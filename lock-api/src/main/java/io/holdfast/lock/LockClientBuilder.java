@@ -13,11 +13,11 @@ import java.util.concurrent.Executor;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The settings that every store's builder has. The defaults are right for production.
+ * The settings that all stores' builders share. The defaults suit production.
  *
- * <p>Not safe for several threads at once; one builder may build several clients.
+ * <p>Not safe for concurrent use. One builder may build several clients.
  *
- * @param <B> the store's own builder
+ * @param <B> the store's own type of builder
  */
 public abstract class LockClientBuilder<B extends LockClientBuilder<B>> {
   private static final Duration STORE_TIMEOUT_MIN = Duration.ofMillis(1);
@@ -31,12 +31,12 @@ public abstract class LockClientBuilder<B extends LockClientBuilder<B>> {
   private boolean localHandOff = true;
   private TimeSource timeSource = TimeSource.system();
 
-  /** For builders of stores. */
+  /** For subclasses. */
   protected LockClientBuilder() {}
 
   /**
-   * The client's name in thread names, in the store and in messages; default: the host's name. Need
-   * not be unique.
+   * Sets the client's name, which appears in thread names, in the store and in messages; the
+   * default is the host's name. Need not be unique.
    *
    * @throws IllegalArgumentException empty, over 60 characters, or with control characters
    */
@@ -50,16 +50,19 @@ public abstract class LockClientBuilder<B extends LockClientBuilder<B>> {
     return self();
   }
 
-  /** The options of {@link LockClient#get(String)}; default: {@link LockOptions#defaults()}. */
+  /**
+   * Sets the options of {@link LockClient#get(String)}; the default is
+   * {@link LockOptions#defaults()}.
+   */
   public final B defaultOptions(LockOptions options) {
     this.defaultOptions = Objects.requireNonNull(options);
     return self();
   }
 
   /**
-   * The longest time that one call to the store takes; default 5 s. A renewed lease's TTL must be
-   * at least three times this, a fixed one's longer than this, so that a slow answer is not yet a
-   * loss.
+   * Sets the longest time that one call to the store may take; the default is 5 s. So that a slow
+   * answer does not mean a lost lease, the TTL of a renewed lease must be at least three times
+   * this, and the TTL of a fixed lease must be longer than this.
    *
    * @throws IllegalArgumentException outside 1 ms to 5 min
    */
@@ -76,20 +79,21 @@ public abstract class LockClientBuilder<B extends LockClientBuilder<B>> {
     return self();
   }
 
-  /** One more listener; they are told in the order of adding. */
+  /** Adds a listener. Listeners are called in the order in which they were added. */
   public final B addListener(LockListener listener) {
     listeners.add(Objects.requireNonNull(listener));
     return self();
   }
 
   /**
-   * The executor of {@link Lease#onLost} listeners, and of events that are not a caller's own;
-   * default: daemon threads of the client, made as needed, 32 at most. The executor stays yours to
-   * shut down.
+   * Sets the executor for {@link Lease#onLost} listeners, and for the events of a
+   * {@link LockListener} that are not told on a caller's thread. The default is up to 32 daemon
+   * threads of the client, started as needed. The client does not shut the executor down.
    *
-   * <p>A task that it rejects runs on a thread of ours, and so does each task if it runs them on
-   * the thread that asks. If it drops a task without a word, a loss listener is not called; events
-   * are told late, since they are submitted again after a second.
+   * <p>A task that the executor rejects runs on a thread of the client, and so does every task if
+   * the executor runs tasks on the submitting thread. If the executor silently drops a task, a loss
+   * listener is not called, and events are told late, since they are submitted again after a
+   * second.
    */
   public final B callbackExecutor(Executor executor) {
     this.callbackExecutor = Objects.requireNonNull(executor);
@@ -97,26 +101,26 @@ public abstract class LockClientBuilder<B extends LockClientBuilder<B>> {
   }
 
   /**
-   * Whether a lease may pass from one thread of this client to the next in line without a round
-   * trip, with a higher token, bounded in count and time so that other clients get their turn;
-   * default true.
+   * Sets whether a lease may pass from one thread of this client to the next waiting one without a
+   * round trip; the default is true. The next thread gets a higher token. The number and the time
+   * of such hand-offs in a row are limited, so that other clients get their turn.
    */
   public final B localHandOff(boolean allowed) {
     this.localHandOff = allowed;
     return self();
   }
 
-  /** Another clock, for tests; default: the machine's. */
+  /** Sets the clocks to use, for tests; the default is the machine's clocks. */
   public final B timeSource(TimeSource timeSource) {
     this.timeSource = Objects.requireNonNull(timeSource);
     return self();
   }
 
   /**
-   * Connects, checks the store, and returns a client that the caller closes.
+   * Connects to the store, checks it, and returns a client, which the caller must close.
    *
    * @throws IllegalArgumentException the default options' TTL is too short for the store timeout
-   * @throws IllegalStateException the store is not fit for use (a missing table, an unknown
+   * @throws IllegalStateException the store cannot be used as it is (a missing table, an unknown
    *     database); the message says what to do
    * @throws LockStoreException the store gave no usable answer
    */
@@ -137,7 +141,7 @@ public abstract class LockClientBuilder<B extends LockClientBuilder<B>> {
   /**
    * Opens the store for one client.
    *
-   * @throws IllegalStateException the store is not fit for use; the message says what to do
+   * @throws IllegalStateException the store cannot be used as it is; the message says what to do
    * @throws StoreException the store gave no usable answer
    */
   protected abstract LockStore openStore(StoreSettings settings) throws StoreException;

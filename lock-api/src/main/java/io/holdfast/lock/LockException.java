@@ -3,8 +3,8 @@ package io.holdfast.lock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A failure of a lock at run time. Misuse is an {@link IllegalArgumentException} or an
- * {@link IllegalStateException}.
+ * The superclass of failures of a lock at run time. Misuse is reported as an
+ * {@link IllegalArgumentException} or {@link IllegalStateException} instead.
  */
 public abstract class LockException extends RuntimeException {
   private static final long serialVersionUID = 1;
@@ -16,7 +16,10 @@ public abstract class LockException extends RuntimeException {
     this.lockName = lockName;
   }
 
-  /** The name of the lock; empty if it is about none in particular (a client that can't start). */
+  /**
+   * Returns the name of the lock; empty if the failure concerns no particular lock (a client that
+   * can't start, for example).
+   */
   public final String lockName() {
     return lockName;
   }

@@ -3,29 +3,38 @@ package io.holdfast.lock;
 import java.time.Duration;
 import java.time.Instant;
 
-/** The holder of a lock, as its store told it at one moment. */
+/** The holder of a lock, as the store showed it at one moment. */
 public interface LockHolder {
+  /** The name of the lock; of a lock of several names, the one that this holder has. */
+  String name();
+
   /**
-   * The first token of the holder's grant, which is what {@link DistributedLock#forceRelease(long)}
-   * expects. The store does not see hand-offs within a client: the holder's own
-   * {@link Lease#token()} is this one, or up to 1,023 above it.
+   * The first token of the holder's grant; {@link DistributedLock#forceRelease(long)} accepts it.
+   * The store does not see hand-offs within a client, so the holder's own {@link Lease#token()} is
+   * this one or up to 1,023 higher.
    */
   long token();
 
-  /** Client, host, process and thread for a human. The format is not specified. */
+  /**
+   * A description of the holder for humans: client, host, process and thread. The format is not
+   * specified.
+   */
   String description();
 
   /**
-   * The time at which the lock was granted (on stores that do not note that: at which its holder
-   * asked), by the store's wall clock, or the holder's where the store has none. For a human, not
-   * for arithmetic. {@link Instant#EPOCH} where nobody noted it, as for a holder on Consul that is
-   * not Holdfast's.
+   * The time at which the lock was granted; on stores that do not record that, the time at which
+   * the holder asked for it. Read from the store's wall clock, or from the holder's if the store
+   * has none: for humans, not for arithmetic. {@link Instant#EPOCH} if no time was recorded, as for
+   * a holder on Consul that does not use Holdfast.
    */
   Instant since();
 
-  /** The time until the store frees the name if nothing renews it; never negative. */
+  /** The time after which the store frees the name unless the lease is renewed; never negative. */
   Duration remaining();
 
-  /** Whether its holder is done, and only {@link LockOptions#minHold()} keeps the name taken. */
+  /**
+   * Whether the holder has closed its lease, and only {@link LockOptions#minHold()} keeps the name
+   * taken.
+   */
   boolean isReleased();
 }

@@ -7,35 +7,36 @@ import java.util.Optional;
  * An observer of a client's locks: for logging, metrics and tracing.
  *
  * <p>Threads: a caller's own steps ({@link #waiting}, {@link #waitsForItself}, {@link #acquired},
- * {@link #notAcquired}, {@link #released}) are told on the caller's thread, so be quick there; the
- * rest comes on the client's callback executor, one event at a time, in order. A listener that is
- * 10,000 of those behind is not told of the newest, and a line is logged. What a listener throws is
- * logged and goes no further.
+ * {@link #notAcquired}, {@link #released}) are told on the caller's thread, so these methods must
+ * be quick. All other events are told on the client's callback executor, one at a time and in
+ * order. While 10,000 of those are pending, newer ones are dropped, and a line is logged. Whatever
+ * a listener throws is logged and goes no further.
  */
 public interface LockListener {
 
   /**
-   * A caller begins to wait: behind a thread of its client, or in the store's line. Once for a
-   * call; {@link #acquired} or {@link #notAcquired} follows.
+   * A caller begins to wait, behind a thread of its own client or in the store's queue. Told at
+   * most once per call; {@link #acquired} or {@link #notAcquired} follows.
    */
   default void waiting(LockEvent event) {}
 
-  /** A caller has a lease. */
+  /** A caller got a lease. */
   default void acquired(Acquired event) {}
 
   /**
-   * A caller went without: the lock was taken, the wait ran out or was interrupted, or it failed.
+   * A caller got no lease: the lock was taken, the wait timed out or was interrupted, or the call
+   * failed.
    */
   default void notAcquired(NotAcquired event) {}
 
   /**
-   * The last handle of a lease was closed by its holder. Told in the background if an open guard
-   * had put the release off, or the closing thread could not finish it.
+   * The holder closed the last handle of a lease. Told in the background if an open guard delayed
+   * the release, or if the closing thread could not finish it.
    */
   default void released(Released event) {}
 
   /**
-   * A lease became {@link LeaseState#UNCERTAIN}, other than by a close. Told before the
+   * A lease became {@link LeaseState#UNCERTAIN}, for a reason other than a close. Told before the
    * {@link #confirmed} that ends it.
    */
   default void uncertain(LeaseEvent event) {}
@@ -44,8 +45,8 @@ public interface LockListener {
   default void confirmed(LeaseEvent event) {}
 
   /**
-   * The store extended a renewed lease, or the holder extended a fixed one. Leases that are renewed
-   * together are told one by one.
+   * A lease was extended: a renewed lease by its renewal, or a fixed one by its holder. Leases that
+   * are renewed together are told one by one.
    */
   default void renewed(LeaseEvent event) {}
 
@@ -53,24 +54,25 @@ public interface LockListener {
   default void lost(Lost event) {}
 
   /**
-   * A lease became unreachable without being closed, or the thread died that had acquired it
-   * through {@link DistributedLock#asLock()}. It is no longer renewed.
+   * A lease became unreachable without being closed, or the thread that acquired it through
+   * {@link DistributedLock#asLock()} died. It is no longer renewed.
    */
   default void leaked(LeaseEvent event) {}
 
   /**
-   * A thread asks for a lock whose open lease it acquired itself, with {@link Ownership#LEASE}:
-   * often a deadlock. Told on the caller's thread, before it waits.
+   * A thread asks for a lock although a lease that it acquired itself is still open and cannot be
+   * re-entered (see {@link Ownership#LEASE}): often a deadlock. Told on the caller's thread, before
+   * it waits.
    */
   default void waitsForItself(LockEvent event) {}
 
-  /** About a lock. Events are read by listeners and made by the engine only. */
+  /** An event about a lock. Only the engine implements these interfaces. */
   interface LockEvent {
-    /** The lock's name. Of high cardinality: no metric tag. */
+    /** The lock's name. There can be very many: do not use it as a metric tag. */
     String lockName();
   }
 
-  /** About a lease. */
+  /** An event about a lease. */
   interface LeaseEvent extends LockEvent {
     /** The lease's token. */
     long token();
@@ -78,10 +80,10 @@ public interface LockListener {
 
   /** A successful acquisition. */
   interface Acquired extends LeaseEvent {
-    /** From the call to the lease. */
+    /** The time from the call to the lease. */
     Duration waited();
 
-    /** Its origin. */
+    /** The origin of the lease. */
     Source source();
   }
 
@@ -89,33 +91,36 @@ public interface LockListener {
   enum Source {
     /** The store granted it. */
     STORE,
-    /** A thread of the same client passed it on. */
+    /** A thread of the same client handed it on. */
     LOCAL_HAND_OFF,
-    /** The thread had it already. */
+    /** The thread held the lock already. */
     REENTRANT
   }
 
   /** An acquisition that gave no lease. */
   interface NotAcquired extends LockEvent {
-    /** From the call to its end. */
+    /** The time from the call to its end. */
     Duration waited();
 
-    /** Empty: the lock was taken. Otherwise what the caller gets. */
+    /** The exception that the caller gets; empty if the lock was taken. */
     Optional<Throwable> failure();
   }
 
   /** The end of a lease by its holder. */
   interface Released extends LeaseEvent {
-    /** From the lease to its close. */
+    /** The time from the acquisition to the close. */
     Duration held();
 
-    /** Whether the store (or a local successor) took it back; if not, we go on trying. */
+    /**
+     * Whether the store confirmed the release, or the next thread of the client took the lease
+     * over. If not, the release is tried again in the background until the TTL is over.
+     */
     boolean confirmed();
   }
 
   /** The loss of a lease. */
   interface Lost extends LeaseEvent {
-    /** Its loss. */
+    /** The details of the loss. */
     LeaseLoss loss();
   }
 }

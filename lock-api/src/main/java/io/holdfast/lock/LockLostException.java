@@ -1,8 +1,8 @@
 package io.holdfast.lock;
 
 /**
- * The lease ended before it was closed. Assume that another held the lock meanwhile: what was done
- * under it was possibly not exclusive.
+ * Thrown when a lease ended before it was closed. Assume that another holder has had the lock
+ * since: the work done under it may not have been exclusive.
  */
 public final class LockLostException extends LockException {
   private static final long serialVersionUID = 1;
@@ -10,7 +10,7 @@ public final class LockLostException extends LockException {
   private final long token;
   private final LeaseLoss.Reason reason;
 
-  /** For the loss of the lease with this token. */
+  /** Makes the exception for the loss of the lease with this token. */
   public LockLostException(String lockName, long token, LeaseLoss.Reason reason) {
     super(
         lockName,
@@ -20,12 +20,12 @@ public final class LockLostException extends LockException {
     this.reason = reason;
   }
 
-  /** The token of the lost lease. */
+  /** Returns the token of the lost lease. */
   public long token() {
     return token;
   }
 
-  /** Why it was lost. */
+  /** Returns the reason for the loss. */
   public LeaseLoss.Reason reason() {
     return reason;
   }

@@ -7,12 +7,14 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The ways in which the leases of a lock behave. Immutable, compared by value; relations between
- * the values are checked when they are set.
+ * Options for the leases of a lock: how long they last, whether they are renewed, and to whom they
+ * belong. Immutable and compared by value. A combination of values that contradict each other is
+ * refused when it is set.
  *
- * <p>Durations are kept to the microsecond, rounded down. A TTL is 1 ms to 365 days here; a client
- * also refuses one that is too short for its {@linkplain LockClientBuilder#storeTimeout store
- * timeout}.
+ * <p>The TTL (time to live) is the time for which the store keeps a lease without a renewal. It
+ * must be 1 ms to 365 days; a client also refuses one that is too short for its
+ * {@linkplain LockClientBuilder#storeTimeout store timeout}. The TTL and the minimum hold are
+ * rounded down to the microsecond.
  */
 @CheckReturnValue
 public final class LockOptions {
@@ -48,14 +50,17 @@ public final class LockOptions {
     }
   }
 
-  /** Renewed, TTL 30 s, no minHold, no maxHold, owned by the thread. */
+  /**
+   * Returns the default options: renewed, a TTL of 30 s, no minHold, no maxHold, owned by the
+   * thread.
+   */
   public static LockOptions defaults() {
     return DEFAULTS;
   }
 
   /**
-   * Leases that are renewed while their process lives; after a crash the name is free within about
-   * {@code ttl} (see {@link Lease#crashBound()}).
+   * Returns options for leases that are renewed while their process lives. After a crash the name
+   * is free within about {@code ttl} (see {@link Lease#crashBound()}).
    *
    * @throws IllegalArgumentException the TTL is out of range
    */
@@ -64,7 +69,8 @@ public final class LockOptions {
   }
 
   /**
-   * Leases that end {@code ttl} after they began, unless closed before.
+   * Returns options for leases that are not renewed: they end {@code ttl} after they began, unless
+   * they are closed before or {@linkplain Lease#extend extended}.
    *
    * @throws IllegalArgumentException the TTL is out of range
    */
@@ -73,7 +79,7 @@ public final class LockOptions {
   }
 
   /**
-   * With another TTL; stays renewed or fixed.
+   * Returns these options with another TTL.
    *
    * @throws IllegalArgumentException the TTL is out of range, or below minHold on a fixed lease
    */
@@ -82,10 +88,11 @@ public final class LockOptions {
   }
 
   /**
-   * The name stays taken for this long after each acquisition, even if the lease is closed earlier
-   * and the process exits: a nightly job that takes 1 s must not run twice on machines whose clocks
-   * are 5 s apart. Zero (the default) frees at close. A process that dies without closing is
-   * bounded by {@link Lease#crashBound()}, as ever.
+   * Returns these options with a minimum hold: the name stays taken for this long, counted from the
+   * acquisition, even if the lease is closed earlier and the process exits. With it, a nightly job
+   * that takes 1 s does not run twice on machines whose clocks are 5 s apart. With zero (the
+   * default) the name is free at the close. If a process dies without closing its lease, the name
+   * is free after {@link Lease#crashBound()} as usual, even before the minimum hold is over.
    *
    * @throws IllegalArgumentException negative, over 365 days, above maxHold, or above the TTL of a
    *     fixed lease
@@ -98,10 +105,11 @@ public final class LockOptions {
   }
 
   /**
-   * Renewal stops and the lease is lost this long after it began: a bound on a holder that hangs.
+   * Returns these options with a maximum hold: renewal stops and the lease is lost this long after
+   * it began. This limits how long a holder that hangs can keep the lock.
    *
-   * @throws IllegalArgumentException not positive, below minHold, or the leases are fixed (those
-   *     have their TTL)
+   * @throws IllegalArgumentException not positive, below minHold, or the leases are fixed (they end
+   *     with their TTL)
    */
   public LockOptions withMaxHold(Duration maxHold) {
     if (maxHold.isNegative() || maxHold.isZero()) {
@@ -114,12 +122,12 @@ public final class LockOptions {
     return new LockOptions(ttl, true, minHold, maxHold, ownership);
   }
 
-  /** With another kind of owner. */
+  /** Returns these options with another kind of owner. */
   public LockOptions withOwnership(Ownership ownership) {
     return new LockOptions(ttl, renewed, minHold, maxHold, Objects.requireNonNull(ownership));
   }
 
-  /** The time for which the store keeps a lease that nothing renews. */
+  /** Returns the time for which the store keeps a lease without a renewal. */
   public Duration ttl() {
     return ttl;
   }
@@ -129,17 +137,17 @@ public final class LockOptions {
     return renewed;
   }
 
-  /** The least time for which the name stays taken. */
+  /** Returns the least time for which the name stays taken after an acquisition. */
   public Duration minHold() {
     return minHold;
   }
 
-  /** The longest time that a lease can last; empty: no limit besides the TTL of a fixed one. */
+  /** Returns the longest time that a renewed lease can last; empty if there is no limit. */
   public Optional<Duration> maxHold() {
     return Optional.ofNullable(maxHold);
   }
 
-  /** The owner of an acquisition. */
+  /** Returns the kind of owner of an acquisition. */
   public Ownership ownership() {
     return ownership;
   }

@@ -3,13 +3,16 @@ package io.holdfast.lock;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
-/** The lock stayed taken for all of the time that the caller was ready to wait. Nothing is held. */
+/**
+ * Thrown when the lock stayed taken for the whole time that the caller was willing to wait. The
+ * caller holds nothing.
+ */
 public final class LockTimeoutException extends LockException {
   private static final long serialVersionUID = 1;
 
   private final Duration waited;
 
-  /** After that wait; {@code holder} describes the lock's holder, as far as known. */
+  /** Makes the exception; {@code holder} describes the lock's holder, null if unknown. */
   public LockTimeoutException(String lockName, Duration waited, @Nullable String holder) {
     super(
         lockName,
@@ -23,7 +26,7 @@ public final class LockTimeoutException extends LockException {
     this.waited = waited;
   }
 
-  /** The time for which the caller waited. */
+  /** Returns the time for which the caller waited. */
   public Duration waited() {
     return waited;
   }

@@ -1,8 +1,8 @@
 package io.holdfast.lock;
 
-/** The owner of an acquisition. The set is closed. */
+/** The kinds of owner that an acquisition can have. No constants will be added. */
 public enum Ownership {
-  /** The thread that acquired: it may acquire again while it holds the lock. */
+  /** The thread that acquired the lock; it may acquire it again while it holds it. */
   THREAD,
   /**
    * The lease itself: never reentrant, and any thread may carry it. For asynchronous and reactive

@@ -15,10 +15,12 @@ final class FullHeap {
   private static final Duration TTL = Duration.ofSeconds(2);
   private static final int LEASES = 2_000;
   private static final int TIMES = 6;
+  private static final Duration FULL = Duration.ofMillis(500);
 
   private FullHeap() {}
 
   public static void main(String[] args) throws Exception {
+    linkWhatIsUsedOnAFullHeap();
     MonitorStore store = new MonitorStore(TimeSource.system());
     LockClient client = store
         .client()
@@ -32,9 +34,9 @@ final class FullHeap {
     }
     // The second half is held through it all; the rest is taken anew where it was lost.
     for (int time = 0; time < TIMES; time++) {
-      fillFor(Duration.ofMillis(500));
+      fillFor(FULL);
       for (int i = 0; i < LEASES / 2; i++) {
-        replace(leases, i, client.get("y" + time + "-" + i));
+        replace(leases, i, client, time);
       }
       // The engine has the heap for itself between two times.
       Thread.sleep(200);
@@ -61,6 +63,15 @@ final class FullHeap {
     Runtime.getRuntime().halt(0);
   }
 
+  /** A class that is used here for the first time is looked up on the heap, which needs memory. */
+  private static void linkWhatIsUsedOnAFullHeap() {
+    try {
+      throw new OutOfMemoryError("none, in fact");
+    } catch (OutOfMemoryError e) {
+      fillFor(Duration.ZERO);
+    }
+  }
+
   private static void fillFor(Duration duration) {
     Object[] chain = null;
     int size = 1 << 16;
@@ -80,12 +91,13 @@ final class FullHeap {
     }
   }
 
-  private static void replace(List<Lease> leases, int i, DistributedLock lock) {
+  /** Takes a lock in place of one that was lost, if there is memory for that. */
+  private static void replace(List<Lease> leases, int i, LockClient client, int time) {
     try {
       Lease lease = leases.get(i);
       if (!lease.isHeld()) {
         closeQuietly(lease);
-        Lease next = lock.lock().detach();
+        Lease next = client.get("y" + time + "-" + i).lock().detach();
         leases.set(i, next);
       }
     } catch (LockException | OutOfMemoryError | InterruptedException e) {

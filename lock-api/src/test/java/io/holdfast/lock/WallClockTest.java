@@ -230,6 +230,22 @@ class WallClockTest extends EngineTest {
     assertThatThrownBy(lease::close).isInstanceOf(LockLostException.class);
   }
 
+  /** L-7.3. The machine may have slept while another had the lock: nobody says that it did not. */
+  @Test
+  void aLeaseInDoubtThatIsClosedWithoutAnAnswerIsLost() {
+    Lease lease = held("x");
+    settle();
+    store.breakDown();
+    time.jumpWallClock(HOUR);
+
+    assertThatThrownBy(lease::close)
+        .isInstanceOfSatisfying(
+            LockLostException.class,
+            e -> assertThat(e.reason()).isEqualTo(LeaseLoss.Reason.EXPIRED));
+    assertThat(lease.state()).isEqualTo(LeaseState.LOST);
+    store.heal();
+  }
+
   @Test
   void aFixedLeaseInDoubtIsVerifiedAndNotExtended() {
     Lease lease = held("x", LockOptions.fixed(TTL));

@@ -18,20 +18,20 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One call that wants a lock: it enters the wait queue, asks the store when it is its turn, and
+ * One call to acquire a lock: it enters the wait queue, asks the store when its turn comes, and
  * waits in the store's queue. Used by one thread, once.
  *
- * @param <T> what the caller gets for a handle
+ * @param <T> the type that the caller gets for a handle
  */
 final class Attempt<T> extends Task {
   /*
    * Overview.
    *
    * An attempt owns, at different times, the use of a queue, a place in it, a turn to lead, and a
-   * handle; a turn in its turn (LeaderTurn) an open claim, a ticket, and a grant. Each is a field,
-   * set when it is got and cleared when it is given on. Whatever ends the attempt, `undo` gives back
-   * what is left in the fields. If that fails (a full heap, a deep stack), the attempt is a task,
-   * submitting it can't fail, and another thread goes on where this one stopped.
+   * handle; the turn (LeaderTurn) owns an open claim, a ticket, and a grant. Each is a field, set
+   * when the attempt gets it and cleared when it passes it on. Whatever ends the attempt, `undo`
+   * gives back what is left in the fields. If that fails (a full heap, a deep stack), another
+   * thread goes on where this one stopped: the attempt is a task, and submitting it can't fail.
    *
    *   acquire:  enter the queue --> reentered | handed on | taken | leads --> LeaderTurn
    */
@@ -53,25 +53,27 @@ final class Attempt<T> extends Task {
   private @Nullable Waiter waiter;
   private @Nullable Handle handle;
 
-  /** Made ahead: a role that was got must not be lost for want of memory. */
+  /**
+   * Allocated in advance: once the thread is the leader, that must not be lost for lack of memory.
+   */
   private final LeaderTurn turn;
 
   // Known
 
-  /** An interrupt that the caller finds again afterwards. */
+  /** Whether the caller's interrupt flag is to be set again at the end. */
   private boolean interrupted;
 
   private @Nullable String holder;
 
-  /** Makes what the caller gets of an acquisition. */
+  /** Converts a handle to what the caller gets. */
   interface HandOut<T> {
     T of(Handle handle);
   }
 
-  /** The outcome of a call that wants a lock. */
+  /** The outcome of a call to acquire a lock. */
   sealed interface Outcome<T> {}
 
-  /** The lock is the caller's. */
+  /** The caller has the lock. */
   record Acquired<T>(T got) implements Outcome<T> {}
 
   /**
@@ -124,7 +126,7 @@ final class Attempt<T> extends Task {
     }
   }
 
-  /** Gives back what this attempt still owns; on another thread if it can't be done here. */
+  /** Gives back everything that this attempt still owns, on another thread if that fails here. */
   private void undo() {
     boolean done = false;
     try {
@@ -171,7 +173,7 @@ final class Attempt<T> extends Task {
     }
   }
 
-  /** Null: the lock is taken. Otherwise there is a handle. */
+  /** Returns the source of the handle that the attempt now has, or null if the lock is taken. */
   private @Nullable Source acquire() throws InterruptedException {
     while (true) {
       WaitQueue used = queue;
@@ -179,7 +181,8 @@ final class Attempt<T> extends Task {
         used = client.queues().use(key);
         queue = used;
       }
-      // Known before it enters: whatever it then gets is found by it, wherever this thread ends.
+      // Stored before it enters, so that undo() finds what it was given, wherever this thread
+      // fails.
       Waiter place = new Waiter(thread, options);
       waiter = place;
       Entry entry = used.enter(place, mode.waits());
@@ -208,7 +211,7 @@ final class Attempt<T> extends Task {
           if (takeHandedOn(used, handedOn.handle())) {
             return Source.LOCAL_HAND_OFF;
           }
-          // Lost on the way from one thread to the other: stand in the queue again.
+          // The lease was lost during the hand-off: queue again.
           continue;
         }
         turn.begin(used, place);
@@ -219,7 +222,7 @@ final class Attempt<T> extends Task {
       } else if (handle != null) {
         return Source.STORE;
       }
-      // Granted, and lost before it could be handed out: from the beginning.
+      // The grant was lost before it could be handed out: start again.
     }
   }
 
@@ -259,7 +262,10 @@ final class Attempt<T> extends Task {
     return false;
   }
 
-  /** Waits in the queue of the client; has left it on return, and not yet taken what it got. */
+  /**
+   * Waits in the client's queue. On return it has left the queue, but has not yet taken what it was
+   * given.
+   */
   private Waiter.News awaitNews(WaitQueue used, Waiter place) throws InterruptedException {
     long untilNanos = mode.waits() ? mode.untilNanos() : time.nanos();
     long graceEndsNanos = untilNanos + client.storeTimeoutNanos();
@@ -286,18 +292,21 @@ final class Attempt<T> extends Task {
     }
   }
 
-  /** The leader's turn ended with a hold, which has the grant now, and the use of the queue. */
+  /**
+   * Called when the leader's turn ended with a hold, which now owns the grant and the use of the
+   * queue.
+   */
   void granted(Handle first) {
     handle = first;
     queue = null;
   }
 
-  /** What it was granted was lost before the caller could have it. */
+  /** Called when the grant was lost before the caller could get it. */
   void lostEarly() {
     giveBackHandle();
   }
 
-  /** Ends the attempt, or remembers the interrupt for the caller. */
+  /** Handles a pending interrupt: ends the attempt, or keeps the interrupt for the caller. */
   void noteInterrupt() throws InterruptedException {
     if (Thread.interrupted()) {
       if (mode.interruptible()) {
@@ -317,7 +326,7 @@ final class Attempt<T> extends Task {
     return new LockClientClosedException(key.name());
   }
 
-  /** An interrupt that came to nothing is the caller's afterwards. */
+  /** Keeps an interrupt that ended nothing, so that the flag is set again for the caller. */
   void keepInterrupt() {
     interrupted = true;
   }

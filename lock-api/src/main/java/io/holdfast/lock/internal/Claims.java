@@ -22,8 +22,8 @@ final class Claims {
   }
 
   Claim next(LockKey key, LockOptions options) {
-    // Never made ahead: two that were restored from one snapshot of a process would ask with equal
-    // ids, and a store takes the second request for the first one, sent again.
+    // Not generated in advance: two processes restored from one snapshot would use equal ids, and a
+    // store would take the second one's request for a repetition of the first.
     byte[] ownerId = new byte[OWNER_ID_BYTES];
     random.nextBytes(ownerId);
     return new Claim(

@@ -20,9 +20,9 @@ import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The end of a client. Step by step, each whatever became of the one before: leases are lost before
- * the store is told, so that nobody believes in one that another may have by then. A step that
- * failed, for want of memory or stack, is made by the next call.
+ * Closes a client, step by step; each step is made even if the one before failed. Leases become
+ * lost before the store is told, so that nobody trusts a lease whose lock another client may have
+ * by then. A step that failed for lack of memory or stack is repeated by the next call.
  */
 final class ClientClosing {
   private static final SafeLogger log = SafeLogger.of(ClientClosing.class);
@@ -30,25 +30,25 @@ final class ClientClosing {
   private static final long LOOK_NANOS = 2_000_000;
   private static final int NAMES_LOGGED_MAX = 20;
 
-  /** Threads that give leases back, besides the closing one. */
+  /** The number of threads that release leases, besides the closing one. */
   private static final int HELPERS = 3;
 
   private final EngineClient client;
   private final AtomicBoolean running = new AtomicBoolean();
   private volatile boolean begun;
 
-  /** Made ahead, since the heap may be full by then. */
+  /** Allocated in advance, since the heap may be full by then. */
   private final List<Runnable> steps;
 
-  /** The steps that are done; owned by the thread that is running them. */
+  /** The steps that are done; accessed only by the thread that is running them. */
   private final boolean[] done;
 
-  /** The grants that were held, in the order in which they are to be given back. */
+  /** The grants that were held, in the order in which they are to be released. */
   private final List<ActiveGrant> grants = new ArrayList<>();
 
   private final List<ActiveGrant> guarded = new ArrayList<>();
 
-  /** The end of the time for calls to the store; set once the close has begun. */
+  /** The deadline for all calls to the store; set when the close begins. */
   private volatile Deadline deadline;
 
   ClientClosing(EngineClient client) {
@@ -71,10 +71,10 @@ final class ClientClosing {
     return begun;
   }
 
-  /** Closes the client, as far as that is not done; a second caller waits for the first. */
+  /** Makes the steps that are not done yet; a second caller waits for the first. */
   void run() {
     Duration timeout = Duration.ofNanos(client.storeTimeoutNanos());
-    // Before anything is begun: if the clock fails, the client is as it was.
+    // Before any step, so that the client is unchanged if the clock fails.
     Deadline ours = Deadline.after(timeout, client.time());
     if (!running.compareAndSet(false, true)) {
       Deadline most = Deadline.after(timeout.multipliedBy(3), client.time());
@@ -96,7 +96,7 @@ final class ClientClosing {
     }
   }
 
-  /** One step failing must not keep the others from being done. */
+  /** Makes one step, and catches what it throws so that the others are made too. */
   private static boolean isDone(Runnable step) {
     try {
       step.run();
@@ -151,7 +151,7 @@ final class ClientClosing {
     }
   }
 
-  /** Releases that several threads share. */
+  /** The releases, which several threads work through together. */
   private final class GivingUp {
     private final Queue<ActiveGrant> left;
     private final Queue<String> failed = new ConcurrentLinkedQueue<>();
@@ -188,7 +188,7 @@ final class ClientClosing {
       try {
         ReleaseOutcome outcome = client.store().release(grant.grant(), grant.minHoldLeft());
         log.debug("Lock '{}' at close: {}", grant.key().name(), outcome);
-      } catch (Throwable e) { // Whatever it was, the others are to be given back too.
+      } catch (Throwable e) { // Whatever it was, the other grants must be released too.
         failed.add(grant.key().name());
         cause = e;
       }

@@ -20,12 +20,12 @@ final class DroppedLeases {
   /** Holds that were acquired through {@code asLock()}. */
   private final Set<Hold> threadOwned = ConcurrentHashMap.newKeySet();
 
-  /** @param settlers do what is left to do for them */
+  /** @param settlers the threads that settle what was dropped */
   DroppedLeases(Workers settlers) {
     this.settlers = settlers;
   }
 
-  /** To be given the leases that are watched. */
+  /** Returns the queue to register watched leases with. */
   ReferenceQueue<LossListeners> references() {
     return references;
   }
@@ -38,7 +38,7 @@ final class DroppedLeases {
     threadOwned.remove(hold);
   }
 
-  /** Looks for them. */
+  /** Looks for dropped leases and dead threads, and submits what it finds. */
   void find() {
     for (var reference = references.poll(); reference != null; reference = references.poll()) {
       Handle handle = ((LeaseReference) reference).handle();

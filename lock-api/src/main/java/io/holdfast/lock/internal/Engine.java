@@ -25,10 +25,10 @@ public final class Engine {
   private Engine() {}
 
   /**
-   * The settings that a builder collected; the builder says what each means.
+   * The settings that a builder collected; see the builder for what they mean.
    *
    * @param clientName null: the host's name
-   * @param callbackExecutor null: threads of ours
+   * @param callbackExecutor null: the client's own threads
    */
   public record Settings(
       @Nullable String clientName,
@@ -52,6 +52,7 @@ public final class Engine {
    */
   public static LockClient start(Settings settings, StoreOpener opener) {
     StoreTimeouts.check(settings.defaultOptions(), settings.storeTimeout());
+    EngineClasses.initialize();
     String hostName = HostName.get();
     String clientName = settings.clientName() == null ? hostName : settings.clientName();
     Relay relay = new Relay();
@@ -78,7 +79,10 @@ public final class Engine {
     }
   }
 
-  /** A store may tell things before there is a client; no grant exists then. */
+  /**
+   * Passes the store's events on to the client. Events that come before there is a client are
+   * dropped, since no grant exists then.
+   */
   private static final class Relay implements StoreEvents {
     private volatile @Nullable EngineClient client;
 
@@ -92,7 +96,10 @@ public final class Engine {
       tell(grant, told -> told.lost(grant, reason));
     }
 
-    /** A store's thread must not end of this; the next renewal finds out what was not taken in. */
+    /**
+     * Catches everything, so that a store's thread does not end; the next renewal notices what was
+     * missed.
+     */
     private void tell(Grant grant, Consumer<EngineClient> event) {
       EngineClient told = client;
       if (told != null) {

@@ -29,33 +29,34 @@ import io.holdfast.lock.spi.LockKind;
 import io.holdfast.lock.spi.LockStore;
 import io.holdfast.lock.spi.StoreEvents;
 import java.time.Duration;
+import java.util.Collection;
 import java.util.List;
 import java.util.Objects;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** A client: the parts of the engine, put together, and the way from one to the other. */
+/** A client: assembles the parts of the engine and connects them. */
 final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvents {
   /*
    * Overview.
    *
-   * A lock is acquired by an Attempt, on the caller's thread. What it gets is a Handle of a Hold in a
-   * WaitQueue, and lives in an ActiveGrant, which the Keeper keeps. The end of it, whichever it is,
-   * goes through Settlement. Questions are what else a user asks the store.
+   * A lock is acquired by an Attempt, on the caller's thread. The attempt gets a Handle of a Hold
+   * in a WaitQueue; the hold belongs to an ActiveGrant, which the Keeper keeps. Settlement handles
+   * every end of a lease. Questions makes a user's other requests to the store.
    *
-   * Threads: the keeper; settlers (what a loss leaves to do, no I/O); cleaners (what a failing store
-   * left to do, I/O); renewals; callbacks (user code). Each sort has its own, so that a store that
-   * hangs or a listener that blocks keeps nobody else from his work.
+   * Threads: the keeper; settlers (what a loss leaves to do, no I/O); cleaners (what a failing
+   * store left to do, I/O); renewals; callbacks (user code). Each kind of work has its own threads,
+   * so that a hanging store or a blocking listener delays nothing else.
    */
 
   private static final SafeLogger log = SafeLogger.of(EngineClient.class);
 
   private static final int SETTLERS = 1;
 
-  /** Few, so that an outage does not make many. */
+  /** The number of cleaner threads: few, so that an outage does not start many. */
   private static final int CLEANERS = 4;
 
-  /** So many loss listeners can be slow before they delay others. */
+  /** The number of loss listeners that can be slow at once before they delay others. */
   private static final int CALLBACKS = 32;
 
   private final LockOptions defaultOptions;
@@ -129,6 +130,24 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
     return lock(new LockKey(LockKind.MUTEX, name), options);
   }
 
+  @Override
+  public DistributedLock all(Collection<String> names) {
+    return all(JointLock.keys(names), defaultOptions);
+  }
+
+  @Override
+  public DistributedLock all(Collection<String> names, LockOptions options) {
+    List<LockKey> keys = JointLock.keys(names);
+    checkOptions(options);
+    return all(keys, options);
+  }
+
+  private DistributedLock all(List<LockKey> keys, LockOptions options) {
+    return keys.size() == 1
+        ? new EngineLock(this, keys.get(0), options)
+        : new JointLock(this, keys, options);
+  }
+
   DistributedLock lock(LockKey key, LockOptions options) {
     checkOptions(options);
     return new EngineLock(this, key, options);
@@ -146,31 +165,33 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
 
   // Acquiring
 
-  /** An acquire that ends with a lease for the user. */
+  /** Acquires a lock and makes a lease for the user. */
   Attempt.Outcome<EngineLease> acquire(LockKey key, LockOptions options, WaitMode mode)
       throws InterruptedException {
     return acquire(key, options, mode, this::lease);
   }
 
-  private EngineLease lease(Handle handle) {
+  /** Makes a lease for the user. */
+  EngineLease lease(Handle handle) {
     EngineLease lease = new EngineLease(this, handle);
     handle.watch(lease, droppedLeases.references());
     return lease;
   }
 
-  /** An acquire whose handle the thread owns, and nobody sees ({@code asLock()}). */
+  /** Acquires a lock for {@code asLock()}: the thread owns the handle, and there is no lease. */
   boolean acquireForThread(LockKey key, LockOptions options, WaitMode mode)
       throws InterruptedException {
     return acquire(key, options, mode, this::threadOwned) instanceof Attempt.Acquired;
   }
 
-  private Handle threadOwned(Handle handle) {
+  /** Gives the handle to its thread, in place of a lease. */
+  Handle threadOwned(Handle handle) {
     droppedLeases.watchThreadOf(handle);
     handle.hold().queue().holds().addThreadOwned(handle);
     return handle;
   }
 
-  private <T> Attempt.Outcome<T> acquire(
+  <T> Attempt.Outcome<T> acquire(
       LockKey key, LockOptions options, WaitMode mode, Attempt.HandOut<T> handOut)
       throws InterruptedException {
     Events.Acquiring acquiring = events.acquiring(key.name());
@@ -190,9 +211,15 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
   // Holding and giving back
 
   boolean isHeldBy(LockKey key, Thread thread) {
-    WaitQueue queue = queues.find(key);
-    Hold hold = queue == null ? null : queue.holds().ownedBy(thread);
+    Hold hold = ownedBy(key, thread);
     return hold != null && hold.grant().stands();
+  }
+
+  /** Returns the hold that this thread owns, lost or not. */
+  @Nullable
+  Hold ownedBy(LockKey key, Thread thread) {
+    WaitQueue queue = queues.find(key);
+    return queue == null ? null : queue.holds().ownedBy(thread);
   }
 
   void onLost(EngineLease lease, Consumer<? super LeaseLoss> listener) {
@@ -203,7 +230,13 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
     }
   }
 
-  /** False: the thread owns none. */
+  /** Whether an acquisition of this thread through {@code asLock()} is open. */
+  boolean isThreadOwned(LockKey key, Thread thread) {
+    WaitQueue queue = queues.find(key);
+    return queue != null && queue.holds().lastThreadOwned(thread) != null;
+  }
+
+  /** Closes the thread's last acquisition through {@code asLock()}; false if it has none. */
   boolean closeOfThread(LockKey key, Thread thread) {
     WaitQueue queue = queues.find(key);
     Handle handle = queue == null ? null : queue.holds().lastThreadOwned(thread);
@@ -240,12 +273,14 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
     try {
       events.inOrder(() -> tellDoubts(grant, doubts));
     } catch (Throwable e) {
-      // The next change is told together with this one.
+      // This change is told together with the next one.
       log.warn("A doubt about the lease of lock '{}' is told later", grant.key().name(), e);
     }
   }
 
-  /** Changes can be told here in another order than they were made; each is told once, in order. */
+  /**
+   * Tells listeners about changes once each and in order, though this may be called out of order.
+   */
   private void tellDoubts(ActiveGrant grant, int doubts) {
     while (grant.tellNextDoubt(doubts)) {
       Hold hold = holdOf(grant);
@@ -272,7 +307,7 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
   private void renewedInRound(ActiveGrant grant) {
     try {
       settlement.finishRelease(grant);
-    } catch (Throwable e) { // The lease was renewed all the same; the next renewal looks again.
+    } catch (Throwable e) { // The lease was renewed all the same; the next renewal checks again.
       log.warn("The holder of lock '{}' is looked for again", grant.key().name(), e);
     }
     renewed(grant);
@@ -304,7 +339,8 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
   }
 
   void suspended(ActiveGrant active) {
-    // In this order: a keeper that looks in between must not answer a doubt that comes only now.
+    // In this order: an answer to a question that the keeper sends in between must not settle a
+    // doubt that begins only now.
     active.unanswered();
     doubted(active);
   }

@@ -15,7 +15,10 @@ import java.util.List;
 import java.util.Objects;
 import java.util.function.Consumer;
 
-/** A user's side of an acquisition. Nothing in the engine refers to it, but weakly. */
+/**
+ * The user's side of an acquisition. The engine refers to it only weakly, so that a dropped one can
+ * be found.
+ */
 final class EngineLease implements Lease, LossListeners {
   private final EngineClient client;
   private final Handle handle;
@@ -60,6 +63,15 @@ final class EngineLease implements Lease, LossListeners {
   }
 
   @Override
+  public long token(String lockName) {
+    if (!lockName.equals(name())) {
+      throw new IllegalArgumentException(
+          "This lease is of lock '" + name() + "', not of '" + lockName + "'");
+    }
+    return token();
+  }
+
+  @Override
   public LeaseState state() {
     return handle.state();
   }
@@ -94,7 +106,7 @@ final class EngineLease implements Lease, LossListeners {
     }
     LockOptions options = LockOptions.fixed(ttl);
     client.checkOptions(options);
-    // In doubt it is not lost: the store knows.
+    // A lease in doubt is not lost yet: the store is asked below.
     requireHeld(grant().stands() || !grant().state().isOver());
     requireHeld(client.questions().extend(grant(), options.ttl()));
   }
@@ -127,7 +139,7 @@ final class EngineLease implements Lease, LossListeners {
     try {
       client.settlement().close(handle);
     } finally {
-      // Until here it is not dropped.
+      // Keeps the lease from being found as dropped before this line.
       Reference.reachabilityFence(this);
     }
   }
@@ -149,7 +161,7 @@ final class EngineLease implements Lease, LossListeners {
 
   private void requireHeld(boolean held) {
     if (!held) {
-      // Closed by another thread meanwhile: that is no loss.
+      // If another thread closed it meanwhile, that is not a loss.
       requireOpen();
       throw handle.hold().lostException();
     }

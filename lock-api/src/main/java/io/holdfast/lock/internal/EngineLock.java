@@ -2,8 +2,6 @@ package io.holdfast.lock.internal;
 
 import io.holdfast.lock.DistributedLock;
 import io.holdfast.lock.Lease;
-import io.holdfast.lock.LeaseAction;
-import io.holdfast.lock.LeaseFunction;
 import io.holdfast.lock.LockHolder;
 import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.LockTimeoutException;
@@ -11,13 +9,13 @@ import io.holdfast.lock.Ownership;
 import io.holdfast.lock.internal.Attempt.Outcome;
 import io.holdfast.lock.internal.queue.Token;
 import io.holdfast.lock.spi.LockKey;
+import io.holdfast.lock.spi.TimeSource;
 import java.time.Duration;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.locks.Lock;
 
-/** A name and options in a client. */
-final class EngineLock implements DistributedLock {
+/** A lock's name and options, bound to a client. */
+final class EngineLock extends LockVerbs {
   private final EngineClient client;
   private final LockKey key;
   private final LockOptions options;
@@ -76,49 +74,6 @@ final class EngineLock implements DistributedLock {
   }
 
   @Override
-  public <X extends Exception> void run(LeaseAction<X> action) throws X, InterruptedException {
-    Objects.requireNonNull(action);
-    try (Lease lease = lock()) {
-      action.run(lease);
-    }
-  }
-
-  @Override
-  public <T, X extends Exception> T call(LeaseFunction<T, X> action)
-      throws X, InterruptedException {
-    Objects.requireNonNull(action);
-    try (Lease lease = lock()) {
-      return action.call(lease);
-    }
-  }
-
-  @Override
-  public <X extends Exception> boolean tryRun(LeaseAction<X> action) throws X {
-    Objects.requireNonNull(action);
-    return run(tryLock(), action);
-  }
-
-  @Override
-  public <X extends Exception> boolean tryRun(Duration maxWait, LeaseAction<X> action)
-      throws X, InterruptedException {
-    Objects.requireNonNull(action);
-    return run(tryLock(maxWait), action);
-  }
-
-  @Override
-  public <T, X extends Exception> Optional<T> tryCall(LeaseFunction<T, X> action) throws X {
-    Objects.requireNonNull(action);
-    return call(tryLock(), action);
-  }
-
-  @Override
-  public <T, X extends Exception> Optional<T> tryCall(Duration maxWait, LeaseFunction<T, X> action)
-      throws X, InterruptedException {
-    Objects.requireNonNull(action);
-    return call(tryLock(maxWait), action);
-  }
-
-  @Override
   public boolean isHeldByCurrentThread() {
     return client.isHeldBy(key, Thread.currentThread());
   }
@@ -143,7 +98,29 @@ final class EngineLock implements DistributedLock {
       throw new IllegalStateException(
           "Lock '" + key.name() + "' is owned by its leases; a Lock is owned by threads");
     }
-    return new ThreadOwnedLock(client, key, options);
+    return new ThreadOwned();
+  }
+
+  private final class ThreadOwned extends ThreadOwnedLock {
+    @Override
+    boolean acquire(WaitMode mode) throws InterruptedException {
+      return client.acquireForThread(key, options, mode);
+    }
+
+    @Override
+    boolean release(Thread thread) {
+      return client.closeOfThread(key, thread);
+    }
+
+    @Override
+    TimeSource time() {
+      return client.time();
+    }
+
+    @Override
+    String name() {
+      return key.name();
+    }
   }
 
   @Override
@@ -163,34 +140,5 @@ final class EngineLock implements DistributedLock {
 
   private Outcome<EngineLease> acquire(WaitMode mode) throws InterruptedException {
     return client.acquire(key, options, mode);
-  }
-
-  private static <X extends Exception> boolean run(Optional<Lease> acquired, LeaseAction<X> action)
-      throws X {
-    if (acquired.isEmpty()) {
-      return false;
-    }
-    try (Lease lease = acquired.get()) {
-      action.run(lease);
-      return true;
-    }
-  }
-
-  private <T, X extends Exception> Optional<T> call(
-      Optional<Lease> acquired, LeaseFunction<T, X> action) throws X {
-    if (acquired.isEmpty()) {
-      return Optional.empty();
-    }
-    T result;
-    try (Lease lease = acquired.get()) {
-      result = action.call(lease);
-    }
-    if (result == null) {
-      throw new NullPointerException("The work under lock '"
-          + name()
-          + "' is done and was exclusive, and its result is null, which an Optional can't hold: use"
-          + " tryRun, or return an Optional");
-    }
-    return Optional.of(result);
   }
 }

@@ -19,7 +19,7 @@ public final class GuardedLease<G extends Grant> implements LeaseGuard<G> {
     CLOSED
   }
 
-  /** Kept, since the user of a guard has not dropped its lease. */
+  /** Strong reference: while the guard is in use, the lease does not count as dropped. */
   private final EngineLease lease;
 
   private final Hold hold;
@@ -34,6 +34,12 @@ public final class GuardedLease<G extends Grant> implements LeaseGuard<G> {
 
   /** See {@link LeaseGuard#open}. */
   public static <G extends Grant> LeaseGuard<G> open(Lease lease, Class<G> grantType) {
+    if (lease instanceof JointLease) {
+      throw new IllegalArgumentException("A guard is for a lease of one name, and this one has"
+          + " several ("
+          + lease.name()
+          + "): the write would be made while only one of them is held");
+    }
     if (!(lease instanceof EngineLease engineLease)) {
       throw new IllegalArgumentException("A guard takes a lease that a Holdfast client gave, not a "
           + lease.getClass().getName());
@@ -59,7 +65,8 @@ public final class GuardedLease<G extends Grant> implements LeaseGuard<G> {
   @Override
   public void suspendRenewal() {
     ActiveGrant active = hold.grant();
-    // One that was only handed over has a few seconds; what is not renewed is to have its TTL.
+    // A lease that was only handed over has a few seconds left: get the whole TTL before renewal
+    // stops.
     if (phase.get() == Phase.OPEN && !lease.client().questions().confirm(active)) {
       throw hold.lostException();
     }
@@ -71,7 +78,7 @@ public final class GuardedLease<G extends Grant> implements LeaseGuard<G> {
     } else {
       active.schedule().awaitFlight(lease.client().storeTimeoutNanos());
     }
-    // In doubt because of the wall clock it is not lost: the store knows.
+    // A doubt because of the wall clock is not a loss: ask the store.
     boolean stands = active.stands()
         || (active.state().phase() == GrantState.Phase.SUSPECT
             && lease.client().questions().verify(active));

@@ -3,7 +3,7 @@ package io.holdfast.lock.internal;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
 
-/** The name that this machine calls itself. */
+/** The name of this machine. */
 final class HostName {
   private static final int LENGTH_MAX = 60;
 
@@ -21,7 +21,7 @@ final class HostName {
     try {
       return InetAddress.getLocalHost().getHostName();
     } catch (UnknownHostException e) {
-      // The name only helps a reader; a machine without one is no reason not to lock.
+      // The name is for human readers only; a machine without one can still take locks.
       return "unknown host";
     }
   }

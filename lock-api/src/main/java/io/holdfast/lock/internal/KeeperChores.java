@@ -8,9 +8,9 @@ import io.holdfast.lock.internal.time.Nanos;
 import io.holdfast.lock.spi.TimeSource;
 import java.util.List;
 
-/** Short work that has no thread of its own, done by the keeper between its scans. */
+/** Short tasks without a thread of their own, which the keeper runs between its scans. */
 final class KeeperChores implements Keeper.Chores {
-  /** The pause before what found no thread or no memory is tried again. */
+  /** The pause before a task that found no thread or no memory is tried again. */
   private static final long RETRY_NANOS = 100_000_000;
 
   private final TimeSource time;

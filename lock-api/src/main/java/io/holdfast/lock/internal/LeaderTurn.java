@@ -26,14 +26,16 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The turn of an attempt to ask the store, as the leader of its wait queue. It owns the leader's
- * role, an open claim, a place in the store's queue, and a grant that is not held yet;
- * {@link #undo} gives back what is left of them.
+ * An attempt's turn to ask the store, as the leader of its wait queue. It owns the leader's role,
+ * an open claim, a place in the store's queue, and a grant that is not held yet. {@link #undo}
+ * gives back those that are left.
  */
 final class LeaderTurn {
   private static final SafeLogger log = SafeLogger.of(LeaderTurn.class);
 
-  /** The pauses before a place is asked for anew that the store lost more than once. */
+  /**
+   * The shortest pause before queueing again, after the store has lost the place more than once.
+   */
   private static final long PAUSE_NANOS_MIN = 1_000_000;
 
   private static final long PAUSE_NANOS_MAX = 1_000_000_000;
@@ -51,7 +53,7 @@ final class LeaderTurn {
 
   private @Nullable WaitQueue queue;
 
-  /** The leader, as the queue knows it; null: it leads no more. */
+  /** The leader, as the queue knows it; null if it no longer leads. */
   private @Nullable Waiter leader;
 
   private @Nullable Claim openClaim;
@@ -63,16 +65,21 @@ final class LeaderTurn {
   /** Why the leader got no usable answer. */
   private @Nullable StoreException failure;
 
-  /** Why the leader has no answer, where that says nothing about the store. */
+  /** Why the leader has no answer, if the reason says nothing about the store. */
   private @Nullable StoreException brokenOff;
 
-  /** Whether the store said last that the lock is taken. */
+  /** Whether the store's last answer was that the lock is taken. */
   private boolean taken;
 
-  /** The ticket is not to be closed on the caller's time. */
+  /**
+   * Whether the ticket is to be closed in the background, so that the caller need not wait for
+   * that.
+   */
   private boolean leavesInBackground;
 
-  /** A question from the store's queue may have been granted without our knowing. */
+  /**
+   * Whether a poll went unanswered, so that the lock may have been granted without our knowledge.
+   */
   private boolean unanswered;
 
   LeaderTurn(
@@ -92,7 +99,7 @@ final class LeaderTurn {
     this.time = client.time();
   }
 
-  /** The attempt leads this queue from now on. */
+  /** Begins the turn: the attempt leads this queue from now on. */
   void begin(WaitQueue led, Waiter place) {
     queue = led;
     leader = place;
@@ -103,7 +110,8 @@ final class LeaderTurn {
   }
 
   /**
-   * Gives back what is left; each step forgets what it gave back, so that it can be called again.
+   * Gives back what this turn still owns. Each step clears its field, so that this can be called
+   * again.
    */
   void undo() {
     leaveStoreQueue();
@@ -124,7 +132,7 @@ final class LeaderTurn {
     }
   }
 
-  /** The attempt has the lock, and with it what the turn owned. */
+  /** Passes the lock, and all that the turn owned, to the attempt. */
   private void held(Handle first) {
     attempt.granted(first);
     grant = null;
@@ -169,7 +177,7 @@ final class LeaderTurn {
     }
   }
 
-  /** Asks, and waits. False: the lock is taken. */
+  /** Asks the store, and waits if the mode says so. Returns false if the lock is taken. */
   boolean askStore() throws InterruptedException {
     while (true) {
       try {
@@ -184,7 +192,7 @@ final class LeaderTurn {
         if (!interruptedMeanwhile) {
           throw StoreCalls.failure(key, e);
         }
-        // Drivers and pools fail when they are interrupted; that says nothing about the store.
+        // Drivers and pools fail if the thread is interrupted; that says nothing about the store.
         if (mode.interruptible()) {
           InterruptedException interruptedException = new InterruptedException();
           interruptedException.addSuppressed(e);
@@ -248,7 +256,8 @@ final class LeaderTurn {
   }
 
   /**
-   * Makes a grant the holder. False: it was over before it arrived, and is given back; ask again.
+   * Makes the grant the holder. Returns false if it was over before it arrived: it is given back,
+   * and the store must be asked again.
    */
   private boolean begin(Grant granted, ClockReading asked, boolean confirmed)
       throws StoreException, InterruptedException {
@@ -292,8 +301,8 @@ final class LeaderTurn {
   }
 
   /**
-   * Whether a grant stands on its arrival. A machine that slept while the answer was on its way has
-   * a grant that is another's by now, or not: the store knows.
+   * Determines whether a grant is valid on its arrival. If the machine slept while the answer was
+   * on its way, another client may have the lock by now, so the store is asked.
    */
   private ActiveGrant.Arrival settled(ActiveGrant active) throws StoreException {
     while (true) {
@@ -335,7 +344,7 @@ final class LeaderTurn {
     }
   }
 
-  /** A call about a claim, which is open until there is an answer. */
+  /** Makes a call for a claim, which stays open until there is an answer. */
   <A> A call(Claim claim, StoreCalls.Call<A> call) throws StoreException {
     openClaim = claim;
     try {

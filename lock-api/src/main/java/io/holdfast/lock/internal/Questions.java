@@ -26,7 +26,10 @@ import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
 
-/** The questions that users ask the store: about their leases, and about any lock. */
+/**
+ * The requests to the store that users make other than acquire and release: about their own leases,
+ * and about any lock.
+ */
 final class Questions {
   private static final int LIST_LIMIT_MAX = 10_000;
 
@@ -42,13 +45,13 @@ final class Questions {
 
   // About a lease
 
-  /** Asks the store whether a lease stands; false: it is over. */
+  /** Asks the store whether a grant is valid; false if it is over. */
   boolean verify(ActiveGrant grant) {
     if (grant.state().isOver()) {
       return false;
     }
     try {
-      // Asked again if the machine slept, or a doubt came, while the question was on its way.
+      // Asked again if the machine slept, or a doubt arose, while the request was on its way.
       while (true) {
         ClockReading asked = time.read();
         Optional<Duration> left = ask(grant.key(), () -> store.verify(grant.grant()));
@@ -60,16 +63,13 @@ final class Questions {
           return !grant.state().isOver();
         }
       }
-    } catch (Throwable e) { // An error of the store is no answer either.
+    } catch (Throwable e) { // An Error thrown by the store is no answer either.
       grant.unanswered();
       throw e;
     }
   }
 
-  /**
-   * Whether a lease stands, with a question to the store only where the wall clock casts doubt on
-   * it; false: it is over.
-   */
+  /** Whether a grant is valid; asks the store only if the wall clock casts doubt on it. */
   boolean settle(ActiveGrant grant) {
     while (!grant.stands()) {
       if (grant.state().isOver()) {
@@ -77,12 +77,12 @@ final class Questions {
       } else if (grant.state().phase() == Phase.SUSPECT) {
         return verify(grant);
       }
-      // A renewal was answered since we looked.
+      // A renewal was answered since the check above.
     }
     return true;
   }
 
-  /** Gives a lease that time from now on; false: it is over. */
+  /** Extends a fixed lease to that time from now; false if it is over. */
   boolean extend(ActiveGrant grant, Duration ttl) {
     if (grant.state().isOver()) {
       return false;
@@ -96,13 +96,16 @@ final class Questions {
     if (!grant.extended(asked, ttl, validFor.get()) && !verify(grant)) {
       return false;
     }
-    // It may have to be confirmed sooner than it was to end.
+    // It may have to be confirmed before the time at which it was to end.
     client.keeper().scan();
     client.renewed(grant);
     return settle(grant);
   }
 
-  /** Gives a grant its whole TTL that was only handed over so far; false: it is over. */
+  /**
+   * Renews a grant that was handed over and has not been renewed since, for its whole TTL; false if
+   * it is over.
+   */
   boolean confirm(ActiveGrant grant) {
     return !grant.schedule().isUnconfirmed() || extend(grant, grant.options().ttl());
   }
@@ -110,7 +113,7 @@ final class Questions {
   // About a lock
 
   Optional<LockHolder> inspect(LockKey key) {
-    return ask(key, () -> store.inspect(key)).map(Holder::new);
+    return ask(key, () -> store.inspect(key)).map(holder -> new Holder(key.name(), holder));
   }
 
   boolean forceRelease(LockKey key, long grantNumber) {
@@ -146,7 +149,7 @@ final class Questions {
     }
     List<HeldLock> held = new ArrayList<>(stored.size());
     for (StoredLock lock : stored) {
-      held.add(new Listed(lock.key().name(), new Holder(lock.holder()), lock.waiting()));
+      held.add(new Listed(new Holder(lock.key().name(), lock.holder()), lock.waiting()));
     }
     held.sort(Comparator.comparing(HeldLock::name));
     return held;
@@ -173,10 +176,16 @@ final class Questions {
   }
 
   private record Holder(
-      long token, String description, Instant since, Duration remaining, boolean isReleased)
+      String name,
+      long token,
+      String description,
+      Instant since,
+      Duration remaining,
+      boolean isReleased)
       implements LockHolder {
-    Holder(StoredHolder holder) {
+    Holder(String name, StoredHolder holder) {
       this(
+          name,
           Token.of(holder.number(), 0),
           holder.description(),
           holder.since(),
@@ -185,7 +194,12 @@ final class Questions {
     }
   }
 
-  private record Listed(String name, Holder holder, OptionalInt waiting) implements HeldLock {
+  private record Listed(Holder holder, OptionalInt waiting) implements HeldLock {
+    @Override
+    public String name() {
+      return holder.name();
+    }
+
     @Override
     public long token() {
       return holder.token();

@@ -28,12 +28,12 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Does what the end of a lease leaves to do, whichever way it ended: closed, abandoned by its
- * attempt, dropped by its user, lost, or closed under a guard that ended only now.
+ * Settles the end of a lease, however it ended: closed, abandoned by its attempt, dropped by its
+ * user, lost, or closed under a guard that ended only now.
  *
- * <p>Each method goes through all that is left in the same order: state first, then listeners, then
- * the log; and each can be called again where the last call failed. A failure on the way submits
- * the hold, or the grant, as a task.
+ * <p>Each method works in the same order: first the state, then listeners, then the log. Each can
+ * be called again after a failure, and does what is left. A failure submits the hold, or the grant,
+ * as a task.
  */
 final class Settlement implements WaitQueue.Releaser {
   private static final SafeLogger log = SafeLogger.of(Settlement.class);
@@ -69,7 +69,7 @@ final class Settlement implements WaitQueue.Releaser {
     this.callbacks = callbacks;
   }
 
-  /** A user closes a lease. */
+  /** Closes a lease for its user. */
   void close(Handle handle) {
     StackReserve.ensure();
     Hold hold = handle.hold();
@@ -94,7 +94,7 @@ final class Settlement implements WaitQueue.Releaser {
     }
   }
 
-  /** Closes a handle that its caller never got to see. */
+  /** Closes a handle that its caller never saw. */
   void abandon(Handle handle) {
     Hold hold = handle.hold();
     if (end(handle) == Closing.TO_BE_RELEASED) {
@@ -102,7 +102,20 @@ final class Settlement implements WaitQueue.Releaser {
     }
   }
 
-  /** Takes a handle out of its hold; another thread does the rest if it can't be done here. */
+  /**
+   * Closes a handle that its caller never saw, although listeners were told that it was acquired.
+   */
+  void giveBack(Handle handle) {
+    Hold hold = handle.hold();
+    Closing closing = end(handle);
+    if (closing == Closing.HANDED_ON) {
+      events.released(hold, true);
+    } else if (closing == Closing.TO_BE_RELEASED) {
+      Error unused = release(hold, Telling.HERE);
+    }
+  }
+
+  /** Takes a handle out of its hold. If that fails here, another thread does the rest. */
   private Closing end(Handle handle) {
     boolean done = false;
     try {
@@ -116,7 +129,7 @@ final class Settlement implements WaitQueue.Releaser {
     }
   }
 
-  /** The clocks are read before, and must not keep the handle from being taken out. */
+  /** Reads the clocks first, but takes the handle out of its hold even if that fails. */
   private Closing endHere(Handle handle) {
     Hold hold = handle.hold();
     WaitQueue queue = hold.queue();
@@ -124,7 +137,7 @@ final class Settlement implements WaitQueue.Releaser {
     long nowNanos = 0;
     Closing closing;
     try {
-      // Marks a deadline that has passed, so that the queue knows of the loss.
+      // stands() marks a deadline that has passed, so that the queue knows of the loss.
       if (hold.grant().stands() && queue.isAwaited() && hold.grant().isFresh()) {
         nowNanos = time.nanos();
         allowed = handOff;
@@ -140,7 +153,7 @@ final class Settlement implements WaitQueue.Releaser {
     return closing;
   }
 
-  /** A guard ended. */
+  /** Settles the end of a guard. */
   void closeGuard(Hold hold) {
     switch (hold.queue().holds().closeGuard(hold)) {
       case NOTHING -> {}
@@ -152,16 +165,16 @@ final class Settlement implements WaitQueue.Releaser {
   // Giving back
 
   private enum Telling {
-    /** On the caller's thread. */
+    /** Told on the caller's thread. */
     HERE,
     IN_BACKGROUND,
-    /** Nobody had it. */
+    /** Not told, since nobody had the lease. */
     NOBODY
   }
 
   @Override
   public void release(Hold hold) {
-    // That of a successor, if the hand-off to it was cut short.
+    // The hold is a successor's if the hand-off to it was cut short.
     Hold unfinished = hold.queue().unfinishedRelease(hold.grant());
     if (unfinished != null) {
       Error unused = release(unfinished, Telling.IN_BACKGROUND);
@@ -169,9 +182,10 @@ final class Settlement implements WaitQueue.Releaser {
   }
 
   /**
-   * Gives a hold back to the store, and lets the next in the queue ask.
+   * Releases a hold at the store, and lets the next thread in the queue ask.
    *
-   * @return an error of the store's, after all was done that its failing leaves to do
+   * @return an Error that the store threw, if any; by then all that follows from the failure is
+   *     done
    */
   private @Nullable Error release(Hold hold, Telling telling) {
     if (!hold.claimRelease()) {
@@ -208,7 +222,8 @@ final class Settlement implements WaitQueue.Releaser {
   }
 
   /**
-   * The failure, if the store did not confirm the end; then it is tried again in the background.
+   * Releases the grant at the store. Returns the failure if the store did not confirm the release,
+   * which is then tried again in the background.
    */
   private @Nullable StoreException endAtStore(ActiveGrant grant) {
     boolean interrupted = Thread.interrupted();
@@ -223,7 +238,7 @@ final class Settlement implements WaitQueue.Releaser {
       return null;
     } catch (StoreException e) {
       cleanup.release(grant.grant(), grant.minHoldLeft());
-      grant.endReleased();
+      grant.endUnanswered();
       return e;
     } finally {
       if (interrupted) {
@@ -253,7 +268,10 @@ final class Settlement implements WaitQueue.Releaser {
     }
   }
 
-  /** Here, if there is no memory for a task: it is not told again. */
+  /**
+   * Tells a listener about a loss; on this thread if there is no memory for a task, since it is not
+   * told again.
+   */
   private void tellLoss(LeaseLoss loss, Consumer<? super LeaseLoss> listener) {
     try {
       events.tellLoss(loss, listener);
@@ -266,7 +284,7 @@ final class Settlement implements WaitQueue.Releaser {
     }
   }
 
-  /** Gives back a grant that nobody got to see. */
+  /** Releases a grant that no caller ever saw. */
   void giveBackUnseen(Grant grant) {
     boolean interrupted = Thread.interrupted();
     try {
@@ -282,7 +300,10 @@ final class Settlement implements WaitQueue.Releaser {
     }
   }
 
-  /** Others need not wait for the rest of the TTL, if the store may still show the grant. */
+  /**
+   * Releases a grant that was lost but that the store may still show, so that others need not wait
+   * for the rest of the TTL.
+   */
   private void free(ActiveGrant grant) {
     if (grant.isLostHereOnly()) {
       cleanup.release(grant.grant(), grant.minHoldLeft());
@@ -291,7 +312,7 @@ final class Settlement implements WaitQueue.Releaser {
 
   // Losing
 
-  /** Does what the loss of a grant, or its dropped handles, leave to do. No I/O. */
+  /** Settles the loss of a grant, or its dropped handles. No I/O. */
   void settle(ActiveGrant grant) {
     if (grant.state().isOver()) {
       keeper.forget(grant);
@@ -311,12 +332,12 @@ final class Settlement implements WaitQueue.Releaser {
     finishRelease(grant);
   }
 
-  /** Gives back what the thread that closed it could not: nothing is renewed for nobody. */
+  /** Releases a grant whose closing thread could not, so that it is not renewed for nobody. */
   void finishRelease(ActiveGrant grant) {
     WaitQueue queue = queues.find(grant.key());
     Hold hold = queue == null ? null : queue.unfinishedRelease(grant);
     if (hold != null) {
-      // If a thread is at it, that is left to it.
+      // Does nothing if another thread is releasing it.
       cleaners.submit(hold);
     }
   }
@@ -362,12 +383,12 @@ final class Settlement implements WaitQueue.Releaser {
     }
   }
 
-  /** On another thread: an appender can block, and the losses of other leases wait behind this. */
+  /** Logs on another thread: an appender can block, and would delay the losses of other leases. */
   private void logAside(Runnable line) {
     try {
       callbacks.log(line);
     } catch (Throwable e) {
-      // Without memory the line is written here.
+      // There is no memory for a task: write the line here.
       line.run();
     }
   }

@@ -5,8 +5,8 @@ import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.StoreException;
 
 /**
- * The boundary to a store. Whatever it throws, declared or not, means the same to the engine: there
- * is no usable answer.
+ * The boundary between the engine and a store. Whatever the store throws, declared or not, means
+ * that there is no usable answer.
  */
 final class StoreCalls {
   private StoreCalls() {}
@@ -21,15 +21,16 @@ final class StoreCalls {
       return call.run();
     } catch (StoreException e) {
       throw e;
-    } catch (Throwable e) { // Also errors, and checked exceptions of stores in other languages.
+    } catch (Throwable e) {
+      // Errors too, and undeclared checked exceptions of stores written in other languages.
       throw StoreException.unanswered("The store failed: " + e, e);
     }
   }
 
   /**
-   * The exception for the caller whose question failed.
+   * Makes the exception for the caller whose own request failed.
    *
-   * @throws Error the store threw one: it is the caller's thread, and its to hear
+   * @throws Error the store threw one: the caller, on whose thread it was thrown, must see it
    */
   static LockStoreException failure(LockKey key, StoreException e) {
     if (e.getCause() instanceof Error error) {
@@ -41,7 +42,7 @@ final class StoreCalls {
         e);
   }
 
-  /** The exception for a caller that asked through another thread. */
+  /** Makes the exception for a caller that waited for another thread's answer. */
   static LockStoreException failureAhead(LockKey key, StoreException e) {
     return new LockStoreException(
         key.name(),

@@ -13,9 +13,9 @@ import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.locks.LockSupport;
 
-/** The wait of an attempt in the store's queue. As a task of the store: its wake-up. */
+/** An attempt's wait in the store's queue. Its {@link #run} is the wake-up that the store calls. */
 final class StoreWait implements Runnable {
-  /** Fraction of the store timeout below which an answer counts as prompt. */
+  /** An answer within the store timeout divided by this counts as prompt. */
   private static final int PROMPT_DIVISOR = 10;
 
   private final Attempt<?> attempt;
@@ -24,15 +24,15 @@ final class StoreWait implements Runnable {
   private final WaitMode mode;
   private final Clocks time;
 
-  /** Before the last question. */
+  /** The clocks before the last request. */
   private ClockReading asked;
 
   private boolean handedOver;
 
-  /** Something may have changed at the store. */
+  /** Whether the store has called the wake-up since the last request. */
   private volatile boolean rung;
 
-  /** @param asked before the question that got the place */
+  /** @param asked the clocks before the request that got the place */
   StoreWait(Attempt<?> attempt, LeaderTurn turn, WaitQueue queue, ClockReading asked) {
     this.attempt = attempt;
     this.turn = turn;
@@ -48,26 +48,29 @@ final class StoreWait implements Runnable {
     LockSupport.unpark(attempt.thread());
   }
 
-  /** Before the question whose answer was the grant. */
+  /** Returns the clocks before the request that the grant counts from. */
   ClockReading asked() {
     return asked;
   }
 
-  /** Whether the grant came without a question. */
+  /** Whether the store pushed the grant, without a request. */
   boolean isHandedOver() {
     return handedOver;
   }
 
-  /** Granted, gone, or still waiting when the time ran out; the place is still to be left. */
+  /**
+   * Waits until the lock is granted, the place is gone, or the time is over; in the last case the
+   * place must still be given up.
+   */
   Ticket.Status await(Ticket ticket, Duration recheckAfter)
       throws StoreException, InterruptedException {
     Duration recheck = recheckAfter;
     while (true) {
-      // Past the end, the answer that just came was the last look.
+      // The time is over, and the answer that just came was the last poll.
       if (mode.untilNanos() - time.nanos() <= 0) {
         attempt.sawHolder(ticket.holder().orElse(null));
         if (time.nanos() - mode.untilNanos() >= attempt.storeTimeoutNanos() / PROMPT_DIVISOR) {
-          // Not on the caller's time, since the store is slow.
+          // In the background, since the store is slow.
           turn.leaveInBackground();
         }
         return new Ticket.Waiting(recheck);
@@ -90,10 +93,10 @@ final class StoreWait implements Runnable {
     }
   }
 
-  /** A grant that the store told of by itself, if enough is left of it to start on it. */
+  /** A grant that the store pushed, if enough of its time is left to start on it. */
   private Optional<Grant> handedOver(Ticket ticket) {
     LockOptions options = attempt.options();
-    // A fixed lease is to have its whole TTL, and a capped one its whole time.
+    // A fixed lease must have its whole TTL, and one with a maxHold its whole time.
     return options.isRenewed() && options.maxHold().isEmpty()
         ? ticket.handedOver().filter(this::isFresh)
         : Optional.empty();
@@ -118,7 +121,10 @@ final class StoreWait implements Runnable {
     }
   }
 
-  /** A failure is a reason not to ask the same store again on the caller's time. */
+  /**
+   * Makes a call, and records a failure, so that the same store is not asked again on the caller's
+   * thread.
+   */
   private <A> A call(StoreCalls.Call<A> call) throws StoreException {
     try {
       return StoreCalls.call(call);

@@ -1,28 +1,30 @@
 package io.holdfast.lock.internal;
 
-import io.holdfast.lock.LockOptions;
-import io.holdfast.lock.spi.LockKey;
+import io.holdfast.lock.spi.TimeSource;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.Lock;
 
-/** A lock as {@code java.util.concurrent} knows it: the thread owns it, and no lease is seen. */
-final class ThreadOwnedLock implements Lock {
-  private final EngineClient client;
-  private final LockKey key;
-  private final LockOptions options;
+/**
+ * A lock with the interface of {@code java.util.concurrent}: the thread owns it, and there is no
+ * visible lease.
+ */
+abstract class ThreadOwnedLock implements Lock {
+  /** Acquires it for the calling thread; false if it is taken. */
+  abstract boolean acquire(WaitMode mode) throws InterruptedException;
 
-  ThreadOwnedLock(EngineClient client, LockKey key, LockOptions options) {
-    this.client = client;
-    this.key = key;
-    this.options = options;
-  }
+  /** Ends the thread's last acquisition through {@code asLock()}; false if it has none. */
+  abstract boolean release(Thread thread);
+
+  abstract TimeSource time();
+
+  abstract String name();
 
   @Override
   public void lock() {
     try {
-      acquire(WaitMode.unlimitedAndUninterruptible(client.time()));
+      acquireForSure(WaitMode.unlimitedAndUninterruptible(time()));
     } catch (InterruptedException e) {
       throw new AssertionError("An attempt that is not interruptible was interrupted", e);
     }
@@ -30,11 +32,11 @@ final class ThreadOwnedLock implements Lock {
 
   @Override
   public void lockInterruptibly() throws InterruptedException {
-    acquire(WaitMode.unlimited(client.time()));
+    acquireForSure(WaitMode.unlimited(time()));
   }
 
-  private void acquire(WaitMode mode) throws InterruptedException {
-    if (!client.acquireForThread(key, options, mode)) {
+  private void acquireForSure(WaitMode mode) throws InterruptedException {
+    if (!acquire(mode)) {
       throw new AssertionError("A wait without limit ran out");
     }
   }
@@ -42,7 +44,7 @@ final class ThreadOwnedLock implements Lock {
   @Override
   public boolean tryLock() {
     try {
-      return client.acquireForThread(key, options, WaitMode.ASK_ONCE);
+      return acquire(WaitMode.ASK_ONCE);
     } catch (InterruptedException e) {
       throw new AssertionError("An attempt that is not interruptible was interrupted", e);
     }
@@ -51,16 +53,16 @@ final class ThreadOwnedLock implements Lock {
   @Override
   public boolean tryLock(long time, TimeUnit unit) throws InterruptedException {
     Duration maxWait = Duration.ofNanos(unit.toNanos(time));
-    return client.acquireForThread(key, options, WaitMode.upTo(maxWait, client.time()));
+    return acquire(WaitMode.upTo(maxWait, time()));
   }
 
   @Override
   public void unlock() {
-    if (!client.closeOfThread(key, Thread.currentThread())) {
+    if (!release(Thread.currentThread())) {
       throw new IllegalMonitorStateException("Thread '"
           + Thread.currentThread().getName()
           + "' does not own lock '"
-          + key.name()
+          + name()
           + "' through this view");
     }
   }
@@ -72,6 +74,6 @@ final class ThreadOwnedLock implements Lock {
 
   @Override
   public String toString() {
-    return "Lock[" + key.name() + "]";
+    return "Lock[" + name() + "]";
   }
 }

@@ -5,19 +5,22 @@ import io.holdfast.lock.spi.TimeSource;
 import java.time.Duration;
 
 /**
- * The way in which a caller waits.
+ * Whether and how long a caller waits for a lock.
  *
- * @param waits whether it waits at all, or asks once
- * @param untilNanos when it stops waiting, by the monotonic clock; means nothing if it does not
- *     wait
- * @param interruptible whether an interrupt ends it; otherwise the interrupt is kept for later
+ * @param waits whether it waits, or tries once
+ * @param untilNanos the end of its wait, on the monotonic clock; meaningless if it does not wait
+ * @param interruptible whether an interrupt ends the wait; otherwise the interrupt is kept for
+ *     later
  */
 record WaitMode(boolean waits, long untilNanos, boolean interruptible) {
 
   static final WaitMode ASK_ONCE = new WaitMode(false, 0, false);
   private static final WaitMode ASK_ONCE_INTERRUPTIBLY = new WaitMode(false, 0, true);
 
-  /** Zero or less asks once, but like every timed wait reacts to an interrupt. */
+  /**
+   * Returns the mode of a timed wait. Zero or less tries once, but like every timed wait reacts to
+   * an interrupt.
+   */
   static WaitMode upTo(Duration maxWait, TimeSource time) {
     boolean waits = !maxWait.isNegative() && !maxWait.isZero();
     return waits
@@ -33,7 +36,12 @@ record WaitMode(boolean waits, long untilNanos, boolean interruptible) {
     return new WaitMode(true, time.nanos() + Nanos.FOREVER, false);
   }
 
-  /** Whether it waits, and its time is not over. */
+  /** Returns the mode that tries once, and takes an interrupt as this one does. */
+  WaitMode askingOnce() {
+    return interruptible ? ASK_ONCE_INTERRUPTIBLY : ASK_ONCE;
+  }
+
+  /** Whether the caller waits, and its time is not over. */
   boolean stillWaits(TimeSource time) {
     return waits && untilNanos - time.nanos() > 0;
   }

@@ -2,20 +2,21 @@ package io.holdfast.lock.spi;
 
 import java.time.Duration;
 
-/** The outcome of asking for a lock with the readiness to wait. */
+/** The result of {@link LockStore#acquireOrQueue}. */
 public sealed interface Acquisition {
   /**
-   * The lock is the claim's.
+   * The claim was granted the lock.
    *
    * @param grant the grant
    */
   record Granted(Grant grant) implements Acquisition {}
 
   /**
-   * The lock is taken, and the claim stands in line.
+   * The lock is taken, and the claim waits in the store's queue.
    *
-   * @param ticket its place
-   * @param recheckAfter the longest time to the first {@link Ticket#poll()} if no wake-up comes
+   * @param ticket the claim's place in the queue
+   * @param recheckAfter the time after which {@link Ticket#poll()} must be called for the first
+   *     time if no wake-up has come
    */
   record Queued(Ticket ticket, Duration recheckAfter) implements Acquisition {}
 }

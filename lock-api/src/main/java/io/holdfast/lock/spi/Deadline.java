@@ -3,10 +3,7 @@ package io.holdfast.lock.spi;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 
-/**
- * The end of the time that one call to a store has: what all its requests and waits share.
- * Immutable.
- */
+/** The deadline of one call to a store, shared by all its requests and waits. Immutable. */
 public final class Deadline {
   private final TimeSource time;
   private final Duration whole;
@@ -19,55 +16,61 @@ public final class Deadline {
   }
 
   /**
-   * Begins now and ends after {@code whole}, by the monotonic clock of {@code time}. For sockets
-   * and drivers, whose timeouts run on real time, take {@link TimeSource#system()}.
+   * Returns a deadline that is {@code whole} from now, on the monotonic clock of {@code time}. Use
+   * {@link TimeSource#system()} for sockets and drivers, whose timeouts run on real time.
    */
   public static Deadline after(Duration whole, TimeSource time) {
     return new Deadline(time, whole, time.nanos() + whole.toNanos());
   }
 
-  /** For a part of the work: ends after {@code most}, or with this one if that is sooner. */
+  /**
+   * Returns a deadline for a part of the work: {@code most} from now, or this one if that is
+   * sooner.
+   */
   public Deadline within(Duration most) {
     Deadline part = after(most, time);
     return part.endNanos - endNanos < 0 ? part : this;
   }
 
-  /** The time that there was at the beginning. */
+  /** Returns the time that was left at the beginning. */
   public Duration whole() {
     return whole;
   }
 
-  /** Zero or less once it is over. */
+  /** Returns the time left, in nanoseconds; zero or less once the deadline has passed. */
   public long leftNanos() {
     return endNanos - time.nanos();
   }
 
-  /** For drivers, to whom zero means for ever: at least one. */
+  /**
+   * Returns the time left, in milliseconds, but at least 1: to drivers, a timeout of zero means no
+   * timeout.
+   */
   public int leftMillis() {
     long leftMillis = TimeUnit.NANOSECONDS.toMillis(leftNanos());
     return (int) Math.max(1, Math.min(Integer.MAX_VALUE, leftMillis));
   }
 
-  /** Whether no time is left. */
+  /** Whether the deadline has passed. */
   public boolean isOver() {
     return leftNanos() <= 0;
   }
 
   /**
-   * A wait that ends within a given time, or is interrupted.
+   * A wait of limited length that an interrupt ends.
    *
    * @param <T> the result
-   * @param <X> the failure
+   * @param <X> the exception that the wait may throw
    */
   @FunctionalInterface
   public interface TimedWait<T, X extends Exception> {
-    /** Waits; zero: looks once. */
+    /** Waits for at most this long; zero checks once. */
     T await(long leftNanos) throws InterruptedException, X;
   }
 
   /**
-   * Waits until the wait ends, however often the thread is interrupted; the flag is set again
-   * afterwards. The wait is begun again with what is left of the time, zero at the least.
+   * Waits to the end, however often the thread is interrupted; the interrupt flag is set again
+   * afterwards. After an interrupt the wait is repeated with the time left, at least zero.
    */
   public <T, X extends Exception> T awaitUninterruptibly(TimedWait<T, X> wait) throws X {
     boolean interrupted = Thread.interrupted();

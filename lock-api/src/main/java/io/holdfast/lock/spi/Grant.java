@@ -3,25 +3,25 @@ package io.holdfast.lock.spi;
 import java.time.Duration;
 
 /**
- * A lock that a store gave to a claim. A store implements it with what it needs to find the grant
- * again (a record will do); the engine hands the same object back. Immutable.
+ * A store's grant of a lock to a claim. A store implements it, as a record for example, with
+ * whatever it needs to find the grant again; the engine passes the same object back. Immutable.
  */
 public interface Grant {
-  /** The attempt that was granted. */
+  /** The claim that was granted. */
   Claim claim();
 
   /**
    * The number of this grant: positive, below 2^53, and above that of every earlier grant of the
-   * same key, over client crashes, server restarts, expiry and purges. Two calls that are answered
-   * about one grant tell the same number.
+   * same key, whatever crashes, restarts, expires or is purged in between. Different answers about
+   * the same grant have the same number.
    */
   long number();
 
   /**
-   * The time for which the grant is good, counted from the moment at which the engine called the
-   * method that returned it, but for {@link Ticket#handedOver}. This is less than the TTL on stores
-   * with sessions, if the session may end sooner, and for a lock that was handed over, which first
-   * waits for a sign of life only.
+   * The time for which the grant is valid, counted from when the engine called the method that
+   * returned it (for {@link Ticket#handedOver}, see there). At most the TTL. It is less if the
+   * session that it depends on may end sooner, or if the lock was handed over: such a grant is
+   * valid for a short time only, until its first renewal.
    */
   Duration validFor();
 

@@ -5,22 +5,23 @@ import io.holdfast.lock.LockLostException;
 import io.holdfast.lock.internal.GuardedLease;
 
 /**
- * A store's right to make writes conditional on a lease. Open while such a write can still be on
- * its way; the lease can't be released meanwhile, and is never handed on locally afterwards, since
- * the store could not tell its next holder from this one.
+ * A guard by which a store makes writes conditional on a lease. It must stay open as long as such a
+ * write can still be on its way. Meanwhile the lease can't be released. A lease that ever had a
+ * guard is not handed on within the client, since the store could not tell the next holder from
+ * this one.
  *
- * <p>Threads: safe for all.
+ * <p>Threads: safe for use by any number of threads.
  *
  * @param <G> the store's own type of grant
  */
 public interface LeaseGuard<G extends Grant> extends AutoCloseable {
 
   /**
-   * Opens a guard on a lease. No I/O, unless the wall clock put the lease in doubt: then the store
-   * is asked whether it stands.
+   * Opens a guard on a lease. No I/O, unless the wall clock casts doubt on the lease: then the
+   * store is asked whether it is still valid.
    *
-   * @throws IllegalArgumentException the lease is not of this store's engine (another store, a
-   *     mock)
+   * @throws IllegalArgumentException the lease does not belong to this kind of store (another
+   *     store's lease, a mock)
    * @throws IllegalStateException this handle was closed
    * @throws LockLostException the lease was lost
    * @throws io.holdfast.lock.LockStoreException the lease is in doubt, and the store gave no usable
@@ -30,29 +31,31 @@ public interface LeaseGuard<G extends Grant> extends AutoCloseable {
     return GuardedLease.open(lease, grantType);
   }
 
-  /** The grant that the store shall still show. */
+  /** Returns the grant that the store must still show when the write is made. */
   G grant();
 
   /**
-   * From now until {@link #close()} the engine does not renew this grant. Waits for a renewal that
-   * is under way, at most one store timeout; so does each further call. For stores whose guard
-   * locks what a renewal would write.
+   * Stops renewals of this grant from now until {@link #close()}; for stores whose guard locks what
+   * a renewal would write. Waits for a renewal that is under way, at most one store timeout, and so
+   * does each further call. Asks the store if the grant was handed over and has not been renewed
+   * since, or if the wall clock casts doubt on the lease.
    *
    * @throws LockLostException the lease was lost
+   * @throws io.holdfast.lock.LockStoreException the store was asked and gave no usable answer
    * @throws IllegalStateException this guard was closed
    */
   void suspendRenewal();
 
   /**
-   * Tells that the store no longer shows the grant: the lease is lost.
+   * Reports that the store no longer shows the grant, so that the lease becomes lost.
    *
    * @return the exception to throw
    */
   LockLostException lost();
 
   /**
-   * The guarded write is over. Renewal goes on; if the lease was closed meanwhile, it is released
-   * now, in the background. Idempotent, no I/O.
+   * Ends the guard, after the guarded write is over. Renewal goes on; a lease that was closed
+   * meanwhile is now released in the background. Idempotent, no I/O.
    */
   @Override
   void close();

@@ -3,16 +3,16 @@ package io.holdfast.lock.spi;
 import java.util.Objects;
 
 /**
- * The kind and name of a lock: what a store tells locks apart by. Two keys are equal only if every
+ * The kind and name of a lock, which together identify it in a store. Names are equal only if every
  * character is.
  *
  * @param kind the sort of lock
  * @param name 1 to {@value #NAME_CODE_POINTS_MAX} code points of well-formed Unicode without
- *     control characters (at most 800 bytes of UTF-8); a store that cannot take such a text as it
- *     is escapes it injectively
+ *     control characters (at most 800 bytes of UTF-8); a store that cannot hold such text as it is
+ *     must escape it so that different names stay different
  */
 public record LockKey(LockKind kind, String name) {
-  /** The most code points that a name has. */
+  /** The greatest length of a name, in code points. */
   public static final int NAME_CODE_POINTS_MAX = 200;
 
   /**
@@ -35,7 +35,7 @@ public record LockKey(LockKind kind, String name) {
     if (name.isEmpty()) {
       throw new IllegalArgumentException("A lock name must not be empty");
     }
-    // The length in chars bounds the scan of a huge string.
+    // Check the length in chars first, so that a huge string is not scanned.
     if (name.length() > 2 * NAME_CODE_POINTS_MAX
         || name.codePointCount(0, name.length()) > NAME_CODE_POINTS_MAX) {
       throw new IllegalArgumentException("A lock name has at most "

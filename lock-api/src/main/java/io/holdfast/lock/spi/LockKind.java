@@ -1,8 +1,8 @@
 package io.holdfast.lock.spi;
 
 /**
- * The sort of lock that a name belongs to. Two kinds with the same name are two locks, so the kind
- * is part of every stored name. Constants may be added (shared locks, permits).
+ * The kinds of lock. The same name with two kinds means two locks, so the kind is part of every
+ * stored name. Constants may be added (shared locks, permits).
  */
 public enum LockKind {
   /** One holder at a time. */
@@ -14,7 +14,7 @@ public enum LockKind {
     this.code = code;
   }
 
-  /** The letter for this kind in stored names; never changes. */
+  /** Returns the letter for this kind in stored names; it never changes. */
   public char code() {
     return code;
   }

@@ -6,77 +6,82 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * The protocol of one store. The engine calls it; users never do.
+ * The protocol of one store. Called only by the engine, never by users.
  *
- * <p>Calls block and run on the calling thread, so that an uncontended acquire has no thread hop.
- * Every call ends within the {@linkplain StoreSettings#storeTimeout() store timeout}, whether the
- * store answers or not: socket, connection pool and lock waits included. No call reacts to an
- * interrupt by giving up quietly: it finishes, or throws {@link StoreException}, and leaves the
- * flag set. The engine holds no lock of its own during a call.
+ * <p>Calls block and run on the calling thread, so that an uncontended acquire needs no switch
+ * between threads. Every call must end within the {@linkplain StoreSettings#storeTimeout() store
+ * timeout}, whether the store answers or not; waits for sockets, connection pools and the store's
+ * own locks included. An interrupt must not make a call give up silently: the call finishes or
+ * throws {@link StoreException}, and leaves the interrupt flag set. The engine holds no mutex
+ * during a call.
  *
- * <p>Threads: safe for all. The engine asks for one key from one thread at a time, but releases,
- * renews, verifies and withdraws from others.
+ * <p>Threads: must be safe for use by any number of threads. The engine makes at most one acquiring
+ * call per key at a time, but may release, renew, verify and withdraw from other threads meanwhile.
  */
 public interface LockStore extends AutoCloseable {
 
   /**
-   * Checks that this store can do what the options ask for. Called when a lock is made, before any
-   * request. No I/O.
+   * Checks that this store supports the options. Called when a {@code DistributedLock} is made,
+   * before any request. No I/O.
    *
-   * @throws IllegalArgumentException the store can't; the message names the value and the remedy
+   * @throws IllegalArgumentException the store does not support them; the message names the value
+   *     and the remedy
    */
   void checkOptions(LockOptions options);
 
   /**
-   * Makes one attempt, without joining a line.
+   * Tries once to acquire the lock, without joining the store's queue.
    *
    * @return the grant, or empty if the lock is taken
-   * @throws StoreException no usable answer; the engine withdraws the claim if it may have happened
+   * @throws StoreException no usable answer; the engine withdraws the claim if the request may have
+   *     been carried out
    */
   Optional<Grant> tryAcquire(Claim claim) throws StoreException;
 
   /**
-   * Makes one attempt, and joins the line if the lock is taken: in the same round trip where the
-   * store has a line.
+   * Tries to acquire the lock, and joins the store's queue if the lock is taken; in one round trip
+   * if the store can do that.
    *
-   * @param wakeUp to be run, from any thread and as often as wanted, when a {@link Ticket#poll()}
-   *     might find something new (free, failed, gone); cheap, never blocks
-   * @throws StoreException no usable answer; the engine withdraws the claim if it may have happened
+   * @param wakeUp to be run when {@link Ticket#poll()} might find something new (free, failed,
+   *     gone). May be run from any thread and any number of times; cheap, never blocks
+   * @throws StoreException no usable answer; the engine withdraws the claim if the request may have
+   *     been carried out
    */
   Acquisition acquireOrQueue(Claim claim, Runnable wakeUp) throws StoreException;
 
   /**
-   * Frees the lock if the grant still has it; never touches another owner. May be sent again after
-   * a failure.
+   * Releases the lock if the grant still has it; never affects another owner. May be called again
+   * after a failure.
    *
    * @param holdFor the time for which the name must stay taken, counted from now; zero: free at
    *     once
-   * @throws StoreException no usable answer; it may have been released
+   * @throws StoreException no usable answer; the lock may have been released
    */
   ReleaseOutcome release(Grant grant, Duration holdFor) throws StoreException;
 
   /**
-   * Makes sure that this claim has nothing at the store, neither a grant nor a place in line, and
-   * gets nothing later as far as the store can tell. Called for attempts whose outcome is unknown,
-   * several times, since a request can arrive late.
+   * Makes sure that this claim has nothing at the store, neither a grant nor a place in the queue,
+   * and that it gets nothing later, as far as the store can prevent it. Called for attempts whose
+   * outcome is unknown, and more than once, since a request can arrive late.
    *
-   * <p>It may come before, after or during a {@link Ticket#close()} of the same claim; each does
-   * what is left of the other's work, and nothing if nothing is left. It never touches another
-   * claim.
+   * <p>May be called before, after or during a {@link Ticket#close()} of the same claim; each of
+   * the two does only what the other has left to do. Never affects another claim.
    *
    * @throws StoreException no usable answer; the engine tries again
    */
   void withdraw(Claim claim) throws StoreException;
 
   /**
-   * Grants with equal groups are renewed in one call; groups are renewed independently, so that a
-   * slow or dead part of the store delays no other.
+   * Returns the renewal group of a grant. Grants with equal groups are renewed in one call; each
+   * group is renewed on its own, so that a slow or dead part of the store does not delay the
+   * others.
    */
   Object renewalGroup(Grant grant);
 
   /**
-   * Extends each grant to its claim's TTL from now, if it still has the lock: compare and extend,
-   * never re-create. The list is of one group and not empty; the store splits it as it needs.
+   * Extends each grant to its claim's TTL from now if it still has the lock. Comparing and
+   * extending must be one atomic step, and a grant that is gone is never re-created. The list is
+   * not empty and all of one group; the store may split it.
    *
    * @return one result for each grant, in the order of the list
    * @throws StoreException no usable answer about any of them
@@ -84,21 +89,21 @@ public interface LockStore extends AutoCloseable {
   List<Renewal> renew(List<Grant> grants) throws StoreException;
 
   /**
-   * Keeps a grant of a fixed lease for at least {@code ttl} from now, if it still has the lock:
-   * compare and extend, never re-create, and never shorten.
+   * Extends a grant of a fixed lease to at least {@code ttl} from now if it still has the lock.
+   * Comparing and extending must be one atomic step; a grant that is gone is never re-created, and
+   * none is shortened.
    *
    * @param ttl whole microseconds, longer than the store timeout
-   * @return the time for which the grant is good, counted from the moment of the call; empty if it
-   *     no longer has the lock
-   * @throws StoreException no usable answer; it may have been extended
+   * @return the time for which the grant is valid, counted from this call; empty if it no longer
+   *     has the lock
+   * @throws StoreException no usable answer; the grant may have been extended
    */
   Optional<Duration> extend(Grant grant, Duration ttl) throws StoreException;
 
   /**
    * Asks whether the grant still has the lock, without extending it.
    *
-   * @return the time left on the grant, counted from the moment of the call; empty if it no longer
-   *     has the lock
+   * @return the time left on the grant, counted from this call; empty if it no longer has the lock
    * @throws StoreException no usable answer
    */
   Optional<Duration> verify(Grant grant) throws StoreException;
@@ -106,36 +111,37 @@ public interface LockStore extends AutoCloseable {
   /**
    * Asks for the holder of a lock.
    *
-   * @return empty: free
+   * @return the holder, or empty if the lock is free
    * @throws StoreException no usable answer
    */
   Optional<StoredHolder> inspect(LockKey key) throws StoreException;
 
   /**
-   * Lists locks that are held, also those that only a minimum hold keeps taken. For administration:
-   * not a snapshot, since locks come and go while it runs, and slow where there are many names.
+   * Lists locks that are held, including those that only a minimum hold keeps taken; for
+   * administration. Not a snapshot, since locks come and go during the search, and slow if there
+   * are many names.
    *
    * @param kind the kind to list
    * @param namePrefix the beginning of the names to list, compared character by character; empty:
    *     all
    * @param limit the most to return, at least 1
-   * @return in no particular order, none twice
+   * @return the locks, in no particular order, none of them twice
    * @throws StoreException no usable answer
    */
   List<StoredLock> list(LockKind kind, String namePrefix, int limit) throws StoreException;
 
   /**
-   * Frees the lock if the grant with this number has it, minimum hold or not.
+   * Frees the lock if the grant with this number has it, even if a minimum hold is not over.
    *
-   * @return whether it had it
-   * @throws StoreException no usable answer; it may have been freed
+   * @return whether that grant had the lock
+   * @throws StoreException no usable answer; the lock may have been freed
    */
   boolean forceRelease(LockKey key, long number) throws StoreException;
 
   /**
-   * Frees what the store holds for this client: connections, threads, sessions. Does not close what
-   * the user passed in. The engine has released or given up every grant before. Idempotent; logs
-   * rather than throws.
+   * Frees the resources of this client: connections, threads, sessions. Does not close what the
+   * user passed in. Called after the engine has released or given up every grant. Idempotent; logs
+   * failures and does not throw.
    */
   @Override
   void close();

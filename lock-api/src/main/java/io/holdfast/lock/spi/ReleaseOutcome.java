@@ -1,8 +1,11 @@
 package io.holdfast.lock.spi;
 
-/** The finding of a release. */
+/** The result of a release. */
 public enum ReleaseOutcome {
-  /** The grant had the lock and has it no more (or only until its minimum hold is over). */
+  /**
+   * The grant had the lock and has it no more, or keeps the name taken only until its minimum hold
+   * is over.
+   */
   RELEASED,
   /** The grant did not have the lock any more; nothing was changed. */
   ALREADY_LOST

@@ -2,23 +2,23 @@ package io.holdfast.lock.spi;
 
 import java.time.Duration;
 
-/** The outcome of a renewal for one grant. */
+/** The result of a renewal for one grant. */
 public sealed interface Renewal {
   /**
-   * The grant stands.
+   * The grant was extended.
    *
-   * @param validFor the time for which it does, counted from the moment at which the engine called
+   * @param validFor the time for which it is valid, counted from when the engine called
    *     {@link LockStore#renew}
    */
   record Renewed(Duration validFor) implements Renewal {}
 
-  /** The store does not show the grant as the holder; it was not revived. */
+  /** The store does not show the grant as the holder; nothing was changed. */
   record Lost() implements Renewal {}
 
   /**
-   * No usable answer about this one.
+   * There was no usable answer about this grant.
    *
-   * @param cause why
+   * @param cause the reason
    */
   record Unknown(Throwable cause) implements Renewal {}
 }

@@ -3,18 +3,19 @@ package io.holdfast.lock.spi;
 import io.holdfast.lock.LeaseLoss;
 
 /**
- * The events that a store tells the engine unasked. For stores with sessions; a store whose only
- * sign of trouble is a failed call has nothing to tell.
+ * Events that a store reports to the engine on its own initiative. Meant for stores with sessions;
+ * a store that notices trouble only by failing calls has none.
  *
- * <p>A grant may be told about as soon as the store knows of it, also before the call that asked
- * for it has returned. One that is over is ignored.
+ * <p>An event may concern a grant whose acquiring call has not returned yet. Events about a grant
+ * that is already over are ignored.
  *
- * <p>Threads: any; returns at once, throws nothing, and calls no user code.
+ * <p>Threads: may be called from any thread. The methods return at once, throw nothing, and call no
+ * user code.
  */
 public interface StoreEvents {
   /**
-   * The grant may be in danger: its lease becomes uncertain until the answer to a question that is
-   * sent from now on confirms it.
+   * The grant may be in danger. Its lease becomes uncertain until the store confirms it in answer
+   * to a request sent from now on.
    */
   void suspended(Grant grant);
 

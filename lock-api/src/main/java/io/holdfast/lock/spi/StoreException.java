@@ -3,8 +3,8 @@ package io.holdfast.lock.spi;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A store gave no usable answer. Checked, so that no caller forgets it: it is neither "busy" nor
- * "granted".
+ * Thrown when a store gave no usable answer. A checked exception, so that no caller can take it for
+ * "taken" or "granted" by mistake.
  */
 public final class StoreException extends Exception {
   private static final long serialVersionUID = 1;
@@ -16,17 +16,20 @@ public final class StoreException extends Exception {
     this.sent = sent;
   }
 
-  /** The request certainly changed nothing: it never left, or the store refused it. */
+  /**
+   * Makes the exception for a request that certainly changed nothing: it was never sent, or the
+   * store refused it.
+   */
   public static StoreException refused(String message, @Nullable Throwable cause) {
     return new StoreException(false, message, cause);
   }
 
-  /** The request may have been carried out, or may still be. */
+  /** Makes the exception for a request that may have been carried out, or may yet be. */
   public static StoreException unanswered(String message, @Nullable Throwable cause) {
     return new StoreException(true, message, cause);
   }
 
-  /** Whether the request may have been carried out, or may still be. */
+  /** Whether the request may have been carried out, or may yet be. */
   public boolean mayHaveHappened() {
     return sent;
   }

@@ -3,12 +3,12 @@ package io.holdfast.lock.spi;
 import java.time.Duration;
 
 /**
- * The settings that a client gives its store when it opens it.
+ * The settings that a client passes to its store when it opens it.
  *
  * @param clientName the client's name, for threads, connections and sessions
  * @param storeTimeout the longest time that a call to the store may take
  * @param time the clock to use
- * @param events to be told what happens unasked
+ * @param events receives the events that the store reports on its own initiative
  */
 public record StoreSettings(
     String clientName, Duration storeTimeout, TimeSource time, StoreEvents events) {}

@@ -8,11 +8,13 @@ import java.time.Instant;
  *
  * @param number the grant's number
  * @param description the claim's {@link Claim#holder()}
- * @param since the time at which the lock was granted; a store that does not note that tells the
- *     time at which the holder asked, and {@link Instant#EPOCH} where nobody noted that either. By
- *     the store's wall clock where it has one, else by the holder's: for a human
- * @param remaining the time until the store frees the name if nothing renews it; never negative
- * @param released whether the holder is done and only a minimum hold keeps the name taken
+ * @param since the time at which the lock was granted; if the store does not record that, the time
+ *     at which the holder asked for it; if neither was recorded, {@link Instant#EPOCH}. Read from
+ *     the store's wall clock if it has one, else from the holder's; for humans
+ * @param remaining the time after which the store frees the name unless the lease is renewed; never
+ *     negative
+ * @param released whether the holder has released the lock, and only a minimum hold keeps the name
+ *     taken
  */
 public record StoredHolder(
     long number, String description, Instant since, Duration remaining, boolean released) {}

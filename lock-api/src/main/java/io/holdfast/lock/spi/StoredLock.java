@@ -5,9 +5,9 @@ import java.util.OptionalInt;
 /**
  * A held lock, as the store lists it.
  *
- * @param key which lock
+ * @param key the lock
  * @param holder its holder
- * @param waiting the number of claims that stand in the store's line for it; empty if the store has
- *     no line, or does not count
+ * @param waiting the number of claims in the store's queue for it; empty if the store has no queue,
+ *     or does not count
  */
 public record StoredLock(LockKey key, StoredHolder holder, OptionalInt waiting) {}

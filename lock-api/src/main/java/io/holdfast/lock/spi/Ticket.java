@@ -4,16 +4,16 @@ import java.time.Duration;
 import java.util.Optional;
 
 /**
- * A claim's place in a store's line. Used by one thread at a time; closed once its wait is over,
- * unless {@link #poll()} or {@link #handedOver()} granted the lock.
+ * A claim's place in a store's queue. Used by one thread at a time. Must be closed when the wait is
+ * over, unless {@link #poll()} or {@link #handedOver()} granted the lock.
  */
 public interface Ticket extends AutoCloseable {
 
   /**
-   * Asks whether the lock is the claim's by now, and takes it if it is free for the claim. Called
-   * after the wake-up given to {@link LockStore#acquireOrQueue}, after
-   * {@link Waiting#recheckAfter}, and once more before the engine reports that a wait ran out: so
-   * it must ask the store, and a store that does not answer is an exception.
+   * Asks the store whether the claim has the lock by now, and takes the lock if it is free for this
+   * claim. Called after the wake-up given to {@link LockStore#acquireOrQueue}, after
+   * {@link Waiting#recheckAfter}, and once more before the engine reports that a wait timed out. So
+   * it must really ask the store, and throw if the store does not answer.
    *
    * @throws StoreException no usable answer; the engine then closes the ticket and withdraws the
    *     claim
@@ -21,48 +21,53 @@ public interface Ticket extends AutoCloseable {
   Status poll() throws StoreException;
 
   /**
-   * A grant that the store pushed to this waiter since its last question was sent (the last
-   * {@link #poll()}, or else {@link LockStore#acquireOrQueue}), if that can be proved. Asked before
-   * each {@link #poll()}, for a lease that will be renewed. If the engine takes it, the ticket is
-   * used up, and the engine soon has the grant renewed, for its whole TTL; else it polls. No I/O.
+   * Returns a grant that the store pushed to this waiter, without having been asked, after this
+   * ticket's last request was sent: the last {@link #poll()}, or {@link LockStore#acquireOrQueue}
+   * if there was none. If it cannot be proved that the grant is later than that request, there is
+   * none. Called before each {@link #poll()}, for a lease that will be renewed. If the engine
+   * accepts the grant, the ticket is used up, and the engine soon has the grant renewed for its
+   * whole TTL; otherwise it polls. No I/O.
    *
-   * @return the grant, good for {@link Grant#validFor()} from when that last question was sent; or
-   *     empty, which says nothing
+   * @return the grant, valid for {@link Grant#validFor()} from when that last request was sent; or
+   *     empty, which does not mean that the lock is taken
    */
   default Optional<Grant> handedOver() {
     return Optional.empty();
   }
 
-  /** The holder of the lock, as far as this ticket has heard. No I/O. */
+  /** Returns the holder of the lock, as far as this ticket knows. No I/O. */
   Optional<String> holder();
 
   /**
-   * Leaves the line: the claim is never granted later. If it had been granted unseen, the lock is
-   * given back. Idempotent, and harmless before, after or during a {@link LockStore#withdraw} of
-   * the same claim; if {@link #poll()} granted the lock, it does nothing.
+   * Leaves the queue, so that the claim is never granted later. If it was granted without this
+   * ticket's knowledge, the lock is given back. Idempotent, and harmless before, after or during a
+   * {@link LockStore#withdraw} of the same claim; if {@link #poll()} granted the lock, it does
+   * nothing.
    *
-   * @throws StoreException it is not known whether it left; the engine then withdraws the claim
+   * @throws StoreException it is not known whether the claim left the queue; the engine then
+   *     withdraws the claim
    */
   @Override
   void close() throws StoreException;
 
-  /** The finding of {@link #poll()}. */
+  /** The result of {@link #poll()}. */
   sealed interface Status {}
 
   /**
-   * The lock is the claim's; the ticket is used up.
+   * The claim was granted the lock; the ticket is used up.
    *
-   * @param grant the grant, good for {@link Grant#validFor()} from when {@code poll()} was called
+   * @param grant the grant, valid for {@link Grant#validFor()} from when {@code poll()} was called
    */
   record Granted(Grant grant) implements Status {}
 
   /**
-   * Not yet.
+   * The lock is still taken.
    *
-   * @param recheckAfter the longest time to the next {@code poll()} if no wake-up comes
+   * @param recheckAfter the time after which {@code poll()} must be called again if no wake-up has
+   *     come
    */
   record Waiting(Duration recheckAfter) implements Status {}
 
-  /** The place was lost (its session ended, its turn lapsed): the engine asks anew. */
+  /** The place was lost (its session ended, or its turn lapsed): the engine queues again. */
   record Gone() implements Status {}
 }

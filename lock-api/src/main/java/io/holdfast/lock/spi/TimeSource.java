@@ -3,26 +3,29 @@ package io.holdfast.lock.spi;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * The clocks, and waiting for them. The engine takes time from nowhere else, so that tests run on a
- * time of their own. Safe for all threads.
+ * The clocks, and waiting by them. The engine's only source of time, so that tests can replace it.
+ * Must be safe for use by any number of threads.
  */
 public interface TimeSource {
-  /** The monotonic clock, in nanoseconds; only differences mean something. */
+  /**
+   * Reads the monotonic clock, in nanoseconds. Only differences between readings have a meaning.
+   */
   long nanos();
 
   /**
-   * The wall clock, in milliseconds since 1970. It can jump; the engine uses it only to doubt a
-   * lease, never to trust one.
+   * Reads the wall clock, in milliseconds since 1970. It can jump; the engine uses it only to doubt
+   * a lease, never to trust one longer.
    */
   long wallMillis();
 
   /**
-   * Parks the calling thread until {@link LockSupport#unpark}, an interrupt, or {@code nanos} of
-   * the monotonic clock are over; may return early for no reason. Zero or less returns at once.
+   * Parks the calling thread until {@link LockSupport#unpark}, an interrupt, or the end of
+   * {@code nanos} on the monotonic clock; may return early without a reason. Zero or less returns
+   * at once.
    */
   void park(Object blocker, long nanos);
 
-  /** The machine's clocks. */
+  /** Returns the machine's clocks. */
   static TimeSource system() {
     return SystemTime.INSTANCE;
   }

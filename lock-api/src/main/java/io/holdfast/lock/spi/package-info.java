@@ -1,7 +1,7 @@
 /**
  * The interface that a store implements, and nothing that a user of locks needs.
  *
- * <p>A backend is a {@link io.holdfast.lock.spi.LockStore} and a
+ * <p>A backend consists of a {@link io.holdfast.lock.spi.LockStore} and a
  * {@link io.holdfast.lock.LockClientBuilder} that opens it. Ownership, reentrancy, local waiting,
  * renewal, deadlines and events are the engine's: a store holds its protocol and nothing else.
  */

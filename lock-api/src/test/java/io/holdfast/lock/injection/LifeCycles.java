@@ -28,6 +28,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.Lock;
+import java.util.stream.Stream;
 
 /** The life cycles that are played. */
 final class LifeCycles {
@@ -41,7 +42,11 @@ final class LifeCycles {
   private LifeCycles() {}
 
   static List<LifeCycle> all() {
-    return List.of(
+    return Stream.concat(ofOneName(), JointLifeCycles.all()).toList();
+  }
+
+  private static Stream<LifeCycle> ofOneName() {
+    return Stream.of(
         new LifeCycle("tryLock and close", LifeCycles::tryLock),
         new LifeCycle("re-entry", LifeCycles::reentry),
         new LifeCycle("a hand-off", LifeCycles::handOff),
@@ -555,7 +560,7 @@ final class LifeCycles {
   }
 
   /** A user to whom a close fails closes again. */
-  private static void closeClient(World world) {
+  static void closeClient(World world) {
     boolean closed = false;
     try {
       world.close();

@@ -68,7 +68,7 @@ final class Run {
     everybodyIsDone();
     nobodyGotWhatHeShouldNot();
     if (!cycle.is(Trait.CLOSES)) {
-      theLockIsFree();
+      theLocksAreFree();
       nothingIsRenewedThatNobodyHolds();
       theLockCanBeAcquiredAgain();
       nothingSpins();
@@ -109,14 +109,19 @@ final class Run {
     }
   }
 
-  private void theLockIsFree() {
-    long renewed = renewals(World.NAME);
+  private void theLocksAreFree() {
+    theLockIsFree(World.NAME);
+    theLockIsFree(World.PARTNER);
+  }
+
+  private void theLockIsFree(String name) {
+    long renewed = renewals(name);
     for (int step = 0; step <= CRASH_BOUND; step++) {
       world.settle();
-      if (isFree(World.NAME)) {
+      if (isFree(name)) {
         return;
       }
-      if (renewals(World.NAME) > renewed) {
+      if (renewals(name) > renewed) {
         // It was about to be found out.
         renewed = Long.MAX_VALUE;
         step = 0;
@@ -124,9 +129,9 @@ final class Run {
       world.time.advance(STEP);
     }
     throw new AssertionError("The lock is taken for longer than its TTL: "
-        + world.store.holder(World.NAME)
+        + world.store.holder(name)
         + ", renewed "
-        + renewals(World.NAME));
+        + renewals(name));
   }
 
   private boolean isFree(String name) {
@@ -143,7 +148,7 @@ final class Run {
 
   private void nothingIsRenewedThatNobodyHolds() {
     world.settle();
-    long renewed = renewals(World.NAME);
+    long renewed = renewals(World.NAME) + renewals(World.PARTNER);
     long kept = renewals(World.KEPT);
     for (int step = 0; step < 3; step++) {
       world.pass(STEP);
@@ -151,7 +156,7 @@ final class Run {
         throw new AssertionError("Another lease of the client was lost: " + world.kept.state());
       }
     }
-    if (renewals(World.NAME) != renewed) {
+    if (renewals(World.NAME) + renewals(World.PARTNER) != renewed) {
       throw new AssertionError("Renewed, though nobody holds it");
     }
     if (renewals(World.KEPT) == kept) {
@@ -160,12 +165,12 @@ final class Run {
   }
 
   private void theLockCanBeAcquiredAgain() {
-    try (Lease lease = world.held()) {
-      if (!lease.isHeld() || isFree(World.NAME)) {
+    try (Lease lease = world.bothHeld()) {
+      if (!lease.isHeld() || isFree(World.NAME) || isFree(World.PARTNER)) {
         throw new AssertionError("Acquired again, and not held");
       }
     }
-    if (!isFree(World.NAME)) {
+    if (!isFree(World.NAME) || !isFree(World.PARTNER)) {
       throw new AssertionError("Acquired again and closed, and not free");
     }
   }
@@ -185,7 +190,7 @@ final class Run {
     world.close();
     world.awaitNoThread();
     for (int step = 0; step < CRASH_BOUND; step++) {
-      if (isFree(World.NAME) && isFree(World.KEPT)) {
+      if (isFree(World.NAME) && isFree(World.PARTNER) && isFree(World.KEPT)) {
         return;
       }
       world.time.advance(STEP);

@@ -43,6 +43,9 @@ final class World {
   /** The name that a life cycle is about. */
   static final String NAME = "x";
 
+  /** The name that some life cycles take after that one, together with it. */
+  static final String PARTNER = "x's partner";
+
   /** The name of a lease that the client holds all along. */
   static final String KEPT = "kept";
 
@@ -185,6 +188,24 @@ final class World {
     return client.get(NAME, options);
   }
 
+  /** The lock of both names. */
+  DistributedLock both(LockOptions options) {
+    return client.all(List.of(PARTNER, NAME), options);
+  }
+
+  DistributedLock both() {
+    return both(LockOptions.defaults());
+  }
+
+  /** A lease of both locks, which nobody has. */
+  Lease bothHeld(LockOptions options) {
+    return both(options).tryLock().orElseThrow(() -> new AssertionError("busy, though it is free"));
+  }
+
+  Lease bothHeld() {
+    return bothHeld(LockOptions.defaults());
+  }
+
   /** A lease of a lock that nobody has. */
   Lease held() {
     return held(LockOptions.defaults());
@@ -205,10 +226,14 @@ final class World {
 
   /** Another client asks once. */
   Optional<Grant> others(String name) {
+    return others(name, TTL);
+  }
+
+  Optional<Grant> others(String name, Duration ttl) {
     return others.tryAcquire(new Claim(
         new LockKey(LockKind.MUTEX, name),
         "other" + othersClaims.incrementAndGet(),
-        TTL,
+        ttl,
         Duration.ZERO,
         "another client"));
   }
@@ -219,8 +244,12 @@ final class World {
 
   /** Another client frees a lock of this one. */
   void takeAway() {
+    takeAway(NAME);
+  }
+
+  void takeAway(String name) {
     boolean unused =
-        others.forceRelease(new LockKey(LockKind.MUTEX, NAME), store.grant(NAME).number());
+        others.forceRelease(new LockKey(LockKind.MUTEX, name), store.grant(name).number());
   }
 
   // Time

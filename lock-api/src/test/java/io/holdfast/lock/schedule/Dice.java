@@ -3,16 +3,17 @@ package io.holdfast.lock.schedule;
 /**
  * The numbers of one step, all made from one: so a step stays what it is if others are left out.
  */
-final class Dice {
+public final class Dice {
   private long state;
 
-  Dice of(long seed) {
+  /** Begins anew. */
+  public Dice of(long seed) {
     state = seed;
     return this;
   }
 
   /** SplitMix64. */
-  long next() {
+  public long next() {
     state += 0x9E3779B97F4A7C15L;
     long z = state;
     z = (z ^ (z >>> 30)) * 0xBF58476D1CE4E5B9L;
@@ -21,16 +22,17 @@ final class Dice {
   }
 
   /** From zero to below that. */
-  int below(int bound) {
+  public int below(int bound) {
     return (int) (((next() >>> 33) * bound) >>> 31);
   }
 
-  boolean oneIn(int n) {
+  /** True one time of so many. */
+  public boolean oneIn(int n) {
     return below(n) == 0;
   }
 
   /** Up to that; of every order of magnitude down to a millionth of it alike. */
-  long upTo(long max) {
+  public long upTo(long max) {
     long x = next();
     long magnitude = max >> (int) (((x >>> 58) * 20) >>> 6);
     double part = (x & 0xFFFFFF) / (double) 0x1000000;
@@ -38,7 +40,7 @@ final class Dice {
   }
 
   /** A part of it. */
-  long partOf(long max) {
+  public long partOf(long max) {
     return (long) (max * ((next() >>> 11) / (double) (1L << 53)));
   }
 }

@@ -28,6 +28,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.Callable;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Consumer;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -81,6 +83,8 @@ public final class ScriptedStore implements LockStore {
   private volatile Function<Claim, Duration> validity = Claim::ttl;
   private volatile @Nullable Duration handOversValidFor;
   private volatile Function<Grant, Object> groups = grant -> this;
+  private final AtomicReference<@Nullable Consumer<Grant>> beforeNextGrant =
+      new AtomicReference<>();
 
   /** A store with a server of its own. */
   public ScriptedStore(SimulatedTime time) {
@@ -198,6 +202,11 @@ public final class ScriptedStore implements LockStore {
     groups = grouping;
   }
 
+  /** Does this with the next grant, however it is given, before the client has it. */
+  public void beforeNextGrant(Consumer<Grant> action) {
+    beforeNextGrant.set(action);
+  }
+
   /** Opens every gate. */
   public synchronized void openGates() {
     gates.forEach(Gate::open);
@@ -308,6 +317,10 @@ public final class ScriptedStore implements LockStore {
     ScriptedGrant scripted = new ScriptedGrant(grant, validFor);
     synchronized (this) {
       grants.add(scripted);
+    }
+    Consumer<Grant> action = beforeNextGrant.getAndSet(null);
+    if (action != null) {
+      action.accept(scripted);
     }
     return scripted;
   }

@@ -2,11 +2,11 @@ package io.holdfast.lock.bench;
 
 import org.jspecify.annotations.Nullable;
 
-/** A candidate or a server did not do what was asked of it. */
-final class BenchException extends Exception {
+/** Thrown when a candidate or a server did not do what it was asked to. */
+public final class BenchException extends Exception {
   private static final long serialVersionUID = 1;
 
-  BenchException(String message, @Nullable Throwable cause) {
+  public BenchException(String message, @Nullable Throwable cause) {
     super(message, cause);
   }
 }

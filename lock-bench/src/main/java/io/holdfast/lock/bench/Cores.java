@@ -2,19 +2,26 @@ package io.holdfast.lock.bench;
 
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.util.List;
 
-/** Says on which cores a process may run, with util-linux's taskset. */
+/** Sets the cores on which a process may run, with util-linux's taskset. */
 final class Cores {
   private Cores() {}
 
-  /** On this one only, counted from 0. */
-  static void keep(long pid, int core) throws BenchException {
-    set(pid, Integer.toString(core));
+  /** Lets processes run only on this core, counted from 0. */
+  static void keep(List<Long> pids, int core) throws BenchException {
+    set(pids, Integer.toString(core));
   }
 
-  /** On any. */
-  static void free(long pid) throws BenchException {
-    set(pid, "0-" + (Runtime.getRuntime().availableProcessors() - 1));
+  /** Lets processes run on any core. */
+  static void free(List<Long> pids) throws BenchException {
+    set(pids, "0-" + (Runtime.getRuntime().availableProcessors() - 1));
+  }
+
+  private static void set(List<Long> pids, String cores) throws BenchException {
+    for (long pid : pids) {
+      set(pid, cores);
+    }
   }
 
   private static void set(long pid, String cores) throws BenchException {

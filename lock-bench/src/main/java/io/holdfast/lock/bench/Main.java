@@ -1,5 +1,14 @@
 package io.holdfast.lock.bench;
 
+import io.holdfast.lock.bench.candidate.Candidate;
+import io.holdfast.lock.bench.candidate.Store;
+import io.holdfast.lock.bench.report.Charts;
+import io.holdfast.lock.bench.report.Kept;
+import io.holdfast.lock.bench.report.Page;
+import io.holdfast.lock.bench.report.Report;
+import io.holdfast.lock.bench.report.Tables;
+import io.holdfast.lock.bench.report.Terminal;
+import io.holdfast.lock.bench.scenario.Scenario;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
@@ -10,18 +19,20 @@ import java.util.NoSuchElementException;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** What {@code dev/bench} starts. */
-final class Main {
-  /** The figures that the page shows. */
-  static final Path KEPT = Path.of("docs", "benchmarks");
+/** The program of {@code dev/bench}. */
+public final class Main {
+  /** The folder of the figures that the page shows. */
+  public static final Path KEPT = Path.of("docs", "benchmarks");
 
-  static final Path PAGE = Path.of("docs", "benchmarks.md");
+  public static final Path PAGE = Path.of("docs", "benchmarks.md");
+  public static final Path TABLES = Path.of("docs", "benchmarks", "tables.md");
   private static final Path PASSING = Path.of("lock-bench", "target", "bench");
 
   private String store = "all";
   private Set<Scenario> scenarios = EnumSet.allOf(Scenario.class);
   private Report.Effort effort = Report.Effort.FULL;
   private @Nullable String profiled;
+  private @Nullable String classPathBefore;
   private boolean keep;
   private boolean pageOnly;
 
@@ -49,6 +60,7 @@ final class Main {
         case "--store" -> store = args.pop();
         case "--scenario" -> chosen.addAll(Scenario.byId(args.pop()));
         case "--profile" -> profiled = args.pop();
+        case "--against" -> classPathBefore = args.pop();
         default -> throw new IllegalArgumentException("no such option: " + option);
       }
     }
@@ -57,10 +69,14 @@ final class Main {
     } else if (effort.quick()) {
       scenarios = Scenario.QUICK;
     }
+    if (keep && classPathBefore != null) {
+      throw new IllegalArgumentException(
+          "--against has other candidates than those of the page:" + " leave out --keep");
+    }
     Store.byOption(store);
   }
 
-  /** Says whether every candidate did its job. */
+  /** Runs the benchmarks; returns whether every candidate did its job. */
   private boolean run() throws Exception {
     boolean sound = true;
     if (!pageOnly) {
@@ -72,7 +88,9 @@ final class Main {
       for (Store one : Store.byOption(store)) {
         Path folder = keep ? KEPT : PASSING;
         Kept before = keep ? Kept.read(KEPT, one) : new Kept(one, List.of());
-        try (StoreRun run = new StoreRun(one, effort, profiled, PASSING, terminal)) {
+        List<Candidate> contestants =
+            classPathBefore == null ? one.candidates() : one.beside(classPathBefore);
+        try (StoreRun run = new StoreRun(one, contestants, effort, profiled, PASSING, terminal)) {
           sound &= run.run(scenarios, machine, soFar -> before.with(soFar).write(folder));
         }
         terminal.line("   all figures: " + Kept.file(folder, one));
@@ -81,6 +99,7 @@ final class Main {
     if (keep || pageOnly) {
       Charts.write(Kept.read(KEPT), KEPT);
       Files.writeString(PAGE, Page.render(KEPT));
+      Files.writeString(TABLES, Tables.render(KEPT));
     }
     return sound;
   }

@@ -1,7 +1,17 @@
 package io.holdfast.lock.bench;
 
+import io.holdfast.lock.bench.candidate.Candidate;
+import io.holdfast.lock.bench.candidate.Store;
+import io.holdfast.lock.bench.report.Figure;
+import io.holdfast.lock.bench.report.Report;
+import io.holdfast.lock.bench.report.Result;
+import io.holdfast.lock.bench.report.Round;
+import io.holdfast.lock.bench.report.Terminal;
+import io.holdfast.lock.bench.scenario.Sample;
+import io.holdfast.lock.bench.scenario.Scenario;
+import io.holdfast.lock.bench.scenario.Task;
+import io.holdfast.lock.bench.server.BenchServer;
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -16,17 +26,17 @@ import org.HdrHistogram.Histogram;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The scenarios of one store. Candidates take turns round by round, so that what disturbs the
- * machine for a while disturbs them all; each has JVMs of its own, so that neither what the
- * compiler learned from one, nor its threads, nor its garbage is taken for another's. Where little
- * happens, and that is what is measured, the others' JVMs are ended first.
+ * A run of the scenarios of one store. Candidates take turns round by round, so that a disturbance
+ * of the machine affects them all. Each has JVMs of its own, so that none is affected by the JIT
+ * compiler's profile, the threads or the garbage of another. In scenarios that measure how little
+ * happens, the other candidates' JVMs are ended first.
  */
 final class StoreRun implements AutoCloseable {
   private static final int SETTLE_MILLIS = 1_000;
   private static final int SETTLE_MILLIS_EACH = 2;
   private static final int WARM_UP_THREADS = 8;
 
-  /** Of the time, on one core: with so little to do, the compiler is taken to be done. */
+  /** The share of the time, on one core, below which the JIT compiler is considered done. */
   private static final double COMPILE_SHARE_MAX = 0.02;
 
   private static final int HOLD_MILLIS_MAX = 100;
@@ -34,45 +44,47 @@ final class StoreRun implements AutoCloseable {
   private static final int WATCH_LEASES_MILLIS = 30_000;
 
   private final Store store;
+  private final List<Candidate> contestants;
   private final Report.Effort effort;
-  private final @Nullable String profiled;
-  private final Path folder;
   private final Terminal terminal;
   private final BenchServer server;
+  private final CandidateJvms jvms;
   private final Set<WorkerProcess> warm = new HashSet<>();
-  private final Map<String, List<WorkerProcess>> workers = new HashMap<>();
-  private final Map<String, Arena> arenas = new HashMap<>();
 
-  /** @param profiled the candidate whose first JVM is recorded by JFR, if any */
+  /**
+   * @param contestants the candidates that are measured
+   * @param profiled the candidate whose first JVM is recorded by JFR, if any
+   */
   StoreRun(
       Store store,
+      List<Candidate> contestants,
       Report.Effort effort,
       @Nullable String profiled,
       Path folder,
       Terminal terminal) {
     this.store = store;
+    this.contestants = contestants;
     this.effort = effort;
-    this.profiled = profiled;
-    this.folder = folder;
     this.terminal = terminal;
     terminal.progress(store.title() + ": starting the server");
     this.server = store.start();
+    this.jvms = new CandidateJvms(store, server.url(), effort, profiled, folder);
   }
 
-  /** Takes the figures so far, so that a run that is broken off leaves those that it has. */
+  /** Stores the figures so far, so that a run that is interrupted keeps those that it has. */
   @FunctionalInterface
   interface Keeper {
     void keep(Report soFar) throws IOException;
   }
 
-  /** Says whether every candidate did its job. */
+  /** Runs scenarios; returns whether every candidate did its job. */
   boolean run(Set<Scenario> scenarios, Report.Machine machine, Keeper keeper) throws Exception {
     Report.Server described =
         new Report.Server(server.version(), server.durability(), server.counted());
     terminal.store(store, described);
     List<Result> results = new ArrayList<>();
     for (Scenario scenario : scenarios) {
-      List<Candidate> candidates = store.candidates().stream()
+      List<Candidate> candidates = contestants.stream()
           .filter(candidate -> candidate.scenarios().contains(scenario))
           .toList();
       List<Result> found = run(scenario, candidates);
@@ -84,7 +96,7 @@ final class StoreRun implements AutoCloseable {
           machine,
           effort,
           described,
-          store.candidates().stream().map(Report.Contestant::of).toList(),
+          contestants.stream().map(Report.Contestant::of).toList(),
           results));
     }
     return results.stream().allMatch(result -> result.fault() == null);
@@ -94,12 +106,11 @@ final class StoreRun implements AutoCloseable {
     if (!scenario.kind().isWatched()) {
       return Result.of(scenario, candidates, inTurns(scenario, candidates));
     }
-    // The server counts for all: not even an idle pool of another candidate may talk to it.
+    // The server's counters include all clients: not even another candidate's idle pool may talk to
+    // it.
     List<Round> rounds = new ArrayList<>();
     for (Candidate candidate : candidates) {
-      store.candidates().stream()
-          .filter(other -> !other.id().equals(candidate.id()))
-          .forEach(this::end);
+      contestants.stream().filter(other -> !other.id().equals(candidate.id())).forEach(jvms::end);
       rounds.addAll(inTurns(scenario, List.of(candidate)));
     }
     return Result.of(scenario, candidates, rounds);
@@ -108,7 +119,7 @@ final class StoreRun implements AutoCloseable {
   private List<Round> inTurns(Scenario scenario, List<Candidate> candidates) throws Exception {
     Map<String, String> failed = new HashMap<>();
     for (Candidate candidate : candidates) {
-      launch(candidate, scenario.jvms());
+      jvms.launch(candidate, scenario.jvms());
     }
     for (Candidate candidate : candidates) {
       terminal.progress(scenario.title() + ": warming up " + candidate.label());
@@ -117,36 +128,18 @@ final class StoreRun implements AutoCloseable {
         failed.put(candidate.id(), round.error());
       }
     }
+    // Else the kernel would put two processes that always wait for each other sometimes on one core
+    // and sometimes on two, and a round would measure that more than the candidate.
     if (scenario != Scenario.UNCONTENDED_1 || !server.hasOneThread()) {
       return rounds(scenario, candidates, failed);
     }
-    keepApart();
+    Cores.keep(server.processes(), 0);
+    Cores.keep(jvms.processes(), 1);
     try {
       return rounds(scenario, candidates, failed);
     } finally {
-      letRoam();
-    }
-  }
-
-  /**
-   * Two processes that always wait for each other are put on one core by the kernel at one time and
-   * on two at another, and then a round tells more of that than of the candidate.
-   */
-  private void keepApart() throws BenchException {
-    for (long pid : server.processes()) {
-      Cores.keep(pid, 0);
-    }
-    for (WorkerProcess jvm : workers.values().stream().flatMap(List::stream).toList()) {
-      Cores.keep(jvm.pid(), 1);
-    }
-  }
-
-  private void letRoam() throws BenchException {
-    for (long pid : server.processes()) {
-      Cores.free(pid);
-    }
-    for (WorkerProcess jvm : workers.values().stream().flatMap(List::stream).toList()) {
-      Cores.free(jvm.pid());
+      Cores.free(server.processes());
+      Cores.free(jvms.processes());
     }
   }
 
@@ -168,7 +161,7 @@ final class StoreRun implements AutoCloseable {
         }
         rounds.add(round);
       }
-      // Nobody has the same predecessor, or the same place, each time.
+      // No candidate has the same predecessor, or the same place, each time.
       Collections.rotate(order, 1);
     }
     return rounds;
@@ -176,35 +169,32 @@ final class StoreRun implements AutoCloseable {
 
   private Round warmUp(Scenario scenario, Candidate candidate) throws Exception {
     try {
-      List<WorkerProcess> cold = new ArrayList<>(jvms(candidate, scenario.jvms()));
+      List<WorkerProcess> own = jvms.of(candidate, scenario.jvms());
+      List<WorkerProcess> cold = new ArrayList<>(own);
       cold.removeAll(warm);
       warm.addAll(cold);
       compile(candidate, cold);
       if (scenario.kind() == Scenario.Kind.WALK) {
         terminal.progress(scenario.title() + ": first use by " + candidate.label());
-        check(ask(
-            jvms(candidate, scenario.jvms()),
-            task(Task.Action.TOUCH, scenario, candidate),
-            scenario.threads()));
+        check(ask(own, task(Task.Action.TOUCH, scenario, candidate), scenario.threads()));
       }
       if (scenario.kind() == Scenario.Kind.HAND_OFF) {
-        // As the measured ones, but held for so short a time that there are many.
-        arena(candidate).clear();
-        check(ask(
-            jvms(candidate, scenario.jvms()),
-            task(Task.Action.HAND_OFF, scenario, candidate).withMillis(effort.warmUpMillis()),
-            scenario.threads()));
+        // Like the measured ones, but held so briefly that there are many.
+        jvms.arena(candidate).clear();
+        Task brief =
+            task(Task.Action.HAND_OFF, scenario, candidate).withMillis(effort.warmUpMillis());
+        check(ask(own, brief, scenario.threads()));
       }
     } catch (BenchException e) {
-      end(candidate);
+      jvms.end(candidate);
       return Round.failed(candidate.id(), 0, String.valueOf(e.getMessage()));
     }
     return perform(scenario, candidate, 0, warmUpMillis(scenario));
   }
 
   /**
-   * Has JVMs take and give back free locks, by many threads, until there is hardly anything left to
-   * compile: as in a server that runs for hours, even where a cycle takes milliseconds.
+   * Makes JVMs acquire and release free locks with many threads, until there is hardly anything
+   * left to compile, as in a server that has run for hours, even if a cycle takes milliseconds.
    */
   private void compile(Candidate candidate, List<WorkerProcess> cold) throws BenchException {
     Task task = Task.of(Task.Action.CYCLES, candidate.id() + "-warm-up-")
@@ -229,7 +219,7 @@ final class StoreRun implements AutoCloseable {
   }
 
   private long warmUpMillis(Scenario scenario) {
-    // More JVMs have more to compile, on the same cores.
+    // More JVMs have more to compile on the same cores.
     return switch (scenario.kind()) {
       case CYCLES, WALK ->
         scenario.jvms() > 1 ? 3 * effort.warmUpMillis() / 2 : effort.warmUpMillis();
@@ -255,149 +245,131 @@ final class StoreRun implements AutoCloseable {
     };
   }
 
-  /** A round, or with no time to measure nothing. */
+  /** Performs a round; with zero time it measures nothing. */
   private Round perform(Scenario scenario, Candidate candidate, int number, long millis)
       throws Exception {
     try {
-      List<WorkerProcess> jvms = jvms(candidate, scenario.jvms());
-      arena(candidate).clear();
-      Map<Figure, Double> figures = new EnumMap<>(Figure.class);
-      List<Sample> samples = millis == 0
-          ? List.of()
-          : switch (scenario.kind()) {
-            case CYCLES ->
-              measureCycles(Task.Action.CYCLES, scenario, candidate, jvms, millis, figures);
-            case HAND_OFF ->
-              measureCycles(Task.Action.HAND_OFF, scenario, candidate, jvms, millis, figures);
-            case WALK -> measureWalk(scenario, candidate, jvms, millis, figures);
-            case WAITERS -> measureWaiters(scenario, candidate, jvms, millis, figures);
-            case LEASES -> measureLeases(scenario, candidate, jvms, millis, figures);
-          };
+      List<WorkerProcess> own = jvms.of(candidate, scenario.jvms());
+      jvms.arena(candidate).clear();
+      Measurement measurement = new Measurement(scenario, candidate, own, millis);
+      List<Sample> samples = millis == 0 ? List.of() : measurement.measure();
       long violations = samples.stream().mapToLong(Sample::violations).sum();
       for (Sample sample : samples) {
         if (sample.error() != null) {
-          end(candidate);
-          return new Round(candidate.id(), number, figures, violations, sample.error());
+          jvms.end(candidate);
+          return new Round(candidate.id(), number, measurement.figures, violations, sample.error());
         }
       }
-      return new Round(candidate.id(), number, figures, violations, null);
+      return new Round(candidate.id(), number, measurement.figures, violations, null);
     } catch (BenchException e) {
-      end(candidate);
+      jvms.end(candidate);
       return Round.failed(candidate.id(), number, String.valueOf(e.getMessage()));
     }
   }
 
-  private List<Sample> measureCycles(
-      Task.Action action,
-      Scenario scenario,
-      Candidate candidate,
-      List<WorkerProcess> jvms,
-      long millis,
-      Map<Figure, Double> figures)
-      throws Exception {
-    Counters before = new Counters();
-    List<Sample> samples = ask(
-        jvms,
-        task(action, scenario, candidate).withMillis(millis).withHoldMillisMax(HOLD_MILLIS_MAX),
-        scenario.threads());
-    Counters after = new Counters();
-    List<Long> turns =
-        samples.stream().flatMap(sample -> sample.turns().stream()).toList();
-    double cycles = Math.max(1, sum(turns));
-    Histogram latencies = new Histogram(3);
-    samples.forEach(sample -> latencies.add(sample.histogram()));
-    if (action == Task.Action.CYCLES) {
-      double seconds = samples.stream().mapToLong(Sample::elapsedNanos).max().orElse(0) / 1e9;
-      figures.put(Figure.RATE, cycles / seconds);
-      figures.put(Figure.FAIRNESS, fairness(turns));
+  /** A round of one candidate, while it is measured. */
+  private final class Measurement {
+    private final Scenario scenario;
+    private final Candidate candidate;
+    private final List<WorkerProcess> own;
+    private final long millis;
+    private final Map<Figure, Double> figures = new EnumMap<>(Figure.class);
+
+    Measurement(Scenario scenario, Candidate candidate, List<WorkerProcess> own, long millis) {
+      this.scenario = scenario;
+      this.candidate = candidate;
+      this.own = own;
+      this.millis = millis;
     }
-    figures.put(Figure.P50_MICROS, latencies.getValueAtPercentile(50) / 1e3);
-    figures.put(Figure.P99_MICROS, latencies.getValueAtPercentile(99) / 1e3);
-    figures.put(Figure.P999_MICROS, latencies.getValueAtPercentile(99.9) / 1e3);
-    figures.put(Figure.MAX_MICROS, latencies.getMaxValue() / 1e3);
-    figures.put(Figure.SAMPLES, (double) latencies.getTotalCount());
-    after.putCost(figures, before, samples, cycles, 1e3);
-    return samples;
-  }
 
-  private List<Sample> measureWalk(
-      Scenario scenario,
-      Candidate candidate,
-      List<WorkerProcess> jvms,
-      long millis,
-      Map<Figure, Double> figures)
-      throws Exception {
-    List<Sample> samples =
-        measureCycles(Task.Action.CYCLES, scenario, candidate, jvms, millis, figures);
-    putHeap(figures, jvms);
-    return samples;
-  }
-
-  private List<Sample> measureWaiters(
-      Scenario scenario,
-      Candidate candidate,
-      List<WorkerProcess> jvms,
-      long millis,
-      Map<Figure, Double> figures)
-      throws Exception {
-    List<WorkerProcess> holder = jvms.subList(0, 1);
-    List<WorkerProcess> waiting = jvms.subList(1, jvms.size());
-    int waiters = waiting.size() * scenario.threads();
-    List<Sample> samples = new ArrayList<>();
-    samples.addAll(ask(holder, task(Task.Action.TAKE, scenario, candidate), 1));
-    samples.addAll(ask(waiting, task(Task.Action.WAIT, scenario, candidate), scenario.threads()));
-    TimeUnit.MILLISECONDS.sleep(SETTLE_MILLIS + (long) SETTLE_MILLIS_EACH * waiters);
-    samples.addAll(watch(scenario, candidate, jvms, millis, figures));
-    putHeap(figures, waiting);
-    long released = System.nanoTime();
-    Task drain = task(Task.Action.DRAIN, scenario, candidate);
-    for (WorkerProcess one : waiting) {
-      one.send(drain);
+    List<Sample> measure() throws Exception {
+      return switch (scenario.kind()) {
+        case CYCLES -> cycles(Task.Action.CYCLES);
+        case HAND_OFF -> cycles(Task.Action.HAND_OFF);
+        case WALK -> {
+          List<Sample> samples = cycles(Task.Action.CYCLES);
+          putHeap(figures, own);
+          yield samples;
+        }
+        case WAITERS -> waiters();
+        case LEASES -> leases();
+      };
     }
-    samples.addAll(ask(holder, task(Task.Action.GIVE, scenario, candidate), 1));
-    samples.addAll(receive(waiting, drain));
-    double drainNanos = System.nanoTime() - released;
-    figures.put(Figure.DRAIN_MILLIS, drainNanos / 1e6);
-    figures.put(Figure.TURN_MICROS, drainNanos / 1e3 / waiters);
-    return samples;
+
+    private Task task(Task.Action action) {
+      return StoreRun.task(action, scenario, candidate);
+    }
+
+    private List<Sample> cycles(Task.Action action) throws Exception {
+      Counters before = new Counters();
+      List<Sample> samples = ask(
+          own,
+          task(action).withMillis(millis).withHoldMillisMax(HOLD_MILLIS_MAX),
+          scenario.threads());
+      Counters after = new Counters();
+      List<Long> turns =
+          samples.stream().flatMap(sample -> sample.turns().stream()).toList();
+      double cycles = Math.max(1, sum(turns));
+      Histogram latencies = new Histogram(3);
+      samples.forEach(sample -> latencies.add(sample.histogram()));
+      if (action == Task.Action.CYCLES) {
+        double seconds = samples.stream().mapToLong(Sample::elapsedNanos).max().orElse(0) / 1e9;
+        figures.put(Figure.RATE, cycles / seconds);
+        figures.put(Figure.FAIRNESS, fairness(turns));
+      }
+      figures.put(Figure.P50_MICROS, latencies.getValueAtPercentile(50) / 1e3);
+      figures.put(Figure.P99_MICROS, latencies.getValueAtPercentile(99) / 1e3);
+      figures.put(Figure.P999_MICROS, latencies.getValueAtPercentile(99.9) / 1e3);
+      figures.put(Figure.MAX_MICROS, latencies.getMaxValue() / 1e3);
+      figures.put(Figure.SAMPLES, (double) latencies.getTotalCount());
+      after.putCost(figures, before, samples, cycles, 1e3);
+      return samples;
+    }
+
+    private List<Sample> waiters() throws Exception {
+      List<WorkerProcess> holder = own.subList(0, 1);
+      List<WorkerProcess> waiting = own.subList(1, own.size());
+      int waiters = waiting.size() * scenario.threads();
+      List<Sample> samples = new ArrayList<>(ask(holder, task(Task.Action.TAKE), 1));
+      samples.addAll(ask(waiting, task(Task.Action.WAIT), scenario.threads()));
+      TimeUnit.MILLISECONDS.sleep(SETTLE_MILLIS + (long) SETTLE_MILLIS_EACH * waiters);
+      samples.addAll(watch());
+      putHeap(figures, waiting);
+      long released = System.nanoTime();
+      Task drain = task(Task.Action.DRAIN);
+      for (WorkerProcess one : waiting) {
+        one.send(drain);
+      }
+      samples.addAll(ask(holder, task(Task.Action.GIVE), 1));
+      samples.addAll(receive(waiting, drain));
+      double drainNanos = System.nanoTime() - released;
+      figures.put(Figure.DRAIN_MILLIS, drainNanos / 1e6);
+      figures.put(Figure.TURN_MICROS, drainNanos / 1e3 / waiters);
+      return samples;
+    }
+
+    private List<Sample> leases() throws Exception {
+      List<Sample> samples = new ArrayList<>(ask(own, task(Task.Action.TAKE), 1));
+      figures.put(Figure.RATE, scenario.names() / (samples.get(0).elapsedNanos() / 1e9));
+      samples.addAll(watch());
+      putHeap(figures, own);
+      samples.addAll(ask(own, task(Task.Action.GIVE), 1));
+      return samples;
+    }
+
+    private List<Sample> watch() throws Exception {
+      Counters before = new Counters();
+      List<Sample> watched = ask(own, task(Task.Action.WATCH).withMillis(millis), 0);
+      new Counters().putCost(figures, before, watched, millis / 1e3, 1e6);
+      figures.put(
+          Figure.OWN_CPU, watched.stream().mapToLong(Sample::ownCpuNanos).sum() * 1e-3 / millis);
+      return watched;
+    }
   }
 
-  private List<Sample> measureLeases(
-      Scenario scenario,
-      Candidate candidate,
-      List<WorkerProcess> jvms,
-      long millis,
-      Map<Figure, Double> figures)
-      throws Exception {
-    List<Sample> samples =
-        new ArrayList<>(ask(jvms, task(Task.Action.TAKE, scenario, candidate), 1));
-    Sample taken = samples.get(0);
-    figures.put(Figure.RATE, scenario.names() / (taken.elapsedNanos() / 1e9));
-    samples.addAll(watch(scenario, candidate, jvms, millis, figures));
-    putHeap(figures, jvms);
-    samples.addAll(ask(jvms, task(Task.Action.GIVE, scenario, candidate), 1));
-    return samples;
-  }
-
-  private List<Sample> watch(
-      Scenario scenario,
-      Candidate candidate,
-      List<WorkerProcess> jvms,
-      long millis,
-      Map<Figure, Double> figures)
-      throws Exception {
-    Counters before = new Counters();
-    List<Sample> watched =
-        ask(jvms, task(Task.Action.WATCH, scenario, candidate).withMillis(millis), 0);
-    new Counters().putCost(figures, before, watched, millis / 1e3, 1e6);
-    figures.put(
-        Figure.OWN_CPU, watched.stream().mapToLong(Sample::ownCpuNanos).sum() * 1e-3 / millis);
-    return watched;
-  }
-
-  private static void putHeap(Map<Figure, Double> figures, List<WorkerProcess> jvms)
+  private static void putHeap(Map<Figure, Double> figures, List<WorkerProcess> own)
       throws BenchException {
-    double bytes = ask(jvms, Task.of(Task.Action.COLLECT, ""), 0).stream()
+    double bytes = ask(own, Task.of(Task.Action.COLLECT, ""), 0).stream()
         .mapToLong(Sample::heapBytes)
         .average()
         .orElse(0);
@@ -408,7 +380,7 @@ final class StoreRun implements AutoCloseable {
     return Task.of(action, candidate.id() + "-" + scenario.id() + "-").withNames(scenario.names());
   }
 
-  /** @param threads of each; none where the JVM itself is asked */
+  /** @param threads the number of threads of each JVM; zero for a task of the JVM itself */
   private static List<Sample> ask(List<WorkerProcess> jvms, Task task, int threads)
       throws BenchException {
     for (int i = 0; i < jvms.size(); i++) {
@@ -425,21 +397,21 @@ final class StoreRun implements AutoCloseable {
     return samples;
   }
 
-  /** What the server has done so far. */
+  /** The server's counters at one moment. */
   private final class Counters {
     private final long commands = server.commands();
     private final @Nullable Long cpuNanos = server.cpuNanos();
 
     Counters() throws Exception {}
 
-    /** @param by cycles, or seconds */
+    /** @param by the number of cycles, or of seconds */
     void putCost(
         Map<Figure, Double> figures,
         Counters before,
         List<Sample> samples,
         double by,
         double cpuUnitNanos) {
-      // Asking for the counters is a command itself.
+      // Reading the counters is itself a command.
       figures.put(Figure.COMMANDS, Math.max(0, commands - before.commands - 1) / by);
       if (cpuNanos != null && before.cpuNanos != null) {
         figures.put(Figure.SERVER_CPU, (cpuNanos - before.cpuNanos) / cpuUnitNanos / by);
@@ -464,69 +436,11 @@ final class StoreRun implements AutoCloseable {
     return turns.stream().mapToLong(Long::longValue).sum();
   }
 
-  private Arena arena(Candidate candidate) throws IOException {
-    Arena arena = arenas.get(candidate.id());
-    if (arena == null) {
-      arena = new Arena(arenaFile(candidate));
-      arenas.put(candidate.id(), arena);
-    }
-    return arena;
-  }
-
-  private Path arenaFile(Candidate candidate) {
-    return folder.resolve(store.id() + "-" + candidate.id() + ".arena");
-  }
-
-  private List<WorkerProcess> jvms(Candidate candidate, int count)
-      throws IOException, BenchException {
-    List<WorkerProcess> own = launch(candidate, count);
-    for (WorkerProcess one : own) {
-      one.awaitReady();
-    }
-    return own;
-  }
-
-  /** Sees to it that so many run, or at least start. */
-  private List<WorkerProcess> launch(Candidate candidate, int count) throws IOException {
-    List<WorkerProcess> own = workers.computeIfAbsent(candidate.id(), any -> new ArrayList<>());
-    while (own.size() < count) {
-      List<String> options = new ArrayList<>();
-      if (effort.quick()) {
-        // Rounds are too short for the other compiler: they would measure how far it has come.
-        options.add("-XX:TieredStopAtLevel=1");
-      }
-      if (own.isEmpty() && candidate.id().equals(profiled)) {
-        options.add("-XX:StartFlightRecording=settings=profile,filename="
-            + folder.resolve(store.id() + "-" + candidate.id() + ".jfr"));
-      }
-      own.add(WorkerProcess.start(
-          store,
-          candidate,
-          server.url(),
-          arenaFile(candidate),
-          folder.resolve(store.id() + "-" + candidate.id() + ".log"),
-          options));
-    }
-    return own.subList(0, count);
-  }
-
-  private void end(Candidate candidate) {
-    List<WorkerProcess> own = workers.remove(candidate.id());
-    if (own != null) {
-      own.forEach(WorkerProcess::close);
-    }
-  }
-
   @Override
   public void close() throws IOException {
-    List<WorkerProcess> recorded = profiled == null ? null : workers.get(profiled);
-    if (recorded != null) {
-      recorded.get(0).finish();
-    }
-    workers.values().forEach(own -> own.forEach(WorkerProcess::close));
-    server.close();
-    for (String candidate : arenas.keySet()) {
-      Files.deleteIfExists(folder.resolve(store.id() + "-" + candidate + ".arena"));
+    try (server;
+        jvms) {
+      // The JVMs end first, and the server even if they do not.
     }
   }
 }

@@ -1,6 +1,13 @@
 package io.holdfast.lock.bench;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.holdfast.lock.bench.candidate.Candidate;
+import io.holdfast.lock.bench.candidate.Client;
+import io.holdfast.lock.bench.candidate.Mutex;
+import io.holdfast.lock.bench.candidate.Store;
+import io.holdfast.lock.bench.scenario.Arena;
+import io.holdfast.lock.bench.scenario.Sample;
+import io.holdfast.lock.bench.scenario.Task;
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
@@ -29,9 +36,12 @@ import java.util.stream.LongStream;
 import org.HdrHistogram.Histogram;
 import org.jspecify.annotations.Nullable;
 
-/** A JVM with one client of one candidate: reads tasks from its parent, one a line, and answers. */
-final class Worker {
-  /** Begins the lines that are for the parent; libraries may print others. */
+/**
+ * The program of a JVM with one client of one candidate: reads tasks from its parent, one per line,
+ * and answers.
+ */
+public final class Worker {
+  /** The prefix of lines that are meant for the parent; libraries may print others. */
   static final String ANSWER = "@";
 
   // Places in the arena.
@@ -50,13 +60,15 @@ final class Worker {
 
   private final CompilationMXBean compiler = ManagementFactory.getCompilationMXBean();
 
-  /** One for each thread number, so that a candidate sees the same threads in every round. */
+  /**
+   * One executor for each thread number, so that a candidate sees the same threads in every round.
+   */
   private final List<ExecutorService> threads = new ArrayList<>();
 
   /** The ids of those threads. */
   private final Set<Long> users = ConcurrentHashMap.newKeySet();
 
-  /** By thread number, then by name. */
+  /** The mutexes, by thread number and then by name. */
   private final List<Map<String, Mutex>> mutexes = new ArrayList<>();
 
   private final List<Mutex> taken = new ArrayList<>();
@@ -88,7 +100,7 @@ final class Worker {
         answers.println(ANSWER + json.writeValueAsString(sample));
       }
     } finally {
-      // Though a candidate's threads may still run.
+      // Ends the JVM even if a candidate's threads are still running.
       System.exit(0);
     }
   }
@@ -137,7 +149,7 @@ final class Worker {
     Turns run(int number) throws Exception;
   }
 
-  /** What one thread did. */
+  /** The turns of one thread. */
   private static final class Turns {
     private final Histogram latencies = new Histogram(3);
     private long count;
@@ -205,32 +217,34 @@ final class Worker {
 
   private Map<Long, Long> allocatedByThread() {
     long[] ids = threadBean.getAllThreadIds();
-    long[] bytes = threadBean.getThreadAllocatedBytes(ids);
-    Map<Long, Long> byThread = new HashMap<>();
-    for (int i = 0; i < ids.length; i++) {
-      byThread.put(ids[i], Math.max(0, bytes[i]));
-    }
-    return byThread;
+    return byThread(ids, threadBean.getThreadAllocatedBytes(ids));
   }
 
   private Map<Long, Long> cpuByOwnThread() {
     long[] ids = ownThreads();
-    long[] nanos = threadBean.getThreadCpuTime(ids);
+    return byThread(ids, threadBean.getThreadCpuTime(ids));
+  }
+
+  /** A thread that has ended has a negative value. */
+  private static Map<Long, Long> byThread(long[] ids, long[] values) {
     Map<Long, Long> byThread = new HashMap<>();
     for (int i = 0; i < ids.length; i++) {
-      byThread.put(ids[i], Math.max(0, nanos[i]));
+      byThread.put(ids[i], Math.max(0, values[i]));
     }
     return byThread;
   }
 
-  /** What the candidate keeps beside the threads that use it. */
+  /** Returns the threads that the candidate has besides those that use it. */
   private long[] ownThreads() {
     return LongStream.of(threadBean.getAllThreadIds())
         .filter(id -> !threadsBefore.contains(id) && !users.contains(id))
         .toArray();
   }
 
-  /** Thread by thread: one that ended meanwhile would count as less than nothing. */
+  /**
+   * Sums the differences thread by thread: otherwise a thread that ended meanwhile would count as
+   * negative.
+   */
   private static long since(Map<Long, Long> before, Map<Long, Long> now) {
     return now.entrySet().stream()
         .mapToLong(thread -> thread.getValue() - before.getOrDefault(thread.getKey(), 0L))
@@ -257,7 +271,7 @@ final class Worker {
   }
 
   private Turns cycles(Task task, int number) throws Exception {
-    // Not looked up again in each cycle: that would be measured.
+    // Looked up only once, since it would be measured otherwise.
     @Nullable Mutex[] own = new Mutex[task.share(number)];
     Turns turns = new Turns();
     long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(task.millis());
@@ -284,14 +298,14 @@ final class Worker {
 
   private void inside(Turns turns, int slot, int global) {
     boolean alone = arena.enter(slot, global + 1);
-    // Some other thread that believes it holds the lock, too, gets a chance to be seen.
+    // Gives another thread that believes it holds the lock a chance to be noticed.
     Thread.onSpinWait();
     if (!arena.leave(slot, global + 1) || !alone) {
       turns.violations++;
     }
   }
 
-  /** The two workers take turns: each waits for the lock before the other gives it back. */
+  /** Takes turns with the other worker: each waits for the lock before the other releases it. */
   private Turns handOff(Task task) throws Exception {
     int self = task.first();
     int other = 1 - self;
@@ -335,7 +349,7 @@ final class Worker {
   private Turns take(Task task, int number) throws Exception {
     Turns turns = new Turns();
     for (int turn = 0; turn < task.share(number); turn++) {
-      // Not remembered by name: so many would only cost memory.
+      // Not remembered by name: so many of them would only cost memory.
       Mutex mutex = client.mutex(task.prefix() + task.name(number, turn));
       long begun = System.nanoTime();
       mutex.lock();

@@ -2,6 +2,10 @@ package io.holdfast.lock.bench;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.holdfast.lock.bench.candidate.Candidate;
+import io.holdfast.lock.bench.candidate.Store;
+import io.holdfast.lock.bench.scenario.Sample;
+import io.holdfast.lock.bench.scenario.Task;
 import java.io.BufferedReader;
 import java.io.BufferedWriter;
 import java.io.IOException;
@@ -15,7 +19,7 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 
-/** The parent's end of a {@link Worker}. */
+/** The parent's side of a {@link Worker}. */
 final class WorkerProcess implements AutoCloseable {
   private static final String GONE = "";
   private static final int START_SECONDS_MAX = 120;
@@ -36,7 +40,7 @@ final class WorkerProcess implements AutoCloseable {
     reader.start();
   }
 
-  /** @param log where what the worker's libraries say is written */
+  /** @param log the file for the output of the worker's libraries */
   static WorkerProcess start(
       Store store, Candidate candidate, String url, Path arena, Path log, List<String> jvmOptions)
       throws IOException {
@@ -49,10 +53,10 @@ final class WorkerProcess implements AutoCloseable {
     command.addAll(jvmOptions);
     command.addAll(List.of(
         "-cp",
-        System.getProperty("java.class.path"),
+        candidate.program().classPath(),
         Worker.class.getName(),
         store.name(),
-        candidate.id(),
+        candidate.program().candidate(),
         url,
         arena.toString()));
     return new WorkerProcess(new ProcessBuilder(command)
@@ -122,7 +126,7 @@ final class WorkerProcess implements AutoCloseable {
     return answer;
   }
 
-  /** Ends it as it would end by itself, so that a flight recording is written. */
+  /** Ends the worker normally, so that a flight recording is written. */
   void finish() {
     try {
       tasks.close();

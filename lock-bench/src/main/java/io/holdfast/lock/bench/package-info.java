@@ -1,7 +1,7 @@
 /**
- * Holdfast beside what users would pick instead, and beside the bare driver: what {@code dev/bench}
- * runs. {@link io.holdfast.lock.bench.Main} starts the servers and asks
- * {@link io.holdfast.lock.bench.Worker}s, one JVM for each client, for one round after the other.
+ * The benchmarks that {@code dev/bench} runs: Holdfast compared with the alternatives that users
+ * have, and with the bare driver. {@link io.holdfast.lock.bench.Main} starts the servers and gives
+ * tasks to {@link io.holdfast.lock.bench.Worker}s, one JVM for each client, round by round.
  */
 @NullMarked
 package io.holdfast.lock.bench;

@@ -1,9 +1,6 @@
 package io.holdfast.lock.consul;
 
-/**
- * What Consul answered in place of doing what it was asked for. The cause of a
- * {@link io.holdfast.lock.LockStoreException}.
- */
+/** An error that Consul answered, as the cause of a {@link io.holdfast.lock.LockStoreException}. */
 public final class ConsulException extends Exception {
   private static final long serialVersionUID = 1;
 
@@ -16,25 +13,25 @@ public final class ConsulException extends Exception {
     this.status = status;
   }
 
-  /** What is wrong. */
+  /** Returns the kind of error. */
   public Problem problem() {
     return problem;
   }
 
-  /** The HTTP status of the answer. */
+  /** Returns the HTTP status of the answer. */
   public int status() {
     return status;
   }
 
-  /** What can be wrong. Constants may be added. */
+  /** The kinds of error. Constants may be added. */
   public enum Problem {
-    /** The token does not allow it, or is unknown. */
+    /** The ACL token is unknown, or lacks a right. */
     ACL_DENIED,
-    /** The agent has too many requests or connections of this client (429). */
+    /** The agent has too many requests or connections of this address (429). */
     TOO_MANY_REQUESTS,
     /** The servers have no leader at the moment. */
     NO_LEADER,
-    /** A session ended as soon as it was made. */
+    /** A session ended as soon as it was created. */
     SESSION_GONE,
     /** Anything else; the message is Consul's. */
     OTHER

@@ -2,12 +2,14 @@ package io.holdfast.lock.consul;
 
 import io.holdfast.lock.Lease;
 import io.holdfast.lock.LockLostException;
+import io.holdfast.lock.consul.http.Json;
+import io.holdfast.lock.consul.session.ConsulGrant;
 import io.holdfast.lock.spi.LeaseGuard;
 
 /**
- * Makes a transaction on Consul's keys conditional on a lease, whatever the clocks did. Put
- * {@link #operation()} before your own operations: Consul then applies all of them, or, if the
- * lease does not stand, none.
+ * A guard that makes a transaction on Consul's keys conditional on a lease, whatever clocks say.
+ * Put {@link #operation()} before your own operations: Consul then carries out all of them, or none
+ * if the lease is no longer valid.
  *
  * <pre>{@code
  * ConsulGuard guard = ConsulGuard.of(lease);
@@ -17,10 +19,11 @@ import io.holdfast.lock.spi.LeaseGuard;
  * }
  * }</pre>
  *
- * <p>A guard has no end: a transaction that is sent after the lease was closed is refused. A lease
- * that had a guard is not handed on locally.
+ * <p>A guard needs no {@code close()}: Consul refuses a transaction that is sent after the lease
+ * was closed. A lease that ever had a guard is not handed on within the client, since Consul could
+ * not tell the next holder from this one.
  *
- * <p>Threads: safe for all.
+ * <p>Threads: safe for use by any number of threads.
  */
 public final class ConsulGuard {
   private final LeaseGuard<ConsulGrant> guard;
@@ -30,11 +33,14 @@ public final class ConsulGuard {
   }
 
   /**
-   * A guard on a lease of {@link ConsulLocks}. No I/O.
+   * Returns a guard on a lease of {@link ConsulLocks}. No I/O, unless the wall clock casts doubt on
+   * the lease: then Consul is asked whether it is valid.
    *
    * @throws IllegalArgumentException the lease is of another store, or a mock
    * @throws IllegalStateException the lease was closed
    * @throws LockLostException the lease was lost
+   * @throws io.holdfast.lock.LockStoreException the lease is in doubt, and Consul gave no usable
+   *     answer
    */
   public static ConsulGuard of(Lease lease) {
     LeaseGuard<ConsulGrant> guard = LeaseGuard.open(lease, ConsulGrant.class);
@@ -43,20 +49,20 @@ public final class ConsulGuard {
     return new ConsulGuard(guard);
   }
 
-  /** The key that must be at {@link #index()}. */
+  /** Returns the key of the lease, which must be at {@link #index()}. */
   public String key() {
     return guard.grant().attempt().key();
   }
 
   /**
-   * The {@code ModifyIndex} that {@link #key()} must have. It had that since the lease was granted,
-   * and never has it again.
+   * Returns the {@code ModifyIndex} that {@link #key()} must have. The key has it from the grant of
+   * the lease to its end, and never again.
    */
   public long index() {
     return guard.grant().number();
   }
 
-  /** The operation {@code check-index}, as JSON. */
+  /** Returns the operation {@code check-index} for a transaction, as JSON. */
   public String operation() {
     return "{\"KV\":{\"Verb\":\"check-index\",\"Key\":"
         + Json.quote(key())
@@ -66,7 +72,7 @@ public final class ConsulGuard {
   }
 
   /**
-   * Tells that Consul refused {@link #operation()}: the lease is lost.
+   * Reports that Consul refused {@link #operation()}, so that the lease becomes lost.
    *
    * @return the exception to throw
    */

@@ -1,6 +1,10 @@
 package io.holdfast.lock.consul;
 
 import io.holdfast.lock.LockClientBuilder;
+import io.holdfast.lock.consul.classic.ClassicStore;
+import io.holdfast.lock.consul.fair.ConsulStore;
+import io.holdfast.lock.consul.http.ConsulHttp;
+import io.holdfast.lock.consul.http.SessionRequests;
 import io.holdfast.lock.spi.LockStore;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoreSettings;
@@ -21,46 +25,53 @@ import org.jspecify.annotations.Nullable;
  * }
  * }</pre>
  *
- * <p>A client has one session for each TTL that it uses, however many locks it holds, and renews it
- * in the background. While it waits for a lock, it has one long poll open for that name.
+ * <p>A client has one Consul session for each TTL that it uses, however many locks it holds, and
+ * renews it in the background. While threads wait for a lock, it has one long poll open for that
+ * name. If a holder crashes, the name stays taken for up to three times the session's TTL, at least
+ * 30 s; {@link io.holdfast.lock.Lease#crashBound()} has the exact time.
  */
 public final class ConsulLocks {
   private static final Pattern PREFIX =
       Pattern.compile("[A-Za-z0-9_-][A-Za-z0-9._-]*(/[A-Za-z0-9_-][A-Za-z0-9._-]*)*");
 
-  /** Consul takes no longer one. */
-  static final long LOCK_DELAY_SECONDS_MAX = 60;
-
   private ConsulLocks() {}
 
   /**
-   * Begins a client on the agent at this address.
+   * Returns a builder of a client on the agent at this address.
    *
-   * @param client your client, with its TLS settings, proxy and interceptors; it stays yours. Its
-   *     timeouts are not used, the client's store timeout is; connections and threads are the lock
-   *     client's own
+   * @param client your HTTP client, whose TLS settings, proxy and interceptors apply. Its timeouts
+   *     do not: the store timeout does. Connections and threads are the lock client's own, which
+   *     does not close yours
    * @param address scheme, host and port of the agent, with a path if there is one before
    *     {@code /v1}
-   * @throws IllegalArgumentException the address is no HTTP URL
+   * @throws IllegalArgumentException the address is not an HTTP URL
    */
   public static Builder builder(OkHttpClient client, String address) {
     return new Builder(Objects.requireNonNull(client), HttpUrl.get(address));
   }
 
   /**
-   * Begins a client that shares its locks with {@code consul lock}, and with other programs that
-   * lock one key by a session: the lock {@code orders/42} of a client with the prefix {@code shop}
-   * is the one that {@code consul lock shop/orders/42 COMMAND} takes.
+   * Returns a builder of a client that shares its locks with {@code consul lock}, and with other
+   * programs that lock one key by a session. The lock {@code orders/42} of a client with the prefix
+   * {@code shop} is the one that {@code consul lock shop/orders/42 COMMAND} takes.
    *
-   * <p>That protocol gives less than {@link #builder}: no line, so whoever asks first after a
-   * release gets the lock; a session for each lease, so five requests to acquire and release, and a
-   * renewal of two for each lease; a loss by force is heard of with the next renewal; after a crash
-   * the lock-delay comes on top. Prefer {@link #builder} where no other program shares the locks:
-   * the two kinds do not exclude each other. Tokens rise as well, and {@link ConsulGuard} works.
+   * <p>Use it only if another program shares the locks. It offers less than {@link #builder}, and
+   * the two kinds of lock do not exclude each other:
+   *
+   * <ul>
+   *   <li>There is no queue: after a release, the client that asks first gets the lock.
+   *   <li>Each lease has a session of its own. An acquire and its release are five requests, and a
+   *       renewal is two for each lease.
+   *   <li>A holder learns only at its next renewal that somebody took its lock by force.
+   *   <li>After a crash, the {@linkplain ClassicBuilder#lockDelay lock-delay} is added to the time
+   *       for which the name stays taken.
+   * </ul>
+   *
+   * <p>Tokens rise, and {@link ConsulGuard} works, as with {@link #builder}.
    *
    * @param client as for {@link #builder}
    * @param address as for {@link #builder}
-   * @throws IllegalArgumentException the address is no HTTP URL
+   * @throws IllegalArgumentException the address is not an HTTP URL
    */
   public static ClassicBuilder classic(OkHttpClient client, String address) {
     return new ClassicBuilder(Objects.requireNonNull(client), HttpUrl.get(address));
@@ -77,7 +88,7 @@ public final class ConsulLocks {
     return prefix;
   }
 
-  /** Makes a client of Consul. */
+  /** Builds clients on Consul. */
   public static final class Builder extends LockClientBuilder<Builder> {
     private final OkHttpClient client;
     private final HttpUrl address;
@@ -90,17 +101,18 @@ public final class ConsulLocks {
     }
 
     /**
-     * The folder of all keys; default {@code holdfast}.
+     * Sets the folder of all keys; the default is {@code holdfast}. Clients with different prefixes
+     * have different locks.
      *
-     * @throws IllegalArgumentException not words of ASCII letters, digits, {@code -_.} with slashes
-     *     between
+     * @throws IllegalArgumentException not words of ASCII letters, digits and {@code - _ .} with
+     *     single slashes between them, of at most 200 characters
      */
     public Builder prefix(String prefix) {
       this.prefix = checkPrefix(prefix);
       return this;
     }
 
-    /** The ACL token; default: none, or what an interceptor of your client adds. */
+    /** Sets the ACL token; by default there is none but what an interceptor of your client adds. */
     public Builder token(String token) {
       this.token = Objects.requireNonNull(token);
       return this;
@@ -108,22 +120,13 @@ public final class ConsulLocks {
 
     @Override
     protected LockStore openStore(StoreSettings settings) throws StoreException {
-      ConsulStore store =
-          new ConsulStore(new ConsulHttp.Settings(client, address, token), prefix, settings);
-      boolean opened = false;
-      try {
-        store.probe();
-        opened = true;
-        return store;
-      } finally {
-        if (!opened) {
-          store.close();
-        }
-      }
+      ConsulHttp.Settings http =
+          new ConsulHttp.Settings(client, address, token, ConsulException::new);
+      return new ConsulStore(ConsulHttp.open(http, prefix, settings), prefix, settings);
     }
   }
 
-  /** Makes a client of Consul that shares its locks with other programs. */
+  /** Builds clients on Consul that share their locks with other programs. */
   public static final class ClassicBuilder extends LockClientBuilder<ClassicBuilder> {
     private final OkHttpClient client;
     private final HttpUrl address;
@@ -137,11 +140,11 @@ public final class ConsulLocks {
     }
 
     /**
-     * What every key begins with; default {@code holdfast-classic}. The key of a lock is
+     * Sets the folder of all keys; the default is {@code holdfast-classic}. The key of a lock is
      * {@code PREFIX/NAME/.lock}.
      *
-     * @throws IllegalArgumentException not words of ASCII letters, digits, {@code -_.} with slashes
-     *     between
+     * @throws IllegalArgumentException not words of ASCII letters, digits and {@code - _ .} with
+     *     single slashes between them, of at most 200 characters
      */
     public ClassicBuilder prefix(String prefix) {
       this.prefix = checkPrefix(prefix);
@@ -149,17 +152,17 @@ public final class ConsulLocks {
     }
 
     /**
-     * For how long nobody gets a lock whose holder crashed or whose session was destroyed, counted
-     * from the end of its session; default: the session's TTL, at most 60 s. A holder that is cut
-     * off believes in its lease for up to that TTL, so with less, two can hold. A release is not
-     * delayed, nor is a forced one.
+     * Sets Consul's lock-delay: the time for which nobody gets a lock whose holder crashed or whose
+     * session was destroyed, counted from the end of its session. The default is the session's TTL,
+     * at most 60 s. With less than that TTL two clients can hold the lock at once, since a holder
+     * that is cut off trusts its lease for up to the TTL. A release, forced or not, is not delayed.
      *
-     * @param lockDelay 0 to 60 s; parts of a millisecond are cut off
-     * @throws IllegalArgumentException out of that range
+     * @param lockDelay 0 to 60 s, rounded down to the millisecond
+     * @throws IllegalArgumentException the time is out of that range
      */
     public ClassicBuilder lockDelay(Duration lockDelay) {
       if (lockDelay.isNegative()
-          || lockDelay.compareTo(Duration.ofSeconds(LOCK_DELAY_SECONDS_MAX)) > 0) {
+          || lockDelay.compareTo(Duration.ofSeconds(SessionRequests.LOCK_DELAY_SECONDS_MAX)) > 0) {
         throw new IllegalArgumentException(
             "Consul has lock-delays of 0 to 60 s, was given " + lockDelay);
       }
@@ -167,7 +170,7 @@ public final class ConsulLocks {
       return this;
     }
 
-    /** The ACL token; default: none, or what an interceptor of your client adds. */
+    /** Sets the ACL token; by default there is none but what an interceptor of your client adds. */
     public ClassicBuilder token(String token) {
       this.token = Objects.requireNonNull(token);
       return this;
@@ -175,18 +178,9 @@ public final class ConsulLocks {
 
     @Override
     protected LockStore openStore(StoreSettings settings) throws StoreException {
-      ClassicStore store = new ClassicStore(
-          new ConsulHttp.Settings(client, address, token), prefix, lockDelay, settings);
-      boolean opened = false;
-      try {
-        store.probe();
-        opened = true;
-        return store;
-      } finally {
-        if (!opened) {
-          store.close();
-        }
-      }
+      ConsulHttp.Settings http =
+          new ConsulHttp.Settings(client, address, token, ConsulException::new);
+      return new ClassicStore(ConsulHttp.open(http, prefix, settings), prefix, lockDelay, settings);
     }
   }
 }

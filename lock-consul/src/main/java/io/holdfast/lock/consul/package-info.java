@@ -1,10 +1,13 @@
 /**
- * Locks in Consul.
+ * Locks in Consul. Start with {@link io.holdfast.lock.consul.ConsulLocks}.
  *
- * <p>Start at {@link io.holdfast.lock.consul.ConsulLocks}.
- * {@link io.holdfast.lock.consul.ConsulGuard} makes your own key-value transaction conditional on a
- * lease.
+ * <p>{@link io.holdfast.lock.consul.ConsulGuard} makes your own key-value transaction conditional
+ * on a lease, so that a stale holder can't carry it out.
  */
+// For those who change it: the packages below, of which none is exported, refer to each other in
+// one
+// direction: fair and classic to session, that to line, and all to http. Read them from the bottom
+// up.
 @NullMarked
 package io.holdfast.lock.consul;
 

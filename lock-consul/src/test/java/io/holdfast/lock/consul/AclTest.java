@@ -9,6 +9,7 @@ import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockClientBuilder;
 import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.LockStoreException;
+import io.holdfast.lock.consul.http.Json;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.Map;

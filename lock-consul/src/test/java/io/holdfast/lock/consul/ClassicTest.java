@@ -12,6 +12,7 @@ import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockLostException;
 import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.LockStoreException;
+import io.holdfast.lock.consul.classic.ClassicKeys;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;

@@ -10,6 +10,10 @@ import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockLostException;
 import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.LockStoreException;
+import io.holdfast.lock.consul.line.Keys;
+import io.holdfast.lock.tck.fault.FaultProxy;
+import java.io.IOException;
+import java.net.URI;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -160,11 +164,65 @@ class ClusterTest {
   private static boolean waits(String name) {
     try {
       return new TestHttp(cluster.address(0))
-              .keys("holdfast/m/" + Keys.escape(name).replace("%", "%25"))
+              .keys("holdfast/m/" + Keys.escape(name) + "/")
               .size()
           == 2;
     } catch (java.io.IOException e) {
       return false;
+    }
+  }
+
+  @Test
+  void aServerThatLeavesLetsNobodyInWhileAHolderThatHeardNothingBelieves() throws Exception {
+    Duration ttl = Duration.ofSeconds(15);
+    LockOptions options = LockOptions.renewed(ttl);
+    int leaving = 2;
+    URI address = URI.create(cluster.address(leaving));
+    FaultProxy link = FaultProxy.open(address.getHost(), address.getPort());
+    try (LockClient holder = ConsulLocks.builder(
+                new OkHttpClient(), "http://" + link.host() + ":" + link.port())
+            .storeTimeout(Duration.ofSeconds(3))
+            .build();
+        LockClient newcomer = client(0)) {
+      Lease held = holder.get("server/leaves", options).lock();
+      String session =
+          new TestHttp(cluster.address(0)).sessionOf(ConsulGuard.of(held).key());
+      // As if it hung up first.
+      link.blackhole();
+      Future<?> stopping = threads.submit(() -> {
+        cluster.stop(leaving);
+        return null;
+      });
+      eventually("the session has ended", () -> !isSession(session));
+      boolean believed = held.isHeld();
+      Lease next = lockDespiteFailures(newcomer.get("server/leaves", options));
+      assertThat(believed).as("what this test is about").isTrue();
+      assertThat(held.isHeld()).isFalse();
+      assertThat(next.token()).isGreaterThan(held.token());
+      stopping.get(60, TimeUnit.SECONDS);
+    } finally {
+      link.close();
+      cluster.start(leaving);
+      cluster.awaitHealth();
+      cluster.awaitSessionsAt(leaving);
+    }
+  }
+
+  private static boolean isSession(String id) {
+    try {
+      return new TestHttp(cluster.address(0)).sessions().contains(id);
+    } catch (IOException | ClassCastException | IllegalArgumentException e) {
+      return true;
+    }
+  }
+
+  private static Lease lockDespiteFailures(DistributedLock lock) throws InterruptedException {
+    while (true) {
+      try {
+        return lock.lock();
+      } catch (LockStoreException e) {
+        TimeUnit.MILLISECONDS.sleep(50);
+      }
     }
   }
 

@@ -26,9 +26,12 @@ final class ConsulCluster implements AutoCloseable {
   private static final int LAN_PORTS = 18_400;
   private static final int WAN_PORTS = 18_600;
 
+  private final String[] settings;
   private final GenericContainer<?> container;
 
-  ConsulCluster() throws Exception {
+  /** @param settings what every agent is told besides */
+  ConsulCluster(String... settings) throws Exception {
+    this.settings = settings;
     Assumptions.assumeTrue(
         "true".equals(System.getenv("CI")) || DockerClientFactory.instance().isDockerAvailable(),
         "Docker is not available: dev/containers up");
@@ -75,6 +78,9 @@ final class ConsulCluster implements AutoCloseable {
         + " -hcl='limits { http_max_conns_per_client = 2000 }'");
     if (agent != CLIENT) {
       command.append(" -server -bootstrap-expect=3");
+    }
+    for (String setting : settings) {
+      command.append(" -hcl='").append(setting).append('\'');
     }
     for (int other = 0; other < CLIENT; other++) {
       command.append(" -retry-join=127.0.0.1:").append(LAN_PORTS + other);

@@ -38,11 +38,14 @@ class ConsulFixture extends ConsulAccess implements Fixture {
     return "Consul's transactions are one request each, so none is ever open around a lock";
   }
 
-  /** The slack has room for the end of a session, which is no shorter than 10 s, twice its TTL. */
+  /**
+   * The slack has room for the end of a session, which is no shorter than 10 s: twice its TTL, and
+   * once more for what it had.
+   */
   @Override
   public Timing timing() {
     Timing usual = Timing.defaults();
-    return new Timing(usual.ttl(), usual.storeTimeout(), Duration.ofSeconds(20), usual.quiet());
+    return new Timing(usual.ttl(), usual.storeTimeout(), Duration.ofSeconds(30), usual.quiet());
   }
 
   @Override

@@ -1,6 +1,8 @@
 package io.holdfast.lock.consul;
 
 import io.holdfast.lock.Lease;
+import io.holdfast.lock.consul.http.Entry;
+import io.holdfast.lock.consul.http.Json;
 import io.holdfast.lock.tck.GuardedWrites;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;

@@ -7,8 +7,10 @@ import io.holdfast.lock.Lease;
 import io.holdfast.lock.LeaseLoss;
 import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockOptions;
+import io.holdfast.lock.consul.session.ConsulGrant;
 import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Ticket;
+import io.holdfast.lock.tck.fault.FaultProxy;
 import java.time.Duration;
 import java.util.List;
 import java.util.UUID;
@@ -37,6 +39,7 @@ class DisappearanceTest {
 
   private final String name = "gone-" + UUID.randomUUID();
   private final TestHttp http = new TestHttp(server.address());
+  private final FaultProxy link = FaultProxy.open(server.host(), server.port());
   private final ExecutorService thread = Executors.newSingleThreadExecutor();
 
   @BeforeAll
@@ -49,8 +52,13 @@ class DisappearanceTest {
     server.close();
   }
 
+  private String cutOff() {
+    return "http://" + link.host() + ":" + link.port();
+  }
+
   @AfterEach
   void end() {
+    link.close();
     thread.shutdownNow();
   }
 
@@ -60,7 +68,7 @@ class DisappearanceTest {
 
   @Test
   void whoWaitsForAKeyThatDisappearedStartsWhenItsHolderHasStoppedBelieving() throws Exception {
-    try (OpenStore holder = new OpenStore(server.address());
+    try (OpenStore holder = new OpenStore(cutOff());
         OpenStore another = new OpenStore(server.address());
         OpenStore waiting = new OpenStore(server.address());
         LockClient shared = shared();
@@ -71,6 +79,7 @@ class DisappearanceTest {
       ConsulGrant deleted = another.acquire(claim("deleted-" + name));
       Ticket one = waiting.queue(claim("ended-" + name));
       Ticket two = waiting.queue(claim("deleted-" + name));
+      link.blackhole();
       long began = System.nanoTime();
       http.destroySession(ended.attempt().session().id());
       http.destroySession(http.sessionOf(ConsulGuard.of(classic).key()));
@@ -91,18 +100,20 @@ class DisappearanceTest {
       assertThat(Duration.ofNanos(System.nanoTime() - began)).isGreaterThan(TTL);
       assertThat(next.isHeld()).isTrue();
       assertThat(classic.isHeld()).isFalse();
+      link.refuse();
     }
   }
 
   @Test
   void whoWaitsBehindAWaiterThatGaveUpDoesNotStartBeforeTheHolderHasStoppedBelieving()
       throws Exception {
-    try (OpenStore holder = new OpenStore(server.address());
+    try (OpenStore holder = new OpenStore(cutOff());
         OpenStore leaving = new OpenStore(server.address());
         OpenStore waiting = new OpenStore(server.address())) {
       ConsulGrant held = holder.acquire(claim(name));
       Ticket before = leaving.queue(claim(name));
       Ticket ticket = waiting.queue(claim(name));
+      link.blackhole();
       long began = System.nanoTime();
       http.destroySession(held.attempt().session().id());
       before.close();
@@ -110,6 +121,7 @@ class DisappearanceTest {
       assertThat(ticket.poll()).isInstanceOf(Ticket.Waiting.class);
       eventually("it starts", () -> isGranted(ticket));
       assertThat(Duration.ofNanos(System.nanoTime() - began)).isGreaterThan(TTL);
+      link.refuse();
     }
   }
 

@@ -9,6 +9,8 @@ import io.holdfast.lock.LeaseState;
 import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.LockStoreException;
+import io.holdfast.lock.spi.LockStore;
+import io.holdfast.lock.spi.StoreException;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
@@ -131,8 +133,9 @@ class FaultsTest {
 
   @ParameterizedTest
   @EnumSource
-  void aSessionThatTheServersSettingsForbidIsARefusalThatSaysSo(Mode mode) {
-    try (LockClient client = mode.builder(users, server.address(), "faults").build()) {
+  void aSessionThatTheServersSettingsForbidIsARefusalThatSaysSo(Mode mode) throws Exception {
+    try (LockClient client = mode.builder(users, server.address(), "faults").build();
+        LockStore store = mode.open(users, server.address(), "faults")) {
       // As Consul says it.
       answers.begin(
           "/v1/session/create",
@@ -141,6 +144,10 @@ class FaultsTest {
       assertThatExceptionOfType(LockStoreException.class)
           .isThrownBy(() -> client.get(name).tryLock())
           .withMessageContaining("session_ttl_min");
+      // Nothing can have happened, so there is nothing to withdraw.
+      assertThatExceptionOfType(StoreException.class)
+          .isThrownBy(() -> store.tryAcquire(OpenStore.claim(name)))
+          .satisfies(e -> assertThat(e.mayHaveHappened()).isFalse());
       answers.end();
     }
   }

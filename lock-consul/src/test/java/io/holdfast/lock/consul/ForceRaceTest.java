@@ -3,6 +3,7 @@ package io.holdfast.lock.consul;
 import static io.holdfast.lock.consul.Eventually.eventually;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.holdfast.lock.consul.session.ConsulGrant;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.StoredHolder;
 import io.holdfast.lock.spi.Ticket;

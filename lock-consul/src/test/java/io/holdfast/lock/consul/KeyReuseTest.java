@@ -4,6 +4,8 @@ import static io.holdfast.lock.consul.Eventually.eventually;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
+import io.holdfast.lock.consul.session.ConsulGrant;
+import io.holdfast.lock.consul.session.SpareKeys;
 import io.holdfast.lock.spi.Acquisition;
 import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Grant;
@@ -14,6 +16,7 @@ import io.holdfast.lock.spi.Ticket;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
@@ -74,6 +77,33 @@ class KeyReuseTest {
 
   private ReleaseOutcome release(ConsulGrant grant) throws StoreException {
     return open.store.release(grant, Duration.ZERO);
+  }
+
+  private long requestsOf(Callable<?> call) throws Exception {
+    long before = open.requests.count("/v1/txn");
+    Object unused = call.call();
+    return open.requests.count("/v1/txn") - before;
+  }
+
+  @Test
+  void whoAsksAgainForALockThatItFoundTakenLooksFirstAndWritesNothing() throws Exception {
+    Callable<Object> ask = () -> open.store.tryAcquire(OpenStore.claim(name));
+    try (OpenStore other = new OpenStore(server.address())) {
+      ConsulGrant held = other.acquire(name);
+      assertThat(requestsOf(ask)).isEqualTo(2);
+      for (int i = 0; i < 3; i++) {
+        assertThat(requestsOf(ask)).isEqualTo(1);
+      }
+      assertThat(ask.call()).isEqualTo(Optional.empty());
+      other.store.release(held, Duration.ZERO);
+      ConsulGrant[] grant = new ConsulGrant[1];
+      assertThat(requestsOf(() -> grant[0] = open.acquire(name)))
+          .as("look and lock")
+          .isEqualTo(2);
+      release(grant[0]);
+      assertThat(requestsOf(() -> grant[0] = open.acquire(name))).as("lock").isEqualTo(1);
+      release(grant[0]);
+    }
   }
 
   private String keyOfNext() throws Exception {
@@ -334,6 +364,7 @@ class KeyReuseTest {
     ConsulGrant grant = open.acquire(name);
     new TestHttp(server.address()).destroySession(grant.attempt().session().id());
     assertThat(release(grant)).isEqualTo(ReleaseOutcome.ALREADY_LOST);
+    eventually("its client says that it is over", this::isFree);
     assertThat(keyOfNext()).isNotEqualTo(grant.attempt().key());
   }
 
@@ -355,9 +386,9 @@ class KeyReuseTest {
   void ofTheKeysOfManyLinesTheOldestAreTakenOutFirst() {
     SpareKeys spares = new SpareKeys();
     for (int i = 0; i < 5; i++) {
-      spares.give(new SpareKeys.Spare("line-" + i, "key-" + i, 1, 2, i));
+      spares.give(new SpareKeys.Spare("line-" + i, "key-" + i, 2, i));
     }
-    spares.give(new SpareKeys.Spare("line-1", "another", 1, 2, 5));
+    spares.give(new SpareKeys.Spare("line-1", "another", 2, 5));
     assertThat(spares.take("line-1").key()).isEqualTo("another");
     assertThat(spares.take("line-1")).isNull();
     assertThat(spares.takeOld(2, 2))

@@ -26,7 +26,10 @@ enum Mode {
 
   /** A store without an engine. */
   LockStore open(String address, String prefix) throws StoreException {
-    OkHttpClient users = new OkHttpClient();
+    return open(new OkHttpClient(), address, prefix);
+  }
+
+  LockStore open(OkHttpClient users, String address, String prefix) throws StoreException {
     StoreSettings settings =
         new StoreSettings("open", STORE_TIMEOUT, TimeSource.system(), new Unheard());
     return this == OWN

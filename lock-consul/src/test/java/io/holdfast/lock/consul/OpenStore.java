@@ -3,6 +3,9 @@ package io.holdfast.lock.consul;
 import static io.holdfast.lock.consul.Eventually.eventually;
 
 import io.holdfast.lock.LeaseLoss;
+import io.holdfast.lock.consul.fair.ConsulStore;
+import io.holdfast.lock.consul.http.ConsulHttp;
+import io.holdfast.lock.consul.session.ConsulGrant;
 import io.holdfast.lock.spi.Acquisition;
 import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Grant;
@@ -34,14 +37,18 @@ final class OpenStore implements AutoCloseable, StoreEvents {
   final ConsulStore store;
 
   OpenStore(String address) {
+    this(address, TimeSource.system());
+  }
+
+  OpenStore(String address, TimeSource time) {
     OkHttpClient client = new OkHttpClient.Builder()
         .addInterceptor(requests)
         .addInterceptor(script)
         .build();
-    store = new ConsulStore(
-        new ConsulHttp.Settings(client, HttpUrl.get(address), null),
-        "holdfast",
-        new StoreSettings("open", STORE_TIMEOUT, TimeSource.system(), this));
+    StoreSettings settings = new StoreSettings("open", STORE_TIMEOUT, time, this);
+    ConsulHttp.Settings http =
+        new ConsulHttp.Settings(client, HttpUrl.get(address), null, ConsulException::new);
+    store = new ConsulStore(new ConsulHttp(http, settings), "holdfast", settings);
   }
 
   static LockKey key(String name) {

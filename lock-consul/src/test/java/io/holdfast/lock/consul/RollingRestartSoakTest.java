@@ -3,109 +3,175 @@ package io.holdfast.lock.consul;
 import static io.holdfast.lock.consul.Eventually.eventually;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.holdfast.lock.DistributedLock;
-import io.holdfast.lock.Lease;
-import io.holdfast.lock.LockClient;
-import io.holdfast.lock.LockLostException;
-import io.holdfast.lock.LockOptions;
-import io.holdfast.lock.LockStoreException;
-import java.time.Duration;
+import java.io.BufferedReader;
+import java.io.File;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
-import java.util.concurrent.ThreadLocalRandom;
+import java.util.Map;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.atomic.AtomicLong;
-import java.util.concurrent.atomic.AtomicReference;
-import okhttp3.OkHttpClient;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
  * Three servers and a client agent that leave and come back one after the other, round after round,
- * while a client at each of them fights for one lock. A server that leaves takes the sessions along
- * that were made through it.
+ * while a JVM at each of them fights for one lock, and comes for others that mostly nobody waits
+ * for. A server that leaves takes the sessions along that were made through it.
  */
 @Tag("soak")
 class RollingRestartSoakTest {
   private static final int ROUNDS = 10;
-  private static final Duration TTL = Duration.ofSeconds(15);
 
-  private final AtomicBoolean stop = new AtomicBoolean();
-  private final AtomicReference<Lease> last = new AtomicReference<>();
-  private final AtomicInteger turns = new AtomicInteger();
-  private final AtomicInteger losses = new AtomicInteger();
-  private final AtomicLong lastTurnNanos = new AtomicLong(System.nanoTime());
-  private final AtomicLong longestGapNanos = new AtomicLong();
+  /** So many that a server that comes back begins with one. */
+  private static final String SNAPSHOTS =
+      "raft_snapshot_threshold = 50 raft_snapshot_interval = \"1s\" raft_trailing_logs = 20";
+
+  private final Queue<Turn> turns = new ConcurrentLinkedQueue<>();
+
+  /** See {@link RollingContender}. */
+  private record Turn(int jvm, String name, long token, long first, long last, boolean lost) {}
+
+  /** A JVM at one agent. */
+  private final class Jvm implements AutoCloseable {
+    private final int number;
+    private final Process process;
+    private final CountDownLatch done = new CountDownLatch(1);
+
+    Jvm(int number, String address) throws IOException {
+      this.number = number;
+      process = new ProcessBuilder(
+              System.getProperty("java.home") + File.separator + "bin" + File.separator + "java",
+              "-Xmx160m",
+              "-XX:+UseSerialGC",
+              "-XX:TieredStopAtLevel=1",
+              "-Dorg.slf4j.simpleLogger.defaultLogLevel=off",
+              "-cp",
+              System.getProperty("surefire.test.class.path", System.getProperty("java.class.path")),
+              RollingContender.class.getName(),
+              address)
+          .redirectError(ProcessBuilder.Redirect.INHERIT)
+          .start();
+      Thread reader = new Thread(this::read, "jvm-" + number);
+      reader.setDaemon(true);
+      reader.start();
+    }
+
+    private void read() {
+      try (BufferedReader lines = process.inputReader(StandardCharsets.UTF_8)) {
+        for (String line = lines.readLine(); line != null; line = lines.readLine()) {
+          String[] words = line.split(" ", -1);
+          if (words.length == 5) {
+            turns.add(new Turn(
+                number,
+                words[0],
+                Long.parseLong(words[1]),
+                Long.parseLong(words[2]),
+                Long.parseLong(words[3]),
+                words[4].equals("lost")));
+          } else {
+            assertThat(line).isEqualTo("done");
+            done.countDown();
+          }
+        }
+      } catch (IOException e) {
+        throw new IllegalStateException(e);
+      }
+    }
+
+    void stop() throws Exception {
+      process.outputWriter(StandardCharsets.UTF_8).append("stop\n").flush();
+      assertThat(done.await(3, TimeUnit.MINUTES)).as("JVM " + number + " ends").isTrue();
+    }
+
+    long turnsOf(String name) {
+      return turns.stream()
+          .filter(turn -> turn.jvm() == number && turn.name().equals(name))
+          .count();
+    }
+
+    @Override
+    public void close() {
+      process.destroyForcibly();
+    }
+  }
 
   @Test
   void nobodyHoldsWhileAnotherBelievesAndNobodyIsStuck() throws Exception {
-    ExecutorService threads = Executors.newCachedThreadPool();
-    try (ConsulCluster cluster = new ConsulCluster()) {
-      List<Future<?>> contenders = new ArrayList<>();
+    List<Jvm> jvms = new ArrayList<>();
+    try (ConsulCluster cluster = new ConsulCluster(SNAPSHOTS)) {
       for (int agent = 0; agent <= ConsulCluster.CLIENT; agent++) {
-        String address = cluster.address(agent);
-        contenders.add(threads.submit(() -> contend(address)));
+        jvms.add(new Jvm(agent, cluster.address(agent)));
       }
+      awaitTurns(jvms);
       for (int round = 0; round < ROUNDS; round++) {
         for (int agent = 0; agent <= ConsulCluster.CLIENT; agent++) {
-          int before = turns.get();
           cluster.stop(agent);
           cluster.start(agent);
           cluster.awaitHealth();
           cluster.awaitSessionsAt(agent);
-          eventually("turns go on", () -> turns.get() > before);
+          awaitTurns(jvms);
         }
-        System.out.printf(
-            "rolling restart: round %d, %d turns, %d losses told, longest pause %d ms%n",
-            round + 1,
-            turns.get(),
-            losses.get(),
-            TimeUnit.NANOSECONDS.toMillis(longestGapNanos.get()));
+        System.out.printf("rolling restart: round %d, %s%n", round + 1, judge());
       }
-      stop.set(true);
-      for (Future<?> contender : contenders) {
-        contender.get(3, TimeUnit.MINUTES);
+      for (Jvm jvm : jvms) {
+        jvm.stop();
       }
-      assertThat(longestGapNanos.get()).isLessThan(4 * TTL.toNanos());
+      System.out.printf("rolling restart: at the end, %s%n", judge());
     } finally {
-      threads.shutdownNow();
+      jvms.forEach(Jvm::close);
     }
   }
 
-  private Void contend(String address) throws InterruptedException {
-    try (LockClient client = ConsulLocks.builder(new OkHttpClient(), address)
-        .storeTimeout(Duration.ofSeconds(3))
-        .defaultOptions(LockOptions.renewed(TTL))
-        .build()) {
-      DistributedLock lock = client.get("rolling");
-      while (!stop.get()) {
-        try (Lease lease = lock.lock()) {
-          turn(lease);
-        } catch (LockLostException e) {
-          losses.incrementAndGet();
-        } catch (LockStoreException e) {
-          TimeUnit.MILLISECONDS.sleep(50);
-        }
+  /** Each gets its turn at the lock that all want, and somebody at each of the others. */
+  private void awaitTurns(List<Jvm> jvms) {
+    for (Jvm jvm : jvms) {
+      long before = jvm.turnsOf(RollingContender.CONTENDED);
+      eventually(
+          "JVM " + jvm.number + " has a turn",
+          () -> jvm.turnsOf(RollingContender.CONTENDED) > before);
+    }
+    for (int i = 0; i < RollingContender.QUIET_NAMES; i++) {
+      String name = "quiet-" + i;
+      long before = turnsOf(name);
+      eventually(name + " is taken", () -> turnsOf(name) > before);
+    }
+  }
+
+  private long turnsOf(String name) {
+    return turns.stream().filter(turn -> turn.name().equals(name)).count();
+  }
+
+  private String judge() {
+    Map<String, List<Turn>> byName = turns.stream()
+        .filter(turn -> turn.first() != 0)
+        .sorted(Comparator.comparingLong(Turn::first))
+        .collect(Collectors.groupingBy(Turn::name));
+    StringBuilder text = new StringBuilder();
+    byName.forEach((name, inOrder) -> {
+      long longestNanos = 0;
+      for (int i = 1; i < inOrder.size(); i++) {
+        Turn before = inOrder.get(i - 1);
+        Turn after = inOrder.get(i);
+        assertThat(after.first())
+            .as(after + " after " + before)
+            .isGreaterThanOrEqualTo(before.last());
+        assertThat(after.token()).as(after + " after " + before).isGreaterThan(before.token());
+        longestNanos = Math.max(longestNanos, after.first() - before.last());
       }
-    }
-    return null;
-  }
-
-  private void turn(Lease lease) throws InterruptedException {
-    Lease before = last.getAndSet(lease);
-    boolean believed = before != null && before.isHeld();
-    if (believed && lease.isHeld()) {
-      throw new AssertionError("Both held: " + before + " and " + lease);
-    }
-    long nowNanos = System.nanoTime();
-    long gapNanos = nowNanos - lastTurnNanos.getAndSet(nowNanos);
-    longestGapNanos.accumulateAndGet(gapNanos, Math::max);
-    turns.incrementAndGet();
-    TimeUnit.MILLISECONDS.sleep(ThreadLocalRandom.current().nextInt(400));
+      text.append(String.format(
+          "%s: %d turns, %d lost, longest pause %d ms; ",
+          name,
+          inOrder.size(),
+          inOrder.stream().filter(Turn::lost).count(),
+          TimeUnit.NANOSECONDS.toMillis(longestNanos)));
+      assertThat(longestNanos).isLessThan(4 * RollingContender.TTL.toNanos());
+    });
+    return text.toString();
   }
 }

@@ -54,6 +54,29 @@ final class Script implements Interceptor {
     });
   }
 
+  /** An answer that nobody can read for want of memory. */
+  static Response broken(Chain chain) {
+    return answer(chain, 200, 1, "")
+        .newBuilder()
+        .body(new ResponseBody() {
+          @Override
+          public MediaType contentType() {
+            return MediaType.get("application/json");
+          }
+
+          @Override
+          public long contentLength() {
+            return -1;
+          }
+
+          @Override
+          public okio.BufferedSource source() {
+            throw new OutOfMemoryError("Scripted");
+          }
+        })
+        .build();
+  }
+
   /** An answer of Consul's. */
   static Response answer(Chain chain, int status, long index, String body) {
     return new Response.Builder()

@@ -2,18 +2,27 @@ package io.holdfast.lock.consul;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.holdfast.lock.consul.session.Attempt;
+import io.holdfast.lock.consul.session.Session;
 import io.holdfast.lock.spi.Claim;
+import io.holdfast.lock.spi.TimeSource;
 import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 
 /** Which attempts live in a session. */
 class SessionTest {
   @Test
   void theEndOfAnEarlierAttemptOfAClaimLeavesTheNextInItsSession() {
-    Session session = new Session("id", 10, false, new Session.Sent(0, 0), 1, Duration.ZERO);
+    Session session = new Session("id", 10, new Session.Sent(0, 0), 1, Duration.ZERO);
     Claim claim = OpenStore.claim("twice");
-    Attempt earlier = new Attempt(claim, session, "earlier", 0, 0);
-    Attempt next = new Attempt(claim, session, "next", 0, 0);
+    Attempt earlier = new Attempt(claim, session, "earlier", 0, TimeSource.system());
+    Attempt next = new Attempt(claim, session, "next", 0, TimeSource.system());
     assertThat(session.add(earlier)).isTrue();
     assertThat(session.add(next)).isTrue();
     session.remove(earlier, 0);
@@ -21,5 +30,42 @@ class SessionTest {
     assertThat(session.retireIfUnused()).isFalse();
     session.remove(next, 0);
     assertThat(session.isUnused()).isTrue();
+  }
+
+  @Test
+  void whoIsInASessionAtItsEndIsToldToOneCallerThoughSomebodyForgetsIt() {
+    Session session = new Session("id", 10, new Session.Sent(0, 0), 1, Duration.ZERO);
+    Attempt attempt = new Attempt(OpenStore.claim("ended"), session, "key", 0, TimeSource.system());
+    assertThat(session.add(attempt)).isTrue();
+    List<Attempt> ended = session.end();
+    session.remove(attempt, 0);
+    assertThat(ended).containsExactly(attempt);
+    assertThat(session.end()).isNull();
+  }
+
+  @Test
+  void howeverManyComeAndGoNoMoreAreRenewedTogetherThanFitIntoAStoreTimeout() {
+    Session session = new Session("id", 10, new Session.Sent(0, 0), 1, Duration.ZERO);
+    Deque<Attempt> attempts = new ArrayDeque<>();
+    Random random = new Random(17);
+    int most = 2 * Session.RENEWED_TOGETHER_MAX;
+    for (int round = 0; round < 20; round++) {
+      while (attempts.size() < most) {
+        Attempt attempt =
+            new Attempt(OpenStore.claim("part"), session, "key", 0, TimeSource.system());
+        assertThat(session.add(attempt)).isTrue();
+        attempts.add(attempt);
+      }
+      Map<Integer, Long> together = attempts.stream()
+          .collect(Collectors.groupingBy(Attempt::renewedWith, Collectors.counting()));
+      assertThat(together.values())
+          .hasSize(2)
+          .allMatch(count -> count <= Session.RENEWED_TOGETHER_MAX);
+      // The oldest go first, or any.
+      int leave = random.nextInt(most);
+      for (int i = 0; i < leave; i++) {
+        session.remove(attempts.remove(), 0);
+      }
+    }
   }
 }

@@ -4,6 +4,9 @@ import static io.holdfast.lock.consul.Eventually.eventually;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
+import io.holdfast.lock.consul.http.Entry;
+import io.holdfast.lock.consul.http.Json;
+import io.holdfast.lock.consul.session.ConsulGrant;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.Ticket;
 import java.io.IOException;

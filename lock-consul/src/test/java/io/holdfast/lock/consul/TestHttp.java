@@ -2,6 +2,8 @@ package io.holdfast.lock.consul;
 
 import static io.holdfast.lock.consul.Eventually.eventually;
 
+import io.holdfast.lock.consul.http.Entry;
+import io.holdfast.lock.consul.http.Json;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -54,6 +56,16 @@ final class TestHttp {
       ((List<?>) Json.parse(answer.body())).forEach(key -> keys.add((String) key));
     }
     return keys;
+  }
+
+  /** The keys below a prefix, as they are. */
+  List<Entry> entries(String prefix) throws IOException {
+    List<Entry> entries = new ArrayList<>();
+    Answer answer = get("/v1/kv/" + prefix + "?recurse");
+    if (answer.status() == 200) {
+      ((List<?>) Json.parse(answer.body())).forEach(entry -> entries.add(Entry.of(entry)));
+    }
+    return entries;
   }
 
   /** The ids of all sessions. */

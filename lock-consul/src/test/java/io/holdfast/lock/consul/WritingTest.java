@@ -4,6 +4,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import io.holdfast.lock.LockOptions;
+import io.holdfast.lock.consul.classic.ClassicStore;
+import io.holdfast.lock.consul.fair.ConsulStore;
+import io.holdfast.lock.consul.http.ConsulHttp;
+import io.holdfast.lock.consul.http.Json;
+import io.holdfast.lock.consul.line.Keys;
+import io.holdfast.lock.consul.line.Mark;
+import io.holdfast.lock.consul.session.Session;
 import io.holdfast.lock.spi.LockStore;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoreSettings;
@@ -68,8 +75,9 @@ class WritingTest {
   void aLeaseThatNoSessionCanHaveIsRefusedWithoutARequest(Mode mode) throws StoreException {
     StoreSettings settings =
         new StoreSettings("unused", Duration.ofSeconds(5), TimeSource.system(), new Mode.Unheard());
-    ConsulHttp.Settings nowhere =
-        new ConsulHttp.Settings(new OkHttpClient(), HttpUrl.get("http://nowhere.invalid"), null);
+    HttpUrl url = HttpUrl.get("http://nowhere.invalid");
+    ConsulHttp nowhere = new ConsulHttp(
+        new ConsulHttp.Settings(new OkHttpClient(), url, null, ConsulException::new), settings);
     Duration day = Duration.ofDays(1);
     LockOptions options = LockOptions.defaults();
     try (LockStore store = mode == Mode.OWN

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.zaxxer.hikari.HikariDataSource;
 import io.holdfast.lock.DistributedLock;
+import io.holdfast.lock.HeldLock;
 import io.holdfast.lock.Lease;
 import io.holdfast.lock.LeaseState;
 import io.holdfast.lock.LockClient;
@@ -67,18 +68,20 @@ class SamplesTest {
   }
 
   @Test
-  void simple() throws Exception {
+  void everyday() throws Exception {
+    DistributedLock lock = locks.get("orders/42");
     long order = 42;
-    // tag::simple[]
-    try (LockClient locks = JdbcLocks.builder(dataSource).build()) {
-      DistributedLock lock = locks.get("orders/42");
-      try (Lease lease = lock.lockWithin(Duration.ofSeconds(2))) {
-        ship(order, lease.token());
-      }
-      lock.run(lease -> ship(order, lease.token())); // or in one line
+    // tag::everyday[]
+    lock.run(lease -> ship(order, lease.token())); // waits for as long as it takes
+
+    boolean ran = lock.tryRun(lease -> ship(order, lease.token())); // false: taken, nothing ran
+
+    try (Lease lease = lock.lockWithin(Duration.ofSeconds(2))) { // or a LockTimeoutException
+      ship(order, lease.token()); // the token goes with the work, so that it can be checked
     }
-    // end::simple[]
-    assertThat(shipped).hasSize(2);
+    // end::everyday[]
+    assertThat(ran).isTrue();
+    assertThat(shipped).hasSize(3);
   }
 
   @Test
@@ -209,6 +212,18 @@ class SamplesTest {
   }
 
   @Test
+  void severalNames() throws Exception {
+    // tag::several-names[]
+    DistributedLock both = locks.all(List.of("accounts/7", "accounts/3"));
+    try (Lease lease = both.lockWithin(Duration.ofSeconds(2))) { // both, or neither
+      ship(7, lease.token("accounts/7")); // each name has a token of its own
+      ship(3, lease.token("accounts/3"));
+    }
+    // end::several-names[]
+    assertThat(locks.all(List.of("accounts/3", "accounts/7")).inspect()).isEmpty();
+  }
+
+  @Test
   void purge() throws Exception {
     locks.get("orders/42").run(lease -> ship(42, lease.token()));
     // tag::purge[]
@@ -325,7 +340,16 @@ class SamplesTest {
     // end::inspect[]
     long token = lock.inspect().orElseThrow().token();
     assertThat(lock.forceRelease(token - 1024)).isFalse();
-    assertThat(lock.forceRelease(token)).isTrue();
+    // tag::who-has-it[]
+    for (HeldLock held : locks.list("orders/", 100)) {
+      System.out.println(held.name() + " is held by " + held.description() + " for "
+          + held.remaining() + " more, token " + held.token());
+    }
+    // end::who-has-it[]
+    // tag::force-release[]
+    boolean freed = locks.get("orders/42").forceRelease(token); // of the holder that was shown
+    // end::force-release[]
+    assertThat(freed).isTrue();
     assertThat(stuck.isHeld()).isFalse();
   }
 

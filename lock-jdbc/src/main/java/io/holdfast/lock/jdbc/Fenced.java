@@ -4,9 +4,9 @@ import java.sql.PreparedStatement;
 import java.sql.SQLException;
 
 /**
- * The optimistic way: an update whose {@code WHERE} tells whether the writer is current, by a token
- * or a version in the row. No lock is needed for it; with a lease's token it refuses a holder that
- * was overtaken, in any database, not only in the one that has the locks.
+ * Optimistic locking: an update whose {@code WHERE} checks that the writer is current, by a token
+ * or a version in the row. It needs no lock. With the token of a lease it refuses a stale holder,
+ * in any database and not only in the one that has the locks.
  *
  * <pre>{@code
  * UPDATE item SET price = ?, token = ? WHERE id = 42 AND token <= ?              -- fenced by a lease
@@ -17,10 +17,10 @@ public final class Fenced {
   private Fenced() {}
 
   /**
-   * Executes an update that finds its rows only if the writer is current.
+   * Executes an update that matches rows only if the writer is current.
    *
-   * @return how many rows were updated: at least one
-   * @throws StaleWriteException it found none: another was here first, or there is no such row
+   * @return the number of rows that were updated, at least one
+   * @throws StaleWriteException no row matched: another writer was first, or there is no such row
    * @throws SQLException the database failed
    */
   public static int update(PreparedStatement update) throws SQLException {

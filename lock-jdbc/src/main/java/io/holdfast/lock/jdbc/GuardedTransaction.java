@@ -2,27 +2,28 @@ package io.holdfast.lock.jdbc;
 
 import io.holdfast.lock.Lease;
 import io.holdfast.lock.jdbc.JdbcGuard.Work;
+import io.holdfast.lock.jdbc.connection.Deadlines;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import javax.sql.DataSource;
 
 /**
- * Work that commits only while a lease stands, run again if the database undid it.
+ * Work that commits only while a lease is valid, and is repeated if the database rolled it back.
  *
- * <p>Threads: for one.
+ * <p>Threads: used by one thread.
  *
- * @param <X> what the work throws
+ * @param <X> the exception that the work may throw
  */
 final class GuardedTransaction<X extends Exception> {
-  /** Far more than a pause takes. */
+  /** The time limit of a pause between tries; far longer than any pause takes. */
   private static final Duration PAUSE_MAX = Duration.ofSeconds(1);
 
   private final Lease lease;
   private final DataSource dataSource;
   private final Work<X> work;
 
-  /** Whether the last try was undone by the database, for sure, and by no fault of the work. */
+  /** Whether the database certainly rolled back the last try, through no fault of the work. */
   private boolean undone;
 
   GuardedTransaction(Lease lease, DataSource dataSource, Work<X> work) {
@@ -47,7 +48,10 @@ final class GuardedTransaction<X extends Exception> {
     }
   }
 
-  /** Locks the row before the work makes its snapshot: nothing can be written to it after that. */
+  /**
+   * Locks the lock's row before the work makes its snapshot, so that nobody can write to the row
+   * after that.
+   */
   private Work<X> verifiedFirst(JdbcGuard guard) {
     return transaction -> {
       guard.verify(transaction);
@@ -74,7 +78,7 @@ final class GuardedTransaction<X extends Exception> {
     }
   }
 
-  /** Autocommit is left off if the rollback failed: to switch it on would commit. */
+  /** Rolls back. If that fails, autocommit is left off, since switching it on would commit. */
   private static void rollBack(Connection transaction, boolean autoCommit, Throwable failure) {
     try {
       transaction.rollback();

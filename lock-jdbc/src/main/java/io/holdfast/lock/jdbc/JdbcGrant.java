@@ -1,5 +1,6 @@
 package io.holdfast.lock.jdbc;
 
+import io.holdfast.lock.jdbc.connection.Database;
 import io.holdfast.lock.jdbc.dialect.Dialect;
 import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Grant;
@@ -9,18 +10,18 @@ import java.time.temporal.ChronoUnit;
 import java.util.List;
 
 /**
- * A grant by a row.
+ * A grant that is recorded in a row.
  *
  * @param claim the claim that was granted
- * @param number the row's number since then
- * @param validFor the time from the begin of the call that got it; the database counts it from a
- *     moment within that call, or later
- * @param fromLine whether it came through the line, so that others may wait in it
+ * @param number the grant number in the row
+ * @param validFor the time for which it is valid, from the beginning of the call that got it; the
+ *     database counts from a moment within that call, or later
+ * @param fromLine whether it came through the wait queue, so that others may be waiting there
  * @param database the database that has the row
  */
 record JdbcGrant(Claim claim, long number, Duration validFor, boolean fromLine, Database database)
     implements Grant {
-  /** A lock that was handed over is taken for so long, whatever its TTL. */
+  /** The time for which a lock that was handed over is taken, whatever its TTL. */
   private static final Duration HANDED_OVER =
       Duration.of(Dialect.HANDED_OVER_MICROS, ChronoUnit.MICROS);
 
@@ -29,7 +30,7 @@ record JdbcGrant(Claim claim, long number, Duration validFor, boolean fromLine, 
     return fromLine && claim.ttl().compareTo(HANDED_OVER) < 0 ? HANDED_OVER : claim.ttl();
   }
 
-  /** The stored name. */
+  /** Returns the stored name. */
   String key() {
     return Keys.of(claim.key());
   }
@@ -39,8 +40,8 @@ record JdbcGrant(Claim claim, long number, Duration validFor, boolean fromLine, 
   }
 
   /**
-   * Asks whether the row still shows this grant, though its time may be over. On the client's own
-   * connection, since whoever asks may have taken the last one of the pool.
+   * Asks whether the row still shows this grant, even if its time is over. Uses the client's own
+   * connection, since the caller's transaction may have the last one of the pool.
    */
   boolean isShown() throws StoreException {
     return database.onSpare(database.deadline(), (d, c) -> d.look(c, List.of(key()))).stream()

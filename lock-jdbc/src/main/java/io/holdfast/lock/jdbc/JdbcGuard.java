@@ -2,6 +2,7 @@ package io.holdfast.lock.jdbc;
 
 import io.holdfast.lock.Lease;
 import io.holdfast.lock.LockLostException;
+import io.holdfast.lock.LockStoreException;
 import io.holdfast.lock.spi.LeaseGuard;
 import io.holdfast.lock.spi.StoreException;
 import java.sql.Connection;
@@ -9,8 +10,9 @@ import java.sql.SQLException;
 import javax.sql.DataSource;
 
 /**
- * Lets a transaction commit only while a lease stands, whatever the clocks did: a holder that was
- * frozen past its time and woke up can't commit. Close it after the transaction, before the lease.
+ * A guard that lets a transaction commit only while a lease is valid, whatever clocks say: a holder
+ * that was frozen past its deadline can't commit when it wakes up. Close the guard after the
+ * transaction and before the lease.
  *
  * <pre>{@code
  * try (Lease lease = lock.lock(); JdbcGuard guard = JdbcGuard.open(lease)) {
@@ -23,17 +25,18 @@ import javax.sql.DataSource;
  * }
  * }</pre>
  *
- * <p>{@link #verify} writes to the lock's row. Who stole the lock before made it find nothing; who
- * wants to steal it afterwards finds the row locked until the transaction ends. A closed lease
- * stays taken while a guard on it is open, and is released when the last one closes.
+ * <p>{@link #verify} writes to the lock's row. If another client has taken the lock before, the
+ * write finds no row, and {@code verify} throws. A client that wants to take it afterwards finds
+ * the row locked until the transaction ends. A lease that is closed while guards are open is
+ * released when the last of them closes.
  *
- * <p>The transaction must be on the database that has the locks' table.
+ * <p>The transaction must be on the database that has the lock table.
  *
- * <p>Threads: safe for all, but a connection is its own thread's. Only {@code verify} and
- * {@code inTransaction} do I/O.
+ * <p>Threads: any thread may use a guard, but a connection must not be shared. Only {@code verify}
+ * and {@code inTransaction} do I/O, and {@code open} if the wall clock casts doubt on the lease.
  */
 public final class JdbcGuard implements AutoCloseable {
-  /** The longest chain of causes that is looked through: frameworks wrap an exception or two. */
+  /** The most causes of an exception to look at: frameworks wrap an exception or two. */
   private static final int CAUSES_MAX = 16;
 
   private final LeaseGuard<JdbcGrant> guard;
@@ -43,32 +46,38 @@ public final class JdbcGuard implements AutoCloseable {
   }
 
   /**
-   * Opens a guard on a lease of {@link JdbcLocks}. No I/O.
+   * Opens a guard on a lease of {@link JdbcLocks}. No I/O, unless the wall clock casts doubt on the
+   * lease: then the database is asked whether it is valid.
    *
    * @throws IllegalArgumentException the lease is of another store, or a mock
    * @throws IllegalStateException the lease was closed
    * @throws LockLostException the lease was lost
+   * @throws io.holdfast.lock.LockStoreException the lease is in doubt, and the database gave no
+   *     usable answer
    */
   public static JdbcGuard open(Lease lease) {
     return new JdbcGuard(LeaseGuard.open(lease, JdbcGrant.class));
   }
 
   /**
-   * Makes sure that nobody else has had the lock, and that nobody gets it before the transaction
-   * ends. Call it last: what follows it runs while other clients can't even try. Until
-   * {@link #close()} the lease is not renewed, since renewal would wait for the transaction.
+   * Verifies that no other client has had the lock since this lease began, and that none gets it
+   * before the transaction ends. Call it last, just before the commit: from here on, other clients
+   * can't take the lock, even if the lease expires. The lease is not renewed until
+   * {@link #close()}, since a renewal would wait for the transaction.
    *
-   * <p>An isolation level that refuses to write to what was written since the transaction's first
-   * read can refuse this, too, with a {@code SQLException} of SQL state 40001 or MariaDB's error
-   * 1020: renewals write to the lock's row, and so does who waits for it. The lease stands then.
-   * Begin again, and call this twice: before the first read, so that nobody comes between, and
-   * last.
+   * <p>Some isolation levels refuse to write to a row that another transaction has written to since
+   * this one's first read. They can refuse this call with a {@code SQLException} of SQL state 40001
+   * or MariaDB's error 1020, since renewals and waiters write to the lock's row. The lease is still
+   * valid then. Start the transaction again and call this twice: before the first read, so that no
+   * such write comes in between, and last.
    *
    * @param transaction the caller's connection, in a transaction
-   * @throws LockLostException the lease was lost: roll back, at once, since the next holder's row
-   *     may stay locked until then
+   * @throws LockLostException the lease was lost: roll back at once, since the row, which may be
+   *     the next holder's by now, can stay locked until then
    * @throws IllegalStateException the connection is in autocommit
-   * @throws SQLException the database refused or could not tell: roll back. Another try may succeed
+   * @throws LockStoreException the lease had to be confirmed first, and the database gave no usable
+   *     answer: roll back. Another try may succeed
+   * @throws SQLException the database refused or did not answer: roll back. Another try may succeed
    */
   public void verify(Connection transaction) throws SQLException {
     if (transaction.getAutoCommit()) {
@@ -99,8 +108,8 @@ public final class JdbcGuard implements AutoCloseable {
   }
 
   /**
-   * Whether the grant is gone, and the database's refusal to write thereby explained. The same
-   * errors come of writes that changed nobody's lease, and of what else the transaction did.
+   * Whether the database refused the write because the grant is gone. The same errors can be caused
+   * by writes that changed no lease, and by whatever else the transaction did.
    */
   private static boolean isLoss(JdbcGrant grant, SQLException refusal) {
     if (!grant.dialect().isTransient(refusal)) {
@@ -110,11 +119,11 @@ public final class JdbcGuard implements AutoCloseable {
       return !isShown(grant);
     } catch (SQLException e) {
       refusal.addSuppressed(e);
-      return false; // Not known; the caller rolls back either way.
+      return false; // It is not known whether the lease is lost; the caller rolls back either way.
     }
   }
 
-  /** Asks apart from the transaction, which may see the past, or be aborted. */
+  /** Asks outside of the transaction, which may be aborted, or see an old snapshot. */
   private static boolean isShown(JdbcGrant grant) throws SQLException {
     try {
       return grant.isShown();
@@ -125,7 +134,10 @@ public final class JdbcGuard implements AutoCloseable {
     }
   }
 
-  /** Whether the database undid the transaction, or a statement of it, so that it can run again. */
+  /**
+   * Whether the database rolled back the transaction or one of its statements, so that it can be
+   * run again.
+   */
   boolean isUndone(Throwable failure) {
     if (failure instanceof LockLostException) {
       return false;
@@ -140,19 +152,21 @@ public final class JdbcGuard implements AutoCloseable {
     return false;
   }
 
-  /** The transaction is over; renewal goes on. Idempotent, no I/O. */
+  /** Closes this guard, after the transaction has ended; renewal goes on. Idempotent, no I/O. */
   @Override
   public void close() {
     guard.close();
   }
 
   /**
-   * Runs the work in a transaction of its own that commits only if the lease stands at its end.
-   * Rolls back on any exception.
+   * Runs the work in a transaction of its own, which commits only if the lease is still valid at
+   * its end. Rolls back on any exception.
    *
-   * @param dataSource gives a connection on the database that has the locks' table
+   * @param dataSource gives a connection to the database that has the lock table
    * @throws LockLostException the lease was lost; nothing was committed
-   * @throws SQLException the database failed; if it did so at the commit, that may have happened
+   * @throws LockStoreException the database could not tell; nothing was committed
+   * @throws SQLException the database failed; if it failed at the commit, the transaction may have
+   *     been committed
    */
   public static <X extends Exception> void inTransaction(
       Lease lease, DataSource dataSource, Work<X> work) throws X, SQLException {
@@ -160,20 +174,21 @@ public final class JdbcGuard implements AutoCloseable {
   }
 
   /**
-   * As {@link #inTransaction(Lease, DataSource, Work)}, but when the database undid the transaction
-   * in favour of another (a deadlock, a serialization failure, a lock wait that timed out), runs
-   * the work again from its start in a new transaction. So the work must leave nothing behind
-   * outside of its transaction, or nothing that a second run would not replace.
+   * Runs the work as {@link #inTransaction(Lease, DataSource, Work)} does, and runs it again in a
+   * new transaction if the database rolled the first one back in favour of another (after a
+   * deadlock, a serialization failure, or a lock wait that timed out). So the work must be
+   * repeatable: whatever it does outside of its transaction must be replaced by a second run.
    *
-   * <p>Every try but the first locks the lock's row before the work begins, so that no renewal and
-   * no waiter comes between: the work should then take less than the TTL, since the lease is not
+   * <p>From the second try on, the lock's row is locked before the work begins, so that no renewal
+   * and no waiter interferes. The work should then take less than the TTL, since the lease is not
    * renewed meanwhile.
    *
-   * @param tries how often the work is run at most; 1: as without
-   * @throws IllegalArgumentException less than one try
+   * @param tries the most times that the work is run, at least 1
+   * @throws IllegalArgumentException {@code tries} is less than 1
    * @throws LockLostException the lease was lost; nothing was committed
-   * @throws SQLException the database undid the last try, too, or failed otherwise; if it did so at
-   *     the commit, that may have happened
+   * @throws LockStoreException the database could not tell; nothing was committed
+   * @throws SQLException the database rolled back the last try too, or failed otherwise; if it
+   *     failed at the commit, the transaction may have been committed
    */
   public static <X extends Exception> void inTransaction(
       Lease lease, DataSource dataSource, int tries, Work<X> work) throws X, SQLException {
@@ -186,11 +201,11 @@ public final class JdbcGuard implements AutoCloseable {
   /**
    * Work in a guarded transaction.
    *
-   * @param <X> what it throws
+   * @param <X> the checked exception that it may throw
    */
   @FunctionalInterface
   public interface Work<X extends Exception> {
-    /** Does the work; the transaction is neither committed nor closed by it. */
+    /** Does the work. Must not commit, roll back or close the connection. */
     void run(Connection transaction) throws X, SQLException;
   }
 }

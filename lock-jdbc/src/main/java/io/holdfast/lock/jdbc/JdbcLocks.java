@@ -20,16 +20,19 @@ import org.jspecify.annotations.Nullable;
  * }
  * }</pre>
  *
- * <p>The tables are made by a script in this jar, or by {@link SchemaMode#CREATE}.
+ * <p>The tables are created by a script in this jar, or by {@link SchemaMode#CREATE}.
  *
- * <p>A client keeps one connection of the pool for itself, to renew leases even when the
- * application has exhausted the pool, and on PostgreSQL a second one while somebody waits. All
- * others are borrowed for one statement: none is held while a lease is, or while waiting.
+ * <p>A client keeps one connection of the pool for itself, so that leases are renewed even if the
+ * application has exhausted the pool. On PostgreSQL it keeps a second one while threads wait. All
+ * other connections are borrowed for one statement only: neither a lease nor a wait holds one.
  */
 public final class JdbcLocks {
   static final String DEFAULT_TABLE = "holdfast_lock";
 
-  /** The longest that MySQL and PostgreSQL both take, with "_waiter" behind it. */
+  /**
+   * The pattern of table names: at most 56 characters, so that MySQL and PostgreSQL both accept the
+   * name with "_waiter" appended.
+   */
   private static final String TABLE_NAME = "[A-Za-z_][A-Za-z0-9_]{0,55}";
 
   private static final Pattern TABLE =
@@ -38,18 +41,18 @@ public final class JdbcLocks {
   private JdbcLocks() {}
 
   /**
-   * Begins a client on the database behind this data source.
+   * Returns a builder of a client on the database of this data source.
    *
-   * @param dataSource your pool, which stays yours to close. The pool itself, not a proxy that
-   *     knows transactions: what locks write must be committed at once, and never with your data.
-   *     Spring's {@code TransactionAwareDataSourceProxy} and {@code LazyConnectionDataSourceProxy}
-   *     are seen through: what they wrap is used
+   * @param dataSource your connection pool, which the client does not close. Pass the pool itself
+   *     and not a transaction-aware proxy: what locks write must be committed at once, and never
+   *     with your data. Given Spring's {@code TransactionAwareDataSourceProxy} or
+   *     {@code LazyConnectionDataSourceProxy}, the data source inside is used
    */
   public static Builder builder(DataSource dataSource) {
     return new Builder(Objects.requireNonNull(dataSource));
   }
 
-  /** It goes into statements as it is, so nothing but identifiers may pass. */
+  /** Checks a table name. It is put into statements unquoted, so only identifiers are allowed. */
   static String checkTable(String table) {
     if (!TABLE.matcher(table).matches()) {
       throw new IllegalArgumentException(
@@ -61,7 +64,7 @@ public final class JdbcLocks {
     return table;
   }
 
-  /** Makes a client of a SQL database. */
+  /** Builds clients on a SQL database. */
   public static final class Builder extends LockClientBuilder<Builder> {
     private static final Duration UNUSED_FOR_MIN = Duration.ofHours(1);
     private static final Duration UNUSED_FOR_MAX = Duration.ofDays(36_500);
@@ -77,9 +80,9 @@ public final class JdbcLocks {
     }
 
     /**
-     * The table, with its schema before a dot if it is not in the connection's own; default
-     * {@code holdfast_lock}. Those who wait are in a second one, whose name has {@code _waiter} at
-     * its end. Written into statements without quotes.
+     * Sets the name of the lock table, with its schema and a dot before it if that is not the
+     * connection's own; the default is {@code holdfast_lock}. Waiters are in a second table, with
+     * the same name and {@code _waiter} appended. The names are put into statements without quotes.
      *
      * @throws IllegalArgumentException not a name of at most 56 letters, digits and underscores,
      *     with or without a schema of at most 63
@@ -89,16 +92,20 @@ public final class JdbcLocks {
       return this;
     }
 
-    /** What to do about the table; default {@link SchemaMode#VALIDATE}. */
+    /**
+     * Sets what the client does about its tables when it is built; the default is
+     * {@link SchemaMode#VALIDATE}.
+     */
     public Builder schema(SchemaMode mode) {
       this.schema = Objects.requireNonNull(mode);
       return this;
     }
 
     /**
-     * Affirms that the data source is the pool itself, and that it gives connections without
-     * autocommit because it is configured so, never because they are inside a transaction. Holdfast
-     * then commits what it writes. Said of a transaction-aware proxy, this would commit your data.
+     * Confirms that the data source is the pool itself, and that it gives connections without
+     * autocommit because it is configured to, and never because they are in a transaction. Holdfast
+     * then commits what it writes. Never set this for a transaction-aware proxy: it would commit
+     * your data.
      */
     public Builder rawPoolWithoutAutoCommit() {
       this.withoutAutoCommit = true;
@@ -106,13 +113,14 @@ public final class JdbcLocks {
     }
 
     /**
-     * Whether threads that wait for a lock are woken by PostgreSQL's notifications; without them
-     * they look again after some milliseconds, as on the other databases. By default they are,
-     * unless a pooler such as PgBouncer is between here and the server.
+     * Sets whether PostgreSQL's notifications wake threads that wait for a lock. Without them, a
+     * client polls every few milliseconds or more, as on the other databases. By default
+     * notifications are used, unless a pooler such as PgBouncer is between the client and the
+     * server.
      *
-     * @param used true: also behind a pooler, which must keep sessions (PgBouncer's
-     *     {@code pool_mode=session}), or notifications pile up in the application's connections.
-     *     False: never, and nothing is asked about it
+     * @param used true to use them even behind a pooler, which must then keep sessions (PgBouncer's
+     *     {@code pool_mode=session}), or notifications pile up in the application's connections;
+     *     false never to use them
      */
     public Builder notifications(boolean used) {
       this.notifications = used;
@@ -120,15 +128,16 @@ public final class JdbcLocks {
     }
 
     /**
-     * Deletes the rows of locks that nobody had, wanted or released for this long; safe while locks
-     * are in use. Tokens keep rising, unless the database's clock is set back by more than this.
-     * Makes no client; call it now and then from a job of yours.
+     * Deletes the rows of locks that have not been held, waited for or released for this long; safe
+     * while locks are in use. Tokens keep rising, unless the database's clock is set back by more
+     * than this time. Builds no client. Call it from a scheduled job now and then.
      *
      * @param unusedFor at least an hour
-     * @return how many rows were deleted
+     * @return the number of rows that were deleted
      * @throws IllegalArgumentException less than an hour, or more than 100 years
      * @throws IllegalStateException the table or the data source can't be used
-     * @throws LockStoreException the database gave no usable answer; some may have been deleted
+     * @throws LockStoreException the database gave no usable answer; some rows may have been
+     *     deleted
      */
     public long purge(Duration unusedFor) {
       if (unusedFor.compareTo(UNUSED_FOR_MIN) < 0 || unusedFor.compareTo(UNUSED_FOR_MAX) > 0) {

@@ -1,8 +1,17 @@
 package io.holdfast.lock.jdbc;
 
 import io.holdfast.lock.LockOptions;
+import io.holdfast.lock.jdbc.connection.Database;
+import io.holdfast.lock.jdbc.connection.Deadlines;
+import io.holdfast.lock.jdbc.connection.Lender;
+import io.holdfast.lock.jdbc.connection.NoConnectionException;
+import io.holdfast.lock.jdbc.connection.Pool;
+import io.holdfast.lock.jdbc.connection.Sessions;
+import io.holdfast.lock.jdbc.connection.SpareConnection;
 import io.holdfast.lock.jdbc.dialect.Attempt;
+import io.holdfast.lock.jdbc.dialect.DeadRows;
 import io.holdfast.lock.jdbc.dialect.Dialect;
+import io.holdfast.lock.jdbc.dialect.Listing;
 import io.holdfast.lock.jdbc.dialect.Postgres;
 import io.holdfast.lock.jdbc.dialect.Row;
 import io.holdfast.lock.jdbc.dialect.Standing;
@@ -35,21 +44,23 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The protocol on SQL tables: one row per lock, taken and freed by one conditional update each, by
- * the database's clock; and one per waiter, to the first of which a release hands the lock over.
+ * The lock protocol on SQL tables. There is one row per lock, which one conditional update takes
+ * and another frees, by the database's clock. There is one row per waiter, and a release hands the
+ * lock over to the first of them.
  *
- * <p>Each statement is a transaction of its own. None waits for a row that somebody has locked,
- * except those that free one.
+ * <p>Each statement is a transaction of its own. None waits for a locked row, except those that
+ * free a lock.
  */
 final class JdbcStore implements LockStore {
   private static final Logger LOG = LoggerFactory.getLogger(JdbcStore.class);
 
   /**
-   * How often an acquire looks again at a row that is free, but locked by somebody at the moment.
+   * The number of times that an acquire tries a row that is free, but locked by another transaction
+   * at the moment.
    */
   private static final int LOCKED_TRIES = 4;
 
-  /** For administration without a client, whose own timeout does not matter. */
+  /** The timeout of a statement of a purge, which has no client's store timeout. */
   private static final Duration PURGE_STATEMENT_TIMEOUT = Duration.ofSeconds(30);
 
   private final Database database;
@@ -60,10 +71,12 @@ final class JdbcStore implements LockStore {
   private final Pool pool;
 
   /**
-   * What the builder knows.
+   * The builder's settings.
    *
-   * @param withoutAutoCommit whether connections without autocommit are the pool's own
-   * @param notifications whether PostgreSQL's are listened to; null: unless a pooler is in between
+   * @param withoutAutoCommit whether the user confirmed that connections without autocommit are in
+   *     no transaction
+   * @param notifications whether to use PostgreSQL's notifications; null: unless a pooler is in
+   *     between
    */
   record Settings(
       DataSource dataSource,
@@ -71,6 +84,10 @@ final class JdbcStore implements LockStore {
       SchemaMode schema,
       boolean withoutAutoCommit,
       @Nullable Boolean notifications) {
+
+    Pool pool(Duration timeout, String clientName) {
+      return new Pool(dataSource, withoutAutoCommit, timeout, clientName);
+    }
 
     boolean mayListen() {
       return notifications == null || notifications;
@@ -105,27 +122,9 @@ final class JdbcStore implements LockStore {
    * @throws IllegalStateException the table or the data source is not fit for use
    */
   static JdbcStore open(Settings settings, StoreSettings storeSettings) throws StoreException {
-    Pool pool = new Pool(
-        settings.dataSource(),
-        settings.withoutAutoCommit(),
-        storeSettings.storeTimeout(),
-        storeSettings.clientName());
-    JdbcStore store = null;
-    try {
-      store = open(
-          settings, storeSettings, pool, new SpareConnection(pool, storeSettings.storeTimeout()));
-      return store;
-    } finally {
-      if (store == null) {
-        pool.close();
-      }
-    }
-  }
-
-  private static JdbcStore open(
-      Settings settings, StoreSettings storeSettings, Pool pool, SpareConnection spare)
-      throws StoreException {
     Duration timeout = storeSettings.storeTimeout();
+    Pool pool = settings.pool(timeout, storeSettings.clientName());
+    SpareConnection spare = new SpareConnection(pool, timeout);
     boolean opened = false;
     try {
       Deadline deadline = Deadlines.after(timeout);
@@ -135,16 +134,18 @@ final class JdbcStore implements LockStore {
       if (settings.schema() != SchemaMode.NONE) {
         Trial.run(database);
       }
+      JdbcStore store = new JdbcStore(database, pool, spare, settings, storeSettings);
       opened = true;
-      return new JdbcStore(database, pool, spare, settings, storeSettings);
+      return store;
     } finally {
       if (!opened) {
+        pool.close();
         spare.close();
       }
     }
   }
 
-  /** Detects the database; on the client's own connection, which is opened by that. */
+  /** Detects the database, on the client's own connection, which is opened here. */
   private static Dialect detect(Lender lender, Deadline deadline, String table)
       throws StoreException {
     try {
@@ -164,7 +165,7 @@ final class JdbcStore implements LockStore {
     }
   }
 
-  /** Prepares the table on a second connection, which shows that the pool has one. */
+  /** Prepares the tables on a second connection, which also shows that the pool has one. */
   private static void prepare(Pool pool, Deadline deadline, Dialect dialect, SchemaMode mode)
       throws StoreException {
     Connection connection;
@@ -198,12 +199,13 @@ final class JdbcStore implements LockStore {
     if (e.isMisuse()) {
       throw new IllegalStateException(e.getMessage(), e);
     }
-    return StoreException.refused(String.valueOf(e.getMessage()), e);
+    return e.toStoreException();
   }
 
   @Override
   public void checkOptions(LockOptions options) {
-    // All that the engine allows: a row takes any name, and any time to the microsecond.
+    // Everything that the engine allows is supported: a row can hold any name, and times to the
+    // microsecond.
   }
 
   @Override
@@ -222,7 +224,7 @@ final class JdbcStore implements LockStore {
     }
     Attempt attempt = Keys.attempt(claim);
     Row row = ((Attempted.Busy) attempted).row();
-    // By itself: what is sent again together with something that failed joins twice.
+    // Sent on its own: if it were repeated with another statement that failed, it would join twice.
     long place = database.onPool(database.deadline(), (d, c) -> d.join(c, attempt));
     if (Poller.isToBeAnnounced(row)) {
       announce(row.key());
@@ -235,27 +237,24 @@ final class JdbcStore implements LockStore {
 
   private void announce(String key) {
     try {
-      database.onPool(database.deadline(), (d, c) -> {
-        d.announce(c, List.of(key));
-        return true;
-      });
+      database.onPool(database.deadline(), (d, c) -> d.announce(c, List.of(key)));
     } catch (StoreException e) {
       LOG.debug("A waiter could not be announced; its first look announces it", e);
     }
   }
 
-  /** What an attempt found. */
+  /** The result of an attempt. */
   private sealed interface Attempted {
-    /** The lock is the claim's. */
+    /** The claim has the lock. */
     record Taken(JdbcGrant grant) implements Attempted {}
 
-    /** Somebody has it, or has its row locked, or waits for it. */
+    /** The lock is taken, or its row is locked, or others wait for it. */
     record Busy(Row row) implements Attempted {}
   }
 
   /**
-   * Takes the lock if it is free and nobody waits for it: one statement if so, and if the lock has
-   * been used before.
+   * Takes the lock if it is free and nobody waits for it. If it succeeds and the lock has been used
+   * before, this takes one statement.
    */
   private Attempted attempt(Claim claim) throws StoreException {
     Deadline deadline = database.deadline();
@@ -290,19 +289,21 @@ final class JdbcStore implements LockStore {
         null);
   }
 
-  /** Accepts the lock if it was handed over to this waiter, or takes it if it is the first. */
-  Optional<JdbcGrant> acceptOrTake(Waiter waiter) throws StoreException {
-    Attempt attempt = waiter.attempt();
+  /**
+   * Accepts the lock if it was handed over to this waiter, or takes it if it is free and the waiter
+   * is the first.
+   */
+  Optional<JdbcGrant> acceptOrTake(Claim claim, Attempt attempt, long place) throws StoreException {
     long number = database.onPool(database.deadline(), (d, c) -> {
       long accepted = d.accept(c, attempt);
-      return accepted == Dialect.NONE ? d.take(c, attempt, waiter.place()) : accepted;
+      return accepted == Dialect.NONE ? d.take(c, attempt, place) : accepted;
     });
     return number == Dialect.NONE
         ? Optional.empty()
-        : Optional.of(granted(waiter.claim(), number, waiter.claim().ttl()));
+        : Optional.of(granted(claim, number, claim.ttl()));
   }
 
-  /** A grant that came through the line. */
+  /** Makes a grant that came through the wait queue. */
   JdbcGrant granted(Claim claim, long number, Duration validFor) {
     return new JdbcGrant(claim, number, validFor, true, database);
   }
@@ -324,14 +325,13 @@ final class JdbcStore implements LockStore {
   public void withdraw(Claim claim) throws StoreException {
     String key = Keys.of(claim.key());
     database.onPoolOrSpare(database.deadline(), (d, c) -> {
-      // First, so that nothing is handed over to it after the second.
+      // Deletes the waiter first, so that nothing is handed over to it after the second statement.
       d.leave(c, List.of(key), List.of(claim.ownerId()));
-      d.withdraw(c, key, claim.ownerId());
-      return true;
+      return d.withdraw(c, key, claim.ownerId());
     });
   }
 
-  /** There is one database, and no row can hold up the others. */
+  /** All grants are one group: there is one database, and no row can delay the others. */
   @Override
   public Object renewalGroup(Grant grant) {
     return this;
@@ -369,12 +369,13 @@ final class JdbcStore implements LockStore {
         row.owner().isEmpty());
   }
 
-  /** Goes through a range of the index, in statements that are each short. */
+  /** Reads a range of the index, page by page, so that each statement is short. */
   @Override
   public List<StoredLock> list(LockKind kind, String namePrefix, int limit) throws StoreException {
     Deadline deadline = database.deadline();
     String prefix = Keys.prefix(kind, namePrefix);
     String end = Keys.above(prefix);
+    Listing listing = new Listing(database.dialect());
     List<StoredLock> held = new ArrayList<>();
     String from = prefix;
     while (from != null && held.size() < limit) {
@@ -390,8 +391,9 @@ final class JdbcStore implements LockStore {
       }
       String first = from;
       Page page = database.onPool(deadline, (d, c) -> {
-        String next = d.listNext(c, first, end);
-        return new Page(d.listHeld(c, first, next == null ? end : next, limit - held.size()), next);
+        String next = listing.next(c, first, end);
+        int most = limit - held.size();
+        return new Page(listing.held(c, first, next == null ? end : next, most), next);
       });
       for (Standing standing : page.held()) {
         Row row = standing.row();
@@ -404,9 +406,9 @@ final class JdbcStore implements LockStore {
   }
 
   /**
-   * The taken locks of a part of the range.
+   * The taken locks in a part of the range.
    *
-   * @param next where the next part begins; null: it was the last one
+   * @param next the name at which the next part begins; null if this is the last one
    */
   private record Page(List<Standing> held, @Nullable String next) {}
 
@@ -428,33 +430,30 @@ final class JdbcStore implements LockStore {
     pool.close();
   }
 
-  /** Deletes dead rows, some hundred at a time, each looked at again as it is deleted. */
+  /**
+   * Deletes dead rows, some hundred at a time; each row is checked again by the statement that
+   * deletes it.
+   */
   static long purge(Settings settings, Duration unusedFor) throws StoreException {
-    long unusedMicros = Keys.micros(unusedFor);
-    try (Pool pool = new Pool(
-        settings.dataSource(), settings.withoutAutoCommit(), PURGE_STATEMENT_TIMEOUT, "purge")) {
+    try (Pool pool = settings.pool(PURGE_STATEMENT_TIMEOUT, "purge")) {
       Dialect dialect = detect(pool, Deadlines.after(PURGE_STATEMENT_TIMEOUT), settings.table());
       prepare(pool, Deadlines.after(PURGE_STATEMENT_TIMEOUT), dialect, SchemaMode.VALIDATE);
       Database database = new Database(
           dialect,
           pool,
-          new SpareConnection(pool, PURGE_STATEMENT_TIMEOUT), // Nothing asks for it.
+          new SpareConnection(pool, PURGE_STATEMENT_TIMEOUT), // Not used by a purge.
           PURGE_STATEMENT_TIMEOUT);
+      DeadRows rows = new DeadRows(dialect, Keys.micros(unusedFor));
       long deleted = 0;
       String after = null;
       while (true) {
         String last = after;
-        List<String> dead =
-            database.onPool(database.deadline(), (d, c) -> d.listDead(c, last, unusedMicros));
+        List<String> dead = database.onPool(database.deadline(), (d, c) -> rows.list(c, last));
         if (dead.isEmpty()) {
-          database.onPool(database.deadline(), (d, c) -> {
-            d.deleteDeadWaiters(c, unusedMicros);
-            return true;
-          });
+          database.onPool(database.deadline(), (d, c) -> rows.deleteWaiters(c));
           return deleted;
         }
-        deleted +=
-            database.onPool(database.deadline(), (d, c) -> d.deleteDead(c, dead, unusedMicros));
+        deleted += database.onPool(database.deadline(), (d, c) -> rows.delete(c, dead));
         after = dead.get(dead.size() - 1);
       }
     }

@@ -6,41 +6,45 @@ import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockKind;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
+import java.util.regex.Pattern;
 
-/** How claims are written down. */
+/** The conversion of keys, times and descriptions to what is stored. */
 final class Keys {
-  /** The code of a row that a {@link TransactionLock} locks; no lock kind's. */
+  /** The code of rows that a {@link TransactionLock} locks; no lock kind has it. */
   private static final char TRANSACTION = 't';
+
+  /** Control characters, and halves of surrogate pairs. */
+  private static final Pattern UNPRINTABLE = Pattern.compile("[\\p{Cc}\\p{Cs}]");
 
   private Keys() {}
 
-  /** The kind's letter, a colon, and the name as it is. */
+  /** Returns the stored name: the kind's letter, a colon, and the name unchanged. */
   static String of(LockKey key) {
     return prefix(key.kind(), key.name());
   }
 
-  /** The row of a transaction lock; the name's rules are those of all locks. */
+  /** Returns the stored name of a transaction lock. */
   static String ofTransaction(LockKey key) {
     return TRANSACTION + ":" + key.name();
   }
 
-  /** The beginning of the stored names of all locks of a kind whose names begin so. */
+  /** Returns the prefix of the stored names of all locks of a kind whose names have this prefix. */
   static String prefix(LockKind kind, String namePrefix) {
     return kind.code() + ":" + namePrefix;
   }
 
-  /** The least text that is above all that begin with this prefix, byte by byte in UTF-8. */
+  /** Returns the least text that is above all texts with this prefix, compared by UTF-8 bytes. */
   static String above(String prefix) {
     int last = prefix.codePointBefore(prefix.length());
     String before = prefix.substring(0, prefix.length() - Character.charCount(last));
     if (last == Character.MAX_CODE_POINT) {
-      return above(before); // Ends at the kind's colon.
+      return above(before); // Ends at the kind's colon at the latest.
     }
     int next = last + 1 == Character.MIN_SURROGATE ? Character.MAX_SURROGATE + 1 : last + 1;
     return before + Character.toString(next);
   }
 
-  /** The lock whose row has this stored name. */
+  /** Returns the lock with this stored name. */
   static LockKey parse(LockKind kind, String stored) {
     return new LockKey(kind, stored.substring(prefix(kind, "").length()));
   }
@@ -54,7 +58,7 @@ final class Keys {
     return TimeUnit.NANOSECONDS.toMicros(duration.toNanos());
   }
 
-  /** Rounded up: a name must not get free early. */
+  /** Returns a duration in microseconds, rounded up: a name must not become free early. */
   static long microsUp(Duration duration) {
     return micros(duration.plusNanos(999));
   }
@@ -63,27 +67,14 @@ final class Keys {
     return Duration.ofNanos(TimeUnit.MICROSECONDS.toNanos(micros));
   }
 
-  /** A thread's name can hold what a database can't. */
+  /** Removes characters that a database cannot store; a thread's name can contain them. */
   private static String printable(String holder) {
     for (int i = 0; i < holder.length(); i++) {
       char c = holder.charAt(i);
       if (Character.isISOControl(c) || Character.isSurrogate(c)) {
-        return replaceUnprintable(holder);
+        return UNPRINTABLE.matcher(holder).replaceAll("?");
       }
     }
     return holder;
-  }
-
-  private static String replaceUnprintable(String holder) {
-    StringBuilder text = new StringBuilder(holder.length());
-    holder
-        .codePoints()
-        .map(c -> Character.isISOControl(c) || isHalf(c) ? '?' : c)
-        .forEach(text::appendCodePoint);
-    return text.toString();
-  }
-
-  private static boolean isHalf(int codePoint) {
-    return codePoint >= Character.MIN_SURROGATE && codePoint <= Character.MAX_SURROGATE;
   }
 }

@@ -1,5 +1,6 @@
 package io.holdfast.lock.jdbc;
 
+import io.holdfast.lock.jdbc.connection.Database;
 import io.holdfast.lock.jdbc.dialect.Dialect;
 import io.holdfast.lock.jdbc.dialect.Row;
 import io.holdfast.lock.jdbc.dialect.Standing;
@@ -11,60 +12,48 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
-import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Looks at the locks that threads of this client wait for, all in one query, says that they are
- * alive, and wakes who has a lock or might get one. The first in a line often for a lock that
- * changes hands often, and seldom for one that is held for long; the others when it may be their
- * turn. Where the database notifies, all seldom.
+ * Polls the locks that threads of this client wait for, all in one query. Also reports that the
+ * waiters are alive, and wakes those that have or might get their lock. {@link LookPace} determines
+ * how often.
  *
- * <p>Runs a thread while anybody waits, and for a little longer. Threads: safe for all; the lock is
- * never held during I/O or while a waiter is woken.
+ * <p>Runs a thread while there are waiters, and for a little longer. Threads: safe for use by any
+ * number of threads; the monitor is never held during I/O or while a waiter is woken.
  */
 final class Poller implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(Poller.class);
 
-  private static final long LOOK_NANOS_MIN = TimeUnit.MILLISECONDS.toNanos(2);
-  private static final long LOOK_NANOS_MAX = TimeUnit.MILLISECONDS.toNanos(500);
-
-  /** The first in line looks late by this share of the time that the lock has been held. */
-  private static final int SHARE_OF_HOLD = 16;
-
-  /** The others look again after this share of the time to their turn, as the line moves. */
-  private static final int SHARE_OF_TURN = 2;
-
-  private static final int SHARE_OF_TURN_AS_SECOND = 3;
-
   /**
-   * With notifications each look is later by this factor: the first one finds a hand-over that did
-   * not see the waiter yet.
+   * The most doublings of the pause before a free lock whose row is locked by a transaction is
+   * tried again.
    */
-  private static final int NOTIFIED_FACTOR = 64;
-
-  /** With notifications it looks when it says that it is alive, too. */
-  private static final long NOTIFIED_LOOK_NANOS_MAX = TimeUnit.SECONDS.toNanos(1);
-
-  /** A lock that is free, but locked by a transaction, is tried half as often each time. */
   private static final int DOUBLINGS_MAX = 8;
 
-  /** Far less than the time for which a waiter counts as alive. */
+  /**
+   * The time between two reports that a waiter is alive; far less than the time for which it counts
+   * as alive.
+   */
   private static final long SAY_ALIVE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
-  /** A row that is locked just as a waiter comes is announced to again at these looks. */
+  /**
+   * The number of first polls at which waiting is announced again, in case the row was locked when
+   * the waiter came.
+   */
   private static final int FIRST_LOOKS = 2;
 
-  /** How many of a line say so: the first, and the second in case that the first is dead. */
+  /**
+   * The number of waiters in a queue that announce it: the first, and the second in case the first
+   * is dead.
+   */
   private static final int ANNOUNCERS = 2;
 
   private static final long WANTED_MICROS_MIN = TimeUnit.SECONDS.toMicros(2);
-  private static final long LEAVE_NANOS = TimeUnit.SECONDS.toNanos(1);
   private static final long AFTER_WAKE_NANOS = TimeUnit.SECONDS.toNanos(1);
   private static final long AFTER_FAILURE_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
   private static final long IDLE_NANOS = TimeUnit.SECONDS.toNanos(10);
@@ -73,14 +62,10 @@ final class Poller implements AutoCloseable {
   private final TimeSource time;
   private final String threadName;
   private final @Nullable PostgresListener listener;
+  private final ServedRows served;
 
-  private final ReentrantLock lock = new ReentrantLock();
-  // Guarded by the lock.
+  // Guarded by this object's monitor.
   private final Set<Waiter> waiters = new LinkedHashSet<>();
-  /** Those that got their lock, and whose rows are still to be deleted: a batch at a time. */
-  private final List<Waiter> served = new ArrayList<>();
-
-  private long deleteServedAtNanos;
   private @Nullable Thread thread;
   private boolean closed;
 
@@ -90,92 +75,66 @@ final class Poller implements AutoCloseable {
     this.time = time;
     this.threadName = threadName;
     this.listener = listener;
+    served = new ServedRows(database, time);
   }
 
-  /** Begins to look for this waiter, whose claim has just found the lock taken. */
+  /** Starts to poll for this waiter, whose claim has just found the lock taken. */
   void join(Waiter waiter) {
-    lock.lock();
-    try {
+    synchronized (this) {
       if (closed) {
-        return; // The engine has woken, or is about to wake, everybody with its own exception.
+        return; // The engine has woken all waiters with its own exception, or is about to.
       }
-      waiter.joinedAtNanos = time.nanos();
-      waiter.lookAtNanos = waiter.joinedAtNanos + LOOK_NANOS_MIN;
-      waiter.sayAliveAtNanos = waiter.joinedAtNanos + SAY_ALIVE_NANOS;
-      waiter.announceAtNanos = waiter.joinedAtNanos;
+      long now = time.nanos();
+      waiter.lookAtNanos = now + LookPace.LOOK_NANOS_MIN;
+      waiter.sayAliveAtNanos = now + SAY_ALIVE_NANOS;
+      waiter.announceAtNanos = now;
       if (thread == null) {
         Thread starting = new Thread(this::run, threadName);
         starting.setDaemon(true);
-        starting.start(); // If it can't be started, nothing is left behind.
+        starting.start(); // If it can't be started, nothing has changed.
         thread = starting;
       } else {
         LockSupport.unpark(thread);
       }
       waiters.add(waiter);
-    } finally {
-      lock.unlock();
     }
     if (listener != null) {
       listener.listen(this);
     }
   }
 
-  /** Looks no more for this waiter. */
-  void leave(Waiter waiter) {
-    lock.lock();
-    try {
-      waiters.remove(waiter);
-    } finally {
-      lock.unlock();
-    }
+  /** Stops polling for this waiter. */
+  synchronized void leave(Waiter waiter) {
+    waiters.remove(waiter);
   }
 
-  /** Looks no more for this waiter, which got its lock; its row goes later. */
-  void served(Waiter waiter) {
-    lock.lock();
-    try {
-      if (!waiters.remove(waiter)) {
-        return;
-      }
-      if (served.isEmpty()) {
-        deleteServedAtNanos = time.nanos() + LEAVE_NANOS;
-      }
+  /** Stops polling for this waiter, which got its lock; its row is deleted later. */
+  synchronized void served(Waiter waiter) {
+    if (waiters.remove(waiter)) {
       served.add(waiter);
-    } finally {
-      lock.unlock();
     }
   }
 
-  /** Looks again: the waiter was woken, tried, and did not get the lock. */
-  void lookAgain(Waiter waiter) {
-    lock.lock();
-    try {
-      served.remove(waiter);
-      waiters.add(waiter);
-      int doublings = Math.min(waiter.failedTakes++, DOUBLINGS_MAX);
-      waiter.lookAtNanos = time.nanos() + Math.min(LOOK_NANOS_MAX, LOOK_NANOS_MIN << doublings);
-      if (thread != null) {
-        LockSupport.unpark(thread);
-      }
-    } finally {
-      lock.unlock();
+  /** Polls again for a waiter that was woken, tried, and did not get the lock. */
+  synchronized void lookAgain(Waiter waiter) {
+    served.remove(waiter);
+    waiters.add(waiter);
+    int doublings = Math.min(waiter.failedTakes++, DOUBLINGS_MAX);
+    waiter.lookAtNanos =
+        time.nanos() + Math.min(LookPace.LOOK_NANOS_MAX, LookPace.LOOK_NANOS_MIN << doublings);
+    if (thread != null) {
+      LockSupport.unpark(thread);
     }
   }
 
-  boolean isAwaited() {
-    lock.lock();
-    try {
-      return !waiters.isEmpty();
-    } finally {
-      lock.unlock();
-    }
+  synchronized boolean isAwaited() {
+    return !waiters.isEmpty();
   }
 
-  /** A lock was handed over to the waiter of this owner id: wakes it, if it is one of ours. */
+  /** Wakes the waiter of this owner id, if it is this client's: the lock was handed over to it. */
   void handedOver(String ownerId, long number) {
     Waiter woken = null;
-    lock.lock();
-    try {
+    synchronized (this) {
       for (Waiter waiter : waiters) {
         if (waiter.ownerId().equals(ownerId)) {
           waiter.lookAtNanos = time.nanos() + AFTER_WAKE_NANOS;
@@ -183,64 +142,68 @@ final class Poller implements AutoCloseable {
           woken = waiter;
         }
       }
-    } finally {
-      lock.unlock();
     }
     if (woken != null) {
       woken.wake();
     }
   }
 
-  /** Notifications begin or end to come: looks for everybody, so that none falls between. */
-  void lookAtAll() {
-    lock.lock();
-    try {
-      long now = time.nanos();
-      for (Waiter waiter : waiters) {
-        waiter.lookAtNanos = now;
-        waiter.looks = 0;
-      }
-      if (thread != null) {
-        LockSupport.unpark(thread);
-      }
-    } finally {
-      lock.unlock();
+  /**
+   * Polls for all waiters, since notifications have just begun or ended, so that no hand-over is
+   * missed.
+   */
+  synchronized void lookAtAll() {
+    long now = time.nanos();
+    for (Waiter waiter : waiters) {
+      waiter.lookAtNanos = now;
+      waiter.pace.restart();
+    }
+    if (thread != null) {
+      LockSupport.unpark(thread);
     }
   }
 
-  /** Ends the thread, and deletes what it had still to delete. */
+  /** Ends the thread, and deletes the rows that it still had to delete. */
   @Override
   public void close() {
-    lock.lock();
-    try {
+    synchronized (this) {
       closed = true;
       waiters.clear();
       if (thread != null) {
         LockSupport.unpark(thread);
       }
-    } finally {
-      lock.unlock();
     }
     if (listener != null) {
       listener.close();
     }
-    deleteServedSafely();
+    served.deleteSafely();
   }
 
   private boolean isNotified() {
     return listener != null && listener.isListening();
   }
 
+  /** Nothing that is thrown ends the thread: whoever waits would wait for ever. */
   private void run() {
+    while (true) {
+      try {
+        lookWhileSomebodyWaits();
+        return;
+      } catch (Throwable e) { // A full heap: not even a line of the log can be made here.
+        LockSupport.parkNanos(this, AFTER_FAILURE_NANOS);
+      }
+    }
+  }
+
+  private void lookWhileSomebodyWaits() {
     long idleSince = time.nanos();
     while (true) {
       List<Waiter> due = new ArrayList<>();
       long parkNanos;
       boolean deletes;
-      lock.lock();
-      try {
+      synchronized (this) {
         long now = time.nanos();
-        if (!waiters.isEmpty()) {
+        if (!waiters.isEmpty() || served.untilDueNanos(now) < Long.MAX_VALUE) {
           idleSince = now;
         }
         if (closed || now - idleSince >= IDLE_NANOS) {
@@ -248,24 +211,25 @@ final class Poller implements AutoCloseable {
           return;
         }
         parkNanos = takeDue(now, due);
-        deletes = !served.isEmpty() && deleteServedAtNanos - now <= 0;
-      } finally {
-        lock.unlock();
+        deletes = served.untilDueNanos(now) <= 0;
       }
       if (!due.isEmpty()) {
         lookSafely(due);
       }
       if (deletes) {
-        deleteServedSafely();
+        served.deleteSafely();
       } else if (due.isEmpty()) {
         time.park(this, parkNanos);
       }
     }
   }
 
-  /** Collects what to look at now, at most one statement's worth; returns the time to the next. */
+  /**
+   * Collects the waiters to poll for now, at most as many as one statement takes; returns the time
+   * to the next poll.
+   */
   private long takeDue(long now, List<Waiter> due) {
-    long next = served.isEmpty() ? IDLE_NANOS : deleteServedAtNanos - now;
+    long next = Math.min(IDLE_NANOS, served.untilDueNanos(now));
     for (Waiter waiter : waiters) {
       long left = waiter.lookAtNanos - now;
       if (left <= 0 && due.size() < Dialect.BATCH_MAX) {
@@ -276,22 +240,22 @@ final class Poller implements AutoCloseable {
     return Math.max(next, 0);
   }
 
-  /** A failure wakes those concerned: their own try tells whether the database is at fault. */
+  /**
+   * Polls; a failure wakes the waiters concerned, whose own try shows whether the database is at
+   * fault.
+   */
   private void lookSafely(List<Waiter> due) {
     try {
       if (listener != null) {
-        listener.listen(this); // It may have ended, while some wait.
+        listener.listen(this); // The listener may have ended while some waiters are left.
       }
       sayAlive(due);
       look(due);
-    } catch (Throwable e) { // An error must not end the thread: nobody would look any more.
+    } catch (Throwable e) { // An error must not end the thread, or polling would stop.
       LOG.debug("A look at awaited locks failed", e);
-      lock.lock();
-      try {
+      synchronized (this) {
         long now = time.nanos();
         due.forEach(waiter -> waiter.lookAtNanos = now + AFTER_FAILURE_NANOS);
-      } finally {
-        lock.unlock();
       }
       due.forEach(Waiter::wake);
     }
@@ -304,15 +268,9 @@ final class Poller implements AutoCloseable {
     if (silent.isEmpty()) {
       return;
     }
-    database.onSpare(database.deadline(), (d, c) -> {
-      d.keepAlive(c, keys(silent), ownerIds(silent));
-      return true;
-    });
-    lock.lock();
-    try {
+    database.onSpare(database.deadline(), (d, c) -> d.keepAlive(c, keys(silent), ownerIds(silent)));
+    synchronized (this) {
       silent.forEach(waiter -> waiter.sayAliveAtNanos = now + SAY_ALIVE_NANOS);
-    } finally {
-      lock.unlock();
     }
   }
 
@@ -327,12 +285,11 @@ final class Poller implements AutoCloseable {
     }
     List<Waiter> woken = new ArrayList<>();
     Set<String> unannounced = new LinkedHashSet<>();
-    lock.lock();
-    try {
+    synchronized (this) {
       long now = time.nanos();
       for (Waiter waiter : due) {
         if (!waiters.contains(waiter)) {
-          continue; // It got the lock, or left, while this was asked.
+          continue; // It got the lock, or left, during the query.
         }
         Standing standing = byOwnerId.get(waiter.ownerId());
         Row row = byKey.get(waiter.key());
@@ -342,39 +299,36 @@ final class Poller implements AutoCloseable {
           woken.add(waiter);
           continue;
         }
-        waiter.lookAtNanos = now + pauseNanos(waiter, standing, now);
+        waiter.lookAtNanos = now + waiter.pace.pauseNanos(standing, now, isNotified());
         if (!row.isFree()) {
           waiter.failedTakes = 0;
           waiter.sawHolder(row.holder());
           if (standing.ahead() < ANNOUNCERS
               && isToBeAnnounced(row)
               && waiter.announceAtNanos - now <= 0) {
-            waiter.announceAtNanos = now + (waiter.looks > FIRST_LOOKS ? SAY_ALIVE_NANOS : 0);
+            waiter.announceAtNanos =
+                now + (waiter.pace.looks() > FIRST_LOOKS ? SAY_ALIVE_NANOS : 0);
             unannounced.add(row.key());
           }
         }
       }
-    } finally {
-      lock.unlock();
     }
     if (woken.stream().anyMatch(Waiter::isPassedOver)) {
-      database.expireSpare(); // Or else it is of another server than the pool's connections.
+      // Otherwise the notification came from another server than the pool's connections lead to.
+      database.expireSpare();
     }
     woken.forEach(Waiter::wake);
     if (!unannounced.isEmpty()) {
-      database.onSpare(database.deadline(), (d, c) -> {
-        d.announce(c, List.copyOf(unannounced));
-        return true;
-      });
+      database.onSpare(database.deadline(), (d, c) -> d.announce(c, List.copyOf(unannounced)));
     }
   }
 
-  /** Whether the row does not say for long that somebody waits. */
+  /** Whether the row's sign that somebody waits runs out soon. */
   static boolean isToBeAnnounced(Row row) {
     return row.wantedMicros() < WANTED_MICROS_MIN;
   }
 
-  /** Whether the waiter has the lock, or is the one to take it, or is in no line. */
+  /** Whether the waiter has the lock, may take it, or is in no queue. */
   private static boolean mayHaveIt(Standing standing) {
     return !standing.inLine() || (standing.row().isFree() && standing.ahead() == 0);
   }
@@ -384,75 +338,6 @@ final class Poller implements AutoCloseable {
       waiter.sawItsRow(standing.row(), beforeNanos);
     } else if (standing == null || !standing.inLine()) {
       waiter.sawItselfPassedOver();
-    }
-  }
-
-  /**
-   * The time between two looks. At random for the first, or clients that began together would
-   * collide for ever.
-   */
-  private long pauseNanos(Waiter waiter, Standing standing, long now) {
-    int looks = waiter.looks++;
-    if (looks == 0) {
-      waiter.firstLookAtNanos = now;
-      waiter.aheadAtFirstLook = standing.ahead();
-    }
-    long endNanos = standing.row().isFree()
-        ? LOOK_NANOS_MAX
-        : TimeUnit.MICROSECONDS.toNanos(standing.row().remainingMicros() + 1);
-    return Math.min(endNanos, pauseWhileTaken(waiter, standing, looks, now));
-  }
-
-  private long pauseWhileTaken(Waiter waiter, Standing standing, int looks, long now) {
-    if (isNotified()) {
-      long nanos = LOOK_NANOS_MIN;
-      for (int i = 0; i <= looks && nanos < NOTIFIED_LOOK_NANOS_MAX; i++) {
-        nanos *= NOTIFIED_FACTOR;
-      }
-      return Math.min(NOTIFIED_LOOK_NANOS_MAX, nanos);
-    }
-    long heldNanos = TimeUnit.MICROSECONDS.toNanos(standing.row().sinceMicros());
-    if (standing.ahead() == 0) {
-      return jittered(clamp(heldNanos / SHARE_OF_HOLD));
-    }
-    // One more than were seen to move, since the next may be about to: rather early than late. An
-    // insert that becomes visible late can put more of them ahead than there were.
-    int moves = Math.max(0, waiter.aheadAtFirstLook - standing.ahead()) + 1;
-    long paceNanos = looks == 0 ? heldNanos : (now - waiter.firstLookAtNanos) / moves;
-    long turnNanos = Math.max(heldNanos, standing.ahead() * Math.max(paceNanos, LOOK_NANOS_MIN));
-    // The nearer its turn comes, the more often it looks.
-    return clamp(turnNanos / (standing.ahead() == 1 ? SHARE_OF_TURN_AS_SECOND : SHARE_OF_TURN));
-  }
-
-  private static long clamp(long nanos) {
-    return Math.max(LOOK_NANOS_MIN, Math.min(LOOK_NANOS_MAX, nanos));
-  }
-
-  private static long jittered(long nanos) {
-    return nanos - ThreadLocalRandom.current().nextLong(nanos / 8 + 1);
-  }
-
-  /** Deletes rows that are in no line any more; those that it can't delete are left to a purge. */
-  private void deleteServedSafely() {
-    List<Waiter> deleted;
-    lock.lock();
-    try {
-      deleted = List.copyOf(served);
-      served.clear();
-    } finally {
-      lock.unlock();
-    }
-    try {
-      for (int from = 0; from < deleted.size(); from += Dialect.BATCH_MAX) {
-        List<Waiter> batch =
-            deleted.subList(from, Math.min(deleted.size(), from + Dialect.BATCH_MAX));
-        database.onSpare(database.deadline(), (d, c) -> {
-          d.leave(c, keys(batch), ownerIds(batch));
-          return true;
-        });
-      }
-    } catch (Throwable e) { // An error must not end the thread here, either.
-      LOG.debug("Rows of waiters that got their lock could not be deleted", e);
     }
   }
 

@@ -1,15 +1,17 @@
 package io.holdfast.lock.jdbc;
 
+import io.holdfast.lock.jdbc.connection.Database;
+import io.holdfast.lock.jdbc.connection.Deadlines;
+import io.holdfast.lock.jdbc.connection.NoConnectionException;
+import io.holdfast.lock.jdbc.connection.Sessions;
 import io.holdfast.lock.jdbc.dialect.Postgres;
 import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.StoreException;
 import java.sql.Connection;
 import java.sql.SQLException;
-import java.sql.Statement;
 import java.time.Duration;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.ReentrantLock;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -19,17 +21,17 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Hears of hand-overs on PostgreSQL, on a connection of the pool that is kept while anybody waits
- * and for a minute after. Notifications are believed in only after one of our own has arrived, sent
- * on another connection of the pool, and only while that goes on: after a switchover the kept
- * connection may lead to a server that lives and never notifies. Without them the poller looks as
- * it does on other databases.
+ * Listens for hand-overs on PostgreSQL, on a connection of the pool that is kept while there are
+ * waiters and for a minute after. It relies on notifications only after a test notification, sent
+ * on another connection of the pool, has arrived, and repeats that test: after a switchover, the
+ * kept connection may lead to a server that is alive and never notifies. Without notifications the
+ * poller polls as on other databases.
  *
- * <p>A pooler that hands out server connections per transaction would give what one of them listens
- * to to whoever has it next, where it lies unread. So nothing is listened to behind a pooler,
- * unless the user says that it keeps sessions.
+ * <p>Behind a pooler that hands out server connections per transaction, notifications would go to
+ * whichever client has the connection next, and pile up there unread. So this does not listen
+ * behind a pooler, unless the user says that the pooler keeps sessions.
  *
- * <p>Threads: safe for all.
+ * <p>Threads: safe for use by any number of threads.
  */
 final class PostgresListener implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(PostgresListener.class);
@@ -38,18 +40,24 @@ final class PostgresListener implements AutoCloseable {
   private static final Duration CLOSE_MAX = Duration.ofSeconds(60);
   private static final long KEEP_NANOS = TimeUnit.SECONDS.toNanos(60);
   private static final long CHECK_NANOS = TimeUnit.SECONDS.toNanos(15);
-  /** A try that failed is followed by another after this long, twice as long each time ... */
+  /** The pause after the first failed try to listen; it doubles with each failure. */
   private static final long RETRY_NANOS_MIN = TimeUnit.SECONDS.toNanos(10);
 
-  /** ... up to this. */
+  /** The longest pause between two tries to listen. */
   private static final long RETRY_NANOS_MAX = TimeUnit.MINUTES.toNanos(5);
 
-  /** How long the thread reads at a time, and so how late it sees that it shall end. */
+  /**
+   * The time for which the thread reads at once, and so the delay with which it notices that it
+   * must end.
+   */
   private static final int READ_MILLIS = 200;
 
   private static final int VALID_SECONDS = 2;
 
-  /** Anybody may notify on the channel: what does not look like it is left alone. */
+  /**
+   * The form of a hand-over's notification. Anybody may notify on the channel, so other payloads
+   * are ignored.
+   */
   private static final Pattern HAND_OVER =
       Pattern.compile("(?<owner>[0-9a-f]{32}) (?<number>[0-9]{1,18})");
 
@@ -58,8 +66,7 @@ final class PostgresListener implements AutoCloseable {
   private final boolean behindPooler;
   private final String threadName;
 
-  private final ReentrantLock lock = new ReentrantLock();
-  // Guarded by the lock.
+  // Guarded by this object's monitor.
   private @Nullable Thread thread;
   private long retryAtNanos = System.nanoTime();
   private long retryNanos = RETRY_NANOS_MIN;
@@ -76,29 +83,33 @@ final class PostgresListener implements AutoCloseable {
     this.threadName = threadName;
   }
 
-  /** Whether a hand-over to a waiter of this client is heard of. */
+  /** Whether notifications of hand-overs to this client arrive. */
   boolean isListening() {
     return listening;
   }
 
-  /** Somebody waits: begins to listen unless it does already, or can't. Returns at once. */
+  /**
+   * Starts to listen, since there is a waiter, unless this listens already or can't. Returns at
+   * once.
+   */
   void listen(Poller poller) {
-    if (listening || impossible || closed) {
+    if (!listening && !impossible && !closed) {
+      startThread(poller);
+    }
+  }
+
+  private synchronized void startThread(Poller poller) {
+    if (thread != null || System.nanoTime() - retryAtNanos < 0) {
       return;
     }
-    lock.lock();
     try {
-      if (thread == null && System.nanoTime() - retryAtNanos >= 0) {
-        Thread starting = new Thread(() -> run(poller), threadName);
-        starting.setDaemon(true);
-        starting.start();
-        thread = starting;
-      }
-    } catch (OutOfMemoryError e) { // Without a thread to hear with, waiting polls.
+      Thread starting = new Thread(() -> run(poller), threadName);
+      starting.setDaemon(true);
+      starting.start();
+      thread = starting;
+    } catch (OutOfMemoryError e) { // Without a thread to listen on, waiters rely on polling.
       LOG.debug("Nobody can listen for hand-overs now", e);
       retryAtNanos = System.nanoTime() + RETRY_NANOS_MIN;
-    } finally {
-      lock.unlock();
     }
   }
 
@@ -106,14 +117,11 @@ final class PostgresListener implements AutoCloseable {
   public void close() {
     closed = true;
     Thread running;
-    lock.lock();
-    try {
+    synchronized (this) {
       running = thread;
-    } finally {
-      lock.unlock();
     }
     if (running != null) {
-      // For join(), zero means for ever.
+      // To join(), zero means no limit.
       Deadlines.after(CLOSE_MAX).awaitUninterruptibly(leftNanos -> {
         running.join(Math.max(1, TimeUnit.NANOSECONDS.toMillis(leftNanos)));
         return true;
@@ -130,13 +138,10 @@ final class PostgresListener implements AutoCloseable {
       giveUp("PostgreSQL's driver is not visible to Holdfast: " + e);
     } finally {
       listening = false;
-      lock.lock();
-      try {
+      synchronized (this) {
         thread = null;
         retryAtNanos = System.nanoTime() + retryNanos;
         retryNanos = Math.min(RETRY_NANOS_MAX, Math.max(RETRY_NANOS_MIN, 2 * retryNanos));
-      } finally {
-        lock.unlock();
       }
       poller.lookAtAll();
     }
@@ -159,7 +164,7 @@ final class PostgresListener implements AutoCloseable {
       return;
     }
     String channel = dialect.channel();
-    execute(connection, "LISTEN \"" + channel + '"');
+    Sessions.execute(connection, Deadlines.after(OPEN_MAX), "LISTEN \"" + channel + '"');
     try {
       if (!hearsItself(notified, poller)) {
         LOG.info("Waiting for locks polls for now: a notification of our own did not arrive");
@@ -170,37 +175,36 @@ final class PostgresListener implements AutoCloseable {
       hearUntilIdle(connection, notified, poller);
     } finally {
       listening = false;
-      // The pool's next borrower must not get our notifications.
-      execute(connection, "UNLISTEN \"" + channel + '"');
+      // The connection's next borrower must not get our notifications.
+      Sessions.execute(connection, Deadlines.after(OPEN_MAX), "UNLISTEN \"" + channel + '"');
     }
   }
 
-  private void heardItself() {
-    lock.lock();
-    try {
-      retryNanos = 0; // At its end, another may listen at once.
-    } finally {
-      lock.unlock();
-    }
+  private synchronized void heardItself() {
+    retryNanos = 0; // After this thread, another may listen at once.
     listening = true;
   }
 
-  /** Whether a pooler is in between: the driver was told the pooler's process, and not this one. */
+  /**
+   * Whether a pooler is in between: then the driver knows the pooler's process id, and not the
+   * server's.
+   */
   private boolean isPooled(Connection connection, PGConnection notified) throws SQLException {
     int backend =
         Sessions.run(connection, Deadlines.after(OPEN_MAX), c -> dialect.backendProcess(c));
     return backend != notified.getBackendPID();
   }
 
-  /** Whether a notification that is sent on another connection arrives; others are passed on. */
+  /**
+   * Whether a test notification that is sent on another connection arrives; other notifications are
+   * passed on.
+   */
   private boolean hearsItself(PGConnection notified, Poller poller)
       throws SQLException, StoreException {
-    String hello = "hello " + UUID.randomUUID(); // An earlier one can still be on its way.
+    // An earlier test notification can still be on its way.
+    String hello = "hello " + UUID.randomUUID();
     Deadline deadline = Deadlines.after(OPEN_MAX);
-    database.onPool(deadline, (d, c) -> {
-      dialect.notify(c, hello);
-      return true;
-    });
+    database.onPool(deadline, (d, c) -> dialect.notify(c, hello));
     while (!deadline.isOver() && !closed) {
       for (PGNotification notification : read(notified)) {
         if (hello.equals(notification.getParameter())) {
@@ -227,7 +231,7 @@ final class PostgresListener implements AutoCloseable {
         return;
       }
       if (now - checkedAt >= CHECK_NANOS) {
-        // A line that is dead is silent, and so is a server that is the primary no more.
+        // A dead connection is silent, and so is a server that is no longer the primary.
         if (!stillHears(connection, notified, poller)) {
           throw new SQLException("The listening connection does not hear what others send");
         }
@@ -249,20 +253,12 @@ final class PostgresListener implements AutoCloseable {
       return hearsItself(notified, poller);
     } catch (StoreException e) {
       LOG.debug("Nothing could be sent to the listening connection", e);
-      return connection.isValid(VALID_SECONDS); // The application may have exhausted the pool.
+      return connection.isValid(VALID_SECONDS); // Perhaps the application has exhausted the pool.
     }
   }
 
   private static PGNotification[] read(PGConnection notified) throws SQLException {
     PGNotification[] notifications = notified.getNotifications(READ_MILLIS);
     return notifications == null ? new PGNotification[0] : notifications;
-  }
-
-  private static void execute(Connection connection, String sql) throws SQLException {
-    Sessions.run(connection, Deadlines.after(OPEN_MAX), c -> {
-      try (Statement statement = c.createStatement()) {
-        return statement.execute(sql);
-      }
-    });
   }
 }

@@ -1,5 +1,7 @@
 package io.holdfast.lock.jdbc;
 
+import io.holdfast.lock.jdbc.connection.Database;
+import io.holdfast.lock.jdbc.connection.Deadlines;
 import io.holdfast.lock.jdbc.dialect.Dialect;
 import io.holdfast.lock.jdbc.dialect.Row;
 import io.holdfast.lock.spi.Deadline;
@@ -18,17 +20,21 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Renews many grants with two statements per {@value Dialect#BATCH_MAX}: one extends what is still
- * held, one tells what is. On the client's own connection, which is taken anew before, so that it
- * leads where the pool's connections lead now. Extends a single one with one statement.
+ * Renews grants, up to {@value Dialect#BATCH_MAX} with two statements: one extends those that are
+ * still held, the other reads which they are. Uses the client's own connection, which is replaced
+ * first, so that it leads to the same server as the pool's connections. Extends a fixed lease with
+ * one statement.
  *
- * <p>Threads: safe for all.
+ * <p>Threads: safe for use by any number of threads.
  */
 final class Renewer {
-  /** How often a row that somebody has locked is tried; whoever tries to take a lock locks it. */
+  /**
+   * The number of tries for a row that is locked; a client that tries to take a lock locks its row
+   * for a moment.
+   */
   private static final int LOCKED_TRIES = 5;
 
-  /** The least that a row's time can differ from the TTL for the row to count as not extended. */
+  /** If the time left in a row is below the TTL by more than this, the row was not extended. */
   private static final long SLACK_MICROS = 2_000;
 
   private static final Logger LOG = LoggerFactory.getLogger(Renewer.class);
@@ -39,7 +45,7 @@ final class Renewer {
     this.database = database;
   }
 
-  /** One result for each grant, in order. */
+  /** Renews grants; returns one result for each, in order. */
   List<Renewal> renew(List<Grant> grants) throws StoreException {
     Deadline deadline = database.deadline();
     Renewal[] results = new Renewal[grants.size()];
@@ -73,8 +79,8 @@ final class Renewer {
   }
 
   /**
-   * Asks on the client's own connection, and if that gives no answer, at once on the next: asking
-   * twice does no harm, and a lease's time runs.
+   * Asks on the client's own connection. If there is no answer, asks again at once on a new one:
+   * asking twice does no harm, and the lease's time is running out.
    */
   private <T> T onSpare(Deadline deadline, Database.Question<T> question) throws StoreException {
     try {
@@ -104,10 +110,10 @@ final class Renewer {
   }
 
   /**
-   * Keeps a grant for at least {@code ttl} from now. Waits for a transaction that has the row
-   * locked for as long as the store timeout allows, by trying again: the lease may end meanwhile.
+   * Extends a grant to at least {@code ttl} from now. While a transaction has the row locked, tries
+   * again until the store timeout; the lease may end meanwhile.
    *
-   * @return the time left; empty: it does not have the lock
+   * @return the time left; empty if the grant does not have the lock
    */
   Optional<Duration> extend(JdbcGrant grant, Duration ttl) throws StoreException {
     Deadline deadline = database.deadline();
@@ -125,7 +131,8 @@ final class Renewer {
         return Optional.empty();
       }
       if (rows.get(0).remainingMicros() >= ttlMicros) {
-        // Nothing to change, which a driver can be told to report like nothing found.
+        // There was nothing to change, which a driver may be configured to report as if nothing had
+        // matched.
         return Optional.of(Keys.duration(rows.get(0).remainingMicros()));
       }
       if (!Deadlines.pause(deadline, tries)) {
@@ -138,7 +145,7 @@ final class Renewer {
     return StoreException.refused("Another transaction has the lock's row locked", null);
   }
 
-  /** Returns those that stand, but could not be extended. */
+  /** Tries once to renew grants; returns those that are valid but could not be extended. */
   private List<Integer> renewOnce(
       List<Grant> grants, List<Integer> batch, Renewal[] results, Deadline deadline)
       throws StoreException {
@@ -151,10 +158,7 @@ final class Renewer {
     Duration ttl = grants.get(batch.get(0)).claim().ttl();
     long ttlMicros = Keys.micros(ttl);
     long begin = System.nanoTime();
-    onSpare(deadline, (d, c) -> {
-      d.renew(c, keys, owners, ttlMicros);
-      return true;
-    });
+    onSpare(deadline, (d, c) -> d.renew(c, keys, owners, ttlMicros));
     Map<String, Row> rows = new HashMap<>();
     for (Row row : onSpare(deadline, (d, c) -> d.look(c, keys))) {
       rows.put(row.key(), row);
@@ -169,7 +173,7 @@ final class Renewer {
       } else if (row.remainingMicros() < ttlMicros - elapsedMicros - SLACK_MICROS) {
         locked.add(i);
       } else {
-        // The database counted the TTL from a moment after the engine's call.
+        // The database counted the TTL from a moment after the engine made its call.
         results[i] = new Renewal.Renewed(ttl);
       }
     }

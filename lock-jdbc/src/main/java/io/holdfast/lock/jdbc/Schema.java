@@ -18,7 +18,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
-/** Checks and creates the table. */
+/** Checks and creates the tables. */
 final class Schema {
   private static final String SCRIPTS = "schema/";
   private static final int CREATE_TRIES = 5;
@@ -31,9 +31,9 @@ final class Schema {
   private Schema() {}
 
   /**
-   * Does what the mode says.
+   * Checks or creates the tables, as the mode says.
    *
-   * @throws IllegalStateException the table can't be used; the message says why and what to run
+   * @throws IllegalStateException the tables can't be used; the message says why and what to run
    */
   static void prepare(Connection connection, Dialect dialect, SchemaMode mode) throws SQLException {
     dialect.checkServer(connection);
@@ -60,7 +60,10 @@ final class Schema {
     }
   }
 
-  /** Several clients that create at once can fail each other; then one of them has done it. */
+  /**
+   * Creates the tables. Clients that do so at the same time can make each other fail; one of them
+   * has then succeeded.
+   */
   private static @Nullable String create(Connection connection, Dialect dialect, String before)
       throws SQLException {
     String flaw = before;
@@ -92,7 +95,7 @@ final class Schema {
     return flaw;
   }
 
-  /** What is wrong with the table; null: nothing. */
+  /** Returns what is wrong with the tables, or null if nothing is. */
   private static @Nullable String flaw(Connection connection, Dialect dialect) throws SQLException {
     try {
       String flaw = columnFlaw(connection, dialect, dialect.table(), NUMBERS);
@@ -169,7 +172,7 @@ final class Schema {
             + Dialect.SCHEMA_VERSION;
   }
 
-  /** The script's statements for the dialect's table. */
+  /** Returns the script's statements for the dialect's tables. */
   static String[] script(Dialect dialect) {
     try (InputStream in = Schema.class.getResourceAsStream(SCRIPTS + dialect.script())) {
       if (in == null) {

@@ -1,20 +1,20 @@
 package io.holdfast.lock.jdbc;
 
-/** What a client does about the table when it is built. */
+/** The ways in which a client can treat its tables when it is built. */
 public enum SchemaMode {
   /**
-   * Checks that the table is there, has the right columns, a unique key on the name, and the right
-   * version; else {@code build()} fails and names the script to run. Then takes, renews and frees a
-   * lock of its own for a trial. The default.
+   * Checks that the tables exist, with the right columns, a unique key on the name, and the right
+   * version; otherwise {@code build()} fails and names the script to run. Then takes, renews and
+   * frees a trial lock of its own. The default.
    */
   VALIDATE,
 
   /**
-   * As {@link #VALIDATE}, but creates a missing table first. Several clients may do so at once.
-   * Needs the right to create tables.
+   * Does the same as {@link #VALIDATE}, but creates missing tables first. Several clients may do so
+   * at once. Needs the right to create tables.
    */
   CREATE,
 
-  /** Does not look, nor try. A wrong table shows at the first use of a lock. */
+  /** Neither checks nor tries. A wrong table shows only at the first use of a lock. */
   NONE
 }

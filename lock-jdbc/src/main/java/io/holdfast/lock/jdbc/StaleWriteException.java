@@ -1,6 +1,9 @@
 package io.holdfast.lock.jdbc;
 
-/** A conditional update found no row: another writer was here first, or the row does not exist. */
+/**
+ * Thrown when a conditional update matched no row: another writer was first, or the row does not
+ * exist.
+ */
 public final class StaleWriteException extends RuntimeException {
   private static final long serialVersionUID = 1;
 

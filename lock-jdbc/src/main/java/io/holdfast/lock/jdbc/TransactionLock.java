@@ -7,8 +7,9 @@ import java.sql.Connection;
 import java.sql.SQLException;
 
 /**
- * The pessimistic way: a row lock in the caller's own transaction, which ends with it. No lease, no
- * TTL, no token, nothing to release: as exclusive as the transaction, and held as long.
+ * Pessimistic locking: a row lock in the caller's own transaction, which ends with the transaction.
+ * There is no lease, TTL or token, and nothing to release: the lock is as exclusive as the
+ * transaction, and lasts as long.
  *
  * <pre>{@code
  * tx.setAutoCommit(false);
@@ -17,18 +18,19 @@ import java.sql.SQLException;
  * tx.commit();
  * }</pre>
  *
- * <p>For work that is all in this transaction. It holds a connection throughout, and a frozen
- * holder blocks the others until the database ends its session. Lock before you read: with
- * REPEATABLE READ or stricter, what you read is as old as the transaction's first read, and
- * PostgreSQL and MariaDB refuse the lock if that was before its last holder's end (a
- * {@code SQLException}: roll back, begin again), while MySQL does not. On clusters with several
- * writers (Galera, group replication) it excludes within one node, and across nodes only one of two
- * commits.
+ * <p>Use it for work that is entirely in this transaction. It holds a connection throughout, and a
+ * frozen holder blocks the others until the database ends its session. Lock before you read: with
+ * REPEATABLE READ or a stricter isolation level, everything you read is as old as the transaction's
+ * first read. If that was before the last holder ended, PostgreSQL and MariaDB refuse the lock
+ * (with a {@code SQLException}: roll back and start again), but MySQL does not. On clusters with
+ * several writers (Galera, group replication) it excludes others on the same node; of two
+ * transactions on different nodes, only one can commit.
  *
- * <p>These names are apart from those of leases. The rows are in the same table; the first use of a
- * name adds one in the caller's transaction.
+ * <p>These names are independent of the names of leases. The rows are in the same table; the first
+ * use of a name inserts one in the caller's transaction.
  *
- * <p>Threads: safe for all; immutable. No method commits or rolls back.
+ * <p>Threads: immutable, and safe for use by any number of threads. No method commits or rolls
+ * back.
  */
 public final class TransactionLock {
   private final String table;
@@ -37,23 +39,24 @@ public final class TransactionLock {
     this.table = table;
   }
 
-  /** Locks in the default table. */
+  /** Returns transaction locks in the default table. */
   public static TransactionLock create() {
     return inTable(JdbcLocks.DEFAULT_TABLE);
   }
 
   /**
-   * Locks in another table, made by the same script.
+   * Returns transaction locks in another table, created by the same script.
    *
-   * @throws IllegalArgumentException as {@link JdbcLocks.Builder#table(String)}
+   * @throws IllegalArgumentException not a valid table name, as in
+   *     {@link JdbcLocks.Builder#table(String)}
    */
   public static TransactionLock inTable(String table) {
     return new TransactionLock(JdbcLocks.checkTable(table));
   }
 
   /**
-   * Locks the name until the transaction ends; waits while another transaction has it, for as long
-   * as the database's own lock timeout says.
+   * Locks the name until the transaction ends. Waits while another transaction has it, for at most
+   * the database's own lock timeout.
    *
    * @param transaction the caller's connection, in a transaction
    * @throws IllegalArgumentException the name breaks a rule
@@ -67,11 +70,12 @@ public final class TransactionLock {
 
   /**
    * Locks the name until the transaction ends, unless another transaction has it. Does not wait for
-   * one that has it, but on MySQL, for a second or two, if this process has not met the name yet.
-   * On H2 it may wait for one that uses the name for the first time ever.
+   * that one, with two exceptions: on MySQL it may wait a second or two if this process has not
+   * used the name yet, and on H2 it may wait for a transaction that uses the name for the first
+   * time ever.
    *
    * @param transaction the caller's connection, in a transaction that goes on either way
-   * @return whether it is locked now
+   * @return whether this transaction has the lock now
    * @throws IllegalArgumentException the name breaks a rule
    * @throws IllegalStateException the connection is in autocommit, or of an unknown database
    * @throws SQLException the database failed: roll back

@@ -1,5 +1,6 @@
 package io.holdfast.lock.jdbc;
 
+import io.holdfast.lock.jdbc.connection.Database;
 import io.holdfast.lock.jdbc.dialect.Attempt;
 import io.holdfast.lock.jdbc.dialect.Dialect;
 import io.holdfast.lock.spi.Deadline;
@@ -8,15 +9,15 @@ import java.util.List;
 import java.util.UUID;
 
 /**
- * Takes, renews and frees a lock of the store's own, and waits for it, when a client is built: what
- * the database or its user can't do shows then, and not at a release at night. Leaves one row,
- * whoever tries.
+ * A trial when a client is built: takes, renews and frees a lock of the store's own, and queues for
+ * it. So missing support or permissions show at once, and not at some release at night. All
+ * clients' trials together leave one row.
  */
 final class Trial {
   private Trial() {}
 
   /**
-   * Tries on the client's own connection.
+   * Runs the trial on the client's own connection.
    *
    * @throws StoreException a statement failed
    */
@@ -24,7 +25,7 @@ final class Trial {
     Deadline deadline = database.deadline();
     String key = Dialect.TRIAL_KEY;
     String owner = UUID.randomUUID().toString().replace("-", "");
-    // It is the trial's own for longer than the trial takes.
+    // The trial has the lock for longer than it takes.
     long ttlMicros = Keys.micros(deadline.whole().multipliedBy(2));
     Attempt attempt = new Attempt(key, owner, ttlMicros, "the trial of a client's start");
     try {
@@ -32,21 +33,17 @@ final class Trial {
       if (number == Dialect.NONE) {
         number = database.onSpare(deadline, (d, c) -> d.insert(c, attempt));
       }
-      database.onSpare(deadline, (d, c) -> {
-        d.renew(c, List.of(key), List.of(owner), ttlMicros);
-        return true;
-      });
-      // If another client is at its trial, this one has no lock, and frees none.
+      database.onSpare(deadline, (d, c) -> d.renew(c, List.of(key), List.of(owner), ttlMicros));
+      // If another client is in its trial, this one gets no lock, and frees none.
       long taken = number;
       boolean released = database.onSpare(deadline, (d, c) -> d.handOver(c, key, owner, taken, 0));
       if (taken != Dialect.NONE && !released) {
         throw StoreException.refused("the row was not as it had been written", null);
       }
       database.onSpare(deadline, (d, c) -> {
-        long unused = d.join(c, attempt);
+        d.join(c, attempt);
         d.keepAlive(c, List.of(key), List.of(owner));
-        d.leave(c, List.of(key), List.of(owner));
-        return true;
+        return d.leave(c, List.of(key), List.of(owner));
       });
     } catch (StoreException e) {
       throw StoreException.refused(

@@ -14,16 +14,19 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A claim's place in the database's line, which is a row, and what its client knows of it.
+ * A claim's place in the database's wait queue, which is a row, and what its client knows about it.
  *
- * <p>A lock that was handed over to it is its own before it accepts it. If a look found that, for
- * as long as the row says, from when the look was sent. If a notification says it, for
- * {@link Dialect#HANDED_OVER_MICROS} from before it joined: the statement that handed over saw its
- * row. (A later look that shows it in the line proves less: that statement may be under way, and
- * count from before the look.)
+ * <p>A lock that was handed over belongs to the waiter even before it accepts it. If a poll found
+ * that, the time left is what the row says, from when the poll was sent. If a notification said it,
+ * the time is {@link Dialect#HANDED_OVER_MICROS}, counted from before the waiter joined, since the
+ * statement that handed the lock over saw its row. (A later poll that shows the waiter in the queue
+ * proves less: the statement may have begun before the poll and still be under way.)
  */
 final class Waiter implements Ticket {
-  /** The poller looks far more often; this is for the case that it has come to grief. */
+  /**
+   * The time to the engine's next poll; the {@link Poller} looks far more often, and this is for
+   * the case that it has failed.
+   */
   static final Duration RECHECK_AFTER = Duration.ofSeconds(5);
 
   private final JdbcStore store;
@@ -36,10 +39,10 @@ final class Waiter implements Ticket {
   private volatile @Nullable String holder;
   private volatile boolean passedOver;
 
-  /** Before the last question of its thread. */
+  /** The time before the last request of the waiting thread. */
   private volatile long askedNanos;
 
-  /** Before it joined. */
+  /** The time before it joined the queue. */
   private final long joinedNanos;
 
   private volatile @Nullable HandedOver heard;
@@ -47,20 +50,17 @@ final class Waiter implements Ticket {
   /**
    * A hand-over to this waiter.
    *
-   * @param number the row's number since then
-   * @param untilNanos when it ends unless it is accepted, or earlier
+   * @param number the grant number in the row
+   * @param untilNanos the time at which it ends unless it is accepted, or a little earlier
    */
   private record HandedOver(long number, long untilNanos) {}
 
-  // The poller's, guarded by its lock.
-  long joinedAtNanos;
+  // Used by the poller and guarded by its monitor.
   long lookAtNanos;
   long sayAliveAtNanos;
   long announceAtNanos;
-  int looks;
   int failedTakes;
-  long firstLookAtNanos;
-  int aheadAtFirstLook;
+  final LookPace pace = new LookPace();
 
   Waiter(
       JdbcStore store,
@@ -84,18 +84,6 @@ final class Waiter implements Ticket {
     this.holder = holder;
   }
 
-  Claim claim() {
-    return claim;
-  }
-
-  Attempt attempt() {
-    return attempt;
-  }
-
-  long place() {
-    return place;
-  }
-
   String key() {
     return attempt.key();
   }
@@ -112,7 +100,10 @@ final class Waiter implements Ticket {
     holder = description;
   }
 
-  /** It is in no line any more: others came before it, or its row was deleted. */
+  /**
+   * Notes that it is no longer in the queue: the lock went to a later waiter, or its row was
+   * deleted.
+   */
   void sawItselfPassedOver() {
     passedOver = true;
   }
@@ -121,13 +112,13 @@ final class Waiter implements Ticket {
     return passedOver;
   }
 
-  /** A notification says that the lock was handed over to it. */
+  /** Notes that a notification said that the lock was handed over to it. */
   void heardOfHandOver(long number) {
     heard = new HandedOver(
         number, joinedNanos + TimeUnit.MICROSECONDS.toNanos(Dialect.HANDED_OVER_MICROS));
   }
 
-  /** A look found that it has the lock. */
+  /** Notes that a poll found that it has the lock. */
   void sawItsRow(Row row, long beforeNanos) {
     heard = new HandedOver(
         row.number(), beforeNanos + TimeUnit.MICROSECONDS.toNanos(row.remainingMicros()));
@@ -139,7 +130,7 @@ final class Waiter implements Ticket {
     if (handedOver == null || passedOver || isOver(handedOver)) {
       return Optional.empty();
     }
-    // The engine counts from the begin of the last question.
+    // The engine counts from before the last request.
     Duration validFor = Duration.ofNanos(handedOver.untilNanos() - askedNanos);
     poller.served(this);
     return Optional.of(store.granted(claim, handedOver.number(), validFor));
@@ -149,12 +140,12 @@ final class Waiter implements Ticket {
   public Status poll() throws StoreException {
     HandedOver before = heard;
     askedNanos = time.nanos();
-    Optional<JdbcGrant> grant = store.acceptOrTake(this);
+    Optional<JdbcGrant> grant = store.acceptOrTake(claim, attempt, place);
     if (grant.isPresent()) {
       poller.served(this);
       return new Granted(grant.get());
     }
-    // What was heard before this "no" proves nothing after it.
+    // A hand-over that was heard of before this "no" proves nothing after it.
     heard = null;
     if (passedOver || (before != null && isOver(before))) {
       return new Gone();
@@ -163,7 +154,7 @@ final class Waiter implements Ticket {
     return new Waiting(RECHECK_AFTER);
   }
 
-  /** Whether a hand-over to it may be over. */
+  /** Whether the time to accept this hand-over may be over. */
   private boolean isOver(HandedOver handedOver) {
     return handedOver.untilNanos() - time.nanos() <= 0;
   }

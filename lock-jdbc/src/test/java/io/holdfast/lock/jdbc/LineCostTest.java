@@ -33,17 +33,20 @@ class LineCostTest {
   private static final Duration WARM_UP = Duration.ofSeconds(2);
   private static final Duration RUN = Duration.ofSeconds(5);
 
+  /** A waiter reports that it is alive, and looks, however slow the machine makes the grants. */
+  private static final int STATEMENTS_PER_SECOND_AND_WAITER = 3;
+
   @ParameterizedTest
-  @CsvSource({"POSTGRES, 5, 12", "POSTGRES, 40, 12", "MYSQL, 5, 20"})
+  @CsvSource({"POSTGRES, 5, 8", "POSTGRES, 40, 8", "MYSQL, 5, 20"})
   @Timeout(120)
   void aGrantCostsAHandfulOfStatementsAndEachClientGetsItsShare(
-      Server server, int clients, int statementsMax) throws Exception {
-    run(server, clients, statementsMax);
+      Server server, int clients, int statementsPerGrantMax) throws Exception {
+    run(server, clients, statementsPerGrantMax);
   }
 
   @ParameterizedTest
   @CsvSource({
-    "POSTGRES, 20, 12",
+    "POSTGRES, 20, 8",
     "MYSQL, 20, 20",
     "MYSQL, 40, 20",
     "MARIADB, 5, 20",
@@ -53,8 +56,8 @@ class LineCostTest {
   @Tag("soak")
   @Timeout(120)
   void aGrantCostsAHandfulOfStatementsOnEachServerAtEachSize(
-      Server server, int clients, int statementsMax) throws Exception {
-    run(server, clients, statementsMax);
+      Server server, int clients, int statementsPerGrantMax) throws Exception {
+    run(server, clients, statementsPerGrantMax);
   }
 
   @ParameterizedTest
@@ -123,7 +126,7 @@ class LineCostTest {
     }
   }
 
-  private static void run(Server server, int clients, int statementsMax) throws Exception {
+  private static void run(Server server, int clients, int statementsPerGrantMax) throws Exception {
     try (StatementCounter counter = new StatementCounter(server);
         HikariDataSource pool = server.pool(2 * clients + 10)) {
       String name = Stores.freshKey().name();
@@ -163,7 +166,7 @@ class LineCostTest {
       }
       double seconds = (System.nanoTime() - begin) / 1e9;
       int sum = IntStream.of(grants).sum();
-      double statements = (counter.count() - before) / (double) sum;
+      long statements = counter.count() - before;
       executor.shutdown();
       all.forEach(LockClient::close);
       double leastShare = Arrays.stream(grants).min().orElseThrow() * clients / (double) sum;
@@ -173,17 +176,21 @@ class LineCostTest {
               + " longest wait %.2f of the fair one",
           server,
           clients,
-          statements,
+          statements / (double) sum,
           sum / seconds,
           leastShare,
           Arrays.stream(longestNanos).max().orElseThrow() / 1e9 / (clients * seconds / sum));
       System.out.println(told);
-      assertThat(statements).as(told).isLessThanOrEqualTo(statementsMax);
-      // In a line each has its turn: nobody gets two turns more than another, but at the ends.
+      assertThat(statements)
+          .as(told)
+          .isLessThanOrEqualTo(Math.round(
+              statementsPerGrantMax * sum + STATEMENTS_PER_SECOND_AND_WAITER * clients * seconds));
+      // In a line each has its turn: nobody gets two turns more than another, but at the ends, and
+      // where a busy machine keeps a client's thread from asking again.
       assertThat(IntStream.of(grants).max().orElseThrow()
               - IntStream.of(grants).min().orElseThrow())
           .as(told)
-          .isLessThanOrEqualTo(3);
+          .isLessThanOrEqualTo(Math.max(3, sum / clients / 10));
     }
   }
 }

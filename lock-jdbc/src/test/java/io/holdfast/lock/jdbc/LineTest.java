@@ -17,6 +17,7 @@ import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -202,6 +203,47 @@ class LineTest {
       waiting.awaitGrant();
       assertThat(Duration.ofNanos(System.nanoTime() - releasedAt))
           .isGreaterThanOrEqualTo(Duration.ofMillis(1_990));
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource(names = {"POSTGRES", "MYSQL"})
+  void theRowOfAServedWaiterThatCouldNotBeDeletedAtFirstIsDeletedLater(Server server)
+      throws Exception {
+    LockKey key = freshKey();
+    try (HikariDataSource pool = server.pool(8);
+        JdbcStore holder = Stores.open(pool);
+        JdbcStore waiter = Stores.open(pool);
+        Connection admin = server.connect();
+        Statement statement = admin.createStatement()) {
+      Grant held = holder.tryAcquire(claim(key)).orElseThrow();
+      Waiting waiting = Waiting.join(waiter, key);
+      refuseDeletions(server, statement);
+      Grant grant;
+      try {
+        assertThat(holder.release(held, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
+        grant = waiting.awaitGrant();
+        // It is deleted after a second, and then every five seconds.
+        Stores.pause(Duration.ofSeconds(3));
+        assertThat(waitersInTable(server, key)).isEqualTo(1);
+      } finally {
+        statement.execute(
+            "DROP TRIGGER not_now" + (server == Server.POSTGRES ? " ON holdfast_lock_waiter" : ""));
+      }
+
+      Stores.await("its row is gone", () -> waitersInTable(server, key) == 0);
+      assertThat(waiter.release(grant, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
+    }
+  }
+
+  private static void refuseDeletions(Server server, Statement statement) throws SQLException {
+    String trigger = "CREATE TRIGGER not_now BEFORE DELETE ON holdfast_lock_waiter FOR EACH ROW ";
+    if (server == Server.POSTGRES) {
+      statement.execute("CREATE OR REPLACE FUNCTION not_now() RETURNS trigger LANGUAGE plpgsql"
+          + " AS $$ BEGIN RAISE EXCEPTION 'not now'; END $$");
+      statement.execute(trigger + "EXECUTE FUNCTION not_now()");
+    } else {
+      statement.execute(trigger + "SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'not now'");
     }
   }
 

@@ -28,6 +28,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
 import javax.sql.DataSource;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -79,8 +80,10 @@ class WaitingTest {
       String name = freshKey().name();
       AtomicInteger inside = new AtomicInteger();
       AtomicLong lastToken = new AtomicLong();
+      // How much a client does in its turn depends on the machine; how many turns it gets does not.
+      AtomicReference<LockClient> lastClient = new AtomicReference<>();
       List<LockClient> all = new ArrayList<>();
-      List<Future<Integer>> counts = new ArrayList<>();
+      List<Future<Integer>> turns = new ArrayList<>();
       ExecutorService executor = Executors.newCachedThreadPool();
       for (int i = 0; i < clients; i++) {
         all.add(client(pool));
@@ -88,30 +91,32 @@ class WaitingTest {
       long end = System.nanoTime() + run.toNanos();
       for (LockClient client : all) {
         for (int thread = 0; thread < threadsEach; thread++) {
-          counts.add(executor.submit(() -> {
-            int count = 0;
+          turns.add(executor.submit(() -> {
+            AtomicInteger begun = new AtomicInteger();
             while (System.nanoTime() - end < 0) {
               client.get(name).run(lease -> {
                 assertThat(inside.incrementAndGet()).isEqualTo(1);
                 assertThat(lease.token()).isGreaterThan(lastToken.getAndSet(lease.token()));
+                if (lastClient.getAndSet(client) != client) {
+                  begun.incrementAndGet();
+                }
                 assertThat(inside.decrementAndGet()).isZero();
               });
-              count++;
             }
-            return count;
+            return begun.get();
           }));
         }
       }
       int[] perClient = new int[clients];
-      for (int i = 0; i < counts.size(); i++) {
-        perClient[i / threadsEach] += counts.get(i).get(30, TimeUnit.SECONDS);
+      for (int i = 0; i < turns.size(); i++) {
+        perClient[i / threadsEach] += turns.get(i).get(30, TimeUnit.SECONDS);
       }
       executor.shutdown();
       all.forEach(LockClient::close);
       int sum = Arrays.stream(perClient).sum();
       assertThat(Arrays.stream(perClient).min().orElseThrow())
           .as("of %d: %s", sum, Arrays.toString(perClient))
-          .isGreaterThanOrEqualTo(sum / clients / 4);
+          .isGreaterThanOrEqualTo(sum / clients / 2);
     }
   }
 

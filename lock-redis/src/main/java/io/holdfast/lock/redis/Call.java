@@ -1,5 +1,8 @@
 package io.holdfast.lock.redis;
 
+import io.holdfast.lock.spi.Claim;
+import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.CommandArguments;
@@ -8,9 +11,9 @@ import redis.clients.jedis.Protocol;
 /**
  * A script with its keys and arguments.
  *
- * @param keys not empty; the first one says which server it is
- * @param isAsking whether the server is to be told first that it was named by another
- * @param replicas who must have what a grant wrote before it counts; null: nobody
+ * @param keys not empty; the first one determines the server
+ * @param isAsking whether to send {@code ASKING} first, since another server redirected the call
+ * @param replicas the replicas that must have a grant before it counts; null if none must
  */
 record Call(
     Script script,
@@ -19,14 +22,72 @@ record Call(
     boolean isAsking,
     @Nullable Replicas replicas) {
 
-  /** Of a script of ours: they have one key each, so that no Cluster can have taken them apart. */
+  /**
+   * Makes a call of one of our own scripts. Each has a single key, so that a Cluster can't separate
+   * its keys.
+   */
   Call(Script script, String key, Object... arguments) {
     this(script, List.of(key), List.of(arguments), false, null);
   }
 
-  /** With a grant that counts only once it is on these replicas. */
+  /** Returns the same call, with a grant that counts only once these replicas have it. */
   Call confirmedBy(@Nullable Replicas replicas) {
     return replicas == null ? this : new Call(script, keys, arguments, isAsking, replicas);
+  }
+
+  /**
+   * Makes the call that asks for a lock.
+   *
+   * @param ownerId the owner id of the claim, or of one of its rounds
+   * @param line the arguments of acquire.lua that are needed to join the queue; if there are none,
+   *     it does not join
+   */
+  static Call acquire(
+      String key, String ownerId, Claim claim, Duration numbersKept, Object... line) {
+    List<Object> arguments = new ArrayList<>(
+        List.of(ownerId, millisUp(claim.ttl()), millisUp(numbersKept), claim.holder()));
+    arguments.addAll(List.of(line));
+    return new Call(Script.ACQUIRE, key, arguments.toArray());
+  }
+
+  /** Makes the call that gives a lock back, or leaves it taken for a time. */
+  static Call release(String key, String ownerId, Duration holdFor) {
+    return holdFor.isZero()
+        ? new Call(Script.RELEASE, key, ownerId)
+        : new Call(Script.RELEASE, key, ownerId, millisUp(holdFor));
+  }
+
+  /**
+   * Makes the call after which an attempt has neither the lock nor a place in its queue.
+   *
+   * @param ownerId the owner id of the claim, or the prefix that its rounds share
+   */
+  static Call withdraw(String key, String ownerId) {
+    return new Call(Script.WITHDRAW, key, ownerId);
+  }
+
+  /** Makes the call that frees a lock if the grant with this number has it. */
+  static Call forceRelease(String key, long number) {
+    return new Call(Script.FORCE_RELEASE, key, Long.toString(number));
+  }
+
+  /** Makes the call that extends a renewed lease. */
+  static Call renew(String key, String ownerId, Duration ttl) {
+    return new Call(Script.RENEW, key, ownerId, millisUp(ttl));
+  }
+
+  /** Makes the call that extends a fixed lease; with zero time, it asks how much is left. */
+  static Call extend(String key, String ownerId, Duration ttl) {
+    return new Call(Script.EXTEND, key, ownerId, millisUp(ttl));
+  }
+
+  /** Makes the call that asks who has a lock. */
+  static Call look(String key) {
+    return new Call(Script.LOOK, key);
+  }
+
+  private static String millisUp(Duration duration) {
+    return Long.toString(Keys.millisUp(duration));
   }
 
   String key() {

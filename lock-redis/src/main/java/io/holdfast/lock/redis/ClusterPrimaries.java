@@ -2,11 +2,11 @@ package io.holdfast.lock.redis;
 
 import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.StoreException;
+import io.holdfast.lock.spi.TimeSource;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.CommandArguments;
@@ -19,19 +19,19 @@ import redis.clients.jedis.util.JedisClusterCRC16;
 import redis.clients.jedis.util.Pool;
 
 /**
- * The primaries of a Cluster, slot by slot: as Jedis knows them, but for slots of which a server
- * has said since that another has them.
+ * The primaries of a Cluster, slot by slot: as Jedis knows them, except for slots that a server has
+ * since said another one has.
  */
 final class ClusterPrimaries implements Primaries {
   private static final int SLOTS = 16_384;
-  private static final long REFRESH_EVERY_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
   private final ClusterConnectionProvider jedis;
   private final AtomicReferenceArray<@Nullable String> nodes = new AtomicReferenceArray<>(SLOTS);
-  private final AtomicLong refreshedNanos = new AtomicLong(System.nanoTime() - REFRESH_EVERY_NANOS);
+  private final TopologyRefresh refresh;
 
-  ClusterPrimaries(ClusterConnectionProvider jedis) {
+  ClusterPrimaries(ClusterConnectionProvider jedis, String threadName) {
     this.jedis = jedis;
+    this.refresh = new TopologyRefresh(jedis::renewSlotCache, TimeSource.system(), threadName);
   }
 
   @Override
@@ -46,10 +46,7 @@ final class ClusterPrimaries implements Primaries {
     while (true) {
       HostAndPort node = jedis.getNode(slot);
       if (node == null) {
-        refresh();
-        node = jedis.getNode(slot);
-      }
-      if (node == null) {
+        Future<?> unused = refresh.start(); // For the next call; this one may have no deadline.
         throw StoreException.refused(
             "The Cluster's client knows no primary for slot " + slot, null);
       }
@@ -58,7 +55,7 @@ final class ClusterPrimaries implements Primaries {
         nodes.set(slot, node.toString());
         return learned;
       }
-      // Jedis may have been told of another one between these two looks.
+      // Jedis may have learnt of another one between these two calls.
       if (node.equals(unusable)) {
         throw StoreException.refused("The Cluster's client has no pool for its node " + node, null);
       }
@@ -67,12 +64,15 @@ final class ClusterPrimaries implements Primaries {
   }
 
   /**
-   * The first primary tells which slots each of them has, and Jedis, which has just asked as well,
-   * at which address that is to be reached.
+   * Gets the slots of each primary from the first one, and their addresses from Jedis, which has
+   * just asked as well.
    */
   @Override
   public List<Pool<Connection>> all(Server server, Deadline deadline) throws StoreException {
-    refresh();
+    if (!refresh.await(deadline)) {
+      throw StoreException.refused(
+          "Jedis did not find out in time which servers the Cluster has", null);
+    }
     CommandArguments slots =
         new CommandArguments(Protocol.Command.CLUSTER).add(Protocol.ClusterKeyword.SLOTS);
     Object reply = server.read(learn(0), deadline, connection -> connection.executeCommand(slots));
@@ -104,25 +104,27 @@ final class ClusterPrimaries implements Primaries {
   }
 
   @Override
-  public void moved(String key, HostAndPort target) {
+  public void moved(String key, HostAndPort target, Deadline deadline) {
     int slot = JedisClusterCRC16.getSlot(key);
     String before = nodes.get(slot);
     if (poolOf(target.toString()) == null) {
-      refresh();
+      boolean unused = refresh.await(deadline);
       HostAndPort after = jedis.getNode(slot);
       if (after != null && !after.toString().equals(before)) {
-        // Where the user maps addresses, Jedis has mapped this one.
+        // If the user maps addresses, Jedis has mapped this one.
         nodes.set(slot, after.toString());
         return;
       }
-      JedisException unused = meet(target);
+      if (!deadline.isOver()) {
+        JedisException unusedFailure = meet(target);
+      }
     }
     nodes.set(slot, target.toString());
   }
 
   /**
-   * A node that has no slot yet has no pool for long: Jedis closes it whenever it looks at the
-   * Cluster.
+   * Returns the pool of a node. A node without slots does not keep its pool: Jedis closes it
+   * whenever it refreshes its view of the Cluster.
    */
   @Override
   public Pool<Connection> at(HostAndPort target, Deadline deadline) throws StoreException {
@@ -145,7 +147,7 @@ final class ClusterPrimaries implements Primaries {
     return e.getCause() instanceof IllegalStateException;
   }
 
-  /** Has Jedis make a pool for a node that it does not know: one that has no slot yet. */
+  /** Has Jedis make a pool for a node that it does not know, since the node has no slot yet. */
   private @Nullable JedisException meet(HostAndPort node) {
     try (Connection connection = jedis.getConnection(node)) {
       return connection.isBroken() ? new JedisException("The connection broke") : null;
@@ -154,24 +156,11 @@ final class ClusterPrimaries implements Primaries {
     }
   }
 
-  /** Another node may have been elected. */
+  /** Refreshes the view of the Cluster, since another node may have been elected. */
   @Override
-  public void failed(String key) {
-    refresh();
+  public void failed(String key, Deadline deadline) {
+    boolean unused = refresh.await(deadline);
     nodes.set(JedisClusterCRC16.getSlot(key), null);
-  }
-
-  /** Jedis asks the nodes; not more often than it helps. */
-  private void refresh() {
-    long last = refreshedNanos.get();
-    long now = System.nanoTime();
-    if (now - last >= REFRESH_EVERY_NANOS && refreshedNanos.compareAndSet(last, now)) {
-      try {
-        jedis.renewSlotCache();
-      } catch (JedisException e) {
-        // No node answers; whoever asks next will see.
-      }
-    }
   }
 
   @Override
@@ -186,5 +175,10 @@ final class ClusterPrimaries implements Primaries {
             + lock.substring(lock.indexOf('{')));
       }
     }
+  }
+
+  @Override
+  public void close() {
+    refresh.close();
   }
 }

@@ -14,17 +14,20 @@ import redis.clients.jedis.exceptions.JedisMovedDataException;
 import redis.clients.jedis.util.Pool;
 
 /**
- * A call on its way: where it is sent next, and whether it may have been carried out before. Used
- * by one thread.
+ * The delivery of one call: where to send it next, and whether it may have been carried out
+ * already. Used by one thread.
  */
 final class Delivery {
-  /** More than a slot that moves can cause: each time, one server took another for responsible. */
+  /** The most redirections of one call; more than a moving slot can cause. */
   private static final int REDIRECTIONS_MAX = 8;
 
   private static final long PAUSE_NANOS_MIN = TimeUnit.MILLISECONDS.toNanos(4);
   private static final long PAUSE_NANOS_MAX = TimeUnit.MILLISECONDS.toNanos(64);
 
-  /** With less, an answer might be missed, where it is certain so far that nothing was done. */
+  /**
+   * The least time left for another try: with less, the answer might be missed, while it is still
+   * certain that nothing was done.
+   */
   private static final long LEFT_NANOS_MIN = TimeUnit.MILLISECONDS.toNanos(250);
 
   private final Primaries primaries;
@@ -39,7 +42,7 @@ final class Delivery {
   private long pauseNanos = PAUSE_NANOS_MIN;
 
   /**
-   * Begins with the server that has the call's key.
+   * Makes a delivery that begins with the server that has the call's key.
    *
    * @param isAboutAGrant whether the reply can say that there is no such grant
    */
@@ -52,12 +55,12 @@ final class Delivery {
     this.pool = primaries.of(call.key());
   }
 
-  /** What to send next. */
+  /** Returns the call to send next. */
   Call call() {
     return call;
   }
 
-  /** Where to send it. */
+  /** Returns the pool of the server to send it to. */
   Pool<Connection> pool() {
     return pool;
   }
@@ -67,17 +70,17 @@ final class Delivery {
   }
 
   /**
-   * Sends it over a connection.
+   * Sends the call over a connection.
    *
-   * @throws JedisDataException the server answered an error
-   * @throws JedisConnectionException the connection broke, and it may have been carried out
+   * @throws JedisDataException the server answered with an error
+   * @throws JedisConnectionException the connection broke, and the call may have been carried out
    */
   Server.Answer over(Connection connection) throws StoreException {
     repeated |= isUnanswered;
     isUnanswered = true;
     try {
       Server.Answer answer = new Server.Answer(Wire.run(connection, deadline, call), repeated);
-      isUnanswered = !isDoubtful(answer); // where there is no such grant, nothing was changed
+      isUnanswered = !isDoubtful(answer); // If there is no such grant, nothing was changed.
       return answer;
     } catch (JedisDataException e) {
       isUnanswered = false;
@@ -85,17 +88,17 @@ final class Delivery {
     }
   }
 
-  /** Whether it is to be asked again on a new connection: see {@link Reply#isDoubtful}. */
+  /** Whether the call must be sent again on a new connection; see {@link Reply#isDoubtful}. */
   boolean isDoubtful(Server.Answer answer) {
     return isAboutAGrant && Reply.isDoubtful(answer.reply());
   }
 
-  /** Looks up where to send it now. */
+  /** Looks up again where to send the call. */
   void lookUpAgain() throws StoreException {
     pool = asked == null ? primaries.of(call.key()) : primaries.at(asked, deadline);
   }
 
-  /** The pool was closed before anything was sent. */
+  /** Moves on from a pool that was closed before anything was sent. */
   void leaveClosedPool() throws StoreException {
     Pool<Connection> closed = pool;
     lookUpAgain();
@@ -104,7 +107,7 @@ final class Delivery {
     }
   }
 
-  /** What a failure means, of whatever was sent before. */
+  /** Returns a failure, taking into account what was sent before. */
   StoreException failed(StoreException e) {
     return (repeated || isUnanswered) && !e.mayHaveHappened()
         ? StoreException.unanswered(
@@ -112,7 +115,7 @@ final class Delivery {
         : e;
   }
 
-  /** Whether an error only says that the call is to be sent elsewhere, or again. */
+  /** Whether an error only says that the call must be sent elsewhere, or again. */
   static boolean isElsewhere(JedisDataException e) {
     return e instanceof JedisMovedDataException
         || e instanceof JedisAskDataException
@@ -120,9 +123,9 @@ final class Delivery {
   }
 
   /**
-   * Goes where an error sends it. Whoever answers so has done nothing.
+   * Follows an error that redirects the call. A server that answers so has done nothing.
    *
-   * @throws StoreException it is another error, or there were too many
+   * @throws StoreException it is another error, or there were too many redirections
    */
   void follow(JedisDataException e) throws StoreException {
     if (!isElsewhere(e)) {
@@ -135,7 +138,7 @@ final class Delivery {
     }
     if (e instanceof JedisMovedDataException moved) {
       count(e);
-      primaries.moved(call.key(), moved.getTargetNode());
+      primaries.moved(call.key(), moved.getTargetNode(), deadline);
     } else {
       pause(e);
     }
@@ -155,7 +158,7 @@ final class Delivery {
     }
   }
 
-  /** Keys that are used together are at two servers for the moment. */
+  /** Pauses, since keys that are used together are on two servers at the moment. */
   private void pause(JedisDataException e) throws StoreException {
     if (deadline.leftNanos() < LEFT_NANOS_MIN) {
       throw Failures.answered(e);

@@ -6,14 +6,14 @@ import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.exceptions.JedisConnectionException;
 import redis.clients.jedis.exceptions.JedisDataException;
 
-/** What an exception of Jedis means for a lock. */
+/** The meaning of Jedis's exceptions for a lock. */
 final class Failures {
   private Failures() {}
 
   /**
-   * An error that the server answered. It changed nothing, unless it came from the middle of a
-   * script: from there only those errors are sure to have changed nothing that meet the first write
-   * already.
+   * Converts an error that the server answered. It changed nothing, unless it came from the middle
+   * of a script: there, an error certainly changed nothing only if it is of a kind that the first
+   * write already meets.
    */
   static StoreException answered(JedisDataException e) {
     String error = String.valueOf(e.getMessage());
@@ -23,27 +23,33 @@ final class Failures {
         : StoreException.refused(message, e);
   }
 
-  /** No answer came, but the request may have arrived. */
+  /** Converts the failure of a request that may have arrived, but was not answered. */
   static StoreException unanswered(RuntimeException e) {
     return StoreException.unanswered("Redis did not answer: " + e.getMessage(), e);
   }
 
-  /** No connection was had, so nothing was sent. */
+  /** Converts the failure to get a connection, after which nothing was sent. */
   static StoreException unconnected(Throwable e) {
     return StoreException.refused("There is no connection to Redis: " + withCause(e), e);
   }
 
-  /** Whether the connection leads to a server that takes no writes any more. */
+  /** Whether the error says that the server no longer takes writes. */
   static boolean isOfAFormerPrimary(JedisDataException e) {
     return String.valueOf(e.getMessage()).startsWith("READONLY");
   }
 
-  /** Whether a guarded script did not run, since its lease does not stand there. */
+  /**
+   * Whether the error says that a guarded script did not run, since its lease is not valid at the
+   * server.
+   */
   static boolean isOfALostLease(JedisDataException e) {
     return String.valueOf(e.getMessage()).startsWith("HOLDFASTLOST");
   }
 
-  /** Whether keys that are used together are at two servers for the moment; nothing was done. */
+  /**
+   * Whether the error says that keys that are used together are on two servers at the moment;
+   * nothing was done.
+   */
   static boolean isToBeTriedAgain(JedisDataException e) {
     return String.valueOf(e.getMessage()).startsWith("TRYAGAIN");
   }

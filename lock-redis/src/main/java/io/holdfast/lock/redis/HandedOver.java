@@ -3,16 +3,16 @@ package io.holdfast.lock.redis;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A message to a client about one of its waiters.
+ * A message to a client that the lock may have been handed over to one of its waiters.
  *
  * @param ownerId the waiter's owner id
- * @param look the look that the place in line came from when it was called
- * @param number the number of its grant; 0: it was given nothing, and is to look
+ * @param look the number of the waiter's last look, by which its place in the queue was kept
+ * @param number the number of its grant; 0 if it was given nothing, and should look itself
  */
 record HandedOver(String ownerId, long look, long number) {
   private static final int PARTS = 3;
 
-  /** Null: no message of ours. */
+  /** Parses a message; null if it is not one of ours. */
   static @Nullable HandedOver of(String message) {
     String[] parts = message.split("\\|", PARTS);
     if (parts.length < PARTS) {

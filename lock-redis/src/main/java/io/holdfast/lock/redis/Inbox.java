@@ -18,16 +18,21 @@ import redis.clients.jedis.exceptions.JedisException;
 import redis.clients.jedis.util.Pool;
 
 /**
- * Hears which of this client's waiters has been given its lock: one channel, one connection, one
- * thread, while somebody waits and a little longer. Nothing is lost with a message: whenever this
- * begins to hear, every waiter looks by itself, since it may have missed something.
+ * Receives the messages that a lock was handed over to one of this client's waiters. Uses one
+ * channel, one connection and one thread, while there are waiters and a little longer. A lost
+ * message does no harm: whenever this starts to receive, every waiter asks the server itself, since
+ * it may have missed something.
  *
- * <p>Threads: safe for all. One mutex guards whether the thread runs; nothing blocks under it.
+ * <p>Threads: safe for use by any number of threads. The monitor guards whether the thread runs;
+ * nothing blocks while it is held.
  */
 final class Inbox implements AutoCloseable {
   private static final Logger logger = LoggerFactory.getLogger(Inbox.class);
 
-  /** After so much silence the connection counts as dead; without waiters it is let go. */
+  /**
+   * The time without a message after which the connection counts as dead, or is given up if there
+   * are no waiters.
+   */
   private static final int SILENCE_MAX_MILLIS = 10_000;
 
   private static final long PING_EVERY_NANOS = TimeUnit.SECONDS.toNanos(4);
@@ -40,9 +45,8 @@ final class Inbox implements AutoCloseable {
   private final String channel;
   private final Map<String, QueueTicket> waiting = new ConcurrentHashMap<>();
 
-  private final ReentrantLock mutex = new ReentrantLock();
-  private @Nullable Thread thread; // under mutex
-  private boolean closed; // under mutex
+  private @Nullable Thread thread; // under this
+  private boolean closed; // under this
   private volatile @Nullable Subscription subscription;
 
   Inbox(Primaries primaries, TimeSource time, String prefix, String threadName) {
@@ -58,7 +62,7 @@ final class Inbox implements AutoCloseable {
     return channel;
   }
 
-  /** Has the ticket told when its owner id is called. */
+  /** Registers a ticket for messages about its owner id. */
   void expect(String ownerId, QueueTicket ticket) {
     waiting.put(ownerId, ticket);
   }
@@ -67,19 +71,17 @@ final class Inbox implements AutoCloseable {
     waiting.remove(ownerId);
   }
 
-  /** Somebody waits: sees to it that the thread runs, and that the connection is not silent. */
+  /** Makes sure, for a waiter, that the thread runs and the connection is not silent. */
   void listen() {
-    mutex.lock();
-    try {
+    synchronized (this) {
       if (thread == null && !closed) {
         Thread started = new Thread(this::run, threadName);
         started.setDaemon(true);
-        // First: a thread that can't be started must not keep the next one from being.
+        // Started first, so that a failure to start leaves no thread recorded and the next waiter
+        // can try.
         started.start();
         thread = started;
       }
-    } finally {
-      mutex.unlock();
     }
     Subscription current = subscription;
     if (current != null) {
@@ -91,7 +93,7 @@ final class Inbox implements AutoCloseable {
     try {
       hearWhileSomebodyWaits();
     } finally {
-      // Also after an Error: the next who waits starts another thread.
+      // Also after an Error, so that the next waiter starts another thread.
       ended();
     }
   }
@@ -118,38 +120,23 @@ final class Inbox implements AutoCloseable {
     }
   }
 
-  /** Whether to end: then the next who waits starts another thread. */
-  private boolean isOver() {
-    mutex.lock();
-    try {
-      if (closed || waiting.isEmpty()) {
-        thread = null;
-        return true;
-      }
-      return false;
-    } finally {
-      mutex.unlock();
+  /** Whether the thread should end; the next waiter then starts another one. */
+  private synchronized boolean isOver() {
+    if (closed || waiting.isEmpty()) {
+      thread = null;
+      return true;
+    }
+    return false;
+  }
+
+  private synchronized void ended() {
+    if (thread == Thread.currentThread()) {
+      thread = null;
     }
   }
 
-  private void ended() {
-    mutex.lock();
-    try {
-      if (thread == Thread.currentThread()) {
-        thread = null;
-      }
-    } finally {
-      mutex.unlock();
-    }
-  }
-
-  private boolean isClosed() {
-    mutex.lock();
-    try {
-      return closed;
-    } finally {
-      mutex.unlock();
-    }
+  private synchronized boolean isClosed() {
+    return closed;
   }
 
   private void hear() throws StoreException {
@@ -168,12 +155,9 @@ final class Inbox implements AutoCloseable {
 
   @Override
   public void close() {
-    mutex.lock();
-    try {
+    synchronized (this) {
       closed = true;
       LockSupport.unpark(thread);
-    } finally {
-      mutex.unlock();
     }
     Subscription current = subscription;
     if (current != null) {
@@ -181,7 +165,7 @@ final class Inbox implements AutoCloseable {
     }
   }
 
-  /** One connection's time as the subscribed one. */
+  /** The use of one connection for the subscription. */
   private final class Subscription extends JedisPubSub {
     private final Pool<Connection> pool;
     private final Connection connection;
@@ -197,7 +181,8 @@ final class Inbox implements AutoCloseable {
 
     @Override
     public void onSubscribe(String toChannel, int channels) {
-      // Jedis waits for ever on a subscribed connection; a dead one must show.
+      // Jedis waits without limit on a subscribed connection; with a timeout, a dead one is
+      // noticed.
       connection.setSoTimeout(SILENCE_MAX_MILLIS);
       subscribed = true;
       waiting.values().forEach(ticket -> ticket.hear(null));
@@ -213,7 +198,8 @@ final class Inbox implements AutoCloseable {
     }
 
     /**
-     * Also leaves a server that is the primary no more, and now and then any: it may be another.
+     * Pings from time to time. Also leaves a server that is no longer the primary, and any server
+     * now and then, since another may be the primary.
      */
     void pingNowAndThen() {
       if (!pinging.tryLock()) {
@@ -242,7 +228,10 @@ final class Inbox implements AutoCloseable {
       }
     }
 
-    /** Jedis waits for ever for the answer to the subscription, too. */
+    /**
+     * Closes the connection if it is silent, since Jedis also waits without limit for the answer to
+     * the subscription.
+     */
     private void closeIfSilent(long now) {
       if (now - openedNanos > TimeUnit.MILLISECONDS.toNanos(SILENCE_MAX_MILLIS)) {
         OwnConnection.closeQuietly(connection);

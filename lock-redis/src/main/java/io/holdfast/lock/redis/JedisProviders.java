@@ -10,10 +10,11 @@ import redis.clients.jedis.UnifiedJedis;
 import redis.clients.jedis.providers.ConnectionProvider;
 
 /**
- * What a client of Jedis connects by. It knows a Cluster's pools, slot by slot, and can reach a
- * server that another one names. Jedis keeps it in a protected field, and shows a part of it from
- * 8.0 on; so it is read from there, for all versions in the same way. On the module path Jedis is
- * an automatic module, which is open to all; one that is not is an error at {@code build()}.
+ * Access to the connection provider of a Jedis client. The provider knows a Cluster's pools, slot
+ * by slot, and can reach a server that another server names. Jedis keeps it in a protected field,
+ * and gives partial access only from 8.0 on; so the field is read, for all versions alike. On the
+ * module path Jedis is an automatic module, which is open to reflection; if it were not,
+ * {@code build()} would fail.
  */
 final class JedisProviders {
   private static final String FIELD = "provider";
@@ -22,7 +23,7 @@ final class JedisProviders {
   private JedisProviders() {}
 
   /**
-   * The provider of a client.
+   * Returns the provider of a client.
    *
    * @throws IllegalStateException it has none of that type
    */
@@ -46,7 +47,7 @@ final class JedisProviders {
   }
 
   /**
-   * Makes sure that this works with the Jedis that is there.
+   * Checks that this works with the version of Jedis that is present.
    *
    * @throws IllegalStateException it does not
    */
@@ -55,9 +56,10 @@ final class JedisProviders {
   }
 
   /**
-   * The same, for a version.
+   * Checks that this works with a version.
    *
-   * @param version null: not known, as in an application that is one jar; it may do
+   * @param version null if it is not known, as in an application that is a single jar; it is then
+   *     accepted
    */
   static void checkVersion(@Nullable String version) {
     if (version == null) {
@@ -71,7 +73,7 @@ final class JedisProviders {
         return;
       }
     } catch (NumberFormatException e) {
-      return; // as if it were not known
+      return; // Accepted like an unknown version.
     }
     throw new IllegalStateException(notSupported(version));
   }
@@ -84,7 +86,7 @@ final class JedisProviders {
         + ": take one of these";
   }
 
-  /** As the jar says; null: it does not. */
+  /** Returns the version from the jar, or null if it has none. */
   static @Nullable String version() {
     try (InputStream in = UnifiedJedis.class.getResourceAsStream("pom.properties")) {
       if (in == null) {

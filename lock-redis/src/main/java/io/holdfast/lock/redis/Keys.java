@@ -7,13 +7,13 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The keys of locks, one each: {@code prefix:kind:{name}}. The name is the hash tag, so that
- * whatever keys of the caller's have that tag live in the same slot.
+ * The keys of locks, one for each lock: {@code prefix:kind:{name}}. The name is the hash tag, so
+ * that the caller's keys with the same tag are in the same slot.
  */
 final class Keys {
   private static final Pattern PREFIX = Pattern.compile("[A-Za-z0-9_.:/-]{1,64}");
 
-  /** What means something in a glob. */
+  /** The special characters of a glob. */
   private static final Pattern GLOB = Pattern.compile("[*?\\[\\]\\\\]");
 
   private Keys() {}
@@ -22,13 +22,13 @@ final class Keys {
     return head(prefix, key.kind()) + escaped(key.name()) + '}';
   }
 
-  /** The lock whose key this is; null: it is none. */
+  /** Returns the lock with this key, or null if it is not the key of a lock. */
   static @Nullable LockKey parse(String prefix, LockKind kind, String lock) {
     String head = head(prefix, kind);
     if (!lock.startsWith(head) || !lock.endsWith("}")) {
       return null;
     }
-    // The percent signs last: one that is written %25 begins nothing.
+    // Percent signs last, so that an unescaped one is not taken for the start of another escape.
     String name = lock.substring(head.length(), lock.length() - 1)
         .replace("%7B", "{")
         .replace("%7D", "}")
@@ -37,13 +37,13 @@ final class Keys {
       LockKey key = new LockKey(kind, name);
       return of(prefix, key).equals(lock) ? key : null;
     } catch (IllegalArgumentException e) {
-      return null; // no name that a lock has
+      return null; // Not a name that a lock can have.
     }
   }
 
   /**
-   * The glob that the keys of these locks match. No escape of a name begins with another one's, so
-   * the escaped beginning of a name is the beginning of the escaped name.
+   * Returns the glob that the keys of these locks match. No escape is a prefix of another, so an
+   * escaped prefix of a name is a prefix of the escaped name.
    */
   static String glob(String prefix, LockKind kind, String namePrefix) {
     return head(prefix, kind) + GLOB.matcher(escaped(namePrefix)).replaceAll("\\\\$0") + "*}";
@@ -53,7 +53,7 @@ final class Keys {
     return prefix + ':' + kind.code() + ":{";
   }
 
-  /** Of what a prefix may consist: nothing that means something in a key or in a pattern. */
+  /** Checks a prefix: it must not contain characters that are special in a key or in a glob. */
   static String checkPrefix(String prefix) {
     if (!PREFIX.matcher(prefix).matches()) {
       throw new IllegalArgumentException(
@@ -64,7 +64,10 @@ final class Keys {
     return prefix;
   }
 
-  /** The same text for no two names, without the braces that end a hash tag. */
+  /**
+   * Escapes a name: different names stay different, and no brace is left that could end the hash
+   * tag.
+   */
   static String escaped(String name) {
     if (name.indexOf('{') < 0 && name.indexOf('}') < 0 && name.indexOf('%') < 0) {
       return name;
@@ -72,7 +75,10 @@ final class Keys {
     return name.replace("%", "%25").replace("{", "%7B").replace("}", "%7D");
   }
 
-  /** Redis counts in milliseconds; the store may keep a grant longer than asked, never shorter. */
+  /**
+   * Returns a duration in milliseconds, rounded up: the store may keep a grant longer than asked,
+   * but never shorter.
+   */
   static long millisUp(Duration duration) {
     long millis = duration.toMillis();
     return duration.minusMillis(millis).isZero() ? millis : millis + 1;

@@ -15,8 +15,8 @@ import redis.clients.jedis.exceptions.JedisDataException;
 import redis.clients.jedis.util.Pool;
 
 /**
- * A list of held locks, read from one server after the other, page by page. A page costs a trip;
- * one that shows names costs a second, also if all that is left of them is a number.
+ * Lists held locks, one server after the other and page by page. A page costs one round trip, and a
+ * second one if it contains names, even if only a number is left of them.
  */
 final class LockList {
   private final Server server;
@@ -40,7 +40,7 @@ final class LockList {
         do {
           Page page = Page.scan(server, pool, from, names.glob(), deadline);
           Set<LockKey> found = names.in(page.keys());
-          // A scan can show a key twice; so do two servers, while slots move.
+          // A scan can return a key twice, and so can two servers while slots move.
           found.removeAll(listed.keySet());
           look(pool, List.copyOf(found));
           from = page.next();
@@ -53,12 +53,12 @@ final class LockList {
   }
 
   private void look(Pool<Connection> pool, List<LockKey> found) throws StoreException {
-    List<Call> calls = found.stream().map(names::key).map(RedisStore::lookCall).toList();
+    List<Call> calls = found.stream().map(names::key).map(Call::look).toList();
     List<Object> replies = server.readAll(pool, calls, deadline);
     for (int i = 0; i < replies.size(); i++) {
       Object reply = replies.get(i);
       if (reply instanceof JedisDataException) {
-        // It has moved, perhaps: it is found where it is now.
+        // The key may have moved: ask the server that has it now.
         reply = server.run(calls.get(i), WithoutPool.FAIL, deadline).reply();
       }
       Reply.Held held = Reply.Held.of(reply);

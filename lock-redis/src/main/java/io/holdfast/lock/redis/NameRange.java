@@ -9,19 +9,19 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * The locks of which a list is asked for.
+ * The locks that are to be listed.
  *
- * @param keyPrefix what every key of the client begins with
- * @param kind their kind
- * @param namePrefix what their names begin with
+ * @param keyPrefix the prefix of all the client's keys
+ * @param kind the kind of the locks
+ * @param namePrefix the prefix of their names
  */
 record NameRange(String keyPrefix, LockKind kind, String namePrefix) {
-  /** For a server, to leave out what it can. */
+  /** Returns the glob for the server, which filters most other keys. */
   String glob() {
     return Keys.glob(keyPrefix, kind, namePrefix);
   }
 
-  /** The locks among these keys. */
+  /** Returns the locks of this range among these keys. */
   Set<LockKey> in(List<String> keys) {
     Set<LockKey> found = new LinkedHashSet<>();
     for (String key : keys) {
@@ -37,9 +37,13 @@ record NameRange(String keyPrefix, LockKind kind, String namePrefix) {
     return Keys.of(keyPrefix, key);
   }
 
-  /** What to throw: a server has more keys than can be looked through in time, or it failed. */
+  /**
+   * Makes the exception for a list that failed, or for a server with more keys than can be scanned
+   * in time.
+   */
   static StoreException failure(Deadline deadline, StoreException e) {
-    return deadline.isOver()
+    // A socket counts in whole milliseconds, so it gives up as much as one before the deadline.
+    return deadline.leftMillis() <= 1
         ? StoreException.unanswered(
             "The locks could not be listed within "
                 + deadline.whole()

@@ -13,16 +13,16 @@ import redis.clients.jedis.exceptions.JedisDataException;
 import redis.clients.jedis.util.Pool;
 
 /**
- * A connection beside the user's pool, with the pool's settings: leases are renewed and released
- * even when the application has exhausted the pool, and what a connection of the pool said is
- * checked. Opened when first used, and again when it broke, led to a server that is the primary no
- * more, or is old: no pool retires it, and where it leads may be not where the address leads by
- * now.
+ * A connection outside of the user's pool, with the pool's settings. With it, leases are renewed
+ * and released even if the application has exhausted the pool, and doubtful answers from the pool's
+ * connections are checked. Opened at the first use, and replaced when it broke, when its server is
+ * no longer the primary, or when it is old: no pool retires it, and by now the address may lead to
+ * another server.
  *
- * <p>Threads: any; they take turns.
+ * <p>Threads: any; they use it one at a time.
  */
 final class OwnConnection implements AutoCloseable {
-  /** How old a connection of our own may be when it is used. */
+  /** The greatest age of the connection when it is used. */
   static final Duration AGE_MAX = Duration.ofMinutes(1);
 
   private final Pool<Connection> pool;
@@ -37,7 +37,7 @@ final class OwnConnection implements AutoCloseable {
     this.time = time;
   }
 
-  /** A new connection beside the pool, whose user closes it. */
+  /** Opens a new connection outside of the pool, which the caller closes. */
   static Connection open(Pool<Connection> pool) throws StoreException {
     try {
       return pool.getFactory().makeObject().getObject();
@@ -47,23 +47,29 @@ final class OwnConnection implements AutoCloseable {
   }
 
   /**
-   * Uses the connection, opened within {@link #AGE_MAX}.
+   * Uses the connection, which is at most {@link #AGE_MAX} old.
    *
    * @throws StoreException there was no connection, or the use threw it
    * @throws PoolClosedException the pool was closed
-   * @throws JedisDataException the server answered an error
-   * @throws JedisConnectionException it broke
+   * @throws JedisDataException the server answered with an error
+   * @throws JedisConnectionException the connection broke
    */
   <T> T use(Deadline deadline, Wire.Use<T> use) throws StoreException, PoolClosedException {
     return useOpenedSince(time.nanos() - AGE_MAX.toNanos(), deadline, use);
   }
 
-  /** The same, opened after this was called: it leads where the address leads now. */
+  /**
+   * Uses a connection that was opened after this method was called, and so leads where the address
+   * leads now.
+   */
   <T> T useNew(Deadline deadline, Wire.Use<T> use) throws StoreException, PoolClosedException {
     return useOpenedSince(time.nanos(), deadline, use);
   }
 
-  /** Whoever waited for its turn meanwhile may use what another has opened. */
+  /**
+   * Uses a connection that was opened after this time, even if another thread opened it while this
+   * one waited for its turn.
+   */
   private <T> T useOpenedSince(long sinceNanos, Deadline deadline, Wire.Use<T> use)
       throws StoreException, PoolClosedException {
     if (!deadline.<Boolean, RuntimeException>awaitUninterruptibly(
@@ -75,7 +81,7 @@ final class OwnConnection implements AutoCloseable {
       return useAndJudge(openedSince(sinceNanos), use);
     } finally {
       turn.unlock();
-      // After the turn: whoever closes this either finds it free, or is seen here.
+      // Checked after the turn: close() either finds the connection free, or is noticed here.
       if (closed) {
         close();
       }
@@ -127,11 +133,11 @@ final class OwnConnection implements AutoCloseable {
     try {
       connection.forceDisconnect();
     } catch (Exception e) {
-      // It is gone either way.
+      // It is closed either way.
     }
   }
 
-  /** Closes the connection now, or when whoever uses it is done. */
+  /** Closes the connection now, or after its current use. */
   @Override
   public void close() {
     closed = true;

@@ -9,14 +9,14 @@ import redis.clients.jedis.Protocol;
 import redis.clients.jedis.util.Pool;
 
 /**
- * A part of the keys of a server.
+ * A page of a server's keys.
  *
- * @param next where the next one begins
+ * @param next the cursor of the next page
  */
 record Page(String next, List<String> keys) {
   static final String FIRST = "0";
 
-  /** A server does nothing else meanwhile. */
+  /** The number of keys that are scanned at once; the server does nothing else meanwhile. */
   private static final int SCANNED_AT_ONCE = 1_000;
 
   boolean isLast() {
@@ -24,9 +24,9 @@ record Page(String next, List<String> keys) {
   }
 
   /**
-   * Looks through a part of a server's keys, which is over soon, however many there are.
+   * Scans a part of a server's keys; takes a short time, however many keys there are.
    *
-   * @param glob which of them to return, some perhaps twice
+   * @param glob the keys to return; some may be returned twice
    */
   static Page scan(
       Server server, Pool<Connection> pool, String from, String glob, Deadline deadline)

@@ -8,12 +8,12 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A place in a lock's line. Each look keeps it alive, and leaves its number there. So a message
- * that names the last look was sent by a hand-over that came after that look was sent, and needs no
- * confirmation: the lock is the claim's for {@link RedisStore#CLAIM_LASTS} (or the TTL, if that is
- * less) from then, at least. A message that names another look is of a turn that lapsed. A look
- * that had to be sent twice may have reached two servers, of which one is the primary no more: it
- * proves nothing.
+ * A place in a lock's wait queue at the server. Each look (a request to the server) keeps the place
+ * alive, and records the look's number there. So a message that names the last look was sent by a
+ * hand-over after that look was sent, and needs no confirmation: from then on, the claim has the
+ * lock for at least {@link RedisStore#CLAIM_LASTS} (or the TTL, if that is less). A message that
+ * names an earlier look is about a turn that has lapsed. A look that had to be sent twice proves
+ * nothing: it may have reached two servers, one of which is no longer the primary.
  */
 final class QueueTicket implements Ticket {
   private final RedisStore store;
@@ -30,20 +30,20 @@ final class QueueTicket implements Ticket {
     this.wakeUp = wakeUp;
   }
 
-  /** Takes the lock, or joins its line, or keeps the place there. */
+  /** Takes the lock, or joins its queue, or keeps the place there alive. */
   RedisStore.Attempted look() throws StoreException {
     looks++;
     RedisStore.Attempted attempted = store.attemptOrQueue(claim, this, looks);
     if (attempted instanceof RedisStore.Attempted.Busy busy) {
       holder = busy.holder();
       if (busy.repeated()) {
-        looks++; // so that no message names it
+        looks++; // So that no message can name it.
       }
     }
     return attempted;
   }
 
-  /** On the thread that hears; null: something may have been missed. */
+  /** Takes in a message, on the inbox's thread; null if messages may have been missed. */
   void hear(@Nullable HandedOver news) {
     if (news != null) {
       heard = news;

@@ -1,6 +1,7 @@
 package io.holdfast.lock.redis;
 
 import io.holdfast.lock.redis.Server.WithoutPool;
+import io.holdfast.lock.redis.Voter.Lane;
 import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.StoreException;
 import java.time.Duration;
@@ -10,7 +11,8 @@ import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * The look at the servers of a quorum before they are used: each is recent enough, and no other.
+ * The check of a quorum's servers before they are used: each must be recent enough, and all must be
+ * different servers.
  */
 final class QuorumCheck {
   private final List<Voter> voters;
@@ -24,9 +26,9 @@ final class QuorumCheck {
   }
 
   /**
-   * Looks at the servers that answer now; a minority may be down.
+   * Checks the servers that answer now; a minority may be down.
    *
-   * @throws IllegalStateException a server is too old, or two are one
+   * @throws IllegalStateException a server is too old, or two clients lead to the same server
    */
   void run() throws StoreException {
     Deadline deadline = Server.deadlineAfter(storeTimeout);
@@ -35,17 +37,14 @@ final class QuorumCheck {
   }
 
   private void checkVersions(Deadline deadline) {
-    Call call = new Call(Script.CHECK, prefix + ":{check}");
-    Votes<Long> versions = Votes.gather(
+    Votes<Boolean> recent = Votes.gather(
         voters.stream()
-            .map(voter -> voter.ask(server ->
-                server.run(call, WithoutPool.FAIL).reply() instanceof Long version ? version : 0L))
+            .map(voter -> voter.ask(Lane.ACQUIRE, server -> server.isRecent(prefix)))
             .toList(),
         deadline,
         votes -> false);
-    if (versions.count(version -> version < RedisStore.VERSION_MIN) > 0) {
-      throw new IllegalStateException("A server is older than Redis 7.0, which is the oldest that"
-          + " is supported: update it, or use Valkey");
+    if (recent.count(isRecent -> !isRecent) > 0) {
+      throw new IllegalStateException(Server.TOO_OLD);
     }
   }
 
@@ -53,13 +52,13 @@ final class QuorumCheck {
     String key = prefix + ":{check}:" + UUID.randomUUID();
     List<CompletableFuture<String>> questions = new ArrayList<>();
     for (int i = 0; i < voters.size(); i++) {
-      questions.add(introduce(voters.get(i), key, Integer.toString(i)));
+      questions.add(checkDistinct(voters.get(i), key, Integer.toString(i)));
     }
-    Votes<String> introduced = Votes.gather(questions, deadline, votes -> false);
+    Votes<String> first = Votes.gather(questions, deadline, votes -> false);
     for (Voter voter : voters) {
-      CompletableFuture<String> unused = introduce(voter, key, "");
+      CompletableFuture<String> unused = checkDistinct(voter, key, "");
     }
-    for (Votes.Answer<String> answer : introduced.answers()) {
+    for (Votes.Answer<String> answer : first.answers()) {
       if (!answer.value().equals(Integer.toString(answer.voter()))) {
         throw new IllegalStateException("The clients at "
             + answer.value()
@@ -69,13 +68,14 @@ final class QuorumCheck {
             + " client");
       }
     }
-    if (introduced.isFailed() || introduced.answers().size() < introduced.majority()) {
-      throw introduced.failure("Too few servers to lock");
+    if (first.answers().size() < first.majority()) {
+      throw first.failure("Too few servers to lock");
     }
   }
 
-  private static CompletableFuture<String> introduce(Voter voter, String key, String number) {
-    Call call = new Call(Script.INTRODUCE, key, number);
-    return voter.ask(server -> Reply.text(server.run(call, WithoutPool.FAIL).reply()));
+  private static CompletableFuture<String> checkDistinct(Voter voter, String key, String number) {
+    Call call = new Call(Script.CHECK_DISTINCT, key, number);
+    return voter.ask(
+        Lane.ACQUIRE, server -> Reply.text(server.run(call, WithoutPool.FAIL).reply()));
   }
 }

@@ -5,26 +5,27 @@ import io.holdfast.lock.spi.Grant;
 import java.time.Duration;
 
 /**
- * A grant by keys on most of several servers.
+ * A grant that consists of keys on a majority of several servers.
  *
- * @param claim the attempt that was granted
- * @param ownerId the id of the round of it that got a majority, which the servers wrote down
- * @param number its number
+ * @param claim the claim that was granted
+ * @param ownerId the id of the round that got the majority, as the servers recorded it
+ * @param number the grant's number
  */
 record QuorumGrant(Claim claim, String ownerId, long number) implements Grant {
   private static final int DRIFT_DIVISOR = 100;
   private static final Duration DRIFT_MIN = Duration.ofMillis(2);
 
   /**
-   * A TTL without what the servers' clocks may differ in rate: 1 % and 2 ms, as Redis's own
-   * description of such locks has it, and beside what the engine allows for this machine's clock.
+   * Returns a TTL less the allowance for servers' clocks that run at different rates: 1 % and 2 ms,
+   * as in Redis's own description of such locks. The engine's allowance for this machine's clock
+   * comes on top.
    */
   static Duration lessDrift(Duration ttl) {
     Duration left = ttl.minus(ttl.dividedBy(DRIFT_DIVISOR)).minus(DRIFT_MIN);
     return left.isNegative() ? Duration.ZERO : left;
   }
 
-  /** A TTL of which more than that is left without the drift. */
+  /** Returns a TTL of which more than this is left after {@link #lessDrift}. */
   static Duration withDrift(Duration least) {
     return least
         .plus(DRIFT_MIN)

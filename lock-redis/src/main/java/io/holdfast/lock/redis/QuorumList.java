@@ -21,9 +21,10 @@ import redis.clients.jedis.exceptions.JedisDataException;
 import redis.clients.jedis.util.Pool;
 
 /**
- * A list of the locks that most servers of a quorum show. All servers are scanned at once, page by
- * page, and all are asked about what one of them has shown. A majority has each lock that is held,
- * so once a majority has been scanned to the end, one of them has shown it.
+ * Lists the locks that a majority of a quorum's servers show. All servers are scanned at once, page
+ * by page, and all are asked about each lock that one of them has shown. Every held lock is on a
+ * majority of the servers, so once a majority has been scanned to the end, one of them has shown
+ * it.
  */
 final class QuorumList {
   private static final long LOOK_AGAIN_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
@@ -39,23 +40,26 @@ final class QuorumList {
     this.deadline = deadline;
   }
 
-  /** How far one server is. */
+  /** The progress of the scan of one server. */
   private static final class Scan {
     private final Voter voter;
     private Page page = new Page(Page.FIRST, List.of());
     private boolean isOver;
-    private boolean isLeftOut;
+    private CompletableFuture<?> asked = CompletableFuture.completedFuture(null);
 
     Scan(Voter voter) {
       this.voter = voter;
     }
 
-    /** Who was late or failed once is asked nothing more: each question would take that long. */
+    /** Asks a server, unless it has not answered the question before: this one would wait, too. */
     <T> CompletableFuture<T> ask(Voter.Question<T> question) {
-      return isLeftOut
-          ? CompletableFuture.failedFuture(
-              StoreException.refused("The server failed, or was late, before", null))
-          : voter.ask(question);
+      if (!asked.isDone()) {
+        return CompletableFuture.failedFuture(
+            StoreException.refused("The server has not answered an earlier question", null));
+      }
+      CompletableFuture<T> answer = voter.ask(Voter.Lane.ACQUIRE, question);
+      asked = answer;
+      return answer;
     }
 
     CompletableFuture<Page> next(String glob, Deadline deadline) {
@@ -81,17 +85,16 @@ final class QuorumList {
     return scans.stream().filter(scan -> scan.isOver).count() >= Votes.majority(scans.size());
   }
 
-  /** What the next page of each server shows that was not listed before. */
+  /** Returns the locks on the next page of each server that were not listed before. */
   private Set<LockKey> nextPages() throws StoreException {
     Votes<Page> pages = ofMajority(Votes.gatherInTime(
         scans.stream().map(scan -> scan.next(names.glob(), deadline)).toList(),
         deadline,
-        votes -> false));
-    scans.forEach(scan -> scan.isLeftOut = true);
+        votes -> false,
+        0));
     Set<LockKey> found = new LinkedHashSet<>();
     for (Votes.Answer<Page> answer : pages.answers()) {
       Scan scan = scans.get(answer.voter());
-      scan.isLeftOut = false;
       scan.page = answer.value();
       scan.isOver = scan.page.isLast();
       found.addAll(names.in(scan.page.keys()));
@@ -104,31 +107,39 @@ final class QuorumList {
     if (found.isEmpty()) {
       return;
     }
-    List<LockKey> unclear = look(List.copyOf(found), ofMajority(ask(found)));
-    while (!unclear.isEmpty()) {
+    Votes<List<Optional<Reply.Held>>> votes = ofMajority(ask(found, 0));
+    List<LockKey> unclear = look(List.copyOf(found), votes);
+    for (int repeats = 1; !unclear.isEmpty(); repeats++) {
+      if (deadline.isOver()) {
+        throw unknown(unclear, votes);
+      }
       LockSupport.parkNanos(this, LOOK_AGAIN_NANOS);
-      Votes<List<Optional<Reply.Held>>> votes = ask(unclear);
-      if (deadline.isOver() || votes.answers().size() < votes.majority()) {
-        throw votes.failure(
-            "It is not known whether the lock '" + unclear.get(0).name() + "' is taken");
+      votes = ask(unclear, repeats);
+      if (votes.answers().size() < votes.majority()) {
+        throw unknown(unclear, votes);
       }
       unclear = look(unclear, votes);
     }
   }
 
-  /** What each server shows of each of these locks. */
-  private Votes<List<Optional<Reply.Held>>> ask(Collection<LockKey> keys) {
-    List<Call> calls = keys.stream().map(names::key).map(RedisStore::lookCall).toList();
+  private static StoreException unknown(List<LockKey> keys, Votes<?> votes) {
+    return votes.failure("It is not known whether the lock '" + keys.get(0).name() + "' is taken");
+  }
+
+  /** Returns what each server shows of each of these locks. */
+  private Votes<List<Optional<Reply.Held>>> ask(Collection<LockKey> keys, int repeats) {
+    List<Call> calls = keys.stream().map(names::key).map(Call::look).toList();
     return Votes.gatherInTime(
         scans.stream()
             .map(scan ->
                 scan.ask(server -> held(server.readAll(only(server, deadline), calls, deadline))))
             .toList(),
         deadline,
-        votes -> false);
+        votes -> false,
+        repeats);
   }
 
-  /** Lists what a majority shows; returns what is not clear. */
+  /** Lists what a majority shows; returns the locks about which it is not clear. */
   private List<LockKey> look(List<LockKey> keys, Votes<List<Optional<Reply.Held>>> votes) {
     List<LockKey> unclear = new ArrayList<>();
     for (int i = 0; i < keys.size(); i++) {

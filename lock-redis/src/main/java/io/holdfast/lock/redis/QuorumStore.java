@@ -2,6 +2,7 @@ package io.holdfast.lock.redis;
 
 import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.redis.Server.WithoutPool;
+import io.holdfast.lock.redis.Voter.Lane;
 import io.holdfast.lock.spi.Acquisition;
 import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Deadline;
@@ -25,37 +26,49 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
-import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.Connection;
 import redis.clients.jedis.util.Pool;
 
 /**
- * The protocol on several servers that know nothing of each other: a lock is held by the attempt
- * whose key most of them have. All servers are asked at once, and what most of them say counts; the
- * rest is not waited for.
+ * The lock protocol on several independent servers: an attempt holds the lock if a majority of them
+ * have its key. All servers are asked at once, and a majority's answers decide; the others are not
+ * waited for.
  *
- * <p>Numbers: each server of the majority that gives its key also gives the number that it would
- * take next. The highest of those becomes the grant's, and is written to a majority, where the
- * attempt must still have the key, before the grant is returned. The next grant's majority has a
- * server in common with that one, at which it got the key later; so its number is higher.
+ * <p>Numbers: each server that grants the key also returns the number that it would use next. The
+ * highest of those becomes the grant's number. Before the grant is returned, that number is written
+ * to a majority, on which the attempt must still have the key. The next grant's majority shares a
+ * server with that one, on which it got the key later; so its number is higher.
  *
- * <p>Owner ids: an attempt asks in rounds, and gives back what is no majority after each. Every
- * round has an id of its own, or what gives one back, and comes late, would take what the next one
- * got. A later round takes over what an earlier one still has. An attempt that is given up
- * withdraws all that begins with what its rounds have in common.
+ * <p>Owner ids: an attempt asks in rounds, and after each round without a majority it gives back
+ * the keys that it got. Every round has an id of its own; otherwise a late request to give back one
+ * round's keys would also free the next round's. A later round takes over keys that an earlier one
+ * still has. An attempt that is given up withdraws all keys whose ids begin with the prefix that
+ * its rounds share.
  */
 final class QuorumStore implements LockStore {
   private static final int RENEWED_AT_ONCE_MAX = 1_000;
 
-  /** How often an attempt is made again at once if those who ask have split the servers. */
+  /**
+   * The number of times that an attempt is repeated at once if competing attempts have split the
+   * servers.
+   */
   private static final int SPLITS_MAX = 6;
+
+  /**
+   * The part of the store timeout that a further round needs. A round that is begun just before the
+   * deadline would end without answers, and be reported as a failure of the servers.
+   */
+  private static final int ROUND_DIVISOR = 4;
 
   private static final long SPLIT_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(4);
   private static final long LOOK_AGAIN_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
   private static final String UNKNOWN_HOLDER = "several that ask at the same time";
 
-  /** How much of an owner id the rounds of an attempt have in common; acquire.lua knows. */
+  /**
+   * The length of the prefix that the owner ids of an attempt's rounds share; acquire.lua relies on
+   * it.
+   */
   private static final int ROUNDS_HAVE_IN_COMMON = 24;
 
   private final List<Voter> voters;
@@ -72,18 +85,17 @@ final class QuorumStore implements LockStore {
     this.voters = new ArrayList<>();
     for (int i = 0; i < pools.size(); i++) {
       Pool<Connection> pool = pools.get(i);
-      voters.add(new Voter(
-          new Server(key -> pool, storeTimeout),
-          storeTimeout,
-          "holdfast-" + settings.clientName() + "-server-" + i));
+      String threadName = "holdfast-" + settings.clientName() + "-server-" + i;
+      Server server = new Server(key -> pool, storeTimeout, threadName);
+      voters.add(new Voter(server, storeTimeout, threadName));
     }
   }
 
   /**
    * Opens the store for one client.
    *
-   * @param numbersKept for how long after its grant a number is kept
-   * @throws IllegalStateException a server is too old, or two are one
+   * @param numbersKept the time for which a number is kept after its grant
+   * @throws IllegalStateException a server is too old, or two clients lead to the same server
    */
   static QuorumStore open(
       List<Pool<Connection>> pools, String prefix, Duration numbersKept, StoreSettings settings)
@@ -101,19 +113,21 @@ final class QuorumStore implements LockStore {
     }
   }
 
-  /** What an attempt found. */
+  /** The result of an attempt. */
   sealed interface Attempted {
-    /** The lock is the claim's. */
+    /** The claim has the lock. */
     record Taken(QuorumGrant grant) implements Attempted {}
 
-    /** Somebody else has it. */
+    /** Another owner has the lock. */
     record Busy(String holder) implements Attempted {}
 
-    /** Nobody was seen to have a majority, again and again. */
+    /** In each of several tries, no owner was seen to have a majority. */
     record Split() implements Attempted {}
   }
 
-  /** A lease is to last longer than the call that asks for it, also by servers' clocks. */
+  /**
+   * Checks that a lease lasts longer than the call that asks for it, by the servers' clocks too.
+   */
   @Override
   public void checkOptions(LockOptions options) {
     if (QuorumGrant.lessDrift(options.ttl()).compareTo(storeTimeout) <= 0) {
@@ -131,8 +145,9 @@ final class QuorumStore implements LockStore {
   /**
    * {@inheritDoc}
    *
-   * <p>Its "no" is final. So it is not given for servers that others have between them, or that a
-   * release has not reached yet, while there is time to ask again.
+   * <p>An empty result is final for the caller. So while there is time to ask again, it is not
+   * returned if competing attempts have split the servers, or if a release has not reached them
+   * yet.
    */
   @Override
   public Optional<Grant> tryAcquire(Claim claim) throws StoreException {
@@ -140,7 +155,7 @@ final class QuorumStore implements LockStore {
     Attempted attempted;
     do {
       attempted = attempt(claim, deadline);
-    } while (attempted instanceof Attempted.Split && !deadline.isOver());
+    } while (attempted instanceof Attempted.Split && isTimeForARound(deadline));
     return attempted instanceof Attempted.Taken taken
         ? Optional.of(taken.grant())
         : Optional.empty();
@@ -156,12 +171,12 @@ final class QuorumStore implements LockStore {
     return new Acquisition.Queued(ticket, ticket.recheckAfter());
   }
 
-  /** For a human: who has the lock that the attempt did not get. */
+  /** Returns, for humans, the description of the holder that the attempt found. */
   static String holder(Attempted attempted) {
     return attempted instanceof Attempted.Busy busy ? busy.holder() : UNKNOWN_HOLDER;
   }
 
-  /** Asks all servers for the lock, and gives back what is no majority. */
+  /** Asks all servers for the lock, and gives back what it got if that is no majority. */
   Attempted attempt(Claim claim) throws StoreException {
     return attempt(claim, Server.deadlineAfter(storeTimeout));
   }
@@ -169,20 +184,21 @@ final class QuorumStore implements LockStore {
   private Attempted attempt(Claim claim, Deadline deadline) throws StoreException {
     for (int splits = 0; ; splits++) {
       String ownerId = ownerIdOfRound(claim);
-      Votes<Object> votes =
-          Votes.gatherInTime(askForLock(claim, ownerId), deadline, QuorumStore::isAcquireDecided);
+      // No longer after a split: attempts that compete would keep what they have from each other.
+      Votes<Object> votes = Votes.gatherInTime(
+          askForLock(claim, ownerId), deadline, QuorumStore::isAcquireDecided, 0);
       if (votes.isMajority(QuorumStore::isGrant)) {
         QuorumGrant grant = new QuorumGrant(claim, ownerId, highest(votes));
-        Votes<Boolean> settled = settle(grant, deadline);
-        if (settled.isMajority(Boolean::booleanValue)) {
+        Votes<Boolean> committed = commitNumber(grant, deadline);
+        if (committed.isMajority(Boolean::booleanValue)) {
           return new Attempted.Taken(grant);
         }
         giveBack(claim, ownerId);
-        // If a server of the majority failed meanwhile, those that are left may be one, too.
+        // If a server of the majority failed meanwhile, the others may still form a majority.
         boolean mayTryAgain =
-            settled.answers().size() >= settled.majority() && mayAskAgain(splits, deadline);
-        if (!settled.isMajority(QuorumStore::isNo) && !mayTryAgain) {
-          throw settled.failure("The lock was given, but its number could not be kept");
+            committed.answers().size() >= committed.majority() && mayAskAgain(splits, deadline);
+        if (!committed.isMajority(QuorumStore::isNo) && !mayTryAgain) {
+          throw committed.failure("The lock was given, but its number could not be kept");
         }
       } else {
         giveBack(claim, ownerId);
@@ -196,14 +212,18 @@ final class QuorumStore implements LockStore {
       } else if (!mayAskAgain(splits, deadline)) {
         return new Attempted.Split();
       }
-      // Several ask, and each has got too few servers.
+      // Several attempts compete, and each got too few servers.
       LockSupport.parkNanos(
           this, ThreadLocalRandom.current().nextLong(SPLIT_PAUSE_NANOS << splits));
     }
   }
 
-  private static boolean mayAskAgain(int splits, Deadline deadline) {
-    return splits < SPLITS_MAX && !deadline.isOver();
+  private boolean mayAskAgain(int splits, Deadline deadline) {
+    return splits < SPLITS_MAX && isTimeForARound(deadline);
+  }
+
+  private boolean isTimeForARound(Deadline deadline) {
+    return deadline.leftNanos() >= storeTimeout.toNanos() / ROUND_DIVISOR;
   }
 
   private static long highest(Votes<Object> votes) {
@@ -215,25 +235,25 @@ final class QuorumStore implements LockStore {
         .orElseThrow();
   }
 
-  /** The same for no two rounds, and rising. */
+  /** Returns an id that is different for each round, and rising. */
   private String ownerIdOfRound(Claim claim) {
     return roundsOf(claim) + HexFormat.of().toHexDigits(rounds.incrementAndGet());
   }
 
-  /** What the ids of an attempt's rounds begin with. */
+  /** Returns the prefix that the ids of an attempt's rounds share. */
   private static String roundsOf(Claim claim) {
     return claim.ownerId().substring(0, ROUNDS_HAVE_IN_COMMON);
   }
 
   private List<CompletableFuture<Object>> askForLock(Claim claim, String ownerId) {
-    Call call = RedisStore.acquireCall(key(claim.key()), ownerId, claim, numbersKept);
-    return each(voter -> voter.ask(claim, server -> {
+    Call call = Call.acquire(key(claim.key()), ownerId, claim, numbersKept);
+    return each(voter -> voter.ask(Lane.ACQUIRE, claim, server -> {
       Object reply = run(server, call, WithoutPool.FAIL);
       if (reply != null
           && (isGrant(reply) || (reply instanceof List<?> busy && busy.size() >= 2))) {
         return reply;
       }
-      throw StoreException.unanswered("Redis answered what is no answer: " + reply, null);
+      throw Reply.noAnswer(reply);
     }));
   }
 
@@ -245,7 +265,7 @@ final class QuorumStore implements LockStore {
     return reply instanceof Long;
   }
 
-  /** Who has the lock on a majority; null: nobody, as far as the answers go. */
+  /** Returns the holder that a majority shows, or null if the answers show none. */
   private static @Nullable String holder(Votes<Object> votes) {
     for (Votes.Answer<Object> answer : votes.answers()) {
       if (answer.value() instanceof List<?> busy) {
@@ -259,25 +279,25 @@ final class QuorumStore implements LockStore {
     return null;
   }
 
-  private Votes<Boolean> settle(QuorumGrant grant, Deadline deadline) {
+  private Votes<Boolean> commitNumber(QuorumGrant grant, Deadline deadline) {
     Claim claim = grant.claim();
-    Call call =
-        new Call(Script.SETTLE, key(claim.key()), grant.ownerId(), Long.toString(grant.number()));
-    return gather(
-        each(voter ->
-            voter.ask(claim, server -> Reply.isOne(run(server, call, WithoutPool.USE_OWN)))),
+    Call call = new Call(
+        Script.COMMIT_NUMBER, key(claim.key()), grant.ownerId(), Long.toString(grant.number()));
+    return Votes.gather(
+        each(voter -> voter.ask(
+            Lane.ACQUIRE, claim, server -> Reply.isOne(run(server, call, WithoutPool.USE_OWN)))),
         deadline,
         QuorumStore::isDecided);
   }
 
-  /** After whatever is under way, and without waiting for it. */
+  /** Gives back a round's keys, after requests that are under way, and without waiting for that. */
   private void giveBack(Claim claim, String ownerId) {
-    List<CompletableFuture<Boolean>> unused = askToWithdraw(claim, ownerId);
+    List<CompletableFuture<Boolean>> unused = askToWithdraw(Lane.ACQUIRE, claim, ownerId);
   }
 
-  private List<CompletableFuture<Boolean>> askToWithdraw(Claim claim, String ownerId) {
-    Call call = new Call(Script.WITHDRAW, key(claim.key()), ownerId);
-    return each(voter -> voter.ask(claim, server -> {
+  private List<CompletableFuture<Boolean>> askToWithdraw(Lane lane, Claim claim, String ownerId) {
+    Call call = Call.withdraw(key(claim.key()), ownerId);
+    return each(voter -> voter.ask(lane, claim, server -> {
       Object unused = run(server, call, WithoutPool.USE_OWN);
       return true;
     }));
@@ -285,13 +305,23 @@ final class QuorumStore implements LockStore {
 
   @Override
   public void withdraw(Claim claim) throws StoreException {
-    Votes<Boolean> votes = gather(
-        askToWithdraw(claim, roundsOf(claim)),
-        Server.deadlineAfter(storeTimeout),
-        QuorumStore::isDecided);
-    if (!votes.isMajority(Boolean::booleanValue)) {
-      throw votes.failure("The attempt could not be withdrawn");
+    boolean unused = decide(
+        askToWithdraw(Lane.GRANT, claim, roundsOf(claim)), "The attempt could not be withdrawn");
+  }
+
+  /**
+   * Returns what a majority answers.
+   *
+   * @throws StoreException no majority answers the same within the store timeout
+   */
+  private boolean decide(List<CompletableFuture<Boolean>> questions, String undecided)
+      throws StoreException {
+    Votes<Boolean> votes =
+        Votes.gather(questions, Server.deadlineAfter(storeTimeout), QuorumStore::isDecided);
+    if (!isDecided(votes)) {
+      throw votes.failure(undecided);
     }
+    return votes.isMajority(Boolean::booleanValue);
   }
 
   private static boolean isDecided(Votes<Boolean> votes) {
@@ -305,21 +335,16 @@ final class QuorumStore implements LockStore {
   @Override
   public ReleaseOutcome release(Grant grant, Duration holdFor) throws StoreException {
     Claim claim = grant.claim();
-    Call call = RedisStore.releaseCall(key(claim.key()), ownerIdOf(grant), holdFor);
-    Votes<Boolean> votes = gather(
-        each(voter -> voter.ask(claim, server -> {
+    Call call = Call.release(key(claim.key()), ownerIdOf(grant), holdFor);
+    boolean released = decide(
+        each(voter -> voter.ask(Lane.GRANT, claim, server -> {
           Server.Answer answer = server.run(call, WithoutPool.USE_OWN);
-          // Of two requests the first may have got through, and then the second finds nothing.
+          // If the request was sent twice, the first may have been carried out, so that the second
+          // found nothing.
           return Reply.isOne(answer.reply()) || answer.repeated();
         })),
-        Server.deadlineAfter(storeTimeout),
-        QuorumStore::isDecided);
-    if (votes.isMajority(Boolean::booleanValue)) {
-      return ReleaseOutcome.RELEASED;
-    } else if (votes.isMajority(QuorumStore::isNo)) {
-      return ReleaseOutcome.ALREADY_LOST;
-    }
-    throw votes.failure("It is not known whether the lock was released");
+        "It is not known whether the lock was released");
+    return released ? ReleaseOutcome.RELEASED : ReleaseOutcome.ALREADY_LOST;
   }
 
   @Override
@@ -342,10 +367,10 @@ final class QuorumStore implements LockStore {
     List<Call> calls = new ArrayList<>(grants.size());
     for (Grant grant : grants) {
       Claim claim = grant.claim();
-      calls.add(RedisStore.renewCall(key(claim.key()), ownerIdOf(grant), claim.ttl()));
+      calls.add(Call.renew(key(claim.key()), ownerIdOf(grant), claim.ttl()));
     }
-    Votes<List<Object>> votes = gather(
-        each(voter -> voter.askToRenew(server -> server.runAllOnGrants(calls))),
+    Votes<List<Object>> votes = Votes.gather(
+        each(voter -> voter.ask(Lane.RENEWAL, server -> server.runAllOnGrants(calls))),
         deadline,
         soFar -> {
           for (int i = 0; i < grants.size(); i++) {
@@ -379,10 +404,10 @@ final class QuorumStore implements LockStore {
   @Override
   public Optional<Duration> extend(Grant grant, Duration ttl) throws StoreException {
     Claim claim = grant.claim();
-    Call call = RedisStore.extendCall(key(claim.key()), ownerIdOf(grant), ttl);
-    Votes<Optional<Duration>> votes = gather(
-        each(voter ->
-            voter.ask(claim, server -> Reply.left(run(server, call, WithoutPool.USE_OWN)))),
+    Call call = Call.extend(key(claim.key()), ownerIdOf(grant), ttl);
+    Votes<Optional<Duration>> votes = Votes.gather(
+        each(voter -> voter.ask(
+            Lane.GRANT, claim, server -> Reply.left(run(server, call, WithoutPool.USE_OWN)))),
         Server.deadlineAfter(storeTimeout),
         soFar -> soFar.isMajority(Optional::isPresent) || soFar.isMajority(Optional::isEmpty));
     if (votes.isMajority(Optional::isPresent)) {
@@ -393,14 +418,15 @@ final class QuorumStore implements LockStore {
     throw votes.failure("It is not known whether the lease stands");
   }
 
-  /** What each server shows of a lock; empty: nothing. */
+  /** Asks each server what it shows of a lock; empty if nothing. */
   private List<CompletableFuture<Optional<Reply.Held>>> look(LockKey key) {
-    Call call = RedisStore.lookCall(key(key));
+    Call call = Call.look(key(key));
     return each(voter -> voter.ask(
+        Lane.ACQUIRE,
         server -> Optional.ofNullable(Reply.Held.of(run(server, call, WithoutPool.FAIL)))));
   }
 
-  /** By the script that extends, for no time: only servers that take writes answer that. */
+  /** Runs the script that extends, with zero time: only servers that take writes answer it. */
   @Override
   public Optional<Duration> verify(Grant grant) throws StoreException {
     return extend(grant, Duration.ZERO);
@@ -409,9 +435,9 @@ final class QuorumStore implements LockStore {
   @Override
   public Optional<StoredHolder> inspect(LockKey key) throws StoreException {
     Deadline deadline = Server.deadlineAfter(storeTimeout);
-    while (true) {
-      Votes<Optional<Reply.Held>> votes =
-          Votes.gatherInTime(look(key), deadline, soFar -> soFar.isMajority(Optional::isEmpty));
+    for (int repeats = 0; ; repeats++) {
+      Votes<Optional<Reply.Held>> votes = Votes.gatherInTime(
+          look(key), deadline, soFar -> soFar.isMajority(Optional::isEmpty), repeats);
       if (votes.answers().size() < votes.majority()) {
         throw votes.failure("It is not known who has the lock");
       }
@@ -420,7 +446,7 @@ final class QuorumStore implements LockStore {
         return Optional.of(taken.holder());
       } else if (shown instanceof Shown.Free) {
         return Optional.empty();
-      } else if (deadline.isOver()) {
+      } else if (!isTimeForARound(deadline)) {
         throw votes.failure("It is not known whether the lock is taken");
       }
       LockSupport.parkNanos(this, LOOK_AGAIN_NANOS);
@@ -436,9 +462,9 @@ final class QuorumStore implements LockStore {
 
   @Override
   public boolean forceRelease(LockKey key, long number) throws StoreException {
-    Call call = new Call(Script.FORCE_RELEASE, key(key), Long.toString(number));
-    Votes<Boolean> votes = gather(
-        each(voter -> voter.ask(server -> {
+    Call call = Call.forceRelease(key(key), number);
+    return decide(
+        each(voter -> voter.ask(Lane.GRANT, server -> {
           Server.Answer answer = server.run(call, WithoutPool.USE_OWN);
           boolean freed = Reply.isOne(answer.reply());
           if (!freed && answer.repeated()) {
@@ -446,14 +472,7 @@ final class QuorumStore implements LockStore {
           }
           return freed;
         })),
-        Server.deadlineAfter(storeTimeout),
-        QuorumStore::isDecided);
-    if (votes.isMajority(Boolean::booleanValue)) {
-      return true;
-    } else if (votes.isMajority(QuorumStore::isNo)) {
-      return false;
-    }
-    throw votes.failure("It is not known whether the lock was freed");
+        "It is not known whether the lock was freed");
   }
 
   private static @Nullable Object run(Server server, Call call, WithoutPool withoutPool)
@@ -467,11 +486,6 @@ final class QuorumStore implements LockStore {
 
   private <T> List<CompletableFuture<T>> each(Asking<T> asking) {
     return voters.stream().map(asking::of).toList();
-  }
-
-  private static <T> Votes<T> gather(
-      List<CompletableFuture<T>> questions, Deadline deadline, Predicate<Votes<T>> decided) {
-    return Votes.gather(questions, deadline, decided);
   }
 
   private static String ownerIdOf(Grant grant) {

@@ -9,8 +9,8 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 
 /**
- * One that asks again and again: independent servers have no line in common. Less and less often,
- * and never in step with others, so that two that ask do not split the servers between them.
+ * A ticket that polls, since independent servers have no common wait queue. It polls less and less
+ * often, at random intervals, so that two waiters do not keep splitting the servers between them.
  */
 final class QuorumTicket implements Ticket {
   private static final long PAUSE_MILLIS_MIN = 20;
@@ -39,7 +39,7 @@ final class QuorumTicket implements Ticket {
     return new Waiting(recheckAfter());
   }
 
-  /** Half of the pause to one and a half. */
+  /** Returns the pause, varied at random from half to one and a half times its length. */
   Duration recheckAfter() {
     long nanos = TimeUnit.MILLISECONDS.toNanos(pauseMillis);
     pauseMillis = Math.min(PAUSE_MILLIS_MAX, 2 * pauseMillis);

@@ -5,12 +5,12 @@ import io.holdfast.lock.spi.Grant;
 import java.time.Duration;
 
 /**
- * A grant by a key.
+ * A grant that is recorded in a key.
  *
- * @param claim the attempt that was granted
- * @param number its number
- * @param validFor for how long at least the key stands; Redis counts that from a moment after the
- *     call's begin
+ * @param claim the claim that was granted
+ * @param number the grant's number
+ * @param validFor the time for which the key lasts at least; Redis counts it from a moment after
+ *     the beginning of the call
  * @param key the lock's key
  * @param store the store that granted it
  */

@@ -13,9 +13,9 @@ import redis.clients.jedis.exceptions.JedisDataException;
 import redis.clients.jedis.util.SafeEncoder;
 
 /**
- * Writes to the Redis that has the lock, only while the lease stands there, whatever the clocks
- * did: the server checks and writes in one step, so a holder that was frozen past its time and woke
- * up can't write.
+ * Guarded writes to the Redis server that has the lock: they are made only while the lease is valid
+ * there, whatever clocks say. The server checks and writes in one step, so a holder that was frozen
+ * past its deadline can't write when it wakes up.
  *
  * <pre>{@code
  * try (Lease lease = lock.lock()) {
@@ -23,11 +23,12 @@ import redis.clients.jedis.util.SafeEncoder;
  * }
  * }</pre>
  *
- * <p>A write is sent once. One whose answer got lost throws {@link LockStoreException}, and may
- * have been made, or may yet be: as long as the lease stands, and never after it was closed.
+ * <p>Each write is sent once. If its answer is lost, the method throws {@link LockStoreException}:
+ * the write may have been made, or may yet be while the lease is valid, but never after the lease
+ * was closed.
  *
- * <p>Threads: safe for all. Each write is one round trip, and a lease that is closed meanwhile is
- * released after it.
+ * <p>Threads: safe for use by any number of threads. Each write is one round trip; a lease that is
+ * closed during a write is released after it.
  */
 public final class RedisGuard {
   private static final Script SET = Script.guarded("return redis.call('SET', KEYS[1], ARGV[1])\n");
@@ -41,7 +42,8 @@ public final class RedisGuard {
   }
 
   /**
-   * A guard on a lease of {@link RedisLocks#builder}; whether it is one shows at the first write.
+   * Returns a guard on a lease of {@link RedisLocks#builder}. The first write, and not this method,
+   * checks that it is such a lease.
    */
   public static RedisGuard on(Lease lease) {
     return new RedisGuard(Objects.requireNonNull(lease));
@@ -51,10 +53,10 @@ public final class RedisGuard {
    * Sets a key, as Redis's {@code SET} does: its TTL, if it had one, is gone.
    *
    * @throws IllegalArgumentException the lease is not of {@link RedisLocks#builder}, or the key is
-   *     in another slot of a Cluster than the lock
+   *     in another slot of the Cluster than the lock
    * @throws IllegalStateException the lease was closed
    * @throws LockLostException the lease was lost, and nothing was written
-   * @throws LockStoreException no usable answer; it may have been written
+   * @throws LockStoreException the server gave no usable answer; the value may have been written
    */
   public void set(String key, String value) {
     Object unused = run(SET, List.of(key), List.of(value));
@@ -64,27 +66,27 @@ public final class RedisGuard {
    * Sets a field of a hash, as Redis's {@code HSET} does.
    *
    * @throws IllegalArgumentException the lease is not of {@link RedisLocks#builder}, or the key is
-   *     in another slot of a Cluster than the lock
+   *     in another slot of the Cluster than the lock
    * @throws IllegalStateException the lease was closed
    * @throws LockLostException the lease was lost, and nothing was written
-   * @throws LockStoreException no usable answer; it may have been written
+   * @throws LockStoreException the server gave no usable answer; the value may have been written
    */
   public void hset(String key, String field, String value) {
     Object unused = run(HSET, List.of(key), List.of(field, value));
   }
 
   /**
-   * Runs a Lua script. It finds its own keys in {@code KEYS} and its arguments in {@code ARGV}; an
-   * error of its own undoes nothing, as ever in Redis.
+   * Runs a Lua script, with its keys in {@code KEYS} and its arguments in {@code ARGV}. As always
+   * in Redis, an error in the script does not undo what it wrote before.
    *
-   * @return what the script returned, with texts as {@code String}, integers as {@code Long} and
+   * @return the script's result, with strings as {@code String}, integers as {@code Long} and
    *     tables as {@code List}
    * @throws IllegalArgumentException the lease is not of {@link RedisLocks#builder}, a key is in
-   *     another slot of a Cluster than the lock, or the script names an engine in its first line
+   *     another slot of the Cluster than the lock, or the script's first line names an engine
    * @throws IllegalStateException the lease was closed
    * @throws LockLostException the lease was lost, and the script did not run
-   * @throws LockStoreException no usable answer, an error of the script's own included; what it
-   *     wrote may have been written
+   * @throws LockStoreException the server gave no usable answer, or the script failed; its writes
+   *     may have been made
    */
   public @Nullable Object eval(String script, List<String> keys, List<String> arguments) {
     if (script.startsWith("#!")) {

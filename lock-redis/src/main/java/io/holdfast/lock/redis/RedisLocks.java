@@ -9,7 +9,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
 import java.util.Set;
-import java.util.function.Supplier;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.Connection;
 import redis.clients.jedis.RedisClient;
@@ -20,7 +20,7 @@ import redis.clients.jedis.providers.SentineledConnectionProvider;
 import redis.clients.jedis.util.Pool;
 
 /**
- * Locks in Redis 7.0 or later, or in Valkey, by Jedis 7.4 or later 7s, or 8.
+ * Locks in Redis 7.0 or later, or in Valkey, with Jedis 7.4 or a later 7.x, or 8.
  *
  * <pre>{@code
  * try (LockClient locks = RedisLocks.builder(redisClient).build()) {
@@ -28,19 +28,24 @@ import redis.clients.jedis.util.Pool;
  * }
  * }</pre>
  *
- * <p>A call borrows a connection of your client's pool for one script. Beside the pool, with its
- * settings, a lock client opens a connection of its own where the pool has none for a renewal or a
- * release, and another while somebody waits. Opening a connection takes as long as your client's
- * timeouts allow: set its connection and socket timeouts no longer than the store timeout.
+ * <p>Each call borrows a connection of your client's pool for one script. A lock client also opens
+ * connections of its own, with the pool's settings: one if the pool has none to give for a renewal
+ * or a release, or to check a doubtful answer, and another while threads wait. Opening a connection
+ * can take as long as your client's timeouts allow, so set its connection and socket timeouts no
+ * longer than the store timeout.
  *
- * <p>Redis can lose what it confirmed: at a failover, and at a restart without persistence. Then
- * two may believe that they hold a lock. The token and {@link RedisGuard} are the answer.
+ * <p>Redis can lose what it confirmed, at a failover or at a restart without persistence. Two
+ * clients may then believe that they hold the same lock. Use the token or {@link RedisGuard} to
+ * protect against that.
  */
 public final class RedisLocks {
   static final String DEFAULT_PREFIX = "holdfast";
   static final Duration NUMBERS_KEPT = Duration.ofHours(1);
 
-  /** Longer than a place in line lasts: it goes with the number. */
+  /**
+   * The least time for which numbers are kept; longer than a place in the queue lasts, since that
+   * goes with the number.
+   */
   private static final Duration NUMBERS_KEPT_MIN = Duration.ofSeconds(10);
 
   private static final Duration NUMBERS_KEPT_MAX = Duration.ofDays(30);
@@ -51,25 +56,25 @@ public final class RedisLocks {
   private RedisLocks() {}
 
   /**
-   * Begins a client on one server.
+   * Returns a builder of a client on one server.
    *
-   * @param client stays yours to close
+   * @param client the Jedis client, which the lock client does not close
    * @throws IllegalArgumentException the client has no pool of connections
    */
   public static Builder builder(RedisClient client) {
     Pool<Connection> pool = poolOf(client);
-    return new Builder(() -> key -> pool);
+    return new Builder(settings -> key -> pool);
   }
 
   /**
-   * Begins a client on the primary that Sentinels name.
+   * Returns a builder of a client on the primary that Sentinels name.
    *
-   * @param client stays yours to close
+   * @param client the Jedis client, which the lock client does not close
    */
   public static Builder builder(RedisSentinelClient client) {
     Objects.requireNonNull(client);
     return new Builder(
-        () -> sentinelPrimary(JedisProviders.of(client, SentineledConnectionProvider.class)));
+        settings -> sentinelPrimary(JedisProviders.of(client, SentineledConnectionProvider.class)));
   }
 
   private static Primaries sentinelPrimary(SentineledConnectionProvider jedis) {
@@ -79,29 +84,32 @@ public final class RedisLocks {
   }
 
   /**
-   * Begins a client on a Cluster. Each lock is in the slot of its name.
+   * Returns a builder of a client on a Cluster. Each lock is in the slot of its name.
    *
-   * @param client stays yours to close
+   * @param client the Jedis client, which the lock client does not close
    */
   public static Builder builder(RedisClusterClient client) {
     Objects.requireNonNull(client);
-    return new Builder(
-        () -> new ClusterPrimaries(JedisProviders.of(client, ClusterConnectionProvider.class)));
+    return new Builder(settings -> new ClusterPrimaries(
+        JedisProviders.of(client, ClusterConnectionProvider.class),
+        "holdfast-" + settings.clientName() + "-topology"));
   }
 
   /**
-   * Begins a client on several servers that know nothing of each other: no replicas of one another,
-   * no Cluster. Who has a lock on most of them holds it, so that the loss of fewer loses no lock.
+   * Returns a builder of a client on several independent servers, which must not be replicas of one
+   * another or a Cluster. A client that has the lock on a majority of them holds it, so losing a
+   * minority of the servers loses no lock.
    *
-   * <p>Nothing else of Redis answers a failover as well, and still it is no replacement for the
-   * token: two can hold at once if a server comes back without what it had confirmed while others
-   * are away, or if clocks jump. {@link RedisGuard} can't be used: no single server knows who holds
-   * the lock. Those who wait ask again and again, in no order, and every acquire costs each server
-   * two scripts. The page of Redis in the documentation says what to watch.
+   * <p>Of the ways to use Redis, this one copes best with the loss of a server. It does not replace
+   * the token: two clients can hold a lock at once if a server comes back without what it had
+   * confirmed while others are down, or if clocks jump. {@link RedisGuard} can't be used, since no
+   * single server knows who holds the lock. Waiters poll, in no order, and each acquire costs two
+   * scripts on every server. The Redis page of the documentation says what to watch.
    *
-   * @param clients one for each server, 3, 5, 7 or 9; they stay yours to close
-   * @throws IllegalArgumentException another number of them, one of them twice, or one has no pool
-   *     of connections
+   * @param clients one Jedis client for each of 3, 5, 7 or 9 servers; the lock client does not
+   *     close them
+   * @throws IllegalArgumentException there is another number of them, one of them is listed twice,
+   *     or one has no pool of connections
    */
   public static QuorumBuilder quorum(List<RedisClient> clients) {
     int count = clients.size();
@@ -139,7 +147,7 @@ public final class RedisLocks {
     return keep;
   }
 
-  /** Makes a client of several servers. */
+  /** Builds clients on several independent servers. */
   public static final class QuorumBuilder extends LockClientBuilder<QuorumBuilder> {
     private final List<Pool<Connection>> pools;
     private String prefix = DEFAULT_PREFIX;
@@ -150,8 +158,8 @@ public final class RedisLocks {
     }
 
     /**
-     * What every key begins with; default {@code holdfast}. Clients with different prefixes have
-     * different locks.
+     * Sets the prefix of every key; the default is {@code holdfast}. Clients with different
+     * prefixes have different locks.
      *
      * @throws IllegalArgumentException not 1 to 64 ASCII letters, digits and characters of {@code _
      *     . : / -}
@@ -162,12 +170,12 @@ public final class RedisLocks {
     }
 
     /**
-     * For how long a server keeps the number of a name's last grant, after that grant could last;
-     * default: 1 hour. So long each name that was used takes up memory, some 200 bytes. Tokens rise
-     * over a server's clock that is set back as long as the numbers are there.
+     * Sets how long a server keeps the number of a name's last grant after that grant's latest end;
+     * the default is 1 hour. For this time, each name that was used takes some 200 bytes of memory,
+     * and tokens keep rising even if the server's clock is set back.
      *
      * @param keep 10 seconds to 30 days
-     * @throws IllegalArgumentException outside those
+     * @throws IllegalArgumentException the time is out of that range
      */
     public QuorumBuilder keepNumbersFor(Duration keep) {
       this.numbersKept = checkNumbersKept(keep);
@@ -175,7 +183,7 @@ public final class RedisLocks {
     }
 
     /**
-     * For {@link #build()}. A minority of the servers may be down.
+     * Opens the store; called by {@link #build()}. A minority of the servers may be down.
      *
      * @throws IllegalStateException a server is too old, or two clients lead to one server; or the
      *     Jedis on the class path is not supported
@@ -188,20 +196,20 @@ public final class RedisLocks {
     }
   }
 
-  /** Makes a client of Redis. */
+  /** Builds clients on a server, on Sentinels or on a Cluster. */
   public static final class Builder extends LockClientBuilder<Builder> {
-    private final Supplier<Primaries> primaries;
+    private final Function<StoreSettings, Primaries> primaries;
     private String prefix = DEFAULT_PREFIX;
     private Duration numbersKept = NUMBERS_KEPT;
     private @Nullable Replicas replicas;
 
-    private Builder(Supplier<Primaries> primaries) {
+    private Builder(Function<StoreSettings, Primaries> primaries) {
       this.primaries = primaries;
     }
 
     /**
-     * What every key and channel begins with; default {@code holdfast}. Clients with different
-     * prefixes have different locks.
+     * Sets the prefix of every key and channel; the default is {@code holdfast}. Clients with
+     * different prefixes have different locks.
      *
      * @throws IllegalArgumentException not 1 to 64 ASCII letters, digits and characters of {@code _
      *     . : / -}
@@ -212,15 +220,15 @@ public final class RedisLocks {
     }
 
     /**
-     * For how long a server keeps the number of a name's last grant, after that grant could last;
-     * default: 1 hour. So long each name that was used takes up memory, some 200 bytes. Tokens rise
-     * over a server's clock that is set back as long as the numbers are there.
+     * Sets how long a server keeps the number of a name's last grant after that grant's latest end;
+     * the default is 1 hour. For this time, each name that was used takes some 200 bytes of memory,
+     * and tokens keep rising even if the server's clock is set back.
      *
-     * <p>Say the same in all clients: who is handed the lock keeps the number for as long as the
-     * holder before it said, and not for its own time.
+     * <p>Use the same value in all clients: when a lock is handed over, the previous holder's value
+     * applies, and not the new one's.
      *
      * @param keep 10 seconds to 30 days
-     * @throws IllegalArgumentException outside those
+     * @throws IllegalArgumentException the time is out of that range
      */
     public Builder keepNumbersFor(Duration keep) {
       this.numbersKept = checkNumbersKept(keep);
@@ -228,22 +236,23 @@ public final class RedisLocks {
     }
 
     /**
-     * Has an acquire succeed only once so many replicas have received the grant ({@code WAIT}),
-     * also when the lock is handed over by its last holder; default: none is waited for.
+     * Makes an acquire succeed only once this many replicas have received the grant ({@code WAIT}),
+     * also if the lock was handed over by its previous holder. By default an acquire waits for no
+     * replica.
      *
-     * <p>If they have not within the timeout, the grant is withdrawn, and the acquire throws
-     * {@link LockStoreException}. With too few replicas there, every acquire takes that long and
-     * fails.
+     * <p>If they have not received it within the timeout, the grant is withdrawn, and the acquire
+     * throws {@link LockStoreException}. While there are too few replicas, every acquire takes that
+     * long and fails.
      *
-     * <p>A failover to one of those replicas then finds the lock taken. It makes losses rarer, not
-     * impossible: another replica may be elected, and renewals are not waited for, so after a
-     * failover a lease may end early at the store. The token and {@link RedisGuard} are still
-     * needed where two holders would do harm.
+     * <p>After a failover to one of those replicas, the lock is still taken. This makes losses
+     * rarer, but not impossible: another replica may be elected, and renewals do not wait for
+     * replicas, so a lease may end early at the store after a failover. The token or
+     * {@link RedisGuard} is still needed where two holders would do harm.
      *
-     * @param count 1 to 100
-     * @param timeout how long that may take: at least 1 ms, and at most half of the store timeout,
-     *     which {@link #build()} checks
-     * @throws IllegalArgumentException outside those
+     * @param count the number of replicas, 1 to 100
+     * @param timeout the longest time to wait for them: at least 1 ms, and at most half of the
+     *     store timeout, which {@link #build()} checks
+     * @throws IllegalArgumentException a value is out of range
      */
     public Builder waitForReplicas(int count, Duration timeout) {
       this.replicas = Replicas.of(count, timeout);
@@ -251,9 +260,9 @@ public final class RedisLocks {
     }
 
     /**
-     * For {@link #build()}.
+     * Opens the store; called by {@link #build()}.
      *
-     * @throws IllegalArgumentException the time for replicas is over half of the store timeout
+     * @throws IllegalArgumentException the timeout for replicas is over half of the store timeout
      * @throws IllegalStateException the server is too old, or the Jedis on the class path is not
      *     supported
      */
@@ -263,7 +272,7 @@ public final class RedisLocks {
       if (replicas != null) {
         replicas.check(settings.storeTimeout());
       }
-      return RedisStore.open(primaries.get(), prefix, numbersKept, replicas, settings);
+      return RedisStore.open(primaries.apply(settings), prefix, numbersKept, replicas, settings);
     }
   }
 }

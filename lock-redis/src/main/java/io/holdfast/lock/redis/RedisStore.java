@@ -24,28 +24,32 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The protocol on Redis: one script per step, each one trip. Every grant and every place in a line
- * bears its owner id, so any of them may be sent again.
+ * The lock protocol on Redis: each step is one script and one round trip. Every grant and every
+ * place in a queue is stored with its owner id, so every step may be sent again.
  */
 final class RedisStore implements LockStore {
-  /** How often a waiter looks if it hears nothing; each look keeps its place alive. */
+  /**
+   * The time after which a waiter asks the server if no message came; each look keeps its place
+   * alive.
+   */
   static final Duration RECHECK_AFTER = Duration.ofMillis(1_500);
 
-  /** For how long a waiter that no longer looks keeps its place. */
+  /** The time for which a waiter that no longer looks keeps its place. */
   static final Duration PLACE_LASTS = Duration.ofMillis(4_500);
 
   /**
-   * For how long a lock that was handed over waits for its new holder to confirm that it lives; and
-   * from its last look, what that holder has at first. At least twice {@link #RECHECK_AFTER}, or it
-   * would have to ask.
+   * The time within which the new holder of a lock that was handed over must confirm that it is
+   * alive; also the time, counted from its last look, for which it has the lock at first. At least
+   * twice {@link #RECHECK_AFTER}, or else the holder would have to ask first.
    */
   static final Duration CLAIM_LASTS = Duration.ofSeconds(3);
 
-  /** A grant's key expires within this, by the server's clock, after its TTL is over. */
+  /**
+   * The longest time, by the server's clock, from the end of a grant's TTL until its key expires.
+   */
   private static final Duration RECHECK_SLACK = Duration.ofMillis(2);
 
   private static final int RENEWED_AT_ONCE_MAX = 1_000;
-  static final int VERSION_MIN = 7 << 16;
 
   private final Primaries primaries;
   private final String prefix;
@@ -66,7 +70,7 @@ final class RedisStore implements LockStore {
     this.numbersKept = numbersKept;
     this.replicas = replicas;
     this.storeTimeout = settings.storeTimeout();
-    this.server = new Server(primaries, storeTimeout);
+    this.server = new Server(primaries, storeTimeout, "holdfast-" + settings.clientName());
     this.inbox = new Inbox(
         primaries, settings.time(), prefix, "holdfast-" + settings.clientName() + "-inbox");
   }
@@ -75,7 +79,7 @@ final class RedisStore implements LockStore {
    * Opens the store for one client.
    *
    * @param numbersKept for how long after its grant a number is kept
-   * @param replicas who must have a grant before it counts; null: nobody
+   * @param replicas the replicas that must have a grant before it counts; null if none must
    * @throws IllegalStateException the server is too old
    */
   static RedisStore open(
@@ -88,7 +92,9 @@ final class RedisStore implements LockStore {
     RedisStore store = new RedisStore(primaries, prefix, numbersKept, replicas, settings);
     boolean opened = false;
     try {
-      store.checkVersion();
+      if (!store.server.isRecent(prefix)) {
+        throw new IllegalStateException(Server.TOO_OLD);
+      }
       opened = true;
       return store;
     } finally {
@@ -98,36 +104,29 @@ final class RedisStore implements LockStore {
     }
   }
 
-  private void checkVersion() throws StoreException {
-    Answer answer = server.run(new Call(Script.CHECK, prefix + ":{check}"), WithoutPool.FAIL);
-    if (!(answer.reply() instanceof Long version && version >= VERSION_MIN)) {
-      throw new IllegalStateException("The server is older than Redis 7.0, which is the oldest that"
-          + " is supported: update it, or use Valkey");
-    }
-  }
-
-  /** What an attempt found. */
+  /** The result of an attempt. */
   sealed interface Attempted {
-    /** The lock is the claim's. */
+    /** The claim has the lock. */
     record Taken(RedisGrant grant) implements Attempted {}
 
     /**
-     * Somebody else has it.
+     * Another owner has the lock.
      *
-     * @param repeated whether it was asked twice: the first time perhaps of another server
+     * @param repeated whether the request was sent twice, and the first one perhaps to another
+     *     server
      */
     record Busy(String holder, Duration recheckAfter, boolean repeated) implements Attempted {}
   }
 
   @Override
   public void checkOptions(LockOptions options) {
-    // All that the engine allows.
+    // Everything that the engine allows is supported.
   }
 
   @Override
   public Optional<Grant> tryAcquire(Claim claim) throws StoreException {
     String key = key(claim.key());
-    Call call = acquireCall(key, claim.ownerId(), claim, numbersKept);
+    Call call = Call.acquire(key, claim.ownerId(), claim, numbersKept);
     return attempt(claim, key, call) instanceof Attempted.Taken taken
         ? Optional.of(taken.grant())
         : Optional.empty();
@@ -142,9 +141,12 @@ final class RedisStore implements LockStore {
         : new Acquisition.Queued(ticket, ((Attempted.Busy) attempted).recheckAfter());
   }
 
-  /** Takes the lock, or joins its line, or keeps the place there alive: then the ticket hears. */
+  /**
+   * Takes the lock, or joins its queue or keeps the place there alive; in the latter cases the
+   * ticket gets messages.
+   */
   Attempted attemptOrQueue(Claim claim, QueueTicket ticket, long look) throws StoreException {
-    // Before the server can call it.
+    // Registered before the server can send it a message.
     inbox.expect(claim.ownerId(), ticket);
     boolean waits = false;
     try {
@@ -160,7 +162,7 @@ final class RedisStore implements LockStore {
 
   private Attempted attemptOrQueue(Claim claim, long look) throws StoreException {
     String key = key(claim.key());
-    Call call = acquireCall(
+    Call call = Call.acquire(
         key,
         claim.ownerId(),
         claim,
@@ -179,23 +181,6 @@ final class RedisStore implements LockStore {
     return attempted;
   }
 
-  /**
-   * Asks for a lock.
-   *
-   * @param ownerId of the claim, or of a round of it
-   * @param line what acquire.lua needs to join the line; left out: it joins none
-   */
-  static Call acquireCall(
-      String key, String ownerId, Claim claim, Duration numbersKept, Object... line) {
-    List<Object> arguments = new ArrayList<>(List.of(
-        ownerId,
-        Long.toString(Keys.millisUp(claim.ttl())),
-        Long.toString(Keys.millisUp(numbersKept)),
-        claim.holder()));
-    arguments.addAll(List.of(line));
-    return new Call(Script.ACQUIRE, key, arguments.toArray());
-  }
-
   private Attempted attempt(Claim claim, String key, Call call) throws StoreException {
     Answer answer = server.run(call.confirmedBy(replicas), WithoutPool.FAIL);
     Object reply = answer.reply();
@@ -209,7 +194,7 @@ final class RedisStore implements LockStore {
     throw Reply.noAnswer(reply);
   }
 
-  /** What a message is worth; nothing where replicas are to confirm the grant. */
+  /** Returns the grant that a message proves; empty if replicas must confirm the grant. */
   Optional<Grant> handedOver(Claim claim, long number) {
     if (replicas != null) {
       return Optional.empty();
@@ -237,23 +222,17 @@ final class RedisStore implements LockStore {
   @Override
   public ReleaseOutcome release(Grant grant, Duration holdFor) throws StoreException {
     Answer answer = server.runOnGrant(
-        releaseCall(keyOf(grant), grant.claim().ownerId(), holdFor), WithoutPool.USE_OWN);
+        Call.release(keyOf(grant), grant.claim().ownerId(), holdFor), WithoutPool.USE_OWN);
     // Of two requests the first may have got through, and then the second finds nothing.
     return Reply.isOne(answer.reply()) || answer.repeated()
         ? ReleaseOutcome.RELEASED
         : ReleaseOutcome.ALREADY_LOST;
   }
 
-  static Call releaseCall(String key, String ownerId, Duration holdFor) {
-    return holdFor.isZero()
-        ? new Call(Script.RELEASE, key, ownerId)
-        : new Call(Script.RELEASE, key, ownerId, Long.toString(Keys.millisUp(holdFor)));
-  }
-
   @Override
   public void withdraw(Claim claim) throws StoreException {
-    Answer unused = server.runOnGrant(
-        new Call(Script.WITHDRAW, key(claim.key()), claim.ownerId()), WithoutPool.USE_OWN);
+    Answer unused =
+        server.runOnGrant(Call.withdraw(key(claim.key()), claim.ownerId()), WithoutPool.USE_OWN);
   }
 
   @Override
@@ -261,7 +240,7 @@ final class RedisStore implements LockStore {
     return primaries.group(keyOf(grant));
   }
 
-  /** Server by server, should some have moved since they were grouped. */
+  /** Renews server by server, since some grants may have moved since they were grouped. */
   @Override
   public List<Renewal> renew(List<Grant> grants) throws StoreException {
     Map<Object, List<Integer>> groups = new LinkedHashMap<>();
@@ -301,7 +280,7 @@ final class RedisStore implements LockStore {
   private List<Renewal> renewPart(List<Grant> grants) throws StoreException {
     List<Call> calls = new ArrayList<>(grants.size());
     for (Grant grant : grants) {
-      calls.add(renewCall(keyOf(grant), grant.claim().ownerId(), grant.claim().ttl()));
+      calls.add(Call.renew(keyOf(grant), grant.claim().ownerId(), grant.claim().ttl()));
     }
     List<Object> replies = server.runAllOnGrants(calls);
     List<Renewal> results = new ArrayList<>(grants.size());
@@ -319,23 +298,15 @@ final class RedisStore implements LockStore {
     return results;
   }
 
-  static Call renewCall(String key, String ownerId, Duration ttl) {
-    return new Call(Script.RENEW, key, ownerId, Long.toString(Keys.millisUp(ttl)));
-  }
-
-  /** Replicas are not waited for, as with a renewal. */
+  /** Extends a fixed lease. Like a renewal, this does not wait for replicas. */
   @Override
   public Optional<Duration> extend(Grant grant, Duration ttl) throws StoreException {
     return Reply.left(server
-        .runOnGrant(extendCall(keyOf(grant), grant.claim().ownerId(), ttl), WithoutPool.USE_OWN)
+        .runOnGrant(Call.extend(keyOf(grant), grant.claim().ownerId(), ttl), WithoutPool.USE_OWN)
         .reply());
   }
 
-  static Call extendCall(String key, String ownerId, Duration ttl) {
-    return new Call(Script.EXTEND, key, ownerId, Long.toString(Keys.millisUp(ttl)));
-  }
-
-  /** By the script that extends, for no time: only a server that takes writes answers that. */
+  /** Runs the script that extends, with zero time: only a server that takes writes answers it. */
   @Override
   public Optional<Duration> verify(Grant grant) throws StoreException {
     return extend(grant, Duration.ZERO);
@@ -343,12 +314,8 @@ final class RedisStore implements LockStore {
 
   @Override
   public Optional<StoredHolder> inspect(LockKey key) throws StoreException {
-    Object look = server.run(lookCall(key(key)), WithoutPool.FAIL).reply();
+    Object look = server.run(Call.look(key(key)), WithoutPool.FAIL).reply();
     return Optional.ofNullable(Reply.Held.of(look)).map(Reply.Held::stored);
-  }
-
-  static Call lookCall(String key) {
-    return new Call(Script.LOOK, key);
   }
 
   @Override
@@ -360,8 +327,7 @@ final class RedisStore implements LockStore {
 
   @Override
   public boolean forceRelease(LockKey key, long number) throws StoreException {
-    Answer answer = server.runOnGrant(
-        new Call(Script.FORCE_RELEASE, key(key), Long.toString(number)), WithoutPool.USE_OWN);
+    Answer answer = server.runOnGrant(Call.forceRelease(key(key), number), WithoutPool.USE_OWN);
     boolean freed = Reply.isOne(answer.reply());
     if (!freed && answer.repeated()) {
       throw StoreException.unanswered(
@@ -387,5 +353,6 @@ final class RedisStore implements LockStore {
   public void close() {
     inbox.close();
     server.close();
+    primaries.close();
   }
 }

@@ -9,17 +9,22 @@ import redis.clients.jedis.Protocol;
 import redis.clients.jedis.exceptions.JedisDataException;
 
 /**
- * How many replicas must have a grant before it counts, and how long that may take.
+ * The number of replicas that must have a grant before it counts, and the longest time to wait for
+ * them.
  *
- * <p>{@code WAIT} asks about what was written on its own connection. Replication is one stream, so
- * a replica that has that has all before it: the script that confirms a lock that was handed over
- * extends it, and so the hand-over is covered as well, though it was written on another connection.
+ * <p>{@code WAIT} concerns only what was written on its own connection. But replication is one
+ * stream, so a replica that has a write also has all earlier ones. A lock that was handed over is
+ * confirmed by a script that extends it, so the hand-over is covered too, although it was written
+ * on another connection.
  */
 record Replicas(int count, Duration timeout) {
   private static final int COUNT_MAX = 100;
   private static final Duration TIMEOUT_MIN = Duration.ofMillis(1);
 
-  /** Of the store timeout, the rest is left for the script, and for what it takes to fail. */
+  /**
+   * One over this is the share of the store timeout that may be spent on replicas. The rest is left
+   * for the script, and for failing in time.
+   */
   private static final int PARTS_OF_STORE_TIMEOUT = 2;
 
   static Replicas of(int count, Duration timeout) {
@@ -51,30 +56,27 @@ record Replicas(int count, Duration timeout) {
   }
 
   /**
-   * Returns when enough of them have what was last written on this connection.
+   * Waits until enough replicas have what was last written on this connection.
    *
-   * @throws StoreException they have not, or it is not known; the grant is there
+   * @throws StoreException they do not have it, or that is not known; the primary has the grant
    */
   void await(Connection connection, Deadline deadline) throws StoreException {
-    int leftMillis = deadline.leftMillis();
-    // To Redis, 0 means for ever.
-    long waitMillis =
-        Math.max(1, Math.min(Keys.millisUp(timeout), leftMillis / PARTS_OF_STORE_TIMEOUT));
-    int usualMillis = connection.getSoTimeout();
-    connection.setSoTimeout(leftMillis);
+    // To Redis, 0 means no limit.
+    long waitMillis = Math.max(
+        1, Math.min(Keys.millisUp(timeout), deadline.leftMillis() / PARTS_OF_STORE_TIMEOUT));
+    CommandArguments wait =
+        new CommandArguments(Protocol.Command.WAIT).add(count).add(waitMillis);
     Object reply;
     try {
-      reply = connection.executeCommand(
-          new CommandArguments(Protocol.Command.WAIT).add(count).add(waitMillis));
+      reply = Wire.inTime(connection, deadline, timed -> timed.executeCommand(wait));
     } catch (JedisDataException e) {
-      // It may be the primary no more.
+      // It may no longer be the primary.
       connection.setBroken();
       throw StoreException.unanswered(
           "The lock was granted, but whether replicas have it is not known: "
               + Failures.answered(e).getMessage(),
           e);
     }
-    connection.setSoTimeout(usualMillis);
     if (!(reply instanceof Long confirmed && confirmed >= count)) {
       throw StoreException.unanswered(
           "The lock was granted, but only "

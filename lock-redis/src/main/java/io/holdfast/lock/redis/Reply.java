@@ -11,7 +11,7 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.exceptions.JedisDataException;
 
-/** What a script's answer says. */
+/** The interpretation of scripts' replies. */
 final class Reply {
   private Reply() {}
 
@@ -24,9 +24,10 @@ final class Reply {
   }
 
   /**
-   * Whether a connection that was open before can have said this of a grant that stands: that there
-   * is no such grant, or that the server takes no writes. The address may lead to another server by
-   * now. Either way nothing was changed.
+   * Whether a reply must be checked on a new connection: it says that there is no such grant, or
+   * that the server takes no writes. A connection that has been open for a while can say so of a
+   * valid grant, since the address may lead to another server by now. Either way nothing was
+   * changed.
    */
   static boolean isDoubtful(@Nullable Object reply) {
     return reply == null
@@ -44,9 +45,9 @@ final class Reply {
   }
 
   /**
-   * The time left of a grant; empty: it does not have the lock.
+   * Returns the time left of a grant; empty if it does not have the lock.
    *
-   * @throws StoreException the answer is none
+   * @throws StoreException the reply has another form
    */
   static Optional<Duration> left(@Nullable Object reply) throws StoreException {
     if (reply == null) {
@@ -62,11 +63,11 @@ final class Reply {
   }
 
   /**
-   * A grant that stands, and for how long.
+   * A lock that is held, as its server shows it.
    *
    * @param owner the owner id of the grant
-   * @param released whether only a minimum hold keeps it
-   * @param waiting how many are in line
+   * @param released whether only a minimum hold keeps the name taken
+   * @param waiting the number of waiters in the queue
    */
   record Held(
       String owner, boolean released, long number, String holder, Duration remaining, int waiting) {
@@ -74,7 +75,7 @@ final class Reply {
     private static final int NUMBER = 2;
     private static final int HOLDER = 4;
 
-    /** Null: free, or no value of ours. */
+    /** Parses a reply; null if the lock is free, or the value is not one of ours. */
     static @Nullable Held of(@Nullable Object reply) {
       if (!(reply instanceof List<?> look
           && look.size() == 3
@@ -102,12 +103,15 @@ final class Reply {
       return stored(remaining);
     }
 
-    /** With a time left that is not this one server's. */
+    /** Returns the holder, with a time left that may differ from this server's. */
     StoredHolder stored(Duration left) {
       return new StoredHolder(number, holder, since(), left, released);
     }
 
-    /** A number is the time of its grant in microseconds, but for a clock that was set back. */
+    /**
+     * Returns the time of the grant: its number is that time in microseconds, unless the clock was
+     * set back.
+     */
     private Instant since() {
       return Instant.EPOCH.plus(number, ChronoUnit.MICROS);
     }

@@ -20,8 +20,8 @@ final class Script {
   static final Script RENEW = of("renew");
   static final Script EXTEND = of("extend");
   static final Script LOOK = of("look");
-  static final Script SETTLE = of("settle");
-  static final Script INTRODUCE = of("introduce");
+  static final Script COMMIT_NUMBER = of("commit-number");
+  static final Script CHECK_DISTINCT = of("check-distinct");
   static final Script CHECK = of("check");
 
   private static final String GUARD = resource("guard");
@@ -36,7 +36,7 @@ final class Script {
         .getBytes(StandardCharsets.US_ASCII);
   }
 
-  /** A script of the caller's that runs only while a lease stands. */
+  /** Makes a script of the caller's that runs only while a lease is valid. */
   static Script guarded(String callers) {
     return new Script(GUARD + callers);
   }
@@ -49,7 +49,7 @@ final class Script {
     return text;
   }
 
-  /** In ASCII; not to be changed. */
+  /** Returns the SHA-1 name in ASCII; the array must not be changed. */
   byte[] sha() {
     return sha;
   }
@@ -63,7 +63,7 @@ final class Script {
     }
   }
 
-  /** Redis names scripts by it; nothing of ours is safe or unsafe by it. */
+  /** Returns a SHA-1 digest, by which Redis names scripts; no security depends on it. */
   private static MessageDigest sha1() {
     try {
       return MessageDigest.getInstance("SHA-1");

@@ -9,6 +9,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.NoSuchElementException;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ThreadPoolExecutor;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.Connection;
@@ -18,84 +20,94 @@ import redis.clients.jedis.exceptions.JedisException;
 import redis.clients.jedis.util.Pool;
 
 /**
- * Runs scripts where their keys live, each within the store timeout, on a connection of the user's
- * pool or, if there is none, on one of our own.
+ * Runs scripts on the server that has their keys, each within the store timeout, on a connection of
+ * the user's pool or, if that has none, on one of our own.
  *
- * <p>What shows that the address may lead to another server by now is checked on a connection of
- * our own that is opened after it: that the connection broke, that the server takes no writes, or
- * that there is no such grant. Where the new one says otherwise, what idles in the pool is dropped.
- * So a former server that is still up ends no lease, as long as the address leads to the next one.
+ * <p>Three things can mean that the address leads to another server by now: the connection broke,
+ * the server takes no writes, or there is no such grant. Each is checked on a connection of our own
+ * that is opened afterwards. If that gives another answer, the pool's idle connections are dropped.
+ * So a former primary that is still up can't end a lease, as long as the address leads to the new
+ * one.
  *
- * <p>Threads: safe for all.
+ * <p>Threads: safe for use by any number of threads.
  */
 final class Server implements AutoCloseable {
   /**
-   * A connection that was idle for long can have been cut without a word. Renewals that are not
-   * answered within this are sent again on a new one, while a lease that was just handed over still
-   * stands.
+   * The time within which renewals should be answered; if they are not, they are sent again on a
+   * new connection. A connection that was idle for long can be dead without notice, and a lease
+   * that was just handed over does not last long.
    */
   private static final Duration RENEWAL_IS_PROMPT = Duration.ofMillis(500);
+
+  /** As many as Jedis's pools have connections if the user does not say otherwise. */
+  private static final int RETURN_THREADS_MAX = 8;
+
+  private static final int VERSION_MIN = 7 << 16;
+  static final String TOO_OLD = "A server is older than Redis 7.0, which is the oldest that is"
+      + " supported: update it, or use Valkey";
 
   private final Primaries primaries;
   private final Duration storeTimeout;
   private final Map<Pool<Connection>, OwnConnection> own = new ConcurrentHashMap<>();
+  private final ThreadPoolExecutor returns;
   private volatile boolean closed;
 
-  Server(Primaries primaries, Duration storeTimeout) {
+  Server(Primaries primaries, Duration storeTimeout, String threadName) {
     this.primaries = primaries;
     this.storeTimeout = storeTimeout;
+    this.returns = Daemons.pool(threadName + "-return", RETURN_THREADS_MAX);
   }
 
   /**
-   * What came of a call.
+   * The answer to a call.
    *
-   * @param repeated whether it was sent twice, so that the first one may have been carried out
+   * @param repeated whether the call was sent twice, so that the first one may have been carried
+   *     out
    */
   record Answer(@Nullable Object reply, boolean repeated) {}
 
-  /** What to do if the pool has no connection to give. */
+  /** The choices if the pool has no connection to give. */
   enum WithoutPool {
-    /** Wait for one, and fail if none comes: the application is not to be overtaken. */
-    FAIL {
-      @Override
-      Duration waits(long leftNanos) {
-        return Duration.ofNanos(leftNanos);
-      }
-    },
+    /** Wait for one, and fail if none comes, so as not to take precedence over the application. */
+    FAIL,
     /**
-     * Use a connection of our own, at once: others wait for what this call frees, and the time that
-     * it has is for the server to answer in.
+     * Use a connection of our own at once: others may be waiting for what this call frees, and its
+     * time is needed for the server's answer.
      */
-    USE_OWN {
-      @Override
-      Duration waits(long leftNanos) {
-        return Duration.ZERO;
-      }
-    };
-
-    /** For how long the pool is waited for. */
-    abstract Duration waits(long leftNanos);
+    USE_OWN
   }
 
-  /** For one call to the store. On real time, whatever clock the engine runs on: sockets are. */
+  /**
+   * Returns the deadline of one call to the store, in real time, whatever clock the engine uses,
+   * since sockets use real time.
+   */
   static Deadline deadlineAfter(Duration storeTimeout) {
     return Deadline.after(storeTimeout, TimeSource.system());
   }
 
+  /** Whether the server is of a supported version; if not, {@link #TOO_OLD} says what to do. */
+  boolean isRecent(String prefix) throws StoreException {
+    Answer answer = run(new Call(Script.CHECK, prefix + ":{check}"), WithoutPool.FAIL);
+    return answer.reply() instanceof Long version && version >= VERSION_MIN;
+  }
+
   /**
-   * Runs a script. A connection that turns out to be broken is no failure yet: the script is sent
-   * again on another, so it must be one that may be repeated.
+   * Runs a script that may be repeated: if its connection turns out to be broken, it is sent again
+   * on another one.
    */
   Answer run(Call call, WithoutPool withoutPool) throws StoreException {
     return run(call, withoutPool, deadlineAfter(storeTimeout));
   }
 
-  /** The same, as a part of a longer work. */
+  /** Runs a script that may be repeated, within the deadline of a longer operation. */
   Answer run(Call call, WithoutPool withoutPool, Deadline deadline) throws StoreException {
     return deliver(new Delivery(primaries, call, deadline, false), withoutPool, true);
   }
 
-  /** The same, for a script about a grant; that there is none is checked. */
+  /**
+   * Runs a script about a grant, which may be repeated; an answer that there is no such grant is
+   * checked.
+   */
   Answer runOnGrant(Call call, WithoutPool withoutPool) throws StoreException {
     Deadline deadline = deadlineAfter(storeTimeout);
     return deliver(new Delivery(primaries, call, deadline, true), withoutPool, true);
@@ -122,7 +134,7 @@ final class Server implements AutoCloseable {
         }
       }
     } catch (JedisConnectionException e) {
-      primaries.failed(delivery.call().key());
+      primaries.failed(delivery.call().key(), delivery.deadline());
       throw Failures.unanswered(e);
     } catch (StoreException e) {
       throw delivery.failed(e);
@@ -172,8 +184,8 @@ final class Server implements AutoCloseable {
     return onPooled(pool, connection, delivery::over);
   }
 
-  /** On a connection of the pool, which gets it back if it leads to a server that is of use. */
-  private static <T> T onPooled(Pool<Connection> pool, Connection connection, Wire.Use<T> use)
+  /** Uses a connection of the pool; it goes back to the pool unless its server is of no use. */
+  private <T> T onPooled(Pool<Connection> pool, Connection connection, Wire.Use<T> use)
       throws StoreException {
     boolean usable = true;
     try {
@@ -190,7 +202,7 @@ final class Server implements AutoCloseable {
   }
 
   /**
-   * Makes sure that a script may use these keys together.
+   * Checks that a script may use these keys together.
    *
    * @throws IllegalArgumentException it may not
    */
@@ -215,17 +227,18 @@ final class Server implements AutoCloseable {
     try {
       return borrow(pool, withoutPool, deadline);
     } catch (StoreException e) {
-      primaries.failed(key);
+      primaries.failed(key, deadline);
       throw e;
     }
   }
 
-  /** Throws {@link NoSuchElementException} if the pool has none to give. */
+  /** Borrows a connection; throws {@link NoSuchElementException} if the pool has none to give. */
   private static Connection borrow(
       Pool<Connection> pool, WithoutPool withoutPool, Deadline deadline)
       throws StoreException, PoolClosedException {
     try {
-      return deadline.awaitUninterruptibly(left -> borrow(pool, withoutPool.waits(left)));
+      return deadline.awaitUninterruptibly(left ->
+          borrow(pool, withoutPool == WithoutPool.FAIL ? Duration.ofNanos(left) : Duration.ZERO));
     } catch (NoSuchElementException | PoolClosedException e) {
       throw e;
     } catch (Exception e) {
@@ -237,7 +250,7 @@ final class Server implements AutoCloseable {
     try {
       return pool.borrowObject(wait);
     } catch (IllegalStateException | InterruptedException e) {
-      // A pool that is closed interrupts those who wait for it: that is not for our caller.
+      // A pool that is closed interrupts its waiters; that interrupt is not meant for our caller.
       if (pool.isClosed()) {
         throw new PoolClosedException();
       }
@@ -245,25 +258,37 @@ final class Server implements AutoCloseable {
     }
   }
 
-  private static void giveBack(Pool<Connection> pool, Connection connection, boolean usable) {
+  /**
+   * Gives a connection back; a broken one on a thread of ours, since the pool then opens another in
+   * its place, for which it takes the time that the user's client has.
+   */
+  private void giveBack(Pool<Connection> pool, Connection connection, boolean usable) {
     if (usable && !connection.isBroken()) {
       pool.returnResource(connection);
-    } else {
-      try {
-        pool.returnBrokenResource(connection);
-      } catch (JedisException e) {
-        // It is gone from the pool, but a new one for somebody who waits could not be opened.
-      }
+      return;
+    }
+    try {
+      returns.execute(() -> giveBackBroken(pool, connection));
+    } catch (RejectedExecutionException | OutOfMemoryError e) {
+      // We are closed, or there is no thread; kept, it would count as used for ever.
+      giveBackBroken(pool, connection);
+    }
+  }
+
+  private static void giveBackBroken(Pool<Connection> pool, Connection connection) {
+    try {
+      pool.returnBrokenResource(connection);
+    } catch (JedisException e) {
+      // The connection was removed from the pool, but none could be opened in its place.
     }
   }
 
   /**
-   * Runs scripts about grants of one server one after the other in one trip: where the pool's
-   * connections lead now, or on our own if there is none to be had at once. Of those that are to be
-   * checked, only these are sent again.
+   * Runs scripts about grants on one server in one round trip: on a connection of the pool, or on
+   * our own if the pool has none at once. Only those whose answers must be checked are sent again.
    *
    * @param calls not empty; each may be repeated
-   * @return what each one returned, or the {@link StoreException} that it failed with
+   * @return for each call its reply, or the {@link StoreException} that it failed with
    */
   List<Object> runAllOnGrants(List<Call> calls) throws StoreException {
     Deadline deadline = deadlineAfter(storeTimeout);
@@ -277,7 +302,7 @@ final class Server implements AutoCloseable {
       }
       return replies;
     } catch (JedisConnectionException e) {
-      primaries.failed(key);
+      primaries.failed(key, deadline);
       throw Failures.unanswered(e);
     }
   }
@@ -295,12 +320,16 @@ final class Server implements AutoCloseable {
         askAnew(key, deadline, calls, replies);
         return replies;
       } catch (PoolClosedException e) {
-        pool = primaries.insteadOf(pool, key);
+        Pool<Connection> closedPool = pool;
+        pool = primaries.of(key);
+        if (pool == closedPool || deadline.isOver()) {
+          throw Failures.unconnected(e);
+        }
       }
     }
   }
 
-  /** Null: it took too long, or the connection broke. */
+  /** Runs the scripts within a short time; null if it took too long, or the connection broke. */
   private @Nullable List<Object> promptly(
       Pool<Connection> pool, Deadline deadline, List<Call> calls)
       throws StoreException, PoolClosedException {
@@ -308,7 +337,7 @@ final class Server implements AutoCloseable {
         connection -> Wire.runAll(connection, deadline.within(RENEWAL_IS_PROMPT), calls);
     try {
       if (pool.getTestOnBorrow()) {
-        // It may test one dead connection after the other before it lends one that is alive.
+        // The pool may test one dead connection after the other before it lends one that is alive.
         return ownOf(pool).use(deadline, use);
       }
       Connection connection;
@@ -340,7 +369,10 @@ final class Server implements AutoCloseable {
     }
   }
 
-  /** A failure is that of these calls only: what the others were answered counts. */
+  /**
+   * Runs these calls again on a new connection. A failure concerns these calls only; the others'
+   * answers count.
+   */
   private List<Object> answersAnew(String key, Deadline deadline, List<Call> calls) {
     try {
       Pool<Connection> pool = primaries.of(key);
@@ -351,7 +383,7 @@ final class Server implements AutoCloseable {
       }
       return anew;
     } catch (JedisConnectionException e) {
-      primaries.failed(key);
+      primaries.failed(key, deadline);
       return Collections.nCopies(calls.size(), Failures.unanswered(e));
     } catch (PoolClosedException e) {
       return Collections.nCopies(calls.size(), Failures.unconnected(e));
@@ -360,7 +392,7 @@ final class Server implements AutoCloseable {
     }
   }
 
-  /** Of a slot that moves or has moved; there are few of them at a time. */
+  /** Runs a call whose slot is moving or has moved; there are few of these at a time. */
   private Object elsewhere(Call call, Deadline deadline, JedisDataException e) {
     try {
       Delivery delivery = new Delivery(primaries, call, deadline, true);
@@ -372,12 +404,12 @@ final class Server implements AutoCloseable {
     }
   }
 
-  /** The pools of all servers that have keys. */
+  /** Returns the pools of all servers that have keys. */
   List<Pool<Connection>> all(Deadline deadline) throws StoreException {
     return primaries.all(this, deadline);
   }
 
-  /** Uses a server, of which no key says which it is, for what changes nothing. */
+  /** Reads from a server that is given by its pool and not by a key. */
   <T> T read(Pool<Connection> pool, Deadline deadline, Wire.Use<T> reading) throws StoreException {
     Wire.Use<T> inTime = connection -> Wire.inTime(connection, deadline, reading);
     try {
@@ -390,7 +422,7 @@ final class Server implements AutoCloseable {
           throw e;
         }
       }
-      // It was broken before.
+      // The connection was already broken.
       return ownOf(pool).useNew(deadline, inTime);
     } catch (PoolClosedException e) {
       throw Failures.unconnected(e);
@@ -402,9 +434,9 @@ final class Server implements AutoCloseable {
   }
 
   /**
-   * Runs scripts that change nothing at one server, in one trip on a connection of the user's pool.
+   * Runs read-only scripts on one server, in one round trip on a connection of the user's pool.
    *
-   * @return what each one returned, or the {@link JedisDataException} that it was answered
+   * @return for each call its reply, or the {@link JedisDataException} that the server answered
    */
   List<Object> readAll(Pool<Connection> pool, List<Call> calls, Deadline deadline)
       throws StoreException {
@@ -428,7 +460,7 @@ final class Server implements AutoCloseable {
     OwnConnection made =
         own.computeIfAbsent(pool, key -> new OwnConnection(key, TimeSource.system()));
     if (closed) {
-      made.close(); // close() may have looked before this was there
+      made.close(); // close() may have run before this was added.
     }
     return made;
   }
@@ -437,5 +469,6 @@ final class Server implements AutoCloseable {
   public void close() {
     closed = true;
     own.values().forEach(OwnConnection::close);
+    returns.shutdown(); // What is under way goes on.
   }
 }

@@ -5,7 +5,7 @@ import java.time.Duration;
 import java.util.Optional;
 import java.util.function.Predicate;
 
-/** A lock, as most servers of a quorum show it. */
+/** A lock, as the majority of a quorum's servers show it. */
 sealed interface Shown {
   /** A majority shows the same grant. */
   record Taken(StoredHolder holder) implements Shown {}
@@ -13,10 +13,13 @@ sealed interface Shown {
   /** No majority has it. */
   record Free() implements Shown {}
 
-  /** It is just being granted or released, or may be known to one that does not answer. */
+  /**
+   * The lock is just being granted or released, or a server that does not answer may know of a
+   * holder.
+   */
   record Unclear() implements Shown {}
 
-  /** Of the answers of a majority at least. */
+  /** Evaluates the answers of at least a majority. */
   static Shown by(Votes<Optional<Reply.Held>> votes) {
     boolean mayBeTaken = false;
     for (Votes.Answer<Optional<Reply.Held>> answer : votes.answers()) {

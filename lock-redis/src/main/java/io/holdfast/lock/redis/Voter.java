@@ -4,126 +4,91 @@ import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.StoreException;
 import java.time.Duration;
-import java.util.List;
+import java.util.EnumMap;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
-import java.util.concurrent.LinkedBlockingQueue;
-import java.util.concurrent.LinkedTransferQueue;
 import java.util.concurrent.RejectedExecutionException;
-import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
-import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * One server of a quorum, asked on threads of its own: one that does not answer costs the others
- * nothing. What is asked about one attempt is asked in that order, so that nothing that was given
- * up on overtakes what undoes it. Renewals have a thread to themselves, however much else is asked.
+ * One server of a quorum, asked on threads of its own, so that a server that does not answer delays
+ * no other. Questions about the same attempt are asked in order, whichever threads ask them, so
+ * that a late request can't overtake the one that undoes it.
  *
- * <p>Threads: safe for all.
+ * <p>Threads: safe for use by any number of threads.
  */
 final class Voter {
-  private static final int THREADS_MAX = 2;
-  private static final long IDLE_SECONDS = 10;
+  /** The threads that ask a question; those of one lane never wait for those of another. */
+  enum Lane {
+    /** Attempts to get a lock, and looks: any number, each of which may wait for the pool. */
+    ACQUIRE(2),
+
+    /** Calls about what somebody has, or gives up. */
+    GRANT(2),
+
+    /** Renewals, which must come in time however many grants are given back. */
+    RENEWAL(1);
+
+    private final int threads;
+
+    Lane(int threads) {
+      this.threads = threads;
+    }
+  }
 
   private final Server server;
   private final Duration storeTimeout;
-  private final ThreadPoolExecutor executor;
-  private final ThreadPoolExecutor renewals;
+  private final Map<Lane, ThreadPoolExecutor> executors = new EnumMap<>(Lane.class);
 
-  /** The last question about each attempt, by its owner id, while it has no answer. */
+  /** The last question about each attempt that is not answered yet, by owner id. */
   private final ConcurrentHashMap<String, CompletableFuture<?>> last = new ConcurrentHashMap<>();
 
   Voter(Server server, Duration storeTimeout, String threadName) {
     this.server = server;
     this.storeTimeout = storeTimeout;
-    this.executor = new ThreadPoolExecutor(
-        0,
-        THREADS_MAX,
-        IDLE_SECONDS,
-        TimeUnit.SECONDS,
-        new IdleFirst(),
-        daemons(threadName),
-        Voter::enqueue);
-    this.renewals = new ThreadPoolExecutor(
-        1,
-        1,
-        IDLE_SECONDS,
-        TimeUnit.SECONDS,
-        new LinkedBlockingQueue<>(),
-        daemons(threadName + "-renewal"));
-    renewals.allowCoreThreadTimeOut(true);
-  }
-
-  private static ThreadFactory daemons(String name) {
-    AtomicInteger count = new AtomicInteger();
-    return task -> {
-      Thread thread = new Thread(task, name + '-' + count.incrementAndGet());
-      thread.setDaemon(true);
-      return thread;
-    };
-  }
-
-  /** Takes a task only for a thread that is idle; if there is none, the pool makes one more. */
-  private static final class IdleFirst extends LinkedTransferQueue<Runnable> {
-    private static final long serialVersionUID = 1;
-
-    @Override
-    public boolean offer(Runnable task) {
-      return tryTransfer(task);
+    for (Lane lane : Lane.values()) {
+      String name = threadName + '-' + lane.name().toLowerCase(Locale.ROOT);
+      executors.put(lane, Daemons.pool(name, lane.threads));
     }
   }
 
-  /** All threads are busy. */
-  private static void enqueue(Runnable task, ThreadPoolExecutor executor) {
-    if (executor.isShutdown()) {
-      throw new RejectedExecutionException();
-    }
-    ((IdleFirst) executor.getQueue()).put(task);
-  }
-
-  /** What to ask. */
+  /** A question to one server. */
   @FunctionalInterface
   interface Question<T> {
     T ask(Server server) throws StoreException;
   }
 
-  /** Asks; the answer fails with a {@link StoreException}. */
-  <T> CompletableFuture<T> ask(Question<T> question) {
-    return ask(executor, question);
-  }
-
-  /** The same, for a renewal. */
-  <T> CompletableFuture<T> askToRenew(Question<T> question) {
-    return ask(renewals, question);
-  }
-
-  private <T> CompletableFuture<T> ask(ThreadPoolExecutor by, Question<T> question) {
+  /** Asks the server; the result fails with a {@link StoreException}. */
+  <T> CompletableFuture<T> ask(Lane lane, Question<T> question) {
     CompletableFuture<T> answer = new CompletableFuture<>();
-    start(by, question, answer);
+    start(lane, question, answer);
     return answer;
   }
 
-  /** Asks once all that was asked about that attempt before has been answered or given up. */
-  <T> CompletableFuture<T> ask(Claim attempt, Question<T> question) {
+  /** Asks after all earlier questions about that attempt have been answered or given up. */
+  <T> CompletableFuture<T> ask(Lane lane, Claim attempt, Question<T> question) {
     String ownerId = attempt.ownerId();
     CompletableFuture<T> answer = new CompletableFuture<>();
     CompletableFuture<?> before = last.put(ownerId, answer);
     if (before == null) {
-      start(executor, question, answer);
+      start(lane, question, answer);
     } else {
-      var unused = before.whenComplete((reply, failure) -> start(executor, question, answer));
+      var unused = before.whenComplete((reply, failure) -> start(lane, question, answer));
     }
     var unused = answer.whenComplete((reply, failure) -> last.remove(ownerId, answer));
     return answer;
   }
 
-  private <T> void start(ThreadPoolExecutor by, Question<T> question, CompletableFuture<T> answer) {
+  private <T> void start(Lane lane, Question<T> question, CompletableFuture<T> answer) {
     Deadline deadline = Server.deadlineAfter(storeTimeout);
     try {
-      by.execute(() -> {
+      Objects.requireNonNull(executors.get(lane)).execute(() -> {
         if (deadline.isOver()) {
           answer.completeExceptionally(StoreException.refused(
               "The server has not answered others for " + storeTimeout + ", so it was not asked",
@@ -140,10 +105,13 @@ final class Voter {
       });
     } catch (RejectedExecutionException e) {
       answer.completeExceptionally(StoreException.refused("The client was closed", e));
+    } catch (OutOfMemoryError e) {
+      // Else what is asked next about the same attempt would wait for ever.
+      answer.completeExceptionally(StoreException.refused("There is no thread to ask on", e));
     }
   }
 
-  /** Waits for what is still to be asked, no longer than there is time, and takes no more. */
+  /** Takes no more questions, and waits for those that are pending until the deadline. */
   void close(Deadline deadline) {
     CompletableFuture<?> asked =
         CompletableFuture.allOf(last.values().toArray(CompletableFuture[]::new));
@@ -152,16 +120,17 @@ final class Voter {
         Object unused = asked.get(left, TimeUnit.NANOSECONDS);
         return true;
       } catch (ExecutionException | TimeoutException e) {
-        return false; // what could not be undone ends by its TTL
+        return false; // What could not be undone ends by its TTL.
       }
     });
     if (answered) {
-      executor.shutdown();
-      boolean unused = deadline.<Boolean, RuntimeException>awaitUninterruptibly(
-          left -> executor.awaitTermination(left, TimeUnit.NANOSECONDS));
+      executors.values().forEach(ThreadPoolExecutor::shutdown);
+      for (ThreadPoolExecutor executor : executors.values()) {
+        boolean unused = deadline.<Boolean, RuntimeException>awaitUninterruptibly(
+            left -> executor.awaitTermination(left, TimeUnit.NANOSECONDS));
+      }
     }
-    List<Runnable> unused = executor.shutdownNow();
-    List<Runnable> unusedRenewals = renewals.shutdownNow();
+    executors.values().forEach(ThreadPoolExecutor::shutdownNow);
     server.close();
   }
 }

@@ -16,15 +16,21 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the servers of a quorum have answered so far to one question. Used by one thread.
+ * The answers of a quorum's servers to one question so far. Used by one thread.
  *
- * @param <T> their answers
+ * @param <T> the type of an answer
  */
 final class Votes<T> {
-  /** Who is this much later than a majority is not waited for where that is enough to go on. */
+  /**
+   * The factor by which a server may be slower than the majority; it is not waited for any longer
+   * if the majority is enough to go on.
+   */
   private static final int LATE_FACTOR = 4;
 
-  private static final long LATE_NANOS_MIN = TimeUnit.MILLISECONDS.toNanos(50);
+  private static final Duration LATE_MIN = Duration.ofMillis(50);
+
+  /** The number of repeats after which the time for late servers does not grow any more. */
+  private static final int GROWING_REPEATS_MAX = 10;
 
   private final int voters;
   private final List<Answer<T>> answers = new ArrayList<>();
@@ -41,25 +47,37 @@ final class Votes<T> {
       int voter, @Nullable T value, @Nullable Throwable failure) {}
 
   /**
-   * Gathers answers until they decide, all are there, or the time is up. Those that come later are
-   * not heard.
+   * Gathers answers until they decide, all have come, or the time is up. Later answers are ignored.
    */
   static <T> Votes<T> gather(
       List<CompletableFuture<T>> questions, Deadline deadline, Predicate<Votes<T>> decided) {
-    return gather(questions, deadline, decided, false);
+    return gather(questions, deadline, decided, deadline.whole());
   }
 
-  /** The same, but who is much later than a majority is not waited for. */
+  /**
+   * Gathers answers as {@link #gather} does, but does not wait for servers that are much slower
+   * than a majority. Each repeat of an undecided question gives them twice as long, since theirs
+   * may be the answer that decides.
+   *
+   * @param repeats the number of times that the same was asked before
+   */
   static <T> Votes<T> gatherInTime(
-      List<CompletableFuture<T>> questions, Deadline deadline, Predicate<Votes<T>> decided) {
-    return gather(questions, deadline, decided, true);
+      List<CompletableFuture<T>> questions,
+      Deadline deadline,
+      Predicate<Votes<T>> decided,
+      int repeats) {
+    return gather(
+        questions,
+        deadline,
+        decided,
+        LATE_MIN.multipliedBy(1L << Math.min(repeats, GROWING_REPEATS_MAX)));
   }
 
   private static <T> Votes<T> gather(
       List<CompletableFuture<T>> questions,
       Deadline deadline,
       Predicate<Votes<T>> decided,
-      boolean leavesLate) {
+      Duration lateMin) {
     long beganNanos = System.nanoTime();
     Deadline until = deadline;
     BlockingDeque<Arrival<T>> arrivals = new LinkedBlockingDeque<>();
@@ -78,10 +96,10 @@ final class Votes<T> {
         break;
       }
       votes.count(arrival.get());
-      if (leavesLate && votes.answers.size() == votes.majority()) {
+      if (votes.answers.size() == votes.majority()) {
         long majorityNanos = System.nanoTime() - beganNanos;
-        until =
-            until.within(Duration.ofNanos(Math.max(LATE_NANOS_MIN, LATE_FACTOR * majorityNanos)));
+        until = until.within(
+            Duration.ofNanos(Math.max(lateMin.toNanos(), LATE_FACTOR * majorityNanos)));
       }
     }
     return votes;
@@ -98,7 +116,10 @@ final class Votes<T> {
     }
   }
 
-  /** More than half of the servers: any two majorities have a server in common. */
+  /**
+   * Returns the size of a majority, more than half of the servers: any two majorities have a server
+   * in common.
+   */
   static int majority(int voters) {
     return voters / 2 + 1;
   }
@@ -121,7 +142,7 @@ final class Votes<T> {
     return count;
   }
 
-  /** What follows from each answer. */
+  /** Converts each answer. */
   <R> Votes<R> map(Function<T, R> conclusion) {
     Votes<R> votes = new Votes<>(voters);
     answers.forEach(answer ->
@@ -131,8 +152,8 @@ final class Votes<T> {
   }
 
   /**
-   * For how long a majority has what each has for a time: until the first of those that last
-   * longest goes.
+   * Returns the time for which a majority keeps something that each server keeps for a time of its
+   * own: with the times in descending order, the one at the position of the majority.
    */
   Duration lasting(Function<T, Duration> time) {
     return answers.stream()
@@ -147,27 +168,29 @@ final class Votes<T> {
     return voters - answers.size() - failures.size();
   }
 
-  /** Servers that have not answered, be it that they failed or are late. */
+  /** Returns the number of servers that have not answered, because they failed or are late. */
   int silent() {
     return voters - answers.size();
   }
 
-  /** Whether a majority answered so. */
+  /** Whether a majority gave such an answer. */
   boolean isMajority(Predicate<T> of) {
     return count(of) >= majority();
   }
 
-  /** Whether no majority can answer so, whatever the silent ones would say. */
+  /**
+   * Whether no majority can give such an answer any more, whatever the silent servers would say.
+   */
   boolean isExcluded(Predicate<T> of) {
     return count(of) + silent() < majority();
   }
 
-  /** Whether too few answered, or can answer yet, to be a majority. */
+  /** Whether too few servers answered, or can still answer, to form a majority. */
   boolean isFailed() {
     return answers.size() + pending() < majority();
   }
 
-  /** What to throw: too few answered to know. */
+  /** Makes the exception for too few answers. */
   StoreException failure(String what) {
     StoreException first = failures.isEmpty() ? null : failures.get(0);
     StoreException failure = StoreException.unanswered(

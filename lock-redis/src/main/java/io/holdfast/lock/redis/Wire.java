@@ -12,28 +12,29 @@ import redis.clients.jedis.exceptions.JedisConnectionException;
 import redis.clients.jedis.exceptions.JedisDataException;
 import redis.clients.jedis.exceptions.JedisNoScriptException;
 
-/** Scripts over one connection, whose socket waits no longer than there is time. */
+/** Runs scripts over one connection, with the socket's timeout limited to the time left. */
 final class Wire {
   private Wire() {}
 
-  /** What to do with a connection. */
+  /** A use of a connection. */
   @FunctionalInterface
   interface Use<T> {
     /**
-     * Uses it.
+     * Uses the connection.
      *
-     * @throws JedisDataException the server answered an error
-     * @throws JedisConnectionException it broke
+     * @throws JedisDataException the server answered with an error
+     * @throws JedisConnectionException the connection broke
      */
     T with(Connection connection) throws StoreException;
   }
 
-  /** Runs a script, and has replicas confirm what it granted. */
+  /** Runs a script, and waits for replicas if it granted a lock that they must have. */
   static @Nullable Object run(Connection connection, Deadline deadline, Call call)
       throws StoreException {
     Object reply = runInTime(connection, deadline, call);
     Replicas replicas = call.replicas();
-    // A number is a grant, be it new, handed over or asked for again: each of them wrote.
+    // A number means a grant, whether new, handed over or asked for again: each of them wrote
+    // something.
     if (replicas != null && reply instanceof Long) {
       replicas.await(connection, deadline);
     }
@@ -58,7 +59,10 @@ final class Wire {
     return reply;
   }
 
-  /** A server that was restarted, or had its scripts flushed, is told the text again. */
+  /**
+   * Runs a script by its name, or by its text if the server does not know it, after a restart or a
+   * flush of its scripts.
+   */
   private static @Nullable Object run(Connection connection, Call call) {
     try {
       announce(connection, call);
@@ -76,10 +80,10 @@ final class Wire {
   }
 
   /**
-   * Runs scripts one after the other in one trip.
+   * Runs scripts in one round trip.
    *
    * @param calls not empty
-   * @return what each one returned, or the {@link JedisDataException} that it was answered
+   * @return for each call its reply, or the {@link JedisDataException} that the server answered
    */
   static List<Object> runAll(Connection connection, Deadline deadline, List<Call> calls)
       throws StoreException {
@@ -98,7 +102,7 @@ final class Wire {
       }
     }
     if (!unknown.isEmpty()) {
-      // The text of the first one will do for those behind it.
+      // The text of the first one is enough for all of them.
       connection.sendCommand(calls.get(unknown.get(0)).byText());
       for (int index : unknown.subList(1, unknown.size())) {
         connection.sendCommand(calls.get(index).bySha());
@@ -111,7 +115,10 @@ final class Wire {
     return replies;
   }
 
-  /** Uses a connection, which is to wait as long as usual again afterwards. */
+  /**
+   * Uses a connection with the socket's timeout limited to the deadline; restores the timeout
+   * afterwards.
+   */
   static <T> T inTime(Connection connection, Deadline deadline, Use<T> use) throws StoreException {
     int usualMillis = connection.getSoTimeout();
     connection.setSoTimeout(deadline.leftMillis());

@@ -1,7 +1,8 @@
 /**
- * Locks in Redis and Valkey. Begin at {@link io.holdfast.lock.redis.RedisLocks}.
+ * Locks in Redis and Valkey. Start with {@link io.holdfast.lock.redis.RedisLocks}.
  *
- * <p>{@link io.holdfast.lock.redis.RedisGuard} is a write that a stale holder can't make.
+ * <p>{@link io.holdfast.lock.redis.RedisGuard} makes writes to Redis conditional on a lease, so
+ * that a stale holder can't make them.
  */
 @NullMarked
 package io.holdfast.lock.redis;

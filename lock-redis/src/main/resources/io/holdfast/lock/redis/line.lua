@@ -9,7 +9,8 @@ local function now_millis()
   return clock[1] * 1000 + math.floor(clock[2] / 1000)
 end
 
--- The last grant, and for how long it stands yet (ms, none: zero or less); nil: none is known.
+-- The last grant, and for how long it stands yet (ms, none: below zero); nil: none is known. Redis
+-- counts whole milliseconds: at zero, up to one of what was promised is left.
 local function last_grant()
   local value = redis.call('LINDEX', KEYS[1], 0)
   if not value then
@@ -23,12 +24,12 @@ local function last_grant()
     number = number,
     kept = tonumber(kept),
     holder = holder,
-    left = state == 'f' and 0 or redis.call('PTTL', KEYS[1]) - kept
+    left = state == 'f' and -1 or redis.call('PTTL', KEYS[1]) - kept
   }
 end
 
 local function stands(last)
-  return last and last.left > 0
+  return last and last.left >= 0
 end
 
 local function text(owner, state, number, kept, holder)

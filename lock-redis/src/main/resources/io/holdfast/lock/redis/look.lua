@@ -14,8 +14,8 @@ if not value or string.sub(value, 1, 1) == '-' then
   return nil
 end
 local kept = string.match(value, '^|%d+|(%d+)|', 35)
-local left = kept and redis.call('PTTL', KEYS[1]) - kept or 0
-if left <= 0 then
+local left = kept and redis.call('PTTL', KEYS[1]) - kept or -1
+if left < 0 then
   return nil
 end
 local waiting = 0

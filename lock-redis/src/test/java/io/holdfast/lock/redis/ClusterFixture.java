@@ -27,6 +27,11 @@ final class ClusterFixture implements Fixture {
   }
 
   static RedisClusterClient client(ManyServers servers, DefaultJedisClientConfig.Builder config) {
+    return client(servers, config, RedisAccess.KIT_TIMEOUT_MILLIS);
+  }
+
+  static RedisClusterClient client(
+      ManyServers servers, DefaultJedisClientConfig.Builder config, int timeoutMillis) {
     ConnectionPoolConfig pool = new ConnectionPoolConfig();
     pool.setMaxTotal(60);
     pool.setMaxIdle(60);
@@ -34,8 +39,8 @@ final class ClusterFixture implements Fixture {
         .nodes(Set.of(servers.address(0)))
         .poolConfig(pool)
         .clientConfig(config
-            .connectionTimeoutMillis(RedisAccess.KIT_TIMEOUT_MILLIS)
-            .socketTimeoutMillis(RedisAccess.KIT_TIMEOUT_MILLIS)
+            .connectionTimeoutMillis(timeoutMillis)
+            .socketTimeoutMillis(timeoutMillis)
             .build())
         .build();
   }

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
+import io.holdfast.lock.DistributedLock;
 import io.holdfast.lock.Lease;
 import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockOptions;
@@ -42,6 +43,9 @@ import redis.clients.jedis.util.JedisClusterCRC16;
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 @TestMethodOrder(MethodOrderer.OrderAnnotation.class)
 class ClusterTest {
+  /** What it takes to open a connection to a server that does not answer. */
+  private static final Duration OPENING_MAX = Duration.ofSeconds(5);
+
   private ManyServers servers;
   private RedisClusterClient redis;
 
@@ -245,6 +249,28 @@ class ClusterTest {
         String key = Stored.keyOf(name);
         Stores.await("nobody has it", () -> !Stored.isTaken(redis, key));
       }
+    }
+  }
+
+  /** Even if Jedis asks every server for the slots, each for as long as an opening may take. */
+  @Tag("each-jedis")
+  @Test
+  @Order(6)
+  void aCallTakesNoLongerThanItsStoreTimeoutThoughNoServerAnswers() throws Throwable {
+    Duration storeTimeout = Duration.ofSeconds(2);
+    try (RedisClusterClient patient = ClusterFixture.client(
+            servers, DefaultJedisClientConfig.builder(), (int) OPENING_MAX.toMillis());
+        LockClient locks =
+            RedisLocks.builder(patient).storeTimeout(storeTimeout).build()) {
+      DistributedLock lock = locks.get(Stores.freshKey().name());
+      lock.lock().close();
+      servers.whilePaused(List.of(0, 1, 2), () -> {
+        long beganNanos = System.nanoTime();
+        assertThatExceptionOfType(LockStoreException.class).isThrownBy(lock::tryLock);
+        assertThat(Duration.ofNanos(System.nanoTime() - beganNanos))
+            .isLessThan(storeTimeout.plus(OPENING_MAX.dividedBy(2)));
+      });
+      lock.lock().close();
     }
   }
 

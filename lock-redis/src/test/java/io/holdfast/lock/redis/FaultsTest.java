@@ -15,6 +15,8 @@ import io.holdfast.lock.spi.LockStore;
 import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.Renewal;
 import io.holdfast.lock.spi.StoreException;
+import io.holdfast.lock.spi.StoreSettings;
+import io.holdfast.lock.spi.TimeSource;
 import io.holdfast.lock.tck.fault.FaultProxy;
 import io.holdfast.lock.tck.fault.Link;
 import io.holdfast.lock.tck.fault.Ports;
@@ -26,6 +28,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalInt;
+import java.util.concurrent.Callable;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Tag;
@@ -215,6 +218,39 @@ class FaultsTest {
       for (Socket socket : sockets) {
         socket.close();
       }
+    }
+  }
+
+  /** Each of these connections is broken once a call got no answer on it. */
+  @Tag("each-jedis")
+  @Test
+  void aCallTakesNoLongerThanItsStoreTimeoutThoughItsConnectionMustBeReplaced() throws Exception {
+    Duration storeTimeout = Duration.ofSeconds(1);
+    Duration late = storeTimeout.plus(Stores.STORE_TIMEOUT.dividedBy(4));
+    HostAndPort server = Stores.Shared.SERVER.address();
+    try (FaultProxy way = FaultProxy.open(server.getHost(), server.getPort());
+        RedisClient redis = RedisAccess.client(new HostAndPort(way.host(), way.port()), 8);
+        LockStore store = RedisLocks.builder(redis)
+            .openStore(new StoreSettings(
+                "hurried", storeTimeout, TimeSource.system(), Stores.NO_EVENTS))) {
+      Grant grant = store.tryAcquire(Stores.claim(Stores.freshKey())).orElseThrow();
+      List<Callable<?>> calls = List.of(
+          () -> store.tryAcquire(Stores.claim(Stores.freshKey())),
+          () -> store.verify(grant),
+          () -> store.inspect(grant.claim().key()),
+          () -> store.release(grant, Duration.ZERO));
+      List<Connection> idle =
+          calls.stream().map(call -> redis.getPool().getResource()).toList();
+      idle.forEach(Connection::close);
+      way.blackhole();
+      for (Callable<?> call : calls) {
+        long beganNanos = System.nanoTime();
+        assertThatExceptionOfType(StoreException.class).isThrownBy(call::call);
+        assertThat(Duration.ofNanos(System.nanoTime() - beganNanos)).isLessThan(late);
+      }
+      way.heal();
+      Stores.await("given back", () -> redis.getPool().getNumActive() == 0);
+      assertThat(store.verify(grant)).isPresent();
     }
   }
 

@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Assumptions;
+import org.junit.jupiter.api.function.Executable;
 import org.testcontainers.DockerClientFactory;
 import org.testcontainers.containers.Container.ExecResult;
 import org.testcontainers.containers.GenericContainer;
@@ -158,11 +159,11 @@ final class ManyServers implements AutoCloseable {
     ManyServers servers = new ManyServers(image, 3);
     servers.startPrimaryAndReplica();
     servers.run("printf '%s\\n' 'port " + servers.ports.get(2) + "'"
-        + " 'protected-mode no'"
+        + " 'protected-mode no' 'pidfile server-2/pid'"
         + " 'sentinel monitor locks " + LOOPBACK + " " + servers.ports.get(0) + " 1'"
         + " 'sentinel down-after-milliseconds locks 5000'"
         + " 'sentinel failover-timeout locks 10000' > sentinel.conf");
-    servers.run("redis-server sentinel.conf --sentinel --daemonize yes");
+    servers.run("mkdir -p server-2 && redis-server sentinel.conf --sentinel --daemonize yes");
     servers.awaitOutput(
         "redis-cli -p " + servers.ports.get(2) + " sentinel replicas locks",
         String.valueOf(servers.ports.get(1)));
@@ -221,6 +222,20 @@ final class ManyServers implements AutoCloseable {
 
   void goOn(int index) throws Exception {
     run("kill -CONT $(cat server-" + index + "/pid)");
+  }
+
+  /** Runs something while these servers do nothing. */
+  void whilePaused(List<Integer> paused, Executable action) throws Throwable {
+    try {
+      for (int index : paused) {
+        pause(index);
+      }
+      action.execute();
+    } finally {
+      for (int index : paused) {
+        goOn(index);
+      }
+    }
   }
 
   private String run(String command) throws IOException, InterruptedException {

@@ -24,6 +24,8 @@ import io.holdfast.lock.spi.StoreSettings;
 import io.holdfast.lock.spi.StoredHolder;
 import io.holdfast.lock.spi.StoredLock;
 import io.holdfast.lock.spi.TimeSource;
+import io.holdfast.lock.tck.fault.FaultProxy;
+import io.holdfast.lock.tck.fault.Link;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -31,6 +33,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.UUID;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -45,6 +48,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.Timeout;
+import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.RedisClient;
 import redis.clients.jedis.exceptions.JedisConnectionException;
 
@@ -94,6 +98,18 @@ class QuorumTest {
     return (QuorumStore) RedisLocks.quorum(clients).openStore(Stores.settings());
   }
 
+  @Test
+  void theKeyThatTellsServersApartIsGoneSoonAfterTheBuild() throws Exception {
+    String prefix = "checked-" + UUID.randomUUID();
+    try (LockClient client = RedisLocks.quorum(clients).prefix(prefix).build()) {
+      // Its deletion is not awaited by the build.
+      for (RedisClient server : clients) {
+        Stores.await("the key is deleted", () -> server.keys(prefix + ":*").isEmpty());
+      }
+      client.get("x").lock().close();
+    }
+  }
+
   /** As when a release has reached one of two servers, and the third is away. */
   @Test
   void aSplitThatEndsWithinTheStoreTimeoutIsNotCalledBusy() throws Exception {
@@ -115,6 +131,39 @@ class QuorumTest {
       lease.orElseThrow().close();
     } finally {
       executor.shutdown();
+    }
+  }
+
+  /** Two attempts have a server each, the third is away, and an answer takes a while. */
+  @Test
+  void aSplitThatLastsIsNoFailureOfTheServers() throws Exception {
+    List<FaultProxy> ways = new ArrayList<>();
+    List<RedisClient> slow = new ArrayList<>();
+    try (LockClient ofOneServer =
+            RedisLocks.builder(clients.get(1)).clientName("one").build();
+        LockClient ofAnother =
+            RedisLocks.builder(clients.get(2)).clientName("other").build()) {
+      for (int i = 0; i < SERVERS; i++) {
+        FaultProxy way =
+            FaultProxy.open(servers.address(i).getHost(), servers.address(i).getPort());
+        ways.add(way);
+        slow.add(RedisAccess.client(new HostAndPort(way.host(), way.port()), 8));
+      }
+      String name = Stores.freshKey().name();
+      Lease one = ofOneServer.get(name).lock();
+      Lease another = ofAnother.get(name).lock();
+      try (LockClient client =
+          RedisLocks.quorum(slow).storeTimeout(Duration.ofSeconds(4)).build()) {
+        client.get(Stores.freshKey().name()).lock().close(); // Connections and scripts are there.
+        ways.forEach(way -> way.delay(Link.Direction.REPLIES, Duration.ofMillis(300)));
+        assertThat(client.get(name).tryLock()).isEmpty();
+        ways.forEach(FaultProxy::heal);
+      }
+      one.close();
+      another.close();
+    } finally {
+      slow.forEach(RedisClient::close);
+      ways.forEach(FaultProxy::close);
     }
   }
 
@@ -330,6 +379,28 @@ class QuorumTest {
       } finally {
         servers.goOn(1);
       }
+    }
+  }
+
+  /** The lock is on two servers, and one of those is always later than the others. */
+  @Test
+  void aServerThatIsOnlyLateIsHeardIfItsAnswerDecides() throws Exception {
+    LockKey key = Stores.freshKey();
+    String lock = Stored.keyOf(key);
+    try (QuorumStore store = store();
+        FaultProxy way =
+            FaultProxy.open(servers.address(1).getHost(), servers.address(1).getPort());
+        RedisClient late = RedisAccess.client(new HostAndPort(way.host(), way.port()), 8);
+        QuorumStore asking =
+            (QuorumStore) RedisLocks.quorum(List.of(clients.get(0), late, clients.get(2)))
+                .openStore(Stores.settings())) {
+      Grant held = store.tryAcquire(Stores.claim(key)).orElseThrow();
+      Stores.await("on all", () -> clients.stream().allMatch(client -> client.exists(lock)));
+      clients.get(0).del(lock);
+      way.delay(Link.Direction.REPLIES, Duration.ofMillis(300));
+      assertThat(asking.list(LockKind.MUTEX, key.name(), 10)).hasSize(1);
+      assertThat(asking.inspect(key)).map(StoredHolder::number).contains(held.number());
+      way.heal();
     }
   }
 

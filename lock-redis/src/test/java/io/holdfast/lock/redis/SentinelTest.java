@@ -1,11 +1,14 @@
 package io.holdfast.lock.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
+import io.holdfast.lock.DistributedLock;
 import io.holdfast.lock.Lease;
 import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockStoreException;
 import java.time.Duration;
+import java.util.List;
 import java.util.Set;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -25,6 +28,9 @@ import redis.clients.jedis.RedisSentinelClient;
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 @TestMethodOrder(MethodOrderer.OrderAnnotation.class)
 class SentinelTest {
+  /** What it takes to open a connection to a server that does not answer. */
+  private static final Duration OPENING_MAX = Duration.ofSeconds(5);
+
   private static final Duration FAILOVER_MAX = Duration.ofSeconds(40);
 
   private ManyServers servers;
@@ -92,10 +98,31 @@ class SentinelTest {
             new Contenders(3, Stores.freshKey().name(), () -> RedisLocks.builder(redis))) {
       contenders.awaitTurns("before the failover");
       String old = primary(redis);
-      servers.kill(old.equals(servers.address(0).toString()) ? 0 : 1);
+      servers.kill(index(old));
       Stores.await("another primary", FAILOVER_MAX, () -> !primary(redis).equals(old));
       contenders.awaitTurns("after the failover");
       contenders.stop();
+    }
+  }
+
+  /** No caller asks a Sentinel. The last test, since a Sentinel that was paused rests. */
+  @Tag("each-jedis")
+  @Test
+  @Order(3)
+  void aCallTakesNoLongerThanItsStoreTimeoutThoughNoServerAnswers() throws Throwable {
+    Duration storeTimeout = Duration.ofSeconds(2);
+    try (RedisSentinelClient patient = client(servers, (int) OPENING_MAX.toMillis());
+        LockClient locks =
+            RedisLocks.builder(patient).storeTimeout(storeTimeout).build()) {
+      DistributedLock lock = locks.get(Stores.freshKey().name());
+      lock.lock().close();
+      servers.whilePaused(List.of(index(primary(patient)), 2), () -> {
+        long beganNanos = System.nanoTime();
+        assertThatExceptionOfType(LockStoreException.class).isThrownBy(lock::tryLock);
+        assertThat(Duration.ofNanos(System.nanoTime() - beganNanos))
+            .isLessThan(storeTimeout.plus(OPENING_MAX.dividedBy(2)));
+      });
+      lock.lock().close();
     }
   }
 
@@ -103,10 +130,18 @@ class SentinelTest {
     return redis.getCurrentMaster().toString();
   }
 
+  private int index(String address) {
+    return address.equals(servers.address(0).toString()) ? 0 : 1;
+  }
+
   private static RedisSentinelClient client(ManyServers servers) {
+    return client(servers, RedisAccess.KIT_TIMEOUT_MILLIS);
+  }
+
+  private static RedisSentinelClient client(ManyServers servers, int timeoutMillis) {
     DefaultJedisClientConfig config = DefaultJedisClientConfig.builder()
-        .connectionTimeoutMillis(RedisAccess.KIT_TIMEOUT_MILLIS)
-        .socketTimeoutMillis(RedisAccess.KIT_TIMEOUT_MILLIS)
+        .connectionTimeoutMillis(timeoutMillis)
+        .socketTimeoutMillis(timeoutMillis)
         .build();
     return RedisSentinelClient.builder()
         .masterName("locks")

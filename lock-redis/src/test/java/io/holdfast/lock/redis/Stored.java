@@ -43,7 +43,8 @@ final class Stored {
 
   /** The grant's time is over, which nobody is told. */
   static void lapse(UnifiedJedis redis, String key) {
-    setLeft(redis, key, Duration.ZERO);
+    // At zero, the last millisecond has begun.
+    setLeft(redis, key, Duration.ofMillis(-1));
   }
 
   /** How many are in line, dead or alive. */

@@ -5,6 +5,7 @@ import io.holdfast.lock.tck.rules.ExclusionRules;
 import io.holdfast.lock.tck.rules.FencingRules;
 import io.holdfast.lock.tck.rules.GuardRules;
 import io.holdfast.lock.tck.rules.HygieneRules;
+import io.holdfast.lock.tck.rules.JointRules;
 import io.holdfast.lock.tck.rules.KitRules;
 import io.holdfast.lock.tck.rules.NamingRules;
 import io.holdfast.lock.tck.rules.ReentrancyRules;
@@ -22,7 +23,7 @@ import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /**
- * All rules of docs/SPEC.md on one backend. Subclass it, and open your fixture:
+ * The tests of all rules of docs/SPEC.md on one backend. Subclass it, and open your fixture:
  *
  * <pre>{@code
  * class MyStoreConformanceTest extends LockConformance {
@@ -33,11 +34,11 @@ import org.junit.jupiter.api.parallel.ExecutionMode;
  * }
  * }</pre>
  *
- * <p>Most of the time is spent waiting for TTLs. The tests of one backend may run side by side, and
- * do if JUnit is told so: {@code junit.jupiter.execution.parallel.enabled = true},
+ * <p>Most of the time is spent waiting for TTLs. The tests of one backend can run in parallel if
+ * JUnit is configured so: {@code junit.jupiter.execution.parallel.enabled = true},
  * {@code junit.jupiter.execution.parallel.config.strategy = fixed},
  * {@code junit.jupiter.execution.parallel.config.fixed.parallelism = 8}. Tests that disturb others
- * run alone all the same.
+ * run alone in any case.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 @Execution(ExecutionMode.SAME_THREAD)
@@ -48,8 +49,8 @@ public abstract class LockConformance {
   protected LockConformance() {}
 
   /**
-   * Opens the fixture, once for the class; closed after its last test. If the backend is not to be
-   * had on this machine, fail an assumption that says why: all rules are skipped then.
+   * Opens the fixture, once for the class; it is closed after the last test. If the backend is not
+   * available on this machine, fail an assumption that says why; all rules are then skipped.
    */
   protected abstract Fixture openFixture() throws Exception;
 
@@ -65,151 +66,47 @@ public abstract class LockConformance {
     }
   }
 
-  private Fixture opened() {
+  /** Returns the fixture that the rules are tested with, which is open from the first test on. */
+  public final Fixture fixture() {
     return Objects.requireNonNull(fixture, "openFixture() returned nothing");
   }
 
-  /** Chapter 1. */
   @Nested
-  public final class Naming extends NamingRules {
-    /** For JUnit. */
-    public Naming() {}
+  final class Naming extends NamingRules {}
 
-    @Override
-    protected Fixture fixture() {
-      return opened();
-    }
-  }
-
-  /** Chapter 2. */
   @Nested
-  public final class Exclusion extends ExclusionRules {
-    /** For JUnit. */
-    public Exclusion() {}
+  final class Exclusion extends ExclusionRules {}
 
-    @Override
-    protected Fixture fixture() {
-      return opened();
-    }
-  }
-
-  /** Chapter 3. */
   @Nested
-  public final class Reentrancy extends ReentrancyRules {
-    /** For JUnit. */
-    public Reentrancy() {}
+  final class Reentrancy extends ReentrancyRules {}
 
-    @Override
-    protected Fixture fixture() {
-      return opened();
-    }
-  }
-
-  /** Chapter 4. */
   @Nested
-  public final class Ttl extends TtlRules {
-    /** For JUnit. */
-    public Ttl() {}
+  final class Ttl extends TtlRules {}
 
-    @Override
-    protected Fixture fixture() {
-      return opened();
-    }
-  }
-
-  /** Chapter 5. */
   @Nested
-  public final class Renewal extends RenewalRules {
-    /** For JUnit. */
-    public Renewal() {}
+  final class Renewal extends RenewalRules {}
 
-    @Override
-    protected Fixture fixture() {
-      return opened();
-    }
-  }
-
-  /** Chapter 6. */
   @Nested
-  public final class Waiting extends WaitingRules {
-    /** For JUnit. */
-    public Waiting() {}
+  final class Waiting extends WaitingRules {}
 
-    @Override
-    protected Fixture fixture() {
-      return opened();
-    }
-  }
-
-  /** Chapter 7. */
   @Nested
-  public final class Release extends ReleaseRules {
-    /** For JUnit. */
-    public Release() {}
+  final class Release extends ReleaseRules {}
 
-    @Override
-    protected Fixture fixture() {
-      return opened();
-    }
-  }
-
-  /** Chapter 8. */
   @Nested
-  public final class Fencing extends FencingRules {
-    /** For JUnit. */
-    public Fencing() {}
+  final class Fencing extends FencingRules {}
 
-    @Override
-    protected Fixture fixture() {
-      return opened();
-    }
-  }
-
-  /** Chapter 8. */
   @Nested
-  public final class Guard extends GuardRules {
-    /** For JUnit. */
-    public Guard() {}
+  final class Guard extends GuardRules {}
 
-    @Override
-    protected Fixture fixture() {
-      return opened();
-    }
-  }
-
-  /** Chapter 9. */
   @Nested
-  public final class Crash extends CrashRules {
-    /** For JUnit. */
-    public Crash() {}
+  final class Crash extends CrashRules {}
 
-    @Override
-    protected Fixture fixture() {
-      return opened();
-    }
-  }
-
-  /** Chapter 10. */
   @Nested
-  public final class Hygiene extends HygieneRules {
-    /** For JUnit. */
-    public Hygiene() {}
+  final class Hygiene extends HygieneRules {}
 
-    @Override
-    protected Fixture fixture() {
-      return opened();
-    }
-  }
-
-  /** Chapter 11. */
   @Nested
-  public final class Kit extends KitRules {
-    /** For JUnit. */
-    public Kit() {}
+  final class Kit extends KitRules {}
 
-    @Override
-    protected Fixture fixture() {
-      return opened();
-    }
-  }
+  @Nested
+  final class Joint extends JointRules {}
 }

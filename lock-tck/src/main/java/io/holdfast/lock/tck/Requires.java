@@ -7,13 +7,13 @@ import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
 
 /**
- * What a fixture must be able to do for this test. If it can't, the test is skipped, and the report
- * says why.
+ * The capabilities that a fixture must have for this test. If one is missing, the test is skipped,
+ * and the report says why.
  */
 @Documented
 @Retention(RetentionPolicy.RUNTIME)
 @Target(ElementType.METHOD)
 public @interface Requires {
-  /** All of these. */
+  /** The capabilities, all of which are needed. */
   Capability[] value();
 }

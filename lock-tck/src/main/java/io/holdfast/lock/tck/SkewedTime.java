@@ -4,19 +4,19 @@ import io.holdfast.lock.spi.TimeSource;
 import java.time.Duration;
 
 /**
- * The machine's clocks, with a wall clock that can be set wrong. The monotonic clock, which waiting
- * goes by, is the machine's.
+ * The machine's clocks, but with a wall clock that can be set wrong. The monotonic clock, by which
+ * threads wait, is the machine's.
  *
- * <p>Threads: safe for all.
+ * <p>Threads: safe for use by any number of threads.
  */
 public final class SkewedTime implements TimeSource {
   private final TimeSource system = TimeSource.system();
   private volatile long skewMillis;
 
-  /** A clock that is right until it is set. */
+  /** Makes clocks that are right until they are set. */
   public SkewedTime() {}
 
-  /** Sets the wall clock: ahead of the machine's by this much, behind it if negative. */
+  /** Sets the wall clock ahead of the machine's by this much, or behind it if negative. */
   public void setWallAhead(Duration skew) {
     skewMillis = skew.toMillis();
   }

@@ -8,15 +8,18 @@ import java.util.Objects;
 import java.util.function.UnaryOperator;
 
 /**
- * A builder of clients on a store that something watches or changes: {@code new
- * TappedBuilder(myBuilder::openStore, tap)}, in the package of {@code myBuilder}, where its
+ * A builder of clients on a store whose calls a tap watches or changes. Use {@code new
+ * TappedBuilder(myBuilder::openStore, tap)} in the package of {@code myBuilder}, where its
  * {@code openStore} can be called.
  */
 public final class TappedBuilder extends LockClientBuilder<TappedBuilder> {
   private final Opener opener;
   private final UnaryOperator<LockStore> tap;
 
-  /** Opens stores with that opener, and hands the engine what the tap makes of them. */
+  /**
+   * Makes a builder that opens stores with this opener, and passes what the tap returns for them to
+   * the engine.
+   */
   public TappedBuilder(Opener opener, UnaryOperator<LockStore> tap) {
     this.opener = Objects.requireNonNull(opener);
     this.tap = Objects.requireNonNull(tap);
@@ -27,10 +30,10 @@ public final class TappedBuilder extends LockClientBuilder<TappedBuilder> {
     return tap.apply(opener.open(settings));
   }
 
-  /** How a store is opened. */
+  /** Opens a store. */
   @FunctionalInterface
   public interface Opener {
-    /** As {@code LockClientBuilder.openStore}. */
+    /** Opens the store, as {@code LockClientBuilder.openStore} does. */
     LockStore open(StoreSettings settings) throws StoreException;
   }
 }

@@ -3,17 +3,18 @@ package io.holdfast.lock.tck;
 import java.time.Duration;
 
 /**
- * The durations that the rules are tried with.
+ * The durations that the rules are tested with.
  *
- * @param ttl the TTL of leases that are meant to expire; at least the shortest that the store takes
- * @param storeTimeout what a call to the store takes at most; at most a third of {@code ttl}
- * @param slack how much later than promised something may happen on a busy machine, polling and
- *     ticks of the store included: generous, since only "never" is a failure
- * @param quiet how long to watch that something does not happen
+ * @param ttl the TTL of leases that are meant to expire; not below the shortest that the store
+ *     accepts
+ * @param storeTimeout the store timeout; at most a third of {@code ttl}
+ * @param slack the delay, beyond what is promised, within which something must happen on a busy
+ *     machine, the store's polling and ticks included; generous, since only "never" is a failure
+ * @param quiet the time for which to watch that something does not happen
  */
 public record Timing(Duration ttl, Duration storeTimeout, Duration slack, Duration quiet) {
 
-  /** Checks that a client would accept it. */
+  /** Checks that a client would accept these durations. */
   public Timing {
     if (ttl.compareTo(storeTimeout.multipliedBy(3)) < 0) {
       throw new IllegalArgumentException(
@@ -21,7 +22,10 @@ public record Timing(Duration ttl, Duration storeTimeout, Duration slack, Durati
     }
   }
 
-  /** TTL 3 s, store timeout 1 s, slack 5 s, quiet 0.8 s: for a store on the same machine. */
+  /**
+   * Returns a TTL of 3 s, store timeout 1 s, slack 5 s, quiet 0.8 s: for a store on the same
+   * machine.
+   */
   public static Timing defaults() {
     return new Timing(
         Duration.ofSeconds(3),

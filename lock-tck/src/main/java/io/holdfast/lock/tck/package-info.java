@@ -1,6 +1,7 @@
 /**
- * The conformance kit. A backend's author writes a {@link io.holdfast.lock.tck.Fixture} and a
- * subclass of {@link io.holdfast.lock.tck.LockConformance}; the rules are those of docs/SPEC.md.
+ * The conformance kit: tests of the rules in docs/SPEC.md. The author of a backend writes a
+ * {@link io.holdfast.lock.tck.Fixture} and a subclass of
+ * {@link io.holdfast.lock.tck.LockConformance}.
  */
 @NullMarked
 package io.holdfast.lock.tck;

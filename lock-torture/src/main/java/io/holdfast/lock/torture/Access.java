@@ -16,7 +16,7 @@ interface Access extends AutoCloseable {
    */
   static Access open(StoreKind store, List<Address> servers, List<Address> ways, int worker) {
     return switch (store) {
-      case POSTGRES, MYSQL, MARIADB -> new SqlAccess(store, ways.get(0));
+      case POSTGRES, POSTGRES_2, MYSQL, MYSQL_2, MARIADB -> new SqlAccess(store, ways.get(0));
       case REDIS -> RedisAccess.one(ways.get(0));
       case REDIS_SENTINEL -> RedisAccess.sentinel(servers, ways);
       case REDIS_CLUSTER -> RedisAccess.cluster(servers, ways);
@@ -47,7 +47,7 @@ interface Access extends AutoCloseable {
     return false;
   }
 
-  /** What was written to a log, in the order in which the store did it. */
+  /** Returns what was written to a log, in the store's order. */
   default List<String> written(String name) throws Exception {
     return List.of();
   }

@@ -3,7 +3,7 @@ package io.holdfast.lock.torture;
 import java.util.Arrays;
 import java.util.List;
 
-/** Where something listens. */
+/** A host and a port. */
 record Address(String host, int port) {
   static final String LOOPBACK = "127.0.0.1";
 
@@ -11,7 +11,7 @@ record Address(String host, int port) {
     return new Address(LOOPBACK, port);
   }
 
-  /** What {@link #join} made. */
+  /** Parses the text that {@link #join} made. */
   static List<Address> split(String addresses) {
     return Arrays.stream(addresses.split(",", -1))
         .map(address -> {

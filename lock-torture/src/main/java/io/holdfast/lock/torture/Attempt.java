@@ -18,6 +18,9 @@ import org.jspecify.annotations.Nullable;
  * @param doubtedAt after {@code isHeld()} was false
  * @param closeBeganAt before {@code close()}
  * @param closedAt after {@code close()}
+ * @param maxWaitMillis how long the call may wait; negative: for ever
+ * @param minHoldMillis for how long the name stays taken, however early the lease is closed
+ * @param stalledNanos for how long the whole process did not run, or had no memory, while it asked
  */
 record Attempt(
     Id id,
@@ -35,7 +38,11 @@ record Attempt(
     long closeBeganAt,
     long closedAt,
     Closing closing,
-    Write write) {
+    Write write,
+    long maxWaitMillis,
+    long minHoldMillis,
+    long stalledNanos,
+    Nested nested) {
 
   /**
    * Which one it is.
@@ -49,7 +56,7 @@ record Attempt(
     }
   }
 
-  /** How a call ended. */
+  /** The outcome of a call. */
   enum Answer {
     /** Not, as far as its file tells. */
     NONE,
@@ -57,18 +64,32 @@ record Attempt(
     TAKEN,
     STORE_FAILED,
     /** By an exception that no page speaks of. */
-    UNDOCUMENTED
+    UNDOCUMENTED,
+    /** By an OutOfMemoryError, in a worker without memory or threads. */
+    STARVED
   }
 
-  /** How {@code close()} ended. */
+  /** The outcome of {@code close()}. */
   enum Closing {
     NONE,
     NORMAL,
     LOST,
-    UNDOCUMENTED
+    UNDOCUMENTED,
+    /** By an OutOfMemoryError, in a worker without memory or threads; it was called again. */
+    STARVED
   }
 
-  /** How a guarded write ended. */
+  /** The answer to a thread that asked for a lock which it had. */
+  enum Nested {
+    /** It did not ask, or the answer came when it had lost the lock. */
+    NONE,
+    /** A handle with the same token; or, if the lease is no thread's, that the lock is taken. */
+    RIGHT,
+    /** Anything else, while it had it before and after. */
+    WRONG
+  }
+
+  /** The outcome of a guarded write. */
   enum Write {
     NONE,
     BEGUN,
@@ -126,6 +147,9 @@ record Attempt(
       text.append(", not ").append(millis(doubtedAt, beginNanos));
       text.append(", close ").append(millis(closeBeganAt, beginNanos));
       text.append(' ').append(closing).append(' ').append(millis(closedAt, beginNanos));
+      if (nested != Nested.NONE) {
+        text.append(", asked again: ").append(nested);
+      }
       if (write != Write.NONE) {
         text.append(", guarded write ").append(write);
       }

@@ -2,19 +2,24 @@ package io.holdfast.lock.torture;
 
 import io.holdfast.lock.tck.fault.FaultProxy;
 import io.holdfast.lock.torture.Evidence.Happened;
+import io.holdfast.lock.torture.Fault.Kind;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.locks.Lock;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.concurrent.locks.ReentrantReadWriteLock;
+import org.jspecify.annotations.Nullable;
 
 /** Does what a plan says, each fault on a thread of its own. */
 final class Breaker {
-  /** What is done again and again during a fault is done so often. */
+  /** The pause between two steps of a fault that repeats. */
   private static final long REPEAT_NANOS = 300_000_000;
 
   private final Plan plan;
@@ -24,15 +29,35 @@ final class Breaker {
   /** For each worker a way to each server. */
   private final List<List<FaultProxy>> ways;
 
+  /** Our own, which is not broken. */
+  private final List<FaultProxy> ownWays;
+
+  private final List<String> names;
+
   private final Map<String, ReentrantLock> targets = new ConcurrentHashMap<>();
+
+  /** Taken shared by what breaks one server, and exclusively by what takes all of them. */
+  private final ReentrantReadWriteLock allServers = new ReentrantReadWriteLock(true);
+
   private final List<Happened> happened = Collections.synchronizedList(new ArrayList<>());
+  /** One at a time, under the exclusive lock of all servers. */
+  private volatile @Nullable SlotMove moving;
+
   private final List<Throwable> failures = Collections.synchronizedList(new ArrayList<>());
 
-  Breaker(Plan plan, Servers servers, Workers workers, List<List<FaultProxy>> ways) {
+  Breaker(
+      Plan plan,
+      Servers servers,
+      Workers workers,
+      List<List<FaultProxy>> ways,
+      List<FaultProxy> ownWays,
+      List<String> names) {
     this.plan = plan;
     this.servers = servers;
     this.workers = workers;
     this.ways = ways;
+    this.ownWays = ownWays;
+    this.names = names;
   }
 
   /**
@@ -58,7 +83,7 @@ final class Breaker {
     }
   }
 
-  /** What was broken, with the times at which it really was. */
+  /** The faults that happened, with their real times. */
   List<Happened> happened() {
     synchronized (happened) {
       return List.copyOf(happened);
@@ -69,103 +94,118 @@ final class Breaker {
     Fault fault = step.fault();
     sleepUntil(beganAt + step.beginMillis() * 1_000_000L);
     // A server that takes its time to stop is not to be killed meanwhile.
-    ReentrantLock target = targets.computeIfAbsent(fault.target(), any -> new ReentrantLock());
+    Lock target = target(fault);
     target.lock();
+    Lock among =
+        fault.kind().target() == Fault.Target.SERVER ? allServers.readLock() : new ReentrantLock();
+    among.lock();
     try {
       long end = beganAt + step.endMillis() * 1_000_000L;
       long began = System.nanoTime();
-      begin(fault);
+      begin(fault, end);
       while (System.nanoTime() - end < 0) {
         repeat(fault);
         sleepUntil(Math.min(end, System.nanoTime() + REPEAT_NANOS));
       }
       end(fault);
       happened.add(new Happened(fault, began, System.nanoTime()));
-    } catch (IOException | RuntimeException e) {
-      failures.add(new IllegalStateException(step.toString(), e));
     } catch (InterruptedException e) {
       failures.add(e); // Nobody interrupts us.
+    } catch (Exception e) {
+      failures.add(new IllegalStateException(step.toString(), e));
     } finally {
+      among.unlock();
       target.unlock();
     }
   }
 
-  private void begin(Fault fault) throws IOException, InterruptedException {
-    if (fault instanceof Fault.KillWorker f) {
-      workers.kill(f.worker());
-    } else if (fault instanceof Fault.FreezeWorker f) {
-      workers.freeze(f.worker());
-    } else if (fault instanceof Fault.SuspendWorker f) {
-      workers.freeze(f.worker());
-    } else if (fault instanceof Fault.SetClock f) {
-      workers.setClock(f.worker(), f.millis());
-    } else if (fault instanceof Fault.OfServer f) {
-      begin(f);
-    } else if (fault instanceof Fault.Outage) {
-      ways.forEach(way -> way.forEach(FaultProxy::blackhole));
-    } else if (fault instanceof Fault.OfWay f) {
-      ways.get(f.worker()).forEach(way -> begin(f, way));
+  private Lock target(Fault fault) {
+    return fault.kind().target() == Fault.Target.SERVERS
+        ? allServers.writeLock()
+        : targets.computeIfAbsent(fault.target(), any -> new ReentrantLock());
+  }
+
+  private void begin(Fault fault, long end) throws Exception {
+    int index = fault.index();
+    switch (fault.kind()) {
+      case KILL_WORKER -> workers.last(index).kill();
+      case FREEZE_WORKER, SUSPEND_WORKER -> workers.last(index).freeze();
+      case SET_CLOCK -> workers.last(index).setClock(fault.amount());
+      case FILL_HEAP -> workers.last(index).fillHeap();
+      case REFUSE -> ways.get(index).forEach(FaultProxy::refuse);
+      case SILENCE -> ways.get(index).forEach(FaultProxy::blackhole);
+      case DELAY ->
+        ways.get(index)
+            .forEach(way -> way.delay(fault.direction(), Duration.ofMillis(fault.amount())));
+      case DELIVER_LATE -> ways.get(index).forEach(way -> way.hold(fault.direction()));
+      case LOSE -> ways.get(index).forEach(way -> way.lose(fault.direction()));
+      case OUTAGE -> ways.forEach(way -> way.forEach(FaultProxy::blackhole));
+      case KILL_SERVER -> servers.kill(index);
+      case PAUSE_SERVER -> servers.pause(index);
+      case STOP_SERVER -> servers.stop(index);
+      case SET_SERVER_CLOCK -> servers.setClock(index, fault.amount());
+      case ROLLING_RESTART -> restartAll(end);
+      case SWITCH_OVER, SWITCH_OVER_READ_ONLY -> {
+        servers.pair().switchOver(fault.kind() == Kind.SWITCH_OVER_READ_ONLY);
+        moveTo(servers.entrances().get(0));
+      }
+      case MOVE_SLOT ->
+        moving = SlotMove.begin(servers.addresses(), RedisAccess.key(names.get(index)));
+      case CUTS, SHUT, LOSE_REQUESTS, LOSE_REPLIES, EXHAUST_THREADS -> {} // They are repeated.
     }
   }
 
-  private void begin(Fault.OfServer fault) {
-    int server = fault.server();
-    if (fault instanceof Fault.KillServer) {
-      servers.kill(server);
-    } else if (fault instanceof Fault.PauseServer) {
-      servers.pause(server);
-    } else {
+  /** Each gets an equal share of the time. */
+  private void restartAll(long end) {
+    int count = servers.addresses().size();
+    for (int server = 0; server < count; server++) {
+      long share = (end - System.nanoTime()) / (count - server);
+      long next = System.nanoTime() + Math.max(0, share);
       servers.stop(server);
+      servers.startAgain(server);
+      sleepUntil(next);
     }
   }
 
-  private static void begin(Fault.OfWay fault, FaultProxy way) {
-    if (fault instanceof Fault.Refuse) {
-      way.refuse();
-    } else if (fault instanceof Fault.Silence) {
-      way.blackhole();
-    } else if (fault instanceof Fault.Delay f) {
-      way.delay(f.direction(), Duration.ofMillis(f.millis()));
-    } else if (fault instanceof Fault.DeliverLate f) {
-      way.hold(f.direction());
-    } else if (fault instanceof Fault.Lose f) {
-      way.hold(f.direction());
+  /** New connections go there; those that are open stay as they are. */
+  private void moveTo(Address address) {
+    ways.forEach(way -> way.get(0).moveTo(address.host(), address.port()));
+    ownWays.get(0).moveTo(address.host(), address.port());
+  }
+
+  private void repeat(Fault fault) throws IOException, InterruptedException {
+    int index = fault.index();
+    switch (fault.kind()) {
+      case CUTS -> ways.get(index).forEach(FaultProxy::cut);
+      case SHUT -> ways.get(index).forEach(way -> way.shut(fault.direction()));
+      case LOSE_REPLIES -> ways.get(index).forEach(way -> way.dropReply(fault.amount()));
+      case LOSE_REQUESTS -> ways.get(index).forEach(way -> way.dropRequest(fault.amount()));
+      case EXHAUST_THREADS -> workers.last(index).exhaustThreads();
+      case MOVE_SLOT -> {
+        boolean unused = Objects.requireNonNull(moving).moveKeys(2);
+      }
+      default -> {} // It lasts.
     }
   }
 
-  private void repeat(Fault fault) {
-    if (fault instanceof Fault.Cuts f) {
-      ways.get(f.worker()).forEach(FaultProxy::cut);
-    } else if (fault instanceof Fault.LoseReplies f) {
-      ways.get(f.worker()).forEach(way -> way.dropReply(f.nth()));
+  private void end(Fault fault) throws Exception {
+    int index = fault.index();
+    switch (fault.kind()) {
+      case KILL_WORKER -> workers.start(index);
+      case FREEZE_WORKER -> workers.last(index).thaw();
+      case SUSPEND_WORKER -> workers.last(index).resume();
+      case SET_CLOCK -> workers.last(index).setClock(0);
+      case FILL_HEAP, EXHAUST_THREADS -> workers.feed(index);
+      case REFUSE, CUTS, SILENCE, DELAY, DELIVER_LATE, LOSE, SHUT, LOSE_REQUESTS, LOSE_REPLIES ->
+        ways.get(index).forEach(FaultProxy::heal);
+      case OUTAGE -> ways.forEach(way -> way.forEach(FaultProxy::heal));
+      case KILL_SERVER, STOP_SERVER -> servers.startAgain(index);
+      case PAUSE_SERVER -> servers.resume(index);
+      case SET_SERVER_CLOCK -> servers.setClock(index, 0);
+      case ROLLING_RESTART -> {} // All have been started again.
+      case SWITCH_OVER, SWITCH_OVER_READ_ONLY -> servers.pair().rejoin();
+      case MOVE_SLOT -> Objects.requireNonNull(moving).end();
     }
-  }
-
-  private void end(Fault fault) throws IOException, InterruptedException {
-    if (fault instanceof Fault.KillWorker f) {
-      workers.start(f.worker());
-    } else if (fault instanceof Fault.FreezeWorker f) {
-      workers.thaw(f.worker());
-    } else if (fault instanceof Fault.SuspendWorker f) {
-      workers.resume(f.worker());
-    } else if (fault instanceof Fault.SetClock f) {
-      workers.setClock(f.worker(), 0);
-    } else if (fault instanceof Fault.PauseServer f) {
-      servers.resume(f.server());
-    } else if (fault instanceof Fault.OfServer f) {
-      servers.startAgain(f.server());
-    } else if (fault instanceof Fault.Outage) {
-      ways.forEach(way -> way.forEach(FaultProxy::heal));
-    } else if (fault instanceof Fault.OfWay f) {
-      ways.get(f.worker()).forEach(way -> end(f, way));
-    }
-  }
-
-  private static void end(Fault.OfWay fault, FaultProxy way) {
-    if (fault instanceof Fault.Lose) {
-      way.cut(); // What was held back is dropped with its connection.
-    }
-    way.heal();
   }
 
   private static void sleepUntil(long nanos) {

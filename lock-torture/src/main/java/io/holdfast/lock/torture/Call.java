@@ -7,8 +7,8 @@ import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.Ownership;
 import java.time.Duration;
 import java.util.Locale;
-import java.util.Optional;
 import java.util.Random;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A way to ask for a lock.
@@ -20,6 +20,8 @@ record Call(Way way, Kind kind, Ownership ownership, Duration maxWait) {
   /** Longer than {@link Kind#BOUNDED} leases last. */
   private static final Duration MAX_HOLD = Duration.ofSeconds(3);
 
+  private static final Duration MIN_HOLD = Duration.ofMillis(500);
+
   private static final int WAIT_MILLIS_MAX = 2_500;
 
   /** Which method is called. */
@@ -30,42 +32,57 @@ record Call(Way way, Kind kind, Ownership ownership, Duration maxWait) {
     LOCK
   }
 
-  /** What kind of lease is wanted. */
+  /** The kind of lease. */
   enum Kind {
     RENEWED,
     FIXED,
     /** Renewed, with a longest time. */
-    BOUNDED
+    BOUNDED,
+    /** Renewed, and the name stays taken for a while after an early close. */
+    KEPT
   }
 
   static Call any(Random random) {
     Way way = Way.values()[random.nextInt(Way.values().length)];
-    int kind = random.nextInt(10);
+    int kind = random.nextInt(20);
     return new Call(
         way,
-        kind < 6 ? Kind.RENEWED : kind < 9 ? Kind.FIXED : Kind.BOUNDED,
+        kind < 11 ? Kind.RENEWED : kind < 17 ? Kind.FIXED : kind < 19 ? Kind.BOUNDED : Kind.KEPT,
         random.nextInt(3) == 0 ? Ownership.LEASE : Ownership.THREAD,
         way == Way.TRY_FOR || way == Way.LOCK_WITHIN
             ? Duration.ofMillis(random.nextInt(WAIT_MILLIS_MAX))
             : Duration.ZERO);
   }
 
-  /** Empty: taken. Or it throws what the API throws. */
-  Optional<Lease> on(LockClient client, String name) throws InterruptedException {
+  /**
+   * Null: taken. Or it throws what the API throws. Nothing is allocated once the lease is there: a
+   * full heap must not lose it here.
+   */
+  @Nullable
+  Lease on(LockClient client, String name) throws InterruptedException {
     DistributedLock lock = client.get(name, options());
     return switch (way) {
-      case TRY_ONCE -> lock.tryLock();
-      case TRY_FOR -> lock.tryLock(maxWait);
-      case LOCK_WITHIN -> Optional.of(lock.lockWithin(maxWait));
-      case LOCK -> Optional.of(lock.lock());
+      case TRY_ONCE -> lock.tryLock().orElse(null);
+      case TRY_FOR -> lock.tryLock(maxWait).orElse(null);
+      case LOCK_WITHIN -> lock.lockWithin(maxWait);
+      case LOCK -> lock.lock();
     };
   }
 
-  private LockOptions options() {
+  long maxWaitMillis() {
+    return way == Way.LOCK ? -1 : maxWait.toMillis();
+  }
+
+  long minHoldMillis() {
+    return kind == Kind.KEPT ? MIN_HOLD.toMillis() : 0;
+  }
+
+  LockOptions options() {
     LockOptions options = switch (kind) {
       case RENEWED -> LockOptions.renewed(StoreKind.TTL);
       case FIXED -> LockOptions.fixed(StoreKind.FIXED_TTL);
       case BOUNDED -> LockOptions.renewed(StoreKind.TTL).withMaxHold(MAX_HOLD);
+      case KEPT -> LockOptions.renewed(StoreKind.TTL).withMinHold(MIN_HOLD);
     };
     return options.withOwnership(ownership);
   }

@@ -27,7 +27,7 @@ final class ConsulAccess implements Access {
   private static final int NOT_FOUND = 404;
   private static final int OK = 200;
 
-  /** What is asked for of a key, in the order in which Consul tells it. */
+  /** The fields of a key that are asked for, in Consul's order. */
   private static final Pattern VALUE_AND_INDEX =
       Pattern.compile("\"Value\":\"([^\"]*)\",\"CreateIndex\":(\\d+)");
 

@@ -3,176 +3,141 @@ package io.holdfast.lock.torture;
 import io.holdfast.lock.tck.fault.Link.Direction;
 import java.util.Locale;
 
-/** Something that is broken for a while. */
-sealed interface Fault {
+/**
+ * Something that is broken for a while.
+ *
+ * @param index the number of the worker, the server or the name; zero where there is none
+ * @param direction the messages that it is about, where it is about one kind
+ * @param amount how many milliseconds (negative: back), or every which message; zero: neither
+ */
+record Fault(Kind kind, int index, Direction direction, int amount) {
 
-  /** What it breaks: two faults of one thing never overlap. */
-  String target();
+  /** The thing that a fault breaks. */
+  enum Target {
+    /** A worker's process. */
+    WORKER("worker "),
+    /** All ways from a worker to the servers. */
+    WAY("way "),
+    /** All ways of all workers. */
+    WAYS("way"),
+    SERVER("server "),
+    /** All servers: nothing else befalls any of them meanwhile. */
+    SERVERS("server");
 
-  /** A fault of a worker's process. */
-  sealed interface OfWorker extends Fault {
-    int worker();
+    private final String text;
 
-    @Override
-    default String target() {
-      return "worker " + worker();
-    }
-  }
-
-  /** It is killed with no time to do anything; another is started at the end. */
-  record KillWorker(int worker) implements OfWorker {
-    @Override
-    public String toString() {
-      return "kill worker " + worker;
-    }
-  }
-
-  /** It is stopped where it is, and goes on at the end. */
-  record FreezeWorker(int worker) implements OfWorker {
-    @Override
-    public String toString() {
-      return "freeze worker " + worker;
+    Target(String text) {
+      this.text = text;
     }
   }
 
   /**
-   * It is stopped where it is, and its monotonic clock with it: as if its machine were suspended.
+   * What is done. In the texts, {@code %1} is the index, {@code %2} the direction, {@code %3} the
+   * amount without its sign, and {@code %4} tells the sign.
    */
-  record SuspendWorker(int worker) implements OfWorker {
-    @Override
-    public String toString() {
-      return "suspend the machine of worker " + worker;
+  enum Kind {
+    /** It is killed with no time to do anything; another is started at the end. */
+    KILL_WORKER(Target.WORKER, "kill worker %1$d"),
+    /** It is stopped where it is, and goes on at the end. */
+    FREEZE_WORKER(Target.WORKER, "freeze worker %1$d"),
+    /** A freeze that stops the monotonic clock too: as if its machine were suspended. */
+    SUSPEND_WORKER(Target.WORKER, "suspend the machine of worker %1$d"),
+    /** Its wall clock jumps, and back at the end. */
+    SET_CLOCK(Target.WORKER, "set the wall clock of worker %1$d %4$s by %3$d ms"),
+    /** Its heap is full: whatever allocates fails, in the lock's threads and in the user's. */
+    FILL_HEAP(Target.WORKER, "fill the heap of worker %1$d"),
+    /** It can start no thread: none has room for its stack. */
+    EXHAUST_THREADS(Target.WORKER, "no new thread in worker %1$d"),
+
+    /** Connections are reset, and new ones as soon as they are made. */
+    REFUSE(Target.WAY, "refuse connections of worker %1$d"),
+    /** Connections are reset again and again; new ones work. */
+    CUTS(Target.WAY, "cut connections of worker %1$d again and again"),
+    /** Nothing arrives in either direction, and nobody is told. */
+    SILENCE(Target.WAY, "silence between worker %1$d and the servers"),
+    /** Messages take longer. */
+    DELAY(Target.WAY, "delay %2$s of worker %1$d by %3$d ms"),
+    /** Messages are held back and arrive at the end, even those of a client that gave up. */
+    DELIVER_LATE(Target.WAY, "hold back %2$s of worker %1$d, and deliver them late"),
+    /** Nothing arrives in this direction, and nobody is told; the other direction works. */
+    LOSE(Target.WAY, "lose %2$s of worker %1$d"),
+    /** Connections are half-closed again and again: one direction ends, the other stays open. */
+    SHUT(Target.WAY, "half-close connections of worker %1$d for %2$s"),
+    /** Every third request or so is not carried out, and lost with its connection. */
+    LOSE_REQUESTS(Target.WAY, "lose every %3$d. request of worker %1$d"),
+    /** Requests are carried out, and every third reply or so is lost with its connection. */
+    LOSE_REPLIES(Target.WAY, "lose every %3$d. reply of worker %1$d"),
+    /** Nothing arrives anywhere. */
+    OUTAGE(Target.WAYS, "silence between all workers and the servers"),
+
+    /** It is killed, and started again at the end. */
+    KILL_SERVER(Target.SERVER, "kill server %1$d"),
+    /** It is stopped where it is, and goes on at the end. */
+    PAUSE_SERVER(Target.SERVER, "pause server %1$d"),
+    /** It is told to end as an operator does, and started again at the end. */
+    STOP_SERVER(Target.SERVER, "stop server %1$d"),
+    /** Its wall clock jumps, and back at the end. */
+    SET_SERVER_CLOCK(Target.SERVER, "set the wall clock of server %1$d %4$s by %3$d ms"),
+
+    /** One after the other is stopped as an operator does, and started again. */
+    ROLLING_RESTART(Target.SERVERS, "restart all servers, one after the other"),
+    /** Another server of a pair takes over with all that the old one had, and that is stopped. */
+    SWITCH_OVER(Target.SERVERS, "switch over to the standby, the old primary is stopped"),
+    /** The same, but the old one stays up and refuses to write. */
+    SWITCH_OVER_READ_ONLY(
+        Target.SERVERS, "switch over to the standby, the old primary stays up read-only"),
+    /** The slot of a name moves to another primary, key by key. */
+    MOVE_SLOT(Target.SERVERS, "move the slot of name %1$d to another primary");
+
+    private final Target target;
+    private final String text;
+
+    Kind(Target target, String text) {
+      this.target = target;
+      this.text = text;
+    }
+
+    Target target() {
+      return target;
+    }
+
+    Fault of(int index) {
+      return of(index, Direction.REQUESTS, 0);
+    }
+
+    Fault of(int index, int amount) {
+      return of(index, Direction.REQUESTS, amount);
+    }
+
+    Fault of(int index, Direction direction) {
+      return of(index, direction, 0);
+    }
+
+    Fault of(int index, Direction direction, int amount) {
+      return new Fault(this, index, direction, amount);
     }
   }
 
-  /** Its wall clock jumps, and back at the end. */
-  record SetClock(int worker, int millis) implements OfWorker {
-    @Override
-    public String toString() {
-      return "set the wall clock of worker " + worker + (millis < 0 ? " back by " : " ahead by ")
-          + Math.abs(millis) + " ms";
-    }
-  }
-
-  /** A fault of all ways from a worker to the servers. */
-  sealed interface OfWay extends Fault {
-    int worker();
-
-    @Override
-    default String target() {
-      return "way " + worker();
-    }
-  }
-
-  /** Connections are reset, and new ones as soon as they are made. */
-  record Refuse(int worker) implements OfWay {
-    @Override
-    public String toString() {
-      return "refuse connections of worker " + worker;
-    }
-  }
-
-  /** Connections are reset again and again; new ones work. */
-  record Cuts(int worker) implements OfWay {
-    @Override
-    public String toString() {
-      return "cut connections of worker " + worker + " again and again";
-    }
-  }
-
-  /** Nothing arrives in either direction, and nobody is told. */
-  record Silence(int worker) implements OfWay {
-    @Override
-    public String toString() {
-      return "silence between worker " + worker + " and the servers";
-    }
-  }
-
-  /** Messages take longer. */
-  record Delay(int worker, Direction direction, int millis) implements OfWay {
-    @Override
-    public String toString() {
-      return "delay " + text(direction) + " of worker " + worker + " by " + millis + " ms";
-    }
-  }
-
-  /** Messages are held back and arrive at the end, even those of a client that gave up. */
-  record DeliverLate(int worker, Direction direction) implements OfWay {
-    @Override
-    public String toString() {
-      return "hold back " + text(direction) + " of worker " + worker + ", and deliver them late";
-    }
-  }
-
-  /** Messages are held back, and lost at the end with their connections. */
-  record Lose(int worker, Direction direction) implements OfWay {
-    @Override
-    public String toString() {
-      return "hold back " + text(direction) + " of worker " + worker + ", and lose them";
-    }
-  }
-
-  /** Requests are carried out, and every third reply or so is lost with its connection. */
-  record LoseReplies(int worker, int nth) implements OfWay {
-    @Override
-    public String toString() {
-      return "lose every " + nth + ". reply of worker " + worker;
-    }
-  }
-
-  /** Nothing arrives anywhere. */
-  record Outage() implements Fault {
-    @Override
-    public String target() {
-      return "way";
-    }
-
-    @Override
-    public String toString() {
-      return "silence between all workers and the servers";
-    }
-  }
-
-  /** A fault of a server. */
-  sealed interface OfServer extends Fault {
-    int server();
-
-    @Override
-    default String target() {
-      return "server " + server();
-    }
-  }
-
-  /** It is killed, and started again at the end. */
-  record KillServer(int server) implements OfServer {
-    @Override
-    public String toString() {
-      return "kill server " + server;
-    }
-  }
-
-  /** It is stopped where it is, and goes on at the end. */
-  record PauseServer(int server) implements OfServer {
-    @Override
-    public String toString() {
-      return "pause server " + server;
-    }
-  }
-
-  /** It is told to end as an operator does, and started again at the end. */
-  record StopServer(int server) implements OfServer {
-    @Override
-    public String toString() {
-      return "stop server " + server;
-    }
+  /** Returns the thing that it breaks: two faults of one thing never overlap. */
+  String target() {
+    Target target = kind.target;
+    boolean isOfAll = target == Target.WAYS || target == Target.SERVERS;
+    return isOfAll ? target.text : target.text + index;
   }
 
   /** Whether both would break the same thing. */
-  default boolean meets(Fault other) {
+  boolean meets(Fault other) {
     return target().startsWith(other.target()) || other.target().startsWith(target());
   }
 
-  private static String text(Direction direction) {
-    return direction.name().toLowerCase(Locale.ROOT);
+  @Override
+  public String toString() {
+    return String.format(
+        Locale.ROOT,
+        kind.text,
+        index,
+        direction.name().toLowerCase(Locale.ROOT),
+        Math.abs(amount),
+        amount < 0 ? "back" : "ahead");
   }
 }

@@ -16,7 +16,7 @@ record Finding(Rule rule, int name, long at, String text, String documented) {
     return documented.isEmpty();
   }
 
-  /** What the judge looks for. */
+  /** The kinds of finding. */
   enum Rule {
     /** Two leases of a name stood at one time (L-2.1). */
     TWO_HOLDERS,
@@ -28,6 +28,16 @@ record Finding(Rule rule, int name, long at, String text, String documented) {
     REFUSED_WRITE_IS_THERE,
     /** A guarded write that was confirmed is not there. */
     CONFIRMED_WRITE_IS_GONE,
+    /**
+     * A lease that had the name for a while, however early it was closed, had it no longer (L-7.5).
+     */
+    MIN_HOLD_CUT_SHORT,
+    /**
+     * A thread that asked for what it had got neither that nor, without re-entry, "taken" (L-3.1).
+     */
+    REENTRY,
+    /** A timed wait ended before its time, or long after it (L-6.2). */
+    TIMED_WAIT,
     /** An exception that no page speaks of. */
     UNDOCUMENTED_EXCEPTION,
     /** A worker did not get every name in time after the last fault (L-9.4). */

@@ -3,8 +3,9 @@ package io.holdfast.lock.torture;
 import io.holdfast.lock.torture.Attempt.Answer;
 import io.holdfast.lock.torture.Attempt.Closing;
 import io.holdfast.lock.torture.Attempt.Interval;
+import io.holdfast.lock.torture.Attempt.Nested;
 import io.holdfast.lock.torture.Attempt.Write;
-import io.holdfast.lock.torture.Evidence.Happened;
+import io.holdfast.lock.torture.Fault.Kind;
 import io.holdfast.lock.torture.Finding.Rule;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -23,13 +24,28 @@ import org.jspecify.annotations.Nullable;
  * overlap, by however little, are two holders.
  */
 final class Judge {
-  /**
-   * Until when after a server's fault a Redis that replicates may lose what it confirmed before.
-   */
-  private static final long FAILOVER_NANOS_MAX = 20_000_000_000L;
+  /** A lease that a failover lost is believed in until its next renewal, or its end. */
+  private static final long BELIEVED_NANOS_MAX = StoreKind.TTL.toNanos();
+
+  /** Until a replica that is in touch has what was confirmed. */
+  private static final long LAG_NANOS_MAX = 1_000_000_000L;
+
+  /** The most by which the clocks of a client and a store may differ over a minHold. */
+  private static final long MIN_HOLD_NANOS_LESS = 30_000_000;
+
+  /** Of a process that has just been started, and may still be loading its classes. */
+  private static final int COLD_ATTEMPTS = 2 * Worker.THREADS;
+
+  private static final long NANOS_PER_MILLI = 1_000_000;
 
   private static final String FAILOVER =
       "docs/backends/redis.md: a failover can lose a lock, or a restart of an old primary";
+
+  private static final String CLOCK_JUMPED =
+      "docs/SAFETY.md: a lease expires early at a store whose clock jumps ahead";
+
+  private static final String NUMBER_LOST =
+      "docs/backends/redis.md: a token can fall if a clock is behind and the last number is lost";
 
   private final Evidence evidence;
   private final List<Finding> findings = new ArrayList<>();
@@ -49,7 +65,10 @@ final class Judge {
     byName.forEach((name, attempts) -> {
       judge.lookForTwoHolders(name, attempts);
       judge.lookForTokensThatFell(name, attempts);
+      judge.lookAtMinHolds(name, attempts);
     });
+    judge.lookAtTimes();
+    judge.lookAtReentry();
     judge.lookAtWrites();
     judge.lookForExceptions();
     judge.findings.addAll(evidence.other());
@@ -82,7 +101,7 @@ final class Judge {
             from,
             String.format(Locale.ROOT, "for %.3f ms:%n    ", nanos / 1e6) + text(longest.attempt)
                 + "\n    " + text(next.attempt),
-            failoverBefore(from)));
+            lossAllowed(longest.attempt, from, from + nanos, endsByServerClock())));
       }
       if (longest == null || next.interval.until() > longest.interval.until()) {
         longest = next;
@@ -99,7 +118,8 @@ final class Judge {
     for (Sure next : sure(attempts)) {
       if (before != null && before.token() >= next.attempt.token()) {
         // Where two may hold at once, the one that was granted first may be seen later.
-        fell(name, before, next.attempt, failoverBefore(next.interval.from()));
+        long at = next.interval.from();
+        fell(name, before, next.attempt, lossAllowed(before, at, at, endsByServerClock()));
       }
       before = next.attempt;
     }
@@ -116,14 +136,14 @@ final class Judge {
         answered++;
       }
       if (highest != null && highest.token() >= next.token()) {
-        fell(name, highest, next, "");
+        fell(name, highest, next, fallAllowed(highest, next));
       }
     }
     Map<Long, Attempt> byToken = new HashMap<>();
     for (Attempt next : granted) {
       Attempt same = byToken.put(next.token(), next);
       if (same != null) {
-        fell(name, same, next, "");
+        fell(name, same, next, fallAllowed(same, next));
       }
     }
   }
@@ -139,6 +159,78 @@ final class Judge {
         "from " + before.token() + " to " + after.token() + ":\n    " + text(before) + "\n    "
             + text(after),
         documented));
+  }
+
+  /** Nobody may have had the name before that much time had passed since it was asked for. */
+  private void lookAtMinHolds(int name, List<Attempt> attempts) {
+    for (Attempt kept : attempts) {
+      if (!kept.granted() || kept.minHoldMillis() == 0) {
+        continue;
+      }
+      long end = kept.askedAt() + kept.minHoldMillis() * NANOS_PER_MILLI - MIN_HOLD_NANOS_LESS;
+      for (Attempt next : attempts) {
+        if (next.granted() && next.token() > kept.token() && next.answeredAt() < end) {
+          findings.add(new Finding(
+              Rule.MIN_HOLD_CUT_SHORT,
+              name,
+              next.answeredAt(),
+              "of " + kept.minHoldMillis() + " ms:\n    " + text(kept) + "\n    " + text(next),
+              lossAllowed(kept, next.answeredAt(), next.answeredAt(), true)));
+        }
+      }
+    }
+  }
+
+  private void lookAtTimes() {
+    long overrunNanosMax = StoreKind.overrunMax().toNanos();
+    for (Attempt attempt : evidence.attempts()) {
+      if (attempt.answeredAt() == 0
+          || attempt.maxWaitMillis() < 0
+          || attempt.answer() == Answer.STARVED) {
+        continue;
+      }
+      long maxWait = attempt.maxWaitMillis() * NANOS_PER_MILLI;
+      long took = attempt.answeredAt() - attempt.askedAt();
+      long stalled = Math.max(attempt.stalledNanos(), frozenNanos(attempt));
+      boolean tooEarly = attempt.answer() == Answer.TAKEN && took < maxWait;
+      boolean tooLate =
+          took - stalled - maxWait > overrunNanosMax && attempt.id().index() >= COLD_ATTEMPTS;
+      if (tooEarly || tooLate) {
+        String times = String.format(
+            Locale.ROOT,
+            "of %d ms took %.1f ms, in %.1f of which the process did not run:",
+            attempt.maxWaitMillis(),
+            took / 1e6,
+            stalled / 1e6);
+        accuse(Rule.TIMED_WAIT, attempt, times);
+      }
+    }
+  }
+
+  /** Notes a violation by one attempt. */
+  private void accuse(Rule rule, Attempt attempt, String what) {
+    findings.add(Finding.violation(
+        rule, attempt.name(), attempt.answeredAt(), what + "\n    " + text(attempt)));
+  }
+
+  /** A thread can have noted an answer before another noted that nothing had run. */
+  private long frozenNanos(Attempt attempt) {
+    return evidence.faults().stream()
+        .filter(happened -> happened.fault().kind() == Kind.FREEZE_WORKER
+            || happened.fault().kind() == Kind.SUSPEND_WORKER)
+        .filter(happened -> happened.fault().index() == attempt.id().worker())
+        .mapToLong(happened -> Math.min(happened.endedAt(), attempt.answeredAt())
+            - Math.max(happened.beganAt(), attempt.askedAt()))
+        .filter(nanos -> nanos > 0)
+        .sum();
+  }
+
+  private void lookAtReentry() {
+    for (Attempt attempt : evidence.attempts()) {
+      if (attempt.nested() == Nested.WRONG) {
+        accuse(Rule.REENTRY, attempt, "");
+      }
+    }
   }
 
   private void lookAtWrites() {
@@ -160,8 +252,7 @@ final class Judge {
                   + text(byId.get(highest.attempt())) + "\n    " + text(attempt)));
         }
         if (attempt != null && attempt.write() == Write.REFUSED) {
-          findings.add(
-              Finding.violation(Rule.REFUSED_WRITE_IS_THERE, name, at, "    " + text(attempt)));
+          accuse(Rule.REFUSED_WRITE_IS_THERE, attempt, "");
         }
         highest = highest == null || next.token() > highest.token() ? next : highest;
       }
@@ -183,38 +274,55 @@ final class Judge {
       if (attempt.answer() == Answer.UNDOCUMENTED
           || attempt.closing() == Closing.UNDOCUMENTED
           || attempt.write() == Write.UNDOCUMENTED) {
-        findings.add(Finding.violation(
-            Rule.UNDOCUMENTED_EXCEPTION,
-            attempt.name(),
-            attempt.answeredAt(),
-            "(its stack is in the worker's output)\n    " + text(attempt)));
+        accuse(Rule.UNDOCUMENTED_EXCEPTION, attempt, "(its stack is in the worker's output)");
       }
     }
   }
 
-  /** The sentence that allows two holders at this time; empty: none does. */
-  private String failoverBefore(long at) {
-    return isAllowed(at, at) ? FAILOVER : "";
+  /**
+   * The sentence that allows that another had what this one was granted; empty: none does. Servers
+   * were unsettled, or the clock of one jumped ahead, after it asked for the lock and before the
+   * other had it, and no longer before the end of both than one can believe in what is lost.
+   */
+  private String lossAllowed(Attempt granted, long from, long until, boolean endsByServerClock) {
+    long since = Math.max(granted.askedAt(), until - BELIEVED_NANOS_MAX);
+    if (wereUnsettled(since, from)) {
+      return FAILOVER;
+    }
+    return endsByServerClock && isAnyWithin(evidence.jumpsAhead(), since, from) ? CLOCK_JUMPED : "";
+  }
+
+  private boolean endsByServerClock() {
+    return evidence.store().expiresByServerClock();
+  }
+
+  /**
+   * The sentence that allows a lower token; empty: none does. The last number was lost at a
+   * failover, and the next one is the time of another server, which is behind.
+   */
+  private String fallAllowed(Attempt before, Attempt after) {
+    long from = Math.min(before.askedAt(), after.askedAt());
+    long until = Math.max(before.answeredAt(), after.answeredAt());
+    boolean wereApart = evidence.faults().stream()
+        .filter(happened -> happened.fault().kind() == Kind.SET_SERVER_CLOCK)
+        .anyMatch(happened -> happened.beganAt() <= until
+            && from <= happened.endedAt() + Math.abs(happened.fault().amount()) * NANOS_PER_MILLI);
+    return wereApart && wereUnsettled(from, until) ? NUMBER_LOST : "";
   }
 
   /** The sentence that allows the loss of a write; empty: none does. */
   private String failoverAround(Attempt attempt) {
     long until = attempt.closedAt() == 0 ? attempt.believedUntil() : attempt.closedAt();
-    return isAllowed(attempt.answeredAt() - FAILOVER_NANOS_MAX, until + FAILOVER_NANOS_MAX)
-        ? FAILOVER
-        : "";
+    return wereUnsettled(attempt.answeredAt(), until + LAG_NANOS_MAX) ? FAILOVER : "";
   }
 
-  /** Whether a server's fault was between these, or its aftermath reaches there. */
-  private boolean isAllowed(long from, long until) {
-    return evidence.store().forgetsAtFailover()
-        && evidence.faults().stream()
-            .filter(happened -> happened.fault() instanceof Fault.OfServer)
-            .anyMatch(happened -> reaches(happened, from, until));
+  /** Whether it could happen between these that servers lost what they had confirmed. */
+  private boolean wereUnsettled(long from, long until) {
+    return evidence.store().forgetsAtFailover() && isAnyWithin(evidence.unsettled(), from, until);
   }
 
-  private static boolean reaches(Happened happened, long from, long until) {
-    return happened.beganAt() <= until && from <= happened.endedAt() + FAILOVER_NANOS_MAX;
+  private static boolean isAnyWithin(List<Interval> times, long from, long until) {
+    return times.stream().anyMatch(time -> time.from() <= until && from <= time.until());
   }
 
   private String text(@Nullable Attempt attempt) {

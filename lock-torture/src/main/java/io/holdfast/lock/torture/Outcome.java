@@ -1,8 +1,11 @@
 package io.holdfast.lock.torture;
 
+import io.holdfast.lock.torture.Attempt.Answer;
+import io.holdfast.lock.torture.Attempt.Closing;
 import io.holdfast.lock.torture.Attempt.Write;
 import java.util.List;
 import java.util.Locale;
+import java.util.function.Predicate;
 
 /**
  * What came of a schedule.
@@ -20,37 +23,30 @@ record Outcome(Plan plan, Evidence evidence, List<Finding> findings, long recove
 
   /** The leases that were had. */
   long sections() {
-    return evidence.attempts().stream().filter(Attempt::granted).count();
+    return count(Attempt::granted);
   }
 
   long writes() {
-    return evidence.attempts().stream().filter(a -> a.write() == Write.DONE).count();
+    return count(a -> a.write() == Write.DONE);
   }
 
-  private long lost() {
-    return evidence.attempts().stream()
-        .filter(a -> a.closing() == Attempt.Closing.LOST)
-        .count();
-  }
-
-  private long failed() {
-    return evidence.attempts().stream()
-        .filter(a -> a.answer() == Attempt.Answer.STORE_FAILED)
-        .count();
+  private long count(Predicate<Attempt> which) {
+    return evidence.attempts().stream().filter(which).count();
   }
 
   String summary() {
     return String.format(
         Locale.ROOT,
-        "%s, seed %d: %d faults, %d calls, %d leases, %d of them lost, %d calls failed, %d guarded"
-            + " writes; recovered in %.1f s; %d violations%s",
+        "%s, seed %d: %d faults, %d calls, %d leases, %d of them lost, %d calls failed, %d had no"
+            + " memory or thread, %d guarded writes; recovered in %.1f s; %d violations%s",
         plan.store().option(),
         plan.seed(),
         evidence.faults().size(),
         evidence.attempts().size(),
         sections(),
-        lost(),
-        failed(),
+        count(a -> a.closing() == Closing.LOST),
+        count(a -> a.answer() == Answer.STORE_FAILED),
+        count(a -> a.answer() == Answer.STARVED || a.closing() == Closing.STARVED),
         writes(),
         recoveryNanos / 1e9,
         violations().size(),

@@ -1,6 +1,8 @@
 package io.holdfast.lock.torture;
 
 import io.holdfast.lock.tck.fault.Link.Direction;
+import io.holdfast.lock.torture.Fault.Kind;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -29,6 +31,17 @@ record Plan(StoreKind store, long seed, int seconds, List<Step> steps) {
 
   private static final int TRIES_MAX = 20;
 
+  /** Schedules that are so long have outages of minutes, one in each such time. */
+  static final int LONG_SECONDS = 300;
+
+  /**
+   * The first seed whose plans set the wall clocks of servers. Those of earlier ones are what they
+   * were before there was that fault: docs/torture has results of them.
+   */
+  static final long SERVER_CLOCKS_SEED = 1_000_000;
+
+  private static final int NAMES = 3;
+
   /**
    * A fault and its time.
    *
@@ -36,7 +49,8 @@ record Plan(StoreKind store, long seed, int seconds, List<Step> steps) {
    */
   record Step(int beginMillis, int endMillis, Fault fault) {
     private boolean meets(Step other) {
-      int apart = fault instanceof Fault.OfWorker ? APART_MILLIS_OF_WORKER : APART_MILLIS;
+      int apart =
+          fault.kind().target() == Fault.Target.WORKER ? APART_MILLIS_OF_WORKER : APART_MILLIS;
       return beginMillis < other.endMillis + apart
           && other.beginMillis < endMillis + apart
           && fault.meets(other.fault);
@@ -52,10 +66,25 @@ record Plan(StoreKind store, long seed, int seconds, List<Step> steps) {
   static Plan of(StoreKind store, long seed, int seconds) {
     Dice dice = new Dice(store, seed, seconds);
     List<Step> steps = new ArrayList<>();
+    dice.addLongOutages(steps);
     dice.fill(steps, 200, 2_500);
     dice.fill(steps, 2_000, 7_000);
     steps.sort(Comparator.comparingInt(Step::beginMillis).thenComparing(s -> s.fault.target()));
     return new Plan(store, seed, seconds, List.copyOf(steps));
+  }
+
+  /**
+   * Returns the longest that a worker may wait for a name after the last fault: what was granted
+   * before a server's clock was set back stays taken for that much longer.
+   */
+  Duration recoveryMax() {
+    int setBackMillis = steps.stream()
+        .map(Step::fault)
+        .filter(fault -> fault.kind() == Kind.SET_SERVER_CLOCK)
+        .mapToInt(fault -> Math.abs(fault.amount()))
+        .max()
+        .orElse(0);
+    return store.recoveryMax().plusMillis(setBackMillis);
   }
 
   /** The plan as text, for {@code --replay} and for the log. */
@@ -69,16 +98,18 @@ record Plan(StoreKind store, long seed, int seconds, List<Step> steps) {
     return text.toString();
   }
 
-  /** What makes plans: {@link Random}, whose numbers are specified. */
+  /** Makes plans, from a {@link Random}, whose numbers are specified. */
   private static final class Dice {
     private final Random random;
     private final StoreKind store;
     private final int endMillis;
+    private final boolean setsServerClocks;
 
     Dice(StoreKind store, long seed, int seconds) {
       this.random = new Random(mix(seed * 31 + store.option().hashCode()));
       this.store = store;
       this.endMillis = seconds * 1_000 - END_MILLIS;
+      this.setsServerClocks = seed >= SERVER_CLOCKS_SEED && store.hasClocksToSet();
     }
 
     /** Neighbouring seeds of a Random begin with neighbouring numbers. */
@@ -86,6 +117,15 @@ record Plan(StoreKind store, long seed, int seconds, List<Step> steps) {
       long mixed = (seed + 0x9e3779b97f4a7c15L) * 0xbf58476d1ce4e5b9L;
       mixed = (mixed ^ (mixed >>> 27)) * 0x94d049bb133111ebL;
       return mixed ^ (mixed >>> 31);
+    }
+
+    /** Of 60 to 180 s. Workers and servers are broken meanwhile as ever. */
+    void addLongOutages(List<Step> steps) {
+      int longMillis = LONG_SECONDS * 1_000;
+      for (int begin = 0; begin + longMillis <= endMillis + END_MILLIS; begin += longMillis) {
+        int at = begin + 20_000 + random.nextInt(60_000);
+        steps.add(new Step(at, at + 60_000 + random.nextInt(120_000), Kind.OUTAGE.of(0)));
+      }
     }
 
     /** Adds one fault after the other, with pauses in between. */
@@ -119,22 +159,51 @@ record Plan(StoreKind store, long seed, int seconds, List<Step> steps) {
       int worker = random.nextInt(WORKERS);
       int server = random.nextInt(store.servers());
       Direction direction = random.nextBoolean() ? Direction.REQUESTS : Direction.REPLIES;
-      return switch (random.nextInt(23)) {
-        case 0, 1 -> new Fault.KillWorker(worker);
-        case 2, 3, 4 -> new Fault.FreezeWorker(worker);
-        case 5 -> new Fault.Refuse(worker);
-        case 6 -> new Fault.Cuts(worker);
-        case 7, 8 -> new Fault.Silence(worker);
-        case 9 -> new Fault.Delay(worker, direction, 20 + random.nextInt(1_500));
-        case 10, 11 -> new Fault.DeliverLate(worker, direction);
-        case 12 -> new Fault.Lose(worker, direction);
-        case 13, 14 -> new Fault.LoseReplies(worker, 1 + random.nextInt(5));
-        case 15 -> new Fault.Outage();
-        case 16, 17 -> new Fault.KillServer(server);
-        case 18 -> new Fault.PauseServer(server);
-        case 19, 20 -> new Fault.SuspendWorker(worker);
-        case 21 -> new Fault.SetClock(worker, random.nextInt(20_000) - 10_000);
-        default -> new Fault.StopServer(server);
+      int amount = random.nextInt(20_000);
+      return switch (random.nextInt(setsServerClocks ? 36 : 32)) {
+        case 0, 1 -> Kind.KILL_WORKER.of(worker);
+        case 2, 3, 4 -> Kind.FREEZE_WORKER.of(worker);
+        case 5 -> Kind.REFUSE.of(worker);
+        case 6 -> Kind.CUTS.of(worker);
+        case 7, 8 -> Kind.SILENCE.of(worker);
+        case 9 -> Kind.DELAY.of(worker, direction, 20 + amount % 1_500);
+        case 10, 11 -> Kind.DELIVER_LATE.of(worker, direction);
+        case 12 -> Kind.LOSE.of(worker, direction);
+        case 13, 14 -> Kind.LOSE_REPLIES.of(worker, 1 + amount % 5);
+        case 15 -> Kind.OUTAGE.of(0);
+        case 16, 17 -> Kind.KILL_SERVER.of(server);
+        case 18 -> Kind.PAUSE_SERVER.of(server);
+        case 19, 20 -> Kind.SUSPEND_WORKER.of(worker);
+        case 21 -> Kind.SET_CLOCK.of(worker, amount - 10_000);
+        case 22 -> Kind.STOP_SERVER.of(server);
+        case 24 -> Kind.LOSE_REQUESTS.of(worker, 1 + amount % 5);
+        case 25, 26 -> Kind.SHUT.of(worker, direction);
+        case 27 -> Kind.FILL_HEAP.of(worker);
+        case 28 -> Kind.EXHAUST_THREADS.of(worker);
+        case 32, 33, 34, 35 -> setServerClock(server, amount);
+        default -> ofServers(server, amount);
+      };
+    }
+
+    /** By up to 10 s, or by so little that nobody may lose anything. */
+    private static Fault setServerClock(int server, int amount) {
+      int harmless = ServerClocks.HARMLESS_MILLIS;
+      return Kind.SET_SERVER_CLOCK.of(
+          server, amount % 4 == 0 ? amount / 4 % (2 * harmless + 1) - harmless : amount - 10_000);
+    }
+
+    /**
+     * Returns a fault that only several servers can have; a single one is stopped or paused once
+     * more.
+     */
+    private Fault ofServers(int server, int amount) {
+      boolean isEven = amount % 2 == 0;
+      return switch (store) {
+        case REDIS_CLUSTER ->
+          amount % 3 > 0 ? Kind.MOVE_SLOT.of(amount / 3 % NAMES) : Kind.ROLLING_RESTART.of(0);
+        case POSTGRES_2, MYSQL_2 -> (isEven ? Kind.SWITCH_OVER_READ_ONLY : Kind.SWITCH_OVER).of(0);
+        case REDIS_SENTINEL, REDIS_QUORUM, ZOOKEEPER_3, CONSUL_3 -> Kind.ROLLING_RESTART.of(0);
+        default -> (isEven ? Kind.STOP_SERVER : Kind.PAUSE_SERVER).of(server);
       };
     }
   }

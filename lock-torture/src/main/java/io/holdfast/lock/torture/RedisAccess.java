@@ -5,15 +5,18 @@ import io.holdfast.lock.LockClientBuilder;
 import io.holdfast.lock.LockStoreException;
 import io.holdfast.lock.redis.RedisGuard;
 import io.holdfast.lock.redis.RedisLocks;
+import java.nio.charset.StandardCharsets;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import redis.clients.jedis.CommandArguments;
 import redis.clients.jedis.ConnectionPoolConfig;
 import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.HostAndPortMapper;
 import redis.clients.jedis.JedisClientConfig;
+import redis.clients.jedis.Protocol;
 import redis.clients.jedis.RedisClient;
 import redis.clients.jedis.RedisClusterClient;
 import redis.clients.jedis.RedisSentinelClient;
@@ -119,8 +122,18 @@ final class RedisAccess implements Access {
   }
 
   /** In the lock's slot. */
-  private static String key(String name) {
+  static String key(String name) {
     return "torture-log:{" + name + "}";
+  }
+
+  /** Runs a command on one server, and returns its reply. */
+  static Object run(RedisClient server, Protocol.Command command, Object... arguments) {
+    return server.executeCommand(new CommandArguments(command).addObjects(arguments));
+  }
+
+  /** A reply. */
+  static String text(Object reply) {
+    return new String((byte[]) reply, StandardCharsets.UTF_8);
   }
 
   @Override

@@ -9,6 +9,7 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Locale;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /** The results of all schedules that are kept: a file for each store, and the page made of them. */
 final class Results {
@@ -20,7 +21,7 @@ final class Results {
   /** One schedule's, as a line of a file. */
   record Row(
       long seed,
-      int seconds,
+      long seconds,
       long faults,
       long leases,
       long writes,
@@ -40,26 +41,16 @@ final class Results {
     }
 
     static Row parse(String line) {
-      String[] cells = line.split("\t", -1);
+      long[] cells = Stream.of(line.split("\t", -1)).mapToLong(Long::parseLong).toArray();
       return new Row(
-          Long.parseLong(cells[0]),
-          Integer.parseInt(cells[1]),
-          Long.parseLong(cells[2]),
-          Long.parseLong(cells[3]),
-          Long.parseLong(cells[4]),
-          Long.parseLong(cells[5]),
-          Long.parseLong(cells[6]),
-          Long.parseLong(cells[7]));
+          cells[0], cells[1], cells[2], cells[3], cells[4], cells[5], cells[6], cells[7]);
     }
 
     String text() {
-      return String.join(
-              "\t",
-              List.of(seed, seconds, faults, leases, writes, violations, documented, recoveryMillis)
-                  .stream()
-                  .map(Object::toString)
-                  .toList())
-          + "\n";
+      return Stream.of(
+              seed, seconds, faults, leases, writes, violations, documented, recoveryMillis)
+          .map(Object::toString)
+          .collect(Collectors.joining("\t", "", "\n"));
     }
   }
 
@@ -101,7 +92,7 @@ final class Results {
 
   /** The page. */
   static String page(Path folder) throws IOException {
-    StringBuilder page = new StringBuilder(HEADING);
+    StringBuilder page = new StringBuilder(prose(folder, "about.txt")).append(TABLE);
     for (StoreKind store : StoreKind.values()) {
       List<Row> rows = read(folder, store);
       if (!rows.isEmpty()) {
@@ -131,6 +122,7 @@ final class Results {
           .sorted()
           .forEach(line -> page.append("| ").append(line.replace("\t", " | ")).append(" |\n"));
     }
+    page.append('\n').append(prose(folder, "found.md"));
     page.append("\n## Seeds\n\n");
     for (StoreKind store : StoreKind.values()) {
       List<Row> rows = read(folder, store);
@@ -145,10 +137,16 @@ final class Results {
     return page.toString();
   }
 
+  /** What is written by hand. */
+  private static String prose(Path folder, String file) throws IOException {
+    Path path = folder.resolve(file);
+    return Files.exists(path) ? Files.readString(path) : "";
+  }
+
   /** Those that follow one another as "1 to 9", with the length where it is needed to repeat it. */
   private static String seeds(List<Row> rows, boolean failed) {
     List<String> parts = new ArrayList<>();
-    for (int seconds : rows.stream().map(Row::seconds).distinct().sorted().toList()) {
+    for (long seconds : rows.stream().map(Row::seconds).distinct().sorted().toList()) {
       List<Long> seeds = new ArrayList<>(rows.stream()
           .filter(row -> row.seconds == seconds && (!failed || row.violations > 0))
           .map(Row::seed)
@@ -171,30 +169,7 @@ final class Results {
     return String.join("; ", parts);
   }
 
-  private static final String HEADING = """
-      # Torture
-
-      Written by `dev/torture --keep`. Each schedule: three JVMs with three threads each, every JVM with a client and a
-      way (a proxy) of its own, take three names in all the ways that there are, with renewed, fixed and bounded leases,
-      owned by threads and by leases, and write under guard where the store has guards, while processes, ways and servers
-      are broken, one or two at a time: killed, frozen, suspended, their wall clocks set; cut, delayed, silenced, delivered
-      late, lost; killed, paused, stopped. The faults are a function of the store, the seed and the length:
-
-          dev/torture --store postgres --seconds 30 --replay 7
-
-      prints the same plan as it did for whoever ran it before, and runs it. What the threads do in between depends on
-      the machine.
-
-      What is looked for: two leases of a name that stood at one time, tokens that do not rise in the order of time, older
-      tokens behind newer ones in what was written under guard, writes that were refused and are there or were confirmed
-      and are not, exceptions that no page speaks of, a worker that does not get every name within what the store's page
-      says after the last fault, and locks, waiters or threads that are left at the end. A lease counts as standing only
-      for the time in which that is certain: from the end of the first look (`isHeld()`) that said so to the beginning of the
-      last, or from the acquire to the close if `close()` returned normally. Documented: what a page says may be lost, which is
-      a lock at a failover of a Redis that replicates.
-
-      `--wrong ignore-losses`, `falling-tokens` and `free-by-name` make the workers do it wrong, and the judge has to see it.
-
+  private static final String TABLE = """
       | Store | Schedules | Faults | Leases | Guarded writes | Violations | Documented losses | Longest recovery |
       |---|---|---|---|---|---|---|---|
       """;
@@ -203,7 +178,7 @@ final class Results {
 
       ## The judge is judged
 
-      With workers that do it wrong, schedules until it was seen:
+      With workers that do it wrong, schedules until it was seen (before some of the faults above were added):
 
       | Store | Mistake | Schedules |
       |---|---|---|

@@ -17,7 +17,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.locks.LockSupport;
-import java.util.function.BooleanSupplier;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
@@ -59,21 +58,26 @@ final class Schedule {
   Outcome run() throws Exception {
     List<Address> addresses = servers.addresses();
     List<List<FaultProxy>> ways = new ArrayList<>();
-    try (Access direct = Access.open(plan.store(), addresses, addresses, 0);
+    for (int worker = 0; worker < Plan.WORKERS; worker++) {
+      ways.add(ways());
+    }
+    // Ours is a proxy too where an address can move; nobody breaks it.
+    List<FaultProxy> ownWays = plan.store().hasOneAddress() ? ways() : List.of();
+    List<Address> own = ownWays.isEmpty() ? addresses : addresses(ownWays);
+    try (Access direct = Access.open(plan.store(), addresses, own, 0);
         LockClient client = client(direct);
-        Workers workers = new Workers(Plan.WORKERS, worker -> task(worker, ways), folder)) {
-      for (int worker = 0; worker < Plan.WORKERS; worker++) {
-        ways.add(addresses.stream()
-            .map(address -> FaultProxy.open(address.host(), address.port()))
-            .toList());
-      }
+        RedisWatch watch = RedisWatch.of(plan.store(), addresses);
+        Workers workers = new Workers(
+            Plan.WORKERS,
+            (worker, life, log) -> task(worker, life, log, ways.get(worker)),
+            folder)) {
       direct.prepare(names);
       workers.startAll();
-      if (!eventually(START_MAX, () -> workers.haveNoted(Note.READY_AT))) {
+      if (!Waiting.eventually(START_MAX, () -> workers.haveNoted(Note.READY_AT))) {
         throw new IllegalStateException("The workers did not start: see " + folder);
       }
       long beganAt = System.nanoTime();
-      Breaker breaker = new Breaker(plan, servers, workers, ways);
+      Breaker breaker = new Breaker(plan, servers, workers, ways, ownWays, names);
       breaker.run(beganAt);
       recover(client, workers);
       end(client, direct, workers);
@@ -83,27 +87,48 @@ final class Schedule {
             name, direct.written(names.get(name)).stream().map(Written::parse).toList());
       }
       Evidence evidence = new Evidence(
-          plan.store(), beganAt, workers.attempts(), written, breaker.happened(), other);
+          plan.store(),
+          beganAt,
+          workers.attempts(),
+          written,
+          breaker.happened(),
+          watch == null ? List.of() : watch.unsettled(),
+          servers.jumpsAhead(),
+          other);
       return new Outcome(plan, evidence, Judge.judge(evidence), recoveryNanos);
     } finally {
       ways.forEach(way -> way.forEach(FaultProxy::close));
+      ownWays.forEach(FaultProxy::close);
     }
   }
 
-  private Task task(int worker, List<List<FaultProxy>> ways) {
+  private List<FaultProxy> ways() {
+    return servers.entrances().stream()
+        .map(address -> FaultProxy.open(address.host(), address.port()))
+        .toList();
+  }
+
+  private static List<Address> addresses(List<FaultProxy> ways) {
+    return ways.stream().map(way -> new Address(way.host(), way.port())).toList();
+  }
+
+  private Task task(int worker, int life, Path log, List<FaultProxy> ways) {
     return new Task(
         plan.store(),
         servers.addresses(),
-        ways.get(worker).stream()
-            .map(way -> new Address(way.host(), way.port()))
-            .toList(),
+        addresses(ways),
         worker,
-        0,
+        life,
         plan.seed(),
-        0,
+        System.nanoTime(),
         wrong,
-        folder,
+        log,
         names);
+  }
+
+  /** Notes a violation that is about no name, and at no certain time. */
+  private void found(Rule rule, String text) {
+    other.add(Finding.violation(rule, -1, 0, text));
   }
 
   /** One that nobody breaks. */
@@ -126,22 +151,21 @@ final class Schedule {
 
   /** After the last fault every worker is to get every name. */
   private void recover(LockClient client, Workers workers) throws Exception {
-    if (!eventually(START_MAX, () -> serves(client))) {
-      other.add(Finding.violation(
-          Rule.STUCK, -1, System.nanoTime(), "a client that nobody broke can't get a lock"));
+    if (!Waiting.eventually(START_MAX, () -> serves(client))) {
+      found(Rule.STUCK, "a client that nobody broke can't get a lock");
     }
+    // A busy machine takes its time to start a JVM, which is no wait for a name.
+    boolean unused = Waiting.eventually(START_MAX, () -> workers.haveNoted(Note.READY_AT));
     long calmAt = System.nanoTime();
     workers.order(Order.RECOVER);
-    Duration max = plan.store().recoveryMax();
-    if (!eventually(max, () -> workers.haveNoted(Note.RECOVERED_AT))) {
+    Duration max = plan.recoveryMax();
+    if (!Waiting.eventually(max, () -> workers.haveNoted(Note.RECOVERED_AT))) {
       for (WorkerProcess worker : workers.living()) {
         if (worker.noted(Note.RECOVERED_AT) == 0) {
-          other.add(Finding.violation(
+          found(
               Rule.STUCK,
-              -1,
-              System.nanoTime(),
               "worker " + worker.task().worker() + " has not had every name within " + max
-                  + (worker.isAlive() ? "" : ", it has ended") + "; holders: " + holders(client)));
+                  + (worker.isAlive() ? "" : ", it has ended") + "; holders: " + holders(client));
           worker.dumpThreads();
         }
       }
@@ -183,21 +207,17 @@ final class Schedule {
     for (WorkerProcess worker : workers.living()) {
       if (!worker.awaitEnd(END_SECONDS_MAX)) {
         worker.dumpThreads();
-        other.add(Finding.violation(
-            Rule.LEFT_BEHIND, -1, 0, "worker " + worker.task().worker() + " does not end"));
+        found(Rule.LEFT_BEHIND, "worker " + worker.task().worker() + " does not end");
       } else if (worker.noted(Note.CLOSED_AT) == 0 || worker.noted(Note.THREADS_LEFT) != 0) {
-        other.add(Finding.violation(
+        found(
             Rule.LEFT_BEHIND,
-            -1,
-            0,
             "worker " + worker.task().worker() + ", which was closed at "
                 + worker.noted(Note.CLOSED_AT) + ", has "
-                + worker.noted(Note.THREADS_LEFT) + " threads; see its output"));
+                + worker.noted(Note.THREADS_LEFT) + " threads; see its output");
       }
     }
-    if (!eventually(plan.store().recoveryMax(), () -> left(client, direct).isEmpty())) {
-      String left = left(client, direct).toString();
-      other.add(Finding.violation(Rule.LEFT_BEHIND, -1, 0, left));
+    if (!Waiting.eventually(plan.recoveryMax(), () -> left(client, direct).isEmpty())) {
+      found(Rule.LEFT_BEHIND, left(client, direct).toString());
     }
   }
 
@@ -209,16 +229,5 @@ final class Schedule {
     } catch (Exception e) {
       return List.of("the store does not tell what is left: " + e);
     }
-  }
-
-  private static boolean eventually(Duration max, BooleanSupplier condition) {
-    long end = System.nanoTime() + max.toNanos();
-    while (!condition.getAsBoolean()) {
-      if (System.nanoTime() - end > 0) {
-        return false;
-      }
-      LockSupport.parkNanos(PAUSE_NANOS);
-    }
-    return true;
   }
 }

@@ -2,18 +2,19 @@ package io.holdfast.lock.torture;
 
 import com.github.dockerjava.api.DockerClient;
 import io.holdfast.lock.tck.fault.Ports;
+import io.holdfast.lock.torture.Attempt.Interval;
 import java.io.IOException;
-import java.net.InetAddress;
 import java.net.Socket;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.locks.LockSupport;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
-import org.testcontainers.containers.ContainerLaunchException;
+import org.jspecify.annotations.Nullable;
 import org.testcontainers.containers.GenericContainer;
-import org.testcontainers.containers.wait.strategy.AbstractWaitStrategy;
 
 /**
  * The servers of a store, each in a container of its own on the host's network: they and their
@@ -25,10 +26,12 @@ final class Servers implements AutoCloseable {
   private static final Duration STARTUP_MAX = Duration.ofMinutes(2);
   private static final long PAUSE_NANOS = 50_000_000;
   private static final int STOP_SECONDS_MAX = 10;
-  private static final int PAUSE_TRIES = 3;
+  private static final int PAUSE_TRIES = 12;
 
   private final List<GenericContainer<?>> containers = new ArrayList<>();
   private final List<Address> addresses = new ArrayList<>();
+  private @Nullable StandbyPair pair;
+  private @Nullable ServerClocks clocks;
 
   private Servers() {}
 
@@ -49,7 +52,9 @@ final class Servers implements AutoCloseable {
   private void startAll(StoreKind store) throws Exception {
     switch (store) {
       case POSTGRES -> postgres();
+      case POSTGRES_2 -> postgresPair();
       case MYSQL -> mySql();
+      case MYSQL_2 -> mySqlPair();
       case MARIADB -> mariaDb();
       case REDIS -> redis(Ports.free());
       case REDIS_QUORUM -> {
@@ -62,7 +67,19 @@ final class Servers implements AutoCloseable {
       case ZOOKEEPER, ZOOKEEPER_3 -> zooKeeper(store.servers());
       case CONSUL, CONSUL_3 -> consul(store.servers());
     }
-    containers.parallelStream().forEach(GenericContainer::start);
+    if (store.hasClocksToSet()) {
+      clocks = new ServerClocks();
+      clocks.compile();
+      for (GenericContainer<?> container : containers) {
+        clocks.addTo(container);
+      }
+    }
+    if (pair != null) {
+      pair.start();
+    } else {
+      containers.parallelStream().forEach(GenericContainer::start);
+      addresses.forEach(Servers::awaitListening);
+    }
     if (store == StoreKind.REDIS_CLUSTER) {
       formCluster();
     }
@@ -78,14 +95,39 @@ final class Servers implements AutoCloseable {
             .withCommand("-p", text(port), "-c", "max_connections=200"));
   }
 
-  private void mySql() {
+  private void postgresPair() {
+    int primary = Ports.free();
+    for (int port : List.of(primary, Ports.free())) {
+      String script = StandbyPair.Postgres.script(port, port == primary ? 0 : primary);
+      add(
+          port,
+          new GenericContainer<>("postgres:17")
+              .withEnv(Map.of(
+                  "POSTGRES_PASSWORD", SqlAccess.PASSWORD, "POSTGRES_DB", SqlAccess.DATABASE))
+              .withCreateContainerCmdModifier(
+                  create -> create.withEntrypoint("bash", "-c", script)));
+    }
+    pair = new StandbyPair.Postgres(containers, addresses);
+  }
+
+  private void mySql(String... more) {
     int port = Ports.free();
+    List<String> command =
+        new ArrayList<>(List.of("--port=" + port, "--mysqlx=OFF", "--max-connections=200"));
+    command.addAll(List.of(more));
     add(
         port,
         new GenericContainer<>("mysql:9")
             .withEnv(Map.of(
                 "MYSQL_ROOT_PASSWORD", SqlAccess.PASSWORD, "MYSQL_DATABASE", SqlAccess.DATABASE))
-            .withCommand("--port=" + port, "--mysqlx=OFF", "--max-connections=200"));
+            .withCommand(command.toArray(String[]::new)));
+  }
+
+  private void mySqlPair() {
+    for (int id = 1; id <= 2; id++) {
+      mySql("--gtid-mode=ON", "--enforce-gtid-consistency=ON", "--server-id=" + id);
+    }
+    pair = new StandbyPair.MySql(containers, addresses);
   }
 
   private void mariaDb() {
@@ -171,24 +213,17 @@ final class Servers implements AutoCloseable {
 
   private void zooKeeper(int count) {
     List<Integer> ports = ports(count);
-    StringBuilder members = new StringBuilder();
-    for (int i = 0; i < count; i++) {
-      members
-          .append("server.")
-          .append(i + 1)
-          .append('=')
-          .append(Address.LOOPBACK)
-          .append(':');
-      members.append(Ports.free()).append(':').append(Ports.free()).append(';');
-      members.append(ports.get(i)).append(' ');
-    }
+    String members = IntStream.range(0, count)
+        .mapToObj(i -> "server." + (i + 1) + "=" + Address.LOOPBACK + ":" + Ports.free() + ":"
+            + Ports.free() + ";" + ports.get(i))
+        .collect(Collectors.joining(" "));
     for (int i = 0; i < count; i++) {
       add(
           ports.get(i),
           new GenericContainer<>("zookeeper:3.9")
               .withEnv(Map.of(
                   "ZOO_MY_ID", text(i + 1),
-                  "ZOO_SERVERS", members.toString().strip(),
+                  "ZOO_SERVERS", members,
                   "ZOO_TICK_TIME", "1000",
                   "ZOO_INIT_LIMIT", "10",
                   "ZOO_SYNC_LIMIT", "5",
@@ -234,37 +269,30 @@ final class Servers implements AutoCloseable {
 
   private void add(int port, GenericContainer<?> container) {
     addresses.add(Address.local(port));
-    containers.add(container.withNetworkMode("host").waitingFor(listening(port)));
+    containers.add(container.withNetworkMode("host"));
   }
 
-  private static AbstractWaitStrategy listening(int port) {
-    AbstractWaitStrategy strategy = new AbstractWaitStrategy() {
-      @Override
-      protected void waitUntilReady() {
-        awaitListening(port, startupTimeout);
-      }
-    };
-    strategy.withStartupTimeout(STARTUP_MAX);
-    return strategy;
-  }
-
-  private static void awaitListening(int port, Duration max) {
-    long end = System.nanoTime() + max.toNanos();
-    while (true) {
-      try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), port)) {
-        if (socket.isConnected()) {
-          return;
-        }
+  private static void awaitListening(Address address) {
+    Waiting.until("somebody listens at " + address, STARTUP_MAX, () -> {
+      try (Socket socket = new Socket(address.host(), address.port())) {
+        return socket.isConnected();
       } catch (IOException e) {
-        if (System.nanoTime() - end > 0) {
-          throw new ContainerLaunchException("nobody listens at port " + port, e);
-        }
+        return false;
       }
-      LockSupport.parkNanos(PAUSE_NANOS);
-    }
+    });
   }
 
-  /** Where each of them is. */
+  /** Returns the addresses for clients: of each server, or of the primary of a pair. */
+  List<Address> entrances() {
+    return pair == null ? addresses() : List.of(pair.primary());
+  }
+
+  /** Two of which one follows the other. */
+  StandbyPair pair() {
+    return Objects.requireNonNull(pair);
+  }
+
+  /** Returns the address of each. */
   List<Address> addresses() {
     return List.copyOf(addresses);
   }
@@ -281,7 +309,7 @@ final class Servers implements AutoCloseable {
   void startAgain(int server) {
     if (!containers.get(server).isRunning()) {
       docker(server).startContainerCmd(id(server)).exec();
-      awaitListening(addresses.get(server).port(), STARTUP_MAX);
+      awaitListening(addresses.get(server));
     }
   }
 
@@ -295,12 +323,23 @@ final class Servers implements AutoCloseable {
         if (tries == PAUSE_TRIES || !String.valueOf(e.getMessage()).contains("unable to freeze")) {
           throw e;
         }
+        LockSupport.parkNanos(PAUSE_NANOS * 4);
       }
     }
   }
 
   void resume(int server) {
     docker(server).unpauseContainerCmd(id(server)).exec();
+  }
+
+  /** Sets its wall clock to this much ahead of the machine's; negative: behind. */
+  void setClock(int server, long aheadMillis) {
+    Objects.requireNonNull(clocks).set(server, aheadMillis);
+  }
+
+  /** Returns when the wall clock of a server jumped ahead by more than any store may ignore. */
+  List<Interval> jumpsAhead() {
+    return clocks == null ? List.of() : clocks.jumpsAhead();
   }
 
   private DockerClient docker(int server) {
@@ -312,7 +351,10 @@ final class Servers implements AutoCloseable {
   }
 
   @Override
-  public void close() {
+  public void close() throws IOException {
     containers.parallelStream().forEach(GenericContainer::close);
+    if (clocks != null) {
+      clocks.close();
+    }
   }
 }

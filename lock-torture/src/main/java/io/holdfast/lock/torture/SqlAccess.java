@@ -4,10 +4,12 @@ import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
 import io.holdfast.lock.Lease;
 import io.holdfast.lock.LockClientBuilder;
+import io.holdfast.lock.LockStoreException;
 import io.holdfast.lock.jdbc.JdbcGuard;
 import io.holdfast.lock.jdbc.JdbcLocks;
 import io.holdfast.lock.jdbc.SchemaMode;
 import java.sql.Connection;
+import java.sql.DriverManager;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
@@ -46,8 +48,8 @@ final class SqlAccess implements Access {
   /** On MariaDB, root from this machine has no password. */
   private static String user(StoreKind store) {
     return switch (store) {
-      case POSTGRES -> "postgres";
-      case MYSQL -> "root";
+      case POSTGRES, POSTGRES_2 -> "postgres";
+      case MYSQL, MYSQL_2 -> "root";
       default -> MARIADB_USER;
     };
   }
@@ -55,15 +57,20 @@ final class SqlAccess implements Access {
   /** Sockets time out after a while: a thread that writes under a guard must not hang for ever. */
   private static String url(StoreKind store, Address server) {
     return switch (store) {
-      case POSTGRES ->
+      case POSTGRES, POSTGRES_2 ->
         "jdbc:postgresql://" + server + "/" + DATABASE
             + "?connectTimeout=1&socketTimeout=10&sslmode=disable";
-      case MYSQL ->
+      case MYSQL, MYSQL_2 ->
         "jdbc:mysql://" + server + "/" + DATABASE + "?connectTimeout=1000&socketTimeout=10000"
             + "&sslMode=DISABLED&allowPublicKeyRetrieval=true";
       default ->
         "jdbc:mariadb://" + server + "/" + DATABASE + "?connectTimeout=1000&socketTimeout=10000";
     };
+  }
+
+  /** For whoever changes the servers. */
+  static Connection connect(StoreKind store, Address server) throws SQLException {
+    return DriverManager.getConnection(url(store, server), user(store), PASSWORD);
   }
 
   @Override
@@ -73,7 +80,7 @@ final class SqlAccess implements Access {
 
   @Override
   public void prepare(List<String> names) throws SQLException {
-    String id = store == StoreKind.POSTGRES
+    String id = store == StoreKind.POSTGRES || store == StoreKind.POSTGRES_2
         ? "id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY"
         : "id BIGINT AUTO_INCREMENT PRIMARY KEY";
     try (Connection connection = pool.getConnection();
@@ -97,23 +104,27 @@ final class SqlAccess implements Access {
 
   @Override
   public boolean leavesOpen(Exception failure) {
-    return failure instanceof SQLException;
+    return failure instanceof SQLException || failure instanceof LockStoreException;
   }
 
   @Override
   public List<String> written(String name) throws SQLException {
-    List<String> entries = new ArrayList<>();
+    return select("SELECT entry FROM torture_log WHERE lock_name = ? ORDER BY id", name);
+  }
+
+  /** Returns the first column of a query's rows. */
+  private List<String> select(String query, Object parameter) throws SQLException {
+    List<String> values = new ArrayList<>();
     try (Connection connection = pool.getConnection();
-        PreparedStatement select = connection.prepareStatement(
-            "SELECT entry FROM torture_log WHERE lock_name = ? ORDER BY id")) {
-      select.setString(1, name);
+        PreparedStatement select = connection.prepareStatement(query)) {
+      select.setObject(1, parameter);
       try (ResultSet result = select.executeQuery()) {
         while (result.next()) {
-          entries.add(result.getString(1));
+          values.add(result.getString(1));
         }
       }
     }
-    return entries;
+    return values;
   }
 
   /**
@@ -123,20 +134,12 @@ final class SqlAccess implements Access {
   @Override
   public List<String> leftovers(String namePrefix) throws SQLException {
     long nowMicros = System.currentTimeMillis() * 1_000; // The server is on this machine.
-    List<String> left = new ArrayList<>();
-    try (Connection connection = pool.getConnection();
-        PreparedStatement select = connection.prepareStatement(
-            "SELECT name, holder FROM holdfast_lock_waiter WHERE alive_until > ?")) {
-      select.setLong(1, nowMicros);
-      try (ResultSet result = select.executeQuery()) {
-        while (result.next()) {
-          if (result.getString(1).contains(namePrefix)) {
-            left.add("waiter for " + result.getString(1) + ": " + result.getString(2));
-          }
-        }
-      }
-    }
-    return left;
+    String waiters =
+        "SELECT CONCAT(name, ': ', holder) FROM holdfast_lock_waiter WHERE alive_until > ?";
+    return select(waiters, nowMicros).stream()
+        .filter(waiter -> waiter.contains(namePrefix))
+        .map(waiter -> "waiter for " + waiter)
+        .toList();
   }
 
   @Override

@@ -8,7 +8,11 @@ import java.util.Locale;
 /** A store with its servers, as {@code --store} names it. */
 enum StoreKind {
   POSTGRES(1),
+  /** A primary, and a standby that is in step with it when it takes over. */
+  POSTGRES_2(2),
   MYSQL(1),
+  /** As with PostgreSQL. */
+  MYSQL_2(2),
   MARIADB(1),
   REDIS(1),
   /** A primary, its replica, and a Sentinel that needs nobody's consent. */
@@ -33,7 +37,7 @@ enum StoreKind {
   /** The session timeout that ZooKeeper's clients ask for, of eight ticks. */
   static final Duration ZOOKEEPER_SESSION = Duration.ofSeconds(8);
 
-  /** What our threads take for their last turn, and a busy machine for everything. */
+  /** Time for the workers' last turn, and for a busy machine. */
   private static final Duration SLACK = Duration.ofSeconds(5);
 
   private final int servers;
@@ -42,7 +46,7 @@ enum StoreKind {
     this.servers = servers;
   }
 
-  /** What it is called on the command line. */
+  /** Returns its name on the command line. */
   String option() {
     return name().toLowerCase(Locale.ROOT).replace('_', '-');
   }
@@ -63,11 +67,24 @@ enum StoreKind {
     return servers;
   }
 
-  /** How long after the last fault a worker may wait for a name, as the store's page says. */
+  /**
+   * The time by which a timed wait may be longer than it was to be (L-6.2): two store timeouts, and
+   * 1.5 s for a thread of a busy machine to get its turn. On Redis the opening of a connection,
+   * which is Jedis's and takes a second here, must fit into the latter.
+   */
+  static Duration overrunMax() {
+    return STORE_TIMEOUT.multipliedBy(2).plusMillis(1_500);
+  }
+
+  /**
+   * Returns the longest that a worker may wait for a name after the last fault, by the store's
+   * page.
+   */
   Duration recoveryMax() {
     return switch (this) {
       // The TTL, 4 s for a waiter that died, 3 s for one that was handed the lock and died.
-      case POSTGRES, MYSQL, MARIADB -> TTL.plusSeconds(4 + 3).plus(SLACK);
+      case POSTGRES, POSTGRES_2, MYSQL, MYSQL_2, MARIADB ->
+        TTL.plusSeconds(4 + 3).plus(SLACK);
       // The TTL, 4.5 s for a waiter that died, 3 s for one that was handed the lock and died.
       case REDIS, REDIS_SENTINEL, REDIS_CLUSTER, REDIS_QUORUM ->
         TTL.plusMillis(4_500 + 3_000).plus(SLACK);
@@ -79,9 +96,24 @@ enum StoreKind {
     };
   }
 
+  /** Whether its servers' clocks can be set: those of Consul ask the kernel itself. */
+  boolean hasClocksToSet() {
+    return this != CONSUL && this != CONSUL_3;
+  }
+
+  /** Whether a lease ends when the clock of a server says so. Sessions end by monotonic ones. */
+  boolean expiresByServerClock() {
+    return hasClocksToSet() && this != ZOOKEEPER && this != ZOOKEEPER_3;
+  }
+
   /** Whether its page says that a failover can lose what was confirmed. */
   boolean forgetsAtFailover() {
     return this == REDIS_SENTINEL || this == REDIS_CLUSTER;
+  }
+
+  /** Whether its servers have one address together, which a switchover moves. */
+  boolean hasOneAddress() {
+    return this == POSTGRES_2 || this == MYSQL_2;
   }
 
   boolean hasGuards() {

@@ -7,7 +7,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
 
-/** Who believed what around a finding, as text and as a picture. */
+/** The beliefs of all workers around a finding, as text and as a picture. */
 final class Timeline {
   private static final long BEFORE_NANOS = 8_000_000_000L;
   private static final long AFTER_NANOS = 3_000_000_000L;

@@ -10,25 +10,31 @@ import io.holdfast.lock.LockTimeoutException;
 import io.holdfast.lock.Ownership;
 import io.holdfast.lock.torture.Attempt.Answer;
 import io.holdfast.lock.torture.Attempt.Closing;
+import io.holdfast.lock.torture.Attempt.Nested;
 import io.holdfast.lock.torture.Attempt.Write;
 import io.holdfast.lock.torture.Worker.Task;
 import io.holdfast.lock.torture.WorkerLog.Entry;
 import io.holdfast.lock.torture.WorkerLog.Field;
+import io.holdfast.lock.torture.WorkerLog.Note;
 import io.holdfast.lock.torture.WorkerLog.Order;
 import java.time.Duration;
-import java.util.Optional;
 import java.util.Random;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
+import org.jspecify.annotations.Nullable;
 
 /**
  * One thread of a worker: takes one lock after the other, looks all the time whether it has it, and
- * notes what it sees.
+ * notes what it sees. Where memory or threads may be used up, nothing is allocated between a step
+ * and the note of it, and a lease is closed until that is done.
  */
 final class Turns implements Runnable {
   private static final long LOOK_NANOS_MAX = 1_000_000;
   private static final long PAUSE_NANOS_MAX = 20_000_000;
   private static final Duration RECOVERY_WAIT = Duration.ofSeconds(2);
+
+  /** After memory and threads are there again, until everybody has noticed. */
+  private static final long STARVED_NANOS_MORE = 3_000_000_000L;
 
   /** For {@link Wrong#FALLING_TOKENS}. */
   private static final AtomicLong COUNTED = new AtomicLong();
@@ -59,7 +65,11 @@ final class Turns implements Runnable {
   public void run() {
     try {
       while (log.ordered() == Order.WORK) {
-        turn(random.nextInt(task.names().size()), Call.any(random), false, holdNanos());
+        try {
+          turn(random.nextInt(task.names().size()), Call.any(random), false, holdNanos());
+        } catch (OutOfMemoryError | LinkageError e) {
+          boolean unused = starved(e); // With no lease in hand.
+        }
         LockSupport.parkNanos(random.nextLong(PAUSE_NANOS_MAX));
       }
       recover();
@@ -71,13 +81,55 @@ final class Turns implements Runnable {
   private void recover() throws InterruptedException {
     Call call = new Call(Call.Way.LOCK_WITHIN, Call.Kind.RENEWED, Ownership.THREAD, RECOVERY_WAIT);
     for (int name = 0; name < task.names().size(); name++) {
-      while (!turn(name, call, true, 0)) {
+      while (!recovers(name, call)) {
         if (log.ordered() == Order.END) {
           return;
         }
       }
     }
     recovered = true;
+  }
+
+  private boolean recovers(int name, Call call) throws InterruptedException {
+    try {
+      return turn(name, call, true, 0);
+    } catch (OutOfMemoryError | LinkageError e) {
+      boolean unused = starved(e); // The last fault may have been a full heap.
+      return false;
+    }
+  }
+
+  /** Whether an OutOfMemoryError is what was to be. */
+  private boolean isStarved() {
+    return log.noted(Note.HEAP_IS_FULL) != 0
+        || isLately(log.noted(Note.HEAP_FREED_AT))
+        || isLately(log.noted(Note.STARVED_UNTIL));
+  }
+
+  private static boolean isLately(long at) {
+    return at != 0 && System.nanoTime() - at < STARVED_NANOS_MORE;
+  }
+
+  /** Whether that is why this failed; else it is complained about. */
+  private boolean starved(Throwable failure) {
+    if (isStarved() && lacksMemory(failure)) {
+      return true;
+    }
+    complain(failure);
+    return false;
+  }
+
+  /**
+   * Whether it is for want of memory: the JVM reports a class that it could not link then as a
+   * LinkageError.
+   */
+  private static boolean lacksMemory(Throwable failure) {
+    for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
+      if (cause instanceof OutOfMemoryError) {
+        return true;
+      }
+    }
+    return false;
   }
 
   /** Mostly short; some longer than a fixed lease; a few longer than a TTL. */
@@ -97,12 +149,16 @@ final class Turns implements Runnable {
     entry.set(Field.NAME, name);
     entry.set(Field.OPTIONS, call.code());
     entry.set(Field.RECOVERY, recovery ? 1 : 0);
+    entry.set(Field.MAX_WAIT_MILLIS, call.maxWaitMillis());
+    entry.set(Field.MIN_HOLD_MILLIS, call.minHoldMillis());
+    long stalledNanos = log.noted(Note.STALLED_NANOS);
+    boolean starved = isStarved();
     entry.set(Field.ASKED_AT, System.nanoTime());
-    Optional<Lease> lease = Optional.empty();
+    @Nullable Lease lease = null;
     Answer answer;
     try {
       lease = call.on(client, task.names().get(name));
-      answer = lease.isPresent() ? Answer.GRANTED : Answer.TAKEN;
+      answer = lease == null ? Answer.TAKEN : Answer.GRANTED;
     } catch (LockTimeoutException e) {
       answer = Answer.TAKEN;
     } catch (LockStoreException e) {
@@ -113,23 +169,28 @@ final class Turns implements Runnable {
       answer = undocumented(e);
     }
     entry.set(Field.ANSWERED_AT, System.nanoTime());
-    entry.set(Field.TOKEN, lease.map(this::token).orElse(0L));
+    entry.set(
+        Field.STALLED_NANOS,
+        starved || isStarved()
+            ? entry.get(Field.ANSWERED_AT) - entry.get(Field.ASKED_AT)
+            : log.noted(Note.STALLED_NANOS) - stalledNanos);
+    entry.set(Field.TOKEN, lease == null ? 0 : token(lease));
     entry.set(Field.ANSWER, answer);
-    if (lease.isPresent()) {
+    if (lease != null) {
       try {
-        hold(entry, lease.get(), call, holdNanos);
+        hold(entry, lease, call, name, holdNanos);
       } catch (RuntimeException | Error e) {
-        complain(e);
-        entry.set(Field.WRITE, Write.UNDOCUMENTED);
+        if (!starved(e)) {
+          entry.set(Field.WRITE, Write.UNDOCUMENTED);
+        }
       }
-      close(entry, lease.get());
+      close(entry, lease);
     }
-    return lease.isPresent();
+    return lease != null;
   }
 
   private Answer undocumented(Throwable failure) {
-    complain(failure);
-    return Answer.UNDOCUMENTED;
+    return starved(failure) ? Answer.STARVED : Answer.UNDOCUMENTED;
   }
 
   private long token(Lease lease) {
@@ -137,11 +198,12 @@ final class Turns implements Runnable {
   }
 
   /** Looks until the time is over or the lease is. */
-  private void hold(Entry entry, Lease lease, Call call, long holdNanos) {
+  private void hold(Entry entry, Lease lease, Call call, int name, long holdNanos) {
     long end = System.nanoTime() + holdNanos;
     boolean asked = false;
     boolean asks = random.nextInt(8) == 0;
     boolean writes = task.store().hasGuards() && random.nextInt(4) == 0;
+    boolean nests = random.nextInt(4) == 0;
     while (true) {
       long before = System.nanoTime();
       if (!isHeld(lease)) {
@@ -165,6 +227,9 @@ final class Turns implements Runnable {
       } else if (asks && random.nextInt(20) == 0) {
         asks = false;
         ask(lease, call);
+      } else if (nests && random.nextInt(4) == 0) {
+        nests = false;
+        nest(entry, lease, call, task.names().get(name));
       } else {
         LockSupport.parkNanos(random.nextLong(LOOK_NANOS_MAX));
       }
@@ -193,6 +258,27 @@ final class Turns implements Runnable {
     }
   }
 
+  /** Asks for the lock once more, while this thread has it. */
+  private void nest(Entry entry, Lease lease, Call call, String name) {
+    @Nullable Lease nested = null;
+    boolean answered = false;
+    try {
+      nested = client.get(name, call.options()).tryLock().orElse(null);
+      answered = true;
+    } catch (LockLostException | LockStoreException e) {
+      // As is right if it was lost, which the next look tells.
+    }
+    boolean right = call.ownership() == Ownership.THREAD
+        ? nested != null && nested.token() == lease.token()
+        : answered && nested == null;
+    if (lease.isHeld()) {
+      entry.set(Field.NESTED, right ? Nested.RIGHT : Nested.WRONG);
+    }
+    if (nested != null) {
+      closing(nested); // What becomes of the outer one is noted when that is closed.
+    }
+  }
+
   private boolean isHeld(Lease lease) {
     return lease.isHeld() || task.wrong() == Wrong.IGNORE_LOSSES;
   }
@@ -209,33 +295,40 @@ final class Turns implements Runnable {
       end = Write.DONE;
     } catch (LockLostException e) {
       end = Write.REFUSED;
-    } catch (Exception e) {
-      if (access.leavesOpen(e)) {
-        end = Write.UNANSWERED;
-      } else {
-        complain(e);
-        end = Write.UNDOCUMENTED;
-      }
+    } catch (Exception | Error e) {
+      end = (e instanceof Exception failure && access.leavesOpen(failure)) || starved(e)
+          ? Write.UNANSWERED
+          : Write.UNDOCUMENTED;
     }
     entry.set(Field.WRITE, end);
   }
 
   private void close(Entry entry, Lease lease) {
     entry.set(Field.CLOSE_BEGAN_AT, System.nanoTime());
-    Closing closing;
-    try {
-      lease.close();
-      closing = Closing.NORMAL;
-    } catch (LockLostException e) {
-      closing = task.wrong() == Wrong.IGNORE_LOSSES ? Closing.NORMAL : Closing.LOST;
-    } catch (RuntimeException | Error e) {
-      complain(e);
-      closing = Closing.UNDOCUMENTED;
-    }
+    Closing closing = closing(lease);
     entry.set(Field.CLOSED_AT, System.nanoTime());
     entry.set(Field.CLOSING, closing);
     if (task.wrong() == Wrong.FREE_BY_NAME) {
       free(client.get(lease.name()));
+    }
+  }
+
+  /** Closes it, again and again if there is no memory for it. */
+  private Closing closing(Lease lease) {
+    boolean starved = false;
+    while (true) {
+      try {
+        lease.close();
+        return starved ? Closing.STARVED : Closing.NORMAL;
+      } catch (LockLostException e) {
+        return task.wrong() == Wrong.IGNORE_LOSSES ? Closing.NORMAL : Closing.LOST;
+      } catch (RuntimeException | Error e) {
+        if (!starved(e)) {
+          return Closing.UNDOCUMENTED;
+        }
+        starved = true;
+        LockSupport.parkNanos(PAUSE_NANOS_MAX);
+      }
     }
   }
 
@@ -253,8 +346,12 @@ final class Turns implements Runnable {
   /** Whoever looks into a violation needs the stack. */
   private void complain(Throwable failure) {
     synchronized (System.err) {
-      System.err.println("UNDOCUMENTED in thread " + thread + " at " + System.nanoTime());
-      failure.printStackTrace();
+      try {
+        System.err.println("UNDOCUMENTED in thread " + thread + " at " + System.nanoTime());
+        failure.printStackTrace();
+      } catch (OutOfMemoryError | LinkageError e) {
+        // The judge says where it was.
+      }
     }
   }
 }

@@ -21,7 +21,7 @@ final class Worker {
   private static final long PAUSE_NANOS = 20_000_000;
   private static final long START_NANOS_MAX = 120_000_000_000L;
 
-  /** What ends a thread of the client itself, once it was told to. */
+  /** The longest that the client's own threads take to end, once they were told to. */
   private static final long THREADS_END_NANOS_MAX = 20_000_000_000L;
 
   private Worker() {}
@@ -123,16 +123,18 @@ final class Worker {
       return;
     }
     log.note(Note.READY_AT, System.nanoTime());
+    Condition.start(log);
     List<Thread> threads = new ArrayList<>();
-    List<Turns> turns = new ArrayList<>();
+    Turns[] turns = new Turns[THREADS];
     for (int i = 0; i < THREADS; i++) {
       Turns turn = new Turns(task, i, log, access, client);
-      turns.add(turn);
+      turns[i] = turn;
       Thread thread = new Thread(turn, "turns-" + i);
       thread.start();
       threads.add(thread);
     }
-    while (!turns.stream().allMatch(Turns::hasRecovered) && log.ordered() != Order.END) {
+    // Nothing is allocated here: a full heap must not end this thread.
+    while (!haveRecovered(turns) && log.ordered() != Order.END) {
       LockSupport.parkNanos(PAUSE_NANOS);
     }
     log.note(Note.RECOVERED_AT, System.nanoTime());
@@ -149,6 +151,15 @@ final class Worker {
       LockSupport.parkNanos(PAUSE_NANOS);
     }
     log.note(Note.THREADS_LEFT, ourThreads());
+  }
+
+  private static boolean haveRecovered(Turns[] turns) {
+    for (Turns turn : turns) {
+      if (!turn.hasRecovered()) {
+        return false;
+      }
+    }
+    return true;
   }
 
   /** A store that is away when a worker starts is one of the faults; null: ordered to end. */

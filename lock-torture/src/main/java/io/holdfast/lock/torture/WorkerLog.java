@@ -2,6 +2,7 @@ package io.holdfast.lock.torture;
 
 import io.holdfast.lock.torture.Attempt.Answer;
 import io.holdfast.lock.torture.Attempt.Closing;
+import io.holdfast.lock.torture.Attempt.Nested;
 import io.holdfast.lock.torture.Attempt.Write;
 import java.io.IOException;
 import java.lang.invoke.MethodHandles;
@@ -48,27 +49,41 @@ final class WorkerLog {
     }
   }
 
-  /** What parent and child tell each other. */
+  /** The words that parent and child exchange. */
   enum Note {
     /** The parent's order: an ordinal of {@link Order}. */
     ORDER,
     /** The child's clock when it had started: the parent sees that it is the same one. */
     STARTED_AT,
-    /** When the child had a client. */
+    /** The time at which the child had a client. */
     READY_AT,
-    /** When each thread had every name once after the last fault. */
+    /** The time by which each thread had every name once after the last fault. */
     RECOVERED_AT,
-    /** When the client was closed. */
+    /** The time at which the client was closed. */
     CLOSED_AT,
-    /** How many threads of ours were left then. */
+    /** The number of our threads that were left then. */
     THREADS_LEFT,
     /** The parent's: how far the worker's wall clock is ahead; negative: behind. */
     WALL_AHEAD_MILLIS,
     /** The parent's: for how long the worker's machine has been suspended. */
-    SUSPENDED_NANOS
+    SUSPENDED_NANOS,
+    /** The parent's: 1 while the child is to fill its heap. */
+    FILL_HEAP,
+    /** The parent's: 1 while the child is to use up all threads that it can have. */
+    HOARD_THREADS,
+    /**
+     * The parent's: until when the child has or had no memory or no threads; zero: it always had.
+     */
+    STARVED_UNTIL,
+    /** For how long the child as a whole did not run, as far as its pulse tells. */
+    STALLED_NANOS,
+    /** 1 while the child's heap is full; it takes a while to be told, and to free it. */
+    HEAP_IS_FULL,
+    /** The time at which the child freed it. */
+    HEAP_FREED_AT
   }
 
-  /** What a worker is to do. */
+  /** The task of a worker. */
   enum Order {
     /** Take locks as you like. */
     WORK,
@@ -77,6 +92,8 @@ final class WorkerLog {
     /** Close the client, and end. */
     END
   }
+
+  private static final Order[] ORDERS = Order.values();
 
   void note(Note note, long value) {
     LONGS.setVolatile(buffer, note.ordinal() * Long.BYTES, value);
@@ -91,7 +108,7 @@ final class WorkerLog {
   }
 
   Order ordered() {
-    return Order.values()[(int) noted(Note.ORDER)];
+    return ORDERS[(int) noted(Note.ORDER)];
   }
 
   /** The fields of an attempt; {@link Attempt} says what they mean. */
@@ -110,7 +127,16 @@ final class WorkerLog {
     CLOSE_BEGAN_AT,
     CLOSING,
     CLOSED_AT,
-    WRITE
+    WRITE,
+    MAX_WAIT_MILLIS,
+    MIN_HOLD_MILLIS,
+    STALLED_NANOS,
+    NESTED
+  }
+
+  /** Their number. */
+  int attempts() {
+    return begun.get();
   }
 
   /** Makes room for one more attempt. */
@@ -167,7 +193,11 @@ final class WorkerLog {
           get(Field.CLOSE_BEGAN_AT),
           get(Field.CLOSED_AT),
           Closing.values()[(int) get(Field.CLOSING)],
-          Write.values()[(int) get(Field.WRITE)]);
+          Write.values()[(int) get(Field.WRITE)],
+          get(Field.MAX_WAIT_MILLIS),
+          get(Field.MIN_HOLD_MILLIS),
+          get(Field.STALLED_NANOS),
+          Nested.values()[(int) get(Field.NESTED)]);
     }
   }
 

@@ -5,6 +5,8 @@ import io.holdfast.lock.torture.WorkerLog.Note;
 import io.holdfast.lock.torture.WorkerLog.Order;
 import java.io.File;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -12,6 +14,12 @@ import java.util.concurrent.TimeUnit;
 
 /** The parent's end of a {@link Worker}. */
 final class WorkerProcess implements AutoCloseable {
+  /** For what is no stack. */
+  private static final long LEFT_KIBIBYTES = 4 * 1024;
+
+  /** Until the end of the fault is noted. */
+  private static final long STARVED_NANOS_MAX = 3_600_000_000_000L;
+
   private final Task task;
   private final WorkerLog log;
   private final Process process;
@@ -29,9 +37,11 @@ final class WorkerProcess implements AutoCloseable {
     List<String> command = new ArrayList<>();
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
     command.addAll(List.of(
-        "-Xmx128m",
+        "-Xmx64m",
         "-XX:+UseSerialGC",
         "-XX:TieredStopAtLevel=1",
+        // So that one thread's stack is more than what is left of its address space.
+        "-XX:ThreadStackSize=8192",
         "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
         "-Dorg.slf4j.simpleLogger.showDateTime=true",
         "-Dzookeeper.jmx.log4j.disable=true",
@@ -41,11 +51,11 @@ final class WorkerProcess implements AutoCloseable {
         Worker.class.getName()));
     command.addAll(task.arguments());
     File file = output.toFile();
-    Process process = new ProcessBuilder(command)
+    ProcessBuilder builder = new ProcessBuilder(command)
         .redirectOutput(ProcessBuilder.Redirect.appendTo(file))
-        .redirectError(ProcessBuilder.Redirect.appendTo(file))
-        .start();
-    return new WorkerProcess(task, log, process);
+        .redirectError(ProcessBuilder.Redirect.appendTo(file));
+    builder.environment().put("MALLOC_ARENA_MAX", "1"); // All threads use one pool of memory.
+    return new WorkerProcess(task, log, builder.start());
   }
 
   Task task() {
@@ -80,6 +90,48 @@ final class WorkerProcess implements AutoCloseable {
   void resume() throws IOException, InterruptedException {
     log.note(Note.SUSPENDED_NANOS, log.noted(Note.SUSPENDED_NANOS) + System.nanoTime() - frozenAt);
     thaw();
+  }
+
+  void fillHeap() {
+    log.note(Note.STARVED_UNTIL, System.nanoTime() + STARVED_NANOS_MAX);
+    log.note(Note.FILL_HEAP, 1);
+  }
+
+  /** May be called again: what was given back meanwhile is taken away as well. */
+  void exhaustThreads() throws IOException, InterruptedException {
+    log.note(Note.STARVED_UNTIL, System.nanoTime() + STARVED_NANOS_MAX);
+    Path status = Path.of("/proc", Long.toString(process.pid()), "status");
+    if (!process.isAlive()) {
+      return;
+    }
+    long kibibytes = Files.readAllLines(status).stream()
+        .filter(line -> line.startsWith("VmSize:"))
+        .mapToLong(line -> Long.parseLong(line.replaceAll("\\D", "")))
+        .findFirst()
+        .orElseThrow(() -> new IOException("no VmSize in " + status));
+    limit(Long.toString((kibibytes + LEFT_KIBIBYTES) * 1024));
+    log.note(Note.HOARD_THREADS, 1);
+  }
+
+  /** There is memory, and there can be threads. */
+  void feed() throws IOException, InterruptedException {
+    log.note(Note.FILL_HEAP, 0);
+    log.note(Note.HOARD_THREADS, 0);
+    if (process.isAlive()) {
+      limit("unlimited");
+    }
+    log.note(Note.STARVED_UNTIL, System.nanoTime());
+  }
+
+  private void limit(String bytes) throws IOException, InterruptedException {
+    Process limiting = new ProcessBuilder(
+            "prlimit", "--pid", Long.toString(process.pid()), "--as=" + bytes + ":unlimited")
+        .redirectErrorStream(true)
+        .start();
+    String said = new String(limiting.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+    if (limiting.waitFor() != 0 && process.isAlive()) {
+      throw new IOException("prlimit: " + said);
+    }
   }
 
   void setClock(long aheadMillis) {

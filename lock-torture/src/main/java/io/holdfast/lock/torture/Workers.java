@@ -7,7 +7,6 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.function.IntFunction;
 
 /**
  * The workers of a schedule, each with the processes that it has had.
@@ -15,8 +14,11 @@ import java.util.function.IntFunction;
  * <p>Threads: one at a time for each worker.
  */
 final class Workers implements AutoCloseable {
-  /** What a worker is told; the number of its life and the time are filled in. */
-  interface Tasks extends IntFunction<Task> {}
+  /** Makes the tasks of processes. */
+  interface Tasks {
+    /** Returns the task of a process that is started now. */
+    Task of(int worker, int life, Path log);
+  }
 
   private final Tasks tasks;
   private final Path folder;
@@ -39,42 +41,18 @@ final class Workers implements AutoCloseable {
   void start(int worker) throws IOException {
     List<WorkerProcess> before = lives.get(worker);
     int life = before.size();
-    Task task = tasks.apply(worker);
     String name = "worker-" + worker + "-" + life;
-    before.add(WorkerProcess.start(
-        new Task(
-            task.store(),
-            task.servers(),
-            task.ways(),
-            worker,
-            life,
-            task.seed(),
-            System.nanoTime(),
-            task.wrong(),
-            folder.resolve(name + ".map"),
-            task.names()),
-        folder.resolve(name + ".out")));
+    Task task = tasks.of(worker, life, folder.resolve(name + ".map"));
+    before.add(WorkerProcess.start(task, folder.resolve(name + ".out")));
   }
 
-  void kill(int worker) throws InterruptedException {
-    last(worker).kill();
-  }
-
-  void freeze(int worker) throws IOException, InterruptedException {
-    last(worker).freeze();
-  }
-
-  void thaw(int worker) throws IOException, InterruptedException {
-    last(worker).thaw();
-  }
-
-  /** After a freeze: as if the machine had been suspended meanwhile. */
-  void resume(int worker) throws IOException, InterruptedException {
-    last(worker).resume();
-  }
-
-  void setClock(int worker, long aheadMillis) {
-    last(worker).setClock(aheadMillis);
+  /** A process that had no memory for the JVM itself has ended, and is started anew. */
+  void feed(int worker) throws IOException, InterruptedException {
+    if (last(worker).isAlive()) {
+      last(worker).feed();
+    } else {
+      start(worker);
+    }
   }
 
   /** Those that live. */
@@ -86,7 +64,8 @@ final class Workers implements AutoCloseable {
     return living;
   }
 
-  private WorkerProcess last(int worker) {
+  /** Returns the latest process of a worker. */
+  WorkerProcess last(int worker) {
     List<WorkerProcess> all = lives.get(worker);
     return all.get(all.size() - 1);
   }
@@ -100,7 +79,7 @@ final class Workers implements AutoCloseable {
     return living().stream().allMatch(process -> process.noted(note) != 0);
   }
 
-  /** What all processes saw, those that were killed included. */
+  /** Returns what all processes saw, including those that were killed. */
   List<Attempt> attempts() {
     return lives.stream()
         .flatMap(List::stream)

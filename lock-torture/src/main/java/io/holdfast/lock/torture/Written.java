@@ -2,7 +2,7 @@ package io.holdfast.lock.torture;
 
 /** An entry of a log that is written to under guard. */
 record Written(Attempt.Id attempt, long token) {
-  /** What {@link #text} made. */
+  /** Parses the text that {@link #text} made. */
   static Written parse(String text) {
     String[] parts = text.split("-", -1);
     return new Written(

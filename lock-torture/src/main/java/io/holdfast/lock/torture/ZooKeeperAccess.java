@@ -88,13 +88,15 @@ final class ZooKeeperAccess implements Access {
     return entries;
   }
 
-  /** Nodes in lines. */
+  /** Nodes in lines. What a minHold left may stay, as docs/backends/zookeeper.md says. */
   @Override
   public List<String> leftovers(String namePrefix) throws Exception {
     List<String> left = new ArrayList<>();
     for (String lock : children(LOCKS)) {
       if (lock.startsWith("m-" + namePrefix)) {
-        children(LOCKS + "/" + lock).forEach(node -> left.add(lock + "/" + node));
+        children(LOCKS + "/" + lock).stream()
+            .filter(node -> !node.startsWith("hold-"))
+            .forEach(node -> left.add(lock + "/" + node));
       }
     }
     return left;

@@ -17,7 +17,14 @@ class ResultsTest {
     return new Outcome(
         new Plan(StoreKind.REDIS, seed, seconds, List.of()),
         new Evidence(
-            StoreKind.REDIS, 0, evidence.attempts(), Map.of(), evidence.faults(), List.of()),
+            StoreKind.REDIS,
+            0,
+            evidence.attempts(),
+            Map.of(),
+            evidence.faults(),
+            List.of(),
+            List.of(),
+            List.of()),
         story.judged(),
         1_500_000_000L);
   }
@@ -28,7 +35,7 @@ class ResultsTest {
         .asked(1)
         .got(100, 2)
         .told()
-        .broke(new Fault.Outage(), 3, 4);
+        .broke(Fault.Kind.OUTAGE.of(0), 3, 4);
   }
 
   @Test

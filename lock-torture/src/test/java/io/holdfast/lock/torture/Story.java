@@ -2,6 +2,8 @@ package io.holdfast.lock.torture;
 
 import io.holdfast.lock.torture.Attempt.Answer;
 import io.holdfast.lock.torture.Attempt.Closing;
+import io.holdfast.lock.torture.Attempt.Interval;
+import io.holdfast.lock.torture.Attempt.Nested;
 import io.holdfast.lock.torture.Attempt.Write;
 import io.holdfast.lock.torture.Evidence.Happened;
 import java.util.ArrayList;
@@ -17,6 +19,8 @@ final class Story {
   private final List<Attempt> attempts = new ArrayList<>();
   private final Map<Integer, List<Written>> written = new HashMap<>();
   private final List<Happened> faults = new ArrayList<>();
+  private final List<Interval> unsettled = new ArrayList<>();
+  private final List<Interval> jumpsAhead = new ArrayList<>();
 
   private Story(StoreKind store) {
     this.store = store;
@@ -40,6 +44,10 @@ final class Story {
     private long closed;
     private Closing closing = Closing.NONE;
     private Write write = Write.NONE;
+    private long maxWait = -1;
+    private long minHold;
+    private long stalled;
+    private Nested nested = Nested.NONE;
 
     private Told(int worker) {
       this.worker = worker;
@@ -76,6 +84,33 @@ final class Story {
       return this;
     }
 
+    /** As long as it may wait. */
+    Told waiting(long most) {
+      maxWait = most;
+      return this;
+    }
+
+    Told keeping(long least) {
+      minHold = least;
+      return this;
+    }
+
+    Told stalled(long nothingRan) {
+      stalled = nothingRan;
+      return this;
+    }
+
+    Told taken(long at) {
+      answer = Answer.TAKEN;
+      answered = at;
+      return this;
+    }
+
+    Told askedAgain(Nested how) {
+      nested = how;
+      return this;
+    }
+
     Told wrote(Write how) {
       write = how;
       return this;
@@ -98,7 +133,11 @@ final class Story {
           closeBegan * MILLI,
           closed * MILLI,
           closing,
-          write));
+          write,
+          maxWait,
+          minHold,
+          stalled * MILLI,
+          nested));
       return Story.this;
     }
   }
@@ -123,11 +162,24 @@ final class Story {
     return this;
   }
 
+  /** Servers could lose what they had confirmed. */
+  Story unsettled(long from, long until) {
+    unsettled.add(new Interval(from * MILLI, until * MILLI));
+    return this;
+  }
+
+  /** The wall clock of a server jumped. */
+  Story jumpedAhead(long from, long until) {
+    jumpsAhead.add(new Interval(from * MILLI, until * MILLI));
+    return this;
+  }
+
   List<Finding> judged() {
     return Judge.judge(evidence());
   }
 
   Evidence evidence() {
-    return new Evidence(store, 0, List.copyOf(attempts), written, faults, List.of());
+    return new Evidence(
+        store, 0, List.copyOf(attempts), written, faults, unsettled, jumpsAhead, List.of());
   }
 }

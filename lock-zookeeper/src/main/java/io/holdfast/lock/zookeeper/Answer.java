@@ -7,33 +7,40 @@ import org.apache.zookeeper.KeeperException.Code;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the server said to one request.
+ * The server's answer to one request.
  *
- * @param value there if the code is {@code OK}, and sometimes otherwise
+ * @param value present if the code is {@code OK}, and sometimes otherwise
  */
 record Answer<T>(Code code, @Nullable T value) {
 
   static <T> Answer<T> of(int code, @Nullable T value) {
-    Code known = Code.get(code);
-    // From a server that is younger than this client.
-    return new Answer<>(known == null ? Code.SYSTEMERROR : known, value);
+    return new Answer<>(known(code), value);
+  }
+
+  private static Code known(int code) {
+    try {
+      return Code.get(code);
+    } catch (IllegalArgumentException e) {
+      // From a server that is newer than this client.
+      return Code.SYSTEMERROR;
+    }
   }
 
   boolean isOk() {
     return code == Code.OK;
   }
 
-  /** No such node. */
+  /** Whether there is no such node. */
   boolean isAbsent() {
     return code == Code.NONODE;
   }
 
-  /** The session is over, so nothing of the request is left, or will be. */
+  /** Whether the session is over, so that nothing of the request is left, or will be. */
   boolean isSessionOver() {
     return code == Code.SESSIONEXPIRED;
   }
 
-  /** There was no connection, or none any more when the answer was due. */
+  /** Whether there was no connection, or the connection was lost before the answer. */
   boolean isConnectionLost() {
     return code == Code.CONNECTIONLOSS;
   }
@@ -58,7 +65,7 @@ record Answer<T>(Code code, @Nullable T value) {
     };
   }
 
-  /** The value. */
+  /** Returns the value. */
   T get() throws StoreException {
     if (!isOk()) {
       throw failure();

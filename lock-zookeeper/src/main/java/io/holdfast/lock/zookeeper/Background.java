@@ -6,7 +6,7 @@ import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The thread of a store: nothing that runs on it waits for the server. */
+/** The background thread of a store. Nothing that runs on it waits for the server. */
 final class Background {
   private static final Logger log = LoggerFactory.getLogger(Background.class);
 
@@ -20,7 +20,7 @@ final class Background {
     });
   }
 
-  /** Runs it once, this much later, unless the thread has ended by then. */
+  /** Runs a task once, after this time, unless the thread has ended by then. */
   void later(long millis, Runnable task) {
     try {
       var unused = executor.schedule(task, millis, TimeUnit.MILLISECONDS);
@@ -29,7 +29,7 @@ final class Background {
     }
   }
 
-  /** Runs it again and again, this much after each end, whatever it throws. */
+  /** Runs a task repeatedly, each time this long after the last run ended, whatever it throws. */
   void repeat(long millis, Runnable task) {
     var unused = executor.scheduleWithFixedDelay(
         () -> {
@@ -44,7 +44,7 @@ final class Background {
         TimeUnit.MILLISECONDS);
   }
 
-  /** Ends the thread, and what is repeated. */
+  /** Ends the thread and the repeated tasks. */
   void end() {
     executor.shutdown();
   }

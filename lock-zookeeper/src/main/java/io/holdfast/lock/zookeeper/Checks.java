@@ -14,14 +14,14 @@ import org.apache.zookeeper.ZooKeeper;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Asks whether nodes stand: one {@code multi} of checks for all of them. That is a write, so a
- * majority confirms it; a read would be answered by a server that the others have given up.
+ * Asks whether nodes exist, with one {@code multi} of checks for all of them. That is a write, so a
+ * majority confirms it; a read could be answered by a server that is cut off from the majority.
  */
 final class Checks {
-  /** The server refuses packets of a megabyte. */
+  /** The most characters of paths in one request; the server refuses packets of a megabyte. */
   private static final int BATCH_CHARS_MAX = 200_000;
 
-  /** What is said of no session. */
+  /** The trust in the empty set of sessions. */
   private static final Duration FOR_EVER = Duration.ofNanos(Long.MAX_VALUE);
 
   private final Wire wire;
@@ -33,18 +33,18 @@ final class Checks {
   }
 
   /**
-   * What is known of nodes.
+   * The state of nodes.
    *
-   * @param stands one answer for each
-   * @param trusted how long the session of those that stand is sure to live, from before they were
-   *     asked about
+   * @param stands for each node, whether it exists
+   * @param trusted the time for which the session of the existing nodes is certain to live, from
+   *     before the request
    */
   record Standing(List<Boolean> stands, Duration trusted) {}
 
   /**
-   * Asks.
+   * Asks about nodes.
    *
-   * @param asked null stands for one that is over already
+   * @param asked the nodes; null for one whose grant is over already
    * @throws StoreException there is no answer, or it is not known how long the session lives
    */
   Standing standing(List<@Nullable OwnNode> asked) throws StoreException {
@@ -69,9 +69,9 @@ final class Checks {
   }
 
   /**
-   * All of a batch, without those that turn out to be gone, until the rest stands.
+   * Asks about a batch, leaving out nodes that turn out to be gone, until all the others exist.
    *
-   * @return how long the session of those that stand is sure to live
+   * @return the time for which the session of the existing nodes is certain to live
    */
   private Duration ask(
       List<@Nullable OwnNode> asked, List<Integer> batch, Boolean[] standing, Deadline deadline)
@@ -80,7 +80,7 @@ final class Checks {
     while (!open.isEmpty()) {
       ZooKeeper zk = wire.handle();
       long session = zk.getSessionId();
-      // A session that was replaced is not kept alive any more.
+      // A session that was replaced is no longer kept alive.
       open.removeIf(i -> node(asked, i).session() != session);
       if (open.isEmpty()) {
         break;

@@ -20,17 +20,17 @@ import org.apache.zookeeper.data.Stat;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The holders of locks, read for administration. The server first catches up with the leader, so
- * what is told was true at some moment since the question.
+ * Reads the holders of locks, for administration. The server first catches up with the leader, so
+ * the result was true at some moment after the call began.
  *
- * <p>A holder's {@code since} is its node's {@code ctime}, which the leader's clock gave: when the
- * attempt asked for the lock and joined its line. ZooKeeper does not note when a node became the
- * first.
+ * <p>A holder's {@code since} is its node's {@code ctime}, by the leader's clock: the time at which
+ * the attempt asked for the lock and joined its queue. ZooKeeper does not record when a node became
+ * the first.
  */
 final class Holders {
   /**
-   * How many locks are looked at together: enough to hide the round trips, and few, since renewals
-   * go the same way behind them.
+   * The most locks to read at once: enough to hide the round trips, but few, since renewals wait
+   * behind them on the same connection.
    */
   private static final int AT_ONCE_MAX = 64;
 
@@ -74,7 +74,7 @@ final class Holders {
     return look.held;
   }
 
-  /** The locks that have a node, held or not. */
+  /** Returns the locks that have a node, held or not. */
   private List<LockKey> keys(ZooKeeper zk, LockKind kind, String namePrefix, Deadline deadline)
       throws StoreException {
     Wire.sync(zk, root);
@@ -86,7 +86,7 @@ final class Holders {
       return List.of();
     }
     if (listed.isConnectionLost() && counted.isOk()) {
-      // Not asked again: the client itself gives the connection up if the answer is too long.
+      // Not repeated: if the answer is too long, the ZooKeeper client itself drops the connection.
       throw StoreException.unanswered(
           "The connection was lost while the "
               + counted.get().getNumChildren()
@@ -117,7 +117,7 @@ final class Holders {
     return root + "/" + Names.of(key);
   }
 
-  /** One look at some locks. */
+  /** One reading of some locks. */
   private final class Look {
     private final ZooKeeper zk;
     private final Deque<LockKey> open;
@@ -130,7 +130,7 @@ final class Holders {
       this.deadline = deadline;
     }
 
-    /** Goes on until all were looked at, or so many are held. */
+    /** Reads on until all locks were read, or enough held ones were found. */
     void findHeld(int limit) throws StoreException {
       while (!open.isEmpty() && held.size() < limit) {
         List<Lines> lines = new ArrayList<>();
@@ -174,7 +174,10 @@ final class Holders {
       }
     }
 
-    /** The first in line, or the one whose minimum hold keeps it waiting; null: not known yet. */
+    /**
+     * Returns the first in the queue, or the former holder whose minimum hold keeps that one
+     * waiting; null if it is not known yet.
+     */
     private @Nullable StoredHolder holder(Taken taken, long nowMillis) throws StoreException {
       Marks.Mark mark = Marks.last(marks.await(taken.marks(), nowMillis, deadline));
       if (mark != null) {
@@ -185,7 +188,7 @@ final class Holders {
       }
       Answer<Wire.Text> head = wire.await(taken.head(), deadline);
       if (head.isAbsent()) {
-        // It has gone meanwhile, and another may be the first.
+        // The node has gone meanwhile, and another may be the first.
         open.add(taken.key());
         return null;
       }
@@ -195,10 +198,10 @@ final class Holders {
     }
   }
 
-  /** A lock whose line is being listed. */
+  /** A lock whose queue is being listed. */
   private record Lines(LockKey key, CompletableFuture<Answer<List<String>>> listing) {}
 
-  /** A lock that may be held, and what is being read of its first and its marks. */
+  /** A lock that may be held, with the pending reads of its first node and its marks. */
   private record Taken(
       LockKey key,
       Line line,

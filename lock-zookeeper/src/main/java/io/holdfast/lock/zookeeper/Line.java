@@ -7,22 +7,23 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Who stands at a lock, as one listing of its node shows it.
+ * The wait queue of a lock, as one listing of its node shows it.
  *
- * @param places in the order of their turns; the first has the lock
- * @param marks the names of nodes that keep the lock taken for a minimum time
+ * @param places the places in the order of their turns; the first has the lock
+ * @param marks the names of nodes that keep the lock taken for a minimum hold
  */
 record Line(List<Place> places, List<String> marks) {
   private static final int OWNER_ID_LENGTH = 32;
   private static final int SEQUENCE_LENGTH = 10;
 
   /**
-   * ZooKeeper counts to 2^31 - 1 and then repeats or turns negative, so that a late comer would
-   * stand before the holder. This far from it, we stop.
+   * The greatest sequence number that is accepted. ZooKeeper counts to 2^31 - 1 and then repeats
+   * itself or turns negative, so that a new attempt would come before the holder; this stops well
+   * before that.
    */
   static final int SEQUENCE_MAX = Integer.MAX_VALUE - 1_000_000;
 
-  /** A node in the line. */
+  /** A node in the queue. */
   record Place(String name, int sequence) {
     boolean isOf(String ownerId) {
       return name.startsWith(ownerId);
@@ -32,8 +33,8 @@ record Line(List<Place> places, List<String> marks) {
   /**
    * Reads a listing.
    *
-   * @throws StoreException there is a node that can't be placed: who stands before whom is not
-   *     known, so nobody gets the lock
+   * @throws StoreException the position of a node can't be determined: the order is not known, so
+   *     nobody gets the lock
    */
   static Line of(String parent, List<String> children) throws StoreException {
     if (children.size() == 1 && !children.get(0).startsWith(Names.MARK_PREFIX)) {

@@ -19,18 +19,25 @@ import org.apache.zookeeper.data.Stat;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A node in the line that is not the first. It watches the one before it, and no other, and writes
- * nothing while it waits.
+ * The ticket of a node in the queue that is not the first. It watches only the node before it, and
+ * writes nothing while it waits.
  *
- * <p>When that one is gone, the line is listed at once, on the event thread, and the waiting thread
- * is woken by the listing. What a listing lacks before us can't come back; so if our own node is
- * sure to stand for a while yet, the listing is enough. If not, a check by the leader goes along.
+ * <p>When that node is gone, the queue is listed at once, from the event thread, and the listing
+ * wakes the waiting thread. Nodes that a listing does not show before ours can't come back; so if
+ * our own node is certain to exist for a while, the listing is enough. If not, a check by the
+ * leader is sent along.
  */
 final class LineTicket implements Ticket, Watcher {
-  /** An event that got lost would be a bug of somebody's; this is how long it would cost. */
+  /**
+   * The time to the next poll without a wake-up. An event should never get lost; if one does, it
+   * costs this much.
+   */
   static final Duration RECHECK_AFTER = Duration.ofSeconds(15);
 
-  /** Those before us may all be leaving at once; who can't settle it soon is called again. */
+  /**
+   * The most looks in one poll. All nodes before ours may be leaving at once; if so many looks
+   * don't settle it, the waiter is woken again.
+   */
   private static final int LOOKS_MAX = 8;
 
   private static final Duration LOOK_AGAIN_AFTER = Duration.ofMillis(20);
@@ -44,13 +51,13 @@ final class LineTicket implements Ticket, Watcher {
   private volatile @Nullable String holder;
 
   /**
-   * The one before us, and the first of all.
+   * The node before ours, and the first of all.
    *
-   * @param head its node's path
+   * @param head the path of the first node
    */
   private record Watched(ZooKeeper zk, String path, String head) {}
 
-  /** The line after the one before us had gone. */
+  /** The listing of the queue after the node before ours had gone. */
   private record Heard(ZooKeeper zk, Answer<List<String>> listed) {}
 
   LineTicket(ZooKeeperStore store, OwnNode node, Runnable wakeUp) {
@@ -64,18 +71,18 @@ final class LineTicket implements Ticket, Watcher {
   public void process(WatchedEvent event) {
     Watched now = watched.get();
     if (event.getType() == EventType.None) {
-      // While there is no connection there is nothing to ask; watches survive a new one.
+      // Without a connection there is nothing to ask, and watches survive a reconnect.
       if (event.getState() == KeeperState.Expired) {
         wakeUp.run();
       }
     } else if (now == null || !now.path().equals(event.getPath())) {
-      // Of one that is not watched any more.
+      // About a node that is no longer watched.
       return;
     } else if (event.getType() == EventType.NodeDeleted) {
       listAfterItsEnd(now.zk());
     } else {
-      // Somebody wrote to that node, or took all watches on it back: the watch is used up. The
-      // thread that waits may watch another one by now.
+      // Somebody wrote to that node, or removed all watches on it, so the watch is used up. The
+      // waiting thread may be watching another node by now.
       watched.compareAndSet(now, null);
       wakeUp.run();
     }
@@ -98,7 +105,10 @@ final class LineTicket implements Ticket, Watcher {
     });
   }
 
-  /** Asks the leader whether our node stands. A write, so that a cut-off follower can't answer. */
+  /**
+   * Asks the leader whether our node exists. A write, so that a follower that is cut off can't
+   * answer.
+   */
   private CompletableFuture<Answer<List<OpResult>>> check(ZooKeeper zk) {
     return Wire.multi(zk, List.of(Op.check(node.path(), -1)));
   }
@@ -123,7 +133,7 @@ final class LineTicket implements Ticket, Watcher {
     return new Gone();
   }
 
-  /** Null: there was no answer, but is time for another question. */
+  /** Asks once; null if there was no answer, but there is time to ask again. */
   private @Nullable Status ask(ZooKeeper zk, Deadline deadline) throws StoreException {
     SessionTrust.Asked asked = store.trust().asking(zk);
     Wire.sync(zk, node.parent());
@@ -148,12 +158,15 @@ final class LineTicket implements Ticket, Watcher {
     return look(zk, Line.of(node.parent(), listed.get()), store.trust().left(zk), deadline);
   }
 
-  /** Looks after the one before us and the first; a listing would be as long as the line. */
+  /**
+   * Checks whether the node before ours and the first one still exist; a listing would be as long
+   * as the queue.
+   */
   private boolean areThere(Watched before, Deadline deadline) throws StoreException {
     return watch(before, deadline).isOk() && holder != null;
   }
 
-  /** Watches the one before us, and reads who the first of all is. */
+  /** Watches the node before ours, and reads the holder from the first one. */
   private Answer<Wire.Text> watch(Watched next, Deadline deadline) throws StoreException {
     CompletableFuture<Answer<Wire.Text>> watching = Wire.read(next.zk(), next.path(), this);
     CompletableFuture<Answer<Wire.Text>> reading =
@@ -164,7 +177,7 @@ final class LineTicket implements Ticket, Watcher {
     return there;
   }
 
-  /** Null: nothing was. */
+  /** Evaluates the listing that an event triggered; null if there was none. */
   private @Nullable Status lookAtWhatWasHeard(Deadline deadline) throws StoreException {
     Heard now = heard;
     heard = null;
@@ -178,9 +191,9 @@ final class LineTicket implements Ticket, Watcher {
   }
 
   /**
-   * Takes the lock if it is our turn, else watches the one before us.
+   * Takes the lock if it is our turn, else watches the node before ours.
    *
-   * @param trusted how long the session is sure to live, from when the engine asked
+   * @param trusted the time for which the session is certain to live, from when the engine asked
    */
   Status look(ZooKeeper zk, Line first, Duration trusted, Deadline deadline) throws StoreException {
     Line line = first;
@@ -202,8 +215,8 @@ final class LineTicket implements Ticket, Watcher {
   }
 
   /**
-   * Takes the lock if the session is sure to live for long enough, else after a check by the
-   * leader. That confirms the listing too: who stood before us had gone, and our node stands.
+   * Takes the lock if the session is certain to live long enough, else after a check by the leader.
+   * The check confirms the listing too: the nodes before ours had gone, and ours exists.
    */
   private Status take(ZooKeeper zk, Duration trusted, Deadline deadline) throws StoreException {
     if (SessionTrust.isEnough(zk, trusted)) {
@@ -224,14 +237,14 @@ final class LineTicket implements Ticket, Watcher {
     }
   }
 
-  /** False: the one before us has just gone. */
+  /** Watches the node before ours; false if it has just gone. */
   private boolean watch(ZooKeeper zk, Line line, int index, Deadline deadline)
       throws StoreException {
     Watched next = new Watched(
         zk,
         node.parent() + "/" + line.places().get(index - 1).name(),
         node.parent() + "/" + line.places().get(0).name());
-    // Before it is sent: the event may come before the answer is looked at.
+    // Set before the request is sent: the event may come before the answer is handled.
     watched.set(next);
     while (true) {
       Answer<Wire.Text> there = watch(next, deadline);
@@ -259,13 +272,13 @@ final class LineTicket implements Ticket, Watcher {
     }
   }
 
-  /** Takes the watch back, and has the node deleted as soon as that can be done. */
+  /** Removes the watch, and has the node deleted as soon as possible. */
   void forget() {
     node.abandon();
     Watched last = watched.getAndSet(null);
     if (last != null && last.zk().getState().isAlive()) {
-      // ZooKeeper's removeWatches forgets it here only; this one tells the server. Whoever else of
-      // this session watches that node by now is told that its watch was taken back too.
+      // ZooKeeper's removeWatches would remove it only locally; this one tells the server. Other
+      // watchers of that node in this session get an event that their watch was removed too.
       last.zk().removeAllWatches(last.path(), WatcherType.Data, true, (code, p, ctx) -> {}, null);
     }
   }

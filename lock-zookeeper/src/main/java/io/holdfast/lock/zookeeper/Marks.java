@@ -17,8 +17,9 @@ import org.apache.zookeeper.data.Stat;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Marks keep a name taken for the rest of a minimum hold. How old one is, is told by the leader's
- * clock alone: when the mark was written, and when a node for that purpose was written just now.
+ * Marks: nodes that keep a name taken for the rest of a minimum hold. A mark's age is measured by
+ * the leader's clock alone, from the time at which it was written to the time of a node that is
+ * written now for this purpose.
  */
 final class Marks {
   private final Wire wire;
@@ -32,9 +33,10 @@ final class Marks {
   }
 
   /**
-   * A mark that is there.
+   * An existing mark.
    *
-   * @param since when its grant's attempt was made
+   * @param since the time at which the attempt of its grant was made
+   * @param rest the time for which it still counts
    */
   record Mark(String path, long number, String holder, Instant since, Duration rest) {}
 
@@ -53,7 +55,7 @@ final class Marks {
         .toList();
   }
 
-  /** The time by the leader's clock, which a write notes. */
+  /** Returns the time by the leader's clock, which it gets by writing a node. */
   long nowMillis(ZooKeeper zk, Deadline deadline) throws StoreException {
     Answer<Stat> noted = noteTime(zk, deadline);
     if (noted.isAbsent()) {
@@ -71,7 +73,7 @@ final class Marks {
     return wire.askAgain(() -> Wire.write(zk, clock, new byte[0], -1), deadline);
   }
 
-  /** The marks that are there, those whose time is over too. */
+  /** Waits for the marks that exist, including those whose time is over. */
   List<Mark> await(List<Reading> readings, long nowMillis, Deadline deadline)
       throws StoreException {
     List<Mark> marks = new ArrayList<>(readings.size());
@@ -104,7 +106,8 @@ final class Marks {
   }
 
   /**
-   * For the first in line: how long it has yet to wait. Zero: it need not, and the marks are gone.
+   * Returns the time that the first in the queue must still wait; zero if it need not wait, and the
+   * marks are gone.
    */
   Duration settle(ZooKeeper zk, OwnNode node, List<String> names, Deadline deadline)
       throws StoreException {
@@ -126,7 +129,7 @@ final class Marks {
     marks.forEach(mark -> ops.add(Op.delete(mark.path(), -1)));
     Answer<List<OpResult>> answer = wire.await(Wire.multi(zk, ops), deadline);
     if (answer.isAbsent()) {
-      // A mark went by itself, or our own node did: the next look tells.
+      // A mark has gone, or our own node: the next look will show.
       return Duration.ofMillis(10);
     }
     answer.requireOk();
@@ -134,8 +137,8 @@ final class Marks {
   }
 
   /**
-   * Writes a mark once more that is from after now: the leader's clock was set back. Counted from
-   * now, it blocks no longer than it was meant to.
+   * Rewrites a mark whose time is in the future, since the leader's clock was set back. Counted
+   * from now, it blocks no longer than intended.
    */
   private void countAnew(ZooKeeper zk, Reading reading, long nowMillis, Deadline deadline)
       throws StoreException {
@@ -151,7 +154,7 @@ final class Marks {
     return marks.stream().map(Mark::rest).max(Duration::compareTo).orElse(Duration.ZERO);
   }
 
-  /** The mark that keeps the name taken for the longest; null: none does. */
+  /** Returns the mark that keeps the name taken for the longest time, or null if none does. */
   static @Nullable Mark last(List<Mark> marks) {
     return marks.stream()
         .filter(mark -> !mark.rest().isZero())

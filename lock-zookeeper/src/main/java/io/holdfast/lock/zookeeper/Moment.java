@@ -4,7 +4,7 @@ import io.holdfast.lock.spi.TimeSource;
 import java.time.Duration;
 
 /**
- * A reading of both clocks. The monotonic one may stand still while the machine is suspended; the
+ * A reading of both clocks. The monotonic clock may stand still while the machine is suspended; the
  * wall clock then jumps ahead.
  */
 record Moment(long nanos, long wallMillis) {
@@ -12,14 +12,14 @@ record Moment(long nanos, long wallMillis) {
     return new Moment(time.nanos(), time.wallMillis());
   }
 
-  /** The time until a later moment, by the clock that shows more of it. */
+  /** Returns the time until a later moment, by whichever clock shows more. */
   long nanosUntil(Moment later) {
     return Math.max(later.nanos - nanos, wallNanosUntil(later));
   }
 
   /**
-   * The same where it is known how long it was at most: a wall clock that ran ahead by more was
-   * set.
+   * Returns the time until a later moment that is known to be at most this far away: a wall clock
+   * that ran ahead by more was adjusted.
    */
   long nanosUntil(Moment later, long nanosMax) {
     long byMonotonicNanos = later.nanos - nanos;

@@ -7,12 +7,15 @@ import java.nio.charset.StandardCharsets;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
-/** The names of a lock's, an attempt's and a mark's node. */
+/** The names of the nodes of locks, attempts and marks. */
 final class Names {
-  /** The beginning of a mark's name; no hexadecimal digit, so no owner id has it. */
+  /**
+   * The prefix of a mark's name; it does not begin with a hexadecimal digit, so no owner id begins
+   * so.
+   */
   static final String MARK_PREFIX = "hold-";
 
-  /** The node that is written to ask for the leader's time; no kind of lock begins so. */
+  /** The name of the node that is written to get the leader's time; no lock's node has it. */
   static final String CLOCK = "clock";
 
   private static final String UNESCAPED = "-._~";
@@ -20,16 +23,18 @@ final class Names {
   private Names() {}
 
   /**
-   * A lock's node: its kind, and its name with everything but letters, digits and a few signs of
-   * ASCII as the hexadecimal bytes of its UTF-8. Injective, never {@code .} or {@code ..}, and
-   * without what ZooKeeper refuses in a path (emoji, for one).
+   * Returns the name of a lock's node: its kind, then its name, in which all characters except
+   * ASCII letters, digits and a few signs are written as hexadecimal UTF-8 bytes. Different locks
+   * have different names; none is {@code .} or {@code ..}, or has characters that ZooKeeper refuses
+   * in a path (such as emoji).
    */
   static String of(LockKey key) {
     return prefix(key.kind(), key.name());
   }
 
   /**
-   * The beginning of the nodes of all locks whose names begin so: each byte is written on its own.
+   * Returns the prefix of the nodes of all locks whose names have this prefix; this works since
+   * each byte is escaped on its own.
    */
   static String prefix(LockKind kind, String namePrefix) {
     byte[] bytes = namePrefix.getBytes(StandardCharsets.UTF_8);
@@ -51,24 +56,24 @@ final class Names {
     return name.toString();
   }
 
-  /** The lock whose node is called so; null: it is no lock's. */
+  /** Returns the lock whose node has this name, or null if it is not a lock's. */
   static @Nullable LockKey key(LockKind kind, String node) {
     try {
       String escaped = node.substring(prefix(kind, "").length());
       LockKey key = new LockKey(kind, URLDecoder.decode(escaped, StandardCharsets.UTF_8));
       return of(key).equals(node) ? key : null;
     } catch (IllegalArgumentException e) {
-      // Not escaped as ours, or no lock may be called so: the node is somebody else's.
+      // Not escaped as we do, or not a valid name of a lock: the node is not ours.
       return null;
     }
   }
 
-  /** An attempt's node, by its owner id, before ZooKeeper appends the sequence number. */
+  /** Returns the name of an attempt's node, to which ZooKeeper appends the sequence number. */
   static String ofOwner(String ownerId) {
     return ownerId + "-";
   }
 
-  /** The mark that a grant with a minimum hold leaves. */
+  /** Returns the name of the mark that a grant with a minimum hold leaves. */
   static String ofMark(long number) {
     return String.format(Locale.ROOT, MARK_PREFIX + "%016x", number);
   }

@@ -6,11 +6,11 @@ import java.time.Instant;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The content of a node of ours: for programs times, for humans the holder.
+ * The content of a node of ours: times for programs, and the holder for humans.
  *
- * @param duration of an attempt: its session's timeout; of a mark: how long it counts
- * @param since of a mark: when its grant's attempt was made; of an attempt null, since its node's
- *     own {@code ctime} says so
+ * @param duration for an attempt, its session's timeout; for a mark, the time for which it counts
+ * @param since for a mark, the time at which the attempt of its grant was made; null for an
+ *     attempt, whose node's {@code ctime} has it
  */
 record NodeText(Duration duration, @Nullable Instant since, String holder) {
   private static final String VERSION = "holdfast 1";
@@ -21,7 +21,7 @@ record NodeText(Duration duration, @Nullable Instant since, String holder) {
     return (VERSION + "\n" + times + "\n" + holder).getBytes(StandardCharsets.UTF_8);
   }
 
-  /** Reads a node; what nobody of ours wrote counts for no time. */
+  /** Parses a node's content; a content that is not ours has a duration of zero. */
   static NodeText of(byte @Nullable [] bytes) {
     String text = bytes == null ? "" : new String(bytes, StandardCharsets.UTF_8);
     String[] lines = text.split("\n", 3);
@@ -32,7 +32,7 @@ record NodeText(Duration duration, @Nullable Instant since, String holder) {
         Instant since = times.length == 1 ? null : Instant.ofEpochMilli(Long.parseLong(times[1]));
         return new NodeText(duration, since, lines[2]);
       } catch (NumberFormatException e) {
-        // As any other text.
+        // Treated as any other text.
       }
     }
     return new NodeText(Duration.ZERO, null, text.substring(0, Math.min(text.length(), 200)));

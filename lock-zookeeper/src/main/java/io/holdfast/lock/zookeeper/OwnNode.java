@@ -9,20 +9,21 @@ import org.apache.zookeeper.ZooKeeper;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The node of one attempt of this client, from before it is asked for until it is known to be gone.
+ * The node of one attempt of this client, from before its creation is requested until it is known
+ * to be gone.
  *
- * <p>Threads: any; what changes is guarded by a mutex, under which nothing blocks.
+ * <p>Threads: any. Mutable state is guarded by a mutex, under which nothing blocks.
  */
 final class OwnNode {
   private final Claim claim;
   private final String parent;
   private final ReentrantLock mutex = new ReentrantLock();
-  // Read without the mutex: set once, or read for what was set before.
+  // May be read without the mutex: set once, or an older value will do.
   private volatile Wire.@Nullable Made made;
   private volatile boolean twin;
   private volatile @Nullable ZooKeeper handle;
   private volatile @Nullable ZooKeeperGrant grant;
-  // All below: under the mutex.
+  // All fields below are guarded by the mutex.
   private boolean wanted = true;
   private boolean deletionSent;
   private boolean cleaning;
@@ -43,13 +44,16 @@ final class OwnNode {
     return parent;
   }
 
-  /** ZooKeeper made the node, in the session of this handle. */
+  /** Notes that ZooKeeper created the node, in the session of this handle. */
   void made(Wire.Made node, ZooKeeper zk) {
     handle = zk;
     made = node;
   }
 
-  /** Its making was sent once more, since there was no answer. */
+  /**
+   * Notes that its creation was sent again without an answer to the first request, so that a
+   * duplicate may exist.
+   */
   void mayHaveTwin() {
     twin = true;
   }
@@ -58,7 +62,7 @@ final class OwnNode {
     return twin;
   }
 
-  /** Null: not known, or not made. */
+  /** Returns the path, or null if the node was not created or its path is not known. */
   @Nullable
   String pathIfMade() {
     Wire.Made now = made;
@@ -77,28 +81,28 @@ final class OwnNode {
     return Objects.requireNonNull(made).stat().getCzxid();
   }
 
-  /** When it was made, by the leader's clock. */
+  /** Returns the time of its creation, by the leader's clock. */
   Instant since() {
     return Instant.ofEpochMilli(Objects.requireNonNull(made).stat().getCtime());
   }
 
-  /** The session that it lives in; 0: not known. */
+  /** Returns the session that it belongs to, or 0 if that is not known. */
   long session() {
     Wire.Made now = made;
     return now == null ? 0 : now.stat().getEphemeralOwner();
   }
 
-  /** The timeout of its session as it is now: each reconnect negotiates it anew. */
+  /** Returns the current timeout of its session, which each reconnect negotiates anew. */
   Duration sessionTimeout() {
     ZooKeeper zk = handle;
     return zk == null ? Duration.ZERO : Duration.ofMillis(zk.getSessionTimeout());
   }
 
   /**
-   * From now on it is a grant, until the TTL has passed without a renewal.
+   * Makes it a grant, until the TTL has passed without a renewal.
    *
-   * @param trusted how long the session is sure to live yet
-   * @return null: it is to be deleted already
+   * @param trusted the time for which the session is certain to live
+   * @return the grant, or null if the node is to be deleted already
    */
   @Nullable
   ZooKeeperGrant grant(long nowNanos, Duration trusted) {
@@ -122,7 +126,7 @@ final class OwnNode {
     return isWanted() ? grant : null;
   }
 
-  /** Begins the TTL anew; false: it is over, and the node is being deleted. */
+  /** Restarts the TTL; false if it is over, and the node is being deleted. */
   boolean extend(long nowNanos) {
     return locked(() -> {
       if (wanted) {
@@ -133,10 +137,10 @@ final class OwnNode {
   }
 
   /**
-   * Puts the end of the TTL off, if it is sooner.
+   * Moves the end of the TTL later.
    *
-   * @param untilNanos when it is to end at the soonest
-   * @return false: it is over already
+   * @param untilNanos the earliest time at which it may end
+   * @return false if it is over already
    */
   boolean extendTo(long untilNanos, long nowNanos) {
     return locked(() -> {
@@ -148,13 +152,13 @@ final class OwnNode {
     });
   }
 
-  /** What is left of the TTL; zero: it is over, and the node is being deleted. */
+  /** Returns the time left of the TTL; zero if it is over, and the node is being deleted. */
   Duration ttlLeft(long nowNanos) {
     return locked(
         () -> wanted ? Duration.ofNanos(Math.max(0, ttlEndsNanos - nowNanos)) : Duration.ZERO);
   }
 
-  /** Notes the end of its TTL. */
+  /** Ends the grant if its TTL is over. */
   void expireAt(long nowNanos) {
     locked(() -> {
       if (grant != null && ttlEndsNanos - nowNanos <= 0) {
@@ -164,7 +168,7 @@ final class OwnNode {
     });
   }
 
-  /** Nobody wants it any more, and if it comes late. */
+  /** Gives the node up; it is deleted even if its creation is confirmed late. */
   void abandon() {
     locked(() -> {
       wanted = false;
@@ -172,7 +176,7 @@ final class OwnNode {
     });
   }
 
-  /** The same, but its name is to stay taken until then. */
+  /** Gives the node up, but keeps the name taken for this time. */
   void release(long nowNanos, Duration holdFor) {
     locked(() -> {
       wanted = false;
@@ -191,7 +195,7 @@ final class OwnNode {
     return locked(() -> wanted);
   }
 
-  /** Notes that a deletion is sent; whether one was before, without an answer. */
+  /** Notes that a deletion is sent; returns whether one was sent before without an answer. */
   boolean deletionSent() {
     return locked(() -> {
       boolean before = deletionSent;
@@ -207,7 +211,7 @@ final class OwnNode {
     });
   }
 
-  /** False: somebody is at it. */
+  /** Begins the clean-up; false if another thread is at it. */
   boolean beginCleaning() {
     return locked(() -> {
       boolean idle = !cleaning;

@@ -19,23 +19,29 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * All nodes that this client has at ZooKeeper, or may have. An ephemeral node that nobody deletes
- * lasts as long as the session, which is the application's and may last for months: so each attempt
- * is entered before it is sent, and leaves only when its node is known to be gone. What is not
- * wanted any more is deleted again and again until then.
+ * All nodes that this client has, or may have, at ZooKeeper. An ephemeral node that nobody deletes
+ * lasts as long as the session, which is the application's and may last for months. So each attempt
+ * is added before it is sent, and removed only when its node is known to be gone. The deletion of
+ * an unwanted node is repeated until then.
  *
- * <p>While anything is entered, it is looked through twice a second. After the client was closed
- * this goes on for what it had to leave, until that is gone or the session would have ended without
- * a connection.
+ * <p>While there are entries, they are checked twice a second. After the client was closed this
+ * goes on for the nodes that are left, until they are gone or their session would have ended
+ * without a connection.
  */
 final class OwnNodes {
   private static final Logger log = LoggerFactory.getLogger(OwnNodes.class);
   private static final long LOOK_MILLIS = 500;
 
-  /** How long looks go on after the close: longer than servers let a session live, usually. */
+  /**
+   * The least time for which checks go on after the close; usually longer than servers let a
+   * session live.
+   */
   private static final long AFTER_CLOSE_NANOS_MIN = TimeUnit.MINUTES.toNanos(1);
 
-  /** How long a mark is left beyond its time: others count that by the leader's clock. */
+  /**
+   * The time for which a mark is kept after its end, since other clients measure that by the
+   * leader's clock.
+   */
   private static final long MARK_GRACE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
   private final Wire wire;
@@ -43,7 +49,7 @@ final class OwnNodes {
   private final List<ACL> acl;
   private final Map<String, OwnNode> nodes = new ConcurrentHashMap<>();
 
-  /** Paths of marks, and when they may go. */
+  /** The paths of marks, and the times at which they may be deleted. */
   private final Map<String, Long> marks = new ConcurrentHashMap<>();
 
   private final AtomicBoolean lookPlanned = new AtomicBoolean();
@@ -57,7 +63,7 @@ final class OwnNodes {
     this.acl = acl;
   }
 
-  /** Enters an attempt that is about to be sent. */
+  /** Adds an attempt that is about to be sent. */
   OwnNode enter(Claim claim, String parent) {
     OwnNode node = new OwnNode(claim, parent);
     nodes.put(claim.ownerId(), node);
@@ -70,14 +76,14 @@ final class OwnNodes {
     return nodes.get(claim.ownerId());
   }
 
-  /** The node was deleted; what may have a twin is looked for once more. */
+  /** Notes that the node was deleted; if it may have a duplicate, checks once more. */
   void deleted(OwnNode node) {
     if (!node.hasTwin()) {
       gone(node);
     }
   }
 
-  /** It is known that the node is gone. */
+  /** Notes that the node is known to be gone. */
   void gone(OwnNode node) {
     nodes.remove(node.claim().ownerId(), node);
   }
@@ -86,13 +92,16 @@ final class OwnNodes {
     return new ArrayList<>(nodes.values());
   }
 
-  /** A mark was left, which is to go when it no longer counts. */
+  /** Notes that a mark was left, which must be deleted when it no longer counts. */
   void marked(String path, Duration holdFor) {
     marks.put(path, time.nanos() + holdFor.toNanos() + MARK_GRACE_NANOS);
     planLook();
   }
 
-  /** What frees the name: the node goes, and a mark comes if the name is to stay taken. */
+  /**
+   * Returns the operations that end a node's grant: delete the node, and create a mark if the name
+   * must stay taken.
+   */
   List<Op> ending(OwnNode node, Duration holdFor) {
     Op delete = Op.delete(node.path(), -1);
     if (holdFor.isZero()) {
@@ -112,7 +121,7 @@ final class OwnNodes {
       try {
         background.later(LOOK_MILLIS, this::look);
       } catch (RuntimeException | Error e) {
-        // None comes; the next who wants one is to try again.
+        // No check will run; the next request for one must try again.
         lookPlanned.set(false);
         throw e;
       }
@@ -145,7 +154,7 @@ final class OwnNodes {
     }
   }
 
-  /** Nothing is wanted any more. The thread ends when all is gone, or in vain long enough. */
+  /** Gives all nodes up. The thread ends when all are gone, or after trying for long enough. */
   void close() {
     nodes.values().forEach(OwnNode::abandon);
     long sessionNanos = nodes.values().stream()
@@ -158,7 +167,7 @@ final class OwnNodes {
 
   private void cleanUp() {
     if (!wire.isOpen()) {
-      // The session is closed, and all its nodes with it.
+      // The session is closed, and its nodes are gone with it.
       nodes.clear();
       marks.clear();
       return;
@@ -191,7 +200,7 @@ final class OwnNodes {
     });
   }
 
-  /** What fails here and now gets no answer, and is sent again by the next look. */
+  /** Sends the clean-up of a node; if that fails at once, the next check sends it again. */
   private void tryToCleanUp(ZooKeeper zk, long session, OwnNode node) {
     try {
       cleanUp(zk, session, node);
@@ -219,7 +228,7 @@ final class OwnNodes {
         }
       });
     } else if (node.session() != session) {
-      // Made by a session that was replaced: it ended, or will for want of a heartbeat.
+      // Created by a session that was replaced: it has ended, or will for lack of a heartbeat.
       gone(node);
     } else {
       Duration holdLeft = node.holdLeft(time.nanos());
@@ -235,7 +244,7 @@ final class OwnNodes {
     }
   }
 
-  /** The names in a listing that bear a claim's owner id. */
+  /** Returns the names in a listing that have a claim's owner id. */
   static List<String> ofOwner(Answer<List<String>> listed, Claim claim) {
     String prefix = Names.ofOwner(claim.ownerId());
     List<String> names = listed.value();

@@ -14,8 +14,8 @@ import org.apache.zookeeper.ZooKeeper;
 import org.apache.zookeeper.data.ACL;
 
 /**
- * The way of an attempt into the line: its node is made and the line listed in one round trip,
- * since the server carries out what one session sends in order.
+ * Puts an attempt into the queue: creates its node and lists the queue in one round trip, since the
+ * server carries out a session's requests in order.
  */
 final class Placing {
   private final Wire wire;
@@ -33,13 +33,14 @@ final class Placing {
   }
 
   /**
-   * A node that was made, and the line just after.
+   * A node that was created, and the queue just after that.
    *
-   * @param trusted how long the session is sure to live, from before the making was sent
+   * @param trusted the time for which the session is certain to live, from before the request was
+   *     sent
    */
   record Placed(ZooKeeper zk, OwnNode node, Line line, Duration trusted) {}
 
-  /** Makes a node. If that fails, the node is given up. */
+  /** Creates a node. If that fails, the node is given up. */
   Placed place(Claim claim, String parent, Deadline deadline) throws StoreException {
     OwnNode node = nodes.enter(claim, parent);
     boolean placed = false;
@@ -48,7 +49,7 @@ final class Placing {
         ZooKeeper zk = wire.handle();
         Sent sent = send(zk, node);
         Answer<List<String>> listed = wire.await(sent.listing(), deadline);
-        // Answers come in order, so this one has come, and the thread was woken once for both.
+        // Answers come in order, so this one has come too.
         Answer<Wire.Made> made = wire.await(sent.making(), deadline);
         if (made.isAbsent()) {
           List<CompletableFuture<Answer<Boolean>>> parents = makeParents(zk, parent);
@@ -60,8 +61,8 @@ final class Placing {
           }
         }
         if (made.isSessionOver() || made.isConnectionLost()) {
-          // The next connection or session is on its way. What this one made, if anything, bears
-          // the owner id too, and is found below.
+          // The next connection or session will come. If this one created a node, it has the same
+          // owner id, and is found below.
           node.mayHaveTwin();
           if (made.isConnectionLost()) {
             trust.disconnected(sent.asked());
@@ -94,7 +95,7 @@ final class Placing {
     }
   }
 
-  /** Deletes what earlier sendings of this attempt made. */
+  /** Deletes duplicates that earlier requests of this attempt created. */
   private void deleteTwins(ZooKeeper zk, OwnNode node, Deadline deadline) throws StoreException {
     Answer<List<String>> listed = wire.askAgain(() -> Wire.list(zk, node.parent()), deadline);
     for (String name : OwnNodes.ofOwner(listed, node.claim())) {
@@ -108,7 +109,7 @@ final class Placing {
     }
   }
 
-  /** Requests on their way. */
+  /** The requests under way. */
   private record Sent(
       SessionTrust.Asked asked,
       CompletableFuture<Answer<Wire.Made>> making,
@@ -117,7 +118,7 @@ final class Placing {
   private Sent send(ZooKeeper zk, OwnNode node) {
     Claim claim = node.claim();
     SessionTrust.Asked asked = trust.asking(zk);
-    // A handle that has never been connected does not know yet; nobody reads it then.
+    // A handle that was never connected does not know its timeout; nobody reads it then.
     NodeText text = new NodeText(Duration.ofMillis(zk.getSessionTimeout()), null, claim.holder());
     CompletableFuture<Answer<Wire.Made>> making = new CompletableFuture<>();
     zk.create(
@@ -128,7 +129,7 @@ final class Placing {
         (code, p, ctx, name, stat) -> {
           Wire.Made made = name == null ? null : new Wire.Made(name, stat);
           if (made != null) {
-            // Even if nobody waits for it any more.
+            // Noted even if nobody waits for it any more.
             node.made(made, zk);
           }
           making.complete(Answer.of(code, made));
@@ -137,7 +138,10 @@ final class Placing {
     return new Sent(asked, making, Wire.list(zk, node.parent()));
   }
 
-  /** Sends what makes a lock's node and what is above it; what is there already stays. */
+  /**
+   * Sends requests to create a lock's node and its parents; nodes that exist already are left
+   * alone.
+   */
   private List<CompletableFuture<Answer<Boolean>>> makeParents(ZooKeeper zk, String parent) {
     List<CompletableFuture<Answer<Boolean>>> making = new ArrayList<>();
     for (int slash = root.indexOf('/', 1); slash > 0; slash = root.indexOf('/', slash + 1)) {
@@ -149,7 +153,7 @@ final class Placing {
     return making;
   }
 
-  /** Says why there is still no node to make ours in. */
+  /** Throws if there is still no parent node to create ours in. */
   private void requireMade(List<CompletableFuture<Answer<Boolean>>> making, Deadline deadline)
       throws StoreException {
     for (CompletableFuture<Answer<Boolean>> one : making) {

@@ -3,8 +3,8 @@ package io.holdfast.lock.zookeeper;
 import java.util.concurrent.atomic.AtomicIntegerArray;
 
 /**
- * The names that this client last saw taken, more or less: of names that share a slot the last one
- * counts. Who asks for such a name reads before it writes.
+ * The names that this client last saw taken; approximate, since of names that share a slot only the
+ * last one counts. An attempt for such a name reads before it writes.
  *
  * <p>Threads: any.
  */

@@ -9,55 +9,84 @@ import org.apache.zookeeper.ZooKeeper;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The time for which the framework's session is sure to live.
+ * Determines the time for which the framework's session is certain to live.
  *
- * <p>The leader ends a session its timeout after it last heard of it. A write does not count as
- * hearing: it hears from the reports of the server that the client is connected to, one every half
- * tick, which is a quarter of the timeout at most. So a write that a majority confirmed proves that
- * the session lived, and an earlier request for how long it goes on: it counts from when that was
- * sent, if it was answered a quarter of the timeout before.
+ * <p>The leader ends a session when it has not heard of it for the timeout. Writes do not count:
+ * the leader hears of sessions from the reports of the server that the client is connected to, one
+ * every half tick, which is at most a quarter of the timeout. So a write that a majority confirmed
+ * proves that the session was alive then, and an earlier request proves for how long it will go on:
+ * the time counts from when that request was sent, provided that it was answered at least a quarter
+ * of the timeout before the write.
  *
- * <p>A request that failed for want of a connection counts at once: of the connection that came
- * later, the leader itself was asked.
+ * <p>A request that failed for lack of a connection counts once that was seen, since the leader
+ * itself was asked about the connection that came later.
  *
- * <p>A reconnect can change the timeout. The least counts, of the time that the proof spans. The
- * decision page zookeeper-trusts-half-the-session has the whole proof.
+ * <p>Of a session that is new to us we know only that the client drops a connection on which it has
+ * heard nothing for two thirds of the timeout.
+ *
+ * <p>A reconnect can change the timeout; the least timeout within the time that the proof spans is
+ * used. The decision page zookeeper-trusts-half-the-session has the whole proof.
  *
  * <p>Threads: any.
  */
 final class SessionTrust {
-  /** No grant is trusted for longer than this part of the timeout. */
+  /** A grant is trusted for at most the timeout divided by this. */
   private static final int TRUST_DIVISOR = 2;
 
-  /** A request that was answered this part of the timeout ago was reported to the leader. */
+  /**
+   * A request that was answered at least the timeout divided by this ago has been reported to the
+   * leader.
+   */
   private static final int REPORTED_DIVISOR = 4;
 
-  /** Who is trusted for less than this part of the timeout does not begin to hold a lock. */
-  private static final int BEGIN_DIVISOR = 4;
+  /**
+   * Until the leader has heard of our first request, a grant is trusted for at most the timeout
+   * divided by this: all that is left of a session that the client used as seldom as its connection
+   * bears.
+   */
+  private static final int NEW_TRUST_DIVISOR = 4;
 
-  /** A session that we have just met was kept alive by the client's own pings, each this part. */
-  private static final int PING_DIVISOR = 3;
+  /**
+   * The sign that stands for the time before our first request was given so long before that: the
+   * timeout divided by this. So the trust falls if the first request takes long to be answered.
+   */
+  private static final int NEW_SIGN_DIVISOR = 2;
 
-  /** Signs of life are noted this part of the timeout apart. */
+  /**
+   * A holder may start only if it is trusted for at least the timeout divided by this. Less than in
+   * a session that is new, so that in none there is a time in which nobody may start.
+   */
+  private static final int BEGIN_DIVISOR = 8;
+
+  /** The timeout divided by this is the least time between two signs of life that are recorded. */
   private static final int GRAIN_DIVISOR = 16;
 
-  /** Without a sign of life for this part of the timeout, one is to be given. */
+  /** After the timeout divided by this without a sign of life, one must be given. */
   private static final int QUIET_DIVISOR = 6;
 
   private final TimeSource time;
-  // All below: under the monitor, and of this session.
+  // All fields below are guarded by the monitor, and are about this session.
   private long session;
 
-  /** In the order of their sending; the first is a timeout old, or the first of the session. */
+  /**
+   * The signs of life in the order in which they were sent; the first one is a timeout old, or the
+   * first of the session.
+   */
   private final Deque<Sign> signs = new ArrayDeque<>();
 
   private @Nullable Moment confirmedAt;
   private long confirmedForNanos;
 
-  /** Its timeout was lowered; before, it was said to live until then, by the monotonic clock. */
+  /**
+   * Whether the timeout was lowered after the session had been said to live until
+   * {@code saidUntilNanos}.
+   */
   private boolean overdrawn;
 
   private long saidUntilNanos;
+
+  /** The timeout that was agreed on at the last connection. */
+  private long agreedTimeoutNanos;
 
   SessionTrust(TimeSource time) {
     this.time = time;
@@ -66,30 +95,39 @@ final class SessionTrust {
   /**
    * A request that is about to be sent.
    *
-   * @param timeoutNanos the session's; zero: not known, since there never was a connection
+   * @param timeoutNanos the session's timeout; zero if it is not known, since there never was a
+   *     connection
    */
   record Asked(ZooKeeper zk, Moment at, long timeoutNanos) {}
 
   /**
    * A sign of life.
    *
-   * @param at when it was sent
-   * @param ageNanos the session's age then, counted from its first sign
-   * @param answeredNanos the session's age when it was answered
+   * @param at the time at which it was sent
+   * @param ageNanos the session's age at that time, counted from our first request; negative for
+   *     the sign that stands for the time before that
+   * @param answeredNanos the session's age when the sign was answered, or was seen to have failed
    * @param byLeader whether the leader itself had heard of it by then
    */
   private record Sign(
       Moment at, long timeoutNanos, long ageNanos, long answeredNanos, boolean byLeader) {
-    /** A session's age from which on the leader has certainly heard of it. */
+    /** Returns the session's age from which on the leader has certainly heard of this sign. */
     long reportedNanos(long leastTimeoutNanos) {
       return byLeader ? answeredNanos : answeredNanos + leastTimeoutNanos / REPORTED_DIVISOR;
+    }
+
+    int trustDivisor() {
+      return ageNanos < 0 ? NEW_TRUST_DIVISOR : TRUST_DIVISOR;
     }
 
     Sign withTimeout(long lowerNanos) {
       return new Sign(at, lowerNanos, ageNanos, answeredNanos, byLeader);
     }
 
-    /** No session outlives its timeout and a tick: if the wall clock shows more, it was set. */
+    /**
+     * Returns the session's age at a later moment. No session outlives its timeout and a tick, so a
+     * wall clock that shows more was adjusted.
+     */
     long ageNanos(Moment later) {
       return ageNanos + at.nanosUntil(later, timeoutNanos / 2 * 3);
     }
@@ -104,14 +142,14 @@ final class SessionTrust {
     return zk.getSessionTimeout() * 1_000_000L;
   }
 
-  /** The request was answered. */
+  /** Notes that the request was answered. */
   synchronized void answered(Asked asked) {
     note(asked, Moment.now(time), false);
   }
 
-  /** The request failed for want of a connection. */
+  /** Notes that the request failed for lack of a connection. */
   synchronized void disconnected(Asked asked) {
-    note(asked, asked.at(), true);
+    note(asked, Moment.now(time), true);
   }
 
   private void note(Asked asked, Moment answered, boolean byLeader) {
@@ -129,7 +167,7 @@ final class SessionTrust {
     }
     Sign last = signs.getLast();
     if (timeoutNanos < last.timeoutNanos()) {
-      // Noted even if nothing else is.
+      // Recorded even if it came soon after the last one.
       signs.removeLast();
       signs.add(last.withTimeout(timeoutNanos));
     }
@@ -145,9 +183,9 @@ final class SessionTrust {
   private void meet(long newSession, Moment at, long timeoutNanos, Moment answered) {
     forget();
     session = newSession;
-    long pingNanos = -timeoutNanos / PING_DIVISOR;
+    long beforeNanos = -timeoutNanos / NEW_SIGN_DIVISOR;
     long answeredNanos = at.nanosUntil(answered);
-    signs.add(new Sign(at, timeoutNanos, pingNanos, pingNanos, true));
+    signs.add(new Sign(at, timeoutNanos, beforeNanos, beforeNanos, true));
     signs.add(new Sign(at, timeoutNanos, 0, answeredNanos, false));
   }
 
@@ -158,10 +196,10 @@ final class SessionTrust {
   }
 
   /**
-   * A majority confirmed the request, a write.
+   * Notes that a majority confirmed the request, which was a write.
    *
-   * @return how long the session is sure to live, counted from before the request was sent; zero:
-   *     not known
+   * @return the time for which the session is certain to live, counted from before the request was
+   *     sent; zero if that is not known
    */
   synchronized Duration confirmed(Asked asked) {
     answered(asked);
@@ -176,7 +214,7 @@ final class SessionTrust {
     return Duration.ofNanos(trustedNanos);
   }
 
-  /** How much longer a session of that age is sure to live, since it was alive then. */
+  /** Returns how much longer a session is certain to live that was alive at that age. */
   private long trustedNanos(long ageNanos) {
     long leastNanos = Long.MAX_VALUE;
     for (Iterator<Sign> newestFirst = signs.descendingIterator(); newestFirst.hasNext(); ) {
@@ -184,24 +222,25 @@ final class SessionTrust {
       leastNanos = Math.min(leastNanos, sign.timeoutNanos());
       if (sign.reportedNanos(leastNanos) <= ageNanos) {
         long leftNanos = leastNanos - (ageNanos - sign.ageNanos());
-        return Math.max(0, Math.min(leastNanos / TRUST_DIVISOR, leftNanos));
+        return Math.max(0, Math.min(leastNanos / sign.trustDivisor(), leftNanos));
       }
     }
     return 0;
   }
 
   /**
-   * There is a connection again, perhaps to a server with other limits, or of another session: then
-   * nothing is known of it yet.
+   * Notes that there is a connection again, perhaps to a server with other limits, or in another
+   * session, about which nothing is known yet.
    */
   synchronized void connected(ZooKeeper zk) {
     if (zk.getSessionId() != session) {
       forget();
     }
-    long forNanos = timeoutNanos(zk) / TRUST_DIVISOR;
+    agreedTimeoutNanos = timeoutNanos(zk);
+    long forNanos = agreedTimeoutNanos / TRUST_DIVISOR;
     if (confirmedAt != null && forNanos < confirmedForNanos) {
       long untilNanos = confirmedAt.nanos() + confirmedForNanos;
-      // What was said before an earlier lowering may last longer.
+      // A time that was given before an earlier lowering may end later.
       if (!overdrawn || untilNanos - saidUntilNanos > 0) {
         saidUntilNanos = untilNanos;
       }
@@ -211,18 +250,21 @@ final class SessionTrust {
   }
 
   /**
-   * Whether grants are trusted for longer than the session may live, since its timeout was lowered,
-   * and no confirmation came. It lives for the new timeout from the reconnect on, which came after
-   * the last confirmation.
+   * Whether grants are trusted for longer than the session may live, because its timeout was
+   * lowered and nothing has been confirmed since. The session lives for the new timeout from the
+   * reconnect, which came after the last confirmation.
    */
-  synchronized boolean isOverdrawn(ZooKeeper zk, Duration margin) {
+  synchronized boolean isOverdrawn(Duration margin) {
     overdrawn = overdrawn && saidUntilNanos - time.nanos() > 0;
     return overdrawn
         && confirmedAt != null
-        && confirmedAt.nanosUntil(Moment.now(time)) + margin.toNanos() >= timeoutNanos(zk);
+        && confirmedAt.nanosUntil(Moment.now(time)) + margin.toNanos() >= agreedTimeoutNanos;
   }
 
-  /** How long the session is sure to live from now on, if no write is confirmed; zero: not sure. */
+  /**
+   * Returns how long the session is certain to live from now on if no write is confirmed; zero if
+   * that is not certain.
+   */
   synchronized Duration left(ZooKeeper zk) {
     if (confirmedAt == null || zk.getSessionId() != session) {
       return Duration.ZERO;
@@ -231,12 +273,12 @@ final class SessionTrust {
     return Duration.ofNanos(Math.max(0, forNanos - confirmedAt.nanosUntil(Moment.now(time))));
   }
 
-  /** Whether that is long enough to begin to hold a lock. */
+  /** Whether that time is long enough for a holder to start. */
   static boolean isEnough(ZooKeeper zk, Duration trusted) {
     return trusted.toNanos() >= timeoutNanos(zk) / BEGIN_DIVISOR;
   }
 
-  /** Nothing is known of any session any more. */
+  /** Forgets all that is known about the session. */
   synchronized void forget() {
     session = 0;
     signs.clear();

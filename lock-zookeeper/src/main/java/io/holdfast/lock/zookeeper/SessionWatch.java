@@ -13,16 +13,19 @@ import org.apache.zookeeper.ZooKeeper;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Looks after the framework's session: tells what happens to it, and gives it signs of life, since
- * a session of which nothing was heard lately can't be trusted.
+ * Watches the framework's session: reports what happens to it, and sends signs of life, since a
+ * session without a recent one can't be trusted.
  *
- * <p>A loss is told to those that have a grant by then. Before, all that is known of the session is
- * forgotten, and who gets a grant looks after that whether anything is known.
+ * <p>When the session is lost, everything known about it is forgotten first, and then the holders
+ * of grants are told. A thread that has just got a grant checks afterwards that something is known
+ * about the session, so that none is missed.
  */
 final class SessionWatch implements ConnectionStateListener {
   private static final long LOOK_MILLIS = 1_000;
 
-  /** More than the time between two looks. */
+  /**
+   * The margin for a session that is trusted for too long; more than the time between two checks.
+   */
   private static final Duration OVERDRAWN_MARGIN = Duration.ofMillis(1_500);
 
   private final Wire wire;
@@ -30,6 +33,11 @@ final class SessionWatch implements ConnectionStateListener {
   private final OwnNodes nodes;
   private final StoreEvents events;
   private final String root;
+
+  /**
+   * Whether there is a connection again that could not be looked at, since Curator had no handle.
+   */
+  private volatile boolean unseenConnection;
 
   SessionWatch(Wire wire, SessionTrust trust, OwnNodes nodes, StoreEvents events, String root) {
     this.wire = wire;
@@ -44,16 +52,20 @@ final class SessionWatch implements ConnectionStateListener {
   }
 
   private void look() {
+    if (unseenConnection) {
+      connected();
+    }
     ZooKeeper zk = handleIfAny();
     if (zk != null && (trust.isQuiet(zk) || !zk.getState().isConnected())) {
       giveSignOfLife();
     }
-    if (zk != null && trust.isOverdrawn(zk, OVERDRAWN_MARGIN)) {
+    // Without a handle, too: Curator gives none once an outage has lasted for a while.
+    if (trust.isOverdrawn(OVERDRAWN_MARGIN)) {
       grants().forEach(this::lose);
     }
   }
 
-  /** Null: the framework is closed, and the session with it. */
+  /** Returns the handle, or null if the framework is closed, and the session with it. */
   private @Nullable ZooKeeper handleIfAny() {
     try {
       return wire.handle();
@@ -82,7 +94,7 @@ final class SessionWatch implements ConnectionStateListener {
     switch (state) {
       case SUSPENDED, READ_ONLY -> {
         grants().forEach(events::suspended);
-        // The younger it is, the more is proved by the reconnect.
+        // The later it is sent, the more the reconnect proves.
         giveSignOfLife();
       }
       case LOST -> {
@@ -94,8 +106,10 @@ final class SessionWatch implements ConnectionStateListener {
   }
 
   private void connected() {
+    unseenConnection = false;
     ZooKeeper zk = handleIfAny();
     if (zk == null) {
+      unseenConnection = true;
       return;
     }
     trust.connected(zk);
@@ -108,7 +122,8 @@ final class SessionWatch implements ConnectionStateListener {
   }
 
   private void lose(ZooKeeperGrant grant) {
-    // The session may not be over yet where Curator only thinks so; then the node must go.
+    // If Curator only assumes that the session is over, it may still exist; then the node must be
+    // deleted.
     grant.node().abandon();
     events.lost(grant, LeaseLoss.Reason.SESSION_LOST);
   }

@@ -22,9 +22,9 @@ import org.apache.zookeeper.data.Stat;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Requests on the framework's own handle, sent without waiting for one another's answers. The
+ * Sends requests on the framework's own handle, without waiting for each other's answers. The
  * server carries them out in the order in which they were sent; Curator's own background requests
- * may be put back in line, and so lose that order.
+ * may be queued again, and so lose that order.
  */
 final class Wire {
   private static final Duration RETRY_PAUSE = Duration.ofMillis(20);
@@ -43,7 +43,7 @@ final class Wire {
     return framework.getState() == CuratorFrameworkState.STARTED;
   }
 
-  /** The handle of the session that there is now; it may be without a connection. */
+  /** Returns the handle of the current session; it may be without a connection. */
   ZooKeeper handle() throws StoreException {
     if (!isOpen()) {
       throw StoreException.refused("The CuratorFramework is closed", null);
@@ -55,7 +55,7 @@ final class Wire {
     }
   }
 
-  /** The end of a call that begins now. */
+  /** Returns the deadline of a call that begins now. */
   Deadline deadline() {
     return Deadline.after(timeout, time);
   }
@@ -74,12 +74,12 @@ final class Wire {
     });
   }
 
-  /** A request that may be sent as often as wanted. */
+  /** A request that may be sent any number of times. */
   interface Request<T> {
     CompletableFuture<Answer<T>> send();
   }
 
-  /** Sends it until there is an answer, or no time is left. */
+  /** Sends a request until there is an answer, or no time is left. */
   <T> Answer<T> askAgain(Request<T> request, Deadline deadline) throws StoreException {
     while (true) {
       Answer<T> answer = await(request.send(), deadline);
@@ -90,7 +90,7 @@ final class Wire {
     }
   }
 
-  /** Pauses if it makes sense to ask again, else throws. */
+  /** Pauses before a retry, or throws if a retry makes no sense. */
   void pauseBeforeRetry(Answer<?> answer, Deadline deadline) throws StoreException {
     boolean again = answer.isSessionOver() || answer.isConnectionLost();
     if (!again || deadline.isOver() || !isOpen()) {
@@ -99,7 +99,7 @@ final class Wire {
     pause(deadline);
   }
 
-  /** Pauses, interrupted or not: a thread with its flag set does not park, and would never rest. */
+  /** Pauses with the interrupt flag cleared: a thread whose flag is set does not park. */
   void pause(Deadline deadline) {
     var unused = deadline.within(RETRY_PAUSE).awaitUninterruptibly(leftNanos -> {
       time.park(this, leftNanos);
@@ -107,10 +107,10 @@ final class Wire {
     });
   }
 
-  /** A node that was made. */
+  /** A node that was created. */
   record Made(String path, Stat stat) {}
 
-  /** Makes a node that has no content. */
+  /** Creates a node without content. */
   static CompletableFuture<Answer<Boolean>> make(
       ZooKeeper zk, String path, List<ACL> acl, CreateMode mode) {
     CompletableFuture<Answer<Boolean>> future = new CompletableFuture<>();
@@ -125,7 +125,7 @@ final class Wire {
     return future;
   }
 
-  /** Asks about a node whether it is there, and how many children it has. */
+  /** Asks whether a node exists, and how many children it has. */
   static CompletableFuture<Answer<Stat>> stat(ZooKeeper zk, String path) {
     CompletableFuture<Answer<Stat>> future = new CompletableFuture<>();
     zk.exists(path, false, (code, p, ctx, stat) -> future.complete(Answer.of(code, stat)), null);
@@ -143,27 +143,30 @@ final class Wire {
     return future;
   }
 
-  /** Lists what the leader knows, and not only what this server has heard of it. */
+  /** Lists the children that the leader knows, and not only those that this server has heard of. */
   static CompletableFuture<Answer<List<String>>> listNewest(ZooKeeper zk, String path) {
     sync(zk, path);
     return list(zk, path);
   }
 
-  /** Has this server catch up with the leader before it answers what is sent next. */
+  /** Makes this server catch up with the leader before it answers the next request. */
   static void sync(ZooKeeper zk, String path) {
     zk.sync(path, (code, p, ctx) -> {}, null);
   }
 
-  /** A node's text. */
+  /** A node's content. */
   record Text(NodeText text, Stat stat) {
-    /** When the node's attempt was made, by the leader's clock; for a mark that of its grant. */
+    /**
+     * Returns the time at which the node's attempt was made, by the leader's clock; for a mark,
+     * that of its grant.
+     */
     Instant since() {
       Instant noted = text.since();
       return noted == null ? Instant.ofEpochMilli(stat.getCtime()) : noted;
     }
   }
 
-  /** Reads a node; the watch is left only if there is one. */
+  /** Reads a node; leaves the watch only if the node exists. */
   static CompletableFuture<Answer<Text>> read(
       ZooKeeper zk, String path, @Nullable Watcher watcher) {
     CompletableFuture<Answer<Text>> future = new CompletableFuture<>();
@@ -190,7 +193,10 @@ final class Wire {
     return future;
   }
 
-  /** All or none; a write, so that the leader answers and a cut-off follower can't. */
+  /**
+   * Carries out all operations or none. A write, so that the leader answers, and a follower that is
+   * cut off can't.
+   */
   static CompletableFuture<Answer<List<OpResult>>> multi(ZooKeeper zk, List<Op> ops) {
     CompletableFuture<Answer<List<OpResult>>> future = new CompletableFuture<>();
     zk.multi(ops, (code, p, ctx, results) -> future.complete(Answer.of(code, results)), null);

@@ -4,16 +4,16 @@ import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Grant;
 import java.time.Duration;
 
-/** A grant by a node. Two are equal if they are the same object. */
+/** A grant that a node stands for. Compared by identity. */
 final class ZooKeeperGrant implements Grant {
   private final Claim claim;
   private final OwnNode node;
   private final Duration validFor;
 
   /**
-   * A grant.
+   * Makes a grant.
    *
-   * @param trusted how long the session is sure to live yet
+   * @param trusted the time for which the session is certain to live
    */
   ZooKeeperGrant(Claim claim, OwnNode node, Duration trusted) {
     this.claim = claim;
@@ -44,7 +44,10 @@ final class ZooKeeperGrant implements Grant {
     return validFor;
   }
 
-  /** The server rounds a timeout up to its next tick, of which it has at least two. */
+  /**
+   * Returns one and a half session timeouts, since the server rounds a timeout of at least two
+   * ticks up to the next tick.
+   */
   @Override
   public Duration crashBound() {
     return node.sessionTimeout().plus(node.sessionTimeout().dividedBy(2));

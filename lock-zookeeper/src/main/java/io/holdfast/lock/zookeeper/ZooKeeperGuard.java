@@ -16,8 +16,9 @@ import org.apache.zookeeper.OpResult;
 import org.apache.zookeeper.data.Stat;
 
 /**
- * Makes writes in the same ZooKeeper apply only while a lease stands, whatever the clocks did: a
- * holder that was frozen past its time and woke up can't write.
+ * Guarded writes in the ZooKeeper that has the lock: they are made only while a lease is valid
+ * there, whatever clocks say. A holder that was frozen past its deadline can't write when it wakes
+ * up.
  *
  * <pre>{@code
  * try (Lease lease = lock.lock()) {
@@ -26,11 +27,11 @@ import org.apache.zookeeper.data.Stat;
  * }
  * }</pre>
  *
- * <p>The server checks the lease's node and makes the writes in one step, so a guard has no end and
- * needs no {@code close()}. A lease that a guard was ever opened on is not handed on to another
- * thread locally, since the server could not tell the two apart.
+ * <p>The server checks the lease's node and makes the writes in one step, so a guard needs no
+ * {@code close()}. A lease that ever had a guard is not handed on within the client, since the
+ * server could not tell the next holder from this one.
  *
- * <p>Threads: safe for all.
+ * <p>Threads: safe for use by any number of threads.
  */
 public final class ZooKeeperGuard {
   private final LeaseGuard<ZooKeeperGrant> guard;
@@ -42,32 +43,35 @@ public final class ZooKeeperGuard {
   }
 
   /**
-   * A guard on a lease of {@link ZooKeeperLocks}. No I/O.
+   * Returns a guard on a lease of {@link ZooKeeperLocks}. No I/O, unless the wall clock casts doubt
+   * on the lease: then the server is asked whether it is valid.
    *
    * @throws IllegalArgumentException the lease is of another store, or a mock
    * @throws IllegalStateException the lease was closed
    * @throws LockLostException the lease was lost
+   * @throws io.holdfast.lock.LockStoreException the lease is in doubt, and the server gave no
+   *     usable answer
    */
   public static ZooKeeperGuard of(Lease lease) {
-    // Closed at once: the lease's close() need not wait, since the check is part of the write.
+    // Closed at once: the lease's close() need not wait for a write, which contains the check.
     try (LeaseGuard<ZooKeeperGrant> guard = LeaseGuard.open(lease, ZooKeeperGrant.class)) {
       return new ZooKeeperGuard(guard);
     }
   }
 
   /**
-   * The operation to put into a {@code multi} of your own, on a {@code ZooKeeper} handle with the
-   * same chroot: with it, the {@code multi} fails with {@code NoNode} once the lease does not
-   * stand.
+   * Returns an operation for a {@code multi} of your own, on a {@code ZooKeeper} handle with the
+   * same chroot. It makes the {@code multi} fail with {@code NoNode} if the lease is no longer
+   * valid.
    */
   public Op check() {
     return Op.check(path, -1);
   }
 
   /**
-   * The same for a transaction of Curator's.
+   * Returns such an operation for a Curator transaction.
    *
-   * @param framework of the same chroot; its namespace does not matter
+   * @param framework has the same chroot; its namespace does not matter
    */
   public CuratorOp check(CuratorFramework framework) throws Exception {
     CuratorFramework whole = framework.usingNamespace(null);
@@ -75,23 +79,24 @@ public final class ZooKeeperGuard {
   }
 
   /**
-   * Applies all of the operations, or none if the lease does not stand. They are sent once: unlike
-   * Curator's own transactions, they are not sent again when the connection is lost.
+   * Carries out all of the operations, or none if the lease is no longer valid. Unlike Curator's
+   * own transactions, they are sent only once, and not again if the connection is lost.
    *
-   * @param framework of the same chroot; the operations are of its {@code transactionOp()}
-   * @throws LockLostException the lease does not stand at the server, and nothing was written
+   * @param framework has the same chroot; the operations must come from its {@code transactionOp()}
+   * @throws LockLostException the lease is no longer valid at the server, and nothing was written
    * @throws KeeperException.ConnectionLossException the answer was lost: everything was written, or
-   *     nothing. Read what you wanted to write, under this lease or the next, before you go on
-   * @throws KeeperException.SessionExpiredException the same, and the framework's session is over
-   * @throws KeeperException.RequestTimeoutException the same: the answer took longer than
-   *     {@code zookeeper.request.timeout}, if you set that
-   * @throws InterruptedException the same: the thread was interrupted, and the answer not waited
-   *     for
-   * @throws Exception what else ZooKeeper throws; nothing was written
+   *     may yet be while the lease is valid there, or nothing is. Read the data, under this lease
+   *     or the next, before you go on
+   * @throws KeeperException.SessionExpiredException as above, and the framework's session is over
+   * @throws KeeperException.RequestTimeoutException as above: the answer took longer than
+   *     {@code zookeeper.request.timeout}, if that is set
+   * @throws InterruptedException as above: the thread was interrupted before the answer came
+   * @throws Exception any other exception of ZooKeeper; nothing was written
    */
   public List<CuratorTransactionResult> commit(CuratorFramework framework, CuratorOp... operations)
       throws Exception {
-    // Begins with a connection that works. What a server that lags behind says does not matter.
+    // Makes sure that the connection works; the answer does not matter, even from a server that
+    // lags behind.
     Stat unused = framework.usingNamespace(null).checkExists().forPath(path);
     List<Op> all = new ArrayList<>(operations.length + 1);
     all.add(check());
@@ -115,7 +120,7 @@ public final class ZooKeeperGuard {
     }
   }
 
-  /** As Curator tells them. */
+  /** Converts the results to those of Curator. */
   private static List<CuratorTransactionResult> results(
       CuratorFramework framework, CuratorOp[] operations, List<OpResult> results) {
     List<CuratorTransactionResult> told = new ArrayList<>(results.size());

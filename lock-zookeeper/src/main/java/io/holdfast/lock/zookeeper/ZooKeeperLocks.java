@@ -12,7 +12,7 @@ import org.apache.zookeeper.data.ACL;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Locks in ZooKeeper, on the framework and in the session that you have.
+ * Locks in ZooKeeper, through your Curator framework and in its session.
  *
  * <pre>{@code
  * try (LockClient locks = ZooKeeperLocks.builder(curatorFramework).build()) {
@@ -20,12 +20,12 @@ import org.jspecify.annotations.Nullable;
  * }
  * }</pre>
  *
- * <p>A lease lives in the framework's session: if that ends, all leases of all clients on it are
- * lost. Between two confirmations a lease is trusted for half of the session's timeout at most,
- * whatever its TTL. A holder that crashed blocks others until its session has timed out.
+ * <p>A lease belongs to the framework's session: if that ends, all leases of all clients on it are
+ * lost. Between two confirmations, a lease is trusted for at most half of the session timeout,
+ * whatever its TTL. If a holder crashes, the name stays taken until its session has timed out.
  *
- * <p>Answers of the server arrive on the framework's event thread: a listener or watcher of yours
- * that blocks there holds up the locks too.
+ * <p>The server's answers arrive on the framework's event thread, so a listener or watcher of yours
+ * that blocks there delays the locks too.
  */
 public final class ZooKeeperLocks {
   static final String DEFAULT_PATH = "/holdfast";
@@ -33,16 +33,16 @@ public final class ZooKeeperLocks {
   private ZooKeeperLocks() {}
 
   /**
-   * Begins a client in the session of this framework.
+   * Returns a builder of a client in the session of this framework.
    *
-   * @param framework started, and yours to close, after the lock client. Its namespace, chroot,
-   *     authentication and ACL provider hold for the locks too
+   * @param framework must be started; close it yourself, after the lock client. Its namespace,
+   *     chroot, authentication and ACL provider apply to the locks too
    */
   public static Builder builder(CuratorFramework framework) {
     return new Builder(Objects.requireNonNull(framework));
   }
 
-  /** Makes a client in ZooKeeper. */
+  /** Builds clients on ZooKeeper. */
   public static final class Builder extends LockClientBuilder<Builder> {
     private final CuratorFramework framework;
     private String path = DEFAULT_PATH;
@@ -53,11 +53,11 @@ public final class ZooKeeperLocks {
     }
 
     /**
-     * Where the locks are, within the framework's namespace; default {@code /holdfast}. Made if it
-     * is missing, with the ACL that the framework's provider gives for it; all nodes under it get
-     * the same ACL that it has.
+     * Sets the path of the locks, within the framework's namespace; the default is
+     * {@code /holdfast}. It is created if it is missing, with the ACL that the framework's provider
+     * gives for it; all nodes below get the ACL that it has.
      *
-     * @throws IllegalArgumentException no absolute path, or the root
+     * @throws IllegalArgumentException not an absolute path, or the root
      */
     public Builder path(String path) {
       PathUtils.validatePath(path);
@@ -70,11 +70,12 @@ public final class ZooKeeperLocks {
     }
 
     /**
-     * The ACL of the nodes below the path. Default: the one that the path has, which a session
-     * without the right ADMIN there can't read in full where it names digests. Every client of
-     * these locks needs all rights in it but ADMIN, and all clients should be told the same.
+     * Sets the ACL of the nodes below the path; the default is the path's own ACL. Set it here if
+     * the path's ACL names digests and the session lacks the right ADMIN, without which it can't
+     * read that ACL in full. Every client of these locks needs all rights except ADMIN, and all
+     * clients should set the same ACL.
      *
-     * @throws IllegalArgumentException it is empty, so that nobody could use the locks
+     * @throws IllegalArgumentException the ACL is empty, so that nobody could use the locks
      */
     public Builder acl(List<ACL> acl) {
       if (acl.isEmpty()) {

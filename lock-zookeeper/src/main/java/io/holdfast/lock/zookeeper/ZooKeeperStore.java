@@ -30,13 +30,13 @@ import org.apache.zookeeper.data.ACL;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The protocol on ZooKeeper: a container for each lock, in it one ephemeral sequential node for
- * each attempt; the lowest has the lock.
+ * The lock protocol on ZooKeeper: each lock is a container node, with one ephemeral sequential node
+ * for each attempt; the lowest of them has the lock.
  */
 final class ZooKeeperStore implements LockStore {
   private static final byte[] NOTHING = new byte[0];
 
-  /** What a server puts in the place of a digest for those who lack the right ADMIN. */
+  /** The text that a server shows in place of a digest to a session without the right ADMIN. */
   private static final String MASKED = ":x";
 
   private final CuratorFramework framework;
@@ -77,10 +77,10 @@ final class ZooKeeperStore implements LockStore {
   /**
    * Opens the store for one client.
    *
-   * @param path of the locks, within the framework's namespace
-   * @param givenAcl of all nodes below it; null: that of the path itself
-   * @throws IllegalStateException the framework is not started, or may not use the path, or may not
-   *     read its ACL
+   * @param path the path of the locks, within the framework's namespace
+   * @param givenAcl the ACL of all nodes below it; null for that of the path itself
+   * @throws IllegalStateException the framework is not started, or may not use the path or read its
+   *     ACL
    */
   static ZooKeeperStore open(
       CuratorFramework framework, String path, @Nullable List<ACL> givenAcl, StoreSettings settings)
@@ -107,7 +107,7 @@ final class ZooKeeperStore implements LockStore {
     return store;
   }
 
-  /** The ACL of the locks' path, which is made if it is missing. */
+  /** Returns the ACL of the locks' path, which is created if it is missing. */
   private static List<ACL> aclOf(CuratorFramework framework, Wire wire, String root, String path)
       throws StoreException {
     Answer<List<ACL>> acl = readAcl(wire, root);
@@ -145,7 +145,7 @@ final class ZooKeeperStore implements LockStore {
     try {
       String unused = framework.create().creatingParentsIfNeeded().forPath(path, NOTHING);
     } catch (KeeperException.NodeExistsException e) {
-      // Somebody else was first.
+      // Another client was first.
     } catch (KeeperException.NoAuthException e) {
       throw new IllegalStateException(
           "This session may not make " + path + ": make it, or give the session the right to", e);
@@ -176,8 +176,8 @@ final class ZooKeeperStore implements LockStore {
 
   @Override
   public void checkOptions(LockOptions options) {
-    // All that the engine allows: a TTL is kept here, and a session that is trusted for less is
-    // asked about in between.
+    // Everything that the engine allows is supported: this client keeps the TTL, and a session that
+    // is trusted for less is confirmed in between.
   }
 
   // Acquiring
@@ -210,11 +210,14 @@ final class ZooKeeperStore implements LockStore {
     }
   }
 
-  /** Whether somebody stands in line, by a server that has caught up with the leader. No write. */
+  /**
+   * Whether the queue has a node, according to a server that has caught up with the leader. No
+   * write.
+   */
   private boolean isTaken(String parent, Deadline deadline) throws StoreException {
     ZooKeeper zk = wire.handle();
     Answer<List<String>> listed = wire.askAgain(() -> Wire.listNewest(zk, parent), deadline);
-    // Marks count by the leader's clock, which only a write tells.
+    // Marks alone do not decide: their time is the leader's, which only a write shows.
     return listed.isOk() && Line.of(parent, listed.get()).head() != null;
   }
 
@@ -242,9 +245,9 @@ final class ZooKeeperStore implements LockStore {
   }
 
   /**
-   * Makes the first in line the holder.
+   * Makes the first in the queue the holder.
    *
-   * @param trusted how long the session is sure to live, from when the engine asked
+   * @param trusted the time for which the session is certain to live, from when the engine asked
    */
   Grant grant(ZooKeeper zk, OwnNode node, Duration trusted) throws StoreException {
     if (!SessionTrust.isEnough(zk, trusted)) {
@@ -255,8 +258,8 @@ final class ZooKeeperStore implements LockStore {
           null);
     }
     Grant grant = node.session() == zk.getSessionId() ? node.grant(time.nanos(), trusted) : null;
-    // A session that ends is forgotten before those that have a grant are told: so a grant that
-    // came too late to be told of it is found here.
+    // When a session ends, it is forgotten before the holders of grants are told. So a grant that
+    // came too late to be told is noticed here.
     if (grant == null || trust.left(zk).isZero()) {
       node.abandon();
       throw StoreException.unanswered(
@@ -270,7 +273,7 @@ final class ZooKeeperStore implements LockStore {
   @Override
   public ReleaseOutcome release(Grant grant, Duration holdFor) throws StoreException {
     OwnNode node = ((ZooKeeperGrant) grant).node();
-    // While this is at it, no look deletes the node and so makes it seem lost.
+    // Meanwhile no check deletes the node, which would then seem lost.
     boolean mine = node.beginCleaning();
     try {
       node.release(time.nanos(), holdFor);
@@ -297,7 +300,8 @@ final class ZooKeeperStore implements LockStore {
         if (answer.isOk() && !holdLeft.isZero()) {
           nodes.marked(OwnNodes.markPath(node), holdLeft);
         }
-        // Absent after a deletion whose answer was lost: that one got through.
+        // If the node is absent after a deletion whose answer was lost, that deletion was carried
+        // out.
         return answer.isOk() || sentBefore ? ReleaseOutcome.RELEASED : ReleaseOutcome.ALREADY_LOST;
       }
       wire.pauseBeforeRetry(answer, deadline);
@@ -317,12 +321,12 @@ final class ZooKeeperStore implements LockStore {
     }
   }
 
-  /** The same; what fails is made up for in the background. */
+  /** Deletes an attempt's node; a failure is made up for in the background. */
   private void leaveQuietly(OwnNode node) {
     try {
       leave(node);
     } catch (StoreException e) {
-      // It is abandoned, and so deleted as soon as there is a connection.
+      // The node is abandoned, and so deleted as soon as there is a connection.
     }
   }
 
@@ -352,7 +356,7 @@ final class ZooKeeperStore implements LockStore {
 
   // Holding
 
-  /** The session: all its leases stand or fall together. */
+  /** All leases of the session are one group: they live and end together. */
   @Override
   public Object renewalGroup(Grant grant) {
     return ((ZooKeeperGrant) grant).node().session();
@@ -364,7 +368,7 @@ final class ZooKeeperStore implements LockStore {
     List<@Nullable OwnNode> asked = new ArrayList<>(grants.size());
     for (Grant grant : grants) {
       OwnNode node = ((ZooKeeperGrant) grant).node();
-      // Before it is sent, so that no look deletes it meanwhile.
+      // Before the request is sent, so that no check deletes the node meanwhile.
       asked.add(node.extend(nowNanos) ? node : null);
     }
     Checks.Standing standing = checks.standing(asked);
@@ -380,8 +384,8 @@ final class ZooKeeperStore implements LockStore {
   }
 
   /**
-   * The end of a TTL is kept by this client alone, so extending is putting it off, once the node is
-   * known to stand. Not before: after a failure the node is to go when the lease ends.
+   * Extends a grant. Only this client keeps the end of the TTL, so it is moved later once the node
+   * is known to exist; not before, since after a failure the node must go when the lease ends.
    */
   @Override
   public Optional<Duration> extend(Grant grant, Duration ttl) throws StoreException {
@@ -406,7 +410,8 @@ final class ZooKeeperStore implements LockStore {
   }
 
   /**
-   * How long its session is sure to live from now; empty: it does not stand, or its TTL is over.
+   * Returns how long the node's session is certain to live from now; empty if the node does not
+   * exist, or its TTL is over.
    */
   private Optional<Duration> trusted(OwnNode node, long nowNanos) throws StoreException {
     if (node.ttlLeft(nowNanos).isZero()) {
@@ -466,7 +471,7 @@ final class ZooKeeperStore implements LockStore {
   @Override
   public void close() {
     framework.getConnectionStateListenable().removeListener(watch);
-    // What could not be given back is deleted when there is a connection again.
+    // Nodes that could not be deleted are deleted when there is a connection again.
     nodes.close();
   }
 

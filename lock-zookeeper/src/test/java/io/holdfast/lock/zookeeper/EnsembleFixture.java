@@ -74,8 +74,9 @@ final class EnsembleFixture extends ZooKeeperAccess implements Fixture {
   @Override
   public LockClientBuilder<?> newClient(Link link) {
     FaultProxy proxy = (FaultProxy) link;
-    CuratorFramework throughLink =
-        Frameworks.open(ZooKeeperServer.address(proxy.host(), proxy.port()));
+    CuratorFramework throughLink = Frameworks.open(
+        ZooKeeperServer.address(proxy.host(), proxy.port()),
+        ZooKeeperFixture.LINKED_SESSION_TIMEOUT);
     link.onClose(throughLink);
     return ZooKeeperLocks.builder(throughLink);
   }

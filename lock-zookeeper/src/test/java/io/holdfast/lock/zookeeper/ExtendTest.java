@@ -35,7 +35,10 @@ class ExtendTest {
   void open() throws Exception {
     server = ZooKeeperServer.shared();
     framework = closeLater(Frameworks.open(server.address()));
+    // Opened so long ago that its session is not new.
+    time.jump(Frameworks.SESSION_TIMEOUT.dividedBy(3).negated());
     store = closeLater(Stores.open(framework, "test", time, new Stores.Events()));
+    time.jump(Duration.ZERO);
   }
 
   @AfterEach

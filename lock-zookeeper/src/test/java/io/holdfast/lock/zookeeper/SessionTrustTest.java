@@ -2,15 +2,64 @@ package io.holdfast.lock.zookeeper;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.holdfast.lock.spi.TimeSource;
 import java.io.IOException;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
 import org.apache.zookeeper.ZooKeeper;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
-/** What is said of a session whose timeout changes, without a server. */
+/** What is said of a session, by a clock that the test sets and without a server. */
 class SessionTrustTest {
-  private final Stores.JumpingTime time = new Stores.JumpingTime();
-  private final SessionTrust trust = new SessionTrust(time);
+  private static final Duration TIMEOUT = Duration.ofMinutes(2);
+
+  private final StillTime time = new StillTime();
+  private SessionTrust trust = new SessionTrust(time);
+  private Handle zk;
+
+  @BeforeEach
+  void open() throws Exception {
+    zk = new Handle(TIMEOUT);
+  }
+
+  @AfterEach
+  void close() throws Exception {
+    zk.close();
+  }
+
+  /** Clocks that stand still until they are set. */
+  private static final class StillTime implements TimeSource {
+    private volatile Duration now = Duration.ZERO;
+
+    void set(Duration sinceStart) {
+      now = sinceStart;
+    }
+
+    void pass(Duration more) {
+      now = now.plus(more);
+    }
+
+    @Override
+    public long nanos() {
+      return now.toNanos();
+    }
+
+    @Override
+    public long wallMillis() {
+      return now.toMillis();
+    }
+
+    @Override
+    public void park(Object blocker, long nanos) {
+      throw new UnsupportedOperationException();
+    }
+  }
 
   /** A handle that never connects, and says of its session what it is told to. */
   @SuppressWarnings("try") // close() is ZooKeeper's, and can be interrupted
@@ -37,20 +86,150 @@ class SessionTrustTest {
     }
   }
 
+  /** A write that is confirmed at once. */
+  private Duration confirm() {
+    return trust.confirmed(trust.asking(zk));
+  }
+
+  /** A request that was answered so long ago that the leader has heard of it. */
+  private void getKnown() {
+    trust.answered(trust.asking(zk));
+    time.pass(TIMEOUT.dividedBy(4));
+  }
+
   @Test
-  void whatWasSaidBeforeTheFirstOfTwoLoweringsIsNotForgotten() throws Exception {
-    Handle zk = new Handle(Duration.ofSeconds(100));
-    try {
-      assertThat(trust.confirmed(trust.asking(zk))).isEqualTo(Duration.ofSeconds(50));
-      zk.reconnect(Duration.ofSeconds(50));
-      trust.connected(zk);
-      zk.reconnect(Duration.ofSeconds(20));
-      trust.connected(zk);
-      // Later than half of the second timeout, sooner than half of the first.
-      time.jump(Duration.ofSeconds(40));
-      assertThat(trust.isOverdrawn(zk, Duration.ZERO)).isTrue();
-    } finally {
-      zk.close();
+  void aSessionThatIsNewIsTrustedForAQuarterUntilTheLeaderHasHeardOfOurFirstRequest() {
+    trust.answered(trust.asking(zk));
+    assertThat(confirm()).isEqualTo(TIMEOUT.dividedBy(4));
+    time.pass(TIMEOUT.dividedBy(4).minusMillis(1));
+    assertThat(confirm()).isEqualTo(TIMEOUT.dividedBy(4));
+    time.pass(Duration.ofMillis(1));
+    assertThat(confirm()).isEqualTo(TIMEOUT.dividedBy(2));
+  }
+
+  @Test
+  void aSessionThatReplacedALostOneIsNewAgain() {
+    getKnown();
+    assertThat(confirm()).isEqualTo(TIMEOUT.dividedBy(2));
+    trust.forget();
+    assertThat(confirm()).isEqualTo(TIMEOUT.dividedBy(4));
+  }
+
+  /** Also in the moment in which the quarter is over for a write, but not yet for the answer. */
+  @Test
+  void inASessionThatIsNewAHolderMayStartAtAnyTime() {
+    SessionTrust.Asked first = trust.asking(zk);
+    Duration answeredAfter = TIMEOUT.dividedBy(20);
+    time.pass(answeredAfter);
+    trust.answered(first);
+    for (int i = 0; i < 1_000; i++) {
+      assertThat(SessionTrust.isEnough(zk, confirm())).as("after %s", time.now).isTrue();
+      time.pass(TIMEOUT.dividedBy(1_000));
     }
+  }
+
+  /**
+   * A session of a client that is never silent for longer than its own connection bears, on servers
+   * that report at some time of every half tick, is said to live no longer than the leader lets it
+   * live if it hears no more after the write. Once we know the session, it may be silent for any
+   * time.
+   */
+  @ParameterizedTest(name = "{0} ticks, silent for {1} of {2} of the timeout before we came")
+  @CsvSource({"6, 2, 3", "4, 5, 8", "2, 1, 2"})
+  void nothingIsSaidThatTheLeaderDoesNotKeep(int ticks, int silent, int of) {
+    Duration halfTick = TIMEOUT.dividedBy(2L * ticks);
+    Duration silenceMax = TIMEOUT.multipliedBy(silent).dividedBy(of);
+    int said = 0;
+    for (int seed = 0; seed < 2_000; seed++) {
+      Random random = new Random(seed);
+      Leader leader = new Leader(halfTick, upTo(random, halfTick));
+      trust = new SessionTrust(time);
+      time.set(TIMEOUT.multipliedBy(10));
+      Duration arrived = time.now.plus(upTo(random, TIMEOUT.dividedBy(random.nextInt(2, 100))));
+      Duration before = arrived;
+      for (int i = 0; i < 5; i++) {
+        before = before.minus(upTo(random, silenceMax));
+        leader.contacts.add(before);
+      }
+      for (int i = 0; i < 30 && leader.lives(arrived); i++) {
+        leader.contacts.add(arrived);
+        SessionTrust.Asked asked = trust.asking(zk);
+        time.set(arrived.plus(upTo(random, TIMEOUT.dividedBy(random.nextInt(2, 100)))));
+        if (random.nextBoolean()) {
+          Duration trusted = trust.confirmed(asked);
+          assertThat(asked.at().nanos() + trusted.toNanos())
+              .as("seed %s, %s after the first request", seed, time.now)
+              .isLessThanOrEqualTo(leader.end(arrived).toNanos());
+          said += trusted.isZero() ? 0 : 1;
+        } else {
+          trust.answered(asked);
+        }
+        time.pass(upTo(random, TIMEOUT.dividedBy(random.nextInt(1, 20))));
+        arrived = time.now.plus(upTo(random, TIMEOUT.dividedBy(random.nextInt(2, 100))));
+      }
+    }
+    assertThat(said).as("writes that something was said of").isGreaterThan(2_000);
+  }
+
+  private static Duration upTo(Random random, Duration most) {
+    return Duration.ofNanos(random.nextLong(most.toNanos() + 1));
+  }
+
+  /** The leader, as far as it hears of the session from the server that the client uses. */
+  private static final class Leader {
+    private final Duration halfTick;
+    private final Duration phase;
+    private final List<Duration> contacts = new ArrayList<>();
+
+    Leader(Duration halfTick, Duration phase) {
+      this.halfTick = halfTick;
+      this.phase = phase;
+    }
+
+    /**
+     * Returns the time until which the session lives if no report comes after this: the timeout
+     * counts from the last report that was made of a contact.
+     */
+    Duration end(Duration cutOff) {
+      long untilNanos = cutOff.minus(phase).toNanos();
+      long halfTickNanos = halfTick.toNanos();
+      long heardNanos = contacts.stream()
+          .mapToLong(contact -> contact.minus(phase).toNanos())
+          .map(nanos -> -Math.floorDiv(-nanos, halfTickNanos) * halfTickNanos)
+          .filter(reportNanos -> reportNanos <= untilNanos)
+          .max()
+          .orElseThrow();
+      return phase.plusNanos(heardNanos).plus(TIMEOUT);
+    }
+
+    boolean lives(Duration at) {
+      return end(at).compareTo(at) > 0;
+    }
+  }
+
+  @Test
+  void whatWasSentBeforeAnotherRequestWasSeenToFailDoesNotComeAfterTheReconnect() {
+    getKnown();
+    time.pass(TIMEOUT.dividedBy(2));
+    SessionTrust.Asked failing = trust.asking(zk);
+    SessionTrust.Asked before = trust.asking(zk);
+    time.pass(Duration.ofSeconds(1));
+    trust.disconnected(failing);
+    SessionTrust.Asked after = trust.asking(zk);
+    assertThat(trust.confirmed(before)).isEqualTo(TIMEOUT.dividedBy(4));
+    assertThat(trust.confirmed(after)).isEqualTo(TIMEOUT.dividedBy(2));
+  }
+
+  @Test
+  void whatWasSaidBeforeTheFirstOfTwoLoweringsIsNotForgotten() {
+    getKnown();
+    assertThat(confirm()).isEqualTo(Duration.ofSeconds(60));
+    zk.reconnect(Duration.ofSeconds(60));
+    trust.connected(zk);
+    zk.reconnect(Duration.ofSeconds(20));
+    trust.connected(zk);
+    // Later than half of the second timeout, sooner than half of the first.
+    time.pass(Duration.ofSeconds(40));
+    assertThat(trust.isOverdrawn(Duration.ZERO)).isTrue();
   }
 }

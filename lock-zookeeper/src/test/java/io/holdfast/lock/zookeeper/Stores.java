@@ -7,6 +7,7 @@ import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockKind;
 import io.holdfast.lock.spi.LockStore;
+import io.holdfast.lock.spi.Renewal;
 import io.holdfast.lock.spi.StoreEvents;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoreSettings;
@@ -14,6 +15,7 @@ import io.holdfast.lock.spi.TimeSource;
 import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.HexFormat;
+import java.util.List;
 import java.util.Queue;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -133,6 +135,17 @@ final class Stores {
   static Acquisition.Queued queue(LockStore store, Claim claim, Runnable wakeUp)
       throws StoreException {
     return (Acquisition.Queued) store.acquireOrQueue(claim, wakeUp);
+  }
+
+  /** Waits until a grant is trusted for so long, as it is once the session is not new any more. */
+  static void awaitKnown(LockStore store, Grant grant, Duration trusted) {
+    eventually("it is trusted for " + trusted, () -> {
+      try {
+        return store.renew(List.of(grant)).equals(List.of(new Renewal.Renewed(trusted)));
+      } catch (StoreException e) {
+        throw new IllegalStateException(e);
+      }
+    });
   }
 
   static String path(String name) {

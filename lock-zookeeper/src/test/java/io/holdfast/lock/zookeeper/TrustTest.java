@@ -99,6 +99,7 @@ class TrustTest {
   void aWallClockThatIsSetAheadByMoreThanASessionCanLastCostsNothing() throws Exception {
     ZooKeeperStore store = store();
     Grant grant = take(store);
+    standStill(session.dividedBy(4).plusMillis(100));
     time.jumpWall(HOUR);
     assertThat(store.renew(List.of(grant)))
         .containsExactly(new Renewal.Renewed(session.dividedBy(2)));

@@ -20,13 +20,19 @@ import org.apache.curator.framework.CuratorFramework;
 /** One server in a container, for the kit. */
 final class ZooKeeperFixture extends ZooKeeperAccess implements Fixture {
   /**
+   * The session timeout of clients whose links are cut. A quarter of it is what a session that is
+   * new is trusted for: a TTL of the kit, and enough for a busy machine to connect again.
+   */
+  static final Duration LINKED_SESSION_TIMEOUT = Duration.ofSeconds(32);
+
+  /**
    * The slack has room for a session to time out: who is cut off can't delete its node itself. A
    * client that lost its connection waits up to a second before the next.
    */
   static final Timing TIMING = new Timing(
       Duration.ofMillis(4_800),
       Duration.ofMillis(1_600),
-      Frameworks.SESSION_TIMEOUT.plusSeconds(4),
+      LINKED_SESSION_TIMEOUT.plusSeconds(4),
       Duration.ofMillis(800));
 
   private final ZooKeeperServer server;
@@ -64,8 +70,8 @@ final class ZooKeeperFixture extends ZooKeeperAccess implements Fixture {
   @Override
   public LockClientBuilder<?> newClient(Link link) {
     FaultProxy proxy = (FaultProxy) link;
-    CuratorFramework throughLink =
-        Frameworks.open(ZooKeeperServer.address(proxy.host(), proxy.port()));
+    CuratorFramework throughLink = Frameworks.open(
+        ZooKeeperServer.address(proxy.host(), proxy.port()), LINKED_SESSION_TIMEOUT);
     link.onClose(throughLink);
     return ZooKeeperLocks.builder(throughLink);
   }

@@ -17,14 +17,14 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Stream;
 
 /**
- * Puts right in the background what a failing store left undone: leases that could not be given
- * back, and attempts whose outcome is not known. It tries until the TTL has ended them anyway, or
- * until the client is closed: then each gets one more try.
+ * Repeats in the background what a failing store left undone: the release of leases, and the
+ * withdrawal of attempts whose outcome is unknown. It tries until the TTL has ended them anyway.
+ * When the client is closed, each gets one last try.
  */
 public final class Cleanup {
   static final SafeLogger log = SafeLogger.of(Cleanup.class);
 
-  /** A request is not on its way for longer than this many store timeouts. */
+  /** The number of store timeouts after which no request can still be on its way. */
   private static final int LATE_TIMEOUTS_MAX = 10;
 
   private final LockStore store;
@@ -37,7 +37,7 @@ public final class Cleanup {
   private final Set<CleanupTask> failedAtTheEnd = ConcurrentHashMap.newKeySet();
   private volatile boolean ending;
 
-  /** @param workers do the calls, and the timer's tasks */
+  /** @param workers the threads that make the calls and run the timer's tasks */
   public Cleanup(
       LockStore store, TimeSource time, Workers workers, Timer timer, long storeTimeoutNanos) {
     this.store = store;
@@ -47,7 +47,7 @@ public final class Cleanup {
     this.storeTimeoutNanos = storeTimeoutNanos;
   }
 
-  /** Gives a grant back, however often that takes, until its TTL is over. */
+  /** Releases a grant; repeats that after failures until its TTL is over. */
   public void release(Grant grant, Duration holdFor) {
     long heldUntilNanos = time.nanos() + Nanos.of(holdFor);
     begin(new CleanupTask(this, grant.claim(), Nanos.of(grant.crashBound()), List.of(), () -> {
@@ -59,9 +59,9 @@ public final class Cleanup {
   }
 
   /**
-   * Makes sure that an attempt leaves nothing at the store. Once more after a store timeout and
-   * again at the end of the TTL or of ten store timeouts, since the request may still be on its way
-   * when the first withdrawal arrives.
+   * Withdraws a claim, so that it leaves nothing at the store. Done again after one store timeout,
+   * and once more after the TTL or ten store timeouts, whichever is less (but at least two), since
+   * the claim's request may still be on its way when the first withdrawal arrives.
    */
   public void withdraw(Claim claim) {
     long nowNanos = time.nanos();
@@ -76,7 +76,7 @@ public final class Cleanup {
         () -> store.withdraw(claim)));
   }
 
-  /** Leaves a store's queue, or else withdraws the claim. */
+  /** Leaves a store's queue; withdraws the claim if that fails. */
   public void leave(Ticket ticket, Claim claim) {
     begin(new CleanupTask(this, claim, Nanos.of(claim.ttl()), List.of(), () -> {
       try {
@@ -93,7 +93,10 @@ public final class Cleanup {
     workers.submit(task);
   }
 
-  /** Has all that is not done yet tried now, for the last time; what is begun from now on, too. */
+  /**
+   * Makes a last try, now, of everything that is not done; what is begun after this gets one try
+   * too.
+   */
   public void end() {
     ending = true;
     open.forEach(workers::submit);
@@ -104,7 +107,10 @@ public final class Cleanup {
     return open.isEmpty();
   }
 
-  /** After the end: the names of the locks that may be taken until their TTL is over. */
+  /**
+   * Returns, after {@link #end}, the names of the locks that may stay taken until their TTL is
+   * over.
+   */
   public List<String> leftUndone() {
     return Stream.of(open, failedAtTheEnd)
         .flatMap(Set::stream)

@@ -9,8 +9,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A call to the store that is made again, at growing distances, until it is answered or no longer
- * matters, and then at the times at which it is to be repeated.
+ * A call to the store that is repeated, at growing intervals, until it is answered or no longer
+ * matters; then it is made again at each of the given times.
  */
 final class CleanupTask extends Task {
   private static final long RETRY_NANOS_MIN = 100_000_000;
@@ -27,7 +27,10 @@ final class CleanupTask extends Task {
   private final long untilNanos;
   private final StoreCall call;
 
-  /** The earliest first. The thread that runs the task has this and the next. */
+  /**
+   * The times at which to make the call again, the earliest first. This and the next field are
+   * accessed only by the thread that runs the task.
+   */
   private final Deque<Long> repeatAtNanos;
 
   private long delayNanos = RETRY_NANOS_MIN;
@@ -58,7 +61,7 @@ final class CleanupTask extends Task {
     if (nextNanos == null) {
       cleanup.done(this);
     } else if (cleanup.isEnding()) {
-      // The end came upon this task while it was running.
+      // The client was closed while this task was running.
       lastTry();
     } else {
       cleanup.againAt(nextNanos, this);
@@ -75,11 +78,11 @@ final class CleanupTask extends Task {
     }
   }
 
-  /** The time at which it is to run next; null: never. */
+  /** Makes the call. Returns the time at which to run again, or null if the task is done. */
   private @Nullable Long attempt() {
     try {
       call.run();
-    } catch (Throwable e) { // Whatever a store throws: it gave no usable answer.
+    } catch (Throwable e) { // Whatever a store throws means that it gave no usable answer.
       return retryAt(e);
     }
     delayNanos = RETRY_NANOS_MIN;

@@ -13,17 +13,18 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Runs user code away from the engine's own threads: loss listeners each on their own, listener
- * events one after the other. An exception of user code is logged and goes no further.
+ * Runs user code away from the engine's own threads: each loss listener as a task of its own,
+ * listener events one after the other. An exception from user code is logged and goes no further.
  */
 public final class Callbacks {
   private static final SafeLogger log = SafeLogger.of(Callbacks.class);
 
-  /** More events than this are not kept for a listener that does not get on. */
+  /** The number of pending events above which newer ones are dropped. */
   private static final int QUEUED_MAX = 10_000;
 
   /**
-   * A user's executor that has not begun a task after so long is asked again: it may drop tasks.
+   * The time after which a task that the user's executor has not begun is submitted again: the
+   * executor may have dropped it.
    */
   private static final long BEGUN_WITHIN_NANOS = 1_000_000_000;
 
@@ -36,29 +37,29 @@ public final class Callbacks {
   private final AtomicBoolean draining = new AtomicBoolean();
   private final Drain drain = new Drain();
 
-  /** The time at which a drain that has not begun is submitted again. */
+  /** The time at which the task that drains the queue is submitted again if it has not begun. */
   private volatile long submitAgainAtNanos;
 
   private volatile boolean submitted;
 
-  /** @param users the user's, if there is one */
+  /** @param users the user's executor, if there is one */
   public Callbacks(Workers workers, @Nullable Executor users, TimeSource time) {
     this.workers = workers;
     this.users = users;
     this.time = time;
   }
 
-  /** Runs it on its own, once. */
+  /** Runs a callback as a task of its own, once. */
   void run(Runnable callback) {
     workers.submit(new Single(callback));
   }
 
-  /** Writes a line of the log on a thread of ours: an appender can block. */
+  /** Writes a line of the log on one of the client's threads: an appender can block. */
   public void log(Runnable line) {
     workers.submit(new Line(line));
   }
 
-  /** Runs it after those that were given in order before. */
+  /** Runs a callback after those that were passed to this method before. */
   void runInOrder(Runnable callback) {
     if (queued.incrementAndGet() > QUEUED_MAX) {
       queued.decrementAndGet();
@@ -77,7 +78,7 @@ public final class Callbacks {
     retry();
   }
 
-  /** Submits what has been left lying, if anything has. Throws nothing. */
+  /** Submits what could not be submitted before, if anything. Throws nothing. */
   public void retry() {
     if (queue.isEmpty() || draining.get()) {
       return;
@@ -90,22 +91,22 @@ public final class Callbacks {
     }
   }
 
-  /** The time at which {@link #retry} is to be called if nothing comes before. */
+  /** The time by which {@link #retry} must be called. */
   public long retryAtNanos() {
     return queue.isEmpty() || draining.get() ? time.nanos() + Nanos.FOREVER : submitAgainAtNanos;
   }
 
-  /** Runs it here and now; throws nothing. */
+  /** Runs a callback on this thread; throws nothing. */
   static void guarded(Runnable callback) {
     try {
       callback.run();
-    } catch (Throwable e) { // Other languages throw checked exceptions too.
+    } catch (Throwable e) { // Code in other languages can throw undeclared checked exceptions.
       log.warn("A lock listener failed; it is called again for the next event", e, null);
     }
   }
 
   private void drainQueue() {
-    // Though the queue is empty, too: else the next event would wait for the next try.
+    // Even if the queue is empty: otherwise the next event would wait for the next retry.
     submitted = false;
     while (!queue.isEmpty() && draining.compareAndSet(false, true)) {
       try {
@@ -120,8 +121,8 @@ public final class Callbacks {
   }
 
   /**
-   * On the user's executor, which may run the task, or block, on the thread that asks it. The task
-   * bears being run twice.
+   * Runs a task on the user's executor, which may run it on the submitting thread, or block that
+   * thread. The task may be run twice.
    */
   private void execute(Runnable task) {
     if (users == null) {

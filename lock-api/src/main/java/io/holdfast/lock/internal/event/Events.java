@@ -13,8 +13,8 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Tells listeners and Flight Recorder of what happens. Nothing here throws: an event that can't be
- * told, for want of memory, is logged and dropped, and the lock goes on.
+ * Tells listeners and Flight Recorder what happens. Nothing here throws, except {@link #tellLoss}:
+ * an event that can't be told for lack of memory is logged and dropped.
  */
 public final class Events {
   private static final SafeLogger log = SafeLogger.of(Events.class);
@@ -35,12 +35,12 @@ public final class Events {
     return !listeners.isEmpty();
   }
 
-  /** A call that wants a lock begins; ended by one of the methods of what is returned. */
+  /** Begins the events of one call to acquire a lock; the result's methods end them. */
   public Acquiring acquiring(String lockName) {
     return new Acquiring(lockName);
   }
 
-  /** One call that wants a lock. */
+  /** The events of one call to acquire a lock. */
   public final class Acquiring {
     private final String lockName;
     private final long sinceNanos = time.nanos();
@@ -52,12 +52,12 @@ public final class Events {
       jfrEvent.begin();
     }
 
-    /** The time since the call. */
+    /** Returns the time since the call. */
     public Duration waited() {
       return Duration.ofNanos(time.nanos() - sinceNanos);
     }
 
-    /** It has to wait; told once. */
+    /** The call has to wait; told once. */
     public void waiting() {
       if (!waits && isHeard()) {
         waits = true;
@@ -72,7 +72,7 @@ public final class Events {
       }
     }
 
-    /** It has a lease. */
+    /** The call got a lease. */
     public void acquired(long token, LockListener.Source source) {
       commit(token, source.name());
       if (isHeard()) {
@@ -80,7 +80,7 @@ public final class Events {
       }
     }
 
-    /** It has none. */
+    /** The call got no lease. */
     public void notAcquired(@Nullable Throwable failure) {
       commit(0, failure == null ? "TAKEN" : failure.getClass().getSimpleName());
       if (isHeard()) {
@@ -113,7 +113,7 @@ public final class Events {
     }
   }
 
-  /** As {@link #released}, where the caller is long gone. */
+  /** A lease was released, as in {@link #released}, after its holder's call has returned. */
   public void releasedInBackground(HeldLease lease, boolean confirmed) {
     held(lease, true);
     tellInBackground(() -> releasedEvent(lease, confirmed), LockListener::released);
@@ -133,8 +133,8 @@ public final class Events {
   }
 
   /**
-   * Has something done on the thread that tells events in the background, after what is told
-   * already; it is to call the methods for that thread.
+   * Runs something on the thread that tells events in the background, after the events before it.
+   * It may call the methods here that are meant for that thread.
    */
   public void inOrder(Runnable telling) {
     if (isHeard()) {
@@ -179,8 +179,8 @@ public final class Events {
   }
 
   /**
-   * Tells a lease's own listener. Other than the rest of this class it throws if that could not be
-   * begun: the caller tries again.
+   * Tells a lease's own listener. Unlike the rest of this class it throws if that could not be
+   * submitted: the caller must try again.
    */
   public void tellLoss(LeaseLoss loss, Consumer<? super LeaseLoss> listener) {
     callbacks.run(() -> listener.accept(loss));
@@ -205,7 +205,7 @@ public final class Events {
     return new PlainLeaseEvent(lease.lockName(), lease.token());
   }
 
-  /** Tells all listeners, here. */
+  /** Tells all listeners, on this thread. */
   private <E> void tell(Supplier<E> about, BiConsumer<LockListener, E> telling) {
     try {
       E event = about.get();

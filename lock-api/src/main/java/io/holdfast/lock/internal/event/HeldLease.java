@@ -1,6 +1,6 @@
 package io.holdfast.lock.internal.event;
 
-/** A lease, as listeners are told of it. */
+/** A lease, as the events about it need it. */
 public interface HeldLease {
   /** The lock's name. */
   String lockName();
@@ -11,6 +11,6 @@ public interface HeldLease {
   /** The time at which it began, by the monotonic clock. */
   long sinceNanos();
 
-  /** For Flight Recorder: from the lease to its end. */
+  /** The Flight Recorder event that lasts from the acquisition to the end of the lease. */
   JfrEvents.Held jfrEvent();
 }

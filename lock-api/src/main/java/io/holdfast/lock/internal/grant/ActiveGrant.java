@@ -19,17 +19,17 @@ import java.util.concurrent.atomic.AtomicReferenceFieldUpdater;
 import java.util.function.UnaryOperator;
 
 /**
- * A grant of the store from its beginning to its release or loss, as this client sees it. One
- * holder after the other may live in it (hand-off).
+ * A grant of the store, from its arrival to its release or loss, as this client sees it. It can
+ * have several holders, one after the other (hand-off).
  *
- * <p>Threads: any. Safe to ask from a thread that must not block.
+ * <p>Threads: any. Queries and changes of state never block.
  */
 public final class ActiveGrant extends Task {
   /*
    * Overview.
    *
-   * All that is known is one immutable GrantState, replaced by compare-and-set. Whoever makes a
-   * swap tells the observer of it, once, with nothing locked:
+   * All that is known is one immutable GrantState, replaced by compare-and-set. The thread that
+   * makes a swap tells the observer about it, once, with nothing locked:
    *
    *                      unanswered, suspended
    *          CONFIRMED <----------------------> UNANSWERED
@@ -42,29 +42,29 @@ public final class ActiveGrant extends Task {
    *                        \                      \- endLost ------> LOST
    *                         \- deadline, lose ---------------------> LOST
    *
-   * The rest of a loss is not done by whoever finds it, which may be the keeper, a store's
-   * thread, or a user who merely asked isHeld(): the grant is a Task, and submitting it can't fail.
+   * The thread that finds a loss does not settle it, since it may be the keeper, a store's thread,
+   * or a user's that merely asked isHeld(): the grant is a Task, and submitting it can't fail.
    *
    * The one rule of deadlines is in Validity. A question that was sent before a doubt was told does
    * not settle it.
    */
 
-  /** Told on the thread that made the change; throws nothing and blocks nowhere. */
+  /** Told of changes, on the thread that made them. Throws nothing and never blocks. */
   public interface Observer {
-    /** The store is to be asked at once. */
+    /** The grant came into doubt: the store must be asked at once. */
     void doubted(ActiveGrant grant);
 
     /**
-     * It became uncertain, or certain again.
+     * The grant became uncertain, or certain again.
      *
-     * @param doubts how often it has done either by now; odd: it became uncertain
+     * @param doubts the number of such changes so far; odd if it became uncertain
      */
     void doubtChanged(ActiveGrant grant, int doubts);
 
-    /** It was lost; {@link #settle} is to be called on another thread. */
+    /** The grant was lost; {@link #settle} must be called on another thread. */
     void lost(ActiveGrant grant);
 
-    /** Does what a loss leaves to do, as far as it is not done. */
+    /** Settles a loss, as far as that is not done. */
     void settle(ActiveGrant grant);
   }
 
@@ -81,7 +81,10 @@ public final class ActiveGrant extends Task {
   private final RenewalSchedule schedule;
   private volatile GrantState state;
 
-  /** The number of changes of its doubts that were told; owned by the thread that tells. */
+  /** Whether a clock spoke against it when its holder closed it: then only the store can say. */
+  private volatile boolean endsInDoubt;
+
+  /** The number of changes of doubt that were told; accessed only by the thread that tells them. */
   private int doubtsTold;
 
   /** @param asked before the request was sent */
@@ -102,37 +105,37 @@ public final class ActiveGrant extends Task {
     this.state = GrantState.granted(Validity.of(asked, validForNanos, limitNanos, grantedAtNanos));
   }
 
-  /** The store's own. */
+  /** Returns the store's grant. */
   public Grant grant() {
     return grant;
   }
 
-  /** The lock that it is of. */
+  /** Returns the lock's key. */
   public LockKey key() {
     return grant.claim().key();
   }
 
-  /** The options that it was asked for with. */
+  /** Returns the options that the lock was asked for with. */
   public LockOptions options() {
     return options;
   }
 
-  /** The times at which the store is asked about it. */
+  /** Returns the times at which the store is asked about this grant. */
   public RenewalSchedule schedule() {
     return schedule;
   }
 
-  /** The time of its arrival. */
+  /** Returns the time at which the grant arrived. */
   public long grantedAtNanos() {
     return grantedAtNanos;
   }
 
-  /** The state, as it was found last: a deadline may have passed since. */
+  /** Returns the state as it was last found; a deadline may have passed since. */
   public GrantState state() {
     return state;
   }
 
-  /** Whether the lease stands by our own clocks. Marks what it finds. No I/O. */
+  /** Whether it is valid by the local clocks; marks it lost or in doubt if it is not. No I/O. */
   public boolean stands() {
     while (true) {
       GrantState now = state;
@@ -157,19 +160,17 @@ public final class ActiveGrant extends Task {
     }
   }
 
-  /**
-   * Whether the store confirmed it lately enough for somebody else to start on it. Marks nothing.
-   */
+  /** Whether enough time is left for another holder to start. Changes no state. */
   public boolean isFresh() {
     GrantState now = state;
     return now.phase() == Phase.CONFIRMED && now.validity().isFresh(time.read());
   }
 
-  /** The state that its holder sees. */
+  /** Returns the state that the holder sees. */
   public LeaseState leaseState() {
     boolean stands = stands();
     return switch (state.phase()) {
-      // Asked for before, so that a deadline that has passed shows.
+      // Called first, so that a deadline that has passed is seen.
       case CONFIRMED -> stands ? LeaseState.HELD : LeaseState.UNCERTAIN;
       case UNANSWERED, SUSPECT, ENDING -> LeaseState.UNCERTAIN;
       case RELEASED -> LeaseState.RELEASED;
@@ -177,7 +178,7 @@ public final class ActiveGrant extends Task {
     };
   }
 
-  /** The time until the deadline; zero if it does not stand. */
+  /** Returns the time until the deadline, or zero if the grant is not valid. */
   public Duration remaining() {
     while (stands()) {
       long leftNanos = state.validity().deadlineNanos() - time.nanos();
@@ -188,24 +189,24 @@ public final class ActiveGrant extends Task {
     return Duration.ZERO;
   }
 
-  /** Whether the store may still show it though it is lost: nobody has told the store. */
+  /** Whether the store may still show it though it is lost: the client ended it by itself. */
   public boolean isLostHereOnly() {
     LeaseLoss.Reason lostBy = state.lostBy();
     return lostBy == LeaseLoss.Reason.EXPIRED || lostBy == LeaseLoss.Reason.MAX_HOLD;
   }
 
-  /** For a lease of it that does not stand. */
+  /** Makes the exception for a lease that is no longer valid. */
   public LockLostException lostException(long token) {
     LeaseLoss.Reason lostBy = state.lostBy();
     return new LockLostException(
         key().name(), token, lostBy == null ? LeaseLoss.Reason.EXPIRED : lostBy);
   }
 
-  /** The worth of a grant that just arrived. */
+  /** The validity of a grant that just arrived. */
   public enum Arrival {
-    /** It stands. */
+    /** It is valid. */
     STANDS,
-    /** A clock says that the machine slept while it was on its way: the store is to be asked. */
+    /** The machine slept while the answer was on its way: the store must be asked. */
     DOUBTED,
     /** Its TTL is over. */
     LAPSED,
@@ -213,7 +214,7 @@ public final class ActiveGrant extends Task {
     LAPSED_AT_MAX_HOLD
   }
 
-  /** Looks at it on its arrival, before anybody has it. Marks and tells nothing. */
+  /** Checks the grant on its arrival, before it has a holder. Changes no state and tells nobody. */
   public Arrival arrival() {
     Validity validity = state.validity();
     ClockReading now = time.read();
@@ -223,7 +224,7 @@ public final class ActiveGrant extends Task {
     return validity.isOutrun(now.wallAheadNanos()) ? Arrival.DOUBTED : Arrival.STANDS;
   }
 
-  /** The time for which the name must still stay taken because of the minimum hold. */
+  /** Returns the time for which the minimum hold still keeps the name taken. */
   public Duration minHoldLeft() {
     if (options.minHold().isZero()) {
       return Duration.ZERO;
@@ -233,10 +234,10 @@ public final class ActiveGrant extends Task {
   }
 
   /**
-   * The store extended a renewed lease to its TTL.
+   * Takes in that the store extended a renewed lease to its TTL.
    *
-   * @param asked before the request was sent
-   * @return false: a doubt that is younger than the request remains; ask again
+   * @param asked the clocks before the request was sent
+   * @return false if a doubt that began after the request remains; the store must be asked again
    */
   public boolean renewed(ClockReading asked, Duration validFor) {
     long validForNanos = Math.min(Nanos.of(options.ttl()), Nanos.of(validFor));
@@ -246,11 +247,12 @@ public final class ActiveGrant extends Task {
   }
 
   /**
-   * The store gave a fixed lease more time.
+   * Takes in that the store extended a fixed lease.
    *
-   * @param ttl what it was asked for
-   * @param validFor what it promised
-   * @return false: a doubt that is younger than the request remains; ask again
+   * @param asked the clocks before the request was sent
+   * @param ttl the time that the store was asked for
+   * @param validFor the time that the store promised
+   * @return false if a doubt that began after the request remains; the store must be asked again
    */
   public boolean extended(ClockReading asked, Duration ttl, Duration validFor) {
     long answeredNanos = time.nanos();
@@ -267,10 +269,11 @@ public final class ActiveGrant extends Task {
   }
 
   /**
-   * The store confirmed that the grant has the lock, and did not extend it.
+   * Takes in that the store confirmed the grant without extending it.
    *
-   * @param left what the store said is left
-   * @return false: a doubt that is younger than the question remains; ask again
+   * @param asked the clocks before the request was sent
+   * @param left the time that the store said is left
+   * @return false if a doubt that began after the request remains; the store must be asked again
    */
   public boolean verified(ClockReading asked, Duration left) {
     long answeredNanos = time.nanos();
@@ -280,8 +283,8 @@ public final class ActiveGrant extends Task {
   }
 
   /**
-   * A question about it went unanswered, or its session is suspended: uncertain until a question
-   * that is sent from now on is answered.
+   * Takes in that a request about the grant went unanswered, or that its session is suspended: it
+   * is uncertain until a request that is sent from now on is answered.
    */
   public void unanswered() {
     while (true) {
@@ -289,7 +292,7 @@ public final class ActiveGrant extends Task {
       if (now.isOver()) {
         return;
       }
-      // A graver doubt remains what it is, and needs a younger answer too.
+      // SUSPECT is the graver doubt and remains, but it now needs a later answer.
       Phase next = now.phase() == Phase.SUSPECT ? Phase.SUSPECT : Phase.UNANSWERED;
       if (doubt(now, next, time.nanos())) {
         return;
@@ -298,8 +301,9 @@ public final class ActiveGrant extends Task {
   }
 
   /**
-   * For the one thread that tells listeners of doubts: whether there is another change up to this
-   * one to be told, which {@link #isToldUncertain} then names.
+   * Moves on to the next change of doubt to be told, up to this one; false if there is none.
+   * {@link #isToldUncertain} then says which change it is. Only for the one thread that tells
+   * listeners of doubts.
    */
   public boolean tellNextDoubt(int upTo) {
     if (upTo - doubtsTold <= 0) {
@@ -309,12 +313,12 @@ public final class ActiveGrant extends Task {
     return true;
   }
 
-  /** Whether it became uncertain by the change that is being told. */
+  /** Whether the change that is being told made the grant uncertain. */
   public boolean isToldUncertain() {
     return (doubtsTold & 1) != 0;
   }
 
-  /** It is lost, unless it is over already. */
+  /** Makes the grant lost, unless it is over already. */
   public void lose(LeaseLoss.Reason reason) {
     StackReserve.ensure();
     while (true) {
@@ -330,9 +334,9 @@ public final class ActiveGrant extends Task {
   }
 
   /**
-   * Its holder lets go of it: from now on neither renewal nor expiry changes it.
+   * Begins the end of the grant by its holder: from now on neither renewal nor expiry changes it.
    *
-   * @return false: it is over, and {@link #state} says how
+   * @return false if it is over already; {@link #state} says how
    */
   public boolean beginEnd() {
     while (true) {
@@ -340,22 +344,37 @@ public final class ActiveGrant extends Task {
       if (now.isOver()) {
         return false;
       }
-      if (now.validity().isPast(time.nanos())) {
+      ClockReading clocks = time.read();
+      if (now.validity().isPast(clocks.nanos())) {
         if (expire(now)) {
           return false;
         }
-      } else if (replace(now, now.ended(Phase.ENDING))) {
+        continue;
+      }
+      endsInDoubt =
+          now.phase() == Phase.SUSPECT || now.validity().isOutrun(clocks.wallAheadNanos());
+      if (replace(now, now.ended(Phase.ENDING))) {
         return true;
       }
     }
   }
 
-  /** After {@link #beginEnd()}: the holder was the holder to the end, as far as anybody knows. */
+  /** After {@link #beginEnd()}: released. The store said that it was valid to the end. */
   public void endReleased() {
     state = state.ended(Phase.RELEASED);
   }
 
-  /** After {@link #beginEnd()}: the store said that the grant had been gone before. */
+  /**
+   * Ends the grant without an answer of the store, after {@link #beginEnd()}: as released, since by
+   * our clocks it was valid to the end; as lost where the machine may have slept, since another
+   * client may have had the lock meanwhile.
+   */
+  public void endUnanswered() {
+    GrantState now = state;
+    state = endsInDoubt ? now.lost(LeaseLoss.Reason.EXPIRED) : now.ended(Phase.RELEASED);
+  }
+
+  /** After {@link #beginEnd()}: lost. The store said that it had been gone before. */
   public void endLost() {
     state = state.lost(LeaseLoss.Reason.TAKEN);
   }
@@ -365,7 +384,7 @@ public final class ActiveGrant extends Task {
     observer.settle(this);
   }
 
-  /** Takes an answer in, whatever else happens meanwhile; false: a doubt remains. */
+  /** Takes in an answer, and tries again after concurrent changes; false if a doubt remains. */
   private boolean settle(ClockReading asked, UnaryOperator<Validity> answer) {
     while (true) {
       GrantState now = state;
@@ -385,8 +404,8 @@ public final class ActiveGrant extends Task {
   }
 
   /**
-   * Takes an answer in. Ignored if it comes after the deadline: somebody may have been told that
-   * the lease is gone.
+   * Takes in an answer; one that comes after the deadline is ignored, since a caller may have been
+   * told that the lease is gone.
    */
   private Settled settle(GrantState now, ClockReading asked, Validity answered) {
     if (now.isOver()) {
@@ -438,14 +457,17 @@ public final class ActiveGrant extends Task {
     return STATE.compareAndSet(this, expected, next);
   }
 
-  /** Has the loss settled again, in case the first time was cut short. */
+  /** Submits the settling of the loss again, in case the first one was cut short. */
   public void settleAgain() {
     if (state.phase() == Phase.LOST) {
       observer.lost(this);
     }
   }
 
-  /** False: it changed meanwhile, and may have been confirmed. */
+  /**
+   * Makes the grant lost by its deadline; false if the state changed meanwhile, for it may have
+   * been confirmed.
+   */
   private boolean expire(GrantState past) {
     StackReserve.ensure();
     LeaseLoss.Reason reason =
@@ -457,12 +479,12 @@ public final class ActiveGrant extends Task {
     return false;
   }
 
-  /** Whether it ends because of its maximum hold. */
+  /** Whether the deadline is that of the maximum hold. */
   private boolean endsAtCap(Validity validity) {
     return capped && validity.deadlineNanos() == capNanos;
   }
 
-  /** The latest deadline of a renewed lease: only a maximum hold sets one. */
+  /** Returns the latest possible deadline of a renewed lease: only a maximum hold limits it. */
   private long limit(ClockReading asked) {
     return capped ? capNanos : asked.nanos() + Nanos.FOREVER;
   }

@@ -5,15 +5,15 @@ import io.holdfast.lock.internal.time.Validity;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The state of a grant at one moment, as far as this client knows. Replaced as a whole, so that a
- * renewal, an expiry and a release that race each other have one winner.
+ * The state of a grant at one moment, as far as this client knows. Replaced as a whole, so that
+ * exactly one wins when a renewal, an expiry and a release race.
  *
  * @param phase the phase
- * @param validity until when it is trusted
- * @param doubts how often it has become uncertain or certain again: odd while it is uncertain
- * @param doubtedNanos when it was last doubted: an answer to a question from before that does not
+ * @param validity the time for which the grant is trusted
+ * @param doubts the number of times it became uncertain or certain again: odd while it is uncertain
+ * @param doubtedNanos when it was last doubted: an answer to a request sent before that does not
  *     settle the doubt; only in {@link Phase#UNANSWERED} and {@link Phase#SUSPECT}
- * @param lostBy why it was lost; only in {@link Phase#LOST}
+ * @param lostBy the reason for the loss; only in {@link Phase#LOST}
  */
 public record GrantState(
     Phase phase,
@@ -24,13 +24,15 @@ public record GrantState(
 
   /** The phases of a grant. */
   public enum Phase {
-    /** The store confirmed it. */
+    /** The store confirmed the grant. */
     CONFIRMED,
-    /** A renewal went unanswered, or the session is suspended; trusted until the deadline. */
+    /**
+     * A request about it went unanswered, or the session is suspended; trusted until the deadline.
+     */
     UNANSWERED,
     /** The wall clock ran ahead: not trusted until the store confirms it again. */
     SUSPECT,
-    /** Its release is under way. */
+    /** The release is under way. */
     ENDING,
     /** Released. Final. */
     RELEASED,
@@ -42,7 +44,7 @@ public record GrantState(
     return new GrantState(Phase.CONFIRMED, validity, 0, 0, null);
   }
 
-  /** Whether its holder has let go of it, or lost it. */
+  /** Whether the holder has released or lost the grant, or is releasing it. */
   public boolean isOver() {
     return phase == Phase.ENDING || phase == Phase.RELEASED || phase == Phase.LOST;
   }

@@ -9,13 +9,14 @@ import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The times at which the store is asked about a grant, and whether it may be asked: not while a
- * guard has the grant's row locked, not twice at once, and not once its holder has closed it.
+ * Says when the store is to be asked about a grant, and whether it may be asked: not while a guard
+ * has the grant's row locked, not twice at once, and not after the holder has closed the lease.
  *
- * <p>A fixed lease is verified, never extended: when it is in doubt, and where the store grants
- * less than its TTL at once (its session may end sooner), in time to keep it to the end.
+ * <p>A fixed lease is only verified, never extended: when it is in doubt, and, if the store
+ * confirms less than its TTL at a time (since the session may end sooner), early enough to keep it
+ * until its end.
  *
- * <p>Threads: any. Nothing blocks but {@link #suspend}.
+ * <p>Threads: any. Only {@link #suspend} and {@link #awaitFlight} block.
  */
 public final class RenewalSchedule {
   private static final int PERIODS_PER_TERM = 3;
@@ -24,19 +25,25 @@ public final class RenewalSchedule {
   private static final double JITTER = 0.1;
 
   /**
-   * The part of a period within which a grant that is nearly due goes along with one that is: half
-   * of it, so that of two rounds one is always near enough to the other, and all leases of a group
-   * end up in one round; and what jitter adds, or the later part of each round would stay behind
-   * for ever and become a round again.
+   * The fraction of a renewal period within which a grant that is nearly due is renewed along with
+   * one of its group that is due. Half a period, so that of two rounds one is always near enough to
+   * the other, and all leases of a group end up in one round. Jitter is added to it, or else the
+   * leases that jitter puts last in a round would fall behind again and form a round of their own.
    */
   private static final double GOES_ALONG = 0.5 + JITTER;
 
-  /** A store that answers for all but this part of what is left means all of it. */
+  /**
+   * If a store confirms all but this fraction (one over this) of the time left, it counts as all of
+   * it.
+   */
   private static final int PART_ONLY_DIVISOR = 50;
 
   private static final long PERIOD_NANOS_MIN = 1_000_000;
 
-  /** Within that, short sections are over and need not be confirmed at all. */
+  /**
+   * The delay before a grant that was handed over is confirmed. Short critical sections are over by
+   * then and need no request at all.
+   */
   private static final long UNCONFIRMED_NANOS = 50_000_000;
 
   private static final AtomicIntegerFieldUpdater<RenewalSchedule> STATE =
@@ -45,26 +52,26 @@ public final class RenewalSchedule {
   private static final AtomicReferenceFieldUpdater<RenewalSchedule, @Nullable Awaiting> AWAITING =
       AtomicReferenceFieldUpdater.newUpdater(RenewalSchedule.class, Awaiting.class, "awaiting");
 
-  /** Its holder closed it: no more. */
+  /** State bit: the holder closed the lease, and the store is not asked again. */
   private static final int STOPPED = 1;
 
-  /** It is being asked about. */
+  /** State bit: a request is under way. */
   private static final int IN_FLIGHT = 1 << 1;
 
-  /** It was due while suspended. */
+  /** State bit: a request became due while suspended. */
   private static final int SKIPPED = 1 << 2;
 
-  /** One guard that suspends it; the bits from here on count them. */
+  /** Counts the guards that suspend requests, in the bits from here up. */
   private static final int SUSPENSION = 1 << 3;
 
   private final TimeSource time;
   private final boolean renewed;
   private final long ttlNanos;
 
-  /** The time at which a fixed lease ends in any case. */
+  /** The time at which a fixed lease ends, unless it is extended. */
   private volatile long fixedEndNanos;
 
-  /** When the question was sent that was answered last. */
+  /** The time at which the last request that was answered was sent. */
   private volatile long askedAtNanos;
 
   private volatile long periodNanos;
@@ -73,7 +80,7 @@ public final class RenewalSchedule {
 
   private volatile boolean unconfirmed;
 
-  /** Threads that wait for the end of the flight; the last to come is the first. */
+  /** The threads that wait for the request under way to end; the latest one first. */
   private volatile @Nullable Awaiting awaiting;
 
   private record Awaiting(Thread thread, @Nullable Awaiting next) {}
@@ -87,42 +94,42 @@ public final class RenewalSchedule {
     answered(askedAtNanos, validForNanos);
   }
 
-  /** Whether the store extends it, or only tells how it stands. */
+  /** Whether a request extends the grant, or only verifies it. */
   public boolean extendsLease() {
     return renewed;
   }
 
-  /** The time at which it is due. */
+  /** The time at which the next request is due. */
   public long askAtNanos() {
     return askAtNanos;
   }
 
-  /** Whether it is due, or so nearly due that it goes along with another that is. */
+  /** Whether a request is due, or so nearly due that it is made along with another that is. */
   public boolean goesAlong(long nowNanos) {
     return askAtNanos - nowNanos <= (long) (periodNanos * GOES_ALONG);
   }
 
-  /** Whether it is due. */
+  /** Whether a request is due. */
   public boolean isDue(long nowNanos) {
     return askAtNanos - nowNanos <= 0;
   }
 
-  /** Whether its holder closed it. */
+  /** Whether the holder closed the lease. */
   public boolean isStopped() {
     return (state & STOPPED) != 0;
   }
 
-  /** Whether a guard keeps it from being asked about. */
+  /** Whether a guard prevents requests. */
   public boolean isSuspended() {
     return state >= SUSPENSION;
   }
 
-  /** Whether it is being asked about. */
+  /** Whether a request is under way. */
   public boolean isInFlight() {
     return (state & IN_FLIGHT) != 0;
   }
 
-  /** Whether it may be asked about now; if so, {@link #endFlight} must follow. */
+  /** Begins a request if one may be made now; if so, {@link #endFlight} must follow. */
   public boolean beginFlight() {
     while (true) {
       int now = state;
@@ -136,7 +143,7 @@ public final class RenewalSchedule {
     }
   }
 
-  /** It is no longer being asked about. Idempotent. */
+  /** Ends a request. Idempotent. */
   public void endFlight() {
     change(0, IN_FLIGHT);
     for (Awaiting next = AWAITING.getAndSet(this, null); next != null; next = next.next()) {
@@ -145,8 +152,8 @@ public final class RenewalSchedule {
   }
 
   /**
-   * The store answered a question that was sent then. An answer can be good for less than the TTL,
-   * where the session may end sooner.
+   * Takes in an answer to a request that was sent then. It can be valid for less than the TTL if
+   * the session may end sooner.
    */
   public void answered(long askedAtNanos, long validForNanos) {
     unconfirmed = false;
@@ -160,47 +167,57 @@ public final class RenewalSchedule {
     }
   }
 
-  /** The store gave a fixed lease more time: to that end, and answers for so long at once. */
+  /**
+   * Takes in that the store extended a fixed lease to that end, and confirmed this much of the time
+   * so far.
+   */
   void extended(long askedAtNanos, long endNanos, long validForNanos) {
     fixedEndNanos = Nanos.later(fixedEndNanos, endNanos);
     answered(askedAtNanos, validForNanos);
   }
 
-  /** Whether a fixed lease ends before its time unless it is confirmed once more. */
+  /** Whether a fixed lease ends too early unless it is confirmed once more. */
   private boolean isPartOnly(long askedAtNanos, long validForNanos) {
     long leftNanos = fixedEndNanos - askedAtNanos;
     return leftNanos - validForNanos > leftNanos / PART_ONLY_DIVISOR;
   }
 
   /**
-   * The store gave it without being asked, and not for the whole TTL: to be asked for that soon.
+   * Takes in that the grant was handed over, for less than its TTL: a request for the whole TTL is
+   * due soon.
    */
   public void unconfirmed() {
     unconfirmed = true;
     askAtNanos = time.nanos() + Math.min(UNCONFIRMED_NANOS, periodNanos / RETRIES_PER_PERIOD);
   }
 
-  /** Whether it is {@link #unconfirmed}, and no question has been answered since. */
+  /** Whether the grant is {@link #unconfirmed}, and no request has been answered since. */
   public boolean isUnconfirmed() {
     return unconfirmed;
   }
 
-  /** The store did not answer: again soon. */
+  /** Takes in that the store did not answer: the next request is due soon. */
   public void unanswered() {
     askAtNanos = time.nanos() + jittered(periodNanos / RETRIES_PER_PERIOD);
   }
 
-  /** Something asks for doubt: at once. Any time that has passed will do, so no clock can fail. */
+  /**
+   * Takes in that the grant is in doubt: a request is due at once. Uses a time in the past that is
+   * known already, so that no clock is read that could fail.
+   */
   public void doubted() {
     askAtNanos = askedAtNanos;
   }
 
-  /** No more: its holder closed it. */
+  /** Ends all requests: the holder closed the lease. */
   public void stop() {
     change(STOPPED, 0);
   }
 
-  /** Not until {@link #resume}; waits for what is in flight, up to that long. */
+  /**
+   * Prevents requests until {@link #resume}, and waits for one that is under way, up to the
+   * timeout.
+   */
   public void suspend(long timeoutNanos) {
     while (true) {
       int now = state;
@@ -211,7 +228,7 @@ public final class RenewalSchedule {
     awaitFlight(timeoutNanos);
   }
 
-  /** Waits for what is in flight, up to that long; an interrupt is kept for later. */
+  /** Waits for a request that is under way, up to the timeout; an interrupt is kept for later. */
   public void awaitFlight(long timeoutNanos) {
     if (!isInFlight()) {
       return;
@@ -222,7 +239,7 @@ public final class RenewalSchedule {
     do {
       first = awaiting;
     } while (!AWAITING.compareAndSet(this, first, new Awaiting(Thread.currentThread(), first)));
-    // A flight that ended before we were in the list unparks nobody.
+    // Checked first: a request that ended before this thread was in the list does not unpark it.
     for (long left = timeoutNanos; left > 0 && isInFlight(); left = untilNanos - time.nanos()) {
       time.park(this, left);
       interrupted |= Thread.interrupted();
@@ -235,7 +252,7 @@ public final class RenewalSchedule {
   /**
    * Ends one {@link #suspend}.
    *
-   * @return whether it was due meanwhile, and may be asked about now
+   * @return whether a request became due meanwhile and may be made now
    */
   public boolean resume() {
     while (true) {

@@ -6,8 +6,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * A logger that never throws. An appender whose disk is full, or a full heap, must not keep a lock
- * taken: the engine goes on as if the line had been written. It needs no class but its own, for its
- * first line may be the one about a full heap.
+ * taken: the engine goes on as if the line had been written. It depends on no other class of the
+ * engine, since its first line may be the one about a full heap.
  *
  * <p>As in slf4j, a {@code Throwable} in the last place is logged with its stack.
  */
@@ -18,7 +18,7 @@ public final class SafeLogger {
     this.logger = logger;
   }
 
-  /** The logger that is named for a class. */
+  /** Returns the logger that is named after a class. */
   public static SafeLogger of(Class<?> type) {
     return new SafeLogger(LoggerFactory.getLogger(type));
   }
@@ -70,7 +70,7 @@ public final class SafeLogger {
     }
   }
 
-  /** A throwable is found in the last place only. */
+  /** Puts a throwable last: slf4j looks for it only there. */
   private static @Nullable Object[] arguments(
       @Nullable Object a, @Nullable Object b, @Nullable Object c) {
     if (c != null) {

@@ -4,7 +4,7 @@ import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Grant;
 import java.time.Duration;
 
-/** A row's owner. */
+/** The grant of a {@link MemoryTable}. */
 record MemoryGrant(Claim claim, long number) implements Grant {
   @Override
   public Duration validFor() {

@@ -18,7 +18,7 @@ import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/** A client's side of a {@link MemoryTable}. */
+/** The store of one client on a {@link MemoryTable}. */
 public final class MemoryStore implements LockStore {
   /** Added so that a poll at the end of a TTL falls after its expiry. */
   static final Duration RECHECK_SLACK = Duration.ofMillis(1);
@@ -26,7 +26,7 @@ public final class MemoryStore implements LockStore {
   private final MemoryTable table;
   private final TimeSource time;
 
-  /** A client of that table that counts time by that clock. */
+  /** Makes a store on this table, with this clock. */
   public MemoryStore(MemoryTable table, TimeSource time) {
     this.table = table;
     this.time = time;
@@ -34,7 +34,7 @@ public final class MemoryStore implements LockStore {
 
   @Override
   public void checkOptions(LockOptions options) {
-    // All that the engine allows.
+    // Everything that the engine allows is supported.
   }
 
   @Override

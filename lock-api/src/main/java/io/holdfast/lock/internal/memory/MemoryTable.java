@@ -19,11 +19,11 @@ import java.util.OptionalInt;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The server's side: the holders of locks, and those that wait for them. Times are given by the
- * caller and are those of one clock.
+ * The state of an in-memory lock server: the holders of locks, and their wait queues. Callers pass
+ * the time in; all must use the same clock.
  *
- * <p>Threads: any; everything is guarded by the monitor of this, under which nothing waits and
- * nothing is locked; wake-ups run under it (they only unpark).
+ * <p>Threads: any. Everything is guarded by this object's monitor. While it is held, nothing waits
+ * and no other lock is taken; wake-ups run under it, but they only unpark.
  */
 public final class MemoryTable {
   private static final int ROWS_SWEPT_MIN = 100;
@@ -31,14 +31,15 @@ public final class MemoryTable {
   private final Map<LockKey, Row> rows = new HashMap<>();
 
   /**
-   * One number for all names: rising per name is all that is asked for, and no name is remembered.
+   * The last grant number, shared by all names: numbers need only rise per name, and so no name has
+   * to be remembered.
    */
   private long lastNumber;
 
-  /** The number of rows above which those are swept out that nobody tidied. */
+  /** The number of rows above which expired rows are swept out. */
   private int rowsMax = ROWS_SWEPT_MIN;
 
-  /** A table without rows. */
+  /** Makes a table without rows. */
   public MemoryTable() {}
 
   private static final class Row {
@@ -49,7 +50,7 @@ public final class MemoryTable {
     private final Deque<MemoryTicket> waiting = new ArrayDeque<>();
   }
 
-  /** The grant, or null if the lock is taken or others come first. */
+  /** Returns a grant, or null if the lock is taken or others are ahead in the queue. */
   @Nullable
   synchronized MemoryGrant acquire(Claim claim, long nowNanos, long wallMillis) {
     sweep(nowNanos);
@@ -59,7 +60,7 @@ public final class MemoryTable {
         : grant(row, claim, nowNanos, wallMillis);
   }
 
-  /** The grant, or null: the ticket stands in line. */
+  /** Returns a grant, or null if the ticket was put into the queue. */
   @Nullable
   synchronized MemoryGrant acquireOrQueue(
       Claim claim, MemoryTicket ticket, long nowNanos, long wallMillis) {
@@ -70,7 +71,7 @@ public final class MemoryTable {
     return grant;
   }
 
-  /** The grant for the first in line, if the lock is free. */
+  /** Returns a grant if the lock is free and the ticket is first in the queue, else null. */
   @Nullable
   synchronized MemoryGrant poll(MemoryTicket ticket, long nowNanos, long wallMillis) {
     Row row = rows.get(ticket.claim().key());
@@ -110,7 +111,7 @@ public final class MemoryTable {
     }
   }
 
-  /** Whether it stood, and stands for at least {@code ttl} from now. */
+  /** Extends a grant to at least {@code ttl} from now; false if it no longer has the lock. */
   synchronized boolean extend(MemoryGrant grant, Duration ttl, long nowNanos) {
     Row row = rows.get(grant.claim().key());
     if (row == null || !stands(row, grant, nowNanos)) {
@@ -177,7 +178,7 @@ public final class MemoryTable {
     return true;
   }
 
-  /** The time until the lock is free if nothing renews it. */
+  /** Returns the time until the lock is free unless it is renewed. */
   synchronized Duration takenFor(LockKey key, long nowNanos) {
     Row row = rows.get(key);
     return row != null && isTaken(row, nowNanos)
@@ -185,12 +186,15 @@ public final class MemoryTable {
         : Duration.ZERO;
   }
 
-  /** The number of names that it holds something for. */
+  /** Returns the number of names that have a row. */
   public synchronized int size() {
     return rows.size();
   }
 
-  /** Drops what ended by itself: often enough to bound the rows, seldom enough to cost nothing. */
+  /**
+   * Drops expired rows, often enough to bound their number and seldom enough to cost next to
+   * nothing.
+   */
   private void sweep(long nowNanos) {
     if (rows.size() > rowsMax) {
       rows.values().removeIf(row -> row.waiting.isEmpty() && !isTaken(row, nowNanos));
@@ -219,7 +223,10 @@ public final class MemoryTable {
     return grant.equals(row.owner) && !row.released && isTaken(row, nowNanos);
   }
 
-  /** Wakes the first in line (also when the time left has shortened); drops what is not in use. */
+  /**
+   * Wakes the first waiter (also if the lock will be free sooner than it knew), and drops a row
+   * that is not in use.
+   */
   private void tidy(LockKey key, Row row, long nowNanos) {
     MemoryTicket first = row.waiting.peek();
     if (first != null) {

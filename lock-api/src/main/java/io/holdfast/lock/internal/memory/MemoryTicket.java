@@ -5,7 +5,7 @@ import io.holdfast.lock.spi.Ticket;
 import java.time.Duration;
 import java.util.Optional;
 
-/** A place in a row's line. */
+/** A place in a row's wait queue. */
 final class MemoryTicket implements Ticket {
   private final MemoryStore store;
   private final Claim claim;
@@ -25,7 +25,7 @@ final class MemoryTicket implements Ticket {
     wakeUp.run();
   }
 
-  /** The time to the next poll if no wake-up comes: the end of a TTL is told by nobody. */
+  /** The time to the next poll if no wake-up comes, since the end of a TTL wakes nobody. */
   Duration recheckAfter() {
     return store.takenFor(claim.key()).plus(MemoryStore.RECHECK_SLACK);
   }

@@ -6,11 +6,11 @@ import java.util.concurrent.atomic.AtomicReferenceFieldUpdater;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Events of the store about grants of one name. A store may tell of a grant before the call that
- * asked for it has returned: such an event is kept until the leader has the grant.
+ * Events of the store about grants of one name. A store may report an event before the call that
+ * acquired the grant has returned; such an event is kept until the leader has the grant.
  *
- * <p>Threads: any. The mutex of the {@link WaitQueue} guards what says "held", so that an event
- * meets either a holder or a question on its way.
+ * <p>Threads: any. Which grant is held is guarded by the mutex of the {@link WaitQueue}, so that an
+ * event finds either the holder or a request under way.
  */
 public final class EarlyEvents {
   private static final AtomicReferenceFieldUpdater<EarlyEvents, @Nullable String> ASKING_OWNER_ID =
@@ -18,16 +18,17 @@ public final class EarlyEvents {
 
   private final WaitQueue queue;
 
-  /** The owner id that the leader asks with, or asked with last. Written without the mutex. */
+  /** The owner id of the leader's current or last request. Written without the mutex. */
   private volatile @Nullable String askingOwnerId;
 
-  /** An event about a grant that the leader has not seen yet. */
+  /** An event about a grant that the leader does not have yet. */
   private volatile @Nullable Event early;
 
   /**
    * An event of the store about a grant.
    *
-   * @param lostBy why the grant is gone; null: it may be in danger
+   * @param ownerId the grant's owner id
+   * @param lostBy why the grant is gone; null if it may only be in danger
    */
   public record Event(String ownerId, LeaseLoss.@Nullable Reason lostBy) {}
 
@@ -35,15 +36,15 @@ public final class EarlyEvents {
     this.queue = queue;
   }
 
-  /** The leader is about to ask with this owner id, for the first time or again. */
+  /** Notes that the leader is about to ask with this owner id, for the first time or again. */
   public void asksWith(String ownerId) {
-    // It need only be seen once the request is on its way.
+    // Need not be visible before the request is sent.
     ASKING_OWNER_ID.lazySet(this, ownerId);
   }
 
   /**
-   * The grant that an event is about, if it is held; if it may be on its way here, the event is
-   * kept for {@link #take}.
+   * Returns the grant that an event is about, if it is held. If the grant may be on its way here,
+   * the event is kept for {@link #take}.
    */
   public @Nullable ActiveGrant grantOf(Event event) {
     try {
@@ -65,7 +66,7 @@ public final class EarlyEvents {
     }
   }
 
-  /** The event that came before its grant, once the grant is held. */
+  /** Returns the event that came before this grant was held, if any, and forgets it. */
   public @Nullable Event take(ActiveGrant grant) {
     if (early == null) {
       return null;
@@ -74,7 +75,7 @@ public final class EarlyEvents {
       synchronized (queue) {
         Event event = early;
         if (event == null || !event.ownerId().equals(grant.grant().claim().ownerId())) {
-          // The next leader's, or one that nobody wants any more.
+          // The event is about the next leader's request, or about one that is over.
           return null;
         }
         early = null;

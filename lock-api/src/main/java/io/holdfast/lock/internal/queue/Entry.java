@@ -2,23 +2,23 @@ package io.holdfast.lock.internal.queue;
 
 import org.jspecify.annotations.Nullable;
 
-/** What became of a thread that entered a wait queue. */
+/** The result of entering a wait queue. */
 public sealed interface Entry {
-  /** The thread has the lock already, and has one handle more. */
+  /** The thread holds the lock already, and got one more handle. */
   record Reentered(Handle handle) implements Entry {}
 
-  /** The thread leads: it is to ask the store. */
+  /** The thread leads: it must ask the store. */
   record Leads() implements Entry {}
 
   /**
-   * The thread stands in the queue.
+   * The thread waits in the queue.
    *
-   * @param behindItself whether it waits for a lease that it acquired itself
+   * @param behindItself whether the lease that it waits for was acquired by the same thread
    */
   record Queued(boolean behindItself) implements Entry {}
 
   /**
-   * The lock is taken, and the thread does not wait.
+   * The lock is taken, and the thread does not want to wait.
    *
    * @param holder the holder, if it is of this client
    */

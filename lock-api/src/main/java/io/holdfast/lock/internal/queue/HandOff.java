@@ -4,21 +4,21 @@ import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.internal.grant.ActiveGrant;
 
 /**
- * The rule by which a lease may pass from one thread of a client to the next without asking the
- * store. The caller has seen to it that the store confirmed the lease lately.
+ * The rule that decides whether a lease may pass from one thread of a client to the next without
+ * asking the store. The caller has already checked that enough time is left on the lease.
  */
 @FunctionalInterface
 public interface HandOff {
-  /** Other clients get their turn at least this often (and after the holder that is on then). */
+  /** The time after which a grant is no longer handed on, so that other clients get their turn. */
   long GRANT_NANOS_MAX = 100_000_000;
 
-  /** Each lease is given back to the store. */
+  /** No hand-off: each lease is released at the store. */
   HandOff NEVER = (hold, next, nowNanos) -> false;
 
   /**
-   * Only a renewed lease that was closed cleanly, that no guard was ever opened on (the store shows
-   * the same owner for the next holder, so a late guard of this one would pass), and that has no
-   * minimum or maximum hold of its own.
+   * Allows the hand-off of a renewed lease that was closed cleanly and has no minimum or maximum
+   * hold, for a limited time and number of holders. Not if a guard was ever opened on it: the store
+   * would show the same owner for the next holder, and a late write under that guard would pass.
    */
   HandOff BOUNDED = (hold, next, nowNanos) -> {
     ActiveGrant grant = hold.grant();
@@ -33,6 +33,6 @@ public interface HandOff {
         && nowNanos - grant.grantedAtNanos() < GRANT_NANOS_MAX;
   };
 
-  /** Whether the thread that waits with these options may have it. Called under a mutex. */
+  /** Whether the thread that waits with these options may have the lease. Called under a mutex. */
   boolean allows(Hold hold, LockOptions next, long nowNanos);
 }

@@ -8,8 +8,8 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One acquisition, as the engine keeps it. It does not refer to the user's lease, so that a lease
- * that the user dropped can be found out.
+ * One acquisition, as the engine keeps it. It has no strong reference to the user's lease, so that
+ * a lease that the user dropped can be found.
  */
 public final class Handle {
   private final Hold hold;
@@ -17,15 +17,18 @@ public final class Handle {
   /** Written under the queue's mutex. */
   private volatile boolean closed;
 
-  /** Its end, where the grant goes on without it; written under the queue's mutex. */
+  /**
+   * The final state of this handle if the grant goes on without it; written under the queue's
+   * mutex.
+   */
   private volatile @Nullable LeaseState end;
 
-  /** Its user is gone. */
+  /** Whether the user dropped it without closing it. */
   private volatile boolean dropped;
 
   /**
-   * Only here is the reference reachable, and a reference that is not reachable itself tells nobody
-   * of anything. Null where the user has no lease, and when it was closed.
+   * The reference to the user's lease, kept reachable here: a reference that is itself unreachable
+   * is never enqueued. Null if the user has no lease, or has closed it.
    */
   @Nullable
   LeaseReference leaseReference;
@@ -34,24 +37,24 @@ public final class Handle {
     this.hold = hold;
   }
 
-  /** The hold that it is part of. */
+  /** Returns the hold that it is part of. */
   public Hold hold() {
     return hold;
   }
 
-  /** Has the user's lease watched: if it becomes unreachable, its reference is enqueued. */
+  /** Watches the user's lease: if it becomes unreachable, its reference is enqueued. */
   public void watch(LossListeners lease, ReferenceQueue<LossListeners> queue) {
     leaseReference = new LeaseReference(lease, this, queue);
   }
 
-  /** Under the queue's mutex. */
+  /** Returns the listeners of the user's lease. Called under the queue's mutex. */
   List<Consumer<? super LeaseLoss>> lossListeners() {
     LeaseReference reference = leaseReference;
     LossListeners lease = reference == null ? null : reference.get();
     return lease == null ? List.of() : lease.lossListeners();
   }
 
-  /** Its user is gone without closing it. */
+  /** Notes that the user dropped it without closing it. */
   public void markDropped() {
     dropped = true;
   }
@@ -60,24 +63,24 @@ public final class Handle {
     return dropped;
   }
 
-  /** Whether it was closed, by its user or because that is gone. */
+  /** Whether it was closed, by its user or after the user dropped it. */
   public boolean isClosed() {
     return closed;
   }
 
-  /** Under the queue's mutex. */
+  /** Closes this handle in that final state, if the grant goes on. Under the queue's mutex. */
   void close(@Nullable LeaseState how) {
     end = how;
     closed = true;
     leaseReference = null;
   }
 
-  /** Whether it is open and its grant stands. */
+  /** Whether it is open and its grant is valid. */
   public boolean isHeld() {
     return !closed && hold.grant().stands();
   }
 
-  /** The state that its user sees. */
+  /** Returns the state that the user sees. */
   public LeaseState state() {
     if (!closed) {
       return hold.grant().leaseState();
@@ -87,7 +90,7 @@ public final class Handle {
       return ended;
     }
     LeaseState state = hold.grant().leaseState();
-    // Closed under an open guard, and not released yet.
+    // It was closed under an open guard, and is not released yet.
     return state == LeaseState.HELD ? LeaseState.UNCERTAIN : state;
   }
 }

@@ -17,11 +17,10 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One owner's turn within a grant: what its nested acquisitions share. As a task: its release,
- * where the thread that closed it could not finish that.
+ * One owner's turn within a grant, shared by its nested acquisitions. As a task it finishes its own
+ * release, if the closing thread could not.
  *
- * <p>Fields that can change are guarded by the mutex of its {@link WaitQueue}, unless they say
- * otherwise.
+ * <p>Mutable fields are guarded by the mutex of the {@link WaitQueue}, unless they say otherwise.
  */
 public final class Hold extends Task implements HeldLease {
   private static final AtomicIntegerFieldUpdater<Hold> BEING_RELEASED =
@@ -35,51 +34,57 @@ public final class Hold extends Task implements HeldLease {
   private final long sinceNanos;
   private final JfrEvents.Held jfrEvent = new JfrEvents.Held();
 
-  /** The thread that may re-enter; null: none. */
+  /** The thread that may re-enter; null if none may. */
   @Nullable
   Thread owner;
 
-  /** Whether its acquirer has it; false while it is handed on. */
+  /** Whether its acquirer has received it; false during a hand-off. */
   boolean seen;
 
-  /** Taken from its thread: it may end anywhere, so it is not handed on locally. */
+  /**
+   * Whether it was detached from its thread. It may then end on any thread, so it is not handed on
+   * locally.
+   */
   boolean detached;
 
-  /** A guard was opened on it: the store could not tell a local successor from it. */
+  /** Whether a guard was ever opened on it: the store could not tell a local successor from it. */
   boolean everGuarded;
 
   int openGuards;
 
-  /** Closed while a guard was open: to be released when the last guard ends. */
+  /**
+   * Whether it was closed while a guard was open, and must be released when the last guard ends.
+   */
   boolean releaseWanted;
 
-  /** Handed on, and the next does not know of it yet. */
+  /** Whether it was handed on to a thread that does not know of it yet. */
   boolean undelivered;
 
-  /** One of its handles became unreachable without being closed: it ends with its TTL. */
+  /** Whether one of its handles became unreachable without being closed: it ends with its TTL. */
   boolean leaked;
 
-  /** Why nobody has it any more. */
+  /** The loss, if it was lost. */
   @Nullable
   LeaseLoss loss;
 
-  /** Its loss, until it is told. */
+  /** The notice of its loss, until it is told. */
   @Nullable
   LossNotice untold;
 
-  /** The acquisitions that were not closed yet. */
+  /** The acquisitions that are not closed yet. */
   final List<Handle> open = new ArrayList<>(1);
 
   /**
-   * Those of them that have no lease that could be dropped ({@code asLock()}), the latest first.
+   * Those of them that were acquired through {@code asLock()} and so have no lease that could be
+   * dropped; the latest first.
    */
   private @Nullable Deque<Handle> threadOwned;
 
-  /** Its acquirer has died, and can't close what it acquired through {@code asLock()}. */
+  /** Whether its acquirer has died and can't close what it acquired through {@code asLock()}. */
   private volatile boolean acquirerDead;
 
-  /** 1 while a thread is giving it back. */
-  @SuppressWarnings("UnusedVariable") // The updater reads it.
+  /** 1 while a thread is releasing it. */
+  @SuppressWarnings("UnusedVariable") // Read through the field updater.
   private volatile int beingReleased;
 
   /** The next in the queue's list of lost holds. */
@@ -101,12 +106,12 @@ public final class Hold extends Task implements HeldLease {
     jfrEvent.begin();
   }
 
-  /** The queue that it is in. */
+  /** Returns the queue that it is in. */
   public WaitQueue queue() {
     return queue;
   }
 
-  /** The grant that it lives in. */
+  /** Returns the grant that it is part of. */
   public ActiveGrant grant() {
     return grant;
   }
@@ -115,7 +120,7 @@ public final class Hold extends Task implements HeldLease {
     return handOffs;
   }
 
-  /** The thread that acquired it. */
+  /** Returns the thread that acquired it. */
   public Thread acquirer() {
     return acquirer;
   }
@@ -140,19 +145,20 @@ public final class Hold extends Task implements HeldLease {
     return jfrEvent;
   }
 
-  /** For a lease of it that does not stand. */
+  /** Makes the exception for a lease of it that is no longer valid. */
   public LockLostException lostException() {
     return grant.lostException(token);
   }
 
   /**
-   * Whether the calling thread is the one that gives it back now; {@link #unclaimRelease} follows.
+   * Claims the release for the calling thread; false if another thread has it. If true,
+   * {@link #unclaimRelease} must follow.
    */
   public boolean claimRelease() {
     return BEING_RELEASED.compareAndSet(this, 0, 1);
   }
 
-  /** The calling thread no longer gives it back, done or not. */
+  /** Ends the claim, whether the release succeeded or not. */
   public void unclaimRelease() {
     beingReleased = 0;
   }
@@ -163,8 +169,8 @@ public final class Hold extends Task implements HeldLease {
   }
 
   /**
-   * The loss listeners of the handle that was closed last: the store may say at its release that it
-   * had been lost before.
+   * Returns the loss listeners of the handle that was closed last: at the release, the store may
+   * say that the lease had been lost before.
    */
   public List<Consumer<? super LeaseLoss>> lastListeners() {
     return lastListeners;
@@ -181,7 +187,7 @@ public final class Hold extends Task implements HeldLease {
     handle.close(how);
   }
 
-  /** Whether it holds the lock for nobody. */
+  /** Whether it holds the lock although no handle is open. */
   boolean isAbandoned() {
     return (open.isEmpty() || undelivered) && openGuards == 0 && !leaked;
   }
@@ -192,7 +198,7 @@ public final class Hold extends Task implements HeldLease {
     return handle;
   }
 
-  /** Its acquirer has died; {@link Holds#takeDropped} does the rest. */
+  /** Notes that its acquirer has died; {@link Holds#takeDropped} does the rest. */
   public void markAcquirerDead() {
     acquirerDead = true;
   }
@@ -209,14 +215,14 @@ public final class Hold extends Task implements HeldLease {
     return threadOwned == null ? null : threadOwned.peek();
   }
 
-  /** Marks as dropped what a thread that has died can't close any more. */
+  /** Marks as dropped what its acquirer, having died, can no longer close. */
   void dropIfAcquirerDead() {
     if (acquirerDead && threadOwned != null) {
       threadOwned.forEach(Handle::markDropped);
     }
   }
 
-  /** The holder's description; null: there is no hold here. */
+  /** Returns the holder's description, or null if there is no hold. */
   static @Nullable String description(@Nullable Hold hold) {
     return hold == null ? null : hold.grant().grant().claim().holder();
   }

@@ -11,17 +11,17 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The holder of a name within one client, and the holds that were lost there and are not closed or
- * not told yet.
+ * The current hold of a name within one client, and the lost holds that are not closed, or whose
+ * loss is not told, yet.
  *
- * <p>Threads: any; everything is guarded by the mutex of the {@link WaitQueue}. Methods that are
- * not public are called under it.
+ * <p>Threads: any. Everything is guarded by the mutex of the {@link WaitQueue}; methods that are
+ * not public must be called under it.
  */
 public final class Holds {
   private final WaitQueue queue;
   private @Nullable Hold holder;
 
-  /** The first of the lost. */
+  /** The first of the lost holds. */
   private @Nullable Hold firstLost;
 
   Holds(WaitQueue queue) {
@@ -36,7 +36,7 @@ public final class Holds {
     holder = null;
   }
 
-  /** Whether it is the holder as far as is booked: books nothing itself. */
+  /** Whether it is the holder, by what has been booked so far; books nothing itself. */
   boolean isHolder(Hold hold) {
     return holder == hold;
   }
@@ -45,7 +45,7 @@ public final class Holds {
     return holder != null;
   }
 
-  /** The holder, which has not been lost as far as anybody knows. */
+  /** Returns the holder, after booking any loss that is known. */
   @Nullable
   Hold current() {
     bookIfLost();
@@ -61,7 +61,7 @@ public final class Holds {
     }
   }
 
-  /** A waiter takes the lease that it was handed; false: it was lost on the way. */
+  /** Takes the lease that a waiter was handed; false if it was lost on the way. */
   public boolean take(Handle handle) {
     try {
       synchronized (queue) {
@@ -77,8 +77,8 @@ public final class Holds {
   // Losing
 
   /**
-   * The loss of this grant, if it is still to be told; {@link #told} follows. Null: its closing
-   * thread tells, or it was told.
+   * Returns the loss of this grant if it must still be told; {@link #told} must follow. Null if it
+   * was told, or if its closing thread tells it.
    */
   public @Nullable LossNotice notice(ActiveGrant grant) {
     try {
@@ -92,7 +92,10 @@ public final class Holds {
     }
   }
 
-  /** A loss was told; whether nothing is left of the hold, so that the queue is to be left. */
+  /**
+   * Notes that a loss was told. Returns whether nothing is left of the hold, so that the queue must
+   * be left.
+   */
   public boolean told(Hold hold) {
     try {
       synchronized (queue) {
@@ -108,9 +111,9 @@ public final class Holds {
   }
 
   /**
-   * A listener for the loss of a lease.
+   * Adds a listener for the loss of a lease.
    *
-   * @return the loss, if it happened already: the caller tells the listener
+   * @return the loss if it has happened already: the caller must then tell the listener
    */
   public @Nullable LeaseLoss onLost(
       Handle handle, LossListeners lease, Consumer<? super LeaseLoss> listener) {
@@ -130,10 +133,10 @@ public final class Holds {
     }
   }
 
-  /** A handle that its user dropped, and that is closed now. */
+  /** The hold of a handle that its user dropped and that was closed just now. */
   public record Dropped(Hold hold, boolean last, boolean queueLeft) {}
 
-  /** Closes one of the handles of this grant that their users dropped; null: there is none. */
+  /** Closes one of this grant's handles that its user dropped; null if there is none. */
   public @Nullable Dropped takeDropped(ActiveGrant grant) {
     try {
       synchronized (queue) {
@@ -168,32 +171,38 @@ public final class Holds {
 
   // Holding
 
-  /** Takes a lease from its owner thread. */
+  /** Detaches a lease from its owner thread. */
   public void detach(Handle handle, Thread thread) {
     try {
       synchronized (queue) {
-        requireOpen(handle);
+        checkDetachable(handle, thread);
         Hold hold = handle.hold();
-        if (hold.owner == null) {
-          return;
+        if (hold.owner != null) {
+          hold.owner = null;
+          hold.detached = true;
         }
-        if (hold.owner != thread) {
-          throw new IllegalStateException("Only the thread that owns the lease of lock '"
-              + queue.key().name() + "' can detach it");
-        }
-        if (hold.open.size() > 1) {
-          throw new IllegalStateException("The lease of lock '" + queue.key().name()
-              + "' has nested handles that are open: close them");
-        }
-        hold.owner = null;
-        hold.detached = true;
       }
     } finally {
       queue.wakeTold();
     }
   }
 
-  /** Opens a guard; {@link #closeGuard} follows. */
+  /**
+   * Checks that a lease can be detached.
+   *
+   * @throws IllegalStateException it can't be, by this thread and now
+   */
+  public void requireDetachable(Handle handle, Thread thread) {
+    try {
+      synchronized (queue) {
+        checkDetachable(handle, thread);
+      }
+    } finally {
+      queue.wakeTold();
+    }
+  }
+
+  /** Opens a guard; {@link #closeGuard} must follow. */
   public void openGuard(Handle handle) {
     try {
       synchronized (queue) {
@@ -211,17 +220,17 @@ public final class Holds {
     }
   }
 
-  /** The end of a guard. */
+  /** The result of closing a guard. */
   public enum GuardEnd {
-    /** The lease goes on, or other guards are open. */
+    /** Nothing is left to do: the lease goes on, or other guards are open. */
     NOTHING,
-    /** The hold leads, and is to be given back to the store. */
+    /** The hold leads, and must be released at the store. */
     TO_BE_RELEASED,
     /** The lease was lost meanwhile, and the store may still show it. */
     LOST
   }
 
-  /** A guard ended. */
+  /** Closes a guard. */
   public GuardEnd closeGuard(Hold hold) {
     try {
       synchronized (queue) {
@@ -242,7 +251,7 @@ public final class Holds {
     }
   }
 
-  /** An acquisition through {@code asLock()}, for which the thread itself keeps nothing. */
+  /** Adds an acquisition through {@code asLock()}, whose handle only the hold keeps. */
   public void addThreadOwned(Handle handle) {
     try {
       synchronized (queue) {
@@ -253,7 +262,7 @@ public final class Holds {
     }
   }
 
-  /** The last acquisition of this thread through {@code asLock()} that is open. */
+  /** Returns this thread's latest open acquisition through {@code asLock()}. */
   public @Nullable Handle lastThreadOwned(Thread thread) {
     try {
       synchronized (queue) {
@@ -276,7 +285,7 @@ public final class Holds {
     }
   }
 
-  /** The lease that this thread owns, lost or not. */
+  /** Returns the hold that this thread owns, lost or not. */
   public @Nullable Hold ownedBy(Thread thread) {
     try {
       synchronized (queue) {
@@ -287,7 +296,7 @@ public final class Holds {
     }
   }
 
-  /** The lease that some thread of this client holds. */
+  /** Returns the current hold, of whichever thread. */
   public @Nullable Hold holder() {
     try {
       synchronized (queue) {
@@ -317,6 +326,22 @@ public final class Holds {
     }
   }
 
+  private void checkDetachable(Handle handle, Thread thread) {
+    requireOpen(handle);
+    Hold hold = handle.hold();
+    if (hold.owner == null) {
+      return;
+    }
+    if (hold.owner != thread) {
+      throw new IllegalStateException(
+          "Only the thread that owns the lease of lock '" + queue.key().name() + "' can detach it");
+    }
+    if (hold.open.size() > 1) {
+      throw new IllegalStateException("The lease of lock '" + queue.key().name()
+          + "' has nested handles that are open: close them");
+    }
+  }
+
   void bookIfLost() {
     Hold hold = holder;
     if (hold != null && hold.grant().state().phase() == Phase.LOST) {
@@ -339,14 +364,14 @@ public final class Holds {
     queue.passTurn();
   }
 
-  /** The loss of a hold, for those that are told. */
+  /** Makes the loss of a hold, as listeners see it. */
   public static LeaseLoss lossOf(Hold hold, LeaseLoss.Reason reason) {
     return new Loss(hold.lockName(), hold.token(), reason);
   }
 
   private record Loss(String name, long token, LeaseLoss.Reason reason) implements LeaseLoss {}
 
-  /** A lost hold is kept until its handles are closed and its loss is told. */
+  /** Takes a lost hold off the list once its handles are closed and its loss is told. */
   boolean unlistIfOver(Hold hold) {
     if (!hold.open.isEmpty() || hold.untold != null) {
       return false;

@@ -3,7 +3,7 @@ package io.holdfast.lock.internal.queue;
 import java.lang.ref.ReferenceQueue;
 import java.lang.ref.WeakReference;
 
-/** Enqueued when a user's lease became unreachable. */
+/** A weak reference to a user's lease, enqueued when the lease became unreachable. */
 public final class LeaseReference extends WeakReference<LossListeners> {
   private final Handle handle;
 
@@ -12,7 +12,7 @@ public final class LeaseReference extends WeakReference<LossListeners> {
     this.handle = handle;
   }
 
-  /** The engine's side of that lease. */
+  /** Returns the engine's handle of that lease. */
   public Handle handle() {
     return handle;
   }

@@ -5,14 +5,14 @@ import java.util.List;
 import java.util.function.Consumer;
 
 /**
- * A user's lease, as its wait queue sees it: where the listeners for its loss are. They are kept
- * there and not here, since a listener usually mentions its lease: one that the engine referred to
- * would keep a lease reachable that its user has dropped.
+ * A user's lease, as its wait queue sees it: the keeper of its loss listeners. The lease keeps
+ * them, and not the engine, since a listener usually refers to its lease: if the engine referred to
+ * the listener, a dropped lease would stay reachable.
  */
 public interface LossListeners {
-  /** Those that were added. Called under the queue's mutex; not copied. */
+  /** Returns the listeners that were added. Called under the queue's mutex; not copied. */
   List<Consumer<? super LeaseLoss>> lossListeners();
 
-  /** One more. Called under the queue's mutex. */
+  /** Adds a listener. Called under the queue's mutex. */
   void addLossListener(Consumer<? super LeaseLoss> listener);
 }

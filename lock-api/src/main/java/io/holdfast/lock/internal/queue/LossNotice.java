@@ -5,12 +5,12 @@ import java.util.Deque;
 import java.util.function.Consumer;
 
 /**
- * A loss that is to be told.
+ * A loss that must be told.
  *
- * @param hold what was lost
- * @param loss how
- * @param listeners its own listeners; each is taken out when it is told
- * @param seen whether its acquirer has it; otherwise it was lost on the way from the one before
+ * @param hold the hold that was lost
+ * @param loss the details
+ * @param listeners its own listeners; each is removed when it is told
+ * @param seen whether its acquirer had received it; otherwise it was lost during a hand-off
  * @param guarded whether a guard was open
  */
 public record LossNotice(

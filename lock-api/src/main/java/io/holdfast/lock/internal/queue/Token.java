@@ -1,8 +1,8 @@
 package io.holdfast.lock.internal.queue;
 
 /**
- * Fencing tokens: the store numbers grants, and a grant that is handed on locally numbers its
- * holders.
+ * Fencing tokens. A token consists of the store's number of the grant and the number of hand-offs
+ * within the grant so far.
  */
 public final class Token {
   private static final int HAND_OFF_BITS = 10;
@@ -13,7 +13,7 @@ public final class Token {
   private Token() {}
 
   /**
-   * The token of a grant's holder.
+   * Returns the token of a grant's holder after that many hand-offs.
    *
    * @throws IllegalStateException the store gave a grant number out of range
    */
@@ -24,7 +24,7 @@ public final class Token {
     return grantNumber << HAND_OFF_BITS | handOffs;
   }
 
-  /** The number of the grant that a token is of. */
+  /** Returns the number of the grant that a token belongs to. */
   public static long grantNumber(long token) {
     return token >>> HAND_OFF_BITS;
   }

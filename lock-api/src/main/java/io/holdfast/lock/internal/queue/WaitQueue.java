@@ -10,19 +10,19 @@ import io.holdfast.lock.spi.StoreException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The threads of one client that want one name: the holder, the one that asks the store, and those
+ * The wait queue of one name in one client: the holder, the thread that asks the store, and those
  * that wait. Pure bookkeeping: no I/O, no waiting, no clock, and no user code.
  *
- * <p>Threads: any; everything is guarded by the queue's mutex, under which nothing else is locked.
- * That is its monitor, which the JVM gives up even where the stack overflows.
+ * <p>Threads: any. Everything is guarded by the queue's mutex, under which nothing else is locked.
+ * The mutex is this object's monitor, which the JVM releases even if the stack overflows.
  */
 public final class WaitQueue {
   /*
    * Overview.
    *
    * At most one thread of a client is the holder, or leads: asks the store for the lock, waits in
-   * the store's queue, or gives the lock back. The rest stand in order of arrival. Leading is a role
-   * and no mutex: it is kept across calls to the store, and handed to the next by endLeading,
+   * the store's queue, or gives the lock back. The rest stand in order of arrival. Leading is a
+   * role and no mutex: it is kept across calls to the store, and handed to the next by endLeading,
    * leadingFailed or endRelease.
    *
    *     enter --> Leads ----------------> granted --> a Hold, and a Handle for each acquisition
@@ -40,14 +40,14 @@ public final class WaitQueue {
    * writes fields. So whatever is thrown out of here has changed nothing; but for a stack that ends
    * in the middle, after which `unfinishedRelease` finds what nobody has.
    *
-   * A loss is found by a compare-and-set in ActiveGrant, possibly by a thread that must not block on
-   * this mutex. Whoever comes here next books it (`book`), so that nobody acts on a holder that is
-   * none; it is told later, by the notice that booking leaves.
+   * A loss is found by a compare-and-set in ActiveGrant, possibly by a thread that must not block
+   * on this mutex. The next thread that comes here books it (`book`), so that nobody acts on a
+   * holder that has lost the lock; the loss is told later, by the notice that booking leaves.
    */
 
-  /** Gives back a hold that its closing thread could not give back. */
+  /** Releases a hold that its closing thread could not release. */
   public interface Releaser {
-    /** Goes on where the last one failed. */
+    /** Releases the hold; goes on where the last try failed. */
     void release(Hold hold) throws Exception;
   }
 
@@ -57,11 +57,11 @@ public final class WaitQueue {
     ASKING,
     /** The store said "taken"; the leader stands in its queue. */
     IN_STORE_QUEUE,
-    /** The leader gives the lock back. */
+    /** The leader is releasing the lock. */
     RELEASING
   }
 
-  /** Made ahead: a turn must be passed on even where the heap is full. */
+  /** Allocated in advance: a turn must be passed on even if the heap is full. */
   private static final News YOUR_TURN = new Waiter.YourTurn();
 
   private final LockKey key;
@@ -76,12 +76,12 @@ public final class WaitQueue {
 
   private Leading leading = Leading.NOBODY;
 
-  /** Who leads; null: nobody, or {@link #givenBack}. */
+  /** The leading waiter; null if nobody leads, or {@link #givenBack} does. */
   private @Nullable Waiter leader;
 
   private @Nullable Runnable wakeLeader;
 
-  /** The hold that leads, to be given back. */
+  /** The hold that leads because it is being released. */
   private @Nullable Hold givenBack;
 
   private boolean clientClosed;
@@ -91,17 +91,17 @@ public final class WaitQueue {
     this.releaser = releaser;
   }
 
-  /** The lock that it is for. */
+  /** Returns the key of the lock. */
   public LockKey key() {
     return key;
   }
 
-  /** The holder, and the holds that were lost. */
+  /** Returns the holder and the lost holds. */
   public Holds holds() {
     return holds;
   }
 
-  /** The events that the store tells of its own accord. */
+  /** Returns the events of the store that came before their grant. */
   public EarlyEvents earlyEvents() {
     return earlyEvents;
   }
@@ -116,12 +116,12 @@ public final class WaitQueue {
   private static final Entry CLOSED = new Entry.Closed();
 
   /**
-   * A thread wants the lock. Its waiter has the news at once if it leads or enters again.
+   * Enters a thread that wants the lock. Its waiter has its news at once if it leads or re-enters.
    *
-   * @param waits whether it waits; otherwise it stands in the queue for as long as nobody knows
-   *     whether the lock is taken
-   * @throws IllegalStateException it owns the lock with other options
-   * @throws LockLostException it owns a lease that was lost and is not closed
+   * @param waits whether the thread waits for the lock; otherwise it stays in the queue only until
+   *     it is known whether the lock is taken
+   * @throws IllegalStateException the thread owns the lock with other options
+   * @throws LockLostException the thread owns a lease that was lost and is not closed
    */
   public Entry enter(Waiter waiter, boolean waits) {
     Thread thread = waiter.thread();
@@ -179,15 +179,12 @@ public final class WaitQueue {
     return entry;
   }
 
-  /** A waiter gives up; false: it has news to deal with. */
+  /** Removes a waiter that gives up; false if it already has news, which it must handle. */
   public synchronized boolean leave(Waiter waiter) {
     return waiters.remove(waiter);
   }
 
-  /**
-   * A waiter's time is over. If somebody has the lock, it is told so at once; otherwise with the
-   * answer that the leader waits for.
-   */
+  /** Times a waiter out: at once if the lock is known to be taken, or with the leader's answer. */
   public void timeIsUp(Waiter waiter) {
     try {
       synchronized (this) {
@@ -206,15 +203,15 @@ public final class WaitQueue {
     }
   }
 
-  /** The leader, in the store's queue so far, sends a question. */
+  /** Notes that the leader, so far in the store's queue, sends a request. */
   public synchronized void asks() {
     leading = Leading.ASKING;
   }
 
   /**
-   * The leader was told that the lock is taken, and waits in the store's queue.
+   * Notes that the leader was told that the lock is taken, and waits in the store's queue.
    *
-   * @param wake to wake it if the client closes meanwhile; only unparks
+   * @param wake wakes the leader if the client closes meanwhile; only unparks
    */
   public void waitsAtStore(Runnable wake) {
     try {
@@ -232,10 +229,10 @@ public final class WaitQueue {
   }
 
   /**
-   * The leader got a grant, and is the holder: which is its news, so that the handle is found even
-   * where this call can't return it.
+   * Makes the leader, which got a grant, the holder. That also becomes its news, so that the handle
+   * can be found even if this call fails to return it.
    *
-   * @return its handle; null: the client was closed meanwhile, and the grant is to be given back
+   * @return the handle; null if the client was closed meanwhile, and the grant must be given back
    */
   public @Nullable Handle granted(Waiter waiter, ActiveGrant grant) {
     try {
@@ -258,12 +255,13 @@ public final class WaitQueue {
   }
 
   /**
-   * The leader has no lease, and the next may ask. Changes nothing if it leads no more: its end can
-   * be cut short and told again.
+   * Ends the leader's turn without a lease, so that the next may ask. Does nothing if the waiter no
+   * longer leads, so a call that was cut short can be repeated.
    *
-   * @param taken whether it was told that the lock is taken: then so are those whose time is over
-   * @param brokenOff why it has no answer though it asked: those whose time is over have no more of
-   *     it to ask for themselves, and know as little
+   * @param taken whether it was told that the lock is taken; then waiters whose time is over are
+   *     told the same
+   * @param brokenOff why it has no answer although it asked; waiters whose time is over get the
+   *     same, since they have no time left to ask themselves
    */
   public void endLeading(Waiter waiter, boolean taken, @Nullable StoreException brokenOff) {
     News news = brokenOff == null ? null : new Waiter.StoreFailed(brokenOff);
@@ -285,9 +283,9 @@ public final class WaitQueue {
   }
 
   /**
-   * The leader got no usable answer. Those behind it asked through it, so they are told the same:
-   * each of them finding out anew would take one store timeout after the other. Changes nothing if
-   * it leads no more.
+   * Ends the leader's turn with no usable answer. Those behind it get the same failure: if each
+   * asked again, that would take one store timeout after the other. Does nothing if the waiter no
+   * longer leads.
    */
   public void leadingFailed(Waiter waiter, StoreException failure) {
     News news = new Waiter.StoreFailed(failure);
@@ -306,34 +304,34 @@ public final class WaitQueue {
 
   // Closing
 
-  /** The end of a handle. */
+  /** The result of closing a handle. */
   public enum Closing {
     /** It was closed before. */
     CLOSED_BEFORE,
     /** An outer acquisition still holds the lock. */
     STILL_HELD,
-    /** The next in the queue has it, and with it the use of this queue. */
+    /** The next thread in the queue has the lease, and with it the use of this queue. */
     HANDED_ON,
     /** The hold leads, and is to be given back to the store. */
     TO_BE_RELEASED,
-    /** A guard is open: to be given back when that ends. */
+    /** A guard is open: the hold must be released when the guard is closed. */
     GUARDED,
-    /** It had been lost. */
+    /** The lease had been lost. */
     LOST,
-    /** It had been lost and told; nothing is left of it, and the queue is to be left. */
+    /** The lease had been lost, and that was told; the queue must be left. */
     LOST_AND_LEFT
   }
 
-  /** Whether somebody waits here; can be over at once. */
+  /** Whether a thread waits here; the answer may be outdated at once. */
   public boolean isAwaited() {
     return !waiters.isEmpty();
   }
 
   /**
-   * A handle is closed.
+   * Closes a handle.
    *
-   * @param handOff whether the lease may be handed on locally; by its owner only, since nobody else
-   *     knows whether the owner is still at work
+   * @param handOff whether the lease may be handed on locally; only its owner may do that, since no
+   *     other thread knows whether the owner is still at work
    */
   public Closing close(Handle handle, Thread thread, HandOff handOff, long nowNanos) {
     try {
@@ -348,7 +346,7 @@ public final class WaitQueue {
           return holds.unlistIfOver(hold) ? Closing.LOST_AND_LEFT : Closing.LOST;
         }
         if (!holds.isHolder(hold)) {
-          // An earlier call was cut short by the end of its stack.
+          // An earlier call was cut short by a stack overflow.
           return Closing.CLOSED_BEFORE;
         }
         if (hold.open.size() > 1) {
@@ -358,7 +356,7 @@ public final class WaitQueue {
         if (hold.openGuards > 0) {
           hold.remove(handle, null);
           hold.releaseWanted = true;
-          // Nobody can re-enter what is as good as released.
+          // As good as released, so no longer open to re-entry.
           hold.owner = null;
           return Closing.GUARDED;
         }
@@ -384,11 +382,11 @@ public final class WaitQueue {
   }
 
   /**
-   * A hold was given back, or was found to be lost; the next may ask.
+   * Ends the turn of a hold that was released, or was found to be lost; the next may ask.
    *
-   * @param failure why the store did not confirm it: those whose time is over have no more of it to
-   *     ask such a store
-   * @return false: that was said before
+   * @param failure why the store did not confirm the release; waiters whose time is over get it,
+   *     since they have no time left to ask such a store
+   * @return false if the turn had ended before
    */
   public boolean endRelease(Hold hold, @Nullable StoreException failure) {
     News news = failure == null ? null : new Waiter.StoreFailed(failure);
@@ -410,7 +408,7 @@ public final class WaitQueue {
     }
   }
 
-  /** The hold of this grant to be given back, or that a stack that ended left to nobody. */
+  /** Returns the grant's hold that must still be released, or that a stack overflow left behind. */
   public @Nullable Hold unfinishedRelease(ActiveGrant grant) {
     try {
       synchronized (this) {
@@ -428,7 +426,7 @@ public final class WaitQueue {
 
   // The end of the client
 
-  /** The client closes: nobody comes in any more, and those that wait are told. */
+  /** Closes the queue with its client: nobody can enter any more, and those that wait are told. */
   public void closeClient() {
     News news = new Waiter.ClientClosed();
     try {
@@ -444,7 +442,7 @@ public final class WaitQueue {
     }
   }
 
-  /** Whether a thread asks the store or gives back to it. */
+  /** Whether a thread is asking the store, or releasing the lock there. */
   public synchronized boolean isLed() {
     return leading != Leading.NOBODY;
   }
@@ -455,7 +453,7 @@ public final class WaitQueue {
     return holds.isHeld() || leading == Leading.IN_STORE_QUEUE;
   }
 
-  /** The hold leads until {@link #endRelease}. */
+  /** Makes the hold lead until {@link #endRelease}. */
   void beginRelease(Hold hold) {
     holds.end();
     givenBack = hold;
@@ -475,15 +473,19 @@ public final class WaitQueue {
     Waiter next = waiters.first();
     if (next != null && !holds.isHeld() && leading == Leading.NOBODY) {
       waiters.tell(next, YOUR_TURN);
-      // Last, since nothing is called after it: a role is never taken without being told.
+      // The last step: nothing that can fail comes after it, so no waiter leads without being told.
       leading = Leading.ASKING;
       leader = next;
     }
   }
 
-  /** Wakes those that were told, without the mutex: they would run into it. */
+  /**
+   * Wakes the waiters that were told, after the mutex was released, so that they do not run into
+   * it.
+   */
   void wakeTold() {
-    // Without the mutex, too: who told somebody sees that here, or another woke him.
+    // Read without the mutex: a thread sees here those that it told itself, or else another thread
+    // has woken them.
     if (waiters.hasTold()) {
       Waiter told;
       synchronized (this) {

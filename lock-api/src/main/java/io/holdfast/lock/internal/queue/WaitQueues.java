@@ -5,17 +5,17 @@ import java.util.Collection;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
-/** The wait queues of one client: one for each name in use, exactly, and none for other names. */
+/** The wait queues of one client: exactly one for each name in use, and none for other names. */
 public final class WaitQueues {
   private final ConcurrentHashMap<LockKey, WaitQueue> queues = new ConcurrentHashMap<>();
   private final WaitQueue.Releaser releaser;
 
-  /** @param releaser gives back what its closing thread could not */
+  /** @param releaser releases the holds that their closing threads could not */
   public WaitQueues(WaitQueue.Releaser releaser) {
     this.releaser = releaser;
   }
 
-  /** The queue of this name, kept until {@link #leave}. */
+  /** Returns the queue of this name and keeps it until {@link #leave}. */
   public WaitQueue use(LockKey key) {
     return queues.compute(key, (k, existing) -> {
       WaitQueue queue = existing == null ? new WaitQueue(k, releaser) : existing;
@@ -24,18 +24,18 @@ public final class WaitQueues {
     });
   }
 
-  /** Ends one {@link #use}, be it of a call or of the hold that came of it. */
+  /** Ends one {@link #use}, by a call or by the hold that it led to. */
   public void leave(WaitQueue queue) {
     queues.computeIfPresent(
         queue.key(), (k, existing) -> existing == queue && --existing.users == 0 ? null : existing);
   }
 
-  /** The queue of this name if it is in use. */
+  /** Returns the queue of this name if it is in use, else null. */
   public @Nullable WaitQueue find(LockKey key) {
     return queues.get(key);
   }
 
-  /** All that are in use. */
+  /** Returns all queues that are in use. */
   public Collection<WaitQueue> all() {
     return queues.values();
   }

@@ -6,14 +6,14 @@ import org.jspecify.annotations.Nullable;
 
 /** A thread's place in a wait queue. */
 public final class Waiter {
-  /** The end of its wait. */
+  /** The result of a wait. */
   public sealed interface News {}
 
   /** The thread leads now: it may ask the store. */
   public record YourTurn() implements News {}
 
   /**
-   * The thread has the lock: a thread of this client passed its lease on, or the store granted it.
+   * The thread has the lock: a thread of this client handed its lease on, or the store granted it.
    */
   public record HandedOn(Handle handle) implements News {}
 
@@ -24,7 +24,7 @@ public final class Waiter {
    */
   public record Taken(@Nullable String holder) implements News {}
 
-  /** The thread ahead asked the store and got no usable answer. */
+  /** The leader asked the store and got no usable answer. */
   public record StoreFailed(StoreException failure) implements News {}
 
   /** The client was closed. */
@@ -36,24 +36,24 @@ public final class Waiter {
   @Nullable
   volatile News news;
 
-  /** Its time is over, and it waits only for an answer that says "taken"; under the mutex. */
+  /** Whether its time is over and it waits only for the leader's answer; guarded by the mutex. */
   boolean overdue;
 
-  /** Its neighbours, while it is in the queue; under the mutex. */
+  /** Its neighbours while it is in the queue; guarded by the mutex. */
   @Nullable
   Waiter previous;
 
   @Nullable
   Waiter next;
 
-  /** Whether it is in the queue; under the mutex. */
+  /** Whether it is in the queue; guarded by the mutex. */
   boolean queued;
 
-  /** The next to be woken, once the mutex is free. */
+  /** The next waiter to be woken after the mutex is released. */
   @Nullable
   Waiter wakeNext;
 
-  /** Not in the queue yet. */
+  /** Makes a waiter that is not in the queue yet. */
   public Waiter(Thread thread, LockOptions options) {
     this.thread = thread;
     this.options = options;
@@ -67,7 +67,7 @@ public final class Waiter {
     return options;
   }
 
-  /** The end of its wait; null: it waits. */
+  /** Returns the result of its wait, or null while it waits. */
   public @Nullable News news() {
     return news;
   }

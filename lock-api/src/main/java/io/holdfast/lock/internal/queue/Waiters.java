@@ -5,8 +5,9 @@ import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The waiters of a queue in order of arrival, as a linked list: nothing but {@link #append}'s
- * argument is ever allocated. Guarded by the queue's mutex, but for {@link #isEmpty} as a hint.
+ * The waiters of a queue in order of arrival, as a linked list whose nodes are the waiters, so that
+ * nothing is allocated. Guarded by the queue's mutex, except that {@link #isEmpty} may be called
+ * without it for a hint.
  */
 final class Waiters {
   private volatile @Nullable Waiter first;
@@ -15,7 +16,7 @@ final class Waiters {
   /** The number of waiters whose time is over. */
   private int overdue;
 
-  /** The first of those to be woken once the mutex is free. */
+  /** The first of those to be woken after the mutex is released. */
   private @Nullable Waiter toWake;
 
   @Nullable
@@ -39,7 +40,7 @@ final class Waiters {
     waiter.queued = true;
   }
 
-  /** Its time is over; it stays until an answer comes. */
+  /** Marks a waiter whose time is over; it stays until an answer comes. */
   void markOverdue(Waiter waiter) {
     if (!waiter.overdue) {
       waiter.overdue = true;
@@ -47,7 +48,7 @@ final class Waiters {
     }
   }
 
-  /** False: it was not in the queue any more. */
+  /** Removes a waiter; false if it was no longer in the queue. */
   boolean remove(Waiter waiter) {
     if (!waiter.queued) {
       return false;
@@ -73,7 +74,7 @@ final class Waiters {
     return true;
   }
 
-  /** Takes it out and tells it; both, or it throws and has done neither. */
+  /** Removes a waiter and gives it its news; if this throws, it has done neither. */
   void tell(Waiter waiter, News news) {
     if (remove(waiter)) {
       waiter.news = news;
@@ -88,14 +89,14 @@ final class Waiters {
     }
   }
 
-  /** Tells those whose time is over that the lock is taken. */
+  /** Tells the waiters whose time is over that the lock is taken. */
   void tellOverdueTaken(@Nullable String holder) {
     if (overdue > 0) {
       tellOverdue(new Waiter.Taken(holder));
     }
   }
 
-  /** Tells those whose time is over. */
+  /** Gives this news to the waiters whose time is over. */
   void tellOverdue(News news) {
     Waiter next;
     for (Waiter waiter = first; waiter != null; waiter = next) {
@@ -106,12 +107,12 @@ final class Waiters {
     }
   }
 
-  /** Whether {@link #takeTold} has any. */
+  /** Whether {@link #takeTold} has any waiters. */
   boolean hasTold() {
     return toWake != null;
   }
 
-  /** Those that were told since the last call, for {@link #wake}. */
+  /** Returns the waiters that were told since the last call, for {@link #wake}. */
   @Nullable
   Waiter takeTold() {
     Waiter told = toWake;
@@ -119,7 +120,7 @@ final class Waiters {
     return told;
   }
 
-  /** Wakes them; without the mutex. */
+  /** Wakes waiters; called without the mutex. */
   static void wake(@Nullable Waiter told) {
     for (Waiter waiter = told; waiter != null; ) {
       Waiter next = waiter.wakeNext;

@@ -22,46 +22,54 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 
 /**
- * Keeps a client's grants: one thread that marks deadlines that passed, and sends each group of
- * grants off to be renewed when a third of their TTL is over.
+ * Keeps a client's grants alive: one thread that marks deadlines that passed, and starts the
+ * renewal of each group of grants when about a third of their TTL is over.
  *
- * <p>Renewals are gathered: a grant that is nearly due goes along with one of its group that is, so
- * that leases that were acquired one by one are soon renewed together.
+ * <p>Renewals are gathered: a grant that is nearly due is renewed along with one of its group that
+ * is due, so that leases that were acquired one by one are soon renewed together.
  */
 public final class Keeper {
   /*
    * Overview.
    *
-   * This thread is what all leases of a client hang on, so it can't die, block or spin:
+   * All leases of a client depend on this thread, so it can't die, block or spin:
    *
    * - It does no I/O, runs no user code, does not even log, and takes no mutex of a wait queue. A
    *   loss that it finds is marked by compare-and-set, and its consequences are a task of others.
    * - Whatever a look throws, the next look comes soon, but not at once.
    * - It parks after each look; an interrupt does not make all further parks return at once.
    *
-   * A look does the chores (which need no scan), takes a sample of the wall clock, and, if something
-   * is due by then, scans all grants. Whoever wants a scan at some time lowers `nextScanNanos`, at
-   * once sets `scanWanted` (without a clock, which can fail where a renewal ends), and unparks; the
-   * scan itself first raises the time to "never", and then lowers it to the next event that it saw.
-   * So an event that comes during a scan is not missed. A grant that a scan leaves behind has either
-   * had its own time put in, or somebody who wants a scan once he is done with it.
+   * A look does the chores (which need no scan), takes a sample of the wall clock, and, if
+   * something is due by then, scans all grants. To have a scan at some time, a thread lowers
+   * `nextScanNanos`; to have one at once, it sets `scanWanted` (which needs no clock, since reading
+   * one can fail where a renewal ends). Then it unparks the keeper. The scan first raises the time
+   * to "never", and then lowers it to the next event that it saw. So an event that comes during a
+   * scan is not missed. For a grant that a scan leaves behind, either its own time was put in, or
+   * the thread that is busy with it asks for a scan when it is done.
    */
 
   private static final SafeLogger log = SafeLogger.of(Keeper.class);
 
-  /** Many leases that end one by one must not make the keeper scan all of them each time. */
+  /**
+   * The shortest time between two looks: many leases that end one by one must not make the keeper
+   * scan all of them each time.
+   */
   private static final long LOOK_INTERVAL_NANOS_MIN = 2_000_000;
 
-  /** The pause after something could not be done, for want of memory or of threads. */
+  /** The pause after a failure for lack of memory or threads. */
   private static final long FAILURE_INTERVAL_NANOS = 100_000_000;
 
   /**
-   * While leases are held the wall clock is looked at this often: a setting back and a suspension,
-   * whichever comes first, are told apart if a sample lies between them (see Clocks).
+   * The time between two samples of the wall clock while leases are held. A clock that is set back
+   * and a suspension, in either order, can be told apart if a sample lies between them (see
+   * Clocks).
    */
   private static final long SAMPLE_INTERVAL_NANOS = 1_000_000_000;
 
-  /** As long as that, the thread of a round is at hand for the next, should threads run out. */
+  /**
+   * The time for which an idle renewal thread is kept, so that there is one for the next round even
+   * if no thread can be started then.
+   */
   private static final long IDLE_SECONDS = 60;
 
   private final LockStore store;
@@ -71,21 +79,21 @@ public final class Keeper {
   private final Thread thread;
   private final ThreadPoolExecutor rounds;
 
-  /** By owner id. */
+  /** The grants, by owner id. */
   private final Map<String, ActiveGrant> grants = new ConcurrentHashMap<>();
 
   private final Set<Group> groupsInFlight = ConcurrentHashMap.newKeySet();
 
-  /** The time of the next look at all grants; far ahead while they are looked at. */
+  /** The time of the next scan; far in the future during a scan. */
   private final AtomicLong nextScanNanos;
 
-  /** All grants are to be looked at now. */
+  /** Whether a scan is wanted at once. */
   private volatile boolean scanWanted;
 
-  /** A grant came since the last look. */
+  /** Whether a grant came since the last look. */
   private volatile boolean active;
 
-  /** No look is due for the wall clock: the next grant is to ask for one. */
+  /** Whether no sample of the wall clock is due, so that the next grant must ask for one. */
   private volatile boolean idle = true;
 
   private volatile boolean stopped;
@@ -93,7 +101,8 @@ public final class Keeper {
   /** Short work that needs a thread now and then. */
   public interface Chores {
     /**
-     * Does what is due; when the next is. Does no I/O and takes no mutex that is held during I/O.
+     * Does what is due, and returns the time at which more is due. Does no I/O and takes no mutex
+     * that is held during I/O.
      */
     long run();
 
@@ -101,7 +110,7 @@ public final class Keeper {
     void log(Runnable line);
   }
 
-  /** @param onRenewed told of each renewed lease that the store extended */
+  /** @param onRenewed called for each renewed lease that the store extended */
   public Keeper(
       EngineThreads threads,
       LockStore store,
@@ -128,11 +137,11 @@ public final class Keeper {
     thread.start();
   }
 
-  /** Begins to keep a grant. */
+  /** Starts to keep a grant. */
   public void keep(ActiveGrant grant) {
     grants.put(grant.grant().claim().ownerId(), grant);
     if (grant.state().isOver()) {
-      // It was forgotten before it was kept.
+      // The grant was over before it was put into the map.
       forget(grant);
       return;
     }
@@ -147,12 +156,12 @@ public final class Keeper {
     }
   }
 
-  /** Keeps it no longer. Idempotent. */
+  /** Stops keeping a grant. Idempotent. */
   public void forget(ActiveGrant grant) {
     grants.remove(grant.grant().claim().ownerId(), grant);
   }
 
-  /** Looks at all grants at once, since one is due. Throws nothing. */
+  /** Has all grants scanned at once. Throws nothing. */
   public void scan() {
     if (!scanWanted) {
       scanWanted = true;
@@ -160,7 +169,7 @@ public final class Keeper {
     }
   }
 
-  /** Does the chores at once. */
+  /** Has the chores done at once. */
   public void wake() {
     LockSupport.unpark(thread);
   }
@@ -181,7 +190,7 @@ public final class Keeper {
     return rounds;
   }
 
-  /** Stops the threads soon; what is being renewed is not waited for. */
+  /** Stops the threads soon, without waiting for renewals under way. */
   public void close() {
     stopped = true;
     wake();
@@ -215,16 +224,17 @@ public final class Keeper {
         break;
       }
       if (scanWanted) {
-        // The one that wants it has unparked us; a mutex that was contended may have taken that.
+        // The unpark that came with it may have been consumed by a contended mutex.
         parkNanos = 0;
       }
       try {
         time.park(this, Math.max(LOOK_INTERVAL_NANOS_MIN, parkNanos));
       } catch (Throwable e) {
-        // The clock failed; the pause is made all the same.
+        // The clock failed; pause all the same.
         LockSupport.parkNanos(this, FAILURE_INTERVAL_NANOS);
       }
-      // Nobody has a reason to interrupt it, and a park would return at once from now on.
+      // Nobody has a reason to interrupt this thread, and a set flag would make every park return
+      // at once.
       boolean unused = Thread.interrupted();
     }
   }
@@ -234,12 +244,12 @@ public final class Keeper {
       chores.log(() ->
           log.error("The keeper of lock leases could not do all that was due, and goes on", e));
     } catch (Throwable again) {
-      // No memory for a line: the next look will say it, if it fails too.
+      // No memory for a log line: the next look logs, if it fails too.
       return;
     }
   }
 
-  /** The time for which nothing is due. */
+  /** Does what is due, and returns the time in nanoseconds until more is due. */
   private long look() {
     boolean wasActive = active;
     active = false;
@@ -251,7 +261,7 @@ public final class Keeper {
     }
     long nextNanos = Nanos.earlier(choresAtNanos, nextScanNanos.get());
     idle = !wasActive && grants.isEmpty();
-    // A grant that came before it could see that has said that it is there.
+    // A grant that came too early to see "idle" has set "active".
     if (!idle || active) {
       idle = false;
       nextNanos = Nanos.earlier(nextNanos, nowNanos + SAMPLE_INTERVAL_NANOS);
@@ -259,7 +269,7 @@ public final class Keeper {
     return nextNanos - time.nanos();
   }
 
-  /** Their failing must not keep leases from being renewed. */
+  /** Runs the chores; a failure must not prevent renewals. */
   private long runChores() {
     try {
       return chores.run();
@@ -270,7 +280,7 @@ public final class Keeper {
   }
 
   private void scan(long nowNanos) {
-    // From here on a new grant asks for a scan of its own, since this one may have passed it.
+    // From here on a new grant must ask for a scan of its own, since this scan may have passed it.
     scanWanted = false;
     nextScanNanos.set(nowNanos + Nanos.FOREVER);
     boolean done = false;
@@ -284,7 +294,7 @@ public final class Keeper {
         }
         scanAt(grant.state().validity().deadlineNanos());
         RenewalSchedule schedule = grant.schedule();
-        // The end of a flight asks for a scan.
+        // The end of a request under way asks for a scan.
         if (!schedule.isInFlight() && !schedule.isStopped()) {
           if (schedule.goesAlong(nowNanos)) {
             nearlyDue.add(grant);
@@ -308,9 +318,10 @@ public final class Keeper {
   }
 
   /**
-   * The grants that are asked about in one call, or one after the other.
+   * The key by which grants are grouped: they are renewed in one call, or verified one after the
+   * other.
    *
-   * @param store the part of the store that they are in
+   * @param store the renewal group of the store
    * @param extended whether they are extended, or only verified
    */
   private record Group(Object store, boolean extended) {}
@@ -350,15 +361,15 @@ public final class Keeper {
   }
 
   /**
-   * Sends a group off, unless it is on its way. Members that can't start now, because they are
-   * guarded or closed, stay behind: the end of a guard asks for a scan.
+   * Starts a group's round unless one is under way. Members that can't take part now, because they
+   * are guarded or closed, are left out: the end of a guard asks for a scan.
    */
   private void startRound(Group group, List<ActiveGrant> members, long nowNanos) {
     Round round = new Round(group, members);
     boolean started = false;
     try {
       if (!groupsInFlight.add(group)) {
-        // The end of that flight asks for a scan.
+        // The end of the round under way asks for a scan.
         return;
       }
       round.begun = true;
@@ -368,7 +379,7 @@ public final class Keeper {
       } else {
         scanWhenDue(members, nowNanos);
       }
-    } catch (Throwable e) { // No thread, or no memory: others of the client may find some.
+    } catch (Throwable e) { // No thread or no memory: try again later.
       scanAt(time.nanos() + FAILURE_INTERVAL_NANOS);
       chores.log(
           () -> log.warn("A renewal of lock leases could not be started; again soon", e, null));
@@ -379,7 +390,7 @@ public final class Keeper {
     }
   }
 
-  /** A group on its way. */
+  /** One round of a group. */
   private final class Round implements Runnable {
     private final Group group;
     private final List<ActiveGrant> members;
@@ -392,7 +403,10 @@ public final class Keeper {
       this.flying = new ArrayList<>(members.size());
     }
 
-    /** False: none of those that are due may be asked about now, so the others wait too. */
+    /**
+     * Begins the members' requests. Returns false if none that is due may be asked about now; the
+     * others then wait too.
+     */
     boolean begin(long nowNanos) {
       for (ActiveGrant grant : members) {
         if (grant.schedule().isDue(nowNanos)) {

@@ -17,7 +17,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.function.Consumer;
 
-/** One request that asks the store about a group of grants, and what follows from its answer. */
+/** One request to the store about a group of grants, and the handling of its answer. */
 final class RenewalRound {
   private static final SafeLogger log = SafeLogger.of(RenewalRound.class);
 
@@ -27,10 +27,10 @@ final class RenewalRound {
   private final Consumer<ActiveGrant> onRenewed;
   private final JfrEvents.Renewed jfrEvent = new JfrEvents.Renewed();
 
-  /** The first that has no answer yet. */
+  /** The index of the first grant that has no answer yet. */
   private int unsettled;
 
-  /** @param grants of one group, at least one: either all are extended or none */
+  /** @param grants at least one, all of one group: either all are to be extended or none */
   RenewalRound(
       LockStore store, Clocks time, List<ActiveGrant> grants, Consumer<ActiveGrant> onRenewed) {
     this.store = store;
@@ -47,7 +47,7 @@ final class RenewalRound {
       } else {
         verify();
       }
-    } catch (Throwable e) { // Whatever a store throws: it gave no usable answer.
+    } catch (Throwable e) { // Whatever a store throws means that it gave no usable answer.
       unanswered(e);
     }
     jfrEvent.end();
@@ -89,7 +89,7 @@ final class RenewalRound {
     }
   }
 
-  /** One after the other, until the store does not answer. */
+  /** Verifies the grants one after the other, until the store does not answer. */
   private void verify() throws StoreException {
     for (; unsettled < grants.size(); unsettled++) {
       ActiveGrant grant = grants.get(unsettled);

@@ -5,27 +5,27 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Makes a client's threads: daemons named {@code holdfast-SORT-CLIENT-n}. None inherits anything of
- * the thread that happens to need it: neither its thread locals nor its context class loader, which
- * is that of the thread that built the client.
+ * Makes a client's threads: daemons named {@code holdfast-SORT-CLIENT-n}. They inherit no thread
+ * locals from the thread that happens to start them, and their context class loader is that of the
+ * thread that built the client.
  */
 public final class EngineThreads {
   private final String clientName;
   private final @Nullable ClassLoader contextClassLoader =
       Thread.currentThread().getContextClassLoader();
 
-  /** For a client of this name. */
+  /** Makes the threads of a client of this name. */
   public EngineThreads(String clientName) {
     this.clientName = clientName;
   }
 
-  /** For one sort of work. */
+  /** Returns a factory of threads for one sort of work. */
   public ThreadFactory named(String sort) {
     AtomicInteger number = new AtomicInteger();
     return task -> thread(task, name(sort) + "-" + number.incrementAndGet());
   }
 
-  /** The only thread of its sort, not started. */
+  /** Makes the only thread of its sort; does not start it. */
   public Thread only(String sort, Runnable task) {
     return thread(task, name(sort));
   }

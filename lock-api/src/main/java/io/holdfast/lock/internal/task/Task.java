@@ -4,12 +4,12 @@ import java.util.concurrent.atomic.AtomicIntegerFieldUpdater;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Work that is left to do, by whichever thread gets to it. It can be submitted again at any time
- * and may then run again: each run does what is still left. {@link Workers} never runs one task on
- * two threads at once.
+ * Work that is left to do, on whichever thread is free. It can be submitted again at any time and
+ * may then run again; each run does what is still left. {@link Workers} never runs a task on two
+ * threads at once.
  *
- * <p>A task is its own node in the list of those that found no thread, so that putting it there
- * allocates nothing and can't fail, even where the heap is full.
+ * <p>A task is its own node in the list of tasks that found no thread, so that adding it allocates
+ * nothing and can't fail, even if the heap is full.
  */
 public abstract class Task {
   private static final AtomicIntegerFieldUpdater<Task> RUNNING =
@@ -21,10 +21,13 @@ public abstract class Task {
 
   private volatile int running;
 
-  /** Whether it is in the list. Guarded by the monitor of this. */
+  /** Whether it is in the list. Guarded by this object's monitor. */
   boolean listed;
 
-  /** Owned by whoever put it into the list, then by whoever took the list. */
+  /**
+   * The next task in the list. Accessed by the thread that adds this task, then by the thread that
+   * takes the list.
+   */
   @Nullable
   Task next;
 
@@ -34,7 +37,7 @@ public abstract class Task {
   /** Does what is left. If it throws, it is run again later. */
   protected abstract void work() throws Exception;
 
-  /** Whether the caller is to run it; else the thread that runs it already runs it again. */
+  /** Whether the caller must run it; otherwise the thread that is running it will run it again. */
   final boolean beginRun() {
     while (true) {
       if (RUNNING.compareAndSet(this, IDLE, RUNS)) {
@@ -47,7 +50,7 @@ public abstract class Task {
     }
   }
 
-  /** For who runs it: whether it is to be run again. */
+  /** Called by the thread that ran it: whether it must run again. */
   final boolean runsAgain() {
     if (RUNNING.compareAndSet(this, RUNS, IDLE)) {
       return false;
@@ -56,7 +59,7 @@ public abstract class Task {
     return true;
   }
 
-  /** For who was to run it, and can't. */
+  /** Called by the thread that should have run it and can't. */
   final void abandonRun() {
     running = IDLE;
   }

@@ -5,10 +5,10 @@ import io.holdfast.lock.spi.TimeSource;
 import java.util.PriorityQueue;
 
 /**
- * Tasks that are to be run later. Has no thread of its own: one that is there in any case looks
- * when the next is due.
+ * Tasks that are to be run later. Has no thread of its own: an existing thread calls
+ * {@link #submitDue} when the next task is due.
  *
- * <p>Threads: any; the queue is guarded by a mutex, under which nothing else is locked.
+ * <p>Threads: any. The queue is guarded by a mutex, under which nothing else is locked.
  */
 public final class Timer {
   private final TimeSource time;
@@ -20,14 +20,14 @@ public final class Timer {
 
   private record Entry(long atNanos, Task task) {}
 
-  /** @param onEarlier told, on any thread, that something is to be run; throws nothing */
+  /** @param onEarlier called, on any thread, when a task was added; throws nothing */
   public Timer(TimeSource time, Workers workers, Runnable onEarlier) {
     this.time = time;
     this.workers = workers;
     this.onEarlier = onEarlier;
   }
 
-  /** Has a task run by a worker at that time. */
+  /** Has a worker run a task at that time. */
   public void runAt(long atNanos, Task task) {
     Entry entry = new Entry(atNanos, task);
     synchronized (this) {
@@ -36,7 +36,7 @@ public final class Timer {
     onEarlier.run();
   }
 
-  /** Submits what is due; when the next is. */
+  /** Submits the tasks that are due, and returns the time at which the next one is. */
   public long submitDue() {
     long nowNanos = time.nanos();
     while (true) {

@@ -10,11 +10,10 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A few threads for one sort of work: daemons, made as needed, gone when idle.
+ * A few daemon threads for one sort of work, started as needed and ended when idle.
  *
- * <p>No task that was submitted is forgotten. One for which no thread could be started, and one
- * that failed, waits in a list until {@link #retry()}, which a thread that is there in any case
- * calls now and then.
+ * <p>No submitted task is forgotten. A task that failed, or for which no thread could be started,
+ * waits in a list until {@link #retry()}, which an existing thread calls now and then.
  *
  * <p>Threads: any.
  */
@@ -27,15 +26,15 @@ public final class Workers {
   private final Runnable onUnstarted;
 
   /**
-   * The first of those that wait for {@link #retry}. Guarded by the monitor of this, under which
-   * nothing else is locked.
+   * The first of the tasks that wait for {@link #retry}. Guarded by this object's monitor, under
+   * which nothing else is locked.
    */
   private @Nullable Task unstarted;
 
   private volatile boolean closed;
 
   /**
-   * @param onUnstarted told, on any thread, that {@link #retry()} has something to do; throws
+   * @param onUnstarted called, on any thread, when {@link #retry()} has something to do; throws
    *     nothing
    */
   public Workers(EngineThreads factory, String sort, int threadsMax, Runnable onUnstarted) {
@@ -51,8 +50,8 @@ public final class Workers {
   }
 
   /**
-   * Has it run by a thread of these, now or later. Throws nothing and loses nothing: a caller that
-   * is at the end of its stack needs two frames of it.
+   * Has a task run by one of these threads, now or later. Throws nothing and loses nothing, even if
+   * the caller has only two frames of stack left.
    */
   public void submit(Task task) {
     try {
@@ -72,14 +71,17 @@ public final class Workers {
     return unstarted != null;
   }
 
-  /** Its last threads may have ended of a full heap, with tasks still in their queue. */
+  /**
+   * Whether there are tasks but no thread: the last threads may have ended because the heap was
+   * full.
+   */
   private boolean hasNoThread() {
     return threads.getPoolSize() == 0 && !threads.getQueue().isEmpty();
   }
 
-  /** Starts what could not be started before. Throws nothing. */
+  /** Starts the tasks that could not be started before. Throws nothing. */
   public void retry() {
-    // One round: what fails again waits for the next.
+    // One round: a task that fails again waits for the next retry.
     Task first;
     synchronized (this) {
       first = unstarted;
@@ -101,10 +103,10 @@ public final class Workers {
   }
 
   /**
-   * Takes nothing new, and waits until what was submitted has run; on this thread, where no other
-   * could be started.
+   * Takes no more tasks, and waits until the submitted ones have run; runs them on this thread if
+   * no other can be started.
    *
-   * @param most the longest time that it waits, in real time
+   * @param most the longest time to wait, in real time
    */
   public void close(Duration most) {
     Deadline deadline = Deadline.after(most, TimeSource.system());
@@ -120,7 +122,7 @@ public final class Workers {
     }
   }
 
-  /** The first of those that found no thread; the rest stay. */
+  /** Takes the first of the tasks that found no thread; the others stay. */
   private @Nullable Task takeUnstarted() {
     Task first;
     synchronized (this) {
@@ -135,12 +137,12 @@ public final class Workers {
     return first;
   }
 
-  /** Keeps no idle thread from now on; whatever comes still runs. */
+  /** Keeps no idle threads from now on; new tasks still run. */
   public void retire() {
     threads.setKeepAliveTime(1, TimeUnit.NANOSECONDS);
   }
 
-  /** Takes nothing new, and drops what waits. */
+  /** Takes no more tasks, and drops those that wait. */
   public void closeNow() {
     closed = true;
     threads.shutdownNow();
@@ -181,10 +183,10 @@ public final class Workers {
     }
   }
 
-  /** Calls nothing before the task is in the list: there may be no stack left for that. */
+  /** Puts a task into the list. Calls nothing before that, since there may be no stack left. */
   private void list(Task task) {
     if (closed) {
-      // The client was closed, and said so to everybody; what is left ends by its TTL.
+      // The client was closed and has said so; what is left ends by its TTL.
       return;
     }
     synchronized (task) {

@@ -4,22 +4,25 @@ import io.holdfast.lock.spi.TimeSource;
 import java.util.concurrent.atomic.AtomicReferenceFieldUpdater;
 
 /**
- * The machine's two clocks, but for a wall clock that is never set back: where the machine's is,
- * this one goes on from what it showed. {@link System#nanoTime} stands still on many systems while
- * the machine is suspended; the wall clock then jumps ahead. So the distance by which it is ahead
- * of the monotonic clock is the sum of all suspensions (and of all settings forward) that were
- * seen, and no setting back, be it before or after, hides one of them.
+ * The machine's two clocks, except that the wall clock is never set back: if the machine's is, this
+ * one goes on from what it showed. {@link System#nanoTime} stands still on many systems while the
+ * machine is suspended; the wall clock then jumps ahead. So its distance ahead of the monotonic
+ * clock is the sum of all suspensions (and of all forward adjustments) that were seen, and no
+ * backward adjustment before or after hides one of them.
  *
- * <p>What came between two readings is seen as one change. So the clocks are read at least every
- * second while leases are held.
+ * <p>All changes between two readings are seen as one. So the clocks are read at least every second
+ * while leases are held.
  *
  * <p>Threads: any.
  */
 public final class Clocks implements TimeSource {
-  /** The wall clock is read in milliseconds. */
+  /** The resolution of the wall clock, which is read in milliseconds. */
   private static final long GRAIN_NANOS = 1_000_000;
 
-  /** Enough for a change and a pause; who reads in a pause time and again takes what is there. */
+  /**
+   * The number of readings to try: enough for a change and a pause. A thread that is paused in each
+   * of them takes the last one.
+   */
   private static final int READS_MAX = 4;
 
   private static final AtomicReferenceFieldUpdater<Clocks, Change> LAST =
@@ -31,8 +34,8 @@ public final class Clocks implements TimeSource {
   /**
    * The last change of the distance between the machine's clocks.
    *
-   * @param aheadNanos the distance by which its wall clock was ahead of its monotonic one
-   * @param setBackNanos by how much its wall clock was set back in total
+   * @param aheadNanos how far the machine's wall clock was ahead of its monotonic one
+   * @param setBackNanos the total by which the machine's wall clock was set back
    */
   private record Change(long aheadNanos, long setBackNanos) {
     Change to(long nextAheadNanos) {
@@ -40,16 +43,16 @@ public final class Clocks implements TimeSource {
     }
   }
 
-  /** @param machine the clocks as they are */
+  /** @param machine the machine's real clocks */
   public Clocks(TimeSource machine) {
     this.machine = machine;
     this.last = new Change(machine.wallMillis() * GRAIN_NANOS - machine.nanos(), 0);
   }
 
   /**
-   * Both clocks now. The wall clock is read first: a pause between the two then looks as if it was
-   * set back for a while, which errs towards doubt; the other way round it would hide a jump of its
-   * length.
+   * Reads both clocks. The wall clock is read first: a pause between the two then looks as if it
+   * had been set back for a while, which errs towards doubt. In the other order, a pause would hide
+   * a jump of the same length.
    */
   public ClockReading read() {
     for (int read = 1; ; read++) {
@@ -64,9 +67,12 @@ public final class Clocks implements TimeSource {
     }
   }
 
-  /** Notes that the wall clock was set or the machine slept, unless it was a mere pause. */
+  /**
+   * Records that the wall clock was adjusted or the machine slept, unless there was only a pause
+   * between the readings.
+   */
   private void noteChange(Change known) {
-    // A pause between these widens the range, and looks like nothing.
+    // A pause between these readings only widens the range, and is not taken for a change.
     long beforeNanos = machine.nanos();
     long wallNanos = machine.wallMillis() * GRAIN_NANOS;
     long aheadNanosMin = wallNanos - machine.nanos();
@@ -83,7 +89,7 @@ public final class Clocks implements TimeSource {
     return machine.nanos();
   }
 
-  /** As {@link #read} has it. */
+  /** Returns the wall clock that is never set back, as in {@link #read}. */
   @Override
   public long wallMillis() {
     ClockReading now = read();

@@ -3,23 +3,23 @@ package io.holdfast.lock.internal.time;
 /**
  * The time for which a grant is trusted. Immutable; each answer of the store makes a new one.
  *
- * <p>Deadlines count from before the question was sent, as in the leases of Gray and Cheriton
- * (1989): the store starts its own count later, so ours ends first. From each a
- * {@link DriftAllowance} is taken, of the whole time that the store promised: what is left of that
- * time shrinks, and the clocks' imperfection does not.
+ * <p>Deadlines count from before the request was sent, as in the leases of Gray and Cheriton
+ * (1989): the store starts its own count later, so ours ends first. A {@link DriftAllowance} is
+ * subtracted from each. It is calculated from the whole time that the store promised, and not from
+ * the time left: that shrinks, and the clocks' imperfection does not.
  *
  * <p>A grant, a renewal or an extension can move the deadline later: to "before the request + TTL -
- * allowance(TTL)" and no further. A mere verification can't, except for a fixed lease that is
- * trusted for less than its TTL at a time (its session may end sooner), and then not beyond the
- * fixed lease's own end.
+ * allowance(TTL)" and no further. A verification can't, except for a fixed lease that is trusted
+ * for less than its TTL at a time (since its session may end sooner), and then not beyond the
+ * lease's own end.
  *
- * @param answeredNanos when the last answer that extended it arrived
- * @param deadlineNanos when the lease ends if nothing confirms it again
+ * @param answeredNanos when the last answer that extended the grant arrived
+ * @param deadlineNanos when the lease ends unless it is confirmed again
  * @param limitNanos the latest deadline that any confirmation can give it
  * @param allowanceNanos the drift allowance of the store's last promise
- * @param freshUntilNanos until when enough is left for somebody else to start on
+ * @param freshUntilNanos until when enough time is left for another holder to start
  * @param wallAheadNanosMin the least distance by which the wall clock was ahead of the monotonic
- *     one when a question was sent that the deadline rests on; a suspension shows as a rise above
+ *     one when a request was sent that the deadline is based on. A suspension shows as a rise above
  *     it, since the engine's wall clock is never set back ({@link Clocks})
  */
 public record Validity(
@@ -31,9 +31,9 @@ public record Validity(
     long wallAheadNanosMin) {
 
   /**
-   * A promise of the store: its grant.
+   * Makes the validity that follows from a grant.
    *
-   * @param validForNanos what the store promised, counted from the question
+   * @param validForNanos the time that the store promised, counted from the request
    * @param limitNanos the latest deadline that any confirmation can give it
    */
   public static Validity of(
@@ -49,19 +49,19 @@ public record Validity(
   }
 
   /**
-   * After the store's answer to a verification.
+   * Returns the validity after the store's answer to a verification.
    *
-   * <p>Time for which the machine slept is missing from our count to the deadline. Where the wall
-   * clock says so, only what the store proves is kept; else the doubt would be forgiven and the
-   * time still be missing, again and again. Where it does not, its least lead stays what it was, so
-   * that short sleeps add up.
+   * <p>If the machine slept, that time is missing from our count to the deadline. If the wall clock
+   * shows a sleep, only what the store's answer proves is kept; otherwise the doubt would be
+   * settled while the time is still missing. If it shows none, the wall clock's least distance is
+   * kept as it was, so that short sleeps add up.
    *
-   * <p>A verification that shows less time than a renewal which came between its question and its
-   * answer means nothing. Otherwise it is the newest that is known: if the store's end comes before
-   * our deadline even when counted from the answer, the store's clock jumped by more than the
+   * <p>If a renewal was answered between the verification's request and its answer, a shorter time
+   * means nothing. Otherwise the answer is the latest news: if the store's end comes before our
+   * deadline even when counted from the answer, the store's clock jumped by more than the
    * allowance, and the deadline is moved earlier.
    *
-   * @param leftNanos the time that the store said is left, counted from the question
+   * @param leftNanos the time that the store said is left, counted from the request
    * @param extendable whether it may move the deadline later, up to the limit
    */
   public Validity verified(
@@ -86,10 +86,10 @@ public record Validity(
   }
 
   /**
-   * After the store gave a fixed lease more time. An earlier promise of a later end stands, unless
-   * something speaks against it, as in {@link #verified}.
+   * Returns the validity after the store extended a fixed lease. An earlier promise of a later end
+   * is kept, unless there is evidence against it, as in {@link #verified}.
    *
-   * @param validForNanos what the store promised, counted from the question
+   * @param validForNanos the time that the store promised, counted from the request
    * @param limitNanos the latest deadline that any confirmation can give it from now on
    */
   public Validity extended(
@@ -113,17 +113,22 @@ public record Validity(
     return Math.min(wallAheadNanosMin, asked.wallAheadNanos());
   }
 
-  /** Whether the deadline has come. */
+  /** Whether the deadline has been reached. */
   public boolean isPast(long nowNanos) {
     return nowNanos - deadlineNanos >= 0;
   }
 
-  /** Whether the wall clock has run ahead by more than half of the allowance: time is missing. */
+  /**
+   * Whether the wall clock has run ahead by more than half of the allowance, so that time is
+   * missing from our count.
+   */
   public boolean isOutrun(long wallAheadNanos) {
     return wallAheadNanos - wallAheadNanosMin - allowanceNanos / 2 > 0;
   }
 
-  /** Whether enough is left for somebody to start on it, and no clock speaks against that. */
+  /**
+   * Whether enough time is left for another holder to start, and neither clock casts doubt on that.
+   */
   public boolean isFresh(ClockReading now) {
     return freshUntilNanos - now.nanos() > 0 && !isOutrun(now.wallAheadNanos());
   }

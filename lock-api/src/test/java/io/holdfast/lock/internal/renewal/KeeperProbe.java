@@ -1,5 +1,7 @@
 package io.holdfast.lock.internal.renewal;
 
+import java.lang.reflect.Field;
+import java.lang.reflect.Method;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
 import java.util.function.UnaryOperator;
@@ -26,6 +28,25 @@ public final class KeeperProbe {
 
   public static void keepNoIdleThreads(Keeper keeper) {
     keeper.rounds().setKeepAliveTime(1, TimeUnit.NANOSECONDS);
+  }
+
+  /** Has a keeper that was not started run on a thread of another make. */
+  public static void runOn(Keeper keeper, ThreadFactory threads) {
+    try {
+      Method work = Keeper.class.getDeclaredMethod("work");
+      work.setAccessible(true);
+      Field thread = Keeper.class.getDeclaredField("thread");
+      thread.setAccessible(true);
+      thread.set(keeper, threads.newThread(() -> {
+        try {
+          work.invoke(keeper);
+        } catch (ReflectiveOperationException e) {
+          throw new LinkageError(e.getMessage(), e);
+        }
+      }));
+    } catch (ReflectiveOperationException e) {
+      throw new LinkageError(e.getMessage(), e);
+    }
   }
 
   public static int roundThreads(Keeper keeper) {

@@ -132,13 +132,13 @@ final class BoxOffice {
     return count("SELECT COUNT(DISTINCT seat) FROM holdfast_demo_ticket WHERE sale = ?");
   }
 
-  /** How many tickets there are for the seat that was sold most often. */
+  /** Returns the number of tickets for the seat that was sold most often. */
   int mostForOneSeat() throws SQLException {
     return count("SELECT MAX(n) FROM (SELECT COUNT(*) AS n FROM holdfast_demo_ticket"
         + " WHERE sale = ? GROUP BY seat) AS seats");
   }
 
-  /** How many tickets were sold with a token no higher than that of the ticket before. */
+  /** Returns the number of tickets sold with a token no higher than that of the ticket before. */
   int tokensThatDidNotRise() throws SQLException {
     // Seats are sold from the highest to the lowest.
     return count("SELECT COUNT(*) FROM holdfast_demo_ticket t JOIN holdfast_demo_ticket earlier"

@@ -21,7 +21,7 @@ final class Child {
   private final Process process;
   private final Path errors;
 
-  /** What it said and nobody heard yet; empty: it says nothing more. */
+  /** Lines that nobody has read yet; an empty one is the end. */
   private final LinkedBlockingQueue<Optional<Said>> unheard = new LinkedBlockingQueue<>();
 
   private final List<Said> heard = new ArrayList<>();
@@ -106,7 +106,7 @@ final class Child {
     }
   }
 
-  /** What was heard of this word while waiting for that one or another. */
+  /** Lines with this word that were read while waiting for another. */
   List<Said> heard(Word word) {
     return heard.stream().filter(said -> said.word() == word).toList();
   }
@@ -139,7 +139,7 @@ final class Child {
     }
   }
 
-  /** What it sees when its parent is gone. */
+  /** Ends the input of the child, which takes its parent to be gone then. */
   void hangUp() throws IOException {
     process.getOutputStream().close();
   }

@@ -14,7 +14,7 @@ import java.util.List;
  */
 record Order(Role role, String name, String sale, int slowSeat, Duration slowFor) {
 
-  /** How a seller works. */
+  /** The way a seller works. */
   enum Role {
     /** It reads what is left, serves a customer, and writes one less. */
     WITHOUT_LOCK,

@@ -44,16 +44,13 @@ final class Seller {
 
   void sellAll() throws SQLException, InterruptedException {
     try {
-      switch (order.role()) {
-        case WITHOUT_LOCK -> sellWithoutLock();
-        case WITH_LOCK -> sellWithLock();
-        case WITH_GUARD -> {
-          if (locksAreInTheDatabase) {
-            sellWithGuard();
-          } else {
-            sellFenced();
-          }
-        }
+      boolean sold = true;
+      while (sold) {
+        sold = switch (order.role()) {
+          case WITHOUT_LOCK -> sellsWithoutLock();
+          case WITH_LOCK -> sellsWithLock();
+          case WITH_GUARD -> locksAreInTheDatabase ? sellsWithGuard() : sellsFenced();
+        };
       }
     } catch (StaleWriteException e) {
       tell.accept(Word.REFUSED, e.getMessage());
@@ -63,54 +60,43 @@ final class Seller {
     }
   }
 
-  private void sellWithoutLock() throws SQLException, InterruptedException {
-    for (int seat = boxOffice.seatsLeft(); seat > 0; seat = boxOffice.seatsLeft()) {
-      serveCustomer(seat);
-      boxOffice.sell(seat, order.name(), 0);
-      tell.accept(Word.SOLD, seat);
+  /** The write of a sale. */
+  private interface Sale {
+    void of(int seat) throws SQLException;
+  }
+
+  /** Whether there was a seat left, and it was sold. */
+  private boolean sells(Sale sale) throws SQLException, InterruptedException {
+    int seat = boxOffice.seatsLeft();
+    if (seat == 0) {
+      return false;
+    }
+    serveCustomer(seat);
+    sale.of(seat);
+    tell.accept(Word.SOLD, seat);
+    return true;
+  }
+
+  private boolean sellsWithoutLock() throws SQLException, InterruptedException {
+    return sells(seat -> boxOffice.sell(seat, order.name(), 0));
+  }
+
+  private boolean sellsWithLock() throws SQLException, InterruptedException {
+    try (Lease lease = lock()) {
+      return sells(seat -> boxOffice.sell(seat, order.name(), lease.token()));
     }
   }
 
-  private void sellWithLock() throws SQLException, InterruptedException {
-    while (true) {
-      try (Lease lease = lock()) {
-        int seat = boxOffice.seatsLeft();
-        if (seat == 0) {
-          return;
-        }
-        serveCustomer(seat);
-        boxOffice.sell(seat, order.name(), lease.token());
-        tell.accept(Word.SOLD, seat);
-      }
+  private boolean sellsWithGuard() throws SQLException, InterruptedException {
+    try (Lease lease = lock();
+        JdbcGuard guard = JdbcGuard.open(lease)) {
+      return sells(seat -> boxOffice.sell(seat, order.name(), lease.token(), guard));
     }
   }
 
-  private void sellWithGuard() throws SQLException, InterruptedException {
-    while (true) {
-      try (Lease lease = lock();
-          JdbcGuard guard = JdbcGuard.open(lease)) {
-        int seat = boxOffice.seatsLeft();
-        if (seat == 0) {
-          return;
-        }
-        serveCustomer(seat);
-        boxOffice.sell(seat, order.name(), lease.token(), guard);
-        tell.accept(Word.SOLD, seat);
-      }
-    }
-  }
-
-  private void sellFenced() throws SQLException, InterruptedException {
-    while (true) {
-      try (Lease lease = lock()) {
-        int seat = boxOffice.seatsLeft();
-        if (seat == 0) {
-          return;
-        }
-        serveCustomer(seat);
-        boxOffice.sellFenced(seat, order.name(), lease.token());
-        tell.accept(Word.SOLD, seat);
-      }
+  private boolean sellsFenced() throws SQLException, InterruptedException {
+    try (Lease lease = lock()) {
+      return sells(seat -> boxOffice.sellFenced(seat, order.name(), lease.token()));
     }
   }
 

@@ -4,7 +4,7 @@ import java.io.PrintStream;
 import java.time.Duration;
 import java.util.Locale;
 
-/** What the reader sees. */
+/** The text that the reader sees. */
 final class Story {
   private final PrintStream out;
 

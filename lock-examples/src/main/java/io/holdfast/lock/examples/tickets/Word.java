@@ -1,6 +1,6 @@
 package io.holdfast.lock.examples.tickets;
 
-/** What a seller tells its parent: a line on its standard output, the word first. */
+/** A word from a seller to its parent: a line on its standard output that begins with it. */
 enum Word {
   /** It waits for the start. */
   READY,

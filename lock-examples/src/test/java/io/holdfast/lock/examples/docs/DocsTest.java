@@ -15,9 +15,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * The samples in README.md and docs are regions of tests, word for word. {@code mvn test -pl
- * lock-examples -am -Dtest=DocsTest -Dsurefire.failIfNoSpecifiedTests=false -Dsamples=update}
- * writes the regions into the Markdown.
+ * The documentation holds together: links lead somewhere, and samples run. The samples in README.md
+ * and docs are regions of tests, word for word. {@code mvn test -pl lock-examples -am
+ * -Dtest=DocsTest -Dsurefire.failIfNoSpecifiedTests=false -Dsamples=update} writes the regions into
+ * the Markdown.
  */
 class DocsTest {
   private static final Path ROOT = Path.of("").toAbsolutePath().getParent();
@@ -25,8 +26,26 @@ class DocsTest {
   /**
    * Pages on which a Java block without a region is a mistake; elsewhere only those with one count.
    */
-  private static final Set<String> ALL_FROM_TESTS =
-      Set.of("README.md", "docs/SAFETY.md", "docs/ARCHITECTURE.md", "docs/backends/jdbc.md");
+  private static final Set<String> ALL_FROM_TESTS = Set.of(
+      "README.md",
+      "docs/recipes.md",
+      "docs/SAFETY.md",
+      "docs/ARCHITECTURE.md",
+      "docs/troubleshooting.md",
+      "docs/backends/jdbc.md",
+      "docs/backends/redis.md",
+      "docs/backends/zookeeper.md",
+      "docs/backends/consul.md");
+
+  /** What every store's page tells, in this order, so that a reader of one finds it in the next. */
+  private static final List<String> STORE_PAGE = List.of(
+      "What it guarantees",
+      "Set up",
+      "What it costs",
+      "Waiting",
+      "Failure by failure",
+      "Options",
+      "At 3 a.m.");
 
   @TempDir
   private Path directory;
@@ -48,7 +67,9 @@ class DocsTest {
   @Test
   void everySampleIsARegionOfATest() throws IOException {
     Regions sources = new Regions();
-    try (Stream<Path> modules = Files.list(ROOT)) {
+    try (Stream<Path> above = Files.list(ROOT);
+        Stream<Path> integrations = Files.list(ROOT.resolve("integrations"))) {
+      Stream<Path> modules = Stream.concat(above, integrations);
       for (Path tests : modules.map(module -> module.resolve("src/test/java")).toList()) {
         for (Path source : files(tests, ".java")) {
           // This class has tags in its texts.
@@ -78,6 +99,50 @@ class DocsTest {
     }
     assertThat(problems).isEmpty();
     assertThat(samples).as("samples that were found").isGreaterThan(10);
+  }
+
+  @Test
+  void everyLinkLeadsSomewhere() throws IOException {
+    List<Path> pages = files(ROOT.resolve("docs"), ".md");
+    for (String name : List.of("README", "CONTRIBUTING", "CHANGELOG", "SECURITY", "RELEASING")) {
+      pages.add(ROOT.resolve(name + ".md"));
+    }
+    List<String> broken = new ArrayList<>();
+    for (Path page : pages) {
+      broken.addAll(Links.broken(page));
+    }
+    assertThat(broken).isEmpty();
+  }
+
+  @Test
+  void aLinkThatLeadsNowhereIsFound() throws IOException {
+    Path page = Files.writeString(directory.resolve("page.md"), """
+        ## It's a `heading`, is it?
+        [good](page.md) [good](#its-a-heading-is-it) [bad](none.md) [bad](page.md#none)
+        """);
+    assertThat(Links.broken(page)).containsExactly("page.md: none.md", "page.md: page.md#none");
+  }
+
+  @Test
+  void everyPageOfAStoreTellsTheSameInTheSameOrder() throws IOException {
+    for (String store : List.of("jdbc", "redis", "zookeeper", "consul")) {
+      List<String> told =
+          new ArrayList<>(Links.headings(ROOT.resolve("docs/backends/" + store + ".md")));
+      told.retainAll(STORE_PAGE);
+      assertThat(told).as(store).isEqualTo(STORE_PAGE);
+    }
+  }
+
+  @Test
+  void theReadmeNamesTheVersionThatIsBuilt() throws IOException {
+    String version = Files.readAllLines(ROOT.resolve("pom.xml")).stream()
+        .filter(line -> line.startsWith("  <version>"))
+        .map(line -> line.replaceAll("</?version>", "").strip())
+        .findFirst()
+        .orElseThrow();
+    assertThat(Files.readString(ROOT.resolve("README.md")))
+        .contains("<version>" + version + "</version>")
+        .contains("io.holdfast:lock-bom:" + version + "'");
   }
 
   @Test

@@ -1,11 +1,11 @@
 package io.holdfast.lock.jdbc.dialect;
 
 /**
- * What an acquire writes.
+ * The values that an acquire writes.
  *
  * @param key the stored name
  * @param owner the claim's owner id
- * @param ttlMicros for how long the lock is taken
- * @param holder who asks, for a human
+ * @param ttlMicros the time for which the lock is taken, in microseconds
+ * @param holder the description of the holder, for humans
  */
 public record Attempt(String key, String owner, long ttlMicros, String holder) {}

@@ -4,15 +4,15 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
- * Names whose rows this process has met, the latest some thousand. It can be wrong about one that
- * was purged since.
+ * Names whose rows this process has used, limited to the latest few thousand. Can be wrong about a
+ * name that was purged since.
  *
- * <p>Threads: safe for all.
+ * <p>Threads: safe for use by any number of threads.
  */
 final class KnownNames {
   private static final int MAX = 10_000;
 
-  /** In the order of their last use; guarded by this. */
+  /** The names, in the order of their last use; guarded by this object's monitor. */
   private final Map<String, Boolean> names = new LinkedHashMap<>(16, 0.75f, true) {
     private static final long serialVersionUID = 1;
 

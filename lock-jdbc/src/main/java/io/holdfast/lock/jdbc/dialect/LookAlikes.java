@@ -6,11 +6,11 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Databases that speak the protocol of another and call themselves by its name. They lock rows
- * otherwise or lack what the statements need, so they are refused by name until they are tested.
+ * Databases that speak the protocol of another one and use its name. They lock rows differently or
+ * lack what the statements need, so they are refused by name until they are tested.
  */
 final class LookAlikes {
-  /** By a part of what they say of themselves, in lower case. */
+  /** The databases' names, by a part of their description in lower case. */
   private static final Map<String, String> NAMES = Map.of(
       "cockroachdb", "CockroachDB",
       "-yb-", "YugabyteDB",
@@ -18,16 +18,16 @@ final class LookAlikes {
       "tidb", "TiDB",
       "aurora dsql", "Aurora DSQL");
 
-  /** Says that it is PostgreSQL; its host's name tells. */
+  /** The address of a database that claims to be PostgreSQL; only its host name reveals it. */
   private static final Pattern DSQL_HOST = Pattern.compile("//[^/?]*\\.dsql\\..*");
 
   private LookAlikes() {}
 
   /**
-   * Refuses one of them.
+   * Refuses such a database.
    *
-   * @param description what the database says of itself
-   * @throws IllegalStateException it is one
+   * @param description the database's description of itself
+   * @throws IllegalStateException the database is one of them
    */
   static void refuse(String description) {
     String lower = description.toLowerCase(Locale.ROOT);
@@ -38,7 +38,7 @@ final class LookAlikes {
     });
   }
 
-  /** As {@link #refuse}, by the address of the database; null: not known. */
+  /** Refuses such a database by its address, which is null if it is not known. */
   static void refuseAt(@Nullable String url) {
     if (url != null && DSQL_HOST.matcher(url.toLowerCase(Locale.ROOT)).find()) {
       throw refused("Aurora DSQL");

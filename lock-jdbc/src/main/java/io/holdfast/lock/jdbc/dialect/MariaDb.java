@@ -6,14 +6,11 @@ import java.sql.SQLException;
 /**
  * MariaDB 10.6 and later, through its own driver or MySQL's.
  *
- * <p>Differs from MySQL where MariaDB has something better: a limit to the wait for row locks that
- * belongs to one statement.
+ * <p>Differs from MySQL where MariaDB has something better: a limit per statement on the wait for
+ * row locks.
  */
 final class MariaDb extends MySql {
-  /** Lock wait timeout. */
-  private static final int LOCKED = 1205;
-
-  private final String tryLockRow;
+  private final Sql tryLockRow;
 
   MariaDb(String table) {
     super(table);
@@ -30,23 +27,28 @@ final class MariaDb extends MySql {
     return "mariadb.sql";
   }
 
-  /** With zero the server does not wait; half as costly here as a query that skips locked rows. */
+  /**
+   * Sets the wait for row locks to zero, so that the server does not wait; on MariaDB that costs
+   * half as much as a query that skips locked rows.
+   */
   @Override
-  String takeTemplate(String condition, String served) {
+  String takeTemplate() {
     return """
         SET STATEMENT innodb_lock_wait_timeout = 0 FOR
         UPDATE {table} l
-        SET number = LAST_INSERT_ID(GREATEST(number + 1, {now})), owner = ?, changed_at = {now},
-          expires_at = {now} + ?, holder = ?, served = {served}
-        WHERE name = ? AND expires_at <= {now} AND {condition}
-        """.replace("{condition}", condition).replace("{served}", served);
+        SET number = LAST_INSERT_ID(GREATEST(number + 1, {now})), owner = :owner,
+          changed_at = {now}, expires_at = {now} + :ttl, holder = :holder, served = {served}
+        WHERE name = :key AND expires_at <= {now} AND {condition}
+        """;
   }
 
   @Override
   String extendTemplate() {
-    return "SET STATEMENT innodb_lock_wait_timeout = 0 FOR "
-        + EXTEND
-        + "WHERE name = ? AND owner = ? AND number = ? AND expires_at > {now} + {late}";
+    return """
+        SET STATEMENT innodb_lock_wait_timeout = 0 FOR UPDATE {table}
+        SET expires_at = {now} + LAST_INSERT_ID(GREATEST(expires_at - {now}, :ttl))
+        WHERE name = :key AND owner = :owner AND number = :number AND expires_at > {now} + {late}
+        """;
   }
 
   @Override
@@ -79,7 +81,7 @@ final class MariaDb extends MySql {
     try {
       return question.ask();
     } catch (SQLException e) {
-      if (e.getErrorCode() == LOCKED) {
+      if (e.getErrorCode() == LOCK_WAIT_TIMEOUT) {
         return NONE;
       }
       throw e;
@@ -89,10 +91,10 @@ final class MariaDb extends MySql {
   @Override
   public boolean tryLockRow(Connection transaction, String key) throws SQLException {
     try {
-      lockRow(transaction, tryLockRow, key);
+      update(transaction, tryLockRow, key);
       return true;
     } catch (SQLException e) {
-      if (e.getErrorCode() == LOCKED && !rollsBackOnTimeout(transaction)) {
+      if (e.getErrorCode() == LOCK_WAIT_TIMEOUT && !rollsBackOnTimeout(transaction)) {
         return false;
       }
       throw e;

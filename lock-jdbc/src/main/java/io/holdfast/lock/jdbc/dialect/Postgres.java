@@ -11,125 +11,123 @@ import org.jspecify.annotations.Nullable;
 /**
  * PostgreSQL 12 and later.
  *
- * <p>A hand-over notifies in the same statement, on the channel of the client whose waiter has the
- * lock now, with that waiter's owner id and the new number: no other client is woken. Nobody
- * waiting means no notification: those are serialised over the whole server at commit.
+ * <p>A hand-over sends a notification in the same statement, on the channel of the client whose
+ * waiter now has the lock, with that waiter's owner id and the new grant number. No other client is
+ * woken. If nobody waits, none is sent: the server serialises commits with notifications.
  *
- * <p>One for each client, since the channel is its own.
+ * <p>Each client has an instance of its own, since each has its own channel.
  */
 public final class Postgres extends Dialect {
   private static final String CHANNEL_PREFIX = "holdfast_";
 
   /**
-   * A release is not waited for until it is on the disk. If the server crashes in the moment
-   * between, the lock stays taken until its TTL, as it does when its holder crashes. Who takes it
-   * meanwhile waits for the disk, and what was written before is on it then. A release that keeps
-   * the lock for a while ({@code minHold}) does wait: that while may outlast the TTL. And so does a
-   * hand-over: its waiter may have the lock for longer than the one before.
+   * A release does not wait until it is on disk. If the server crashes in between, the lock stays
+   * taken until its TTL is over, as after a crash of its holder. A client that takes the lock in
+   * between does wait for the disk, which then has the release too. A release that keeps the lock
+   * for a while ({@code minHold}) waits, since that may outlast the TTL. So does a hand-over, since
+   * the new holder may have the lock for longer than the old one.
    */
   private static final String SOON_DURABLE =
       "CASE WHEN expires_at = 0 THEN set_config('synchronous_commit', 'off', true) END";
 
-  private final String acquire;
-  private final String insert;
-  private final String release;
-  private final String handOver;
-  private final String join;
-  private final String accept;
-  private final String take;
-  private final String extend;
-  private final String withdraw;
-  private final String forceRelease;
-  private final String lockRow;
-  private final String tryLockRow;
-  private final String selectRow;
-  private final String createRow;
-  private final String lockCreation;
-  private final String tryLockCreation;
+  private final Sql lockRow;
+  private final Sql tryLockRow;
+  private final Sql selectRow;
+  private final Sql createRow;
+  private final Sql lockCreation;
+  private final Sql tryLockCreation;
 
-  /** What the client's channel ends with. */
+  /** The last part of the name of the client's channel. */
   private final String inbox = UUID.randomUUID().toString();
 
   Postgres(String table) {
     super(table);
-    acquire = taking("wanted_until <= {now}", "served");
-    take = taking(
-        "served < ? AND NOT EXISTS (SELECT 1 " + LINE + " AND a.place < ?)", "GREATEST(served, ?)");
-    insert = sql("""
-            INSERT INTO {table}
-              (name, owner, number, changed_at, expires_at, wanted_until, served, guarded, holder)
-            SELECT ?, ?, now, now, now + ?, 0, 0, 0, ? FROM (SELECT {now} AS now) clock
-            ON CONFLICT (name) DO NOTHING
-            RETURNING number
-            """);
-    release = sql("""
-        WITH freed AS (
-          UPDATE {table} SET owner = '', changed_at = CASE WHEN ? = 0 THEN {now} ELSE changed_at END,
-            expires_at = CASE WHEN ? = 0 THEN 0 ELSE {now} + ? END
-          WHERE name = ? AND owner = ? AND number = ? AND wanted_until <= {now}
-          RETURNING expires_at
-        )
-        SELECT 1, {more} FROM freed
-        """.replace("{more}", SOON_DURABLE));
-    handOver = handingOver("owner = ? AND number = ?", ", " + SOON_DURABLE);
-    withdraw = handingOver("owner = ?", "");
-    forceRelease = handingOver("number = ? AND expires_at > {now}", "");
-    join = sql("""
-        INSERT INTO {waiters} (name, owner, alive_until, holder, inbox)
-        VALUES (?, ?, {now} + {alive}, ?, ?) RETURNING place
-        """.replace("{alive}", String.valueOf(ALIVE_MICROS)));
-    accept = sql("""
-        UPDATE {table} SET expires_at = {now} + ?, holder = ?
-        WHERE name = ? AND owner = ? AND expires_at > {now}
-        RETURNING number
-        """);
-    extend = sql("""
-            WITH mine AS (
-              SELECT name AS mine_name, {now} AS now FROM {table}
-              WHERE name = ? AND owner = ? AND number = ? AND expires_at > {now}
-              FOR UPDATE SKIP LOCKED
-            )
-            UPDATE {table} SET expires_at = GREATEST(expires_at, now + ?)
-            FROM mine WHERE name = mine_name
-            RETURNING expires_at - now
-            """);
-    lockRow = sql("UPDATE {table} SET guarded = guarded + 1, changed_at = {now} WHERE name = ?");
+    lockRow = sql("UPDATE {table} SET guarded = guarded + 1, changed_at = {now} WHERE name = :key");
     tryLockRow = sql("""
         UPDATE {table} SET guarded = guarded + 1, changed_at = {now}
-        WHERE name = (SELECT name FROM {table} WHERE name = ? FOR UPDATE SKIP LOCKED)
+        WHERE name = (SELECT name FROM {table} WHERE name = :key FOR UPDATE SKIP LOCKED)
         """);
-    selectRow = sql("SELECT 1 FROM {table} WHERE name = ?");
+    selectRow = sql("SELECT 1 FROM {table} WHERE name = :key");
     createRow = sql("""
             INSERT INTO {table}
               (name, owner, number, changed_at, expires_at, wanted_until, served, guarded, holder)
-            VALUES (?, '', 0, {now}, 0, 0, 0, 0, '')
+            VALUES (:key, '', 0, {now}, 0, 0, 0, 0, '')
             ON CONFLICT (name) DO NOTHING
             """);
-    lockCreation = "SELECT 1 FROM pg_advisory_xact_lock(hashtextextended(?, 0))";
-    tryLockCreation = "SELECT pg_try_advisory_xact_lock(hashtextextended(?, 0))::int";
+    lockCreation = sql("SELECT 1 FROM pg_advisory_xact_lock(hashtextextended(:key, 0))");
+    tryLockCreation = sql("SELECT pg_try_advisory_xact_lock(hashtextextended(:key, 0))::int");
   }
 
-  /** Takes the lock if it is free and the condition holds. */
-  private String taking(String condition, String served) {
-    return sql("""
+  @Override
+  String takeTemplate() {
+    return """
         WITH free AS (
           SELECT name AS free_name, {now} AS now FROM {table} l
-          WHERE name = ? AND expires_at <= {now} AND {condition} FOR UPDATE SKIP LOCKED
+          WHERE name = :key AND expires_at <= {now} AND {condition} FOR UPDATE SKIP LOCKED
         )
         UPDATE {table}
-        SET number = GREATEST(number + 1, now), owner = ?, changed_at = now,
-          expires_at = now + ?, holder = ?, served = {served}
+        SET number = GREATEST(number + 1, now), owner = :owner, changed_at = now,
+          expires_at = now + :ttl, holder = :holder, served = {served}
         FROM free WHERE name = free_name
         RETURNING number
-        """.replace("{condition}", condition).replace("{served}", served));
+        """;
+  }
+
+  @Override
+  String insertTemplate() {
+    return """
+        INSERT INTO {table}
+          (name, owner, number, changed_at, expires_at, wanted_until, served, guarded, holder)
+        SELECT :key, :owner, now, now, now + :ttl, 0, 0, 0, :holder FROM (SELECT {now} AS now) clock
+        ON CONFLICT (name) DO NOTHING
+        RETURNING number
+        """;
+  }
+
+  @Override
+  String releaseTemplate() {
+    return """
+        WITH freed AS (
+          UPDATE {table}
+          SET owner = '', changed_at = CASE WHEN :hold = 0 THEN {now} ELSE changed_at END,
+            expires_at = CASE WHEN :hold = 0 THEN 0 ELSE {now} + :hold END
+          WHERE name = :key AND owner = :owner AND number = :number AND wanted_until <= {now}
+          RETURNING expires_at
+        )
+        SELECT 1, {more} FROM freed
+        """.replace("{more}", SOON_DURABLE);
+  }
+
+  @Override
+  String extendTemplate() {
+    return """
+        WITH mine AS (
+          SELECT name AS mine_name, {now} AS now FROM {table}
+          WHERE name = :key AND owner = :owner AND number = :number AND expires_at > {now}
+          FOR UPDATE SKIP LOCKED
+        )
+        UPDATE {table} SET expires_at = GREATEST(expires_at, now + :ttl)
+        FROM mine WHERE name = mine_name
+        RETURNING expires_at - now
+        """;
+  }
+
+  @Override
+  String handOverTemplate() {
+    return handOverTemplate("owner = :owner AND number = :number", ", " + SOON_DURABLE);
+  }
+
+  @Override
+  String handOverTemplate(String condition) {
+    return handOverTemplate(condition, "");
   }
 
   /**
-   * Hands a row for which the condition holds to the first in its line, or frees it. The waiter's
-   * row is locked, so that one who leaves either is not found, or finds that it has the lock.
+   * The waiter's row is locked, so that a waiter that leaves either is not found, or finds that it
+   * has the lock.
    */
-  private String handingOver(String condition, String more) {
-    return sql("""
+  private static String handOverTemplate(String condition, String more) {
+    return """
         WITH ended AS (
           UPDATE {table} l
           SET owner = COALESCE(next_owner, ''), holder = COALESCE(next_holder, holder),
@@ -140,7 +138,7 @@ public final class Postgres extends Dialect {
               WHEN hold = 0 THEN 0 ELSE {now} + hold END,
             wanted_until =
               CASE WHEN hold = 0 AND next_place IS NULL THEN 0 ELSE wanted_until END
-          FROM (SELECT ?::text AS key, ?::bigint AS hold) given LEFT JOIN LATERAL (
+          FROM (SELECT :key::text AS key, :hold::bigint AS hold) given LEFT JOIN LATERAL (
             SELECT a.place AS next_place, a.owner AS next_owner, a.holder AS next_holder,
               a.inbox AS next_inbox
             FROM {table} b JOIN {waiters} a ON a.name = b.name AND a.place > b.served
@@ -154,9 +152,30 @@ public final class Postgres extends Dialect {
           THEN pg_notify('{prefix}' || next_inbox, next_owner || ' ' || number)::text END{more}
         FROM ended
         """.replace("{more}", more)
-        .replace("{handed}", String.valueOf(HANDED_OVER_MICROS))
         .replace("{condition}", condition)
-        .replace("{prefix}", CHANNEL_PREFIX));
+        .replace("{prefix}", CHANNEL_PREFIX);
+  }
+
+  @Override
+  String joinTemplate() {
+    return """
+        INSERT INTO {waiters} (name, owner, alive_until, holder, inbox)
+        VALUES (:key, :owner, {now} + {alive}, :holder, :inbox) RETURNING place
+        """;
+  }
+
+  @Override
+  String acceptTemplate() {
+    return """
+        UPDATE {table} SET expires_at = {now} + :ttl, holder = :holder
+        WHERE name = :key AND owner = :owner AND expires_at > {now}
+        RETURNING number
+        """;
+  }
+
+  @Override
+  String inbox() {
+    return inbox;
   }
 
   @Override
@@ -169,7 +188,10 @@ public final class Postgres extends Dialect {
     return "postgresql.sql";
   }
 
-  /** The driver's own version number is what a look-alike says it is compatible with. */
+  /**
+   * Asks the server for its version: from a look-alike, the driver gets the version of PostgreSQL
+   * that it claims to be compatible with.
+   */
   @Override
   public void checkServer(Connection connection) throws SQLException {
     try (Statement statement = connection.createStatement();
@@ -195,7 +217,7 @@ public final class Postgres extends Dialect {
               AND i.indnkeyatts = 1 AND i.indpred IS NULL AND a.attname = 'name'
             """)) {
       statement.setString(1, table());
-      return queryLong(statement, 0) > 0 ? null : "it has no unique key on the column name";
+      return queryLong(statement) > 0 ? null : "it has no unique key on the column name";
     }
   }
 
@@ -204,128 +226,12 @@ public final class Postgres extends Dialect {
     return typeName.equalsIgnoreCase("text") || typeName.equalsIgnoreCase("varchar");
   }
 
-  @Override
-  public long acquire(Connection connection, Attempt attempt) throws SQLException {
-    return take(connection, acquire, attempt);
-  }
-
-  @Override
-  public long insert(Connection connection, Attempt attempt) throws SQLException {
-    return take(connection, insert, attempt);
-  }
-
-  private long take(Connection connection, String sql, Attempt attempt) throws SQLException {
-    try (PreparedStatement statement = connection.prepareStatement(sql)) {
-      setKey(statement, 1, attempt.key());
-      statement.setString(2, attempt.owner());
-      statement.setLong(3, attempt.ttlMicros());
-      statement.setString(4, attempt.holder());
-      return queryLong(statement, NONE);
-    }
-  }
-
-  @Override
-  public long take(Connection connection, Attempt attempt, long place) throws SQLException {
-    try (PreparedStatement statement = connection.prepareStatement(take)) {
-      setKey(statement, 1, attempt.key());
-      statement.setLong(2, place);
-      statement.setLong(3, place);
-      statement.setString(4, attempt.owner());
-      statement.setLong(5, attempt.ttlMicros());
-      statement.setString(6, attempt.holder());
-      statement.setLong(7, served(place));
-      return queryLong(statement, NONE);
-    }
-  }
-
-  @Override
-  public boolean release(
-      Connection connection, String key, String owner, long number, long holdMicros)
-      throws SQLException {
-    try (PreparedStatement statement = connection.prepareStatement(release)) {
-      statement.setLong(1, holdMicros);
-      statement.setLong(2, holdMicros);
-      statement.setLong(3, holdMicros);
-      setKey(statement, 4, key);
-      statement.setString(5, owner);
-      statement.setLong(6, number);
-      return queryLong(statement, NONE) != NONE;
-    }
-  }
-
-  @Override
-  public boolean handOver(
-      Connection connection, String key, String owner, long number, long holdMicros)
-      throws SQLException {
-    try (PreparedStatement statement = connection.prepareStatement(handOver)) {
-      setKey(statement, 1, key);
-      statement.setLong(2, holdMicros);
-      statement.setString(3, owner);
-      statement.setLong(4, number);
-      return queryLong(statement, NONE) != NONE;
-    }
-  }
-
-  @Override
-  public long join(Connection connection, Attempt attempt) throws SQLException {
-    try (PreparedStatement statement = connection.prepareStatement(join)) {
-      setKey(statement, 1, attempt.key());
-      statement.setString(2, attempt.owner());
-      statement.setString(3, attempt.holder());
-      statement.setString(4, inbox);
-      return queryLong(statement, NONE);
-    }
-  }
-
-  @Override
-  public long accept(Connection connection, Attempt attempt) throws SQLException {
-    try (PreparedStatement statement = connection.prepareStatement(accept)) {
-      statement.setLong(1, attempt.ttlMicros());
-      statement.setString(2, attempt.holder());
-      setKey(statement, 3, attempt.key());
-      statement.setString(4, attempt.owner());
-      return queryLong(statement, NONE);
-    }
-  }
-
-  @Override
-  public long extend(Connection connection, String key, String owner, long number, long ttlMicros)
-      throws SQLException {
-    try (PreparedStatement statement = connection.prepareStatement(extend)) {
-      setKey(statement, 1, key);
-      statement.setString(2, owner);
-      statement.setLong(3, number);
-      statement.setLong(4, ttlMicros);
-      return queryLong(statement, NONE);
-    }
-  }
-
-  @Override
-  public void withdraw(Connection connection, String key, String owner) throws SQLException {
-    try (PreparedStatement statement = connection.prepareStatement(withdraw)) {
-      setKey(statement, 1, key);
-      statement.setLong(2, 0);
-      statement.setString(3, owner);
-      queryLong(statement, NONE);
-    }
-  }
-
-  @Override
-  public boolean forceRelease(Connection connection, String key, long number) throws SQLException {
-    try (PreparedStatement statement = connection.prepareStatement(forceRelease)) {
-      setKey(statement, 1, key);
-      statement.setLong(2, 0);
-      statement.setLong(3, number);
-      return queryLong(statement, NONE) != NONE;
-    }
-  }
-
-  /** The channel on which hand-overs to waiters of this client are notified. */
+  /** Returns the channel for notifications of hand-overs to waiters of this client. */
   public String channel() {
     return CHANNEL_PREFIX + inbox;
   }
 
-  /** The number of the process that serves this connection. */
+  /** Returns the id of the server process of this connection. */
   public int backendProcess(Connection connection) throws SQLException {
     try (Statement statement = connection.createStatement();
         ResultSet result = statement.executeQuery("SELECT pg_backend_pid()")) {
@@ -334,59 +240,52 @@ public final class Postgres extends Dialect {
     }
   }
 
-  /** Sends a notification to this client. */
-  public void notify(Connection connection, String payload) throws SQLException {
+  /** Sends a notification to this client; returns true. */
+  public boolean notify(Connection connection, String payload) throws SQLException {
     try (PreparedStatement statement = connection.prepareStatement("SELECT pg_notify(?, ?)")) {
       statement.setString(1, channel());
       statement.setString(2, payload);
-      statement.execute();
+      return statement.execute();
     }
   }
 
   @Override
   public void lockRow(Connection transaction, String key) throws SQLException {
-    while (!changes(transaction, lockRow, key)) {
-      // An insert would wait for another transaction that inserts the same, and so does this.
-      if (queriesTrue(transaction, lockCreation, key) && changes(transaction, createRow, key)) {
+    while (update(transaction, lockRow, key) == 0) {
+      // Waits for another transaction that inserts the same row, as an insert would.
+      if (query(transaction, lockCreation, creation(key))
+          && update(transaction, createRow, key) > 0) {
         return;
       }
     }
   }
 
-  /** No statement fails for a row that is locked, which would abort the caller's transaction. */
+  /**
+   * Does not wait. No statement here fails because a row is locked, since that would abort the
+   * caller's transaction.
+   */
   @Override
   public boolean tryLockRow(Connection transaction, String key) throws SQLException {
-    while (!changes(transaction, tryLockRow, key)) {
-      if (exists(transaction, key) || !queriesTrue(transaction, tryLockCreation, key)) {
+    while (update(transaction, tryLockRow, key) == 0) {
+      if (query(transaction, selectRow, key)
+          || !query(transaction, tryLockCreation, creation(key))) {
         return false;
       }
-      if (changes(transaction, createRow, key)) {
+      if (update(transaction, createRow, key) > 0) {
         return true;
       }
     }
     return true;
   }
 
-  private boolean changes(Connection transaction, String sql, String key) throws SQLException {
-    try (PreparedStatement statement = transaction.prepareStatement(sql)) {
-      setKey(statement, 1, key);
-      return statement.executeUpdate() > 0;
-    }
+  /** Returns the name of the advisory lock under which the row of this name is inserted. */
+  private String creation(String key) {
+    return table() + ' ' + key;
   }
 
-  private boolean exists(Connection transaction, String key) throws SQLException {
-    try (PreparedStatement statement = transaction.prepareStatement(selectRow)) {
-      setKey(statement, 1, key);
-      return queryLong(statement, NONE) != NONE;
-    }
-  }
-
-  /** Takes the advisory lock under which the row of this name is made. */
-  private boolean queriesTrue(Connection transaction, String sql, String key) throws SQLException {
-    try (PreparedStatement statement = transaction.prepareStatement(sql)) {
-      statement.setString(1, table() + ' ' + key);
-      return queryLong(statement, NONE) != NONE;
-    }
+  @Override
+  boolean isDone(PreparedStatement statement) throws SQLException {
+    return queryLong(statement) != NONE;
   }
 
   @Override
@@ -394,7 +293,10 @@ public final class Postgres extends Dialect {
     return hasClass(e, "40001", "40P01", "55P03");
   }
 
-  /** An error that the server reported aborted the statement; these may be about the connection. */
+  /**
+   * True for an error that the server reported, since it aborted the statement, unless it may
+   * concern the connection.
+   */
   @Override
   public boolean isRefused(SQLException e) {
     String state = e.getSQLState();
@@ -403,7 +305,7 @@ public final class Postgres extends Dialect {
         && !hasClass(e, "08", "40003", "57P", "58", "99", "F0", "XX", "00");
   }
 
-  /** The transaction's own clock would stand still. */
+  /** Not the transaction's time, which would stand still. */
   @Override
   String now() {
     return "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
@@ -425,7 +327,10 @@ public final class Postgres extends Dialect {
         + " FOR UPDATE SKIP LOCKED) DELETE FROM {table} USING mine WHERE name = mine_name";
   }
 
-  /** The table's own, unless somebody made it otherwise: then this is right, and slow. */
+  /**
+   * The collation that the script gives the column. If the table was made differently, this is
+   * still right, but slow.
+   */
   @Override
   String nameByBytes() {
     return "name COLLATE \"C\"";

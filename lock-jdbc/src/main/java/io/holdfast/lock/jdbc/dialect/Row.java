@@ -1,17 +1,22 @@
 package io.holdfast.lock.jdbc.dialect;
 
+import java.sql.ResultSet;
+import java.sql.SQLException;
+
 /**
- * One lock as its row showed it; times are relative to the database's now, but for
- * {@code changedAtMicros}.
+ * One lock, as its row showed it. All times except {@code changedAtMicros} are relative to the
+ * database's clock.
  *
  * @param key the stored name
- * @param owner the owner id of the grant that has it; empty: nobody, or only a minimum hold
+ * @param owner the owner id of the grant that has the lock; empty if no grant has it, or only a
+ *     minimum hold keeps it
  * @param number the number of the last grant
- * @param sinceMicros how long ago it was last taken or freed: for a taken one, when it was granted
+ * @param sinceMicros the time since it was last taken or freed; for a taken lock, since it was
+ *     granted
  * @param changedAtMicros when that was, in microseconds since 1970
- * @param remainingMicros how long it is taken yet; zero or less: free
- * @param wantedMicros for how long there may be a line; zero or less: there is none
- * @param holder who took it last
+ * @param remainingMicros the time for which it is still taken; zero or less if it is free
+ * @param wantedMicros the time for which there may be a line; zero or less if there is none
+ * @param holder the description of its last holder
  */
 public record Row(
     String key,
@@ -22,6 +27,24 @@ public record Row(
     long remainingMicros,
     long wantedMicros,
     String holder) {
+
+  /** The beginning of a query of rows: their columns, in the order of the components. */
+  static final String SELECT = """
+      SELECT l.name, l.owner, l.number, {now} - l.changed_at, l.changed_at, l.expires_at - {now},
+        l.wanted_until - {now}, l.holder""";
+
+  /** Reads the row at which the result is. */
+  static Row read(ResultSet result, Syntax syntax) throws SQLException {
+    return new Row(
+        syntax.key(result, 1),
+        result.getString(2),
+        result.getLong(3),
+        result.getLong(4),
+        result.getLong(5),
+        result.getLong(6),
+        result.getLong(7),
+        result.getString(8));
+  }
 
   /** Whether the lock can be taken. */
   public boolean isFree() {
@@ -38,7 +61,9 @@ public record Row(
     return !isFree() && owner.equals(ownerId);
   }
 
-  /** Whether nobody has taken or freed the lock since this grant, though its time may be over. */
+  /**
+   * Whether nobody has taken or freed the lock since this grant, even if the grant's time is over.
+   */
   public boolean isOf(String ownerId, long grantNumber) {
     return number == grantNumber && owner.equals(ownerId);
   }

@@ -1,11 +1,21 @@
 package io.holdfast.lock.jdbc.dialect;
 
+import java.sql.ResultSet;
+import java.sql.SQLException;
+
 /**
- * A lock and its line as they were read.
+ * A lock and its line, as they were read.
  *
  * @param row the lock
- * @param waiter the owner id of the waiter that was asked for; empty: it has no place
- * @param ahead the number of waiters in the line before that one; all of them, if it has no place
- * @param inLine whether that one is in the line; else it has no place, or its turn has been
+ * @param waiter the owner id of the waiter that was asked about; empty if it has no place
+ * @param ahead the number of waiters before it in the line, or of all waiters if it has no place
+ * @param inLine whether it is in the line; if not, it has no place, or its turn is over
  */
-public record Standing(Row row, String waiter, int ahead, boolean inLine) {}
+public record Standing(Row row, String waiter, int ahead, boolean inLine) {
+
+  /** Reads a row that has three columns more: the waiter, those ahead, and 1 if it is in line. */
+  static Standing read(ResultSet result, Syntax syntax) throws SQLException {
+    return new Standing(
+        Row.read(result, syntax), result.getString(9), result.getInt(10), result.getInt(11) != 0);
+  }
+}

@@ -7,51 +7,42 @@ import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.net.SocketException;
-import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Arrays;
 import java.util.Deque;
-import java.util.EnumMap;
 import java.util.EnumSet;
 import java.util.LinkedHashSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.Condition;
-import java.util.concurrent.locks.ReentrantLock;
-import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A TCP proxy on the loopback interface that breaks on demand; it knows nothing of the protocol
- * that goes through it.
+ * A TCP proxy on the loopback interface that injects faults on demand. It knows nothing about the
+ * protocol.
  *
- * <p>Each connection has two pipes, and each pipe two threads: one reads and stamps what it read,
- * one writes what is due. One lock guards the faults and all pipes; nothing blocks under it.
+ * <p>Each connection has two pipes, and each pipe has two threads: one reads data and stamps it
+ * with its due time, and one writes the data that is due. One lock guards the faults and all pipes;
+ * nothing blocks while it is held.
  */
-public final class FaultProxy implements Link {
+public final class FaultProxy extends FaultLink implements Link {
   private static final int CONNECT_TIMEOUT_MILLIS = 5_000;
   private static final int CHUNK_BYTES = 16 * 1024;
 
-  /** What a pipe holds unread at most, so that a sender feels a stopped receiver. */
+  /**
+   * The most unread chunks in a pipe, so that a sender is slowed down by a receiver that has
+   * stopped.
+   */
   private static final int PIPE_CHUNKS_MAX = 64;
 
   private volatile InetSocketAddress server;
   private final ServerSocket listener;
 
-  private final ReentrantLock lock = new ReentrantLock();
-  private final Condition changed = lock.newCondition();
-  // All below: under the lock.
+  // All fields below are guarded by the lock.
   private final Set<Connection> connections = new LinkedHashSet<>();
-  private final Map<Direction, Long> delayNanos = new EnumMap<>(Direction.class);
-  private final Set<Direction> held = EnumSet.noneOf(Direction.class);
-  private boolean blackhole;
-  private boolean refusing;
+  private final Set<Direction> lost = EnumSet.noneOf(Direction.class);
   private boolean closed;
   private int requestsToDrop;
-  private long requests;
-  private final Deque<AutoCloseable> closeables = new ArrayDeque<>();
 
   private FaultProxy(InetSocketAddress server) throws IOException {
     this.server = server;
@@ -73,52 +64,56 @@ public final class FaultProxy implements Link {
     }
   }
 
-  /** The address for clients, as text. */
+  /** Returns the address for clients, as text. */
   public String host() {
     return listener.getInetAddress().getHostAddress();
   }
 
-  /** The port for clients. */
+  /** Returns the port for clients. */
   public int port() {
     return listener.getLocalPort();
   }
 
-  /** How many connections are open. */
+  /** Returns the number of open connections. */
   public int connections() {
     return locked(connections::size);
   }
 
-  /** Leads new connections to another server; those that are open stay where they are. */
+  /** Forwards new connections to another server; open ones are not changed. */
   public void moveTo(String serverHost, int serverPort) {
     server = new InetSocketAddress(serverHost, serverPort);
   }
 
-  @Override
-  public void delay(Direction direction, Duration delay) {
-    change(() -> delayNanos.put(direction, delay.toNanos()));
-  }
-
-  @Override
-  public void hold(Direction direction) {
-    change(() -> held.add(direction));
-  }
-
-  @Override
-  public void blackhole() {
-    change(() -> blackhole = true);
-  }
-
-  @Override
-  public void dropReply(int n) {
-    if (n < 1) {
-      throw new IllegalArgumentException("Requests are counted from 1, not from " + n);
-    }
+  /**
+   * The {@code n}-th request from now, counted from 1, is not carried out: it is dropped and the
+   * connection reset. Happens once.
+   *
+   * @throws IllegalArgumentException {@code n} is not positive
+   */
+  public void dropRequest(int n) {
+    requireCounted(n);
     change(() -> requestsToDrop = n);
+  }
+
+  /**
+   * Nothing arrives in this direction, silently, and everything in the other; {@link #heal()}
+   * resets what lost something.
+   */
+  public void lose(Direction direction) {
+    change(() -> lost.add(direction));
+  }
+
+  /**
+   * Half-closes every connection, once: in this direction the receiver reads an end, and the sender
+   * is not told; the other direction stays open. {@link #heal()} resets them, new ones work.
+   */
+  public void shut(Direction direction) {
+    change(() -> connections.forEach(connection -> connection.shut(direction)));
   }
 
   @Override
   public void cut() {
-    reset(locked(() -> List.copyOf(connections)));
+    locked(() -> List.copyOf(connections)).forEach(Connection::reset);
   }
 
   @Override
@@ -130,25 +125,13 @@ public final class FaultProxy implements Link {
   @Override
   public void heal() {
     List<Connection> broken = locked(() -> {
-      delayNanos.clear();
-      held.clear();
-      blackhole = false;
-      refusing = false;
+      forgetFaults();
+      lost.clear();
       requestsToDrop = 0;
       changed.signalAll();
       return connections.stream().filter(c -> c.lostBytes).toList();
     });
-    reset(broken);
-  }
-
-  @Override
-  public long requests() {
-    return locked(() -> requests);
-  }
-
-  @Override
-  public void onClose(AutoCloseable resource) {
-    change(() -> closeables.addFirst(resource));
+    broken.forEach(Connection::reset);
   }
 
   @Override
@@ -156,10 +139,7 @@ public final class FaultProxy implements Link {
     change(() -> closed = true);
     closeQuietly(listener);
     cut();
-    for (AutoCloseable resource : locked(() -> List.copyOf(closeables))) {
-      closeQuietly(resource);
-    }
-    change(closeables::clear);
+    closeResources();
   }
 
   private void accept() {
@@ -194,12 +174,6 @@ public final class FaultProxy implements Link {
     if (admitted) {
       connection.start();
     } else {
-      reset(List.of(connection));
-    }
-  }
-
-  private void reset(List<Connection> broken) {
-    for (Connection connection : broken) {
       connection.reset();
     }
   }
@@ -208,17 +182,9 @@ public final class FaultProxy implements Link {
     try {
       socket.setSoLinger(true, 0); // close() sends RST
     } catch (SocketException e) {
-      // It is closed already.
+      // It was closed already.
     }
     closeQuietly(socket);
-  }
-
-  private static void closeQuietly(AutoCloseable closeable) {
-    try {
-      closeable.close();
-    } catch (Exception e) {
-      // Nothing hangs on it.
-    }
   }
 
   private static Thread start(String what, int port, Runnable body) {
@@ -228,32 +194,17 @@ public final class FaultProxy implements Link {
     return thread;
   }
 
-  private void change(Runnable change) {
-    locked(() -> {
-      change.run();
-      changed.signalAll();
-      return true;
-    });
-  }
-
-  private <T> T locked(Supplier<T> body) {
-    lock.lock();
-    try {
-      return body.get();
-    } finally {
-      lock.unlock();
-    }
-  }
-
-  /** A client's connection and ours to the server. */
+  /** A client's connection, and the proxy's connection to the server. */
   private final class Connection {
     private final Socket client;
     private final Socket upstream;
-    // All below: under the lock.
+    // All fields below are guarded by the lock.
     private boolean lostBytes;
     private boolean gone;
     private boolean inRequest;
     private boolean dropsReply;
+    private boolean dropsRequest;
+    private final Set<Direction> shut = EnumSet.noneOf(Direction.class);
     private int pipesOpen = 2;
 
     Connection(Socket client, Socket upstream) {
@@ -275,9 +226,11 @@ public final class FaultProxy implements Link {
       FaultProxy.reset(upstream);
     }
 
-    /** Under the lock: something arrived from that side. Whether it is to be thrown away. */
+    /**
+     * Notes, under the lock, that data arrived from that side; returns whether to throw it away.
+     */
     boolean arrived(Direction direction) {
-      if (blackhole) {
+      if (blackhole || lost.contains(direction) || shut.contains(direction)) {
         lostBytes = true;
         return true;
       }
@@ -288,36 +241,41 @@ public final class FaultProxy implements Link {
       if (!inRequest) {
         inRequest = true;
         requests++;
-        if (requestsToDrop > 0 && --requestsToDrop == 0) {
+        if (repliesToDrop > 0 && --repliesToDrop == 0) {
           dropsReply = true;
         }
+        if (requestsToDrop > 0 && --requestsToDrop == 0) {
+          dropsRequest = true;
+        }
       }
-      return false;
+      return dropsRequest;
     }
 
-    /** Under the lock: one pipe has delivered everything and its sender is done. */
+    /** Under the lock. */
+    void shut(Direction direction) {
+      shut.add(direction);
+      lostBytes = true;
+    }
+
+    /**
+     * Notes, under the lock, that one pipe has delivered everything and its sender is done; returns
+     * whether both pipes have ended.
+     */
     boolean pipeEnded() {
-      pipesOpen--;
-      return pipesOpen == 0;
+      return --pipesOpen == 0;
     }
   }
 
-  /** What one side of a connection sends the other, on its way. */
+  /** The data on its way from one side of a connection to the other. */
   private final class Pipe {
-    private static final class Chunk {
-      private final byte[] bytes;
-      private final long arrivedNanos = System.nanoTime();
-
-      Chunk(byte[] bytes) {
-        this.bytes = bytes;
-      }
-    }
+    @SuppressWarnings("ArrayRecordComponent") // Nobody compares them.
+    private record Chunk(byte[] bytes, long arrivedNanos) {}
 
     private final Connection connection;
     private final Direction direction;
     private final Socket from;
     private final Socket to;
-    // Both: under the lock.
+    // Both fields are guarded by the lock.
     private final Deque<Chunk> chunks = new ArrayDeque<>();
     private boolean ended;
 
@@ -339,19 +297,19 @@ public final class FaultProxy implements Link {
         for (int n = from.getInputStream().read(buffer);
             n >= 0;
             n = from.getInputStream().read(buffer)) {
-          if (!pass(new Chunk(Arrays.copyOf(buffer, n)))) {
+          if (!pass(new Chunk(Arrays.copyOf(buffer, n), System.nanoTime()))) {
             return;
           }
         }
       } catch (IOException e) {
-        // The sender is gone. What it sent before is still on its way.
+        // The sender is gone. The data that it sent before is still delivered.
       }
       change(() -> ended = true);
     }
 
-    /** Whether to go on reading. */
+    /** Takes in a chunk that was read; returns whether to go on reading. */
     private boolean pass(Chunk chunk) {
-      boolean dropsReply;
+      boolean resets;
       lock.lock();
       try {
         boolean thrownAway = connection.arrived(direction);
@@ -362,17 +320,17 @@ public final class FaultProxy implements Link {
           chunks.add(chunk);
           changed.signalAll();
         }
-        dropsReply = thrownAway && connection.dropsReply;
+        resets = thrownAway && (connection.dropsReply || connection.dropsRequest);
         if (connection.gone) {
           return false;
         }
       } finally {
         lock.unlock();
       }
-      if (dropsReply) {
+      if (resets) {
         connection.reset();
       }
-      return !dropsReply;
+      return !resets;
     }
 
     private void write() {
@@ -393,12 +351,13 @@ public final class FaultProxy implements Link {
       }
     }
 
-    /** Waits for the next chunk that is due; null: there is none any more. */
+    /** Waits for the next chunk that is due; null if there are no more. */
     private @Nullable Chunk next() {
       lock.lock();
       try {
         while (true) {
-          if (connection.gone || (ended && chunks.isEmpty())) {
+          boolean isLast = ended || connection.shut.contains(direction);
+          if (connection.gone || (isLast && chunks.isEmpty())) {
             return null;
           }
           Chunk first = chunks.peek();
@@ -406,8 +365,7 @@ public final class FaultProxy implements Link {
             changed.awaitUninterruptibly();
             continue;
           }
-          long waitNanos =
-              first.arrivedNanos + delayNanos.getOrDefault(direction, 0L) - System.nanoTime();
+          long waitNanos = first.arrivedNanos + delayNanos(direction) - System.nanoTime();
           if (waitNanos <= 0) {
             changed.signalAll(); // there is room again
             return chunks.remove();

@@ -3,14 +3,14 @@ package io.holdfast.lock.tck.fault;
 import java.time.Duration;
 
 /**
- * The way between a client and its store, with faults on demand. Faults add up and last until
- * {@link #heal()}, unless they say otherwise.
+ * The connection between a client and its store, with faults on demand. Faults add up, and last
+ * until {@link #heal()} unless specified otherwise.
  *
- * <p>Threads: safe for all. Every method returns at once.
+ * <p>Threads: safe for use by any number of threads. Every method returns at once.
  */
 public interface Link extends AutoCloseable {
 
-  /** Which way a message goes. */
+  /** The directions of messages. */
   enum Direction {
     /** From the client to the server. */
     REQUESTS,
@@ -18,19 +18,23 @@ public interface Link extends AutoCloseable {
     REPLIES
   }
 
-  /** From now on messages in this direction arrive this much later; zero: at once. */
+  /** Delays messages in this direction from now on; zero ends the delay. */
   void delay(Direction direction, Duration delay);
 
   /**
-   * Messages in this direction wait; {@link #heal()} delivers them, even if their sender is gone.
+   * Holds messages in this direction back; {@link #heal()} delivers them, even if their sender is
+   * gone.
    */
   void hold(Direction direction);
 
-  /** Nothing arrives in either direction, silently; {@link #heal()} resets what lost something. */
+  /**
+   * Silently drops everything in both directions; {@link #heal()} resets connections that lost
+   * data.
+   */
   void blackhole();
 
   /**
-   * The {@code n}-th request from now, counted from 1, is carried out; when it is answered, the
+   * Drops one reply: the {@code n}-th request from now, counted from 1, is carried out, but its
    * answer is dropped and the connection reset. Happens once.
    *
    * @throws IllegalArgumentException {@code n} is not positive
@@ -52,10 +56,10 @@ public interface Link extends AutoCloseable {
    */
   long requests();
 
-  /** Has this closed after the link, last given first. */
+  /** Registers a resource to be closed after the link; the last one registered is closed first. */
   void onClose(AutoCloseable resource);
 
-  /** Resets every connection for good, and closes what was given to {@link #onClose}. */
+  /** Resets every connection for good, and closes the resources of {@link #onClose}. */
   @Override
   void close();
 }

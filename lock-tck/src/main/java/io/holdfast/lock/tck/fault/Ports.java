@@ -7,14 +7,17 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadLocalRandom;
 
-/** Ports for servers that are ended and started again in the middle of a test. */
+/** Ports for servers that are stopped and started again in the middle of a test. */
 public final class Ports {
-  /** Below those that systems give to outgoing connections. */
+  /** The first port; below the range that operating systems use for outgoing connections. */
   private static final int FIRST = 20_000;
 
   private static final int END = 32_000;
 
-  /** Several JVMs may look at once: each has a part of its own, or few have the same. */
+  /**
+   * The number of ports in one JVM's part of the range, so that JVMs that search at the same time
+   * rarely collide.
+   */
   private static final int PART = 1_000;
 
   private static final int TRIES_MAX = 2_000;
@@ -24,11 +27,11 @@ public final class Ports {
   private Ports() {}
 
   /**
-   * Finds a port on which nothing listens. No system gives it to an outgoing connection, which
-   * could have it when the server comes back, or meet itself there while the server is away. No
-   * other call of this JVM returns it.
+   * Finds a port on which nothing listens. No other call in this JVM returns it. It is not in the
+   * range for outgoing connections: one of those could occupy it when the server comes back, or
+   * connect to itself while the server is down.
    *
-   * @throws UncheckedIOException none was free
+   * @throws UncheckedIOException no port was free
    */
   public static int free() {
     int first = FIRST + (int) (ProcessHandle.current().pid() % ((END - FIRST) / PART)) * PART;

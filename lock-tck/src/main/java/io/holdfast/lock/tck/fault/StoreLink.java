@@ -14,70 +14,30 @@ import io.holdfast.lock.spi.StoredHolder;
 import io.holdfast.lock.spi.StoredLock;
 import io.holdfast.lock.spi.Ticket;
 import java.time.Duration;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Deque;
-import java.util.EnumMap;
-import java.util.EnumSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.Condition;
-import java.util.concurrent.locks.ReentrantLock;
-import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Faults for a store that has no network: every call to the store is a request and its result the
- * reply. A call whose reply does not come in time ends with {@link StoreException#unanswered}; its
- * request may still arrive later.
+ * A link with faults for a store without a network: every call to the store is a request, and its
+ * result is the reply. A call whose reply does not come in time ends with
+ * {@link StoreException#unanswered}; its request may still arrive later.
  */
-public final class StoreLink implements Link {
-  private final ReentrantLock lock = new ReentrantLock();
-  private final Condition changed = lock.newCondition();
-  // All below: under the lock.
-  private final Map<Direction, Long> delayNanos = new EnumMap<>(Direction.class);
-  private final Set<Direction> held = EnumSet.noneOf(Direction.class);
-  private final Deque<AutoCloseable> closeables = new ArrayDeque<>();
-  private boolean blackhole;
-  private boolean refusing;
-  private int requestsToDrop;
-  private long requests;
-
-  /** Counts the cuts: a call that waits for its reply ends when there is a new one. */
+public final class StoreLink extends FaultLink implements Link {
+  /**
+   * The number of cuts so far, guarded by the lock: a call that waits for its reply ends when it
+   * rises.
+   */
   private long cuts;
 
-  /** A link without a fault yet. */
+  /** Makes a link without faults. */
   public StoreLink() {}
 
-  /** The store at the other end of this link; its calls end after {@code storeTimeout}. */
+  /** Returns the store as seen through this link; its calls end after {@code storeTimeout}. */
   public LockStore through(LockStore store, Duration storeTimeout) {
     return new LinkedStore(store, storeTimeout.toNanos());
-  }
-
-  @Override
-  public void delay(Direction direction, Duration delay) {
-    change(() -> delayNanos.put(direction, delay.toNanos()));
-  }
-
-  @Override
-  public void hold(Direction direction) {
-    change(() -> held.add(direction));
-  }
-
-  @Override
-  public void blackhole() {
-    change(() -> blackhole = true);
-  }
-
-  @Override
-  public void dropReply(int n) {
-    if (n < 1) {
-      throw new IllegalArgumentException("Requests are counted from 1, not from " + n);
-    }
-    change(() -> requestsToDrop = n);
   }
 
   @Override
@@ -96,66 +56,28 @@ public final class StoreLink implements Link {
   @Override
   public void heal() {
     change(() -> {
-      delayNanos.clear();
-      held.clear();
       cuts += blackhole ? 1 : 0;
-      blackhole = false;
-      refusing = false;
-      requestsToDrop = 0;
+      forgetFaults();
     });
-  }
-
-  @Override
-  public long requests() {
-    return locked(() -> requests);
-  }
-
-  @Override
-  public void onClose(AutoCloseable resource) {
-    change(() -> closeables.addFirst(resource));
   }
 
   @Override
   public void close() {
     refuse();
-    for (AutoCloseable resource : locked(() -> List.copyOf(closeables))) {
-      try {
-        resource.close();
-      } catch (Exception e) {
-        // Nothing hangs on it.
-      }
-    }
-    change(closeables::clear);
+    closeResources();
   }
 
   private boolean isSilent() {
     return locked(() -> blackhole || refusing || held.contains(Direction.REPLIES));
   }
 
-  private void change(Runnable change) {
-    locked(() -> {
-      change.run();
-      changed.signalAll();
-      return true;
-    });
-  }
-
-  private <T> T locked(Supplier<T> body) {
-    lock.lock();
-    try {
-      return body.get();
-    } finally {
-      lock.unlock();
-    }
-  }
-
-  /** What a call does at the store. */
+  /** The action of a call at the store. */
   @FunctionalInterface
   private interface Request<T> {
     T run() throws StoreException;
   }
 
-  /** A request on its way, and what came of it. */
+  /** A request, and its result. */
   private static final class Exchange<T> {
     private @Nullable T result;
     private @Nullable StoreException refusal;
@@ -186,7 +108,7 @@ public final class StoreLink implements Link {
     }
   }
 
-  /** The store as its client sees it. */
+  /** The store as the client sees it. */
   private final class LinkedStore implements LockStore {
     private final LockStore store;
     private final long timeoutNanos;
@@ -208,10 +130,9 @@ public final class StoreLink implements Link {
         if (refusing) {
           throw StoreException.refused("The link refuses connections", null);
         }
-        dropped = requestsToDrop > 0 && --requestsToDrop == 0;
-        direct = !blackhole
-            && !held.contains(Direction.REQUESTS)
-            && delayNanos.getOrDefault(Direction.REQUESTS, 0L) == 0;
+        dropped = repliesToDrop > 0 && --repliesToDrop == 0;
+        direct =
+            !blackhole && !held.contains(Direction.REQUESTS) && delayNanos(Direction.REQUESTS) == 0;
         cutsBefore = cuts;
         if (!direct && !blackhole) {
           Thread late = new Thread(() -> deliver(exchange, request, sentNanos), "store-link-late");
@@ -241,8 +162,7 @@ public final class StoreLink implements Link {
           long now = System.nanoTime();
           long leftNanos = timeoutNanos - (now - sentNanos);
           if (exchange.done && !blackhole && !held.contains(Direction.REPLIES)) {
-            long delayLeftNanos =
-                exchange.doneNanos + delayNanos.getOrDefault(Direction.REPLIES, 0L) - now;
+            long delayLeftNanos = exchange.doneNanos + delayNanos(Direction.REPLIES) - now;
             if (delayLeftNanos <= 0) {
               return;
             }
@@ -272,8 +192,7 @@ public final class StoreLink implements Link {
       lock.lock();
       try {
         while (true) {
-          long waitNanos =
-              sentNanos + delayNanos.getOrDefault(Direction.REQUESTS, 0L) - System.nanoTime();
+          long waitNanos = sentNanos + delayNanos(Direction.REQUESTS) - System.nanoTime();
           if (held.contains(Direction.REQUESTS)) {
             changed.await();
           } else if (waitNanos > 0) {
@@ -369,7 +288,7 @@ public final class StoreLink implements Link {
       store.close();
     }
 
-    /** A ticket at the other end. */
+    /** A ticket as the client sees it. */
     private final class LinkedTicket implements Ticket {
       private final Ticket ticket;
 

@@ -1,4 +1,4 @@
-/** Faults on the way between a client and its store, made to order. */
+/** Injects faults into the connection between a client and its store. */
 @NullMarked
 package io.holdfast.lock.tck.fault;
 

@@ -20,11 +20,14 @@ import java.nio.file.StandardOpenOption;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -44,7 +47,7 @@ import org.jspecify.annotations.Nullable;
  *   <tr><td>{@code exit}</td><td>{@code bye}, and the program ends without closing anything</td></tr>
  * </table>
  *
- * <p>What goes wrong is answered with {@code failed EXCEPTION}.
+ * <p>A failure is answered with {@code failed EXCEPTION}.
  */
 public final class ChildMain {
   static final String REPLY = "@reply ";
@@ -59,7 +62,10 @@ public final class ChildMain {
     this.access = access;
   }
 
-  /** Takes the name of a {@link StoreAccessFactory} and its arguments. */
+  /**
+   * Runs a child process; the arguments are the name of a {@link StoreAccessFactory} and its own
+   * arguments.
+   */
   public static void main(String[] args) throws Exception {
     StoreAccessFactory factory = Class.forName(args[0])
         .asSubclass(StoreAccessFactory.class)
@@ -85,7 +91,7 @@ public final class ChildMain {
     Runtime.getRuntime().halt(0);
   }
 
-  /** Does what a section of a counting child does; all children of a test share the folder. */
+  /** Runs one critical section of a counting child; all children of a test share the folder. */
   static void section(Path folder, long token) throws IOException {
     Path inside = folder.resolve("inside");
     try {
@@ -122,12 +128,7 @@ public final class ChildMain {
       }
       case "lock" -> lock(words);
       case "held" ->
-        "held "
-            + lease().isHeld()
-            + " "
-            + lease().remaining().toMillis()
-            + " "
-            + lease().state();
+        words("held", lease().isHeld(), lease().remaining().toMillis(), lease().state());
       case "append" -> append(words[1], words[2]);
       case "close" -> close();
       case "count" -> {
@@ -140,8 +141,8 @@ public final class ChildMain {
   }
 
   /**
-   * Opens the client and has it take a lock of its own: in a JVM that has just started, on a busy
-   * machine, the first calls may need more than the store timeout.
+   * Opens the client and makes it take a lock of its own first: on a busy machine, the first calls
+   * of a new JVM may take more than the store timeout.
    */
   private void open(Duration storeTimeout, Duration ttl) {
     String name = "child-" + ProcessHandle.current().pid();
@@ -196,12 +197,15 @@ public final class ChildMain {
       return "busy";
     }
     lease = granted.get();
-    return "granted "
-        + lease.token()
-        + " "
-        + lease.remaining().toMillis()
-        + " "
-        + lease.crashBound().toMillis();
+    return words(
+        "granted",
+        lease.token(),
+        lease.remaining().toMillis(),
+        lease.crashBound().toMillis());
+  }
+
+  private static String words(Object... words) {
+    return Stream.of(words).map(String::valueOf).collect(Collectors.joining(" "));
   }
 
   private void count(String name, int threads, int sections, Path folder) throws Exception {
@@ -227,17 +231,11 @@ public final class ChildMain {
   }
 
   private LockClient client() {
-    if (client == null) {
-      throw new IllegalStateException("No client yet");
-    }
-    return client;
+    return Objects.requireNonNull(client, "No client yet");
   }
 
   private Lease lease() {
-    if (lease == null) {
-      throw new IllegalStateException("No lease yet");
-    }
-    return lease;
+    return Objects.requireNonNull(lease, "No lease yet");
   }
 
   private static Duration millis(String text) {

@@ -20,11 +20,11 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
 /**
- * Another JVM that takes locks on command: small, told what to do by lines on its standard input,
- * and answering with lines on its standard output ({@link ChildMain} has the commands). It ends
- * when its standard input does, so none outlives the tests.
+ * Another, small JVM that takes locks on command. It reads commands as lines from its standard
+ * input and writes answers as lines to its standard output ({@link ChildMain} lists the commands).
+ * It ends when its standard input does, so that none outlives the tests.
  *
- * <p>Threads: one at a time, except {@link #freeze}, {@link #thaw}, {@link #kill} and
+ * <p>Threads: for one thread at a time, except {@link #freeze}, {@link #thaw}, {@link #kill} and
  * {@link #close}.
  */
 public final class ChildProcess implements AutoCloseable {
@@ -42,14 +42,14 @@ public final class ChildProcess implements AutoCloseable {
   }
 
   /**
-   * How a child reaches the store.
+   * The way for a child to reach the store.
    *
-   * @param factory makes the child's access
-   * @param arguments what the factory is called with
+   * @param factory the class that opens the child's access
+   * @param arguments the arguments for the factory
    */
   public record Entry(Class<? extends StoreAccessFactory> factory, List<String> arguments) {}
 
-  /** Starts a child and waits until it has opened its way to the store and built a client. */
+  /** Starts a child, and waits until it has opened its access to the store and built a client. */
   public static ChildProcess start(Entry entry) {
     List<String> command = new ArrayList<>();
     command.add(System.getProperty("java.home") + File.separator + "bin" + File.separator + "java");
@@ -81,7 +81,7 @@ public final class ChildProcess implements AutoCloseable {
     }
   }
 
-  /** The words of the next reply. */
+  /** Returns the words of the next reply. */
   public List<String> reply(Duration within) {
     try {
       String line = replies.poll(within.toNanos(), TimeUnit.NANOSECONDS);
@@ -105,7 +105,7 @@ public final class ChildProcess implements AutoCloseable {
     return reply(within);
   }
 
-  /** Stops every thread of the child where it is (SIGSTOP). */
+  /** Stops all threads of the child (SIGSTOP). */
   public void freeze() {
     signal("STOP");
   }
@@ -115,7 +115,7 @@ public final class ChildProcess implements AutoCloseable {
     signal("CONT");
   }
 
-  /** Ends the child with no time to do anything (SIGKILL), and waits until it is gone. */
+  /** Kills the child without warning (SIGKILL), and waits until it is gone. */
   public void kill() {
     process.destroyForcibly();
     awaitEnd(Duration.ofSeconds(10));
@@ -133,7 +133,7 @@ public final class ChildProcess implements AutoCloseable {
     }
   }
 
-  /** Kills the child if it lives. */
+  /** Kills the child if it is alive. */
   @Override
   public void close() {
     process.destroyForcibly();
@@ -208,7 +208,7 @@ public final class ChildProcess implements AutoCloseable {
   }
 
   private static String classPath() {
-    // Surefire may start its JVM with one jar that names the others.
+    // Surefire may start its JVM with a single jar that refers to the others.
     String classPath =
         System.getProperty("surefire.test.class.path", System.getProperty("java.class.path"));
     String modulePath = System.getProperty("jdk.module.path");

@@ -1,4 +1,4 @@
-/** Processes of their own that take locks on command, to be frozen and killed. */
+/** Child processes that take locks on command, and can be frozen and killed. */
 @NullMarked
 package io.holdfast.lock.tck.process;
 

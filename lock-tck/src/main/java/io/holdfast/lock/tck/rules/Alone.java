@@ -5,7 +5,9 @@ import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
 
-/** No other rule runs meanwhile: the test disturbs the server, or counts what is there. */
+/**
+ * Marks a test during which no other runs, since it disturbs the server or counts what is there.
+ */
 @Retention(RetentionPolicy.RUNTIME)
 @Target(ElementType.METHOD)
 @interface Alone {}

@@ -146,14 +146,7 @@ public abstract class CrashRules extends RuleTest {
     String probe = freshName();
     takeDespiteFailures(other, probe, LONG).close();
     assertTaken(other, name, "held since before the server was killed");
-    eventually("the holder's client reaches the server again", LONG, () -> {
-      try {
-        lease.verify();
-        return true;
-      } catch (LockStoreException e) {
-        return false;
-      }
-    });
+    eventuallyAnswered(LONG, lease::verify);
     lease.close();
     Lease next = takeWhenFree(other, name, renewed(), slack());
     assertThat(next.token()).isGreaterThan(lease.token());
@@ -217,7 +210,8 @@ public abstract class CrashRules extends RuleTest {
     Duration ttl = ttl().multipliedBy(4);
     LockClient holder = client();
     Lease lease = take(holder.get(freshName(), renewed().withTtl(ttl)));
-    // Past the first renewal, and well within what is left, which some stores trust for less.
+    // Past the first renewal, and well within the time left, since some stores trust a lease for
+    // less.
     Duration trusted = lease.remaining().multipliedBy(2).dividedBy(3);
     Duration pause = trusted.compareTo(ttl.dividedBy(2)) < 0 ? trusted : ttl.dividedBy(2);
     closeLater(fixture()::resumeServer);

@@ -130,7 +130,7 @@ public abstract class ExclusionRules extends RuleTest {
     for (int c = 0; c < clients; c++) {
       LockClient client = client();
       for (int t = 0; t < threads; t++) {
-        workers.add(start(() -> {
+        workers.add(startStep(() -> {
           for (int i = 0; i < sections; i++) {
             client.get(name).run(lease -> {
               if (inside.incrementAndGet() != 1) {
@@ -143,7 +143,6 @@ public abstract class ExclusionRules extends RuleTest {
               inside.decrementAndGet();
             });
           }
-          return true;
         }));
       }
     }
@@ -157,7 +156,8 @@ public abstract class ExclusionRules extends RuleTest {
   @Requires(Capability.CHILD_PROCESSES)
   @Heavy
   @Test
-  void sectionsOfSeveralProcessesNeverOverlap(@TempDir Path folder) throws IOException {
+  void sectionsOfSeveralProcessesNeverOverlap(@TempDir Path parent) throws IOException {
+    Path folder = Files.createTempDirectory(parent, "trial");
     String name = freshName();
     int threads = 2;
     int sections = 15;

@@ -28,7 +28,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
-/** Chapter 8, first part: tokens, and how a holder learns that it is none any more. */
+/** Chapter 8, first part: tokens, and how a holder learns that it has lost the lock. */
 public abstract class FencingRules extends RuleTest {
 
   /** For JUnit. */
@@ -78,23 +78,16 @@ public abstract class FencingRules extends RuleTest {
     DistributedLock lock = client.get(freshName(), lasting());
     List<Long> tokens = Collections.synchronizedList(new ArrayList<>());
     for (int round = 0; round < 40 && handOffs.get() < 5; round++) {
-      // All stand in line before the first lets go; a slow machine may need a second round.
+      // All are queued before the first one releases; a slow machine may need a second round.
       CountDownLatch go = new CountDownLatch(1);
-      Worker<?> head = start(() -> {
-        lock.run(lease -> {
-          tokens.add(lease.token());
-          go.await();
-        });
-        return true;
-      });
+      Worker<?> head = startStep(() -> lock.run(lease -> {
+        tokens.add(lease.token());
+        go.await();
+      }));
       awaitWaiting(head);
       List<Worker<?>> waiting = new ArrayList<>();
       for (int i = 0; i < 3; i++) {
-        Worker<?> worker = start(() -> {
-          lock.run(lease -> tokens.add(lease.token()));
-          return true;
-        });
-        waiting.add(worker);
+        waiting.add(startStep(() -> lock.run(lease -> tokens.add(lease.token()))));
       }
       waiting.forEach(RuleTest::awaitWaiting);
       go.countDown();
@@ -264,9 +257,7 @@ public abstract class FencingRules extends RuleTest {
     assertThat(since(start)).as("time held without an answer").isLessThan(ttl().plus(quiet()));
     eventually("the lease is lost", slack(), () -> lease.state() == LeaseState.LOST);
     link.heal();
-    assertThatExceptionOfType(LockLostException.class)
-        .isThrownBy(lease::close)
-        .satisfies(e -> assertThat(e.reason()).isEqualTo(LeaseLoss.Reason.EXPIRED));
+    assertLost(LeaseLoss.Reason.EXPIRED, "close() after that", lease::close);
   }
 
   @Rule("L-8.8")
@@ -276,10 +267,10 @@ public abstract class FencingRules extends RuleTest {
     Lease lease = take(client().get(freshName(), lasting()));
     lease.verify();
     assertThat(other.get(lease.name()).forceRelease(lease.token())).isTrue();
-    assertThatExceptionOfType(LockLostException.class)
-        .as("verify() of a lease that the store no longer shows")
-        .isThrownBy(lease::verify)
-        .satisfies(e -> assertThat(e.reason()).isEqualTo(LeaseLoss.Reason.TAKEN));
+    assertLost(
+        LeaseLoss.Reason.TAKEN,
+        "verify() of a lease that the store no longer shows",
+        lease::verify);
     assertThat(lease.state()).isEqualTo(LeaseState.LOST);
     assertThat(lease.isHeld()).isFalse();
     assertThatExceptionOfType(LockLostException.class).isThrownBy(lease::close);
@@ -308,14 +299,7 @@ public abstract class FencingRules extends RuleTest {
     assertThat(lease.state()).isEqualTo(LeaseState.UNCERTAIN);
     assertThat(lease.isHeld()).isTrue();
     link.heal();
-    eventually("the store answers again", slack().multipliedBy(2), () -> {
-      try {
-        lease.verify();
-        return true;
-      } catch (LockStoreException e) {
-        return false;
-      }
-    });
+    eventuallyAnswered(slack().multipliedBy(2), lease::verify);
     assertThat(lease.state()).isEqualTo(LeaseState.HELD);
     lease.close();
   }
@@ -336,10 +320,10 @@ public abstract class FencingRules extends RuleTest {
         .doesNotThrowAnyException();
     assertThat(lease.isHeld()).as("isHeld() after ensureHeld() returned").isTrue();
     assertThat(lease.state()).isEqualTo(LeaseState.HELD);
-    assertThatExceptionOfType(LockLostException.class)
-        .as("ensureHeld() of a lease that the store no longer shows")
-        .isThrownBy(taken::ensureHeld)
-        .satisfies(e -> assertThat(e.reason()).isEqualTo(LeaseLoss.Reason.TAKEN));
+    assertLost(
+        LeaseLoss.Reason.TAKEN,
+        "ensureHeld() of a lease that the store no longer shows",
+        taken::ensureHeld);
     assertThat(taken.state()).isEqualTo(LeaseState.LOST);
     lease.close();
     assertThatExceptionOfType(LockLostException.class).isThrownBy(taken::close);
@@ -364,14 +348,7 @@ public abstract class FencingRules extends RuleTest {
     assertThat(lease.state()).isEqualTo(LeaseState.UNCERTAIN);
     assertThat(lease.isHeld()).isFalse();
     link.heal();
-    eventually("the store answers again", slack().multipliedBy(2), () -> {
-      try {
-        lease.ensureHeld();
-        return true;
-      } catch (LockStoreException e) {
-        return false;
-      }
-    });
+    eventuallyAnswered(slack().multipliedBy(2), lease::ensureHeld);
     assertThat(lease.isHeld()).isTrue();
     assertThat(lease.state()).isEqualTo(LeaseState.HELD);
     lease.close();

@@ -16,7 +16,7 @@ import java.lang.reflect.Proxy;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** Chapter 8, second part: writes that apply only while a lease stands. */
+/** Chapter 8, second part: writes that are made only while a lease is valid. */
 public abstract class GuardRules extends RuleTest {
 
   /** For JUnit. */
@@ -46,7 +46,7 @@ public abstract class GuardRules extends RuleTest {
     String name = freshName();
     Lease stale = take(client().get(name, lasting()));
     writes.append(log, stale, "while held");
-    // The holder's own clock sees nothing wrong: only the store knows.
+    // The holder's own clock shows nothing wrong: only the store knows.
     assertThat(other.get(name).forceRelease(stale.token())).isTrue();
     Lease next = take(other.get(name, lasting()));
     writes.append(log, next, "by the next");
@@ -90,7 +90,7 @@ public abstract class GuardRules extends RuleTest {
     boolean accepted;
     try {
       writes.append(log, slow, "slow", () -> {
-        // Frozen here for longer than the TTL. Whoever got the lock meanwhile has written.
+        // Frozen here for longer than the TTL. The client that got the lock meanwhile has written.
         long start = System.nanoTime();
         while (!waiting.isDone() && since(start).compareTo(ttl().plus(quiet())) < 0) {
           pause();
@@ -148,7 +148,7 @@ public abstract class GuardRules extends RuleTest {
       assertThat(accepted).as("a guarded write after its lease was closed").isFalse();
     }
     assertThat(writes.read(log)).isEqualTo(accepted ? List.of("entry") : List.of());
-    // Whoever closed first: nothing keeps the lock now.
+    // Whichever closed first, nothing keeps the lock now.
     takeWhenFree(other, name, renewed(), slack()).close();
   }
 
@@ -174,7 +174,7 @@ public abstract class GuardRules extends RuleTest {
     assertThat(writes.read(log)).hasSize(5);
   }
 
-  /** A closed handle is a misuse, which is as good a refusal. */
+  /** Appends under a closed lease; the exception for misuse counts as a refusal too. */
   private static void throwLost(GuardedWrites writes, String log, Lease closed) throws Exception {
     try {
       writes.append(log, closed, "stale");

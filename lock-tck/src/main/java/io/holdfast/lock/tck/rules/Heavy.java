@@ -5,7 +5,7 @@ import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
 
-/** The test keeps the machine busy: no two of these run at a time. */
+/** Marks a test that keeps the machine busy; no two of these run at a time. */
 @Retention(RetentionPolicy.RUNTIME)
 @Target(ElementType.METHOD)
 @interface Heavy {}

@@ -57,9 +57,7 @@ public abstract class HygieneRules extends RuleTest {
         .isFalse();
     eventually("onLost is told", slack(), loss::isSet);
     assertThat(loss.get().reason()).isEqualTo(LeaseLoss.Reason.CLIENT_CLOSED);
-    assertThatExceptionOfType(LockLostException.class)
-        .isThrownBy(lease::close)
-        .satisfies(e -> assertThat(e.reason()).isEqualTo(LeaseLoss.Reason.CLIENT_CLOSED));
+    assertLost(LeaseLoss.Reason.CLIENT_CLOSED, "close() after that", lease::close);
     next.verify();
     next.close();
   }
@@ -74,10 +72,7 @@ public abstract class HygieneRules extends RuleTest {
     Lease lease = take(local);
     List<Worker<Boolean>> waiting = new ArrayList<>();
     for (DistributedLock lock : List.of(client.get(taken), client.get(taken), local)) {
-      Worker<Boolean> worker = start(() -> {
-        lock.lock().close();
-        return true;
-      });
+      Worker<Boolean> worker = startStep(() -> lock.lock().close());
       awaitWaiting(worker);
       waiting.add(worker);
     }
@@ -126,7 +121,7 @@ public abstract class HygieneRules extends RuleTest {
     lease.close();
     client.close();
     eventually("its threads end", slack(), () -> threadsNamed(clientName).isEmpty());
-    // What the client was built on is the user's, and goes on.
+    // What the client was built on belongs to the user, and still works.
     take(client().get(lease.name())).close();
   }
 
@@ -317,7 +312,7 @@ public abstract class HygieneRules extends RuleTest {
       return true;
     });
     assertThat(impatient.get(LONG)).isTrue();
-    // It stands in the store's line, the second behind it and then there itself.
+    // This one waits in the store's queue; the second one waits behind it, and then there itself.
     Worker<Boolean> first =
         startNamed("first", () -> lock.tryLock(quiet().multipliedBy(2)).isPresent());
     awaitTold(events, "first waits");

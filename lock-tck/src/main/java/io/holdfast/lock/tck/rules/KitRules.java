@@ -9,6 +9,7 @@ import io.holdfast.lock.LockStoreException;
 import io.holdfast.lock.tck.Capability;
 import io.holdfast.lock.tck.Fixture;
 import io.holdfast.lock.tck.GuardedWrites;
+import io.holdfast.lock.tck.GuardedWrites.Step;
 import io.holdfast.lock.tck.Rule;
 import io.holdfast.lock.tck.fault.Link;
 import io.holdfast.lock.tck.process.ChildProcess;
@@ -49,28 +50,8 @@ public abstract class KitRules extends RuleTest {
     switch (capability) {
       case TAP -> assertThat(store().inspect(claim(freshName(), ttl()).key())).isEmpty();
       case FAULTS -> deliverFaults();
-      case SERVER_PAUSE -> {
-        LockClient client = client();
-        take(client.get(freshName())).close();
-        fixture.pauseServer();
-        try {
-          assertUnreachable(client);
-        } finally {
-          fixture.resumeServer();
-        }
-        takeDespiteFailures(client, freshName(), LONG).close();
-      }
-      case SERVER_RESTART -> {
-        LockClient client = client();
-        take(client.get(freshName())).close();
-        fixture.killServer();
-        try {
-          assertUnreachable(client);
-        } finally {
-          fixture.startServer();
-        }
-        takeDespiteFailures(client, freshName(), LONG).close();
-      }
+      case SERVER_PAUSE -> deliverOutage(fixture::pauseServer, fixture::resumeServer);
+      case SERVER_RESTART -> deliverOutage(fixture::killServer, fixture::startServer);
       case DURABLE ->
         assertThat(fixture.capabilities())
             .as("what shows that it is durable")
@@ -105,6 +86,18 @@ public abstract class KitRules extends RuleTest {
         assertThat(ran).as("the body ran").isTrue();
       }
     }
+  }
+
+  private void deliverOutage(Step begin, Step end) throws Exception {
+    LockClient client = client();
+    take(client.get(freshName())).close();
+    begin.run();
+    try {
+      assertUnreachable(client);
+    } finally {
+      end.run();
+    }
+    takeDespiteFailures(client, freshName(), LONG).close();
   }
 
   private void deliverFaults() {

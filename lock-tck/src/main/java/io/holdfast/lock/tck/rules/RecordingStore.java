@@ -23,14 +23,14 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
-/** Passes everything on, and remembers what the rules ask about. */
+/** A store that passes every call on, and records what the rules ask about. */
 final class RecordingStore implements LockStore {
   private final LockStore store;
 
-  /** The attempts whose grants were released. */
+  /** The owner ids of grants that were released. */
   private final Set<String> released = ConcurrentHashMap.newKeySet();
 
-  /** The attempts whose grants' renewal has begun and not got here yet. */
+  /** The owner ids of grants whose renewal has begun but not reached this store yet. */
   private final Set<String> onTheirWay = ConcurrentHashMap.newKeySet();
 
   private final Set<Object> groups = ConcurrentHashMap.newKeySet();
@@ -39,32 +39,34 @@ final class RecordingStore implements LockStore {
   private final AtomicLong renewalCalls = new AtomicLong();
   private final AtomicReference<@Nullable Runnable> beforeAnswer = new AtomicReference<>();
 
-  /** Records what reaches this store. */
+  /** Makes a store that records the calls to this one. */
   RecordingStore(LockStore store) {
     this.store = store;
   }
 
-  /** Runs it once: when the next acquire was carried out, before its caller hears of it. */
+  /**
+   * Runs this once, after the next acquire was carried out and before its caller gets the answer.
+   */
   void beforeTheNextAnswer(Runnable body) {
     beforeAnswer.set(body);
   }
 
-  /** How many groups the renewals are in. */
+  /** Returns the number of groups of renewals. */
   long groups() {
     return groups.size();
   }
 
-  /** How many grants were renewed, each time counted. */
+  /** Returns the number of renewals of single grants. */
   long renewals() {
     return renewals.get();
   }
 
-  /** How many calls that took. */
+  /** Returns the number of calls for those renewals. */
   long renewalCalls() {
     return renewalCalls.get();
   }
 
-  /** The names of grants of which a renewal began after their release was over. */
+  /** Returns the names of locks whose renewal began after their release was over. */
   List<String> renewedAfterRelease() {
     return new ArrayList<>(renewedAfterRelease);
   }
@@ -107,7 +109,7 @@ final class RecordingStore implements LockStore {
     store.withdraw(claim);
   }
 
-  /** The engine asks for it just before it has a grant renewed, on another thread. */
+  /** Called by the engine just before it has a grant renewed on another thread, and so recorded. */
   @Override
   public Object renewalGroup(Grant grant) {
     onTheirWay.add(grant.claim().ownerId());

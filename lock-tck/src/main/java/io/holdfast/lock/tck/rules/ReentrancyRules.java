@@ -118,10 +118,7 @@ public abstract class ReentrancyRules extends RuleTest {
     assertThat(lock.tryLock()).as("tryLock() by the thread that acquired").isEmpty();
     assertThat(lock.tryLock(Duration.ofMillis(50))).isEmpty();
     assertThat(toldBefore.get()).as("waitsForItself events").isPositive();
-    onAnotherThread(() -> {
-      lease.close();
-      return true;
-    });
+    startStep(lease::close).get(LONG);
     Lease next = take(lock);
     assertThat(next.token()).isGreaterThan(lease.token());
     next.close();
@@ -137,10 +134,7 @@ public abstract class ReentrancyRules extends RuleTest {
     assertThat(lock.isHeldByCurrentThread()).isFalse();
     assertThat(lock.tryLock()).as("re-entry by the former owner").isEmpty();
     assertThat(lease.isHeld()).isTrue();
-    onAnotherThread(() -> {
-      lease.close();
-      return true;
-    });
+    startStep(lease::close).get(LONG);
     take(lock).close();
   }
 
@@ -191,10 +185,7 @@ public abstract class ReentrancyRules extends RuleTest {
     Lock java = lock.asLock();
     java.lock();
     assertThat(java.tryLock()).as("reentrant").isTrue();
-    Worker<Object> stranger = start(() -> {
-      java.unlock();
-      return true;
-    });
+    Worker<?> stranger = startStep(java::unlock);
     assertThat(stranger.failure(LONG)).isInstanceOf(IllegalMonitorStateException.class);
     java.unlock();
     assertTaken(other, lock.name(), "locked once more than unlocked");

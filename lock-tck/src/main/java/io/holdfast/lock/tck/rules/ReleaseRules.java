@@ -60,10 +60,7 @@ public abstract class ReleaseRules extends RuleTest {
   void anyThreadMayClose() {
     DistributedLock lock = client().get(freshName());
     Lease lease = take(lock);
-    onAnotherThread(() -> {
-      lease.close();
-      return true;
-    });
+    startStep(lease::close).get(LONG);
     assertThat(lock.isHeldByCurrentThread()).isFalse();
     take(client().get(lock.name())).close();
   }

@@ -76,7 +76,7 @@ public abstract class RenewalRules extends RuleTest {
     LockClient other = client();
     Link link = link();
     Lease lease = take(client(link).get(name));
-    link.hold(Link.Direction.REQUESTS); // what is sent from now on arrives when all is over
+    link.hold(Link.Direction.REQUESTS); // Requests from now on arrive when all is over.
     eventually(
         "the lock is free at the store",
         lease.crashBound().plus(slack()),
@@ -242,7 +242,7 @@ public abstract class RenewalRules extends RuleTest {
         .close();
   }
 
-  /** A time less than the drift allowance, and something for a slow machine. */
+  /** Returns a time less the drift allowance, and less something for a slow machine. */
   private static Duration nearly(Duration time) {
     return time.multipliedBy(9).dividedBy(10);
   }
@@ -315,10 +315,10 @@ public abstract class RenewalRules extends RuleTest {
     for (Lease lease : List.of(freed, taken)) {
       assertThat(other.get(lease.name()).forceRelease(lease.token())).isTrue();
     }
-    assertThatExceptionOfType(LockLostException.class)
-        .as("extend() of a lease whose lock was freed by force")
-        .isThrownBy(() -> freed.extend(LONG_TTL))
-        .satisfies(e -> assertThat(e.reason()).isEqualTo(LeaseLoss.Reason.TAKEN));
+    assertLost(
+        LeaseLoss.Reason.TAKEN,
+        "extend() of a lease whose lock was freed by force",
+        () -> freed.extend(LONG_TTL));
     assertThat(other.get(freed.name()).inspect()).as("the holder after that").isEmpty();
 
     Lease next = take(other.get(taken.name(), fixed()));
@@ -333,10 +333,10 @@ public abstract class RenewalRules extends RuleTest {
     next.close();
 
     eventually("the lease ends", ttl().plus(slack()), () -> !expiring.isHeld());
-    assertThatExceptionOfType(LockLostException.class)
-        .as("extend() of a lease that is over")
-        .isThrownBy(() -> expiring.extend(LONG_TTL))
-        .satisfies(e -> assertThat(e.reason()).isEqualTo(LeaseLoss.Reason.EXPIRED));
+    assertLost(
+        LeaseLoss.Reason.EXPIRED,
+        "extend() of a lease that is over",
+        () -> expiring.extend(LONG_TTL));
     for (Lease lease : List.of(expiring, freed, taken)) {
       assertThat(lease.isHeld()).isFalse();
       assertThat(lease.state()).isEqualTo(LeaseState.LOST);
@@ -355,7 +355,7 @@ public abstract class RenewalRules extends RuleTest {
     LockClient client = client(link);
     take(client.get(freshName())).close();
     Lease lease = take(client.get(freshName(), fixed()));
-    link.hold(Link.Direction.REQUESTS); // what is sent from now on arrives when all is over
+    link.hold(Link.Direction.REQUESTS); // Requests from now on arrive when all is over.
     Duration before = lease.remaining();
     assertThatExceptionOfType(LockStoreException.class)
         .as("extend() without an answer")

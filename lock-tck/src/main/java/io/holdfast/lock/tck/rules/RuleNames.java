@@ -6,7 +6,7 @@ import java.util.List;
 import java.util.Locale;
 import org.junit.jupiter.api.DisplayNameGenerator;
 
-/** Names a test by its rule and the sentence that its method's name is. */
+/** Names a test by its rule and by the sentence that forms its method's name. */
 public final class RuleNames extends DisplayNameGenerator.Standard {
 
   /** For JUnit. */

@@ -2,6 +2,7 @@ package io.holdfast.lock.tck.rules;
 
 import io.holdfast.lock.tck.Capability;
 import io.holdfast.lock.tck.Fixture;
+import io.holdfast.lock.tck.LockConformance;
 import io.holdfast.lock.tck.Requires;
 import java.lang.management.LockInfo;
 import java.lang.management.ManagementFactory;
@@ -9,6 +10,7 @@ import java.lang.management.ThreadInfo;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.Lock;
@@ -17,17 +19,18 @@ import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.extension.ExtensionContext;
 import org.junit.jupiter.api.extension.InvocationInterceptor;
 import org.junit.jupiter.api.extension.ReflectiveInvocationContext;
+import org.junit.jupiter.api.extension.TestInstances;
 import org.opentest4j.TestAbortedException;
 
 /**
- * Runs each test on a thread of its own with a deadline, past which all threads are dumped and the
- * test fails; skips what the fixture can't do; keeps tests apart that disturb each other; asks
- * again when the machine stood still.
+ * Runs each test on a thread of its own, with a deadline after which all threads are dumped and the
+ * test fails. Skips tests that the fixture can't support, keeps tests apart that disturb each
+ * other, and repeats a test that failed while the machine stood still.
  */
 public final class RuleRunner implements InvocationInterceptor {
   private static final Duration DEADLINE = Duration.ofMinutes(2);
 
-  /** Held exclusively by tests that run alone. Fair, so that those get their turn. */
+  /** The lock that tests which run alone hold exclusively. Fair, so that those get their turn. */
   private static final ReentrantReadWriteLock SERVER = new ReentrantReadWriteLock(true);
 
   private static final Semaphore HEAVY = new Semaphore(1, true);
@@ -42,7 +45,9 @@ public final class RuleRunner implements InvocationInterceptor {
       ExtensionContext context)
       throws Throwable {
     Method method = invocationContext.getExecutable();
-    RuleTest test = (RuleTest) context.getRequiredTestInstance();
+    TestInstances instances = context.getRequiredTestInstances();
+    RuleTest test = (RuleTest) instances.getInnermostInstance();
+    test.use(instances.findInstance(LockConformance.class).orElseThrow().fixture());
     try {
       skipWithout(test.fixture(), method);
     } catch (TestAbortedException e) {
@@ -61,7 +66,8 @@ public final class RuleRunner implements InvocationInterceptor {
           return run(method, () -> withItsEnd(test, invocation::proceed));
         }
         context.publishReportEntry("inconclusive", "the machine stood still: trial " + number);
-        return run(method, () -> withItsEnd(test, () -> again(test, method)));
+        List<Object> arguments = invocationContext.getArguments();
+        return run(method, () -> withItsEnd(test, () -> again(test, method, arguments)));
       });
     } finally {
       server.unlock();
@@ -112,8 +118,8 @@ public final class RuleRunner implements InvocationInterceptor {
   }
 
   /**
-   * What a test closes is part of it: a server that it killed may have to be started again. Both
-   * failures are told, the test's own first, whatever they are: the thread ends with this.
+   * Runs a test and its clean-up, which may have to start a killed server again. Both failures are
+   * reported, the test's own first; the thread ends after this.
    */
   private static void withItsEnd(RuleTest test, Body body) throws Throwable {
     try {
@@ -129,10 +135,10 @@ public final class RuleRunner implements InvocationInterceptor {
     test.closeEverything();
   }
 
-  private static void again(RuleTest test, Method method) throws Throwable {
+  static void again(Object test, Method method, List<Object> arguments) throws Throwable {
     method.setAccessible(true);
     try {
-      method.invoke(test);
+      method.invoke(test, arguments.toArray());
     } catch (InvocationTargetException e) {
       throw e.getCause();
     }

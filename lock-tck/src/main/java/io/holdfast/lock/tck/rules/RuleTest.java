@@ -1,11 +1,14 @@
 package io.holdfast.lock.tck.rules;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import io.holdfast.lock.DistributedLock;
 import io.holdfast.lock.Lease;
+import io.holdfast.lock.LeaseLoss;
 import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockClientBuilder;
+import io.holdfast.lock.LockLostException;
 import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.LockStoreException;
 import io.holdfast.lock.spi.Claim;
@@ -15,6 +18,7 @@ import io.holdfast.lock.spi.LockKind;
 import io.holdfast.lock.spi.LockStore;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.tck.Fixture;
+import io.holdfast.lock.tck.GuardedWrites.Step;
 import io.holdfast.lock.tck.Timing;
 import io.holdfast.lock.tck.fault.Link;
 import io.holdfast.lock.tck.process.ChildProcess;
@@ -28,14 +32,12 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.Callable;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import java.util.function.UnaryOperator;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.DisplayNameGeneration;
@@ -45,37 +47,46 @@ import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /**
- * What all chapters share: clients that are closed after the test, threads whose failures are not
- * lost, fresh names, and waiting for a condition in place of sleeping.
+ * The base class of all chapters: clients that are closed after the test, threads whose failures
+ * are not lost, fresh names, and waiting for a condition instead of sleeping.
  *
- * <p>Two ways of waiting, never mixed: {@link #eventually} for what must happen (generous),
- * {@link #never} for what must not (short).
+ * <p>There are two ways of waiting: {@link #eventually} for what must happen (with a generous
+ * limit), and {@link #never} for what must not (for a short time).
  */
 @ExtendWith(RuleRunner.class)
 @DisplayNameGeneration(RuleNames.class)
 @Execution(ExecutionMode.CONCURRENT)
-@Timeout(value = 30, unit = TimeUnit.MINUTES) // the runner has a deadline that begins with the test
+// The runner has a deadline that begins with the test.
+@Timeout(value = 30, unit = TimeUnit.MINUTES)
 public abstract class RuleTest {
   private static final Duration POLL = Duration.ofMillis(10);
 
-  /** For waiting that is not the point of a test. */
+  /** The limit for waits that are not the point of a test. */
   static final Duration LONG = Duration.ofSeconds(40);
 
   /** A TTL that certainly does not end during a test. */
   static final Duration LONG_TTL = Duration.ofMinutes(5);
 
+  private @Nullable Fixture fixture;
   private final Deque<AutoCloseable> closeables = new ArrayDeque<>(); // under its own monitor
   private final List<Worker<?>> workers = new ArrayList<>(); // under its own monitor
 
   /** For JUnit. */
   RuleTest() {}
 
-  /** The backend under test. */
-  protected abstract Fixture fixture();
+  /** Sets the backend under test, as the runner does before each test. */
+  final void use(Fixture opened) {
+    fixture = opened;
+  }
+
+  /** Returns the backend under test. */
+  final Fixture fixture() {
+    return Objects.requireNonNull(fixture, "no test runs");
+  }
 
   /**
-   * Ends what the test began. The runner does so within the test; only of one that is not done at
-   * its deadline there is something left after it.
+   * Closes what the test opened. The runner does so within the test; something is left here only
+   * after a test that missed its deadline.
    */
   @AfterEach
   void closeEverything() {
@@ -84,7 +95,7 @@ public abstract class RuleTest {
     for (Worker<?> worker : started) {
       worker.abandon();
     }
-    // To close one may open another.
+    // Closing one may open another.
     List<AutoCloseable> open = takeAll(closeables);
     while (!open.isEmpty()) {
       for (AutoCloseable closeable : open) {
@@ -133,22 +144,22 @@ public abstract class RuleTest {
     return timing().quiet();
   }
 
-  /** Renewed leases with the TTL of the fixture. */
+  /** Returns options for renewed leases with the TTL of the fixture. */
   final LockOptions renewed() {
     return LockOptions.renewed(ttl());
   }
 
-  /** Leases that end after the TTL of the fixture. */
+  /** Returns options for fixed leases with the TTL of the fixture. */
   final LockOptions fixed() {
     return LockOptions.fixed(ttl());
   }
 
-  /** Renewed leases that do not expire during a test. */
+  /** Returns options for renewed leases that do not expire during a test. */
   final LockOptions lasting() {
     return LockOptions.renewed(LONG_TTL);
   }
 
-  /** A name that nobody used before. */
+  /** Returns a name that was not used before. */
   final String freshName() {
     return "tck-" + random();
   }
@@ -159,46 +170,46 @@ public abstract class RuleTest {
     return HexFormat.of().formatHex(bytes);
   }
 
-  /** A client whose default leases are {@link #renewed()}. */
+  /** Opens a client whose default options are {@link #renewed()}. */
   final LockClient client() {
     return client(fixture().newClient(), builder -> {});
   }
 
-  /** As {@link #client()}, with settings of its own. */
+  /** Opens a client as {@link #client()} does, with settings of its own. */
   final LockClient client(Consumer<LockClientBuilder<?>> settings) {
     return client(fixture().newClient(), settings);
   }
 
   /**
-   * A client that waits long for the store, and whose default leases are {@link #lasting()}: for
-   * rules that load a server which may be busy with other tests, or with its disk. What it is
-   * allowed to take is none of theirs.
+   * Opens a client with a long store timeout, whose default options are {@link #lasting()}: for
+   * rules that load a server which may be busy with other tests or with its disk, and that do not
+   * test how long it takes.
    */
   final LockClient patientClient() {
     return client(builder -> builder.storeTimeout(LONG.dividedBy(2)).defaultOptions(lasting()));
   }
 
-  /** As {@link #client()}, over a link. */
+  /** Opens a client as {@link #client()} does, over a link. */
   final LockClient client(Link link) {
     return client(fixture().newClient(link), builder -> {});
   }
 
-  /** As {@link #client()}, over a link and with settings of its own. */
+  /** Opens a client as {@link #client()} does, over a link and with settings of its own. */
   final LockClient client(Link link, Consumer<LockClientBuilder<?>> settings) {
     return client(fixture().newClient(link), settings);
   }
 
-  /** As {@link #client()}, with something between engine and store. */
+  /** Opens a client as {@link #client()} does, with a tap between engine and store. */
   final LockClient tapped(UnaryOperator<LockStore> tap) {
     return tapped(tap, builder -> {});
   }
 
-  /** As {@link #tapped(UnaryOperator)}, with settings of its own. */
+  /** Opens a client as {@link #tapped(UnaryOperator)} does, with settings of its own. */
   final LockClient tapped(UnaryOperator<LockStore> tap, Consumer<LockClientBuilder<?>> settings) {
     return client(fixture().newClient(tap), settings);
   }
 
-  /** The store itself, for rules about single calls. */
+  /** Opens the store itself, for rules about single calls. */
   final LockStore store() {
     AtomicReference<LockStore> opened = new AtomicReference<>();
     LockClient unused = tapped(store -> {
@@ -208,13 +219,13 @@ public abstract class RuleTest {
     return Objects.requireNonNull(opened.get(), "the fixture does not use the tap");
   }
 
-  /** A claim of a new attempt. */
+  /** Makes the claim of a new attempt. */
   static Claim claim(String name, Duration ttl) {
     return new Claim(
         new LockKey(LockKind.MUTEX, name), random() + random(), ttl, Duration.ZERO, "tck");
   }
 
-  /** The grant of a lock that must be free. */
+  /** Acquires a lock that must be free. */
   static Grant grant(LockStore store, Claim claim) throws StoreException {
     Optional<Grant> grant = store.tryAcquire(claim);
     assertThat(grant).as("tryAcquire() of the free lock %s", claim.key().name()).isPresent();
@@ -229,7 +240,10 @@ public abstract class RuleTest {
     return closeLater(open(timed));
   }
 
-  /** How soon a client can be opened is no rule: on a busy machine it may need several tries. */
+  /**
+   * Opens a client, with several tries if necessary: how soon one can be opened on a busy machine
+   * is not a rule.
+   */
   private LockClient open(LockClientBuilder<?> builder) {
     long start = System.nanoTime();
     while (true) {
@@ -244,12 +258,12 @@ public abstract class RuleTest {
     }
   }
 
-  /** A link that is closed after the test. */
+  /** Opens a link that is closed after the test. */
   final Link link() {
     return closeLater(fixture().newLink());
   }
 
-  /** A child process with a client, killed after the test. */
+  /** Starts a child process with a client, which is killed after the test. */
   final ChildProcess child() {
     ChildProcess child = closeLater(ChildProcess.start(fixture().childProcess()));
     assertThat(
@@ -258,7 +272,7 @@ public abstract class RuleTest {
     return child;
   }
 
-  /** Has it closed after the test, last given first. */
+  /** Registers something to be closed after the test; the last one registered is closed first. */
   final <T extends AutoCloseable> T closeLater(T closeable) {
     synchronized (closeables) {
       closeables.addFirst(closeable);
@@ -268,14 +282,14 @@ public abstract class RuleTest {
 
   // ---- leases
 
-  /** The lease of a lock that must be free. */
+  /** Takes a lock that must be free. */
   static Lease take(DistributedLock lock) {
     Optional<Lease> lease = lock.tryLock();
     assertThat(lease).as("tryLock() of the free lock %s", lock.name()).isPresent();
     return lease.orElseThrow();
   }
 
-  /** Whether the lock is free for a client at this moment; gives it back at once. */
+  /** Whether a client can take the lock at this moment; releases it at once. */
   static boolean isFree(LockClient client, String name) {
     Optional<Lease> lease = client.get(name).tryLock();
     lease.ifPresent(Lease::close);
@@ -288,27 +302,30 @@ public abstract class RuleTest {
         .isEmpty();
   }
 
-  /** What another thread gets that asks once. */
+  /** Asserts that a call tells that the lease was lost, and why. */
+  static void assertLost(LeaseLoss.Reason reason, String what, ThrowingCallable call) {
+    assertThatExceptionOfType(LockLostException.class)
+        .as(what)
+        .isThrownBy(call)
+        .satisfies(e -> assertThat(e.reason()).isEqualTo(reason));
+  }
+
+  /** Tries once to take the lock on another thread. */
   final Optional<Lease> tryOnAnotherThread(DistributedLock lock) {
     return onAnotherThread(() -> lock.tryLock());
   }
 
   /** Waits until the lock becomes free for this client, and takes it. */
   final Lease takeWhenFree(LockClient client, String name, LockOptions options, Duration within) {
-    long start = System.nanoTime();
-    while (true) {
-      Optional<Lease> lease = client.get(name, options).tryLock();
-      if (lease.isPresent()) {
-        return lease.get();
-      }
-      if (since(start).compareTo(within) > 0) {
-        throw new AssertionError("The lock did not become free within " + within);
-      }
-      pause();
-    }
+    Slot<Lease> lease = new Slot<>();
+    eventually("the lock becomes free for another client", within, () -> {
+      client.get(name, options).tryLock().ifPresent(lease::set);
+      return lease.isSet();
+    });
+    return lease.get();
   }
 
-  /** As {@link #takeWhenFree}, while the store may be out of reach. */
+  /** Does {@link #takeWhenFree}, while the store may be unreachable. */
   final Lease takeDespiteFailures(LockClient client, String name, Duration within) {
     long start = System.nanoTime();
     while (true) {
@@ -352,6 +369,18 @@ public abstract class RuleTest {
     }
   }
 
+  /** Waits until the store answers this question, after it was out of reach. */
+  static void eventuallyAnswered(Duration within, Runnable question) {
+    eventually("the store answers again", within, () -> {
+      try {
+        question.run();
+        return true;
+      } catch (LockStoreException e) {
+        return false;
+      }
+    });
+  }
+
   /** Watches that something does not happen. */
   static void never(String what, Duration during, Condition condition) {
     long start = System.nanoTime();
@@ -373,12 +402,12 @@ public abstract class RuleTest {
     }
   }
 
-  /** One step of polling. */
+  /** Pauses between two polls. */
   static void pause() {
     pause(POLL);
   }
 
-  /** A step of a scenario whose length is its point. */
+  /** Pauses for exactly this time, as a step of a scenario. */
   static void pause(Duration length) {
     try {
       TimeUnit.NANOSECONDS.sleep(length.toNanos());
@@ -390,14 +419,22 @@ public abstract class RuleTest {
 
   // ---- threads
 
-  /** Starts a thread; what it throws fails the test, unless {@link Worker#get} already did. */
+  /** Starts a thread; whatever it throws fails the test, unless {@link Worker#get} already did. */
   final <T> Worker<T> start(Callable<T> body) {
     Worker<T> worker = new Worker<>(body);
     synchronized (workers) {
       workers.add(worker);
     }
-    worker.thread.start();
+    worker.start();
     return worker;
+  }
+
+  /** Starts a thread as {@link #start} does, for something without a result. */
+  final Worker<Boolean> startStep(Step step) {
+    return start(() -> {
+      step.run();
+      return true;
+    });
   }
 
   /** Runs something on another thread and waits for it. */
@@ -405,12 +442,11 @@ public abstract class RuleTest {
     return start(body).get(LONG);
   }
 
-  /** Waits until a thread has been seen waiting for a while: it asked, and stands in line. */
+  /** Waits until a thread has been waiting for a while, so that it has asked and is queued. */
   static void awaitWaiting(Worker<?> worker) {
     eventually("the thread waits", LONG, () -> {
       for (int i = 0; i < 5; i++) {
-        Thread.State state = worker.thread.getState();
-        if (state != Thread.State.WAITING && state != Thread.State.TIMED_WAITING) {
+        if (!worker.isWaiting()) {
           assertThat(worker.isDone()).as("the thread ended in place of waiting").isFalse();
           return false;
         }
@@ -418,110 +454,5 @@ public abstract class RuleTest {
       }
       return true;
     });
-  }
-
-  /** Something that comes from another thread. */
-  static final class Slot<T> {
-    private volatile @Nullable T value;
-
-    void set(T value) {
-      this.value = value;
-    }
-
-    boolean isSet() {
-      return value != null;
-    }
-
-    T get() {
-      return Objects.requireNonNull(value, "nothing came");
-    }
-  }
-
-  /** A thread with a result. */
-  static final class Worker<T> {
-    private final CompletableFuture<T> result = new CompletableFuture<>();
-    private final Thread thread;
-    private volatile boolean told;
-
-    Worker(Callable<T> body) {
-      thread = new Thread(
-          () -> {
-            try {
-              result.complete(body.call());
-            } catch (Throwable e) {
-              result.completeExceptionally(e);
-            }
-          },
-          "tck-worker");
-      thread.setDaemon(true);
-    }
-
-    boolean isDone() {
-      return result.isDone();
-    }
-
-    void interrupt() {
-      thread.interrupt();
-    }
-
-    /** The result, or a failure of the test. */
-    T get(Duration within) {
-      try {
-        return Objects.requireNonNull(result.get(within.toNanos(), TimeUnit.NANOSECONDS));
-      } catch (ExecutionException e) {
-        told = true;
-        throw new AssertionError("Failed on another thread: " + e.getCause(), e.getCause());
-      } catch (TimeoutException e) {
-        told = true;
-        AssertionError error = new AssertionError("Another thread was not done within " + within);
-        error.setStackTrace(thread.getStackTrace());
-        throw error;
-      } catch (InterruptedException e) {
-        Thread.currentThread().interrupt();
-        throw new AssertionError("Interrupted", e);
-      }
-    }
-
-    /** What the body threw; it must throw. */
-    Throwable failure(Duration within) {
-      told = true;
-      try {
-        T value = result.get(within.toNanos(), TimeUnit.NANOSECONDS);
-        throw new AssertionError("Expected an exception on the other thread, got " + value);
-      } catch (ExecutionException e) {
-        return Objects.requireNonNull(e.getCause());
-      } catch (TimeoutException e) {
-        AssertionError error = new AssertionError("Another thread was not done within " + within);
-        error.setStackTrace(thread.getStackTrace());
-        throw error;
-      } catch (InterruptedException e) {
-        Thread.currentThread().interrupt();
-        throw new AssertionError("Interrupted", e);
-      }
-    }
-
-    /** After the test: what still runs must end, and what comes of it does not matter. */
-    private void abandon() {
-      if (!result.isDone()) {
-        told = true;
-        thread.interrupt();
-      }
-    }
-
-    private void collect(List<Throwable> failures) {
-      try {
-        T unused = result.get(LONG.toNanos(), TimeUnit.NANOSECONDS);
-      } catch (ExecutionException e) {
-        if (!told) {
-          failures.add(e.getCause());
-        }
-      } catch (TimeoutException e) {
-        AssertionError error = new AssertionError("A thread of the test does not end");
-        error.setStackTrace(thread.getStackTrace());
-        failures.add(error);
-      } catch (InterruptedException e) {
-        Thread.currentThread().interrupt();
-      }
-    }
   }
 }

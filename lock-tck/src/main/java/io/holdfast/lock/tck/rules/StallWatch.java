@@ -12,11 +12,11 @@ import java.util.Deque;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Notices that the machine ran nothing of this JVM for a while, or confirmed no write to its disk,
- * which the servers wait for: to a test, either looks like a lost lease.
+ * Notices when the machine did not run this JVM for a while, or when its disk, for which the
+ * servers wait, confirmed no write: to a test, either looks like a lost lease.
  */
 final class StallWatch {
-  /** A stall that can make a test fail that should not. */
+  /** The length from which a stall can make a test fail without a fault of the store. */
   static final Duration WORTH_TELLING = Duration.ofMillis(250);
 
   private static final long STEP_MILLIS = 50;
@@ -24,7 +24,7 @@ final class StallWatch {
 
   private static final StallWatch SHARED = new StallWatch();
 
-  /** Of the time in which the watch was to look and did not. */
+  /** A time in which the watch should have looked and did not. */
   private record Stall(long nanos, long endedAtNanos) {}
 
   private final Deque<Stall> stalls = new ArrayDeque<>();
@@ -36,12 +36,15 @@ final class StallWatch {
     thread.start();
   }
 
-  /** One for all tests: it costs a write. */
+  /** Returns the watch that all tests share, since it costs disk writes. */
   static StallWatch shared() {
     return SHARED;
   }
 
-  /** The longest stall since then, if it was worth telling. */
+  /**
+   * Returns the longest stall since then, or the time since the last look if that is longer;
+   * shorter stalls are not recorded.
+   */
   synchronized Duration longestSince(long sinceNanos) {
     long longestNanos = Math.max(0, System.nanoTime() - lookedAtNanos);
     for (Stall stall : stalls) {
@@ -63,7 +66,8 @@ final class StallWatch {
         looked();
       }
     } catch (InterruptedException | IOException e) {
-      // From here on each failure is taken for the machine's, asked again, and told as such.
+      // From here on each failure is taken for the machine's fault, and the test is repeated and
+      // reported as such.
     }
   }
 
@@ -79,7 +83,10 @@ final class StallWatch {
     lookedAtNanos = nowNanos;
   }
 
-  /** On the disk of temporary files; null if there is none, and then only the JVM is watched. */
+  /**
+   * Opens a file on the disk of temporary files; null if that fails, and then only the JVM is
+   * watched.
+   */
   private static @Nullable FileChannel open() {
     try {
       Path path = Files.createTempFile("tck-stall-watch", null);

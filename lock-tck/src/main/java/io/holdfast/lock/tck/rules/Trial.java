@@ -5,11 +5,10 @@ import org.jspecify.annotations.Nullable;
 import org.opentest4j.TestAbortedException;
 
 /**
- * One run of a test. A failure says nothing of the store if the machine ran nothing of ours for a
- * while: to the store, that is a client that was paused, and leases end. Then the test is asked
- * again.
+ * One run of a test. If the machine did not run this JVM for a while, a failure says nothing about
+ * the store: its leases ended because the client was paused. The test is then repeated.
  *
- * @param failure what the test threw, if it did
+ * @param failure what the test threw, if anything
  * @param stall the longest time for which the machine stood still
  */
 record Trial(@Nullable Throwable failure, Duration stall) {
@@ -17,11 +16,11 @@ record Trial(@Nullable Throwable failure, Duration stall) {
 
   /** Runs a test. */
   interface Runner {
-    /** Runs it for the first time (1), or once more. */
+    /** Runs the test; the number is 1 for the first time. */
     Trial run(int number) throws Throwable;
   }
 
-  /** Returns if the test passed; throws what it threw. */
+  /** Runs a test until the result is conclusive; throws what it threw. */
   static void untilConclusive(Runner runner) throws Throwable {
     for (int number = 1; ; number++) {
       Trial trial = runner.run(number);

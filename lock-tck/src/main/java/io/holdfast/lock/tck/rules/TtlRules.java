@@ -23,7 +23,7 @@ import java.util.Optional;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 
-/** Chapter 4: how long a lease lasts. */
+/** Chapter 4: the length of a lease. */
 public abstract class TtlRules extends RuleTest {
 
   /** For JUnit. */
@@ -106,10 +106,10 @@ public abstract class TtlRules extends RuleTest {
     Link link = link();
     LockClient client = client(link);
     String name = freshName();
-    // The first time a name is used may take more trips, which with the delay would use up the
-    // time.
+    // The first use of a name may take more round trips, which would take too long with the delay.
     take(client.get(name)).close();
-    Duration delay = timing().storeTimeout().dividedBy(6); // An answer may take several trips.
+    // An answer may take several round trips.
+    Duration delay = timing().storeTimeout().dividedBy(6);
     link.delay(Link.Direction.REPLIES, delay);
     Lease lease = take(client.get(name, fixed()));
     assertThat(lease.remaining())
@@ -126,9 +126,10 @@ public abstract class TtlRules extends RuleTest {
   void aRenewedDeadlineCountsFromBeforeTheRenewalWasSent() {
     Link link = link();
     LockClient client = client(link);
-    Duration delay = timing().storeTimeout().dividedBy(6); // An answer may take several trips.
+    // An answer may take several round trips.
+    Duration delay = timing().storeTimeout().dividedBy(6);
     String name = freshName();
-    take(client.get(name)).close(); // To connect, and to use a name first, takes longer.
+    take(client.get(name)).close(); // Connecting, and the first use of a name, take longer.
     link.delay(Link.Direction.REPLIES, delay);
     Lease lease = take(client.get(name));
     AtomicReference<Duration> last = new AtomicReference<>(lease.remaining());
@@ -224,9 +225,7 @@ public abstract class TtlRules extends RuleTest {
     assertThat(since(beforeAcquire)).as("age at the next grant").isGreaterThan(ttl());
     eventually("onLost is told", slack(), loss::isSet);
     assertThat(loss.get().reason()).isEqualTo(LeaseLoss.Reason.MAX_HOLD);
-    assertThatExceptionOfType(LockLostException.class)
-        .isThrownBy(lease::close)
-        .satisfies(e -> assertThat(e.reason()).isEqualTo(LeaseLoss.Reason.MAX_HOLD));
+    assertLost(LeaseLoss.Reason.MAX_HOLD, "close() after that", lease::close);
     next.close();
   }
 

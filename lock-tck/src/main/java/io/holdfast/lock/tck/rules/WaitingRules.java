@@ -25,7 +25,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.Lock;
 import org.junit.jupiter.api.Test;
 
-/** Chapter 6: asking, waiting, and not getting it. */
+/** Chapter 6: waiting for a lock, with and without success. */
 public abstract class WaitingRules extends RuleTest {
 
   /** For JUnit. */
@@ -54,7 +54,7 @@ public abstract class WaitingRules extends RuleTest {
     for (int i = 0; i < 50; i++) {
       assertThat(tryOnAnotherThread(lock)).isEmpty();
     }
-    // What the client or its driver does in the background is not ours to count.
+    // Not zero, since the client or its driver may send requests in the background.
     assertThat(link.requests() - before).as("requests for 50 refusals").isLessThan(25);
     lease.close();
   }
@@ -267,7 +267,7 @@ public abstract class WaitingRules extends RuleTest {
     waitingLong.interrupt();
     assertThat(waitingLong.failure(LONG)).isInstanceOf(InterruptedException.class);
     assertThat(waitingShortly.get(LONG)).isEmpty();
-    pause(quiet()); // On a slow store a line may be left in the background.
+    pause(quiet()); // On a slow store, a queue may be left in the background.
     first.close();
     second.close();
     never(
@@ -297,11 +297,8 @@ public abstract class WaitingRules extends RuleTest {
         }
       });
       awaitWaiting(waiting);
-      Worker<Boolean> releasing = start(() -> {
-        lease.close();
-        return true;
-      });
-      // From interrupts that come first to ones that come too late.
+      Worker<Boolean> releasing = startStep(lease::close);
+      // From interrupts that come first to those that come too late.
       pause(Duration.ofMillis(round % 8));
       waiting.interrupt();
       assertThat(releasing.get(LONG)).isTrue();
@@ -319,10 +316,7 @@ public abstract class WaitingRules extends RuleTest {
     List<Worker<?>> waiting = new ArrayList<>();
     for (int i = 0; i < 5; i++) {
       int place = i;
-      Worker<?> worker = start(() -> {
-        lock.run(held -> served.add(place));
-        return true;
-      });
+      Worker<?> worker = startStep(() -> lock.run(held -> served.add(place)));
       awaitWaiting(worker);
       waiting.add(worker);
     }
@@ -337,13 +331,10 @@ public abstract class WaitingRules extends RuleTest {
   void anAcquireWhoseAnswerIsLostNeverBlocksTheNameForLongerThanATtl() {
     LockClient other = client();
     List<Worker<?>> attempts = new ArrayList<>();
-    // Whichever request is the acquire: a driver may send others before it.
+    // Tries several, since a driver may send other requests before the acquire.
     for (int n = 1; n <= 4; n++) {
       int nth = n;
-      attempts.add(start(() -> {
-        loseTheAnswerOf(nth, other);
-        return true;
-      }));
+      attempts.add(startStep(() -> loseTheAnswerOf(nth, other)));
     }
     attempts.forEach(attempt -> attempt.get(LONG));
   }
@@ -384,7 +375,7 @@ public abstract class WaitingRules extends RuleTest {
     link.hold(Link.Direction.REQUESTS);
     assertThatExceptionOfType(LockStoreException.class)
         .isThrownBy(() -> client.get(name).tryLock().isPresent());
-    link.heal(); // now it arrives, and nobody wants it any more
+    link.heal(); // The request arrives now, when nobody wants the lock any more.
     Lease lease = takeWhenFree(other, name, renewed(), ttl().plus(slack()));
     never("the late request takes the lock", quiet(), () -> !lease.isHeld());
     lease.verify();
@@ -405,18 +396,16 @@ public abstract class WaitingRules extends RuleTest {
     AtomicBoolean stop = new AtomicBoolean();
     List<Worker<?>> greedy = new ArrayList<>();
     for (int i = 0; i < 3; i++) {
-      greedy.add(start(() -> {
+      greedy.add(startStep(() -> {
         while (!stop.get()) {
           busy.get(name).run(lease -> pause(Duration.ofMillis(1)));
         }
-        return true;
       }));
     }
-    Worker<Boolean> served = start(() -> {
+    Worker<Boolean> served = startStep(() -> {
       for (int i = 0; i < 3; i++) {
         other.get(name).lock().close();
       }
-      return true;
     });
     try {
       assertThat(served.get(LONG)).isTrue();
@@ -502,17 +491,14 @@ public abstract class WaitingRules extends RuleTest {
   @Test
   void whoWaitsWhileAReleaseHangsAndFailsIsNotToldBusy() {
     Link link = link();
-    // Else the lease could be handed on, and there would be no release.
+    // Otherwise the lease could be handed on, and there would be no release.
     LockClient client = client(link, builder -> builder.localHandOff(false));
     DistributedLock lock = client.get(freshName(), lasting());
     Lease lease = take(lock);
     Duration timeout = timing().storeTimeout();
     link.hold(Link.Direction.REQUESTS);
     long before = link.requests();
-    Worker<Boolean> closing = start(() -> {
-      lease.close();
-      return true;
-    });
+    Worker<Boolean> closing = startStep(lease::close);
     eventually("the release is on its way", LONG, () -> link.requests() > before);
     Worker<Boolean> waiting = start(() -> lock.tryLock(timeout.dividedBy(4)).isPresent());
     Duration bound = timeout.multipliedBy(2).plus(slack());
@@ -524,7 +510,7 @@ public abstract class WaitingRules extends RuleTest {
     takeWhenFree(client(), lock.name(), renewed(), slack().multipliedBy(2)).close();
   }
 
-  /** What came of a call that tells whether it got the lock. */
+  /** Returns the outcome of a call as text. */
   private static String outcome(Worker<Boolean> asking, Duration within) {
     try {
       return asking.get(within) ? "a lease" : "busy";
@@ -605,7 +591,7 @@ public abstract class WaitingRules extends RuleTest {
     try {
       lease = lock.tryLock();
     } catch (LockStoreException e) {
-      lease = Optional.empty(); // it asked, and that answer is of no use
+      lease = Optional.empty(); // It asked, but that answer is of no use.
     }
     assertThat(lease)
         .as("what tryLock() gives while another client has the lock")
@@ -614,7 +600,7 @@ public abstract class WaitingRules extends RuleTest {
     next.get().close();
   }
 
-  /** A client whose machine can sleep while an answer of the store is on its way. */
+  /** A client whose machine seems to sleep while an answer of the store is on its way. */
   private final class Sleeper {
     private final SkewedTime time = new SkewedTime();
     private final RecordingStore[] recorder = new RecordingStore[1];
@@ -632,7 +618,10 @@ public abstract class WaitingRules extends RuleTest {
       });
     }
 
-    /** The lease of another client, which gets the lock after the sleeper was given it. */
+    /**
+     * Lets another client take the lock after it was granted to the sleeper; returns that client's
+     * lease.
+     */
     Slot<Lease> sleepWhileItIsTaken(String name) {
       Slot<Lease> taken = new Slot<>();
       sleepBeforeTheNextAnswer(() -> {

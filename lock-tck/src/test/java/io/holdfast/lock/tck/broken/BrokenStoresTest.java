@@ -377,7 +377,7 @@ class BrokenStoresTest {
         BrokenFixture.store(store -> new TtlChanger(store, Duration.ofHours(1))),
         "L-4.1",
         "aGrantWhoseHolderIsGoneEnds",
-        "The lock did not become free");
+        "the lock becomes free for another client");
   }
 
   @Test

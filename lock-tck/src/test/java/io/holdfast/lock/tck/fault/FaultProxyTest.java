@@ -169,6 +169,62 @@ class FaultProxyTest {
   }
 
   @Test
+  void dropsTheNthRequestOnlyWhichIsNotCarriedOut() throws IOException {
+    try (Client client = new Client(proxy.port());
+        Client other = new Client(proxy.port())) {
+      proxy.dropRequest(2);
+      assertThat(other.ask("one")).isEqualTo("one");
+      client.send("two");
+      client.assertReset();
+      assertThat(other.ask("three")).isEqualTo("three");
+      assertThat(server.lines()).containsExactly("one", "three");
+    }
+    assertThatIllegalArgumentException().isThrownBy(() -> proxy.dropRequest(0));
+  }
+
+  @Test
+  void losesRequestsAloneOrRepliesAloneAndResetsWhatLostSomethingWhenItHeals() throws IOException {
+    try (Client client = new Client(proxy.port());
+        Client idle = new Client(proxy.port())) {
+      proxy.lose(Direction.REQUESTS);
+      client.send("lost");
+      client.assertSilent();
+      proxy.heal();
+      client.assertReset();
+      assertThat(server.lines()).doesNotContain("lost");
+      proxy.lose(Direction.REPLIES);
+      idle.send("carried out");
+      eventually(() -> server.lines().contains("carried out"));
+      idle.assertSilent();
+      proxy.heal();
+      idle.assertReset();
+    }
+  }
+
+  @Test
+  void shutsOneDirectionAndLeavesTheOtherOpen() throws IOException {
+    try (Client client = new Client(proxy.port())) {
+      proxy.delay(Direction.REPLIES, QUIET);
+      client.send("one");
+      eventually(() -> server.lines().contains("one"));
+      proxy.shut(Direction.REQUESTS);
+      assertThat(client.receive()).isEqualTo("one"); // The server is done, but for its answer.
+      client.assertReset();
+      proxy.heal();
+    }
+    try (Client client = new Client(proxy.port())) {
+      assertThat(client.ask("two")).isEqualTo("two");
+      proxy.shut(Direction.REPLIES);
+      client.assertReset(); // Read as an end.
+      client.send("three");
+      eventually(() -> server.lines().contains("three"));
+      try (Client next = new Client(proxy.port())) {
+        assertThat(next.ask("four")).isEqualTo("four");
+      }
+    }
+  }
+
+  @Test
   void cutsOnceAndTakesNewConnections() throws IOException {
     try (Client client = new Client(proxy.port())) {
       assertThat(client.ask("one")).isEqualTo("one");

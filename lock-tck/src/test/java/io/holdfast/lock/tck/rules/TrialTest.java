@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.opentest4j.TestAbortedException;
@@ -48,6 +49,16 @@ class TrialTest {
     assertThatThrownBy(() -> ask(new Trial(new TestAbortedException("skipped"), STOOD_STILL)))
         .isInstanceOf(TestAbortedException.class);
     assertThat(runs).hasValue(1);
+  }
+
+  @Test
+  void aTestWithArgumentsIsAskedAgainWithThem() throws Throwable {
+    RuleRunner.again(this, TrialTest.class.getDeclaredMethod("add", int.class), List.of(3));
+    assertThat(runs).hasValue(3);
+  }
+
+  void add(int more) {
+    runs.addAndGet(more);
   }
 
   private void ask(Trial... trials) throws Throwable {

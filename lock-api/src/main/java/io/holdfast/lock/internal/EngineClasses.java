@@ -1,0 +1,73 @@
+package io.holdfast.lock.internal;
+
+import io.holdfast.lock.LockClient;
+import java.util.List;
+
+/**
+ * The classes that run code when they are initialised. One whose initialisation fails, as it can in
+ * a full heap, is of no use in that JVM any more: a first {@code close()} at that moment would make
+ * every later one fail. So all are initialised before there is a client.
+ */
+final class EngineClasses {
+  private static final String PACKAGE = LockClient.class.getPackageName() + ".";
+
+  /** Their names within the package; {@code StructureTest} finds those that are missing. */
+  static final List<String> NAMES = List.of(
+      "LeaseLoss$Reason",
+      "LeaseState",
+      "LockClientBuilder",
+      "LockListener$Source",
+      "LockOptions",
+      "Ownership",
+      "internal.Attempt",
+      "internal.ClientClosing",
+      "internal.Engine",
+      "internal.EngineClient",
+      "internal.GuardedLease$Phase",
+      "internal.LeaderTurn$1",
+      "internal.LeaderTurn",
+      "internal.Settlement$1",
+      "internal.Settlement$Telling",
+      "internal.Settlement",
+      "internal.WaitMode",
+      "internal.cleanup.Cleanup",
+      "internal.event.Callbacks",
+      "internal.event.Events",
+      "internal.grant.ActiveGrant$1",
+      "internal.grant.ActiveGrant$Arrival",
+      "internal.grant.ActiveGrant$Settled",
+      "internal.grant.ActiveGrant",
+      "internal.grant.GrantState$Phase",
+      "internal.grant.RenewalSchedule",
+      "internal.memory.MemoryStore",
+      "internal.queue.EarlyEvents",
+      "internal.queue.HandOff",
+      "internal.queue.Hold",
+      "internal.queue.Holds$GuardEnd",
+      "internal.queue.WaitQueue$Closing",
+      "internal.queue.WaitQueue$Leading",
+      "internal.queue.WaitQueue",
+      "internal.renewal.Keeper",
+      "internal.renewal.RenewalRound",
+      "internal.task.Task",
+      "internal.task.Workers",
+      "internal.time.Clocks",
+      "internal.time.Nanos",
+      "spi.LockKind",
+      "spi.ReleaseOutcome",
+      "spi.SystemTime");
+
+  private EngineClasses() {}
+
+  /** Initialises them, or throws whatever keeps one from being initialised. */
+  static void initialize() {
+    for (String name : NAMES) {
+      try {
+        Class<?> unused = Class.forName(PACKAGE + name);
+      } catch (ClassNotFoundException e) {
+        throw new IllegalStateException(
+            "The class " + name + " is not there: lock-api's jar is incomplete", e);
+      }
+    }
+  }
+}

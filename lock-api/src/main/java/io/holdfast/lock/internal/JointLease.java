@@ -1,0 +1,171 @@
+package io.holdfast.lock.internal;
+
+import io.holdfast.lock.Lease;
+import io.holdfast.lock.LeaseLoss;
+import io.holdfast.lock.LeaseState;
+import io.holdfast.lock.internal.queue.Handle;
+import io.holdfast.lock.internal.task.StackReserve;
+import java.time.Duration;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
+import java.util.stream.Collectors;
+
+/**
+ * The user's side of an acquisition of several locks: a lease of each, and held while all of them
+ * are. The engine sees the leases alone, so each is renewed, found lost and found dropped as any
+ * other.
+ */
+final class JointLease implements Lease {
+  /** In the order in which they were acquired; at least two. */
+  private final List<EngineLease> leases;
+
+  JointLease(List<EngineLease> leases) {
+    this.leases = leases;
+  }
+
+  @Override
+  public String name() {
+    return leases.stream().map(Lease::name).collect(Collectors.joining(", "));
+  }
+
+  @Override
+  public long token() {
+    throw new IllegalStateException("A lease of several names has a token for each, and none for"
+        + " all of them: use token(name), with one of "
+        + name());
+  }
+
+  @Override
+  public long token(String lockName) {
+    for (EngineLease lease : leases) {
+      if (lease.name().equals(lockName)) {
+        return lease.token();
+      }
+    }
+    throw new IllegalArgumentException(
+        "This lease is of the locks " + name() + ", not of '" + lockName + "'");
+  }
+
+  @Override
+  public LeaseState state() {
+    LeaseState all = null;
+    for (EngineLease lease : leases) {
+      LeaseState state = lease.state();
+      if (state == LeaseState.LOST) {
+        return LeaseState.LOST;
+      }
+      // Some are closed and some are not: a close is on its way.
+      all = all == null || all == state ? state : LeaseState.UNCERTAIN;
+    }
+    return Objects.requireNonNull(all);
+  }
+
+  @Override
+  public boolean isHeld() {
+    for (EngineLease lease : leases) {
+      if (!lease.isHeld()) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  @Override
+  public void ensureHeld() {
+    requireNoneLost();
+    // To settle a doubt about one takes time, in which another can be lost.
+    while (!isHeld()) {
+      leases.forEach(Lease::ensureHeld);
+    }
+  }
+
+  /** Finds a loss that is known before the store is asked about the others. */
+  private void requireNoneLost() {
+    for (EngineLease lease : leases) {
+      if (lease.state() == LeaseState.LOST) {
+        lease.ensureHeld();
+      }
+    }
+  }
+
+  @Override
+  public void verify() {
+    requireNoneLost();
+    leases.forEach(Lease::verify);
+    ensureHeld();
+  }
+
+  @Override
+  public void extend(Duration ttl) {
+    requireNoneLost();
+    for (EngineLease lease : leases) {
+      lease.extend(ttl);
+    }
+    ensureHeld();
+  }
+
+  @Override
+  public Duration remaining() {
+    Duration least = leases.get(0).remaining();
+    for (EngineLease lease : leases) {
+      Duration remaining = lease.remaining();
+      least = remaining.compareTo(least) < 0 ? remaining : least;
+    }
+    return least;
+  }
+
+  @Override
+  public Duration crashBound() {
+    Duration longest = Duration.ZERO;
+    for (EngineLease lease : leases) {
+      Duration crashBound = lease.crashBound();
+      longest = crashBound.compareTo(longest) > 0 ? crashBound : longest;
+    }
+    return longest;
+  }
+
+  @Override
+  public void onLost(Consumer<? super LeaseLoss> listener) {
+    Objects.requireNonNull(listener);
+    AtomicBoolean told = new AtomicBoolean();
+    Consumer<LeaseLoss> once = loss -> {
+      if (told.compareAndSet(false, true)) {
+        listener.accept(loss);
+      }
+    };
+    for (EngineLease lease : leases) {
+      lease.onLost(once);
+    }
+  }
+
+  @Override
+  public Lease detach() {
+    StackReserve.ensure();
+    ensureHeld();
+    // All or none of them.
+    Thread thread = Thread.currentThread();
+    for (EngineLease lease : leases) {
+      Handle handle = lease.handle();
+      handle.hold().queue().holds().requireDetachable(handle, thread);
+    }
+    for (EngineLease lease : leases) {
+      Handle handle = lease.handle();
+      handle.hold().queue().holds().detach(handle, thread);
+    }
+    return this;
+  }
+
+  @Override
+  public void close() {
+    JointLock.eachInReverse(leases, Lease::close);
+  }
+
+  @Override
+  public String toString() {
+    return leases.stream()
+        .map(lease -> lease.name() + ", token " + lease.token())
+        .collect(Collectors.joining("; ", "Lease[", "; " + state() + "]"));
+  }
+}

@@ -1,0 +1,154 @@
+package io.holdfast.lock.internal;
+
+import io.holdfast.lock.Lease;
+import io.holdfast.lock.LockClient;
+import io.holdfast.lock.internal.grant.ActiveGrant;
+import io.holdfast.lock.internal.grant.GrantState;
+import io.holdfast.lock.internal.grant.GrantState.Phase;
+import io.holdfast.lock.internal.queue.Handle;
+import io.holdfast.lock.internal.queue.WaitQueue;
+import io.holdfast.lock.internal.renewal.KeeperProbe;
+import io.holdfast.lock.internal.time.ClocksProbe;
+import io.holdfast.lock.spi.LockKey;
+import io.holdfast.lock.spi.LockKind;
+import io.holdfast.lock.spi.LockStore;
+import io.holdfast.lock.spi.StoreEvents;
+import java.lang.reflect.Field;
+import java.security.SecureRandom;
+import java.util.Random;
+import java.util.function.BiFunction;
+
+/** A client whose threads are made by a test, and that draws owner ids from a seed. */
+public final class ModelEngine {
+  private static final Field RANDOM;
+
+  static {
+    try {
+      RANDOM = Claims.class.getDeclaredField("random");
+      RANDOM.setAccessible(true);
+    } catch (ReflectiveOperationException e) {
+      throw new ExceptionInInitializerError(e);
+    }
+  }
+
+  private ModelEngine() {}
+
+  private static final class Seeded extends SecureRandom {
+    private static final long serialVersionUID = 1;
+    private final Random random;
+
+    Seeded(long seed) {
+      super(null, null);
+      this.random = new Random(seed);
+    }
+
+    @Override
+    public void nextBytes(byte[] bytes) {
+      random.nextBytes(bytes);
+    }
+  }
+
+  /** Starts one. */
+  public static LockClient start(
+      Engine.Settings settings,
+      String name,
+      long seed,
+      LockStore store,
+      BiFunction<Runnable, String, Thread> threads) {
+    Claims claims = new Claims(name, "model");
+    try {
+      RANDOM.set(claims, new Seeded(seed));
+    } catch (IllegalAccessException e) {
+      throw new LinkageError(e.getMessage(), e);
+    }
+    EngineClient client = new EngineClient(settings, name, claims, store);
+    EngineProbe.changeThreads(client, factory -> task -> threads.apply(task, "worker"));
+    KeeperProbe.runOn(client.keeper(), task -> threads.apply(task, "keeper"));
+    client.start();
+    return client;
+  }
+
+  /** To be told by the store. */
+  public static StoreEvents events(LockClient client) {
+    return (StoreEvents) client;
+  }
+
+  /** An acquisition of a client. */
+  public record Held(Handle handle) {
+    /** Whether its user would be told now that it is held. Changes nothing. */
+    public boolean seemsToStand(long nowNanos, long machinesWallAheadNanos) {
+      ActiveGrant grant = handle.hold().grant();
+      GrantState state = grant.state();
+      return !handle.isClosed()
+          && (state.phase() == Phase.CONFIRMED || state.phase() == Phase.UNANSWERED)
+          && !state.validity().isPast(nowNanos)
+          && !state.validity().isOutrun(ClocksProbe.wallAheadNanos(grant, machinesWallAheadNanos));
+    }
+
+    /** Whether no doubt about it is known, and no end. */
+    public boolean isConfirmed() {
+      return handle.hold().grant().state().phase() == Phase.CONFIRMED;
+    }
+
+    /** When its grant arrived, by its machine's monotonic clock. */
+    public long grantedAtNanos() {
+      return handle.hold().grant().grantedAtNanos();
+    }
+
+    /** Its grant's number. */
+    public long number() {
+      return handle.hold().grant().grant().number();
+    }
+
+    /** Its token. */
+    public long token() {
+      return handle.hold().token();
+    }
+
+    @Override
+    public String toString() {
+      GrantState state = handle.hold().grant().state();
+      return "token " + token() + " (" + number() + "), " + state.phase() + " until "
+          + state.validity().deadlineNanos();
+    }
+  }
+
+  /** The inside of a lease. */
+  public static Held held(Lease lease) {
+    return new Held(((EngineLease) lease).handle());
+  }
+
+  /** What a thread owns through {@code asLock()}. */
+  public static Held held(LockClient client, String name, Thread thread) {
+    WaitQueue queue = ((EngineClient) client).queues().find(new LockKey(LockKind.MUTEX, name));
+    Handle handle = queue == null ? null : queue.holds().lastThreadOwned(thread);
+    if (handle == null) {
+      throw new AssertionError("The thread owns nothing");
+    }
+    return new Held(handle);
+  }
+
+  /** What is left of work that is over; empty: nothing. */
+  public static String left(LockClient client) {
+    EngineClient engine = (EngineClient) client;
+    StringBuilder left = new StringBuilder();
+    for (WaitQueue queue : engine.queues().all()) {
+      left.append("a queue for ").append(queue.key().name()).append("; ");
+    }
+    if (EngineProbe.kept(client) > 0) {
+      left.append(EngineProbe.kept(client)).append(" grants that are kept; ");
+    }
+    if (!engine.cleanup().isOver()) {
+      left.append("clean-up of ").append(engine.cleanup().leftUndone()).append("; ");
+    }
+    if (!EngineProbe.areWorkersIdle(client)) {
+      left.append("tasks; ");
+    }
+    return left.toString();
+  }
+
+  /** Has its threads end, whatever they are at: the process is dead. */
+  public static void bury(LockClient client) {
+    EngineProbe.keepNoIdleThreads(client);
+  }
+}

@@ -1,0 +1,75 @@
+package io.holdfast.lock.model;
+
+import io.holdfast.lock.Lease;
+import io.holdfast.lock.LeaseLoss;
+import io.holdfast.lock.internal.ModelEngine;
+import org.jspecify.annotations.Nullable;
+
+/** What a user has from an acquire to its close. */
+final class Section {
+  private final User user;
+  private final String name;
+  private final ModelEngine.Held held;
+  private final boolean renewed;
+
+  /** By the world's clock: until then nobody else begins, if it is closed without a loss. */
+  private final long minHoldUntilNanos;
+
+  /** By the world's clock; a long time ahead while it is open. */
+  long endedAtNanos = Long.MAX_VALUE;
+
+  /** Kept, so that no garbage collector decides what is told. */
+  @Nullable
+  Lease lease;
+
+  /** Another began it meanwhile, by then. */
+  boolean overlapped;
+
+  /** A force took it, or may have. */
+  boolean forced;
+
+  int lossesTold;
+  boolean isLossListened;
+  LeaseLoss.@Nullable Reason lostBy;
+
+  Section(User user, String name, ModelEngine.Held held, boolean renewed, long minHoldUntilNanos) {
+    this.user = user;
+    this.name = name;
+    this.held = held;
+    this.renewed = renewed;
+    this.minHoldUntilNanos = minHoldUntilNanos;
+  }
+
+  User user() {
+    return user;
+  }
+
+  String name() {
+    return name;
+  }
+
+  ModelEngine.Held held() {
+    return held;
+  }
+
+  long minHoldUntilNanos() {
+    return minHoldUntilNanos;
+  }
+
+  boolean isRenewed() {
+    return renewed;
+  }
+
+  /** Whether its user would be told now that it is held. */
+  boolean seemsToStand() {
+    Machine machine = user.machine();
+    return !machine.isDead()
+        && !machine.isSuspended()
+        && held.seemsToStand(machine.nanosNow(), machine.wallAheadNanos());
+  }
+
+  @Override
+  public String toString() {
+    return user + " with " + held;
+  }
+}

@@ -1,0 +1,53 @@
+package io.holdfast.lock.model;
+
+import java.lang.invoke.MethodHandle;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.MethodType;
+import java.lang.reflect.Field;
+import java.lang.reflect.Method;
+import java.util.concurrent.Executor;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.atomic.AtomicLong;
+
+/**
+ * Virtual threads whose every step is run by an executor of ours. The JDK has them for its own
+ * tests; {@code --add-opens java.base/java.lang=ALL-UNNAMED}, and the same for
+ * {@code java.util.concurrent}, lets us at them.
+ */
+final class VirtualThreads {
+  private static final MethodHandle NEW;
+  private static final AtomicLong RANDOM_SEEDER;
+
+  static {
+    try {
+      Method method = Class.forName("java.lang.ThreadBuilders")
+          .getDeclaredMethod(
+              "newVirtualThread", Executor.class, String.class, int.class, Runnable.class);
+      method.setAccessible(true);
+      NEW = MethodHandles.lookup()
+          .unreflect(method)
+          .asType(MethodType.methodType(
+              Thread.class, Executor.class, String.class, int.class, Runnable.class));
+      Field seeder = ThreadLocalRandom.class.getDeclaredField("seeder");
+      seeder.setAccessible(true);
+      RANDOM_SEEDER = (AtomicLong) seeder.get(null);
+    } catch (ReflectiveOperationException e) {
+      throw new ExceptionInInitializerError(e);
+    }
+  }
+
+  private VirtualThreads() {}
+
+  static Thread unstarted(Executor scheduler, String name, Runnable task) {
+    try {
+      return (Thread) NEW.invokeExact(scheduler, name, 0, task);
+    } catch (Throwable e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  /** What {@link ThreadLocalRandom} says to threads that are new from now on. */
+  static void seedRandom(long seed) {
+    RANDOM_SEEDER.set(seed);
+  }
+}

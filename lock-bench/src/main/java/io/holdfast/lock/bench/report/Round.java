@@ -1,0 +1,31 @@
+package io.holdfast.lock.bench.report;
+
+import java.util.Collections;
+import java.util.EnumMap;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The result of one candidate in one round.
+ *
+ * @param figures the figures that were measured
+ * @param violations the number of times that two holders were inside at once
+ * @param error the failure that ended the round, if any
+ */
+public record Round(
+    String candidate,
+    int number,
+    Map<Figure, Double> figures,
+    long violations,
+    @Nullable String error) {
+
+  public Round {
+    Map<Figure, Double> rounded = new EnumMap<>(Figure.class);
+    figures.forEach((figure, value) -> rounded.put(figure, Figure.rounded(value)));
+    figures = Collections.unmodifiableMap(rounded);
+  }
+
+  public static Round failed(String candidate, int number, String error) {
+    return new Round(candidate, number, Map.of(), 0, error);
+  }
+}

@@ -1,0 +1,489 @@
+package io.holdfast.lock.consul.fair;
+
+import io.holdfast.lock.LockOptions;
+import io.holdfast.lock.consul.http.ConsulHttp;
+import io.holdfast.lock.consul.http.Entry;
+import io.holdfast.lock.consul.http.Transaction;
+import io.holdfast.lock.consul.line.Keys;
+import io.holdfast.lock.consul.line.Line;
+import io.holdfast.lock.consul.line.Mark;
+import io.holdfast.lock.consul.session.Attempt;
+import io.holdfast.lock.consul.session.ConsulGrant;
+import io.holdfast.lock.consul.session.Session;
+import io.holdfast.lock.consul.session.Sessions;
+import io.holdfast.lock.spi.Acquisition;
+import io.holdfast.lock.spi.Claim;
+import io.holdfast.lock.spi.Deadline;
+import io.holdfast.lock.spi.Grant;
+import io.holdfast.lock.spi.LockKey;
+import io.holdfast.lock.spi.LockKind;
+import io.holdfast.lock.spi.LockStore;
+import io.holdfast.lock.spi.ReleaseOutcome;
+import io.holdfast.lock.spi.Renewal;
+import io.holdfast.lock.spi.StoreException;
+import io.holdfast.lock.spi.StoreSettings;
+import io.holdfast.lock.spi.StoredHolder;
+import io.holdfast.lock.spi.StoredLock;
+import io.holdfast.lock.spi.TimeSource;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.Set;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The protocol on Consul's keys. Each attempt has a key under the lock's folder, locked by a
+ * session of its client; the one that was locked first has the lock. So nobody's key is ever
+ * written by two, and the index at which it was locked is the grant's number.
+ *
+ * <p>Every request that changes a key names the index that it saw, so that it counts once however
+ * often it is sent, and never after another. See docs/decisions/consul-a-key-for-each-attempt.md.
+ */
+public final class ConsulStore implements LockStore {
+  private final ConsulHttp http;
+  private final Keys keys;
+  private final Sessions sessions;
+  private final TimeSource time;
+  private final LastTaken lastTaken = new LastTaken();
+
+  /**
+   * After twice its TTL a session ends, and once more its holder may have believed in it before.
+   */
+  private static final int TTLS_OF_A_CRASH = 3;
+
+  /** The most sessions that may end under one acquire. */
+  private static final int SESSIONS_LOST_MAX = 2;
+
+  /** @param http is closed with this store */
+  public ConsulStore(ConsulHttp http, String prefix, StoreSettings settings) {
+    this.http = http;
+    keys = new Keys(prefix);
+    time = settings.time();
+    sessions = new Sessions(http, keys, settings);
+  }
+
+  ConsulHttp http() {
+    return http;
+  }
+
+  Session.Sent now() {
+    return Session.Sent.now(time);
+  }
+
+  public Sessions sessions() {
+    return sessions;
+  }
+
+  @Override
+  public void checkOptions(LockOptions options) {
+    Session.checkOptions(options);
+  }
+
+  @Override
+  public Optional<Grant> tryAcquire(Claim claim) throws StoreException {
+    Deadline deadline = http.deadline();
+    if (lastTaken.contains(claim.key())) {
+      Line line = line(claim.key(), deadline);
+      if (!line.isEmpty() && clear(line, deadline) > 0) {
+        sessions.countDown(line, claim);
+        return Optional.empty();
+      }
+    }
+    lastTaken.remove(claim.key());
+    Joined joined = join(claim, deadline);
+    if (joined.grant() != null) {
+      return Optional.of(joined.grant());
+    }
+    lastTaken.add(claim.key());
+    try {
+      leave(joined.attempt(), deadline);
+      if (joined.attempt().placeIn(joined.line()) == null && !joined.line().isHeld()) {
+        throw StoreException.unanswered("The attempt ended while it asked for the lock", null);
+      }
+    } catch (StoreException e) {
+      throw afterJoining(e);
+    }
+    sessions.countDown(joined.line(), claim);
+    return Optional.empty();
+  }
+
+  @Override
+  public Acquisition acquireOrQueue(Claim claim, Runnable wakeUp) throws StoreException {
+    Session.Sent sent = now();
+    Joined joined = join(claim, http.deadline());
+    if (joined.grant() != null) {
+      return new Acquisition.Granted(joined.grant());
+    }
+    joined.attempt().onNews(wakeUp);
+    ConsulTicket ticket = new ConsulTicket(this, joined.attempt(), sent, wakeUp);
+    return new Acquisition.Queued(ticket, ticket.wait(joined.line(), joined.looks()));
+  }
+
+  /**
+   * An attempt's place in its line: the first has the lock.
+   *
+   * @param looks what {@link Session#looks} was before
+   */
+  private record Joined(
+      Attempt attempt, Line line, int looks, @Nullable ConsulGrant grant) {}
+
+  private Joined join(Claim claim, Deadline deadline) throws StoreException {
+    int sessionsLost = 0;
+    while (true) {
+      Attempt attempt = sessions.register(claim, sessionsLost, deadline);
+      boolean sent = true;
+      boolean settled = false;
+      try {
+        int looks = attempt.session().looks();
+        long sentNanos = time.nanos();
+        Line line = lock(attempt, deadline);
+        if (line != null) {
+          Joined joined = place(attempt, line, looks, sentNanos, deadline);
+          settled = true;
+          return joined;
+        }
+      } catch (StoreException e) {
+        sent = e.mayHaveHappened();
+        throw e;
+      } finally {
+        if (!sent) {
+          sessions.unused(attempt);
+        } else if (!settled) {
+          sessions.abandoned().add(attempt);
+        }
+      }
+      if (attempt.session().isLost()) {
+        sessionsLost++;
+        if (sessionsLost == SESSIONS_LOST_MAX) {
+          throw http.sessionGone("No session lived for long enough to lock a key");
+        }
+      }
+    }
+  }
+
+  /**
+   * Locks an attempt's key, if that is as this client knows it.
+   *
+   * @return the line; null: the key was something else, or the session has ended
+   */
+  private @Nullable Line lock(Attempt attempt, Deadline deadline) throws StoreException {
+    Session session = attempt.session();
+    String gate = keys.gate(session.id());
+    String folder = keys.line(attempt.claim().key());
+    boolean isNew = attempt.indexBefore() == 0;
+    while (true) {
+      Transaction transaction = new Transaction();
+      if (isNew) {
+        transaction.checkIndex(gate, session.gateIndex()).checkNotExists(attempt.key());
+      } else {
+        transaction.checkIndex(attempt.key(), attempt.indexBefore());
+      }
+      transaction.lock(attempt.key(), attempt.mark().text(), session.id()).tree(folder);
+      ConsulHttp.Outcome outcome = http.transact(transaction, deadline);
+      boolean hasGate = true;
+      if (outcome instanceof ConsulHttp.Outcome.Failed failed) {
+        if (sessions.isGone(session, failed)) {
+          return null;
+        }
+        // The gate was closed meanwhile, or the key is not as it was: which this very request can
+        // have done, if something on its way sends it twice.
+        outcome = checkAfterFailure(new Transaction().tree(gate).tree(folder), deadline);
+        hasGate = outcome instanceof ConsulHttp.Outcome.Applied shown
+            && shown.entries().stream().anyMatch(entry -> entry.key().equals(gate));
+      }
+      Line line = null;
+      if (outcome instanceof ConsulHttp.Outcome.Applied applied) {
+        line = new Line(applied.entries().stream()
+            .filter(entry -> !learnGate(session, gate, entry))
+            .toList());
+        Line.Place own = attempt.placeIn(line);
+        if (own != null) {
+          attempt.joined(own.number());
+          return line;
+        }
+      }
+      if (!isNew) {
+        return null;
+      }
+      if (!hasGate) {
+        // The withdrawal makes it anew.
+        throw StoreException.unanswered("Somebody deleted the key " + gate, null);
+      }
+      if (deadline.isOver()) {
+        throw StoreException.unanswered("Consul locked no key in time: " + outcome, null);
+      }
+    }
+  }
+
+  /** Without an answer, the key may be locked for the attempt. */
+  private ConsulHttp.Outcome checkAfterFailure(Transaction look, Deadline deadline)
+      throws StoreException {
+    try {
+      return http.check(look, deadline);
+    } catch (StoreException e) {
+      throw afterJoining(e);
+    }
+  }
+
+  private static boolean learnGate(Session session, String gate, Entry entry) {
+    boolean isGate = entry.key().equals(gate);
+    if (isGate) {
+      session.gateIndex(entry.modifyIndex());
+    }
+    return isGate;
+  }
+
+  private Joined place(
+      Attempt attempt, Line inLine, int looksBefore, long joinedNanos, Deadline deadline)
+      throws StoreException {
+    Line line = inLine;
+    int looks = looksBefore;
+    long sentNanos = joinedNanos;
+    sessions.orphans().note(line);
+    try {
+      // What is removed here, or a look for what was taken by force, takes another reading.
+      while (true) {
+        // Without it if the session has ended in between.
+        if (attempt.placeIn(line) == null) {
+          return new Joined(attempt, line, looks, null);
+        }
+        Line.Place first = line.first();
+        if (attempt.isAt(first)) {
+          ConsulGrant grant = attempt.hold(sentNanos, sentNanos);
+          if (grant == null || attempt.session().isLost()) {
+            throw StoreException.unanswered("The session ended while it was given the lock", null);
+          }
+          if (attempt.session().looks() == looks) {
+            return new Joined(attempt, line, looks, grant);
+          }
+        } else if (clear(line, deadline) > 0) {
+          return new Joined(attempt, line, looks, null);
+        }
+        looks = attempt.session().looks();
+        sentNanos = time.nanos();
+        line = line(attempt, deadline);
+      }
+    } catch (StoreException e) {
+      throw afterJoining(e);
+    }
+  }
+
+  /** The place in the line may still be there, so the claim must be withdrawn whatever failed. */
+  private static StoreException afterJoining(StoreException e) {
+    return e.mayHaveHappened() ? e : StoreException.unanswered(String.valueOf(e.getMessage()), e);
+  }
+
+  private Line line(LockKey key, Deadline deadline) throws StoreException {
+    Line line = new Line(http.read(new Transaction().tree(keys.line(key)), deadline));
+    sessions.orphans().note(line);
+    return line;
+  }
+
+  /**
+   * Ends the first place of a line, if nobody but time can end it and its time is over.
+   *
+   * @return for how long it is to be left alone yet; zero: it is over
+   */
+  long clear(Line line, Deadline deadline) throws StoreException {
+    return line.first().isTimed() ? sessions.orphans().clear(line, deadline) : Long.MAX_VALUE;
+  }
+
+  Line line(Attempt attempt, Deadline deadline) throws StoreException {
+    return line(attempt.claim().key(), deadline);
+  }
+
+  /** Takes an attempt out of its line, whatever it is by now. May be done twice, also at once. */
+  void leave(Attempt attempt, Deadline deadline) throws StoreException {
+    sessions.abandoned().free(attempt, deadline);
+  }
+
+  @Override
+  public ReleaseOutcome release(Grant grant, Duration holdFor) throws StoreException {
+    Attempt attempt = ((ConsulGrant) grant).attempt();
+    Deadline deadline = http.deadline();
+    boolean inTime = attempt.leftNanos(time.nanos()) > 0;
+    String mark = attempt.releasedMark(grant.number(), holdFor.toNanos()).text();
+    ConsulHttp.Outcome outcome;
+    try {
+      outcome = http.transact(
+          new Transaction().setAt(attempt.key(), grant.number(), mark, Line.HAD_LOCK), deadline);
+    } catch (StoreException e) {
+      if (e.mayHaveHappened()) {
+        attempt.noteRelease();
+      }
+      throw e;
+    }
+    if (outcome instanceof ConsulHttp.Outcome.Applied applied) {
+      if (!attempt.setFreed()) {
+        return ReleaseOutcome.RELEASED;
+      }
+      sessions.leftovers().released(attempt, applied.entries().get(0), holdFor.toNanos());
+      sessions.forget(attempt);
+      return ReleaseOutcome.RELEASED;
+    }
+    // What the key is now, and for whom, is found out in the background.
+    sessions.abandoned().add(attempt);
+    // One that got through before is no loss, if nobody else can have ended it since.
+    return (attempt.mayBeReleased() || outcome.resent()) && inTime
+        ? ReleaseOutcome.RELEASED
+        : ReleaseOutcome.ALREADY_LOST;
+  }
+
+  @Override
+  public void withdraw(Claim claim) throws StoreException {
+    // One that is not known has left for certain: no late request of it can change anything.
+    Attempt attempt = sessions.attempt(claim);
+    if (attempt != null) {
+      leave(attempt, http.deadline());
+    }
+  }
+
+  @Override
+  public Object renewalGroup(Grant grant) {
+    Attempt attempt = ((ConsulGrant) grant).attempt();
+    return new RenewalGroup(attempt.session(), attempt.renewedWith());
+  }
+
+  private record RenewalGroup(Session session, int part) {}
+
+  @Override
+  public List<Renewal> renew(List<Grant> grants) throws StoreException {
+    Deadline deadline = http.deadline();
+    long sentNanos = time.nanos();
+    Session session = ((ConsulGrant) grants.get(0)).attempt().session();
+    boolean lives = sessions.renew(session, deadline);
+    List<ConsulGrant> asked = grants.stream().map(ConsulGrant.class::cast).toList();
+    Set<ConsulGrant> taken = lives ? sessions.taken(asked, deadline) : Set.of();
+    List<Renewal> results = new ArrayList<>(grants.size());
+    for (ConsulGrant grant : asked) {
+      Attempt attempt = grant.attempt();
+      Optional<Duration> validFor = lives && !taken.contains(grant)
+          ? attempt.extend(sentNanos, attempt.claim().ttl(), time.nanos())
+          : Optional.empty();
+      results.add(validFor.isPresent() ? new Renewal.Renewed(validFor.get()) : new Renewal.Lost());
+    }
+    return results;
+  }
+
+  @Override
+  public Optional<Duration> extend(Grant grant, Duration ttl) throws StoreException {
+    return confirm((ConsulGrant) grant, ttl);
+  }
+
+  @Override
+  public Optional<Duration> verify(Grant grant) throws StoreException {
+    return confirm((ConsulGrant) grant, Duration.ZERO);
+  }
+
+  /**
+   * Asks whether the grant has the lock, and keeps it for at least that long if so. Consul knows
+   * nothing of a lease's end: this client gives up the key then.
+   */
+  private Optional<Duration> confirm(ConsulGrant grant, Duration ttl) throws StoreException {
+    long sentNanos = time.nanos();
+    Attempt attempt = grant.attempt();
+    Deadline deadline = http.deadline();
+    // Only a session that was just renewed is known to last for longer.
+    if (!sessions.renew(attempt.session(), deadline)) {
+      return Optional.empty();
+    }
+    return sessions.taken(List.of(grant), deadline).isEmpty()
+        ? attempt.extend(sentNanos, ttl, time.nanos())
+        : Optional.empty();
+  }
+
+  @Override
+  public Optional<StoredHolder> inspect(LockKey key) throws StoreException {
+    Line line = line(key, http.deadline());
+    return line.isEmpty() ? Optional.empty() : Optional.of(holder(line.first()));
+  }
+
+  private StoredHolder holder(Line.Place first) {
+    return sessions.orphans().holder(first, first.mark().holder(), TTLS_OF_A_CRASH);
+  }
+
+  /** Asks for the names first: Consul has no pages, and their lines can be long. */
+  @Override
+  public List<StoredLock> list(LockKind kind, String namePrefix, int limit) throws StoreException {
+    Deadline deadline = http.deadline();
+    Map<String, LockKey> locks = new LinkedHashMap<>();
+    for (String line : http.keys(keys.lines(kind, namePrefix), "/", deadline)) {
+      keys.lock(kind, line).ifPresent(lock -> locks.put(line, lock));
+    }
+    List<String> lines = List.copyOf(locks.keySet());
+    List<StoredLock> held = new ArrayList<>();
+    for (int from = 0; from < lines.size() && held.size() < limit; ) {
+      int to =
+          Math.min(lines.size(), from + Math.min(Transaction.OPERATIONS_MAX, limit - held.size()));
+      Transaction look = new Transaction();
+      lines.subList(from, to).forEach(look::tree);
+      from = to;
+      Map<String, List<Entry>> found = http.read(look, deadline).stream()
+          .collect(Collectors.groupingBy(entry -> keys.lineOf(entry.key())));
+      found.forEach((line, entries) -> {
+        LockKey lock = locks.get(line);
+        Line inOrder = new Line(entries);
+        sessions.orphans().note(inOrder);
+        if (lock != null && !inOrder.isEmpty()) {
+          OptionalInt waiting = OptionalInt.of(inOrder.size() - 1);
+          held.add(new StoredLock(lock, holder(inOrder.first()), waiting));
+        }
+      });
+    }
+    return held;
+  }
+
+  @Override
+  public boolean forceRelease(LockKey key, long number) throws StoreException {
+    Deadline deadline = http.deadline();
+    while (true) {
+      Line line = line(key, deadline);
+      Line.Place place = line.holder(number);
+      if (place == null) {
+        if (line.isDoubtful(number)) {
+          throw StoreException.refused(
+              "That token no longer tells which lease is meant, since a session has ended: give the"
+                  + " one that inspect() shows for the holder "
+                  + line.first().mark().holder(),
+              null);
+        }
+        return false;
+      }
+      Entry entry = place.entry();
+      Mark mark = place.mark();
+      Transaction force = new Transaction()
+          .setAt(
+              entry.key(),
+              entry.modifyIndex(),
+              new Mark(true, 0, place.number(), mark.since(), mark.holder()).text(),
+              // Nobody knows whether it had it yet.
+              0);
+      if (place.hasSession()) {
+        // The number, or a second time at the same key would change nothing.
+        force.lock(
+            keys.session(entry.session()),
+            "taken by force: " + entry.key() + " " + number,
+            entry.session());
+      }
+      ConsulHttp.Outcome outcome = http.transact(force, deadline);
+      if (outcome instanceof ConsulHttp.Outcome.Applied) {
+        return true;
+      }
+      // It changed in between, or was just gone.
+      if (outcome.resent()) {
+        throw StoreException.unanswered("Consul did not answer the first time", null);
+      }
+    }
+  }
+
+  @Override
+  public void close() {
+    sessions.close();
+    http.close();
+  }
+}

@@ -1,0 +1,33 @@
+package io.holdfast.lock.consul.fair;
+
+import io.holdfast.lock.spi.LockKey;
+import java.util.LinkedHashMap;
+import java.util.Map;
+
+/**
+ * The locks that this client found taken when it last asked without waiting. Who asks again looks
+ * first: that is one read, where an attempt would be two writes. Thread-safe.
+ */
+public final class LastTaken {
+  private static final int KEYS_MAX = 1_000;
+
+  // Under the monitor. The one that was asked for least lately first.
+  private final Map<LockKey, Boolean> keys = new LinkedHashMap<>(16, 0.75f, true) {
+    @Override
+    protected boolean removeEldestEntry(Map.Entry<LockKey, Boolean> eldest) {
+      return size() > KEYS_MAX;
+    }
+  };
+
+  synchronized boolean contains(LockKey key) {
+    return keys.getOrDefault(key, false);
+  }
+
+  synchronized void add(LockKey key) {
+    keys.put(key, true);
+  }
+
+  synchronized void remove(LockKey key) {
+    keys.remove(key);
+  }
+}

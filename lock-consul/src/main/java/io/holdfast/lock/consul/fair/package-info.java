@@ -1,0 +1,9 @@
+/**
+ * Locks with a line, first come, first served: a key for each attempt, in sessions that are shared.
+ * Read {@link io.holdfast.lock.consul.fair.ConsulStore}, then
+ * {@link io.holdfast.lock.consul.fair.ConsulTicket}. Not exported.
+ */
+@NullMarked
+package io.holdfast.lock.consul.fair;
+
+import org.jspecify.annotations.NullMarked;

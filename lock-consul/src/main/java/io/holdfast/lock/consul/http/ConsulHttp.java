@@ -1,0 +1,474 @@
+package io.holdfast.lock.consul.http;
+
+import io.holdfast.lock.consul.ConsulException;
+import io.holdfast.lock.spi.Deadline;
+import io.holdfast.lock.spi.StoreException;
+import io.holdfast.lock.spi.StoreSettings;
+import io.holdfast.lock.spi.TimeSource;
+import java.io.IOException;
+import java.io.InterruptedIOException;
+import java.net.ConnectException;
+import java.net.UnknownHostException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.SynchronousQueue;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import okhttp3.Call;
+import okhttp3.Callback;
+import okhttp3.ConnectionPool;
+import okhttp3.Dispatcher;
+import okhttp3.HttpUrl;
+import okhttp3.MediaType;
+import okhttp3.OkHttpClient;
+import okhttp3.Request;
+import okhttp3.RequestBody;
+import okhttp3.Response;
+import org.jspecify.annotations.Nullable;
+
+/** Requests to one agent, each bounded in time, and long polls beside them. */
+public final class ConsulHttp implements AutoCloseable {
+  private static final MediaType JSON = MediaType.get("application/json; charset=utf-8");
+  private static final int IDLE_CONNECTIONS_MAX = 64;
+  private static final String MESSAGE_OF_NO_LEADER = "no cluster leader";
+
+  /** Consul adds up to this part of a long poll's time at random. */
+  private static final int LONG_POLL_MORE = 16;
+
+  private final OkHttpClient client;
+  private final ThreadPoolExecutor executor;
+  private final HttpUrl base;
+  private final @Nullable String token;
+  private final Problems problems;
+  private final Duration storeTimeout;
+
+  /**
+   * The way to the agent.
+   *
+   * @param problems makes the cause of a failure, which only its own package can
+   */
+  public record Settings(
+      OkHttpClient client, HttpUrl base, @Nullable String token, Problems problems) {}
+
+  /** Makes the cause of a failure. */
+  public interface Problems {
+    Exception cause(ConsulException.Problem problem, int status, String message);
+  }
+
+  /** An answer, and whether the request had been sent before without one. */
+  record Answer(int status, String body, boolean resent) {
+    @Nullable
+    Object json() throws StoreException {
+      try {
+        return Json.parse(body);
+      } catch (IllegalArgumentException e) {
+        throw unreadable(e);
+      }
+    }
+  }
+
+  /** An answer to a transaction. */
+  public sealed interface Outcome {
+    boolean resent();
+
+    /** It was applied. */
+    record Applied(List<Entry> entries, boolean resent) implements Outcome {}
+
+    /** Some operations failed, and nothing was applied. */
+    record Failed(List<Failure> failures, boolean resent) implements Outcome {
+      /** Why the first failed. */
+      public String what() {
+        return failures.get(0).what();
+      }
+    }
+  }
+
+  /** An operation, counted from zero, and why it failed. */
+  public record Failure(long operation, String what) {}
+
+  public ConsulHttp(Settings settings, StoreSettings store) {
+    executor = new ThreadPoolExecutor(
+        0, Integer.MAX_VALUE, 2, TimeUnit.SECONDS, new SynchronousQueue<>(), task -> {
+          Thread thread = new Thread(task, "holdfast-" + store.clientName() + "-consul");
+          thread.setDaemon(true);
+          return thread;
+        });
+    // Its own, since the default allows five requests to a host at once, and a long poll is one.
+    Dispatcher dispatcher = new Dispatcher(executor);
+    dispatcher.setMaxRequests(Integer.MAX_VALUE);
+    dispatcher.setMaxRequestsPerHost(Integer.MAX_VALUE);
+    storeTimeout = store.storeTimeout();
+    // What is sent again is this class's to decide: a release can't be told from another's.
+    client = settings
+        .client()
+        .newBuilder()
+        .dispatcher(dispatcher)
+        .connectionPool(new ConnectionPool(IDLE_CONNECTIONS_MAX, 1, TimeUnit.MINUTES))
+        .retryOnConnectionFailure(false)
+        .connectTimeout(Duration.ZERO)
+        .readTimeout(Duration.ZERO)
+        .writeTimeout(Duration.ZERO)
+        // All requests share one HTTP/2 connection, which is used for ever after it died silently
+        // unless something listens. It is given up when a ping is not answered before the next.
+        .pingInterval(storeTimeout.dividedBy(2))
+        .build();
+    base = settings.base();
+    token = settings.token();
+    problems = settings.problems();
+  }
+
+  /** Begins, once there is a Consul that lets this client read what is under the prefix. */
+  public static ConsulHttp open(Settings settings, String prefix, StoreSettings store)
+      throws StoreException {
+    ConsulHttp http = new ConsulHttp(settings, store);
+    boolean opened = false;
+    try {
+      List<Entry> unused = http.read(new Transaction().tree(prefix + "/probe/"), http.deadline());
+      opened = true;
+      return http;
+    } finally {
+      if (!opened) {
+        http.close();
+      }
+    }
+  }
+
+  /** Returns the deadline of a call that begins now. */
+  public Deadline deadline() {
+    // Sockets keep real time, whatever clock leases are counted by.
+    return Deadline.after(storeTimeout, TimeSource.system());
+  }
+
+  public Outcome transact(Transaction transaction, Deadline deadline) throws StoreException {
+    return outcome(put("v1/txn", transaction.body(), deadline));
+  }
+
+  /** A transaction that only checks and reads, answered by the leader after it asked a majority. */
+  public Outcome check(Transaction transaction, Deadline deadline) throws StoreException {
+    HttpUrl url = url("v1/txn").addQueryParameter("consistent", "").build();
+    return outcome(send(put(url, transaction.body()), deadline));
+  }
+
+  /** A transaction that only reads, answered by the leader after it asked a majority. */
+  public List<Entry> read(Transaction transaction, Deadline deadline) throws StoreException {
+    Outcome outcome = check(transaction, deadline);
+    if (outcome instanceof Outcome.Applied applied) {
+      return applied.entries();
+    }
+    throw failure(409, ((Outcome.Failed) outcome).what(), false);
+  }
+
+  /** Reads one key, like {@link #read}; null: there is none. */
+  @Nullable
+  public Entry readKey(String key, Deadline deadline) throws StoreException {
+    // A key that is not there is no error in a tree; what else begins so is not meant.
+    return read(new Transaction().tree(key), deadline).stream()
+        .filter(entry -> entry.key().equals(key))
+        .findFirst()
+        .orElse(null);
+  }
+
+  /**
+   * The keys that begin with that, as the leader shows them after it asked a majority.
+   *
+   * @param separator keys that go on beyond it are told once for all, up to it; empty: none is
+   */
+  public List<String> keys(String prefix, String separator, Deadline deadline)
+      throws StoreException {
+    HttpUrl url = url("v1/kv/" + prefix)
+        .addQueryParameter("keys", "")
+        .addQueryParameter("separator", separator)
+        .addQueryParameter("consistent", "")
+        .build();
+    Answer answer = send(request(url).get().build(), deadline);
+    if (answer.status() == 404) {
+      return List.of();
+    }
+    if (answer.status() == 200 && answer.json() instanceof List<?> keys) {
+      return keys.stream().map(String.class::cast).toList();
+    }
+    throw failure(answer.status(), answer.body(), answer.resent());
+  }
+
+  /** Any PUT; answers of 404 are for the caller to understand. */
+  Answer put(String path, String body, Deadline deadline) throws StoreException {
+    return send(put(url(path).build(), body), deadline);
+  }
+
+  /** Any GET, answered by the leader after it asked a majority. */
+  Answer get(String path, Deadline deadline) throws StoreException {
+    HttpUrl url = url(path).addQueryParameter("consistent", "").build();
+    return send(request(url).get().build(), deadline);
+  }
+
+  private Outcome outcome(Answer answer) throws StoreException {
+    try {
+      if (!(answer.json() instanceof Map<?, ?> json)) {
+        throw new IllegalArgumentException("No object");
+      }
+      if (json.get("Errors") instanceof List<?> errors && !errors.isEmpty()) {
+        return new Outcome.Failed(failures(errors, answer), answer.resent());
+      }
+      List<Entry> entries = new ArrayList<>();
+      if (json.get("Results") instanceof List<?> results) {
+        for (Object result : results) {
+          if (result instanceof Map<?, ?> map && map.get("KV") instanceof Map<?, ?> kv) {
+            entries.add(Entry.of(kv));
+          }
+        }
+      }
+      return new Outcome.Applied(entries, answer.resent());
+    } catch (IllegalArgumentException e) {
+      throw unreadable(e);
+    }
+  }
+
+  private static StoreException unreadable(IllegalArgumentException e) {
+    return StoreException.unanswered("Consul's answer can't be read: " + e.getMessage(), e);
+  }
+
+  private List<Failure> failures(List<?> errors, Answer answer) throws StoreException {
+    List<Failure> failures = new ArrayList<>(errors.size());
+    for (Object one : errors) {
+      if (!(one instanceof Map<?, ?> error
+          && error.get("OpIndex") instanceof Long operation
+          && error.get("What") instanceof String what)) {
+        throw new IllegalArgumentException("Unknown kind of error");
+      }
+      if (isAclProblem(what)) {
+        throw failure(answer.status(), what, answer.resent());
+      }
+      failures.add(new Failure(operation, what));
+    }
+    return failures;
+  }
+
+  private Answer send(Request request, Deadline deadline) throws StoreException {
+    return deadline.awaitUninterruptibly(new Sending(request, deadline));
+  }
+
+  /**
+   * A request that is sent again if the connection failed, which a kept one does after the agent
+   * was restarted, or if an interrupt broke it off.
+   */
+  private final class Sending implements Deadline.TimedWait<Answer, StoreException> {
+    private final Request request;
+    private final Deadline deadline;
+    private boolean resent;
+
+    Sending(Request request, Deadline deadline) {
+      this.request = request;
+      this.deadline = deadline;
+    }
+
+    @Override
+    public Answer await(long unused) throws InterruptedException, StoreException {
+      while (true) {
+        try {
+          return sendOnce(request, deadline, resent);
+        } catch (ConnectException | UnknownHostException e) {
+          String message = "Consul at " + base + " can't be reached: " + e;
+          throw resent ? StoreException.unanswered(message, e) : StoreException.refused(message, e);
+        } catch (InterruptedIOException e) {
+          if (!Thread.interrupted()) {
+            throw StoreException.unanswered("Consul at " + base + " did not answer in time", e);
+          }
+          resent = true;
+          throw new InterruptedException(e.toString());
+        } catch (IOException e) {
+          if (resent || deadline.isOver()) {
+            throw StoreException.unanswered("Consul at " + base + " gave no answer: " + e, e);
+          }
+          resent = true;
+        }
+      }
+    }
+  }
+
+  private Answer sendOnce(Request request, Deadline deadline, boolean resent)
+      throws IOException, StoreException {
+    long leftNanos = deadline.leftNanos();
+    if (leftNanos <= 0) {
+      String message = "Consul at " + base + " did not answer in time";
+      throw resent
+          ? StoreException.unanswered(message, null)
+          : StoreException.refused(message, null);
+    }
+    Call call = client.newCall(request);
+    call.timeout().timeout(leftNanos, TimeUnit.NANOSECONDS);
+    try (Response response = execute(call)) {
+      String body = response.body().string();
+      int status = response.code();
+      if (status == 200 || status == 404 || status == 409) {
+        return new Answer(status, body, resent);
+      }
+      throw failure(status, body, resent);
+    }
+  }
+
+  /** Makes an I/O error of an interrupt during the connect, which OkHttp throws undeclared. */
+  private static Response execute(Call call) throws IOException {
+    try {
+      return call.execute();
+    } catch (IOException | RuntimeException e) {
+      throw e;
+    } catch (Exception e) {
+      if (e instanceof InterruptedException) {
+        Thread.currentThread().interrupt();
+      }
+      InterruptedIOException interrupted = new InterruptedIOException(e.toString());
+      interrupted.initCause(e);
+      throw interrupted;
+    }
+  }
+
+  private static boolean isAclProblem(String message) {
+    return message.contains("Permission denied") || message.contains("ACL not found");
+  }
+
+  private StoreException failure(int status, String body, boolean resent) {
+    String message = body.strip();
+    ConsulException.Problem problem;
+    if (status == 403 || isAclProblem(message)) {
+      problem = ConsulException.Problem.ACL_DENIED;
+    } else if (status == 429) {
+      problem = ConsulException.Problem.TOO_MANY_REQUESTS;
+    } else if (message.toLowerCase(Locale.ROOT).contains(MESSAGE_OF_NO_LEADER)) {
+      problem = ConsulException.Problem.NO_LEADER;
+    } else {
+      problem = ConsulException.Problem.OTHER;
+    }
+    String text = "Consul answered " + status + ": " + message;
+    Exception cause = problems.cause(problem, status, text);
+    // A server can lose its leadership while it commits.
+    return resent || status >= 500
+        ? StoreException.unanswered(text, cause)
+        : StoreException.refused(text, cause);
+  }
+
+  /** A session was made, and ended before it was of use. */
+  public StoreException sessionGone(String what) {
+    return StoreException.refused(
+        "A session ended as soon as it was made",
+        problems.cause(ConsulException.Problem.SESSION_GONE, 409, what));
+  }
+
+  /** A receiver of the answer to a long poll on a key; called on a thread of this client. */
+  public interface Heard {
+    /**
+     * The answer.
+     *
+     * @param entry the key; null: there is none
+     * @param index of a state of Consul that the answer tells about, or a later one; zero: unknown
+     */
+    void answered(@Nullable Entry entry, long index);
+
+    /** No answer, or another one. */
+    void failed(String why);
+  }
+
+  /** After which a long poll has an answer, or has failed. */
+  public Duration longPollMax(Duration wait) {
+    return wait.plus(wait.dividedBy(LONG_POLL_MORE)).plus(storeTimeout);
+  }
+
+  /** Waits, for that long at most, for the key to have an index above this one. */
+  public Call watch(String key, long index, Duration wait, Heard heard) {
+    HttpUrl url = url("v1/kv/" + key)
+        .addQueryParameter("index", Long.toString(index))
+        .addQueryParameter("wait", wait.toMillis() + "ms")
+        .build();
+    Call call = client.newCall(request(url).get().build());
+    call.timeout().timeout(longPollMax(wait).toMillis(), TimeUnit.MILLISECONDS);
+    call.enqueue(new Callback() {
+      @Override
+      public void onFailure(Call failed, IOException e) {
+        heard.failed(e.toString());
+      }
+
+      @Override
+      public void onResponse(Call answered, Response response) {
+        News news = null;
+        String failure = "Consul's answer was not read";
+        try (response) {
+          news = News.of(response);
+        } catch (IOException | IllegalArgumentException e) {
+          failure = e.toString();
+        } finally {
+          // Whatever was thrown: somebody waits for this.
+          if (news == null) {
+            heard.failed(failure);
+          }
+        }
+        if (news != null) {
+          heard.answered(news.entry(), news.index());
+        }
+      }
+    });
+    return call;
+  }
+
+  /** The answer to a long poll, as {@link Heard#answered} is told it. */
+  private record News(@Nullable Entry entry, long index) {
+    static News of(Response response) throws IOException {
+      String body = response.body().string();
+      if (response.code() != 200 && response.code() != 404) {
+        throw new IOException("Consul answered " + response.code());
+      }
+      Entry entry = response.code() == 404 ? null : single(Json.parse(body));
+      String index = response.header("X-Consul-Index", "0");
+      return new News(entry, Long.parseLong(String.valueOf(index)));
+    }
+  }
+
+  private static Entry single(@Nullable Object json) {
+    if (json instanceof List<?> list && list.size() == 1 && list.get(0) instanceof Map<?, ?> kv) {
+      return Entry.of(kv);
+    }
+    throw new IllegalArgumentException("Not one key-value entry");
+  }
+
+  private HttpUrl.Builder url(String path) {
+    HttpUrl.Builder url = base.newBuilder();
+    for (String segment : path.split("/", -1)) {
+      url.addPathSegment(segment);
+    }
+    return url;
+  }
+
+  private Request put(HttpUrl url, String body) {
+    return request(url).put(RequestBody.create(body, JSON)).build();
+  }
+
+  private Request.Builder request(HttpUrl url) {
+    // Otherwise OkHttp asks for gzip, which costs both sides more than these few bytes on their
+    // way.
+    Request.Builder request = new Request.Builder().url(url).header("Accept-Encoding", "identity");
+    if (token != null) {
+      request.header("X-Consul-Token", token);
+    }
+    return request;
+  }
+
+  /** Runs a task on a thread of this client; false: it is closed. */
+  public boolean execute(Runnable task) {
+    try {
+      executor.execute(task);
+      return true;
+    } catch (RejectedExecutionException e) {
+      return false;
+    }
+  }
+
+  /** Ends the long polls and every thread. */
+  @Override
+  public void close() {
+    client.dispatcher().cancelAll();
+    executor.shutdown();
+    client.connectionPool().evictAll();
+  }
+}

@@ -1,0 +1,41 @@
+package io.holdfast.lock.consul.http;
+
+import java.nio.charset.StandardCharsets;
+import java.util.Base64;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A key as Consul shows it.
+ *
+ * @param session the session that has it; empty: none
+ * @param flags what programs tell their keys by
+ * @param createIndex the Raft index at which it was made
+ * @param modifyIndex the Raft index at which it was last written to
+ */
+public record Entry(
+    String key, String value, String session, long flags, long createIndex, long modifyIndex) {
+
+  /** Reads what an answer has under {@code KV}. */
+  public static Entry of(Object json) {
+    if (!(json instanceof Map<?, ?> kv
+        && kv.get("Key") instanceof String key
+        && kv.get("CreateIndex") instanceof Long createIndex
+        && kv.get("ModifyIndex") instanceof Long modifyIndex)) {
+      throw new IllegalArgumentException("No key-value entry");
+    }
+    return new Entry(
+        key,
+        text(kv.get("Value")),
+        kv.get("Session") instanceof String session ? session : "",
+        kv.get("Flags") instanceof Long flags ? flags : 0,
+        createIndex,
+        modifyIndex);
+  }
+
+  private static String text(@Nullable Object value) {
+    return value instanceof String base64
+        ? new String(Base64.getDecoder().decode(base64), StandardCharsets.UTF_8)
+        : "";
+  }
+}

@@ -1,0 +1,68 @@
+package io.holdfast.lock.consul.session;
+
+import io.holdfast.lock.spi.Deadline;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** The thread of a client that tends its sessions. Thread-safe. */
+public final class Ticker {
+  private static final Logger log = LoggerFactory.getLogger(Ticker.class);
+
+  private static final long TICK_MILLIS = 200;
+
+  private final ScheduledThreadPoolExecutor executor;
+
+  /** @param tick what it does five times a second */
+  public Ticker(String clientName, Runnable tick) {
+    executor = new ScheduledThreadPoolExecutor(1, task -> {
+      Thread thread = new Thread(task, "holdfast-" + clientName + "-sessions");
+      thread.setDaemon(true);
+      return thread;
+    });
+    var unused = executor.scheduleWithFixedDelay(
+        () -> safely(tick), TICK_MILLIS, TICK_MILLIS, TimeUnit.MILLISECONDS);
+  }
+
+  /** Whatever is thrown: without this thread, sessions would end and keys would stay. */
+  public static void safely(Runnable task) {
+    try {
+      task.run();
+    } catch (RuntimeException | Error e) {
+      log.error("Something of a session could not be done", e);
+    }
+  }
+
+  /** Half of that to one and a half times that, so that clients get out of step. */
+  private static long jittered(long nanos) {
+    return nanos / 2 + ThreadLocalRandom.current().nextLong(nanos);
+  }
+
+  /** Returns about a second: what failed is tried again then. */
+  public static long retryNanos() {
+    return jittered(TimeUnit.SECONDS.toNanos(1));
+  }
+
+  /** Runs something in about half a second, unless it is closed by then. */
+  public void later(Runnable task) {
+    try {
+      var unused = executor.schedule(
+          task, jittered(TimeUnit.MILLISECONDS.toNanos(500)), TimeUnit.NANOSECONDS);
+    } catch (RejectedExecutionException e) {
+      log.trace("Closed meanwhile", e);
+    }
+  }
+
+  /** Ends the thread, and waits until what it does is done. */
+  public void close(Deadline deadline) {
+    executor.shutdownNow();
+    boolean ended = deadline.awaitUninterruptibly(
+        leftNanos -> executor.awaitTermination(leftNanos, TimeUnit.NANOSECONDS));
+    if (!ended) {
+      log.debug("The thread of the sessions is still busy");
+    }
+  }
+}

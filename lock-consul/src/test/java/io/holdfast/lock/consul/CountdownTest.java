@@ -1,0 +1,208 @@
+package io.holdfast.lock.consul;
+
+import static io.holdfast.lock.consul.Eventually.eventually;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import io.holdfast.lock.consul.http.Entry;
+import io.holdfast.lock.consul.line.Countdown;
+import io.holdfast.lock.consul.session.ConsulGrant;
+import io.holdfast.lock.spi.Claim;
+import io.holdfast.lock.spi.StoreException;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.List;
+import java.util.UUID;
+import okhttp3.Request;
+import okio.Buffer;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** What Consul counts down, for how long, and what that costs those who have it do so. */
+class CountdownTest {
+  private static final Duration TTL = Duration.ofSeconds(10);
+
+  private static KitContainer server;
+
+  private final String name = "countdown-" + UUID.randomUUID();
+  private final TestHttp http = new TestHttp(server.address());
+  private final AheadTime time = new AheadTime();
+  private OpenStore holder;
+  private OpenStore finder;
+
+  @BeforeAll
+  static void start() {
+    server = new KitContainer();
+  }
+
+  @AfterAll
+  static void stop() {
+    server.close();
+  }
+
+  @BeforeEach
+  void open() {
+    holder = new OpenStore(server.address(), time);
+    finder = new OpenStore(server.address());
+  }
+
+  @AfterEach
+  void close() {
+    holder.close();
+    finder.close();
+  }
+
+  private Claim claim(Duration minHold) {
+    Claim claim = OpenStore.claim(name, TTL);
+    return new Claim(claim.key(), claim.ownerId(), TTL, minHold, "a test");
+  }
+
+  private void holdFor(Duration minHold) throws StoreException {
+    holder.store.release(holder.acquire(claim(minHold)), minHold);
+  }
+
+  /** Leaves a key whose session has ended, and whose client hears nothing. */
+  private void orphan() throws Exception {
+    ConsulGrant grant = holder.acquire(claim(Duration.ZERO));
+    holder.script.next(Integer.MAX_VALUE, request -> true, chain -> {
+      throw new IOException("Cut off");
+    });
+    http.destroySession(grant.attempt().session().id());
+  }
+
+  private boolean isGranted(Duration ttl) throws StoreException {
+    return finder.store.tryAcquire(OpenStore.claim(name, ttl)).isPresent();
+  }
+
+  private List<Entry> countdown() {
+    try {
+      return http.entries("holdfast/m/" + name + "/" + Countdown.KEY);
+    } catch (IOException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  private void awaitCountdown(Duration ttl) {
+    eventually("it is counted down", () -> countdown().size() == 2);
+    assertThat(countdown())
+        .allMatch(part -> part.value().startsWith("countdown " + ttl.toMillis() + " "))
+        .noneMatch(part -> part.session().isEmpty());
+  }
+
+  private static boolean hasText(Request request, String text) {
+    try {
+      Buffer body = new Buffer();
+      if (request.body() != null) {
+        request.body().writeTo(body);
+      }
+      return body.readUtf8().contains(text);
+    } catch (IOException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  private static boolean isTimer(Request request) {
+    return request.url().encodedPath().equals("/v1/session/create") && hasText(request, " timer");
+  }
+
+  @Test
+  void ofAMinimumHoldWhoseClientIsClosedOnlyWhatIsLeftIsCounted() throws Exception {
+    holdFor(Duration.ofMinutes(5));
+    time.by(Duration.ofMinutes(4).plusSeconds(45));
+    holder.close();
+    awaitCountdown(Duration.ofSeconds(15));
+    assertThat(isGranted(TTL)).isFalse();
+    assertThat(finder.store.inspect(OpenStore.key(name)).orElseThrow().remaining())
+        .isLessThanOrEqualTo(Duration.ofSeconds(15));
+    http.destroySession(countdown().get(0).session());
+    assertThat(isGranted(TTL)).isTrue();
+  }
+
+  @Test
+  void aMinimumHoldThatIsOverWhenItsClientIsClosedLeavesTheNameFree() throws Exception {
+    holdFor(Duration.ofMinutes(5));
+    holder.script.next(1, Script.TRANSACTION, chain -> {
+      throw new IOException("The end of the hold is not written");
+    });
+    time.by(Duration.ofMinutes(5));
+    holder.close();
+    assertThat(countdown()).isEmpty();
+    assertThat(isGranted(TTL)).isTrue();
+  }
+
+  @Test
+  void theSessionsOfACountdownAreNoLongerThanWhatTheyCount() throws Exception {
+    Duration minHold = Duration.ofSeconds(41);
+    ConsulGrant grant = holder.acquire(claim(minHold));
+    holder.store.release(grant, minHold);
+    http.destroySession(grant.attempt().session().id());
+    assertThat(isGranted(TTL)).isFalse();
+    awaitCountdown(minHold);
+  }
+
+  @Test
+  void aCountdownThatFailsIsNoFailureOfWhoFindsTheLockTaken() throws Exception {
+    finder.acquire(OpenStore.claim("own-" + name, TTL));
+    orphan();
+    finder.script.next(
+        1,
+        CountdownTest::isTimer,
+        chain -> Script.answer(chain, 500, 0, "rpc error making call: a test"));
+    assertThat(isGranted(TTL)).isFalse();
+    eventually("it is left to the next finder", () -> {
+      try {
+        return !isGranted(TTL) && countdown().size() == 2;
+      } catch (StoreException e) {
+        throw new IllegalStateException(e);
+      }
+    });
+  }
+
+  @Test
+  void aTtlBelowTheServersLeastIsCountedByOneThatItTakes() throws Exception {
+    orphan();
+    finder.script.next(
+        1,
+        CountdownTest::isTimer,
+        chain -> Script.answer(
+            chain, 500, 0, "Invalid Session TTL '10000000000', must be between [20s=24h0m0s]"));
+    assertThat(isGranted(Duration.ofSeconds(30))).isFalse();
+    awaitCountdown(Duration.ofSeconds(30));
+  }
+
+  @Test
+  void whoAsksAgainForAnOrphanReadsOnceAndWritesNothing() throws Exception {
+    orphan();
+    assertThat(isGranted(TTL)).isFalse();
+    awaitCountdown(TTL);
+    finder.requests.forget();
+    assertThat(isGranted(TTL)).isFalse();
+    assertThat(finder.requests.paths()).containsExactly("/v1/txn");
+  }
+
+  @Test
+  void aDeletionThatFailsAtCloseKeepsNoMinimumHoldFromBeingCounted() throws Exception {
+    ConsulGrant unused = holder.acquire("held-" + name);
+    holdFor(Duration.ofMinutes(5));
+    holder.script.next(
+        Integer.MAX_VALUE,
+        request -> Script.TRANSACTION.test(request) && hasText(request, "delete"),
+        chain -> Script.answer(chain, 500, 0, "No cluster leader"));
+    holder.close();
+    awaitCountdown(Duration.ofMinutes(5));
+  }
+
+  @Test
+  void aMinimumHoldWhoseReleaseWasNeverAnsweredOutlivesItsClient() throws Exception {
+    Duration minHold = Duration.ofMinutes(5);
+    ConsulGrant grant = holder.acquire(claim(minHold));
+    holder.script.loseAnswers(2);
+    assertThatExceptionOfType(StoreException.class)
+        .isThrownBy(() -> holder.store.release(grant, minHold));
+    holder.close();
+    assertThat(isGranted(TTL)).isFalse();
+  }
+}

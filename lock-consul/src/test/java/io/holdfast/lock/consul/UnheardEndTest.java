@@ -1,0 +1,87 @@
+package io.holdfast.lock.consul;
+
+import static io.holdfast.lock.consul.Eventually.eventually;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.holdfast.lock.Lease;
+import io.holdfast.lock.LockClient;
+import io.holdfast.lock.LockOptions;
+import io.holdfast.lock.tck.fault.FaultProxy;
+import java.time.Duration;
+import java.util.UUID;
+import okhttp3.OkHttpClient;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+
+/**
+ * A session that ends while its client can't hear of it: its holder believes in its lease, and
+ * nobody stands in line who could have seen its key.
+ */
+class UnheardEndTest {
+  private static final Duration TTL = Duration.ofSeconds(10);
+
+  private static KitContainer server;
+
+  private final String name = "unheard-" + UUID.randomUUID();
+  private final TestHttp http = new TestHttp(server.address());
+  private final FaultProxy link = FaultProxy.open(server.host(), server.port());
+
+  @BeforeAll
+  static void start() {
+    server = new KitContainer();
+  }
+
+  @AfterAll
+  static void stop() {
+    server.close();
+  }
+
+  @AfterEach
+  void end() {
+    link.close();
+  }
+
+  private static LockClient client(String address) {
+    return ConsulLocks.builder(new OkHttpClient(), address)
+        .storeTimeout(Duration.ofSeconds(3))
+        .defaultOptions(LockOptions.renewed(TTL))
+        .build();
+  }
+
+  @Test
+  void whoComesWhenNobodyWaitsStartsWhenTheHolderHasStoppedBelieving() throws Exception {
+    try (LockClient holder = client("http://" + link.host() + ":" + link.port());
+        LockClient newcomer = client(server.address())) {
+      Lease held = holder.get(name).lock();
+      String session = http.sessionOf(ConsulGuard.of(held).key());
+      link.blackhole();
+      http.destroySession(session);
+      assertThat(newcomer.get(name).tryLock()).isEmpty();
+      assertThat(held.isHeld()).as("what this test is about").isTrue();
+      Lease next = newcomer.get(name).lockWithin(Duration.ofSeconds(30));
+      assertThat(held.isHeld()).isFalse();
+      assertThat(next.isHeld()).isTrue();
+      assertThat(next.token()).isGreaterThan(held.token());
+      link.heal();
+      next.verify();
+      next.close();
+    }
+  }
+
+  @Test
+  void whoIsToldOfTheEndLetsTheNextInAtOnce() throws Exception {
+    try (LockClient holder = client(server.address());
+        LockClient newcomer = client(server.address())) {
+      Lease held = holder.get(name).lock();
+      long begin = System.nanoTime();
+      http.destroySession(http.sessionOf(ConsulGuard.of(held).key()));
+      Lease next = newcomer.get(name).lockWithin(Duration.ofSeconds(30));
+      assertThat(held.isHeld()).isFalse();
+      assertThat(Duration.ofNanos(System.nanoTime() - begin)).isLessThan(TTL.dividedBy(2));
+      next.close();
+      eventually("the holder is told", () -> held.state() == io.holdfast.lock.LeaseState.LOST);
+    }
+  }
+}

@@ -1,0 +1,97 @@
+package io.holdfast.lock.jdbc;
+
+import io.holdfast.lock.jdbc.dialect.Standing;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Determines the time between two polls for a waiter's lock. The first waiter in the queue polls
+ * often if the lock changes hands often, and seldom if it is held for long. The others poll around
+ * the time when their turn may come. If the database sends notifications, all poll seldom.
+ *
+ * <p>Threads: guarded by the poller's monitor.
+ */
+final class LookPace {
+  static final long LOOK_NANOS_MIN = TimeUnit.MILLISECONDS.toNanos(2);
+  static final long LOOK_NANOS_MAX = TimeUnit.MILLISECONDS.toNanos(500);
+
+  /**
+   * The first waiter polls again after one over this of the time for which the lock has been held.
+   */
+  private static final int SHARE_OF_HOLD = 16;
+
+  /** The other waiters poll again after one over this of the estimated time to their turn. */
+  private static final int SHARE_OF_TURN = 2;
+
+  private static final int SHARE_OF_TURN_AS_SECOND = 3;
+
+  /**
+   * The factor by which pauses grow if there are notifications. The first poll comes soon, to find
+   * a hand-over that did not see the waiter yet.
+   */
+  private static final int NOTIFIED_FACTOR = 64;
+
+  /** The longest pause if there are notifications: the waiter must also report that it is alive. */
+  private static final long NOTIFIED_LOOK_NANOS_MAX = TimeUnit.SECONDS.toNanos(1);
+
+  private int looks;
+  private long firstLookAtNanos;
+  private int aheadAtFirstLook;
+
+  int looks() {
+    return looks;
+  }
+
+  /** Starts again, as before the first poll. */
+  void restart() {
+    looks = 0;
+  }
+
+  /**
+   * Counts a poll, and returns the time to the next one, in nanoseconds: at most until the lock's
+   * time is over.
+   */
+  long pauseNanos(Standing standing, long now, boolean notified) {
+    if (looks == 0) {
+      firstLookAtNanos = now;
+      aheadAtFirstLook = standing.ahead();
+    }
+    looks++;
+    long endNanos = standing.row().isFree()
+        ? LOOK_NANOS_MAX
+        : TimeUnit.MICROSECONDS.toNanos(standing.row().remainingMicros() + 1);
+    return Math.min(endNanos, notified ? notifiedNanos() : unnotifiedNanos(standing, now));
+  }
+
+  private long notifiedNanos() {
+    long nanos = LOOK_NANOS_MIN;
+    for (int i = 0; i < looks && nanos < NOTIFIED_LOOK_NANOS_MAX; i++) {
+      nanos *= NOTIFIED_FACTOR;
+    }
+    return Math.min(NOTIFIED_LOOK_NANOS_MAX, nanos);
+  }
+
+  private long unnotifiedNanos(Standing standing, long now) {
+    long heldNanos = TimeUnit.MICROSECONDS.toNanos(standing.row().sinceMicros());
+    if (standing.ahead() == 0) {
+      return jittered(clamp(heldNanos / SHARE_OF_HOLD));
+    }
+    // One more than the moves seen so far, since the next may be about to happen: better early than
+    // late. At least 1, since an insert that becomes visible late can raise the number of waiters
+    // ahead.
+    int moves = Math.max(0, aheadAtFirstLook - standing.ahead()) + 1;
+    long paceNanos = looks == 1 ? heldNanos : (now - firstLookAtNanos) / moves;
+    long turnNanos = Math.max(heldNanos, standing.ahead() * Math.max(paceNanos, LOOK_NANOS_MIN));
+    // The nearer its turn, the more often it polls.
+    return clamp(turnNanos / (standing.ahead() == 1 ? SHARE_OF_TURN_AS_SECOND : SHARE_OF_TURN));
+  }
+
+  private static long clamp(long nanos) {
+    return Math.max(LOOK_NANOS_MIN, Math.min(LOOK_NANOS_MAX, nanos));
+  }
+
+  /** Varies a pause at random, or else clients that began together would collide for ever. */
+  private static long jittered(long nanos) {
+    return nanos - ThreadLocalRandom.current().nextLong(nanos / 8 + 1);
+  }
+}

@@ -1,0 +1,168 @@
+package io.holdfast.lock.jdbc.connection;
+
+import io.holdfast.lock.jdbc.dialect.Dialect;
+import io.holdfast.lock.spi.Deadline;
+import io.holdfast.lock.spi.StoreException;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+
+/**
+ * Access to one database: runs statements on a lent connection and within a deadline, repeats them
+ * if a collision undid them, and classifies the driver's errors by what they leave behind.
+ *
+ * <p>Threads: safe for use by any number of threads.
+ */
+public final class Database {
+  /** The most connections that one call replaces because they lead to a read-only server. */
+  private static final int READ_ONLY_TRIES = 5;
+
+  private final Dialect dialect;
+  private final Lender pool;
+  private final SpareConnection spare;
+  private final Duration storeTimeout;
+
+  /** @param storeTimeout the time limit of a call */
+  public Database(Dialect dialect, Lender pool, SpareConnection spare, Duration storeTimeout) {
+    this.dialect = dialect;
+    this.pool = pool;
+    this.spare = spare;
+    this.storeTimeout = storeTimeout;
+  }
+
+  public Dialect dialect() {
+    return dialect;
+  }
+
+  /** Returns the deadline of a call that begins now. */
+  public Deadline deadline() {
+    return Deadlines.after(storeTimeout);
+  }
+
+  /** One or more statements on one connection, each of them a transaction of its own. */
+  @FunctionalInterface
+  public interface Question<T> {
+    T ask(Dialect dialect, Connection connection) throws SQLException;
+  }
+
+  /** Asks a question on a connection of the user's pool. */
+  public <T> T onPool(Deadline deadline, Question<T> question) throws StoreException {
+    return on(pool, deadline, question);
+  }
+
+  /** Asks a question on the client's own connection. */
+  public <T> T onSpare(Deadline deadline, Question<T> question) throws StoreException {
+    return on(spare, deadline, question);
+  }
+
+  private <T> T on(Lender lender, Deadline deadline, Question<T> question) throws StoreException {
+    try {
+      return ask(lender, deadline, deadline, question);
+    } catch (NoConnectionException e) {
+      throw e.toStoreException();
+    }
+  }
+
+  /** Has the client's own connection replaced at its next use. */
+  public void expireSpare() {
+    spare.expire();
+  }
+
+  /** Replaces the client's own connection, unless that takes too large a part of the deadline. */
+  public void changeSpare(Deadline deadline) {
+    spare.change(deadline);
+  }
+
+  /**
+   * Asks a question on a connection of the pool, or on the client's own if the pool does not give
+   * one soon: whatever frees locks must get through.
+   */
+  public <T> T onPoolOrSpare(Deadline deadline, Question<T> question) throws StoreException {
+    try {
+      return ask(pool, Deadlines.part(deadline, 4), deadline, question);
+    } catch (NoConnectionException e) {
+      return onSpare(deadline, question);
+    }
+  }
+
+  /** Lends a connection of the pool for as long as the use takes. */
+  public void lendFor(Duration patience, LongUse use)
+      throws NoConnectionException, StoreException, SQLException {
+    Connection connection = pool.lend(Deadlines.after(patience));
+    boolean usable = false;
+    try {
+      use.of(connection);
+      usable = true;
+    } finally {
+      pool.giveBack(connection, usable);
+    }
+  }
+
+  /** A long use of one connection. */
+  @FunctionalInterface
+  public interface LongUse {
+    void of(Connection connection) throws StoreException, SQLException;
+  }
+
+  /**
+   * Asks a question with the interrupt flag cleared: an interrupt would close the socket of a
+   * virtual thread, and pools refuse interrupted threads. The flag is set again at the end.
+   */
+  private <T> T ask(Lender lender, Deadline patience, Deadline deadline, Question<T> question)
+      throws StoreException, NoConnectionException {
+    boolean interrupted = Thread.interrupted();
+    try {
+      return askUninterrupted(lender, patience, deadline, question);
+    } finally {
+      if (interrupted) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+
+  private <T> T askUninterrupted(
+      Lender lender, Deadline patience, Deadline deadline, Question<T> question)
+      throws StoreException, NoConnectionException {
+    int readOnlyTries = 0;
+    for (int failures = 0; ; failures++) {
+      SQLException failure;
+      Connection connection = lender.lend(patience);
+      boolean usable = false;
+      try {
+        T answer = Sessions.run(connection, deadline, c -> question.ask(dialect, c));
+        usable = true;
+        return answer;
+      } catch (SQLException e) {
+        failure = e;
+        // An error that the server reported leaves the connection usable.
+        usable = dialect.isRefused(e) && !dialect.isReadOnly(e);
+      } finally {
+        lender.giveBack(connection, usable);
+      }
+      boolean readOnly = dialect.isReadOnly(failure);
+      if (readOnly) {
+        // Another server is the primary now; the pool knows, or finds out by this.
+        spare.expire();
+        readOnlyTries++;
+      }
+      if (!(readOnly && readOnlyTries < READ_ONLY_TRIES) && !dialect.isTransient(failure)) {
+        throw dialect.isRefused(failure)
+            ? StoreException.refused(dialect.database() + " refused: " + failure, failure)
+            : StoreException.unanswered(
+                dialect.database() + " gave no usable answer: " + failure, failure);
+      }
+      // Replacing connections takes longer than waiting out a collision.
+      if (!Deadlines.pause(deadline, readOnly ? failures + READ_ONLY_TRIES : failures)) {
+        throw StoreException.refused(
+            dialect.database()
+                + (readOnly
+                    ? " is read-only: "
+                    : " undid the statement in favour of others for all of "
+                        + deadline.whole()
+                        + ": ")
+                + failure,
+            failure);
+      }
+    }
+  }
+}

@@ -1,0 +1,59 @@
+package io.holdfast.lock.jdbc.connection;
+
+import io.holdfast.lock.spi.Deadline;
+import io.holdfast.lock.spi.TimeSource;
+import java.time.Duration;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+
+/**
+ * Deadlines for calls to a database. They use real time, whatever clock the engine has, since they
+ * limit sockets.
+ */
+public final class Deadlines {
+  private static final long PAUSE_NANOS_MIN = TimeUnit.MILLISECONDS.toNanos(1);
+  private static final long PAUSE_NANOS_MAX = TimeUnit.MILLISECONDS.toNanos(64);
+
+  /**
+   * One over this is the share of the time that must be left for another try. A statement that
+   * times out costs its connection, and says less than the failure before it.
+   */
+  private static final int SHARE_OF_A_TRY = 8;
+
+  private Deadlines() {}
+
+  public static Deadline after(Duration whole) {
+    return Deadline.after(whole, TimeSource.system());
+  }
+
+  /**
+   * Returns a deadline for a first try that leaves time for a second one: the time left, divided by
+   * this.
+   */
+  static Deadline part(Deadline deadline, int divisor) {
+    return deadline.within(Duration.ofNanos(Math.max(0, deadline.leftNanos()) / divisor));
+  }
+
+  /**
+   * Pauses before the next try; longer each time, and at random, so that clients that collided do
+   * not collide again.
+   *
+   * @return false if too little time is left for another try
+   */
+  public static boolean pause(Deadline deadline, int failures) {
+    long bound = Math.min(PAUSE_NANOS_MAX, PAUSE_NANOS_MIN << Math.min(failures, 10));
+    long nanos = ThreadLocalRandom.current().nextLong(bound / 2, bound);
+    if (deadline.leftNanos() <= nanos + deadline.whole().toNanos() / SHARE_OF_A_TRY) {
+      return false;
+    }
+    long end = System.nanoTime() + nanos;
+    for (long left = nanos; left > 0; left = end - System.nanoTime()) {
+      LockSupport.parkNanos(deadline, left);
+      if (Thread.currentThread().isInterrupted()) {
+        break; // A set flag would make each park return at once; the caller restores it.
+      }
+    }
+    return true;
+  }
+}

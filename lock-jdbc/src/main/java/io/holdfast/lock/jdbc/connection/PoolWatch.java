@@ -1,0 +1,168 @@
+package io.holdfast.lock.jdbc.connection;
+
+import io.holdfast.lock.spi.Deadline;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
+import javax.sql.DataSource;
+
+/**
+ * Limits the wait for a connection of an exhausted pool: pools wait for as long as they are
+ * configured to, often 30 s. A thread that waits past its deadline is interrupted, and the
+ * interrupt is cleared again before any other code can see it.
+ *
+ * <p>A borrow costs an entry in a concurrent set, and neither a switch between threads nor a timer.
+ * The watching thread ticks while there are borrowers, and sleeps otherwise.
+ *
+ * <p>Threads: safe for use by any number of threads.
+ */
+final class PoolWatch implements AutoCloseable {
+  private static final long TICK_NANOS_MAX = TimeUnit.MILLISECONDS.toNanos(50);
+  private static final long TICK_NANOS_MIN = TimeUnit.MILLISECONDS.toNanos(1);
+
+  /**
+   * The number of ticks without a borrower after which the watching thread sleeps until the next
+   * one.
+   */
+  private static final int IDLE_TICKS = 40;
+
+  private final DataSource dataSource;
+  private final long tickNanos;
+  private final Set<Wait> waits = ConcurrentHashMap.newKeySet();
+  private final Thread thread;
+  private volatile boolean asleep;
+  private volatile boolean closed;
+
+  PoolWatch(DataSource dataSource, long storeTimeoutNanos, String threadName) {
+    this.dataSource = dataSource;
+    tickNanos = Math.max(TICK_NANOS_MIN, Math.min(TICK_NANOS_MAX, storeTimeoutNanos / 20));
+    thread = new Thread(this::run, threadName);
+    thread.setDaemon(true);
+    thread.start();
+  }
+
+  /**
+   * Borrows a connection within the deadline. An interrupt from elsewhere does not end the wait;
+   * its flag stays set.
+   */
+  Connection borrow(Deadline deadline) throws NoConnectionException {
+    return deadline.awaitUninterruptibly(leftNanos -> borrowOnce(deadline));
+  }
+
+  private Connection borrowOnce(Deadline deadline)
+      throws NoConnectionException, InterruptedException {
+    Wait wait = new Wait(Thread.currentThread(), deadline);
+    waits.add(wait);
+    if (asleep) {
+      LockSupport.unpark(thread);
+    }
+    SQLException failure;
+    boolean ours;
+    try {
+      return dataSource.getConnection();
+    } catch (SQLException e) {
+      failure = e;
+    } finally {
+      waits.remove(wait);
+      ours = wait.end();
+    }
+    if (ours || deadline.isOver()) {
+      throw NoConnectionException.none(
+          "The data source gave no connection within "
+              + deadline.whole()
+              + ": its pool is probably exhausted by the application; enlarge it, or hold"
+              + " connections for less time",
+          failure);
+    }
+    if (Thread.interrupted()) {
+      // The interrupt came from elsewhere and made the pool give up, so the pool is asked again.
+      throw (InterruptedException) new InterruptedException().initCause(failure);
+    }
+    throw NoConnectionException.none("The data source gave no connection: " + failure, failure);
+  }
+
+  @Override
+  public void close() {
+    closed = true;
+    LockSupport.unpark(thread);
+  }
+
+  /** Nothing that is thrown ends the thread: nobody would be interrupted any more. */
+  private void run() {
+    while (!closed) {
+      try {
+        watch();
+      } catch (Throwable e) { // A full heap: not even a line of the log can be made here.
+        LockSupport.parkNanos(this, tickNanos);
+      }
+    }
+  }
+
+  private void watch() {
+    int idleTicks = 0;
+    while (!closed) {
+      idleTicks++;
+      for (Wait wait : waits) {
+        idleTicks = 0;
+        wait.interruptIfLate();
+      }
+      if (idleTicks < IDLE_TICKS) {
+        LockSupport.parkNanos(this, tickNanos);
+      } else {
+        // A borrower adds itself and then reads the flag; this thread sets the flag and then looks
+        // for borrowers.
+        asleep = true;
+        if (waits.isEmpty() && !closed) {
+          LockSupport.park(this);
+        }
+        asleep = false;
+        idleTicks = 0;
+      }
+    }
+  }
+
+  /** One thread that waits for the pool. Compared by identity. */
+  private static final class Wait {
+    private static final int WAITING = 0;
+    private static final int INTERRUPTING = 1;
+    private static final int INTERRUPTED = 2;
+    private static final int ENDED = 3;
+
+    private final Thread borrower;
+    private final Deadline deadline;
+    private final AtomicInteger state = new AtomicInteger(WAITING);
+
+    Wait(Thread borrower, Deadline deadline) {
+      this.borrower = borrower;
+      this.deadline = deadline;
+    }
+
+    void interruptIfLate() {
+      if (deadline.isOver() && state.compareAndSet(WAITING, INTERRUPTING)) {
+        borrower.interrupt();
+        state.set(INTERRUPTED);
+      }
+    }
+
+    /**
+     * Ends the wait and clears the watching thread's interrupt. An interrupt from elsewhere at the
+     * same moment can't be distinguished and is cleared with it; any other stays set.
+     *
+     * @return whether the watching thread interrupted
+     */
+    boolean end() {
+      if (state.compareAndSet(WAITING, ENDED)) {
+        return false;
+      }
+      while (state.get() != INTERRUPTED) {
+        Thread.onSpinWait();
+      }
+      Thread.interrupted();
+      return true;
+    }
+  }
+}

@@ -1,0 +1,120 @@
+package io.holdfast.lock.jdbc.connection;
+
+import io.holdfast.lock.spi.Deadline;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.SQLFeatureNotSupportedException;
+import java.sql.Statement;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Uses of a lent connection: with a time limit on its socket, committed if it has no autocommit,
+ * and left in the state in which it was found. Autocommit is never switched.
+ */
+public final class Sessions {
+  private static final Logger LOG = LoggerFactory.getLogger(Sessions.class);
+
+  /** Stands for the time limit of a socket whose driver has none. */
+  private static final int UNLIMITED = -1;
+
+  private Sessions() {}
+
+  /** One or more statements on a connection, each of them a transaction of its own. */
+  @FunctionalInterface
+  public interface Call<T> {
+    T on(Connection connection) throws SQLException;
+  }
+
+  /**
+   * Runs a call within the deadline. If it throws, and the connection has no autocommit, its work
+   * is rolled back.
+   */
+  public static <T> T run(Connection connection, Deadline deadline, Call<T> call)
+      throws SQLException {
+    int before = limitSocket(connection, deadline.leftMillis());
+    boolean explicit = false;
+    boolean done = false;
+    try {
+      explicit = !connection.getAutoCommit();
+      T result = call.on(connection);
+      if (explicit) {
+        connection.commit();
+      }
+      done = true;
+      return result;
+    } finally {
+      if (explicit && !done) {
+        rollBackQuietly(connection);
+      }
+      if (before != UNLIMITED) {
+        restoreSocket(connection, before);
+      }
+    }
+  }
+
+  /** Runs one statement that has no parameters within the deadline. */
+  public static void execute(Connection connection, Deadline deadline, String sql)
+      throws SQLException {
+    run(connection, deadline, c -> execute(c, sql));
+  }
+
+  private static boolean execute(Connection connection, String sql) throws SQLException {
+    try (Statement statement = connection.createStatement()) {
+      return statement.execute(sql);
+    }
+  }
+
+  /**
+   * Sets the socket's time limit, which costs no round trip with the drivers of MySQL, MariaDB and
+   * PostgreSQL. H2 has no such limit.
+   */
+  private static int limitSocket(Connection connection, int millis) throws SQLException {
+    try {
+      int before = connection.getNetworkTimeout();
+      connection.setNetworkTimeout(Runnable::run, millis);
+      return before;
+    } catch (SQLFeatureNotSupportedException e) {
+      return UNLIMITED;
+    }
+  }
+
+  private static void restoreSocket(Connection connection, int millis) {
+    try {
+      connection.setNetworkTimeout(Runnable::run, millis);
+    } catch (SQLException e) {
+      LOG.trace("The connection is broken already", e);
+    }
+  }
+
+  private static void rollBackQuietly(Connection connection) {
+    try {
+      connection.rollback();
+    } catch (SQLException e) {
+      LOG.trace("The connection is broken already", e);
+    }
+  }
+
+  /**
+   * Breaks the connection to the server, and makes the pool notice: pools trust a connection that
+   * was given back just now, but drop one whose statement failed. No I/O, except on a driver that
+   * can't abort a connection (H2's).
+   */
+  static void breakQuietly(Connection connection) {
+    try {
+      connection.abort(Runnable::run);
+      execute(connection, "SELECT 1");
+    } catch (SQLException | RuntimeException e) {
+      LOG.trace("The connection is broken, as it should be", e);
+    }
+  }
+
+  /** Closes a connection whose result has been read; ignores failures. */
+  static void closeQuietly(Connection connection) {
+    try {
+      connection.close();
+    } catch (SQLException e) {
+      LOG.debug("A connection could not be given back", e);
+    }
+  }
+}

@@ -1,0 +1,220 @@
+package io.holdfast.lock.jdbc.connection;
+
+import io.holdfast.lock.spi.Deadline;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The connection that a client keeps for itself, so that leases are renewed even if the application
+ * has exhausted its pool. Taken from the same pool at the start, and replaced if it breaks.
+ *
+ * <p>A connection that is kept does not follow a switchover, whereas a pool retires its connections
+ * and opens new ones to the current server. So this one is exchanged every minute or so, before
+ * each renewal, and when a server turned out to be read-only. The new one is taken before the old
+ * one is given back: if the pool has none to give, the old one stays.
+ *
+ * <p>Threads: safe for use by any number of threads; one borrows at a time, and the others wait
+ * within their deadlines.
+ */
+public final class SpareConnection implements Lender, AutoCloseable {
+  /**
+   * The idle time after which the connection is checked before use: a firewall may have dropped it.
+   */
+  private static final long TRUSTED_NANOS = TimeUnit.SECONDS.toNanos(20);
+
+  /**
+   * The shortest time for which a connection is kept. The time is random, so that clients do not
+   * all change at once.
+   */
+  private static final long AGE_NANOS_MIN = TimeUnit.SECONDS.toNanos(45);
+
+  private static final long AGE_NANOS_MAX = TimeUnit.SECONDS.toNanos(75);
+
+  /** The pause after an exhausted pool refused a change, since each try waits for the pool. */
+  private static final long RETRY_NANOS = TimeUnit.SECONDS.toNanos(5);
+
+  /** One over this is the share of a borrower's time that a change may take. */
+  private static final int SHARE_OF_DEADLINE = 4;
+
+  private static final Logger LOG = LoggerFactory.getLogger(SpareConnection.class);
+
+  private final Lender pool;
+  private final Duration closeMax;
+  private final ReentrantLock borrowed = new ReentrantLock();
+
+  // Guarded by the lock.
+  private @Nullable Connection connection;
+  private long usedAtNanos;
+  private long changeAtNanos;
+
+  private volatile boolean expired;
+  private volatile boolean closed;
+
+  /**
+   * @param closeMax the longest time that a close takes; H2's driver can't limit a call over a
+   *     network
+   */
+  public SpareConnection(Lender pool, Duration closeMax) {
+    this.pool = pool;
+    this.closeMax = closeMax;
+  }
+
+  @Override
+  public Connection lend(Deadline deadline) throws NoConnectionException {
+    if (!lock(deadline)) {
+      throw NoConnectionException.none(
+          "The client's own connection was busy for all of " + deadline.whole(), null);
+    }
+    boolean lent = false;
+    try {
+      if (closed) {
+        throw NoConnectionException.none("The client is closed", null);
+      }
+      if (connection != null && isToBeChanged()) {
+        change(deadline);
+      }
+      Connection current = connection;
+      if (current != null && !isTrusted(current, deadline)) {
+        connection = null;
+        pool.giveBack(current, false);
+        current = null;
+      }
+      if (current == null) {
+        current = take(deadline);
+      }
+      lent = true;
+      return current;
+    } finally {
+      if (!lent) {
+        borrowed.unlock();
+      }
+    }
+  }
+
+  /**
+   * Exchanges the connection for one that the pool gives now, if it gives one within a part of the
+   * deadline; for calls that must not run on a server that has just ceased to be the right one.
+   */
+  void change(Deadline deadline) {
+    Deadline patience = Deadlines.part(deadline, SHARE_OF_DEADLINE);
+    if (!lock(patience)) {
+      return; // A borrower that uses it now notices by itself if it is broken.
+    }
+    try {
+      Connection old = connection;
+      if (closed || old == null) {
+        return;
+      }
+      boolean trusted = isLatelyUsed() && !expired;
+      try {
+        take(patience);
+      } catch (NoConnectionException e) {
+        LOG.debug("The client's own connection stays, since the pool gives no other", e);
+        changeAtNanos = System.nanoTime() + RETRY_NANOS;
+        return;
+      }
+      // A pool does not check a connection that was given back just now, and this one may be dead.
+      pool.giveBack(old, trusted);
+    } finally {
+      borrowed.unlock();
+    }
+  }
+
+  /** Has the next borrower get another connection, since a server has changed its role. */
+  void expire() {
+    expired = true;
+  }
+
+  private Connection take(Deadline deadline) throws NoConnectionException {
+    expired = false;
+    Connection taken = pool.lend(deadline);
+    connection = taken;
+    changeAtNanos =
+        System.nanoTime() + ThreadLocalRandom.current().nextLong(AGE_NANOS_MIN, AGE_NANOS_MAX);
+    return taken;
+  }
+
+  private boolean isToBeChanged() {
+    return expired || System.nanoTime() - changeAtNanos >= 0;
+  }
+
+  @Override
+  public void giveBack(Connection lent, boolean usable) {
+    try {
+      usedAtNanos = System.nanoTime();
+      if (!usable || closed) {
+        connection = null;
+        pool.giveBack(lent, usable);
+      }
+    } finally {
+      borrowed.unlock();
+    }
+  }
+
+  /**
+   * Gives the connection back to the pool for good; if it is lent, its borrower does so when it is
+   * done.
+   */
+  @Override
+  public void close() {
+    closed = true;
+    Deadline deadline = Deadlines.after(closeMax);
+    if (!lock(deadline)) {
+      LOG.warn(
+          "The client's own connection is still in use after {}; it is closed after that",
+          closeMax);
+      return;
+    }
+    try {
+      Connection current = connection;
+      if (current != null) {
+        connection = null;
+        pool.giveBack(current, works(current, deadline));
+      }
+    } finally {
+      borrowed.unlock();
+    }
+  }
+
+  /**
+   * Checks the connection with a statement: pools trust a connection that was given back just now,
+   * but drop one whose statement failed.
+   */
+  private static boolean works(Connection connection, Deadline deadline) {
+    try {
+      Sessions.execute(connection, deadline, "SELECT 1");
+      return true;
+    } catch (SQLException e) {
+      LOG.debug("The client's own connection was broken at its close", e);
+      return false;
+    }
+  }
+
+  private boolean isTrusted(Connection current, Deadline deadline) {
+    if (isLatelyUsed()) {
+      return true;
+    }
+    try {
+      return current.isValid(
+          (int) Math.max(1, TimeUnit.MILLISECONDS.toSeconds(deadline.leftMillis()) / 2));
+    } catch (SQLException e) {
+      return false;
+    }
+  }
+
+  private boolean isLatelyUsed() {
+    return System.nanoTime() - usedAtNanos < TRUSTED_NANOS;
+  }
+
+  private boolean lock(Deadline deadline) {
+    return deadline.awaitUninterruptibly(
+        leftNanos -> borrowed.tryLock(leftNanos, TimeUnit.NANOSECONDS));
+  }
+}

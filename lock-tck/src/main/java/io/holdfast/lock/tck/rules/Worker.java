@@ -1,0 +1,108 @@
+package io.holdfast.lock.tck.rules;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+
+/** A thread with a result. */
+final class Worker<T> {
+  private final CompletableFuture<T> result = new CompletableFuture<>();
+  private final Thread thread;
+  private volatile boolean told;
+
+  Worker(Callable<T> body) {
+    thread = new Thread(
+        () -> {
+          try {
+            result.complete(body.call());
+          } catch (Throwable e) {
+            result.completeExceptionally(e);
+          }
+        },
+        "tck-worker");
+    thread.setDaemon(true);
+  }
+
+  void start() {
+    thread.start();
+  }
+
+  boolean isDone() {
+    return result.isDone();
+  }
+
+  boolean isWaiting() {
+    Thread.State state = thread.getState();
+    return state == Thread.State.WAITING || state == Thread.State.TIMED_WAITING;
+  }
+
+  void interrupt() {
+    thread.interrupt();
+  }
+
+  /** Returns the result, or fails the test. */
+  T get(Duration within) {
+    try {
+      return Objects.requireNonNull(await(within));
+    } catch (ExecutionException e) {
+      told = true;
+      throw new AssertionError("Failed on another thread: " + e.getCause(), e.getCause());
+    }
+  }
+
+  /** Returns what the body threw; fails the test if it threw nothing. */
+  Throwable failure(Duration within) {
+    told = true;
+    try {
+      throw new AssertionError("Expected an exception on the other thread, got " + await(within));
+    } catch (ExecutionException e) {
+      return Objects.requireNonNull(e.getCause());
+    }
+  }
+
+  private T await(Duration within) throws ExecutionException {
+    try {
+      return result.get(within.toNanos(), TimeUnit.NANOSECONDS);
+    } catch (TimeoutException e) {
+      told = true;
+      throw failed("Another thread was not done within " + within);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new AssertionError("Interrupted", e);
+    }
+  }
+
+  /** A failure that shows what the thread is doing. */
+  private AssertionError failed(String message) {
+    AssertionError error = new AssertionError(message);
+    error.setStackTrace(thread.getStackTrace());
+    return error;
+  }
+
+  /** Ends the thread after the test; its result no longer matters. */
+  void abandon() {
+    if (!result.isDone()) {
+      told = true;
+      thread.interrupt();
+    }
+  }
+
+  void collect(List<Throwable> failures) {
+    try {
+      T unused = result.get(RuleTest.LONG.toNanos(), TimeUnit.NANOSECONDS);
+    } catch (ExecutionException e) {
+      if (!told) {
+        failures.add(e.getCause());
+      }
+    } catch (TimeoutException e) {
+      failures.add(failed("A thread of the test does not end"));
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+}
