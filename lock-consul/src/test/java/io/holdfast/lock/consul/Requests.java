@@ -11,6 +11,7 @@ import okhttp3.Response;
 /** What a client asks of Consul, seen by an interceptor of the user's. */
 final class Requests implements Interceptor {
   private final Queue<String> paths = new ConcurrentLinkedQueue<>();
+  private final Queue<String> answered = new ConcurrentLinkedQueue<>();
   private final AtomicInteger longPolls = new AtomicInteger();
 
   @Override
@@ -22,7 +23,9 @@ final class Requests implements Interceptor {
       longPolls.incrementAndGet();
     }
     try {
-      return chain.proceed(chain.request());
+      Response response = chain.proceed(chain.request());
+      answered.add(path);
+      return response;
     } finally {
       if (waits) {
         longPolls.decrementAndGet();
@@ -37,14 +40,21 @@ final class Requests implements Interceptor {
 
   void forget() {
     paths.clear();
+    answered.clear();
   }
 
   List<String> paths() {
     return List.copyOf(paths);
   }
 
+  /** How many were begun; Consul may not have heard the last of them yet. */
   long count(String prefix) {
     return paths.stream().filter(path -> path.startsWith(prefix)).count();
+  }
+
+  /** How many Consul has answered, and so done. */
+  long answered(String prefix) {
+    return answered.stream().filter(path -> path.startsWith(prefix)).count();
   }
 
   /** How many wait for a key at the moment. */
