@@ -188,6 +188,10 @@ final class World {
     return client.get(NAME, options);
   }
 
+  DistributedLock partner() {
+    return client.get(PARTNER);
+  }
+
   /** The lock of both names. */
   DistributedLock both(LockOptions options) {
     return client.all(List.of(PARTNER, NAME), options);
