@@ -32,7 +32,7 @@ record Fault(Kind kind, int index, Direction direction, int amount) {
   }
 
   /**
-   * What is done. In the texts, {@code %1} is the index, {@code %2} the direction, {@code %3} the
+   * The kinds of faults. In the texts, {@code %1} is the index, {@code %2} the direction, {@code %3} the
    * amount without its sign, and {@code %4} tells the sign.
    */
   enum Kind {

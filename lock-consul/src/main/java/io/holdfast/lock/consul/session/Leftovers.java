@@ -25,7 +25,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What is left to delete of attempts that are over, and the thread that does it, apart from the one
+ * The keys left to delete of attempts that are over, and the thread that does it, apart from the one
  * that renews sessions: a Consul that does not answer delays no renewal. Thread-safe.
  */
 public final class Leftovers {
