@@ -55,8 +55,9 @@ public interface LockClient extends AutoCloseable {
    * them, and its listeners are told once, with that name; the others stay taken until
    * {@code close()}, which frees them and then throws. {@code close()} frees the last name first.
    * {@link Lease#remaining()} is the least of all names, and {@link Lease#verify()} and
-   * {@link Lease#extend} are for each of them. Each name has a token of its own: {@link Lease#token(String)}. A guard refuses such a
-   * lease with an {@link IllegalArgumentException}, before any I/O: it would check one name only.
+   * {@link Lease#extend} are for each of them. Each name has a token of its own:
+   * {@link Lease#token(String)}. A guard refuses such a lease with an
+   * {@link IllegalArgumentException}, before any I/O: it would check one name only.
    *
    * <p><b>Re-entry</b> is by name. A thread that has the lock of one name can acquire that of
    * several that include it, and the other way round. A thread that would wait for one of the names
@@ -66,8 +67,8 @@ public interface LockClient extends AutoCloseable {
    * <p>{@link DistributedLock#inspect()} shows the holder of the first of the names that is taken,
    * and {@link LockHolder#name()} is that name. {@link DistributedLock#forceRelease} is an
    * {@link IllegalStateException}: a token is of one name. A client's {@link LockListener}s are
-   * told about each name on its own. A {@link LockTimeoutException}, a {@link LockLostException} and
-   * a {@link LeaseLoss} name one of them.
+   * told about each name on its own. A {@link LockTimeoutException}, a {@link LockLostException}
+   * and a {@link LeaseLoss} name one of them.
    *
    * @param names 1 to 100 of them; one that is there twice counts once. With one name, this is the
    *     same as {@link #get(String)}
