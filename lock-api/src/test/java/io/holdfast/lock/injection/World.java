@@ -37,7 +37,7 @@ final class World {
   /** Due, whatever the jitter. */
   static final Duration AT_RENEWAL = Duration.ofMillis(11_100);
 
-  /** How much faster than the real clock the simulated one runs while a client closes. */
+  /** The speed of the simulated clock, in multiples of the real one, while a client closes. */
   private static final int SPEED = 20;
 
   /** The name that a life cycle is about. */

@@ -90,7 +90,7 @@ public final class ModelEngine {
       return handle.hold().grant().state().phase() == Phase.CONFIRMED;
     }
 
-    /** When its grant arrived, by its machine's monotonic clock. */
+    /** The time at which its grant arrived, by its machine's monotonic clock. */
     public long grantedAtNanos() {
       return handle.hold().grant().grantedAtNanos();
     }
@@ -118,7 +118,7 @@ public final class ModelEngine {
     return new Held(((EngineLease) lease).handle());
   }
 
-  /** What a thread owns through {@code asLock()}. */
+  /** The lease that a thread owns through {@code asLock()}. */
   public static Held held(LockClient client, String name, Thread thread) {
     WaitQueue queue = ((EngineClient) client).queues().find(new LockKey(LockKind.MUTEX, name));
     Handle handle = queue == null ? null : queue.holds().lastThreadOwned(thread);
@@ -128,7 +128,7 @@ public final class ModelEngine {
     return new Held(handle);
   }
 
-  /** What is left of work that is over; empty: nothing. */
+  /** The rest of work that is over; empty: nothing. */
   public static String left(LockClient client) {
     EngineClient engine = (EngineClient) client;
     StringBuilder left = new StringBuilder();
