@@ -11,9 +11,9 @@ import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.LockStoreException;
 import io.holdfast.lock.spi.LockStore;
 import io.holdfast.lock.spi.StoreException;
+import io.holdfast.lock.tck.fault.Ports;
 import java.io.IOException;
 import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.net.Socket;
 import java.net.SocketAddress;
 import java.time.Duration;
@@ -106,11 +106,8 @@ class FaultsTest {
   }
 
   @Test
-  void anAgentThatIsNotThereIsAnError() throws IOException {
-    int port;
-    try (ServerSocket socket = new ServerSocket(0)) {
-      port = socket.getLocalPort();
-    }
+  void anAgentThatIsNotThereIsAnError() {
+    int port = Ports.free();
     assertThatExceptionOfType(LockStoreException.class)
         .isThrownBy(() ->
             ConsulLocks.builder(new OkHttpClient(), "http://127.0.0.1:" + port).build())
