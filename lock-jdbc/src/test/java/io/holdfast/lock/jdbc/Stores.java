@@ -25,7 +25,7 @@ final class Stores {
   static final Duration TTL = Duration.ofSeconds(30);
 
   /** How long a test waits for what must happen; far longer than it should take. */
-  static final Duration PATIENCE = Duration.ofSeconds(20);
+  static final Duration PATIENCE = Duration.ofSeconds(40);
 
   private static final StoreEvents NO_EVENTS = new StoreEvents() {
     @Override
