@@ -6,7 +6,7 @@ import java.util.function.BooleanSupplier;
 
 /** Waiting for conditions. */
 final class Eventually {
-  private static final Duration MAX = Duration.ofSeconds(30);
+  private static final Duration MAX = Duration.ofSeconds(45);
 
   private Eventually() {}
 

@@ -4,6 +4,7 @@ import static io.holdfast.lock.consul.Eventually.eventually;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
+import io.holdfast.lock.consul.line.Mark;
 import io.holdfast.lock.consul.session.ConsulGrant;
 import io.holdfast.lock.consul.session.SpareKeys;
 import io.holdfast.lock.spi.Acquisition;
@@ -19,6 +20,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.Callable;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -151,11 +153,17 @@ class KeyReuseTest {
   void anAcquireWithoutAnAnswerIsWithdrawnInTwoRequestsOrThree() throws Exception {
     for (boolean isNew : List.of(true, false)) {
       Claim claim = OpenStore.claim(name);
-      open.script.loseAnswers(2);
+      // Looked at before the client knows that it has no answer: then it is withdrawn at once.
+      List<Boolean> taken = new CopyOnWriteArrayList<>();
+      open.script.next(2, Script.TRANSACTION, chain -> {
+        chain.proceed(chain.request()).close();
+        taken.add(isTaken());
+        throw new IOException("The answer was lost");
+      });
       assertThatExceptionOfType(StoreException.class)
           .isThrownBy(() -> open.store.tryAcquire(claim))
           .satisfies(e -> assertThat(e.mayHaveHappened()).isTrue());
-      assertThat(isFree()).as("a new key: " + isNew).isFalse();
+      assertThat(taken).as("taken by a new key: " + isNew).containsExactly(true, true);
       eventually("it is withdrawn", () -> isWithdrawn(claim));
       assertThat(isFree()).isTrue();
       assertThat(keys()).hasSize(1);
@@ -180,6 +188,13 @@ class KeyReuseTest {
         return false;
       }
     });
+  }
+
+  /** Asked without the store, whose requests the script bends. */
+  private boolean isTaken() throws IOException {
+    return new TestHttp(server.address())
+        .entries("holdfast/m/" + name + "/").stream()
+            .anyMatch(entry -> !entry.session().isEmpty() && !Mark.of(entry).released());
   }
 
   private boolean isWithdrawn(Claim claim) {

@@ -130,7 +130,9 @@ class ListTest {
     try (LockClient client = client(mode)) {
       List<Lease> leases = new ArrayList<>();
       for (int i = 0; i < 150; i++) {
-        leases.add(client.get("many-" + i).lock());
+        // For so long that none is renewed, and so asked for, meanwhile.
+        leases.add(
+            client.get("many-" + i, LockOptions.renewed(Duration.ofMinutes(5))).lock());
       }
       requests.forget();
       assertThat(names(client, "many-")).hasSize(150).doesNotHaveDuplicates();

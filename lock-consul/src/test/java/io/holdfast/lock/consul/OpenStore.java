@@ -91,6 +91,11 @@ final class OpenStore implements AutoCloseable, StoreEvents {
     eventually("the session's key is watched anew", () -> watches() > watches);
   }
 
+  /** Whether a request keeps or watches the client's session, as goes on in the background. */
+  static boolean isOfTheSession(String path) {
+    return path.startsWith("/v1/session/renew/") || path.startsWith("/v1/kv/holdfast/session/");
+  }
+
   long watches() {
     return requests.count("/v1/kv/holdfast/session/");
   }

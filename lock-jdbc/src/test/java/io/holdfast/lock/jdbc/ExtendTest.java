@@ -128,8 +128,9 @@ class ExtendTest {
       assertThatThrownBy(() -> store.extend(grant, LONG))
           .isInstanceOf(StoreException.class)
           .hasMessageContaining("locked");
+      // Far sooner than a database gives up by itself.
       assertThat(System.nanoTime() - begin)
-          .isLessThan(storeTimeout.plusSeconds(2).toNanos());
+          .isLessThan(storeTimeout.plusSeconds(8).toNanos());
       assertThat(endMicros(server, grant)).isEqualTo(endBefore);
       // What needs no write is told.
       assertThat(store.extend(grant, Duration.ofSeconds(3)).orElseThrow())

@@ -39,7 +39,7 @@ class PgBouncerTest {
   /** The server connections that the pooler shares out. */
   private static final int SERVER_CONNECTIONS = 4;
 
-  private static final Duration TTL = Duration.ofSeconds(3);
+  private static final Duration TTL = Duration.ofSeconds(6);
   private static final Duration HAND_OVER_MAX = Duration.ofSeconds(10);
 
   private KitContainer postgres;
@@ -77,7 +77,7 @@ class PgBouncerTest {
       try (Lease kept = one.get(Stores.freshKey().name()).lock()) {
         // For longer than the listener takes to find out, and the lease's TTL.
         long begin = System.nanoTime();
-        while (System.nanoTime() - begin < TTL.multipliedBy(2).toNanos()) {
+        while (System.nanoTime() - begin < TTL.multipliedBy(3).dividedBy(2).toNanos()) {
           handOver(one, other, name);
           handOver(other, one, name);
         }

@@ -178,7 +178,7 @@ class PoolTest {
   @Test
   void anInterruptWhileWaitingForThePoolEndsNothingAndStaysSet() throws Exception {
     try (HikariDataSource pool = Server.H2.pool(2);
-        JdbcStore store = Stores.open(Stores.settings(pool), Stores.PATIENCE)) {
+        JdbcStore store = Stores.open(Stores.settings(pool), Duration.ofSeconds(20))) {
       CompletableFuture<Boolean> granted = new CompletableFuture<>();
       AtomicBoolean interrupted = new AtomicBoolean();
       Thread thread;

@@ -25,7 +25,7 @@ final class Stores {
   static final Duration TTL = Duration.ofSeconds(30);
 
   /** The longest that a test waits for something that must happen; it should take far less. */
-  static final Duration PATIENCE = Duration.ofSeconds(20);
+  static final Duration PATIENCE = Duration.ofSeconds(40);
 
   private static final StoreEvents NO_EVENTS = new StoreEvents() {
     @Override

@@ -8,6 +8,7 @@ import io.holdfast.lock.Lease;
 import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockLostException;
 import io.holdfast.lock.LockStoreException;
+import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockKind;
@@ -74,13 +75,14 @@ class FaultsTest {
         LockStore store = Stores.open(redis)) {
       List<Grant> grants = new ArrayList<>();
       for (int i = 0; i < 2_500; i++) {
-        grants.add(store.tryAcquire(Stores.claim(Stores.freshKey())).orElseThrow());
+        Claim claim = Stores.claim(Stores.freshKey(), Stores.LONG_TTL);
+        grants.add(store.tryAcquire(claim).orElseThrow());
       }
       redis.del(((RedisGrant) grants.get(7)).key());
       List<Renewal> renewals = new ArrayList<>(store.renew(grants));
       assertThat(renewals.get(7)).isEqualTo(new Renewal.Lost());
       renewals.remove(7);
-      assertThat(renewals).containsOnly(new Renewal.Renewed(Stores.TTL)).hasSize(2_499);
+      assertThat(renewals).containsOnly(new Renewal.Renewed(Stores.LONG_TTL)).hasSize(2_499);
     }
   }
 
@@ -225,7 +227,7 @@ class FaultsTest {
   @Tag("each-jedis")
   @Test
   void aCallTakesNoLongerThanItsStoreTimeoutThoughItsConnectionMustBeReplaced() throws Exception {
-    Duration storeTimeout = Duration.ofSeconds(1);
+    Duration storeTimeout = Duration.ofSeconds(2);
     Duration late = storeTimeout.plus(Stores.STORE_TIMEOUT.dividedBy(4));
     HostAndPort server = Stores.Shared.SERVER.address();
     try (FaultProxy way = FaultProxy.open(server.getHost(), server.getPort());

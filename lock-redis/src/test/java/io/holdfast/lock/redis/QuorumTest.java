@@ -114,7 +114,11 @@ class QuorumTest {
   @Test
   void aSplitThatEndsWithinTheStoreTimeoutIsNotCalledBusy() throws Exception {
     ExecutorService executor = Executors.newSingleThreadExecutor();
-    try (LockClient client = builder().build();
+    // Long enough that a busy machine has time to ask again after the split has ended.
+    try (LockClient client = builder()
+            .storeTimeout(Duration.ofSeconds(10))
+            .defaultOptions(LockOptions.renewed(Duration.ofSeconds(30)))
+            .build();
         LockClient ofOneServer = RedisLocks.builder(clients.get(1)).build()) {
       String name = Stores.freshKey().name();
       client.get(name).lock().close(); // Connections are there, and scripts loaded.
@@ -153,7 +157,7 @@ class QuorumTest {
       Lease one = ofOneServer.get(name).lock();
       Lease another = ofAnother.get(name).lock();
       try (LockClient client =
-          RedisLocks.quorum(slow).storeTimeout(Duration.ofSeconds(4)).build()) {
+          RedisLocks.quorum(slow).storeTimeout(Duration.ofSeconds(8)).build()) {
         client.get(Stores.freshKey().name()).lock().close(); // Connections and scripts are there.
         ways.forEach(way -> way.delay(Link.Direction.REPLIES, Duration.ofMillis(300)));
         assertThat(client.get(name).tryLock()).isEmpty();
@@ -329,7 +333,8 @@ class QuorumTest {
       Instant before = Instant.now();
       Map<String, Grant> held = new HashMap<>();
       for (int i = 0; i < 1_200; i++) {
-        Grant grant = store.tryAcquire(Stores.claim(Stores.key(fresh + i))).orElseThrow();
+        Claim claim = Stores.claim(Stores.key(fresh + i), Stores.LONG_TTL);
+        Grant grant = store.tryAcquire(claim).orElseThrow();
         held.put(grant.claim().key().name(), grant);
       }
       Grant kept = held.get(fresh + 7);
@@ -363,7 +368,8 @@ class QuorumTest {
     String fresh = Stores.freshKey().name();
     try (QuorumStore store = store()) {
       for (int i = 0; i < 50; i++) {
-        assertThat(store.tryAcquire(Stores.claim(Stores.key(fresh + i)))).isPresent();
+        assertThat(store.tryAcquire(Stores.claim(Stores.key(fresh + i), Stores.LONG_TTL)))
+            .isPresent();
       }
       servers.kill(0);
       assertThat(store.list(LockKind.MUTEX, fresh, 10_000)).hasSize(50);

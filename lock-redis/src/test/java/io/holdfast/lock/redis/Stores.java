@@ -27,8 +27,11 @@ final class Stores {
   static final Duration STORE_TIMEOUT = Duration.ofSeconds(10);
   static final Duration TTL = Duration.ofSeconds(30);
 
+  /** For those who take so many locks that the first would end before the last is taken. */
+  static final Duration LONG_TTL = Duration.ofMinutes(10);
+
   /** The longest that a test waits for something that must happen; it should take far less. */
-  static final Duration PATIENCE = Duration.ofSeconds(20);
+  static final Duration PATIENCE = Duration.ofSeconds(40);
 
   static final StoreEvents NO_EVENTS = new StoreEvents() {
     @Override
@@ -91,9 +94,12 @@ final class Stores {
       return new Waiter(claim, queued.ticket(), woken);
     }
 
-    /** Waits until it hears: a waiter that begins to hear is woken once, to look by itself. */
+    /** Waits until it hears: a waiter that begins to hear is woken once, looks, and keeps its place. */
     void awaitHearing() throws Exception {
       await("hears", () -> woken.drainPermits() > 0);
+      if (!(ticket.poll() instanceof Ticket.Waiting)) {
+        throw new AssertionError("It waits no longer");
+      }
     }
 
     /** Until it is told, of its turn or to look. */

@@ -48,11 +48,12 @@ class TopologyRefreshTest {
   }
 
   @Test
-  void callersWaitNoLongerThanTheirDeadlinesForTheOneThatIsUnderWay() {
+  void callersWaitNoLongerThanTheirDeadlinesForTheOneThatIsUnderWay() throws Exception {
     for (int i = 0; i < 20; i++) {
       assertThat(await(Duration.ofMillis(10))).isFalse();
       time.advance(Duration.ofMillis(100));
     }
+    Stores.await("it has begun", () -> begun.get() > 0);
     assertThat(begun).hasValue(1);
     assertThat(threads()).isEqualTo(1);
     answer.countDown();

@@ -48,6 +48,8 @@ class CostTest {
   @Test
   void whoAsksAgainForANameThatIsTakenWritesNothing() throws Exception {
     String name = Stores.freshName();
+    // No container, which the server would remove when it is empty.
+    framework.create().creatingParentContainersIfNeeded().forPath(Stores.path(name));
     Grant grant = Stores.take(store, Stores.claim(name));
     ZooKeeperStore other = another();
     assertThat(other.tryAcquire(Stores.claim(name))).isEmpty();

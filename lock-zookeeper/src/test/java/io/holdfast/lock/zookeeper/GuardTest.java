@@ -78,7 +78,7 @@ class GuardTest {
       }
     });
     // So slow that answers can be stopped when the write is on its way.
-    proxy.delay(Link.Direction.REPLIES, Duration.ofMillis(500));
+    proxy.delay(Link.Direction.REPLIES, Duration.ofSeconds(3));
     writer.start();
     Stores.eventually("it is written", this::isWritten);
     proxy.hold(Link.Direction.REPLIES);

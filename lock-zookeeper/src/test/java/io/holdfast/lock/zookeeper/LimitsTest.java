@@ -21,15 +21,15 @@ import org.junit.jupiter.api.Timeout;
 
 /** A server that is started again with a lower limit of session timeouts. */
 @Tag("one-jdk")
-@Timeout(120)
+@Timeout(180)
 class LimitsTest {
-  private static final Duration BEFORE = Duration.ofSeconds(60);
+  private static final Duration BEFORE = Duration.ofSeconds(84);
 
   /**
    * Less than half of it. Half of this outlasts a slow restart: from the moment on that it is
    * agreed on, it counts from the last confirmation, which was before the restart.
    */
-  private static final Duration AFTER = Duration.ofSeconds(24);
+  private static final Duration AFTER = Duration.ofSeconds(40);
 
   /**
    * Curator gives no handle once the connection has been lost for so long: before a loss is due.
@@ -43,7 +43,7 @@ class LimitsTest {
 
   @BeforeEach
   void open() {
-    server = closeLater(ZooKeeperServer.start());
+    server = closeLater(ZooKeeperServer.start(BEFORE));
     proxy = closeLater(FaultProxy.open(server.host(), server.port()));
     framework = closeLater(
         Frameworks.open(ZooKeeperServer.address(proxy.host(), proxy.port()), BEFORE, CONNECT_MAX));

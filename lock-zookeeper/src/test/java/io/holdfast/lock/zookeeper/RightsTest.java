@@ -113,7 +113,7 @@ class RightsTest {
     CuratorFramework framework = framework("ops:ops");
     framework.create().forPath(path, theirs);
     LockClient client = closeLater(ZooKeeperLocks.builder(framework).path(path).build());
-    LockOptions held = LockOptions.defaults().withMinHold(Duration.ofSeconds(3));
+    LockOptions held = LockOptions.defaults().withMinHold(Duration.ofSeconds(6));
     client.get("job", held).tryLock().orElseThrow().close();
     assertThat(client.get("job").inspect()).isPresent();
     assertThat(client.list("", 10)).hasSize(1);

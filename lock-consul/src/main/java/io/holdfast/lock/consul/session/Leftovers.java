@@ -52,8 +52,16 @@ public final class Leftovers {
   /** The time from which a failed step may be tried again. */
   private volatile long retryNanos;
 
-  /** The mark of a minimum hold, which keeps the name taken until then. */
-  private record Hold(Attempt attempt, Entry mark, long untilNanos) {}
+  /**
+   * The mark of a minimum hold, which keeps the name taken until then.
+   *
+   * @param endAtNanos when its end is written, or tried again: not before {@code untilNanos}
+   */
+  private record Hold(Attempt attempt, Entry mark, long untilNanos, long endAtNanos) {
+    Hold again(long atNanos) {
+      return new Hold(attempt, mark, untilNanos, atNanos);
+    }
+  }
 
   /** Keys that nobody came back for. */
   private record Purge(Session session, List<SpareKeys.Spare> spares) {}
@@ -81,7 +89,8 @@ public final class Leftovers {
   /** An attempt's key was marked as over, and keeps the name taken for that long. */
   public void released(Attempt attempt, Entry mark, long holdNanos) {
     if (holdNanos > 0) {
-      holds.put(attempt.key(), new Hold(attempt, mark, time.nanos() + holdNanos));
+      long untilNanos = time.nanos() + holdNanos;
+      holds.put(attempt.key(), new Hold(attempt, mark, untilNanos, untilNanos));
     } else {
       spare(attempt, mark.modifyIndex());
     }
@@ -136,7 +145,7 @@ public final class Leftovers {
     return abandoned.isSomethingDue()
         || countdowns.isSomethingDue()
         || (mayRetry && (!purges.isEmpty() || estates.isSomethingDue() || orphans.isSomethingDue()))
-        || holds.values().stream().anyMatch(one -> nowNanos - one.untilNanos() >= 0)
+        || holds.values().stream().anyMatch(one -> nowNanos - one.endAtNanos() >= 0)
         || inUse.stream()
             .anyMatch(session -> session.spareKeys().isOld(nowNanos - Orphans.KEPT_NANOS));
   }
@@ -185,9 +194,9 @@ public final class Leftovers {
 
   private void endDueHolds() throws StoreException {
     for (Hold hold : List.copyOf(holds.values())) {
-      if (time.nanos() - hold.untilNanos() >= 0) {
+      if (time.nanos() - hold.endAtNanos() >= 0) {
         // Should it fail, the others first next time.
-        holds.put(hold.attempt().key(), new Hold(hold.attempt(), hold.mark(), againNanos()));
+        holds.put(hold.attempt().key(), hold.again(againNanos()));
         end(hold, http.deadline());
         holds.remove(hold.attempt().key());
       }

@@ -48,12 +48,17 @@ final class RuleCheck {
         .as("failures of the correct store")
         .isEmpty();
     Map<String, Throwable> failures = failures(broken, rule, named(test));
-    // A machine that stood still at the wrong moment can hide a fault, too.
-    for (int again = 1; !failures.containsKey(test) && again < TRIALS_MAX; again++) {
+    // A machine that stood still at the wrong moment can hide a fault, too, or show another first.
+    for (int again = 1; !isCaught(failures, test, message) && again < TRIALS_MAX; again++) {
       failures = failures(broken, rule, named(test));
     }
     assertThat(failures).as("failures of the broken one").containsKey(test);
     assertThat(failures.get(test)).isInstanceOf(AssertionError.class).hasMessageContaining(message);
+  }
+
+  private static boolean isCaught(Map<String, Throwable> failures, String test, String message) {
+    return failures.get(test) instanceof AssertionError failure
+        && String.valueOf(failure.getMessage()).contains(message);
   }
 
   /** The others of the rule would only take their time. */
