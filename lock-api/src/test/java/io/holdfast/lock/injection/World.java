@@ -17,6 +17,7 @@ import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockKind;
 import io.holdfast.lock.spi.LockStore;
 import io.holdfast.lock.spi.StoreEvents;
+import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoreSettings;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -230,12 +231,17 @@ final class World {
   }
 
   Optional<Grant> others(String name, Duration ttl) {
-    return others.tryAcquire(new Claim(
+    Claim claim = new Claim(
         new LockKey(LockKind.MUTEX, name),
         "other" + othersClaims.incrementAndGet(),
         ttl,
         Duration.ZERO,
-        "another client"));
+        "another client");
+    try {
+      return others.tryAcquire(claim);
+    } catch (StoreException e) {
+      throw new AssertionError("The store in memory has one permit for each mutex", e);
+    }
   }
 
   void release(Grant othersGrant) {

@@ -150,6 +150,16 @@ final class QuorumStore implements LockStore {
    * yet.
    */
   @Override
+  public void checkKind(LockKind kind) {
+    if (kind != LockKind.MUTEX) {
+      throw new UnsupportedOperationException("A quorum of Redis servers has the lock with one"
+          + " holder at a time, get(name), and no others, for good: its servers can't agree on who of"
+          + " several has what. Use one server, Sentinel or Cluster (RedisLocks.builder), or another"
+          + " store");
+    }
+  }
+
+  @Override
   public Optional<Grant> tryAcquire(Claim claim) throws StoreException {
     Deadline deadline = Server.deadlineAfter(storeTimeout);
     Attempted attempted;

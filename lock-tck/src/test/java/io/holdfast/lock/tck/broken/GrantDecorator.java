@@ -17,6 +17,11 @@ abstract class GrantDecorator extends StoreDecorator {
   /** A grant as the engine sees it, and as the store knows it. */
   record Changed(Grant real, Claim claim, long number, Duration validFor) implements Grant {
     @Override
+    public int permit() {
+      return real.permit();
+    }
+
+    @Override
     public Duration crashBound() {
       return claim.ttl();
     }
