@@ -198,6 +198,18 @@ final class World {
     return both(LockOptions.defaults());
   }
 
+  /** A semaphore with two permits. */
+  DistributedLock semaphore(LockOptions options) {
+    return client.semaphore(NAME, 2, options);
+  }
+
+  /** One permit of it, which is free. */
+  Lease permit() {
+    return semaphore(LockOptions.defaults())
+        .tryLock()
+        .orElseThrow(() -> new AssertionError("busy, though a permit is free"));
+  }
+
   /** A lease of both locks, which nobody has. */
   Lease bothHeld(LockOptions options) {
     return both(options).tryLock().orElseThrow(() -> new AssertionError("busy, though it is free"));
@@ -242,6 +254,11 @@ final class World {
     } catch (StoreException e) {
       throw new AssertionError("The store in memory has one permit for each mutex", e);
     }
+  }
+
+  /** Whether anybody has a permit of the semaphore of this name. */
+  boolean isPermitTaken(String name) {
+    return !others.holders(new LockKey(LockKind.PERMIT, name)).isEmpty();
   }
 
   void release(Grant othersGrant) {

@@ -53,13 +53,15 @@ if permit then
   return give(sem, permit, owner, ttl, holder)
 end
 
+sem = read()
 if ARGV[6] then
   local lasts, claim_look_channel = string.match(ARGV[6], '^(%d+)|(.*)$')
-  local place = 'w|' .. owner .. '|' .. whole(NOW + lasts) .. '|' .. claim_look_channel .. '|' .. holder
+  local place =
+    table.concat({'w', owner, whole(NOW + lasts), claim_look_channel, holder}, '|')
   local joined = false
   for _, waiter in ipairs(sem.line) do
     if waiter.owner == owner then
-      redis.call('LSET', KEYS[1], redis.call('LPOS', KEYS[1], waiter.value), place)
+      redis.call('LSET', KEYS[1], waiter.index, place)
       joined = true
     end
   end
@@ -67,7 +69,6 @@ if ARGV[6] then
     redis.call('RPUSH', KEYS[1], place)
   end
 end
-sem = read()
 local soonest = sem.granted[1]
 for _, grant in ipairs(sem.granted) do
   if grant.ends < soonest.ends then

@@ -47,8 +47,8 @@ local function read()
       local owner, alive, claim, look, channel, holder =
         string.match(value, '^w|(%x+)|(%d+)|(%d+)|(%d+)|([^|]*)|(.*)$')
       sem.line[#sem.line + 1] = {
-        value = value, owner = owner, alive = tonumber(alive), claim = tonumber(claim), look = look,
-        channel = channel, holder = holder
+        value = value, index = i - 1, owner = owner, alive = tonumber(alive), claim = tonumber(claim),
+        look = look, channel = channel, holder = holder
       }
     end
   end

@@ -15,10 +15,11 @@ import java.util.Optional;
 /** Changes what the engine is told about its grants, or what the store is told about claims. */
 abstract class GrantDecorator extends StoreDecorator {
   /** A grant as the engine sees it, and as the store knows it. */
-  record Changed(Grant real, Claim claim, long number, Duration validFor) implements Grant {
-    @Override
-    public int permit() {
-      return real.permit();
+  record Changed(Grant real, Claim claim, long number, Duration validFor, int permit)
+      implements Grant {
+    /** Has the permit that it really has. */
+    Changed(Grant real, Claim claim, long number, Duration validFor) {
+      this(real, claim, number, validFor, real.permit());
     }
 
     @Override
