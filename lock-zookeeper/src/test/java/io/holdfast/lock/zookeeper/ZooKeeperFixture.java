@@ -49,7 +49,8 @@ final class ZooKeeperFixture extends ZooKeeperAccess implements Fixture {
 
   @Override
   public Set<Capability> capabilities() {
-    return EnumSet.complementOf(EnumSet.of(Capability.CALLER_TRANSACTIONS));
+    return EnumSet.complementOf(
+        EnumSet.of(Capability.CALLER_TRANSACTIONS, Capability.SEMAPHORES));
   }
 
   @Override

@@ -307,10 +307,16 @@ public abstract class SemaphoreRules extends RuleTest {
     Lease next = held.get(0);
     for (int i = 0; i < workers.size(); i++) {
       next.close();
-      next = workers.get(i).get(LONG);
+      int servedBefore = i;
+      eventually("one more is served", LONG, () -> {
+        synchronized (served) {
+          return served.size() > servedBefore;
+        }
+      });
       synchronized (served) {
         assertThat(served).as("served so far, in order").hasSize(i + 1).endsWith(i);
       }
+      next = workers.get(i).get(LONG);
     }
     next.close();
     held.get(1).close();

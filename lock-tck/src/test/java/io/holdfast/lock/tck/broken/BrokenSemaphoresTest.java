@@ -250,7 +250,7 @@ class BrokenSemaphoresTest {
         }),
         "L-13.8",
         "allPermitsThatBecomeFreeAreGivenToThoseWhoWait",
-        "did not end within");
+        "Another thread was not done within");
   }
 
   @Test
