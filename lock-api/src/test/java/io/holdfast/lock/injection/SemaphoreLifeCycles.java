@@ -126,9 +126,9 @@ final class SemaphoreLifeCycles {
       System.gc();
     }
     // The Java machine tells the engine of it a little later.
-    Eventually.await("the leak to be found", () -> {
-      world.pass(Duration.ofMillis(10));
-      return !world.semaphore(RENEWED).isHeldByCurrentThread();
+    Eventually.await("the leak to be found, and its time to be over", () -> {
+      world.pass(World.AT_RENEWAL);
+      return !world.isPermitTaken(World.NAME);
     });
   }
 
