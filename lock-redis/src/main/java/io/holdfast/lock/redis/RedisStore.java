@@ -202,7 +202,11 @@ final class RedisStore implements LockStore {
     if (reply instanceof List<?> other
         && other.size() == 1
         && other.get(0) instanceof Long permits) {
-      throw StoreException.permitsDiffer(claim, permits.intValue());
+      StoreException differ = StoreException.permitsDiffer(claim, permits.intValue());
+      // The first request may have got through, to another server.
+      throw answer.repeated()
+          ? StoreException.unanswered("The connection broke; then: " + differ.getMessage(), differ)
+          : differ;
     }
     if (reply instanceof List<?> busy && busy.size() == 2) {
       return new Attempted.Busy(
