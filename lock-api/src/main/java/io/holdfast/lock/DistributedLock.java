@@ -1,12 +1,15 @@
 package io.holdfast.lock;
 
 import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.locks.Lock;
 
 /**
- * A named lock that has at most one holder at a time, across all JVMs that use the same store. An
- * instance is a cheap, stateless view of a name and options: get one wherever you need it.
+ * A named lock that has at most one holder at a time, across all JVMs that use the same store; or a
+ * semaphore, which has at most as many as it has permits: {@link LockClient#semaphore(String, int)}
+ * says what is different then. An instance is a cheap, stateless view of a name and options: get
+ * one wherever you need it.
  *
  * <p>With {@link Ownership#THREAD} (the default) a thread that holds the lock may acquire it again.
  * That costs no round trip, and the last close frees the lock. With {@link Ownership#LEASE} every
@@ -34,11 +37,14 @@ import java.util.concurrent.locks.Lock;
  *   <li>{@link LockClientClosedException} if the client was closed before or during the call;
  *       nothing is held.
  *   <li>{@link IllegalStateException} if the calling thread owns this lock with other options.
+ *   <li>{@link PermitsMismatchException} if this is a semaphore that the store has another number
+ *       of permits for.
  * </ul>
  *
  * <p>Memory: among threads of one client, actions before {@link Lease#close()} happen-before
  * actions after the next successful acquire of the same name. Between clients there is no such
- * edge: send {@link Lease#token()} with every write, or use the store's guard.
+ * edge, nor among the leases of a semaphore: send {@link Lease#token()} with every write, or use
+ * the store's guard.
  *
  * <p>Threads: safe for use by any number of threads, virtual threads included.
  */
@@ -197,7 +203,8 @@ public interface DistributedLock {
 
   /**
    * Asks the store for the lock's holder, whichever client it belongs to. Of a lock of several
-   * names: for the holder of the first of them that is taken.
+   * names: for the holder of the first of them that is taken. Of a semaphore: for the holder of the
+   * lowest permit that is taken.
    *
    * @return the holder, or empty if the lock was free at that moment
    * @throws LockStoreException the store gave no usable answer
@@ -205,6 +212,18 @@ public interface DistributedLock {
    */
   @CheckReturnValue
   Optional<LockHolder> inspect();
+
+  /**
+   * Asks the store for all holders of the lock, whichever clients they belong to: of a semaphore
+   * that of each permit that is taken, in the order of the permits; of a lock of several names that
+   * of each that is taken; of any other lock the one that {@link #inspect()} returns.
+   *
+   * @return the holders; empty if the lock was free at that moment
+   * @throws LockStoreException the store gave no usable answer
+   * @throws LockClientClosedException the client was closed
+   */
+  @CheckReturnValue
+  List<LockHolder> holders();
 
   /**
    * Frees the lock by force if the grant that this token belongs to still has it; for

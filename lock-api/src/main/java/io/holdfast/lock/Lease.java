@@ -29,8 +29,9 @@ public interface Lease extends AutoCloseable {
 
   /**
    * Returns the fencing token. It is higher than the token of every earlier acquisition of this
-   * name, except that nested acquisitions share one. It never changes and can be read after the
-   * lease has ended: the system that it is sent to is what refuses a stale token.
+   * name (of a semaphore: of this name and {@linkplain #permit() permit}), except that nested
+   * acquisitions share one. It never changes and can be read after the lease has ended: the system
+   * that it is sent to is what refuses a stale token.
    *
    * @throws IllegalStateException the lease is of several names, each of which has a token of its
    *     own: use {@link #token(String)}
@@ -47,6 +48,15 @@ public interface Lease extends AutoCloseable {
    */
   @CheckReturnValue
   long token(String lockName);
+
+  /**
+   * Returns the permit that this lease of a {@linkplain LockClient#semaphore(String, int)
+   * semaphore} has: 0 to the number of permits - 1. No other lease that is valid has it. Tokens of
+   * a permit rise, and those of different permits say nothing about each other: so send both with
+   * writes. It never changes and can be read after the lease has ended. 0 of any other lease.
+   */
+  @CheckReturnValue
+  int permit();
 
   /** Returns the state of this handle, as far as the client knows. No I/O. */
   @CheckReturnValue

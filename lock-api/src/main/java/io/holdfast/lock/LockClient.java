@@ -88,6 +88,56 @@ public interface LockClient extends AutoCloseable {
   DistributedLock all(Collection<String> names, LockOptions options);
 
   /**
+   * Returns a semaphore: a lock of which at most {@code permits} leases stand at any time, in all
+   * JVMs together. With the client's default options. No I/O; the result need not be closed. It has
+   * nothing to do with {@link #get(String)} of the same name, which is another lock, even if it has
+   * one permit.
+   *
+   * <p><b>The lease</b> is a lease like any other: renewed or fixed, lost or closed. It says which
+   * permit it has ({@link Lease#permit()}), and a permit's tokens rise: so what a permit stands for
+   * (a connection, a printer, a shard) can be fenced, by token and permit. A crash gives a permit
+   * back within the lease's {@link Lease#crashBound()}.
+   *
+   * <p><b>Acquiring</b> takes one permit, each time: a semaphore is not reentrant, with neither
+   * {@link Ownership}. A thread that has a permit and asks for another gets another, or waits; if
+   * all permits are its own, it waits until another thread closes one of their leases. A lost lease
+   * does not keep its thread from acquiring again. With {@link Ownership#THREAD} the thread owns
+   * each of its leases: {@link DistributedLock#isHeldByCurrentThread()} is true while one of them
+   * is held, and {@code asLock().unlock()} ends its latest.
+   *
+   * <p>Every call asks the store, also one that does not wait: leases of one client are not shared
+   * or handed on among its threads. Who waits stands in the store's line with a place of its own,
+   * so the order of arrival, also within a client, is the store's; its page says what it promises.
+   *
+   * <p><b>The number of permits</b> is kept at the store while a permit is held or somebody waits.
+   * An acquire with another number then is a {@link PermitsMismatchException}, which names both,
+   * before anything is taken; once nothing is held and nobody waits, the next acquire's number
+   * holds. So to change it, let all clients with the old number close their leases; of one that
+   * crashed, the number stays for its crash bound at most.
+   *
+   * <p>{@link DistributedLock#holders()} shows who has which permit, {@code inspect()} the holder
+   * of the lowest one that is taken, and {@code forceRelease(token)} frees one permit.
+   * {@link #list} does not list semaphores.
+   *
+   * @param permits 1 to 1,000
+   * @throws IllegalArgumentException the name is not allowed, or the number is out of range
+   * @throws UnsupportedOperationException the store has no semaphores; the message says why
+   */
+  @CheckReturnValue
+  DistributedLock semaphore(String name, int permits);
+
+  /**
+   * Returns a semaphore with other options; the same as {@code semaphore(name,
+   * permits).with(options)}.
+   *
+   * @throws IllegalArgumentException the name is not allowed, or the number is out of range, or the
+   *     options' TTL is too short for this client's store timeout
+   * @throws UnsupportedOperationException the store has no semaphores; the message says why
+   */
+  @CheckReturnValue
+  DistributedLock semaphore(String name, int permits, LockOptions options);
+
+  /**
    * Asks the store which locks are held, by any client; for administrators. The result is not a
    * snapshot, since locks come and go during the search, and the search is slow if there are very
    * many names.

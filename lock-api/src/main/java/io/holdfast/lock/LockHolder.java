@@ -16,6 +16,11 @@ public interface LockHolder {
   long token();
 
   /**
+   * The permit that the holder of a semaphore has ({@link Lease#permit()}); 0 of any other lock.
+   */
+  int permit();
+
+  /**
    * A description of the holder for humans: client, host, process and thread. The format is not
    * specified.
    */

@@ -87,6 +87,7 @@ final class Attempt<T> extends Task {
   Attempt(
       EngineClient client,
       LockKey key,
+      int permits,
       LockOptions options,
       WaitMode mode,
       HandOut<T> handOut,
@@ -98,7 +99,7 @@ final class Attempt<T> extends Task {
     this.handOut = handOut;
     this.acquiring = acquiring;
     this.time = client.time();
-    this.turn = new LeaderTurn(this, client, key, options, mode, acquiring);
+    this.turn = new LeaderTurn(this, client, key, permits, options, mode, acquiring);
   }
 
   Outcome<T> run() throws InterruptedException {

@@ -21,13 +21,18 @@ final class Claims {
         + ", thread ";
   }
 
-  Claim next(LockKey key, LockOptions options) {
+  Claim next(LockKey key, int permits, LockOptions options) {
     // Not generated in advance: two processes restored from one snapshot would use equal ids, and a
     // store would take the second one's request for a repetition of the first.
     byte[] ownerId = new byte[OWNER_ID_BYTES];
     random.nextBytes(ownerId);
     return new Claim(
-        key, HexFormat.of().formatHex(ownerId), options.ttl(), options.minHold(), holder());
+        key,
+        HexFormat.of().formatHex(ownerId),
+        options.ttl(),
+        options.minHold(),
+        holder(),
+        permits);
   }
 
   private String holder() {

@@ -23,6 +23,7 @@ import io.holdfast.lock.internal.task.Timer;
 import io.holdfast.lock.internal.task.Workers;
 import io.holdfast.lock.internal.time.Clocks;
 import io.holdfast.lock.internal.time.Nanos;
+import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockKind;
@@ -122,12 +123,33 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
 
   @Override
   public DistributedLock get(String name) {
-    return new EngineLock(this, new LockKey(LockKind.MUTEX, name), defaultOptions);
+    return new EngineLock(this, new LockKey(LockKind.MUTEX, name), 1, defaultOptions);
   }
 
   @Override
   public DistributedLock get(String name, LockOptions options) {
-    return lock(new LockKey(LockKind.MUTEX, name), options);
+    return lock(new LockKey(LockKind.MUTEX, name), 1, options);
+  }
+
+  @Override
+  public DistributedLock semaphore(String name, int permits) {
+    return semaphore(name, permits, defaultOptions);
+  }
+
+  @Override
+  public DistributedLock semaphore(String name, int permits, LockOptions options) {
+    LockKey key = new LockKey(LockKind.PERMIT, name);
+    if (permits < 1 || permits > Claim.PERMITS_MAX) {
+      throw new IllegalArgumentException("A semaphore has 1 to "
+          + Claim.PERMITS_MAX
+          + " permits, not "
+          + permits
+          + " (semaphore '"
+          + name
+          + "')");
+    }
+    store.checkKind(LockKind.PERMIT);
+    return lock(key, permits, options);
   }
 
   @Override
@@ -144,13 +166,13 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
 
   private DistributedLock all(List<LockKey> keys, LockOptions options) {
     return keys.size() == 1
-        ? new EngineLock(this, keys.get(0), options)
+        ? new EngineLock(this, keys.get(0), 1, options)
         : new JointLock(this, keys, options);
   }
 
-  DistributedLock lock(LockKey key, LockOptions options) {
+  DistributedLock lock(LockKey key, int permits, LockOptions options) {
     checkOptions(options);
-    return new EngineLock(this, key, options);
+    return new EngineLock(this, key, permits, options);
   }
 
   void checkOptions(LockOptions options) {
@@ -165,23 +187,11 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
 
   // Acquiring
 
-  /** Acquires a lock and makes a lease for the user. */
-  Attempt.Outcome<EngineLease> acquire(LockKey key, LockOptions options, WaitMode mode)
-      throws InterruptedException {
-    return acquire(key, options, mode, this::lease);
-  }
-
   /** Makes a lease for the user. */
   EngineLease lease(Handle handle) {
     EngineLease lease = new EngineLease(this, handle);
     handle.watch(lease, droppedLeases.references());
     return lease;
-  }
-
-  /** Acquires a lock for {@code asLock()}: the thread owns the handle, and there is no lease. */
-  boolean acquireForThread(LockKey key, LockOptions options, WaitMode mode)
-      throws InterruptedException {
-    return acquire(key, options, mode, this::threadOwned) instanceof Attempt.Acquired;
   }
 
   /** Gives the handle to its thread, in place of a lease. */
@@ -191,13 +201,14 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
     return handle;
   }
 
+  /** @param permits how many the lock has; 1 of a mutex */
   <T> Attempt.Outcome<T> acquire(
-      LockKey key, LockOptions options, WaitMode mode, Attempt.HandOut<T> handOut)
+      LockKey key, int permits, LockOptions options, WaitMode mode, Attempt.HandOut<T> handOut)
       throws InterruptedException {
     Events.Acquiring acquiring = events.acquiring(key.name());
     Attempt.Outcome<T> outcome;
     try {
-      outcome = new Attempt<>(this, key, options, mode, handOut, acquiring).run();
+      outcome = new Attempt<>(this, key, permits, options, mode, handOut, acquiring).run();
     } catch (Throwable e) {
       acquiring.notAcquired(e);
       throw e;
@@ -211,15 +222,25 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
   // Holding and giving back
 
   boolean isHeldBy(LockKey key, Thread thread) {
-    Hold hold = ownedBy(key, thread);
-    return hold != null && hold.grant().stands();
+    for (WaitQueue queue : queues.of(key)) {
+      Hold hold = queue.holds().ownedBy(thread);
+      if (hold != null && hold.grant().stands()) {
+        return true;
+      }
+    }
+    return false;
   }
 
-  /** Returns the hold that this thread owns, lost or not. */
+  /** Returns the hold of a mutex that this thread owns, lost or not. */
   @Nullable
   Hold ownedBy(LockKey key, Thread thread) {
-    WaitQueue queue = queues.find(key);
-    return queue == null ? null : queue.holds().ownedBy(thread);
+    for (WaitQueue queue : queues.of(key)) {
+      Hold hold = queue.holds().ownedBy(thread);
+      if (hold != null) {
+        return hold;
+      }
+    }
+    return null;
   }
 
   void onLost(EngineLease lease, Consumer<? super LeaseLoss> listener) {
@@ -232,22 +253,33 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
 
   /** Whether an acquisition of this thread through {@code asLock()} is open. */
   boolean isThreadOwned(LockKey key, Thread thread) {
-    WaitQueue queue = queues.find(key);
-    return queue != null && queue.holds().lastThreadOwned(thread) != null;
+    return lastThreadOwned(key, thread) != null;
+  }
+
+  private @Nullable Handle lastThreadOwned(LockKey key, Thread thread) {
+    Handle last = null;
+    for (WaitQueue queue : queues.of(key)) {
+      Handle handle = queue.holds().lastThreadOwned(thread);
+      if (handle != null
+          && (last == null || handle.hold().sinceNanos() - last.hold().sinceNanos() > 0)) {
+        last = handle;
+      }
+    }
+    return last;
   }
 
   /** Closes the thread's last acquisition through {@code asLock()}; false if it has none. */
   boolean closeOfThread(LockKey key, Thread thread) {
-    WaitQueue queue = queues.find(key);
-    Handle handle = queue == null ? null : queue.holds().lastThreadOwned(thread);
-    if (queue == null || handle == null) {
+    Handle handle = lastThreadOwned(key, thread);
+    if (handle == null) {
       return false;
     }
+    Hold hold = handle.hold();
     try {
       settlement.close(handle);
     } finally {
-      if (!queue.holds().hasThreadOwned(handle.hold())) {
-        droppedLeases.unwatchThreadOf(handle.hold());
+      if (!hold.queue().holds().hasThreadOwned(hold)) {
+        droppedLeases.unwatchThreadOf(hold);
       }
     }
     return true;
@@ -323,9 +355,13 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
   }
 
   private @Nullable Hold holdOf(ActiveGrant grant) {
-    WaitQueue queue = queues.find(grant.key());
-    Hold hold = queue == null ? null : queue.holds().holder();
-    return hold != null && hold.grant() == grant ? hold : null;
+    for (WaitQueue queue : queues.of(grant.key())) {
+      Hold hold = queue.holds().holder();
+      if (hold != null && hold.grant() == grant) {
+        return hold;
+      }
+    }
+    return null;
   }
 
   // Told by the store
@@ -354,10 +390,14 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
   }
 
   private @Nullable ActiveGrant activeGrant(Grant grant, LeaseLoss.@Nullable Reason lostBy) {
-    WaitQueue queue = queues.find(grant.claim().key());
-    return queue == null
-        ? null
-        : queue.earlyEvents().grantOf(new EarlyEvents.Event(grant.claim().ownerId(), lostBy));
+    EarlyEvents.Event event = new EarlyEvents.Event(grant.claim().ownerId(), lostBy);
+    for (WaitQueue queue : queues.of(grant.claim().key())) {
+      ActiveGrant active = queue.earlyEvents().grantOf(event);
+      if (active != null) {
+        return active;
+      }
+    }
+    return null;
   }
 
   // The end

@@ -72,6 +72,11 @@ final class EngineLease implements Lease, LossListeners {
   }
 
   @Override
+  public int permit() {
+    return grant().grant().permit();
+  }
+
+  @Override
   public LeaseState state() {
     return handle.state();
   }

@@ -9,20 +9,25 @@ import io.holdfast.lock.Ownership;
 import io.holdfast.lock.internal.Attempt.Outcome;
 import io.holdfast.lock.internal.queue.Token;
 import io.holdfast.lock.spi.LockKey;
+import io.holdfast.lock.spi.LockKind;
 import io.holdfast.lock.spi.TimeSource;
 import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.locks.Lock;
 
-/** A lock's name and options, bound to a client. */
+/** The name, number of permits and options of a lock, bound to a client. */
 final class EngineLock extends LockVerbs {
   private final EngineClient client;
   private final LockKey key;
+  private final int permits;
   private final LockOptions options;
 
-  EngineLock(EngineClient client, LockKey key, LockOptions options) {
+  /** @param permits 1 of a mutex */
+  EngineLock(EngineClient client, LockKey key, int permits, LockOptions options) {
     this.client = client;
     this.key = key;
+    this.permits = permits;
     this.options = options;
   }
 
@@ -38,7 +43,7 @@ final class EngineLock extends LockVerbs {
 
   @Override
   public DistributedLock with(LockOptions other) {
-    return client.lock(key, other);
+    return client.lock(key, permits, other);
   }
 
   @Override
@@ -84,6 +89,11 @@ final class EngineLock extends LockVerbs {
   }
 
   @Override
+  public List<LockHolder> holders() {
+    return client.questions().holders(key);
+  }
+
+  @Override
   public boolean forceRelease(long expectedToken) {
     if (expectedToken <= 0) {
       throw new IllegalArgumentException(
@@ -104,7 +114,8 @@ final class EngineLock extends LockVerbs {
   private final class ThreadOwned extends ThreadOwnedLock {
     @Override
     boolean acquire(WaitMode mode) throws InterruptedException {
-      return client.acquireForThread(key, options, mode);
+      return client.acquire(key, permits, options, mode, client::threadOwned)
+          instanceof Attempt.Acquired;
     }
 
     @Override
@@ -125,7 +136,8 @@ final class EngineLock extends LockVerbs {
 
   @Override
   public String toString() {
-    return "DistributedLock[" + key.name() + ", " + options + "]";
+    String ofPermits = key.kind() == LockKind.PERMIT ? ", " + permits + " permits" : "";
+    return "DistributedLock[" + key.name() + ofPermits + ", " + options + "]";
   }
 
   private static Optional<Lease> lease(Outcome<EngineLease> outcome) {
@@ -139,6 +151,6 @@ final class EngineLock extends LockVerbs {
   }
 
   private Outcome<EngineLease> acquire(WaitMode mode) throws InterruptedException {
-    return client.acquire(key, options, mode);
+    return client.acquire(key, permits, options, mode, client::lease);
   }
 }

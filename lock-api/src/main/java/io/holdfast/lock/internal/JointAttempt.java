@@ -180,7 +180,7 @@ final class JointAttempt<T, R> extends Task {
     LockKey key = keys.get(index);
     WaitMode modeNow = holdsLater ? mode.askingOnce() : mode;
     Attempt.Outcome<T> outcome =
-        client.acquire(key, options, modeNow, handle -> acquired(index, handle));
+        client.acquire(key, 1, options, modeNow, handle -> acquired(index, handle));
     if (outcome instanceof Attempt.Taken<T> known) {
       if (!holdsLater) {
         taken = key;

@@ -49,6 +49,11 @@ final class JointLease implements Lease {
   }
 
   @Override
+  public int permit() {
+    return 0;
+  }
+
+  @Override
   public LeaseState state() {
     LeaseState all = null;
     for (EngineLease lease : leases) {

@@ -128,6 +128,13 @@ final class JointLock extends LockVerbs {
   }
 
   @Override
+  public List<LockHolder> holders() {
+    return keys.stream()
+        .flatMap(key -> client.questions().inspect(key).stream())
+        .toList();
+  }
+
+  @Override
   public boolean forceRelease(long expectedToken) {
     throw new IllegalStateException("A token is of one name, and these are several ("
         + name()

@@ -3,6 +3,7 @@ package io.holdfast.lock.internal;
 import io.holdfast.lock.LeaseLoss;
 import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.LockStoreException;
+import io.holdfast.lock.PermitsMismatchException;
 import io.holdfast.lock.internal.event.Events;
 import io.holdfast.lock.internal.grant.ActiveGrant;
 import io.holdfast.lock.internal.log.SafeLogger;
@@ -43,6 +44,7 @@ final class LeaderTurn {
   private final Attempt<?> attempt;
   private final EngineClient client;
   private final LockKey key;
+  private final int permits;
   private final LockOptions options;
   private final WaitMode mode;
   private final Events.Acquiring acquiring;
@@ -86,12 +88,14 @@ final class LeaderTurn {
       Attempt<?> attempt,
       EngineClient client,
       LockKey key,
+      int permits,
       LockOptions options,
       WaitMode mode,
       Events.Acquiring acquiring) {
     this.attempt = attempt;
     this.client = client;
     this.key = key;
+    this.permits = permits;
     this.options = options;
     this.mode = mode;
     this.acquiring = acquiring;
@@ -183,6 +187,10 @@ final class LeaderTurn {
       try {
         return ask();
       } catch (StoreException e) {
+        if (e.permitsStored().isPresent()) {
+          throw new PermitsMismatchException(
+              key.name(), permits, e.permitsStored().getAsInt());
+        }
         boolean interruptedMeanwhile = Thread.interrupted();
         if (!interruptedMeanwhile && !(e.getCause() instanceof Error)) {
           failure = e;
@@ -212,7 +220,7 @@ final class LeaderTurn {
     long pauseNanos = 0;
     while (true) {
       attempt.requireOpen();
-      Claim claim = client.claims().next(key, options);
+      Claim claim = client.claims().next(key, permits, options);
       queue().earlyEvents().asksWith(claim.ownerId());
       taken = false;
       ClockReading asked = time.read();
@@ -263,6 +271,10 @@ final class LeaderTurn {
       throws StoreException, InterruptedException {
     if (mode.interruptible() && Thread.interrupted()) {
       throw new InterruptedException();
+    }
+    if (granted.permit() < 0 || granted.permit() >= permits) {
+      throw unusable(
+          "The store gave what is no grant: permit " + granted.permit() + " of " + permits, null);
     }
     ActiveGrant active;
     try {

@@ -113,15 +113,27 @@ final class Questions {
   // About a lock
 
   Optional<LockHolder> inspect(LockKey key) {
+    if (key.kind() == LockKind.PERMIT) {
+      return holders(key).stream().findFirst();
+    }
     return ask(key, () -> store.inspect(key)).map(holder -> new Holder(key.name(), holder));
+  }
+
+  List<LockHolder> holders(LockKey key) {
+    return ask(key, () -> store.holders(key)).stream()
+        .<LockHolder>map(holder -> new Holder(key.name(), holder))
+        .toList();
   }
 
   boolean forceRelease(LockKey key, long grantNumber) {
     boolean released = ask(key, () -> store.forceRelease(key, grantNumber));
-    WaitQueue queue = client.queues().find(key);
-    Hold hold = queue == null ? null : queue.holds().holder();
-    if (released && hold != null && hold.grant().grant().number() == grantNumber) {
-      hold.grant().lose(LeaseLoss.Reason.TAKEN);
+    if (released) {
+      for (WaitQueue queue : client.queues().of(key)) {
+        Hold hold = queue.holds().holder();
+        if (hold != null && hold.grant().grant().number() == grantNumber) {
+          hold.grant().lose(LeaseLoss.Reason.TAKEN);
+        }
+      }
     }
     return released;
   }
@@ -178,6 +190,7 @@ final class Questions {
   private record Holder(
       String name,
       long token,
+      int permit,
       String description,
       Instant since,
       Duration remaining,
@@ -187,6 +200,7 @@ final class Questions {
       this(
           name,
           Token.of(holder.number(), 0),
+          holder.permit(),
           holder.description(),
           holder.since(),
           holder.remaining(),
@@ -203,6 +217,11 @@ final class Questions {
     @Override
     public long token() {
       return holder.token();
+    }
+
+    @Override
+    public int permit() {
+      return holder.permit();
     }
 
     @Override

@@ -317,10 +317,13 @@ final class Settlement implements WaitQueue.Releaser {
     if (grant.state().isOver()) {
       keeper.forget(grant);
     }
-    WaitQueue queue = queues.find(grant.key());
-    if (queue == null) {
-      return;
+    for (WaitQueue queue : queues.of(grant.key())) {
+      settle(queue, grant);
     }
+    finishRelease(grant);
+  }
+
+  private void settle(WaitQueue queue, ActiveGrant grant) {
     Holds.Dropped dropped;
     while ((dropped = queue.holds().takeDropped(grant)) != null) {
       settleDropped(queue, dropped);
@@ -329,16 +332,16 @@ final class Settlement implements WaitQueue.Releaser {
     if (notice != null) {
       settleLoss(queue, notice);
     }
-    finishRelease(grant);
   }
 
   /** Releases a grant whose closing thread could not, so that it is not renewed for nobody. */
   void finishRelease(ActiveGrant grant) {
-    WaitQueue queue = queues.find(grant.key());
-    Hold hold = queue == null ? null : queue.unfinishedRelease(grant);
-    if (hold != null) {
-      // Does nothing if another thread is releasing it.
-      cleaners.submit(hold);
+    for (WaitQueue queue : queues.of(grant.key())) {
+      Hold hold = queue.unfinishedRelease(grant);
+      if (hold != null) {
+        // Does nothing if another thread is releasing it.
+        cleaners.submit(hold);
+      }
     }
   }
 

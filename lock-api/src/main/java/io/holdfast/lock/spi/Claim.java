@@ -16,10 +16,22 @@ import java.util.Objects;
  *     of it is left
  * @param holder a description of the owner for a human: client, host, process, thread; at most
  *     {@value #HOLDER_LENGTH_MAX} characters
+ * @param permits the number of permits that the lock has, as the claimant knows it, of which this
+ *     claim wants one: 1 to {@value #PERMITS_MAX} for a {@link LockKind#PERMIT}, 1 for every other
+ *     kind
  */
-public record Claim(LockKey key, String ownerId, Duration ttl, Duration minHold, String holder) {
+public record Claim(
+    LockKey key, String ownerId, Duration ttl, Duration minHold, String holder, int permits) {
   /** The greatest length of a description of a holder, in characters. */
   public static final int HOLDER_LENGTH_MAX = 200;
+
+  /** The greatest number of permits of a semaphore. */
+  public static final int PERMITS_MAX = 1_000;
+
+  /** Makes a claim to a lock that has one holder at a time. */
+  public Claim(LockKey key, String ownerId, Duration ttl, Duration minHold, String holder) {
+    this(key, ownerId, ttl, minHold, holder, 1);
+  }
 
   /** Checks nothing but nulls: the engine makes claims. */
   public Claim {

@@ -2,11 +2,17 @@ package io.holdfast.lock.spi;
 
 /**
  * The kinds of lock. The same name with two kinds means two locks, so the kind is part of every
- * stored name. Constants may be added (shared locks, permits).
+ * stored name. Constants may be added (shared locks).
  */
 public enum LockKind {
   /** One holder at a time. */
-  MUTEX('m');
+  MUTEX('m'),
+  /**
+   * A semaphore: as many holders at a time as it has permits ({@link Claim#permits()}), each with a
+   * permit of its own ({@link Grant#permit()}). Only for stores that say so
+   * ({@link LockStore#checkKind}).
+   */
+  PERMIT('p');
 
   private final char code;
 

@@ -1,5 +1,6 @@
 package io.holdfast.lock.spi;
 
+import java.util.OptionalInt;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -11,9 +12,16 @@ public final class StoreException extends Exception {
 
   private final boolean sent;
 
-  private StoreException(boolean sent, String message, @Nullable Throwable cause) {
+  /**
+   * What the store has where the claim said another number of permits; 0 if it is not about that.
+   */
+  private final int permitsStored;
+
+  private StoreException(
+      boolean sent, int permitsStored, String message, @Nullable Throwable cause) {
     super(message, cause);
     this.sent = sent;
+    this.permitsStored = permitsStored;
   }
 
   /**
@@ -21,12 +29,37 @@ public final class StoreException extends Exception {
    * store refused it.
    */
   public static StoreException refused(String message, @Nullable Throwable cause) {
-    return new StoreException(false, message, cause);
+    return new StoreException(false, 0, message, cause);
   }
 
   /** Makes the exception for a request that may have been carried out, or may yet be. */
   public static StoreException unanswered(String message, @Nullable Throwable cause) {
-    return new StoreException(true, message, cause);
+    return new StoreException(true, 0, message, cause);
+  }
+
+  /**
+   * Makes the exception for a claim to a {@link LockKind#PERMIT} that says another number of
+   * permits than the store has, while permits are held or somebody waits. The claim has nothing:
+   * neither a permit nor a place.
+   *
+   * @param stored the number that the store has
+   */
+  public static StoreException permitsDiffer(Claim claim, int stored) {
+    return new StoreException(
+        false,
+        stored,
+        "The semaphore '"
+            + claim.key().name()
+            + "' has "
+            + stored
+            + " permits at the store, not "
+            + claim.permits(),
+        null);
+  }
+
+  /** Returns what {@link #permitsDiffer} was made with; empty of any other exception. */
+  public OptionalInt permitsStored() {
+    return permitsStored == 0 ? OptionalInt.empty() : OptionalInt.of(permitsStored);
   }
 
   /** Whether the request may have been carried out, or may yet be. */

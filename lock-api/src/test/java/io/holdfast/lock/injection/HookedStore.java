@@ -47,6 +47,13 @@ final class HookedStore implements LockStore {
   }
 
   @Override
+  public void checkKind(LockKind kind) {
+    calls.at("LockStore.checkKind");
+    store.checkKind(kind);
+    calls.at("LockStore.checkKind, done");
+  }
+
+  @Override
   public Optional<Grant> tryAcquire(Claim claim) throws StoreException {
     return around("LockStore.tryAcquire", () -> store.tryAcquire(claim));
   }
@@ -100,6 +107,11 @@ final class HookedStore implements LockStore {
   @Override
   public Optional<StoredHolder> inspect(LockKey key) throws StoreException {
     return around("LockStore.inspect", () -> store.inspect(key));
+  }
+
+  @Override
+  public List<StoredHolder> holders(LockKey key) throws StoreException {
+    return around("LockStore.holders", () -> store.holders(key));
   }
 
   @Override

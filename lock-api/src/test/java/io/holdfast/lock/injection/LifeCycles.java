@@ -42,7 +42,9 @@ final class LifeCycles {
   private LifeCycles() {}
 
   static List<LifeCycle> all() {
-    return Stream.concat(ofOneName(), JointLifeCycles.all()).toList();
+    return Stream.of(ofOneName(), JointLifeCycles.all(), SemaphoreLifeCycles.all())
+        .flatMap(cycles -> cycles)
+        .toList();
   }
 
   private static Stream<LifeCycle> ofOneName() {

@@ -137,7 +137,7 @@ final class Run {
   private boolean isFree(String name) {
     Optional<Grant> grant = world.others(name);
     grant.ifPresent(world::release);
-    return grant.isPresent();
+    return grant.isPresent() && !world.isPermitTaken(name);
   }
 
   private long renewals(String name) {

@@ -17,6 +17,7 @@ import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockKind;
 import io.holdfast.lock.spi.LockStore;
 import io.holdfast.lock.spi.StoreEvents;
+import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoreSettings;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -201,6 +202,18 @@ final class World {
     return both(LockOptions.defaults());
   }
 
+  /** A semaphore with two permits. */
+  DistributedLock semaphore(LockOptions options) {
+    return client.semaphore(NAME, 2, options);
+  }
+
+  /** One permit of it, which is free. */
+  Lease permit() {
+    return semaphore(LockOptions.defaults())
+        .tryLock()
+        .orElseThrow(() -> new AssertionError("busy, though a permit is free"));
+  }
+
   /** A lease of both locks, which nobody has. */
   Lease bothHeld(LockOptions options) {
     return both(options).tryLock().orElseThrow(() -> new AssertionError("busy, though it is free"));
@@ -234,12 +247,22 @@ final class World {
   }
 
   Optional<Grant> others(String name, Duration ttl) {
-    return others.tryAcquire(new Claim(
+    Claim claim = new Claim(
         new LockKey(LockKind.MUTEX, name),
         "other" + othersClaims.incrementAndGet(),
         ttl,
         Duration.ZERO,
-        "another client"));
+        "another client");
+    try {
+      return others.tryAcquire(claim);
+    } catch (StoreException e) {
+      throw new AssertionError("The store in memory has one permit for each mutex", e);
+    }
+  }
+
+  /** Whether anybody has a permit of the semaphore of this name. */
+  boolean isPermitTaken(String name) {
+    return !others.holders(new LockKey(LockKind.PERMIT, name)).isEmpty();
   }
 
   void release(Grant othersGrant) {

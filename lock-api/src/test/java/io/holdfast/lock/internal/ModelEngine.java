@@ -120,12 +120,14 @@ public final class ModelEngine {
 
   /** The lease that a thread owns through {@code asLock()}. */
   public static Held held(LockClient client, String name, Thread thread) {
-    WaitQueue queue = ((EngineClient) client).queues().find(new LockKey(LockKind.MUTEX, name));
-    Handle handle = queue == null ? null : queue.holds().lastThreadOwned(thread);
-    if (handle == null) {
-      throw new AssertionError("The thread owns nothing");
+    LockKey key = new LockKey(LockKind.MUTEX, name);
+    for (WaitQueue queue : ((EngineClient) client).queues().of(key)) {
+      Handle handle = queue.holds().lastThreadOwned(thread);
+      if (handle != null) {
+        return new Held(handle);
+      }
     }
-    return new Held(handle);
+    throw new AssertionError("The thread owns nothing");
   }
 
   /** The rest of work that is over; empty: nothing. */

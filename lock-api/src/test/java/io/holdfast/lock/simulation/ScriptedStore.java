@@ -31,6 +31,7 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import java.util.function.Function;
+import java.util.function.ToIntFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -82,6 +83,7 @@ public final class ScriptedStore implements LockStore {
   private volatile @Nullable StoreEvents events;
   private volatile Function<Claim, Duration> validity = Claim::ttl;
   private volatile @Nullable Duration handOversValidFor;
+  private volatile ToIntFunction<Grant> permits = Grant::permit;
   private volatile Function<Grant, Object> groups = grant -> this;
   private final AtomicReference<@Nullable Consumer<Grant>> beforeNextGrant =
       new AtomicReference<>();
@@ -197,6 +199,11 @@ public final class ScriptedStore implements LockStore {
     handOversValidFor = validFor;
   }
 
+  /** Which permit a grant is said to have; without this: the one that it has. */
+  public void permits(ToIntFunction<Grant> permit) {
+    permits = permit;
+  }
+
   /** Which grants are renewed together; without this: all. */
   public void groups(Function<Grant, Object> grouping) {
     groups = grouping;
@@ -275,7 +282,7 @@ public final class ScriptedStore implements LockStore {
 
   // The store
 
-  private record ScriptedGrant(Grant grant, Duration validFor) implements Grant {
+  private record ScriptedGrant(Grant grant, Duration validFor, int permit) implements Grant {
     @Override
     public Claim claim() {
       return grant.claim();
@@ -314,7 +321,7 @@ public final class ScriptedStore implements LockStore {
   }
 
   private Grant seen(Grant grant, Duration validFor) {
-    ScriptedGrant scripted = new ScriptedGrant(grant, validFor);
+    ScriptedGrant scripted = new ScriptedGrant(grant, validFor, permits.applyAsInt(grant));
     synchronized (this) {
       grants.add(scripted);
     }
@@ -336,6 +343,11 @@ public final class ScriptedStore implements LockStore {
         throw new IllegalArgumentException("This store has no maxHold of " + maxHold);
       }
     });
+  }
+
+  @Override
+  public void checkKind(LockKind kind) {
+    store.checkKind(kind);
   }
 
   @Override
@@ -451,6 +463,11 @@ public final class ScriptedStore implements LockStore {
   @Override
   public Optional<StoredHolder> inspect(LockKey key) throws StoreException {
     return play(Op.INSPECT, List.of(), () -> store.inspect(key));
+  }
+
+  @Override
+  public List<StoredHolder> holders(LockKey key) throws StoreException {
+    return play(Op.INSPECT, List.of(), () -> store.holders(key));
   }
 
   @Override

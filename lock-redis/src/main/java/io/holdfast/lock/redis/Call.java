@@ -1,6 +1,7 @@
 package io.holdfast.lock.redis;
 
 import io.holdfast.lock.spi.Claim;
+import io.holdfast.lock.spi.LockKind;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -39,22 +40,26 @@ record Call(
    * Makes the call that asks for a lock.
    *
    * @param ownerId the owner id of the claim, or of one of its rounds
-   * @param line the arguments of acquire.lua that are needed to join the queue; if there are none,
+   * @param line the arguments of the script that are needed to join the queue; if there are none,
    *     it does not join
    */
   static Call acquire(
       String key, String ownerId, Claim claim, Duration numbersKept, Object... line) {
     List<Object> arguments = new ArrayList<>(
         List.of(ownerId, millisUp(claim.ttl()), millisUp(numbersKept), claim.holder()));
+    LockKind kind = claim.key().kind();
+    if (kind == LockKind.PERMIT) {
+      arguments.add(claim.permits());
+    }
     arguments.addAll(List.of(line));
-    return new Call(Script.ACQUIRE, key, arguments.toArray());
+    return new Call(Scripts.of(kind).acquire(), key, arguments.toArray());
   }
 
   /** Makes the call that gives a lock back, or leaves it taken for a time. */
-  static Call release(String key, String ownerId, Duration holdFor) {
+  static Call release(LockKind kind, String key, String ownerId, Duration holdFor) {
     return holdFor.isZero()
-        ? new Call(Script.RELEASE, key, ownerId)
-        : new Call(Script.RELEASE, key, ownerId, millisUp(holdFor));
+        ? new Call(Scripts.of(kind).release(), key, ownerId)
+        : new Call(Scripts.of(kind).release(), key, ownerId, millisUp(holdFor));
   }
 
   /**
@@ -62,23 +67,28 @@ record Call(
    *
    * @param ownerId the owner id of the claim, or the prefix that its rounds share
    */
-  static Call withdraw(String key, String ownerId) {
-    return new Call(Script.WITHDRAW, key, ownerId);
+  static Call withdraw(LockKind kind, String key, String ownerId) {
+    return new Call(Scripts.of(kind).withdraw(), key, ownerId);
   }
 
   /** Makes the call that frees a lock if the grant with this number has it. */
-  static Call forceRelease(String key, long number) {
-    return new Call(Script.FORCE_RELEASE, key, Long.toString(number));
+  static Call forceRelease(LockKind kind, String key, long number) {
+    return new Call(Scripts.of(kind).forceRelease(), key, Long.toString(number));
   }
 
   /** Makes the call that extends a renewed lease. */
-  static Call renew(String key, String ownerId, Duration ttl) {
-    return new Call(Script.RENEW, key, ownerId, millisUp(ttl));
+  static Call renew(LockKind kind, String key, String ownerId, Duration ttl) {
+    return new Call(Scripts.of(kind).renew(), key, ownerId, millisUp(ttl));
   }
 
   /** Makes the call that extends a fixed lease; with zero time, it asks how much is left. */
-  static Call extend(String key, String ownerId, Duration ttl) {
-    return new Call(Script.EXTEND, key, ownerId, millisUp(ttl));
+  static Call extend(LockKind kind, String key, String ownerId, Duration ttl) {
+    return new Call(Scripts.of(kind).extend(), key, ownerId, millisUp(ttl));
+  }
+
+  /** Makes the call that asks who has which permit of a semaphore. */
+  static Call lookAtPermits(String key) {
+    return new Call(Script.LOOK_AT_PERMITS, key);
   }
 
   /** Makes the call that asks who has a lock. */

@@ -8,18 +8,24 @@ import org.jspecify.annotations.Nullable;
  * @param ownerId the waiter's owner id
  * @param look the number of the waiter's last look, by which its place in the queue was kept
  * @param number the number of its grant; 0 if it was given nothing, and should look itself
+ * @param permit the permit that it was given; 0 of a mutex
  */
-record HandedOver(String ownerId, long look, long number) {
+record HandedOver(String ownerId, long look, long number, int permit) {
   private static final int PARTS = 3;
+  private static final int PARTS_OF_PERMIT = 4;
 
   /** Parses a message; null if it is not one of ours. */
   static @Nullable HandedOver of(String message) {
-    String[] parts = message.split("\\|", PARTS);
+    String[] parts = message.split("\\|", PARTS_OF_PERMIT);
     if (parts.length < PARTS) {
       return null;
     }
     try {
-      return new HandedOver(parts[0], Long.parseLong(parts[1]), Long.parseLong(parts[2]));
+      return new HandedOver(
+          parts[0],
+          Long.parseLong(parts[1]),
+          Long.parseLong(parts[2]),
+          parts.length == PARTS ? 0 : Integer.parseInt(parts[PARTS]));
     } catch (NumberFormatException e) {
       return null;
     }

@@ -55,7 +55,7 @@ final class QueueTicket implements Ticket {
   public Optional<Grant> handedOver() {
     HandedOver last = heard;
     return last != null && last.look() == looks && last.number() != 0
-        ? store.handedOver(claim, last.number())
+        ? store.handedOver(claim, last)
         : Optional.empty();
   }
 

@@ -150,6 +150,16 @@ final class QuorumStore implements LockStore {
    * yet.
    */
   @Override
+  public void checkKind(LockKind kind) {
+    if (kind != LockKind.MUTEX) {
+      throw new UnsupportedOperationException("A quorum of Redis servers has the lock with one"
+          + " holder at a time, get(name), and no others, for good: its servers can't agree on who of"
+          + " several has what. Use one server, Sentinel or Cluster (RedisLocks.builder), or another"
+          + " store");
+    }
+  }
+
+  @Override
   public Optional<Grant> tryAcquire(Claim claim) throws StoreException {
     Deadline deadline = Server.deadlineAfter(storeTimeout);
     Attempted attempted;
@@ -296,7 +306,7 @@ final class QuorumStore implements LockStore {
   }
 
   private List<CompletableFuture<Boolean>> askToWithdraw(Lane lane, Claim claim, String ownerId) {
-    Call call = Call.withdraw(key(claim.key()), ownerId);
+    Call call = Call.withdraw(LockKind.MUTEX, key(claim.key()), ownerId);
     return each(voter -> voter.ask(lane, claim, server -> {
       Object unused = run(server, call, WithoutPool.USE_OWN);
       return true;
@@ -335,7 +345,7 @@ final class QuorumStore implements LockStore {
   @Override
   public ReleaseOutcome release(Grant grant, Duration holdFor) throws StoreException {
     Claim claim = grant.claim();
-    Call call = Call.release(key(claim.key()), ownerIdOf(grant), holdFor);
+    Call call = Call.release(LockKind.MUTEX, key(claim.key()), ownerIdOf(grant), holdFor);
     boolean released = decide(
         each(voter -> voter.ask(Lane.GRANT, claim, server -> {
           Server.Answer answer = server.run(call, WithoutPool.USE_OWN);
@@ -367,7 +377,7 @@ final class QuorumStore implements LockStore {
     List<Call> calls = new ArrayList<>(grants.size());
     for (Grant grant : grants) {
       Claim claim = grant.claim();
-      calls.add(Call.renew(key(claim.key()), ownerIdOf(grant), claim.ttl()));
+      calls.add(Call.renew(LockKind.MUTEX, key(claim.key()), ownerIdOf(grant), claim.ttl()));
     }
     Votes<List<Object>> votes = Votes.gather(
         each(voter -> voter.ask(Lane.RENEWAL, server -> server.runAllOnGrants(calls))),
@@ -404,7 +414,7 @@ final class QuorumStore implements LockStore {
   @Override
   public Optional<Duration> extend(Grant grant, Duration ttl) throws StoreException {
     Claim claim = grant.claim();
-    Call call = Call.extend(key(claim.key()), ownerIdOf(grant), ttl);
+    Call call = Call.extend(LockKind.MUTEX, key(claim.key()), ownerIdOf(grant), ttl);
     Votes<Optional<Duration>> votes = Votes.gather(
         each(voter -> voter.ask(
             Lane.GRANT, claim, server -> Reply.left(run(server, call, WithoutPool.USE_OWN)))),
@@ -462,7 +472,7 @@ final class QuorumStore implements LockStore {
 
   @Override
   public boolean forceRelease(LockKey key, long number) throws StoreException {
-    Call call = Call.forceRelease(key(key), number);
+    Call call = Call.forceRelease(LockKind.MUTEX, key(key), number);
     return decide(
         each(voter -> voter.ask(Lane.GRANT, server -> {
           Server.Answer answer = server.run(call, WithoutPool.USE_OWN);

@@ -2,6 +2,7 @@ package io.holdfast.lock.redis;
 
 import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Grant;
+import io.holdfast.lock.spi.LockKind;
 import java.time.Duration;
 
 /**
@@ -9,13 +10,19 @@ import java.time.Duration;
  *
  * @param claim the claim that was granted
  * @param number the grant's number
+ * @param permit the permit that was granted; 0 of a mutex
  * @param validFor the time for which the key lasts at least; Redis counts it from a moment after
  *     the beginning of the call
  * @param key the lock's key
  * @param store the store that granted it
  */
-record RedisGrant(Claim claim, long number, Duration validFor, String key, RedisStore store)
+record RedisGrant(
+    Claim claim, long number, int permit, Duration validFor, String key, RedisStore store)
     implements Grant {
+
+  LockKind kind() {
+    return claim.key().kind();
+  }
 
   @Override
   public Duration crashBound() {

@@ -4,10 +4,14 @@ import io.holdfast.lock.Lease;
 import io.holdfast.lock.LockLostException;
 import io.holdfast.lock.LockStoreException;
 import io.holdfast.lock.spi.LeaseGuard;
+import io.holdfast.lock.spi.LockKind;
 import io.holdfast.lock.spi.StoreException;
 import java.util.ArrayList;
+import java.util.EnumMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.exceptions.JedisDataException;
 import redis.clients.jedis.util.SafeEncoder;
@@ -31,9 +35,10 @@ import redis.clients.jedis.util.SafeEncoder;
  * closed during a write is released after it.
  */
 public final class RedisGuard {
-  private static final Script SET = Script.guarded("return redis.call('SET', KEYS[1], ARGV[1])\n");
-  private static final Script HSET =
-      Script.guarded("return redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])\n");
+  private static final Function<LockKind, Script> SET =
+      ofEachKind("return redis.call('SET', KEYS[1], ARGV[1])\n");
+  private static final Function<LockKind, Script> HSET =
+      ofEachKind("return redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])\n");
 
   private final Lease lease;
 
@@ -93,7 +98,16 @@ public final class RedisGuard {
       throw new IllegalArgumentException("A guarded script can't begin with '#!': it is put behind"
           + " the check of the lease; leave that line out");
     }
-    return run(Script.guarded(script), keys, arguments);
+    return run(kind -> Script.guarded(kind, script), keys, arguments);
+  }
+
+  /** Makes the scripts once, since their names are hashes of their texts. */
+  private static Function<LockKind, Script> ofEachKind(String callers) {
+    Map<LockKind, Script> scripts = new EnumMap<>(LockKind.class);
+    for (LockKind kind : LockKind.values()) {
+      scripts.put(kind, Script.guarded(kind, callers));
+    }
+    return kind -> Objects.requireNonNull(scripts.get(kind));
   }
 
   private LeaseGuard<RedisGrant> open() {
@@ -120,7 +134,8 @@ public final class RedisGuard {
     }
   }
 
-  private @Nullable Object run(Script script, List<String> keys, List<String> arguments) {
+  private @Nullable Object run(
+      Function<LockKind, Script> script, List<String> keys, List<String> arguments) {
     try (LeaseGuard<RedisGrant> guard = open()) {
       RedisGrant grant = guard.grant();
       String lock = grant.key();
@@ -132,8 +147,10 @@ public final class RedisGuard {
       allArguments.add(grant.claim().ownerId());
       allArguments.addAll(arguments);
       try {
-        return SafeEncoder.encodeObject(
-            grant.store().server().runOnce(new Call(script, allKeys, allArguments, false, null)));
+        return SafeEncoder.encodeObject(grant
+            .store()
+            .server()
+            .runOnce(new Call(script.apply(grant.kind()), allKeys, allArguments, false, null)));
       } catch (StoreException e) {
         if (e.getCause() instanceof JedisDataException answer && Failures.isOfALostLease(answer)) {
           throw guard.lost();

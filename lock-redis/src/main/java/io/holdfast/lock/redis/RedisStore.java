@@ -124,6 +124,11 @@ final class RedisStore implements LockStore {
   }
 
   @Override
+  public void checkKind(LockKind kind) {
+    // All kinds are supported.
+  }
+
+  @Override
   public Optional<Grant> tryAcquire(Claim claim) throws StoreException {
     String key = key(claim.key());
     Call call = Call.acquire(key, claim.ownerId(), claim, numbersKept);
@@ -185,7 +190,23 @@ final class RedisStore implements LockStore {
     Answer answer = server.run(call.confirmedBy(replicas), WithoutPool.FAIL);
     Object reply = answer.reply();
     if (reply instanceof Long number) {
-      return new Attempted.Taken(new RedisGrant(claim, number, claim.ttl(), key, this));
+      return new Attempted.Taken(new RedisGrant(claim, number, 0, claim.ttl(), key, this));
+    }
+    if (Reply.isGrantOfPermit(reply)
+        && reply instanceof List<?> both
+        && both.get(0) instanceof Long permit
+        && both.get(1) instanceof Long number) {
+      return new Attempted.Taken(
+          new RedisGrant(claim, number, permit.intValue(), claim.ttl(), key, this));
+    }
+    if (reply instanceof List<?> other
+        && other.size() == 1
+        && other.get(0) instanceof Long permits) {
+      StoreException differ = StoreException.permitsDiffer(claim, permits.intValue());
+      // The first request may have got through, to another server.
+      throw answer.repeated()
+          ? StoreException.unanswered("The connection broke; then: " + differ.getMessage(), differ)
+          : differ;
     }
     if (reply instanceof List<?> busy && busy.size() == 2) {
       return new Attempted.Busy(
@@ -195,12 +216,13 @@ final class RedisStore implements LockStore {
   }
 
   /** Returns the grant that a message proves; empty if replicas must confirm the grant. */
-  Optional<Grant> handedOver(Claim claim, long number) {
+  Optional<Grant> handedOver(Claim claim, HandedOver news) {
     if (replicas != null) {
       return Optional.empty();
     }
     stopWaiting(claim);
-    return Optional.of(new RedisGrant(claim, number, claimLasts(claim), key(claim.key()), this));
+    return Optional.of(new RedisGrant(
+        claim, news.number(), news.permit(), claimLasts(claim), key(claim.key()), this));
   }
 
   private static Duration claimLasts(Claim claim) {
@@ -222,7 +244,8 @@ final class RedisStore implements LockStore {
   @Override
   public ReleaseOutcome release(Grant grant, Duration holdFor) throws StoreException {
     Answer answer = server.runOnGrant(
-        Call.release(keyOf(grant), grant.claim().ownerId(), holdFor), WithoutPool.USE_OWN);
+        Call.release(kindOf(grant), keyOf(grant), grant.claim().ownerId(), holdFor),
+        WithoutPool.USE_OWN);
     // Of two requests the first may have got through, and then the second finds nothing.
     return Reply.isOne(answer.reply()) || answer.repeated()
         ? ReleaseOutcome.RELEASED
@@ -231,13 +254,15 @@ final class RedisStore implements LockStore {
 
   @Override
   public void withdraw(Claim claim) throws StoreException {
-    Answer unused =
-        server.runOnGrant(Call.withdraw(key(claim.key()), claim.ownerId()), WithoutPool.USE_OWN);
+    Answer unused = server.runOnGrant(
+        Call.withdraw(claim.key().kind(), key(claim.key()), claim.ownerId()), WithoutPool.USE_OWN);
   }
 
   @Override
   public Object renewalGroup(Grant grant) {
-    return primaries.group(keyOf(grant));
+    Object server = primaries.group(keyOf(grant));
+    // One request sends the text of one script at most.
+    return kindOf(grant) == LockKind.MUTEX ? server : List.of(kindOf(grant), server);
   }
 
   /** Renews server by server, since some grants may have moved since they were grouped. */
@@ -280,7 +305,8 @@ final class RedisStore implements LockStore {
   private List<Renewal> renewPart(List<Grant> grants) throws StoreException {
     List<Call> calls = new ArrayList<>(grants.size());
     for (Grant grant : grants) {
-      calls.add(Call.renew(keyOf(grant), grant.claim().ownerId(), grant.claim().ttl()));
+      calls.add(Call.renew(
+          kindOf(grant), keyOf(grant), grant.claim().ownerId(), grant.claim().ttl()));
     }
     List<Object> replies = server.runAllOnGrants(calls);
     List<Renewal> results = new ArrayList<>(grants.size());
@@ -302,7 +328,9 @@ final class RedisStore implements LockStore {
   @Override
   public Optional<Duration> extend(Grant grant, Duration ttl) throws StoreException {
     return Reply.left(server
-        .runOnGrant(Call.extend(keyOf(grant), grant.claim().ownerId(), ttl), WithoutPool.USE_OWN)
+        .runOnGrant(
+            Call.extend(kindOf(grant), keyOf(grant), grant.claim().ownerId(), ttl),
+            WithoutPool.USE_OWN)
         .reply());
   }
 
@@ -319,6 +347,15 @@ final class RedisStore implements LockStore {
   }
 
   @Override
+  public List<StoredHolder> holders(LockKey key) throws StoreException {
+    if (key.kind() == LockKind.MUTEX) {
+      return inspect(key).stream().toList();
+    }
+    return Reply.permits(
+        server.run(Call.lookAtPermits(key(key)), WithoutPool.FAIL).reply());
+  }
+
+  @Override
   public List<StoredLock> list(LockKind kind, String namePrefix, int limit) throws StoreException {
     return new LockList(
             server, new NameRange(prefix, kind, namePrefix), Server.deadlineAfter(storeTimeout))
@@ -327,7 +364,8 @@ final class RedisStore implements LockStore {
 
   @Override
   public boolean forceRelease(LockKey key, long number) throws StoreException {
-    Answer answer = server.runOnGrant(Call.forceRelease(key(key), number), WithoutPool.USE_OWN);
+    Answer answer =
+        server.runOnGrant(Call.forceRelease(key.kind(), key(key), number), WithoutPool.USE_OWN);
     boolean freed = Reply.isOne(answer.reply());
     if (!freed && answer.repeated()) {
       throw StoreException.unanswered(
@@ -343,6 +381,10 @@ final class RedisStore implements LockStore {
 
   private static String keyOf(Grant grant) {
     return ((RedisGrant) grant).key();
+  }
+
+  private static LockKind kindOf(Grant grant) {
+    return ((RedisGrant) grant).kind();
   }
 
   String key(LockKey key) {

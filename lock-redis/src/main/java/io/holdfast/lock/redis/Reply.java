@@ -6,6 +6,8 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
+import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -13,7 +15,22 @@ import redis.clients.jedis.exceptions.JedisDataException;
 
 /** The interpretation of scripts' replies. */
 final class Reply {
+  private static final int PERMIT_PARTS = 5;
+
   private Reply() {}
+
+  /** Whether an acquire was answered with a grant. */
+  static boolean isGrant(@Nullable Object reply) {
+    return reply instanceof Long || isGrantOfPermit(reply);
+  }
+
+  /** Whether it was answered with a permit and the number of its grant. */
+  static boolean isGrantOfPermit(@Nullable Object reply) {
+    return reply instanceof List<?> both
+        && both.size() == 2
+        && both.get(0) instanceof Long
+        && both.get(1) instanceof Long;
+  }
 
   static boolean isOne(@Nullable Object reply) {
     return reply instanceof Long number && number == 1;
@@ -56,6 +73,31 @@ final class Reply {
       return Optional.of(millis(reply));
     }
     throw noAnswer(reply);
+  }
+
+  /** Returns the holders of a semaphore's permits, in the order of the permits. */
+  static List<StoredHolder> permits(@Nullable Object reply) throws StoreException {
+    if (!(reply instanceof List<?> all)) {
+      throw noAnswer(reply);
+    }
+    List<StoredHolder> holders = new ArrayList<>();
+    for (Object one : all) {
+      if (!(one instanceof List<?> parts
+          && parts.size() == PERMIT_PARTS
+          && parts.get(0) instanceof Long permit
+          && parts.get(2) instanceof Long number)) {
+        throw noAnswer(reply);
+      }
+      holders.add(new StoredHolder(
+          number,
+          text(parts.get(3)),
+          Instant.EPOCH.plus(number, ChronoUnit.MICROS),
+          millis(parts.get(4)),
+          text(parts.get(1)).equals("r"),
+          permit.intValue()));
+    }
+    holders.sort(Comparator.comparingInt(StoredHolder::permit));
+    return holders;
   }
 
   static StoreException noAnswer(@Nullable Object reply) {

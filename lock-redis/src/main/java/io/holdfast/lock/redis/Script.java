@@ -1,5 +1,6 @@
 package io.holdfast.lock.redis;
 
+import io.holdfast.lock.spi.LockKind;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -20,11 +21,13 @@ final class Script {
   static final Script RENEW = of("renew");
   static final Script EXTEND = of("extend");
   static final Script LOOK = of("look");
+  static final Script LOOK_AT_PERMITS = of("permits", "permit-look");
   static final Script COMMIT_NUMBER = of("commit-number");
   static final Script CHECK_DISTINCT = of("check-distinct");
   static final Script CHECK = of("check");
 
   private static final String GUARD = resource("guard");
+  private static final String PERMIT_GUARD = resource("permit-guard");
 
   private final String text;
   private final byte[] sha;
@@ -36,12 +39,16 @@ final class Script {
         .getBytes(StandardCharsets.US_ASCII);
   }
 
-  /** Makes a script of the caller's that runs only while a lease is valid. */
-  static Script guarded(String callers) {
-    return new Script(GUARD + callers);
+  /** Makes a script of the caller's that runs only while a lease of that kind is valid. */
+  static Script guarded(LockKind kind, String callers) {
+    return new Script(switch (kind) {
+          case MUTEX -> GUARD;
+          case PERMIT -> PERMIT_GUARD;
+        }
+        + callers);
   }
 
-  private static Script of(String... parts) {
+  static Script of(String... parts) {
     return new Script(Arrays.stream(parts).map(Script::resource).collect(Collectors.joining()));
   }
 

@@ -33,9 +33,8 @@ final class Wire {
       throws StoreException {
     Object reply = runInTime(connection, deadline, call);
     Replicas replicas = call.replicas();
-    // A number means a grant, whether new, handed over or asked for again: each of them wrote
-    // something.
-    if (replicas != null && reply instanceof Long) {
+    // A grant, whether new, handed over or asked for again: each of them wrote something.
+    if (replicas != null && Reply.isGrant(reply)) {
       replicas.await(connection, deadline);
     }
     return reply;

@@ -47,7 +47,7 @@ final class ClusterFixture implements Fixture {
 
   @Override
   public Set<Capability> capabilities() {
-    return Set.of(Capability.TAP, Capability.LEFTOVERS);
+    return Set.of(Capability.TAP, Capability.LEFTOVERS, Capability.SEMAPHORES);
   }
 
   @Override

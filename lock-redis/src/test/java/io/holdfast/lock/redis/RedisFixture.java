@@ -39,7 +39,12 @@ final class RedisFixture extends RedisAccess implements Fixture {
   /** Without breaking the server or the way to it, which takes most of the time. */
   static RedisFixture unbroken(RedisContainer server) {
     return new RedisFixture(
-        server, EnumSet.of(Capability.TAP, Capability.GUARDED_WRITES, Capability.LEFTOVERS));
+        server,
+        EnumSet.of(
+            Capability.TAP,
+            Capability.GUARDED_WRITES,
+            Capability.LEFTOVERS,
+            Capability.SEMAPHORES));
   }
 
   @Override

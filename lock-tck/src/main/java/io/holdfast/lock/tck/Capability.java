@@ -26,5 +26,10 @@ public enum Capability {
   /** {@link Fixture#leftovers()}: the data that the store keeps can be counted. */
   LEFTOVERS,
   /** {@link Fixture#isRolledBackAround}: callers have transactions of their own on the store. */
-  CALLER_TRANSACTIONS
+  CALLER_TRANSACTIONS,
+  /**
+   * The store has semaphores, and whoever waits for a permit stands in a line at the store. Of a
+   * store without, the kit checks that it refuses them.
+   */
+  SEMAPHORES
 }

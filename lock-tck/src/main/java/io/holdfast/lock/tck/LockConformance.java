@@ -11,6 +11,7 @@ import io.holdfast.lock.tck.rules.NamingRules;
 import io.holdfast.lock.tck.rules.ReentrancyRules;
 import io.holdfast.lock.tck.rules.ReleaseRules;
 import io.holdfast.lock.tck.rules.RenewalRules;
+import io.holdfast.lock.tck.rules.SemaphoreRules;
 import io.holdfast.lock.tck.rules.TtlRules;
 import io.holdfast.lock.tck.rules.WaitingRules;
 import java.util.Objects;
@@ -109,4 +110,7 @@ public abstract class LockConformance {
 
   @Nested
   final class Joint extends JointRules {}
+
+  @Nested
+  final class Permits extends SemaphoreRules {}
 }

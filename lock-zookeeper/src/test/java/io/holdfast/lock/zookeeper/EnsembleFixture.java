@@ -24,6 +24,7 @@ final class EnsembleFixture extends ZooKeeperAccess implements Fixture {
 
   static final Set<Capability> ALL = EnumSet.complementOf(EnumSet.of(
       Capability.CALLER_TRANSACTIONS,
+      Capability.SEMAPHORES,
       Capability.SERVER_PAUSE,
       Capability.SERVER_RESTART,
       Capability.DURABLE));
@@ -55,6 +56,7 @@ final class EnsembleFixture extends ZooKeeperAccess implements Fixture {
   public String whyNot(Capability missing) {
     return switch (missing) {
       case CALLER_TRANSACTIONS -> "ZooKeeper has no transaction that stays open";
+      case SEMAPHORES -> "ZooKeeper has no semaphores yet";
       case SERVER_PAUSE, SERVER_RESTART, DURABLE ->
         "an ensemble outlives a server: EnsembleTest shows how";
       default -> "shown on one server, and on three by EnsembleFaultsSoakTest";

@@ -5,7 +5,7 @@ import io.holdfast.lock.spi.Grant;
 import java.time.Duration;
 
 /** The grant of a {@link MemoryTable}. */
-record MemoryGrant(Claim claim, long number) implements Grant {
+record MemoryGrant(Claim claim, long number, int permit) implements Grant {
   @Override
   public Duration validFor() {
     return claim.ttl();

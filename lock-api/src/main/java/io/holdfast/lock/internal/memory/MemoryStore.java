@@ -9,6 +9,7 @@ import io.holdfast.lock.spi.LockKind;
 import io.holdfast.lock.spi.LockStore;
 import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.Renewal;
+import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoredHolder;
 import io.holdfast.lock.spi.StoredLock;
 import io.holdfast.lock.spi.TimeSource;
@@ -38,12 +39,17 @@ public final class MemoryStore implements LockStore {
   }
 
   @Override
-  public Optional<Grant> tryAcquire(Claim claim) {
+  public void checkKind(LockKind kind) {
+    // All kinds are supported.
+  }
+
+  @Override
+  public Optional<Grant> tryAcquire(Claim claim) throws StoreException {
     return Optional.ofNullable(table.acquire(claim, time.nanos(), time.wallMillis()));
   }
 
   @Override
-  public Acquisition acquireOrQueue(Claim claim, Runnable wakeUp) {
+  public Acquisition acquireOrQueue(Claim claim, Runnable wakeUp) throws StoreException {
     MemoryTicket ticket = new MemoryTicket(this, claim, wakeUp);
     MemoryGrant grant = table.acquireOrQueue(claim, ticket, time.nanos(), time.wallMillis());
     return grant == null
@@ -90,7 +96,12 @@ public final class MemoryStore implements LockStore {
 
   @Override
   public Optional<StoredHolder> inspect(LockKey key) {
-    return table.inspect(key, time.nanos());
+    return holders(key).stream().findFirst();
+  }
+
+  @Override
+  public List<StoredHolder> holders(LockKey key) {
+    return table.holders(key, time.nanos());
   }
 
   @Override

@@ -4,6 +4,7 @@ import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockKind;
 import io.holdfast.lock.spi.ReleaseOutcome;
+import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoredHolder;
 import io.holdfast.lock.spi.StoredLock;
 import java.time.Duration;
@@ -43,27 +44,90 @@ public final class MemoryTable {
   public MemoryTable() {}
 
   private static final class Row {
+    /** One for each permit; a mutex has one. */
+    private Place[] places = {};
+
+    private final Deque<MemoryTicket> waiting = new ArrayDeque<>();
+
+    void setPermits(int permits) {
+      places = new Place[permits];
+      for (int i = 0; i < permits; i++) {
+        places[i] = new Place();
+      }
+    }
+
+    /** Returns the first permit that is free, or -1. */
+    int free(long nowNanos) {
+      for (int permit = 0; permit < places.length; permit++) {
+        if (!places[permit].isTaken(nowNanos)) {
+          return permit;
+        }
+      }
+      return -1;
+    }
+
+    boolean isInUse(long nowNanos) {
+      if (!waiting.isEmpty()) {
+        return true;
+      }
+      for (Place place : places) {
+        if (place.isTaken(nowNanos)) {
+          return true;
+        }
+      }
+      return false;
+    }
+  }
+
+  /** What is known of one permit: its last grant. */
+  private static final class Place {
     private @Nullable MemoryGrant owner;
     private long untilNanos;
     private long sinceMillis;
     private boolean released;
-    private final Deque<MemoryTicket> waiting = new ArrayDeque<>();
+
+    boolean isTaken(long nowNanos) {
+      return owner != null && untilNanos - nowNanos > 0;
+    }
+
+    boolean stands(long nowNanos) {
+      return !released && isTaken(nowNanos);
+    }
+
+    StoredHolder holder(MemoryGrant grant, long nowNanos) {
+      return new StoredHolder(
+          grant.number(),
+          grant.claim().holder(),
+          Instant.ofEpochMilli(sinceMillis),
+          Duration.ofNanos(untilNanos - nowNanos),
+          released,
+          grant.permit());
+    }
   }
 
-  /** Returns a grant, or null if the lock is taken or others are ahead in the queue. */
+  /**
+   * Returns a grant, or null if the lock is taken or others are ahead in the queue.
+   *
+   * @throws StoreException it has another number of permits, and is in use
+   */
   @Nullable
-  synchronized MemoryGrant acquire(Claim claim, long nowNanos, long wallMillis) {
+  synchronized MemoryGrant acquire(Claim claim, long nowNanos, long wallMillis)
+      throws StoreException {
     sweep(nowNanos);
     Row row = row(claim.key());
-    return isTaken(row, nowNanos) || !row.waiting.isEmpty()
-        ? null
-        : grant(row, claim, nowNanos, wallMillis);
+    if (row.places.length != claim.permits()) {
+      if (row.isInUse(nowNanos)) {
+        throw StoreException.permitsDiffer(claim, row.places.length);
+      }
+      row.setPermits(claim.permits());
+    }
+    return row.waiting.isEmpty() ? grant(row, claim, nowNanos, wallMillis) : null;
   }
 
   /** Returns a grant, or null if the ticket was put into the queue. */
   @Nullable
   synchronized MemoryGrant acquireOrQueue(
-      Claim claim, MemoryTicket ticket, long nowNanos, long wallMillis) {
+      Claim claim, MemoryTicket ticket, long nowNanos, long wallMillis) throws StoreException {
     MemoryGrant grant = acquire(claim, nowNanos, wallMillis);
     if (grant == null) {
       row(claim.key()).waiting.add(ticket);
@@ -75,11 +139,18 @@ public final class MemoryTable {
   @Nullable
   synchronized MemoryGrant poll(MemoryTicket ticket, long nowNanos, long wallMillis) {
     Row row = rows.get(ticket.claim().key());
-    if (row == null || isTaken(row, nowNanos) || row.waiting.peek() != ticket) {
+    if (row == null || row.waiting.peek() != ticket) {
       return null;
     }
-    row.waiting.remove();
-    return grant(row, ticket.claim(), nowNanos, wallMillis);
+    MemoryGrant grant = grant(row, ticket.claim(), nowNanos, wallMillis);
+    if (grant != null) {
+      row.waiting.remove();
+      MemoryTicket next = row.waiting.peek();
+      if (next != null && row.free(nowNanos) >= 0) {
+        next.wake();
+      }
+    }
+    return grant;
   }
 
   synchronized void leave(MemoryTicket ticket, long nowNanos) {
@@ -90,13 +161,13 @@ public final class MemoryTable {
   }
 
   synchronized ReleaseOutcome release(MemoryGrant grant, Duration holdFor, long nowNanos) {
-    Row row = rows.get(grant.claim().key());
-    if (row == null || !stands(row, grant, nowNanos)) {
+    Place place = standing(grant, nowNanos);
+    if (place == null) {
       return ReleaseOutcome.ALREADY_LOST;
     }
-    row.released = true;
-    row.untilNanos = nowNanos + holdFor.toNanos();
-    tidy(grant.claim().key(), row, nowNanos);
+    place.released = true;
+    place.untilNanos = nowNanos + holdFor.toNanos();
+    tidy(grant.claim().key(), row(grant.claim().key()), nowNanos);
     return ReleaseOutcome.RELEASED;
   }
 
@@ -104,8 +175,10 @@ public final class MemoryTable {
     Row row = rows.get(claim.key());
     if (row != null) {
       row.waiting.removeIf(ticket -> ticket.claim().equals(claim));
-      if (row.owner != null && row.owner.claim().equals(claim) && !row.released) {
-        row.owner = null;
+      for (Place place : row.places) {
+        if (place.owner != null && place.owner.claim().equals(claim) && !place.released) {
+          place.owner = null;
+        }
       }
       tidy(claim.key(), row, nowNanos);
     }
@@ -113,30 +186,38 @@ public final class MemoryTable {
 
   /** Extends a grant to at least {@code ttl} from now; false if it no longer has the lock. */
   synchronized boolean extend(MemoryGrant grant, Duration ttl, long nowNanos) {
-    Row row = rows.get(grant.claim().key());
-    if (row == null || !stands(row, grant, nowNanos)) {
+    Place place = standing(grant, nowNanos);
+    if (place == null) {
       return false;
     }
     long untilNanos = nowNanos + ttl.toNanos();
-    if (untilNanos - row.untilNanos > 0) {
-      row.untilNanos = untilNanos;
+    if (untilNanos - place.untilNanos > 0) {
+      place.untilNanos = untilNanos;
     }
     return true;
   }
 
   synchronized Optional<Duration> remaining(MemoryGrant grant, long nowNanos) {
-    Row row = rows.get(grant.claim().key());
-    return row != null && stands(row, grant, nowNanos)
-        ? Optional.of(Duration.ofNanos(row.untilNanos - nowNanos))
-        : Optional.empty();
+    Place place = standing(grant, nowNanos);
+    return place == null
+        ? Optional.empty()
+        : Optional.of(Duration.ofNanos(place.untilNanos - nowNanos));
   }
 
-  synchronized Optional<StoredHolder> inspect(LockKey key, long nowNanos) {
+  /** Returns the holders of a lock, in the order of their permits. */
+  synchronized List<StoredHolder> holders(LockKey key, long nowNanos) {
     Row row = rows.get(key);
-    if (row == null || row.owner == null || !isTaken(row, nowNanos)) {
-      return Optional.empty();
+    return row == null ? List.of() : holders(row, nowNanos);
+  }
+
+  private static List<StoredHolder> holders(Row row, long nowNanos) {
+    List<StoredHolder> holders = new ArrayList<>();
+    for (Place place : row.places) {
+      if (place.owner != null && place.isTaken(nowNanos)) {
+        holders.add(place.holder(place.owner, nowNanos));
+      }
     }
-    return Optional.of(holder(row, row.owner, nowNanos));
+    return holders;
   }
 
   synchronized List<StoredLock> list(LockKind kind, String namePrefix, int limit, long nowNanos) {
@@ -144,46 +225,41 @@ public final class MemoryTable {
     for (Map.Entry<LockKey, Row> entry : rows.entrySet()) {
       LockKey key = entry.getKey();
       Row row = entry.getValue();
-      if (held.size() < limit
-          && row.owner != null
-          && isTaken(row, nowNanos)
-          && key.kind() == kind
-          && key.name().startsWith(namePrefix)) {
-        held.add(new StoredLock(
-            key, holder(row, row.owner, nowNanos), OptionalInt.of(row.waiting.size())));
+      if (held.size() < limit && key.kind() == kind && key.name().startsWith(namePrefix)) {
+        for (StoredHolder holder : holders(row, nowNanos)) {
+          held.add(new StoredLock(key, holder, OptionalInt.of(row.waiting.size())));
+        }
       }
     }
     return held;
   }
 
-  private static StoredHolder holder(Row row, MemoryGrant owner, long nowNanos) {
-    return new StoredHolder(
-        owner.number(),
-        owner.claim().holder(),
-        Instant.ofEpochMilli(row.sinceMillis),
-        Duration.ofNanos(row.untilNanos - nowNanos),
-        row.released);
-  }
-
   synchronized boolean forceRelease(LockKey key, long number, long nowNanos) {
     Row row = rows.get(key);
-    if (row == null
-        || row.owner == null
-        || row.owner.number() != number
-        || !isTaken(row, nowNanos)) {
+    if (row == null) {
       return false;
     }
-    row.owner = null;
-    tidy(key, row, nowNanos);
-    return true;
+    for (Place place : row.places) {
+      if (place.owner != null && place.owner.number() == number && place.isTaken(nowNanos)) {
+        place.owner = null;
+        tidy(key, row, nowNanos);
+        return true;
+      }
+    }
+    return false;
   }
 
-  /** Returns the time until the lock is free unless it is renewed. */
+  /** Returns the time until the lock, or one of its permits, is free unless it is renewed. */
   synchronized Duration takenFor(LockKey key, long nowNanos) {
     Row row = rows.get(key);
-    return row != null && isTaken(row, nowNanos)
-        ? Duration.ofNanos(row.untilNanos - nowNanos)
-        : Duration.ZERO;
+    if (row == null || row.free(nowNanos) >= 0) {
+      return Duration.ZERO;
+    }
+    long leastNanos = Long.MAX_VALUE;
+    for (Place place : row.places) {
+      leastNanos = Math.min(leastNanos, place.untilNanos - nowNanos);
+    }
+    return Duration.ofNanos(leastNanos);
   }
 
   /** Returns the number of names that have a row. */
@@ -197,7 +273,7 @@ public final class MemoryTable {
    */
   private void sweep(long nowNanos) {
     if (rows.size() > rowsMax) {
-      rows.values().removeIf(row -> row.waiting.isEmpty() && !isTaken(row, nowNanos));
+      rows.values().removeIf(row -> !row.isInUse(nowNanos));
       rowsMax = Math.max(ROWS_SWEPT_MIN, 2 * rows.size());
     }
   }
@@ -206,21 +282,29 @@ public final class MemoryTable {
     return rows.computeIfAbsent(key, k -> new Row());
   }
 
-  private MemoryGrant grant(Row row, Claim claim, long nowNanos, long wallMillis) {
-    MemoryGrant grant = new MemoryGrant(claim, ++lastNumber);
-    row.owner = grant;
-    row.released = false;
-    row.sinceMillis = wallMillis;
-    row.untilNanos = nowNanos + claim.ttl().toNanos();
+  /** Returns a grant of the first permit that is free, or null if all are taken. */
+  private @Nullable MemoryGrant grant(Row row, Claim claim, long nowNanos, long wallMillis) {
+    int permit = row.free(nowNanos);
+    if (permit < 0) {
+      return null;
+    }
+    MemoryGrant grant = new MemoryGrant(claim, ++lastNumber, permit);
+    Place place = row.places[permit];
+    place.owner = grant;
+    place.released = false;
+    place.sinceMillis = wallMillis;
+    place.untilNanos = nowNanos + claim.ttl().toNanos();
     return grant;
   }
 
-  private static boolean isTaken(Row row, long nowNanos) {
-    return row.owner != null && row.untilNanos - nowNanos > 0;
-  }
-
-  private static boolean stands(Row row, MemoryGrant grant, long nowNanos) {
-    return grant.equals(row.owner) && !row.released && isTaken(row, nowNanos);
+  /** Returns what this grant has, or null if it no longer stands. */
+  private @Nullable Place standing(MemoryGrant grant, long nowNanos) {
+    Row row = rows.get(grant.claim().key());
+    if (row == null || grant.permit() >= row.places.length) {
+      return null;
+    }
+    Place place = row.places[grant.permit()];
+    return grant.equals(place.owner) && place.stands(nowNanos) ? place : null;
   }
 
   /**
@@ -231,7 +315,7 @@ public final class MemoryTable {
     MemoryTicket first = row.waiting.peek();
     if (first != null) {
       first.wake();
-    } else if (!isTaken(row, nowNanos)) {
+    } else if (!row.isInUse(nowNanos)) {
       rows.remove(key);
     }
   }

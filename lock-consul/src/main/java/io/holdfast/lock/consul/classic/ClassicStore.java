@@ -88,6 +88,16 @@ public final class ClassicStore implements LockStore {
   }
 
   @Override
+  public void checkKind(LockKind kind) {
+    if (kind != LockKind.MUTEX) {
+      throw new UnsupportedOperationException(
+          "ConsulLocks.classic has the lock with one holder at a"
+              + " time, get(name), and no others, for good: its one key per name has one holder. Use"
+              + " another store");
+    }
+  }
+
+  @Override
   public Optional<Grant> tryAcquire(Claim claim) throws StoreException {
     Deadline deadline = http.deadline();
     if (look(claim.key(), deadline) instanceof Look.Taken) {

@@ -216,6 +216,11 @@ public final class StoreLink extends FaultLink implements Link {
     }
 
     @Override
+    public void checkKind(LockKind kind) {
+      store.checkKind(kind);
+    }
+
+    @Override
     public Optional<Grant> tryAcquire(Claim claim) throws StoreException {
       return call(() -> store.tryAcquire(claim));
     }
@@ -270,6 +275,11 @@ public final class StoreLink extends FaultLink implements Link {
     @Override
     public Optional<StoredHolder> inspect(LockKey key) throws StoreException {
       return call(() -> store.inspect(key));
+    }
+
+    @Override
+    public List<StoredHolder> holders(LockKey key) throws StoreException {
+      return call(() -> store.holders(key));
     }
 
     @Override

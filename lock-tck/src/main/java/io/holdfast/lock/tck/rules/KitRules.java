@@ -80,6 +80,7 @@ public abstract class KitRules extends RuleTest {
         lease.close();
       }
       case LEFTOVERS -> assertThat(fixture.leftovers()).isNotEmpty();
+      case SEMAPHORES -> take(client().semaphore(freshName(), 1)).close();
       case CALLER_TRANSACTIONS -> {
         AtomicBoolean ran = new AtomicBoolean();
         assertThat(fixture.isRolledBackAround(() -> ran.getAndSet(true))).isTrue();

@@ -77,6 +77,11 @@ final class RecordingStore implements LockStore {
   }
 
   @Override
+  public void checkKind(LockKind kind) {
+    store.checkKind(kind);
+  }
+
+  @Override
   public Optional<Grant> tryAcquire(Claim claim) throws StoreException {
     Optional<Grant> grant = store.tryAcquire(claim);
     answerAcquire();
@@ -145,6 +150,11 @@ final class RecordingStore implements LockStore {
   @Override
   public Optional<StoredHolder> inspect(LockKey key) throws StoreException {
     return store.inspect(key);
+  }
+
+  @Override
+  public List<StoredHolder> holders(LockKey key) throws StoreException {
+    return store.holders(key);
   }
 
   @Override

@@ -15,7 +15,13 @@ import java.util.Optional;
 /** Changes what the engine is told about its grants, or what the store is told about claims. */
 abstract class GrantDecorator extends StoreDecorator {
   /** A grant as the engine sees it, and as the store knows it. */
-  record Changed(Grant real, Claim claim, long number, Duration validFor) implements Grant {
+  record Changed(Grant real, Claim claim, long number, Duration validFor, int permit)
+      implements Grant {
+    /** Has the permit that it really has. */
+    Changed(Grant real, Claim claim, long number, Duration validFor) {
+      this(real, claim, number, validFor, real.permit());
+    }
+
     @Override
     public Duration crashBound() {
       return claim.ttl();

@@ -31,6 +31,11 @@ class StoreDecorator implements LockStore {
   }
 
   @Override
+  public void checkKind(LockKind kind) {
+    store.checkKind(kind);
+  }
+
+  @Override
   public Optional<Grant> tryAcquire(Claim claim) throws StoreException {
     return store.tryAcquire(claim);
   }
@@ -73,6 +78,11 @@ class StoreDecorator implements LockStore {
   @Override
   public Optional<StoredHolder> inspect(LockKey key) throws StoreException {
     return store.inspect(key);
+  }
+
+  @Override
+  public List<StoredHolder> holders(LockKey key) throws StoreException {
+    return store.holders(key);
   }
 
   @Override

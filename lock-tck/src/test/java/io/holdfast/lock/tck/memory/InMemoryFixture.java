@@ -35,7 +35,8 @@ public class InMemoryFixture implements Fixture {
 
   @Override
   public Set<Capability> capabilities() {
-    return EnumSet.of(Capability.TAP, Capability.FAULTS, Capability.GUARDED_WRITES);
+    return EnumSet.of(
+        Capability.TAP, Capability.FAULTS, Capability.GUARDED_WRITES, Capability.SEMAPHORES);
   }
 
   @Override

@@ -31,12 +31,14 @@ final class RemoteFixture extends RemoteAccess implements Fixture {
 
   @Override
   public Set<Capability> capabilities() {
-    return EnumSet.complementOf(EnumSet.of(Capability.CALLER_TRANSACTIONS));
+    return EnumSet.complementOf(EnumSet.of(Capability.CALLER_TRANSACTIONS, Capability.SEMAPHORES));
   }
 
   @Override
   public String whyNot(Capability missing) {
-    return "the server has no transactions";
+    return missing == Capability.SEMAPHORES
+        ? "the server has no semaphores"
+        : "the server has no transactions";
   }
 
   @Override

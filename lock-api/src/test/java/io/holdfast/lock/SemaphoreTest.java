@@ -1,0 +1,376 @@
+package io.holdfast.lock;
+
+import static io.holdfast.lock.simulation.ScriptedStore.Op.ACQUIRE_OR_QUEUE;
+import static io.holdfast.lock.simulation.ScriptedStore.Op.RELEASE;
+import static io.holdfast.lock.simulation.ScriptedStore.Op.RENEW;
+import static io.holdfast.lock.simulation.ScriptedStore.Op.TRY_ACQUIRE;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.holdfast.lock.simulation.Actor;
+import io.holdfast.lock.simulation.EngineTest;
+import io.holdfast.lock.simulation.ScriptedStore;
+import io.holdfast.lock.spi.Claim;
+import io.holdfast.lock.spi.Grant;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.locks.Lock;
+import org.junit.jupiter.api.Test;
+
+/** Locks with several permits. */
+@SuppressWarnings("LockNotBeforeTry") // What is between the two is what is tested.
+class SemaphoreTest extends EngineTest {
+  private static final LockOptions FIXED = LockOptions.fixed(TTL);
+  private static final LockOptions BY_LEASE = LockOptions.defaults().withOwnership(Ownership.LEASE);
+  private static final Duration LONG = Duration.ofHours(1);
+
+  private DistributedLock two() {
+    return client().semaphore("s", 2);
+  }
+
+  private LockClient anotherClient() {
+    return opened(new ScriptedStore(time, server).client().clientName("another").build());
+  }
+
+  private static Lease take(DistributedLock semaphore) {
+    return semaphore.tryLock().orElseThrow();
+  }
+
+  // Permits
+
+  @Test
+  void asManyLeasesStandAsThereArePermits() {
+    DistributedLock elsewhere = anotherClient().semaphore("s", 2);
+    Lease first = take(two());
+    Lease second = take(elsewhere);
+
+    assertThat(List.of(first.permit(), second.permit())).containsExactlyInAnyOrder(0, 1);
+    assertThat(two().tryLock()).isEmpty();
+    assertThat(elsewhere.tryLock()).isEmpty();
+    first.close();
+    Lease third = take(elsewhere);
+    assertThat(third.permit()).isEqualTo(first.permit());
+    assertThat(third.token()).isGreaterThan(first.token());
+    assertThat(two().tryLock()).isEmpty();
+    second.close();
+    third.close();
+  }
+
+  @Test
+  void eachAcquireTakesAPermitWhoeverOwnsIt() {
+    for (LockOptions options : List.of(LockOptions.defaults(), BY_LEASE)) {
+      DistributedLock semaphore = client().semaphore("s", 2, options);
+      Lease first = take(semaphore);
+      Lease second = take(semaphore);
+
+      assertThat(second.permit()).isNotEqualTo(first.permit());
+      assertThat(second.token()).isNotEqualTo(first.token());
+      assertThat(semaphore.tryLock()).isEmpty();
+      first.close();
+      assertThat(first.state()).isEqualTo(LeaseState.RELEASED);
+      assertThat(second.isHeld()).isTrue();
+      second.close();
+    }
+  }
+
+  @Test
+  void anotherLockOfTheSameNameIsAnotherLock() {
+    Lease permit = take(client().semaphore("s", 1));
+    Lease mutex = held("s");
+
+    assertThat(mutex.permit()).isZero();
+    assertThat(client().semaphore("s", 1).tryLock()).isEmpty();
+    permit.close();
+    assertThat(mutex.isHeld()).isTrue();
+    mutex.close();
+  }
+
+  @Test
+  void aReleaseAfterTheFirstFreesNothing() {
+    Lease first = take(two());
+    Lease second = take(two());
+    first.close();
+    Lease third = take(two());
+    first.close();
+
+    assertThat(store.count(RELEASE)).isEqualTo(1);
+    assertThat(two().tryLock()).isEmpty();
+    second.close();
+    third.close();
+  }
+
+  @Test
+  void anAcquireAndAReleaseAreOneRequestEach() {
+    take(two()).close();
+
+    assertThat(store.calls()).hasSize(2);
+    assertThat(store.count(TRY_ACQUIRE)).isEqualTo(1);
+    assertThat(store.count(RELEASE)).isEqualTo(1);
+  }
+
+  @Test
+  void nothingIsLeftOfASemaphoreThatWasUsed() {
+    take(two()).close();
+    Lease lease = take(two());
+    assertThat(two().forceRelease(lease.token())).isTrue();
+    assertThatThrownBy(lease::close).isInstanceOf(LockLostException.class);
+    settle();
+
+    assertThat(server.size()).isZero();
+  }
+
+  // The number
+
+  @Test
+  void anotherNumberIsRefusedWhilePermitsAreHeld() throws Exception {
+    Lease lease = take(two());
+    DistributedLock three = anotherClient().semaphore("s", 3);
+
+    assertThatThrownBy(three::tryLock)
+        .isInstanceOfSatisfying(PermitsMismatchException.class, e -> {
+          assertThat(e.asked()).isEqualTo(3);
+          assertThat(e.stored()).isEqualTo(2);
+          assertThat(e.lockName()).isEqualTo("s");
+        })
+        .hasMessageContaining("3 permits")
+        .hasMessageContaining("has 2");
+    assertThatThrownBy(three::lock).isInstanceOf(PermitsMismatchException.class);
+    assertThat(two().holders()).hasSize(1);
+    lease.close();
+    take(three).close();
+  }
+
+  @Test
+  void anotherNumberIsRefusedUntilTheCrashedHoldersTimeIsOver() {
+    Lease crashed = take(client().semaphore("s", 2, FIXED));
+    DistributedLock three = anotherClient().semaphore("s", 3);
+
+    assertThatThrownBy(three::tryLock).isInstanceOf(PermitsMismatchException.class);
+    pass(TTL);
+    take(three).close();
+    assertThatThrownBy(crashed::close).isInstanceOf(LockLostException.class);
+  }
+
+  @Test
+  void aNumberOutOfRangeIsRefusedBeforeAnyRequest() {
+    for (int permits : new int[] {0, -1, Claim.PERMITS_MAX + 1}) {
+      assertThatThrownBy(() -> client().semaphore("s", permits))
+          .isInstanceOf(IllegalArgumentException.class)
+          .hasMessageContaining("1 to 1000")
+          .hasMessageContaining("not " + permits);
+    }
+    assertThatThrownBy(() -> client().semaphore("", 1))
+        .isInstanceOf(IllegalArgumentException.class);
+    assertThatThrownBy(() -> client().semaphore("s", 1, LockOptions.fixed(STORE_TIMEOUT)))
+        .isInstanceOf(IllegalArgumentException.class);
+    assertThat(store.calls()).isEmpty();
+  }
+
+  @Test
+  void aPermitThatIsNoneIsNoGrant() {
+    store.permits(grant -> 2);
+
+    assertThatThrownBy(() -> two().tryLock())
+        .isInstanceOf(LockStoreException.class)
+        .hasMessageContaining("permit 2 of 2");
+    assertThat(two().holders()).isEmpty();
+  }
+
+  // Waiting
+
+  @Test
+  void aWaiterGetsThePermitThatIsReleased() throws Exception {
+    Lease first = take(two());
+    Lease second = take(two());
+    Actor<Lease> waiter = start("waiter", () -> two().lock());
+    store.awaitCount(ACQUIRE_OR_QUEUE, 1);
+    waiter.awaitParked();
+    second.close();
+
+    Lease third = waiter.result();
+    assertThat(third.permit()).isEqualTo(second.permit());
+    first.close();
+    third.close();
+  }
+
+  @Test
+  void waitersOfOneClientGetAllThatIsFree() throws Exception {
+    List<Lease> held = List.of(take(two()), take(two()));
+    List<Actor<Lease>> waiters = new ArrayList<>();
+    for (int i = 1; i <= 2; i++) {
+      Actor<Lease> waiter = start("waiter" + i, () -> two().tryLock(LONG).orElseThrow());
+      waiters.add(waiter);
+      store.awaitCount(ACQUIRE_OR_QUEUE, i);
+      waiter.awaitParked();
+    }
+    held.forEach(Lease::close);
+
+    Set<Integer> permits = ConcurrentHashMap.newKeySet();
+    for (Actor<Lease> waiter : waiters) {
+      permits.add(waiter.result().permit());
+    }
+    assertThat(permits).containsExactlyInAnyOrder(0, 1);
+  }
+
+  @Test
+  void nobodyOvertakesWhoWaits() throws Exception {
+    Lease first = take(two());
+    Lease second = take(two());
+    Actor<Lease> waiter = start("waiter", () -> two().lock());
+    store.awaitCount(ACQUIRE_OR_QUEUE, 1);
+    waiter.awaitParked();
+    // The one in line does not hear of the permit before another asks for it.
+    first.close();
+
+    List<Lease> got = new ArrayList<>();
+    anotherClient().semaphore("s", 2).tryLock().ifPresent(got::add);
+    assertThat(waiter.result().permit()).isEqualTo(first.permit());
+    assertThat(got).isEmpty();
+    second.close();
+  }
+
+  @Test
+  void aWaitThatTimesOutLeavesTheLine() throws Exception {
+    Lease first = take(two());
+    Lease second = take(two());
+    Actor<Boolean> waiter =
+        start("waiter", () -> two().tryLock(Duration.ofSeconds(3)).isPresent());
+    store.awaitCount(ACQUIRE_OR_QUEUE, 1);
+    waiter.awaitParked();
+    time.advance(Duration.ofSeconds(3));
+
+    assertThat(waiter.result()).isFalse();
+    first.close();
+    take(two()).close();
+    second.close();
+  }
+
+  // Renewal and loss
+
+  @Test
+  void eachLeaseIsRenewedAndLostByItself() throws Exception {
+    List<LeaseLoss> told = Collections.synchronizedList(new ArrayList<>());
+    Lease first = take(two());
+    Lease second = take(two());
+    first.onLost(told::add);
+    second.onLost(told::add);
+    Grant firsts = store.grants("s").get(0);
+    pass(AT_RENEWAL);
+
+    assertThat(store.calls(RENEW).stream().mapToInt(call -> call.names().size()).sum())
+        .isEqualTo(2);
+    assertThat(anotherClient().semaphore("s", 2).forceRelease(firsts.number() << 10))
+        .isTrue();
+    store.events().lost(firsts, LeaseLoss.Reason.TAKEN);
+    settle();
+    assertThat(first.state()).isEqualTo(LeaseState.LOST);
+    assertThat(second.isHeld()).isTrue();
+    assertThat(told).singleElement().satisfies(loss -> {
+      assertThat(loss.token()).isEqualTo(first.token());
+      assertThat(loss.name()).isEqualTo("s");
+    });
+    // The permit is free, and the thread with a lost lease may have it.
+    Lease third = take(two());
+    assertThatThrownBy(first::close).isInstanceOf(LockLostException.class);
+    second.close();
+    third.close();
+  }
+
+  @Test
+  void aCrashedHoldersPermitComesBack() {
+    Lease crashed = take(client().semaphore("s", 1, FIXED));
+    DistributedLock others = anotherClient().semaphore("s", 1);
+
+    assertThat(others.tryLock()).isEmpty();
+    assertThat(crashed.crashBound()).isEqualTo(TTL);
+    pass(TTL);
+    Lease next = take(others);
+    assertThat(crashed.isHeld()).isFalse();
+    assertThat(next.token()).isGreaterThan(crashed.token());
+    next.close();
+  }
+
+  @Test
+  void closingTheClientGivesAllPermitsBack() throws Exception {
+    DistributedLock others = anotherClient().semaphore("s", 2);
+    Lease first = take(two());
+    Lease second = take(two());
+    Actor<Throwable> waiter = start("waiter", () -> {
+      try (Lease third = two().lock()) {
+        return new AssertionError("got " + third);
+      } catch (LockClientClosedException e) {
+        return e;
+      }
+    });
+    store.awaitCount(ACQUIRE_OR_QUEUE, 1);
+    waiter.awaitParked();
+    time.runDuring(client()::close);
+
+    assertThat(waiter.result()).isInstanceOf(LockClientClosedException.class);
+    assertThat(List.of(first.state(), second.state()))
+        .containsExactly(LeaseState.LOST, LeaseState.LOST);
+    assertThat(others.holders()).isEmpty();
+    take(others).close();
+  }
+
+  // Owners
+
+  @Test
+  void theThreadOwnsEachOfItsLeases() {
+    DistributedLock semaphore = two();
+    Lease first = take(semaphore);
+    Lease second = take(semaphore);
+
+    assertThat(semaphore.isHeldByCurrentThread()).isTrue();
+    first.close();
+    assertThat(semaphore.isHeldByCurrentThread()).isTrue();
+    second.detach();
+    assertThat(semaphore.isHeldByCurrentThread()).isFalse();
+    second.close();
+  }
+
+  @Test
+  void unlockEndsTheThreadsLatest() {
+    Lock lock = two().asLock();
+    lock.lock();
+    time.advance(Duration.ofMillis(1));
+    assertThat(lock.tryLock()).isTrue();
+    assertThat(lock.tryLock()).isFalse();
+    List<Integer> both = two().holders().stream().map(LockHolder::permit).toList();
+    assertThat(both).containsExactly(0, 1);
+    lock.unlock();
+
+    assertThat(two().holders()).singleElement().satisfies(holder -> {
+      assertThat(holder.permit()).isZero();
+    });
+    lock.unlock();
+    assertThatThrownBy(lock::unlock).isInstanceOf(IllegalMonitorStateException.class);
+    assertThat(two().holders()).isEmpty();
+  }
+
+  // For administrators
+
+  @Test
+  void theHoldersOfAllPermitsAreShown() {
+    Lease first = take(two());
+    Lease second = take(anotherClient().semaphore("s", 2));
+
+    assertThat(two().holders())
+        .extracting(LockHolder::permit, LockHolder::token)
+        .containsExactly(
+            org.assertj.core.groups.Tuple.tuple(0, first.token()),
+            org.assertj.core.groups.Tuple.tuple(1, second.token()));
+    assertThat(two().inspect().orElseThrow().permit()).isZero();
+    assertThat(client().list("s", 10)).isEmpty();
+    first.close();
+    assertThat(two().inspect().orElseThrow().permit()).isEqualTo(1);
+    assertThat(two().forceRelease(second.token())).isTrue();
+    assertThat(two().forceRelease(second.token())).isFalse();
+    assertThat(two().inspect()).isEmpty();
+    assertThatThrownBy(second::verify).isInstanceOf(LockLostException.class);
+  }
+}

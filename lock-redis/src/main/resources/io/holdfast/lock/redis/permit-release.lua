@@ -1,0 +1,32 @@
+-- Ends the grant of an attempt: its permit goes to who is first in line, or is free. Touches nobody
+-- else's. A grant whose time was over, and whose permit nobody got after it, is released as any other.
+--
+-- KEYS     as in permits.lua
+-- ARGV[1]  owner id
+-- ARGV[2]  for how long the permit must stay taken (ms); left out: free at once
+--
+-- Returns 1, or 0 if the attempt did not have a permit.
+
+local sem = read()
+local mine = grant_of(sem, ARGV[1])
+if not mine then
+  return 0
+end
+if mine.state == 'r' then
+  return 1
+end
+if ARGV[2] then
+  keep(sem, ARGV[2])
+  redis.call('LSET', KEYS[1], mine.index,
+    text(mine.owner, 'r', mine.permit, NOW + ARGV[2], mine.number, mine.holder))
+  for _, waiter in ipairs(sem.line) do
+    if waiter.alive > NOW then
+      tell(waiter, 0, 0)
+      break
+    end
+  end
+  return 1
+end
+tidy(sem, mine.owner)
+serve(sem)
+return 1

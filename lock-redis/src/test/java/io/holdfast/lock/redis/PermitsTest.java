@@ -1,0 +1,274 @@
+package io.holdfast.lock.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.holdfast.lock.Lease;
+import io.holdfast.lock.LockClient;
+import io.holdfast.lock.spi.Acquisition;
+import io.holdfast.lock.spi.Claim;
+import io.holdfast.lock.spi.Grant;
+import io.holdfast.lock.spi.LockKey;
+import io.holdfast.lock.spi.LockKind;
+import io.holdfast.lock.spi.LockStore;
+import io.holdfast.lock.spi.ReleaseOutcome;
+import io.holdfast.lock.spi.Renewal;
+import io.holdfast.lock.spi.StoreException;
+import io.holdfast.lock.spi.StoredHolder;
+import io.holdfast.lock.spi.Ticket;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.UUID;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import redis.clients.jedis.RedisClient;
+
+/** Semaphores on a server. */
+class PermitsTest {
+  private static final Duration SHORT = Duration.ofSeconds(2);
+
+  private RedisClient redis;
+  private LockStore first;
+  private LockStore second;
+
+  @BeforeEach
+  void open() throws Exception {
+    redis = Stores.client();
+    first = Stores.open(redis);
+    second = Stores.open(redis);
+  }
+
+  @AfterEach
+  void close() {
+    first.close();
+    second.close();
+    redis.close();
+  }
+
+  private static LockKey freshKey() {
+    return new LockKey(LockKind.PERMIT, Stores.freshKey().name());
+  }
+
+  private static Claim claim(LockKey key, int permits, Duration ttl) {
+    return new Claim(
+        key,
+        UUID.randomUUID().toString().replace("-", ""),
+        ttl,
+        Duration.ZERO,
+        "test | of permits",
+        permits);
+  }
+
+  private static Claim claim(LockKey key, int permits) {
+    return claim(key, permits, Stores.TTL);
+  }
+
+  private static Grant take(LockStore store, Claim claim) throws StoreException {
+    return store.tryAcquire(claim).orElseThrow();
+  }
+
+  /** A claim that stands in line, and what woke it. */
+  private record Waiter(Ticket ticket, Semaphore woken) {
+    static Waiter join(LockStore store, Claim claim) throws Exception {
+      Semaphore woken = new Semaphore(0);
+      Ticket ticket = ((Acquisition.Queued) store.acquireOrQueue(claim, woken::release)).ticket();
+      return new Waiter(ticket, woken);
+    }
+
+    /** Who begins to hear is woken once, to look by itself. */
+    Waiter hearing() throws Exception {
+      Stores.await("hears", () -> woken.drainPermits() > 0);
+      assertThat(ticket.poll()).isInstanceOf(Ticket.Waiting.class);
+      return this;
+    }
+
+    Grant handedOver() throws Exception {
+      assertThat(woken.tryAcquire(Stores.PATIENCE.toSeconds(), TimeUnit.SECONDS))
+          .isTrue();
+      return ticket.handedOver().orElseThrow();
+    }
+  }
+
+  @Test
+  void aCycleIsTwoScriptsAndTheKeyIsOne() throws Exception {
+    try (RedisContainer server = RedisContainer.start(RedisContainer.REDIS);
+        RedisClient alone = RedisAccess.client(server.address(), 2);
+        LockClient locks = RedisLocks.builder(alone).build()) {
+      String name = freshKey().name();
+      locks.semaphore(name, 3).lock().close();
+      long scripts = Stores.calls(alone, "evalsha");
+      for (int i = 0; i < 20; i++) {
+        locks.semaphore(name, 3).lock().close();
+      }
+      assertThat(Stores.calls(alone, "evalsha") - scripts).isEqualTo(40);
+      assertThat(Stores.calls(alone, "publish")).isZero();
+      assertThat(alone.keys("*")).containsExactly("holdfast:p:{" + name + "}");
+      assertThat(alone.pttl("holdfast:p:{" + name + "}")).isPositive();
+    }
+  }
+
+  @Test
+  void permitsAreHandedOverInTheOrderOfJoiningAndWhoHearsOfItNeedNotLook() throws Exception {
+    LockKey key = freshKey();
+    Grant one = take(first, claim(key, 2));
+    Grant other = take(first, claim(key, 2));
+    Waiter next = Waiter.join(second, claim(key, 2)).hearing();
+    // Its client hears already.
+    Waiter last = Waiter.join(second, claim(key, 2));
+    assertThat(first.tryAcquire(claim(key, 2))).isEmpty();
+
+    assertThat(first.release(other, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
+    Grant handedOver = next.handedOver();
+    assertThat(handedOver.permit()).isEqualTo(other.permit());
+    assertThat(handedOver.number()).isGreaterThan(other.number());
+    assertThat(last.woken().availablePermits()).isZero();
+    assertThat(second.renew(List.of(handedOver))).containsExactly(new Renewal.Renewed(Stores.TTL));
+    assertThat(first.tryAcquire(claim(key, 2))).isEmpty();
+
+    assertThat(first.release(one, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
+    Grant second = last.handedOver();
+    assertThat(second.permit()).isEqualTo(one.permit());
+    assertThat(this.second.verify(second)).isPresent();
+    assertThat(first.holders(key)).extracting(StoredHolder::permit).containsExactly(0, 1);
+    assertThat(this.second.release(second, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
+    assertThat(this.second.release(handedOver, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
+    assertThat(first.holders(key)).isEmpty();
+  }
+
+  @Test
+  void whatExpiredGoesToWhoWaitsAndNotPastTheLine() throws Exception {
+    LockKey key = freshKey();
+    Grant crashed = take(first, claim(key, 1, SHORT));
+    Waiter waiter = Waiter.join(second, claim(key, 1)).hearing();
+    Stores.await("the crashed holder's time is over", () -> first.holders(key).isEmpty());
+
+    // Who asks now finds the line served.
+    assertThat(first.tryAcquire(claim(key, 1))).isEmpty();
+    Grant grant = waiter.handedOver();
+    assertThat(grant.number()).isGreaterThan(crashed.number());
+    assertThat(first.verify(crashed)).isEmpty();
+    assertThat(first.renew(List.of(crashed))).containsExactly(new Renewal.Lost());
+    assertThat(first.release(crashed, Duration.ZERO)).isEqualTo(ReleaseOutcome.ALREADY_LOST);
+    assertThat(second.verify(grant)).isPresent();
+  }
+
+  @Test
+  void aRequestThatIsSentTwiceTakesOnePermit() throws Exception {
+    LockKey key = freshKey();
+    Claim claim = claim(key, 3);
+    Grant once = take(first, claim);
+    Grant twice = take(second, claim);
+    assertThat(twice.permit()).isEqualTo(once.permit());
+    assertThat(twice.number()).isEqualTo(once.number());
+    assertThat(first.holders(key)).hasSize(1);
+    first.withdraw(claim);
+    first.withdraw(claim);
+    assertThat(first.holders(key)).isEmpty();
+  }
+
+  @Test
+  void aFixedLeaseIsExtendedAndAMinimumHoldKeepsThePermit() throws Exception {
+    LockKey key = freshKey();
+    Grant held = take(first, claim(key, 1, SHORT));
+    assertThat(first.extend(held, Stores.TTL).orElseThrow()).isGreaterThan(SHORT);
+    assertThat(first.extend(held, SHORT).orElseThrow()).isGreaterThan(SHORT);
+    assertThat(first.release(held, SHORT)).isEqualTo(ReleaseOutcome.RELEASED);
+    assertThat(first.holders(key)).singleElement().satisfies(holder -> {
+      assertThat(holder.released()).isTrue();
+      assertThat(holder.description()).isEqualTo("test | of permits");
+      assertThat(holder.remaining()).isLessThanOrEqualTo(SHORT);
+    });
+    assertThat(first.verify(held)).isEmpty();
+    assertThat(second.tryAcquire(claim(key, 1))).isEmpty();
+    List<Grant> next = new ArrayList<>();
+    Stores.await("the minimum hold is over", () -> {
+      second.tryAcquire(claim(key, 1)).ifPresent(next::add);
+      return !next.isEmpty();
+    });
+    assertThat(next.get(0).number()).isGreaterThan(held.number());
+  }
+
+  @Test
+  void anotherNumberIsToldAndTakesOverWhenNothingIsHeldAndNobodyWaits() throws Exception {
+    LockKey key = freshKey();
+    Grant held = take(first, claim(key, 1));
+    Waiter waiter = Waiter.join(second, claim(key, 1)).hearing();
+    assertMismatch(key);
+    assertThat(first.release(held, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
+    assertMismatch(key);
+    assertThat(second.release(waiter.handedOver(), Duration.ZERO))
+        .isEqualTo(ReleaseOutcome.RELEASED);
+    assertThat(take(first, claim(key, 2)).number()).isGreaterThan(held.number());
+  }
+
+  private void assertMismatch(LockKey key) {
+    assertThatThrownBy(() -> first.tryAcquire(claim(key, 2)))
+        .isInstanceOfSatisfying(StoreException.class, e -> {
+          assertThat(e.permitsStored()).hasValue(1);
+          assertThat(e.mayHaveHappened()).isFalse();
+        });
+  }
+
+  @Test
+  void locksOfBothKindsAreRenewedByTheirOwnScripts() throws Exception {
+    redis.scriptFlush();
+    LockKey key = freshKey();
+    Grant permit = take(first, claim(key, 2));
+    Grant mutex = take(first, Stores.claim(Stores.freshKey()));
+    redis.scriptFlush();
+    assertThat(first.renew(List.of(mutex, permit, mutex)))
+        .allMatch(Renewal.Renewed.class::isInstance);
+  }
+
+  @Tag("one-jdk")
+  @Test
+  void whatIsHeldIsRenewedAndFreedThoughTheMemoryIsFull() throws Exception {
+    try (RedisContainer server = RedisContainer.start(
+            RedisContainer.REDIS, "--save", "", "--maxmemory-policy", "noeviction");
+        RedisClient full = RedisAccess.client(server.address(), 8)) {
+      LockStore store = Stores.open(full);
+      LockKey key = freshKey();
+      Grant renewed = take(store, claim(key, 3));
+      Grant kept = take(store, claim(key, 3));
+      Grant handedOver = take(store, claim(key, 3));
+      Waiter waiter = Waiter.join(store, claim(key, 3)).hearing();
+
+      full.configSet("maxmemory", "1");
+
+      assertThatThrownBy(() -> store.tryAcquire(claim(freshKey(), 1)))
+          .isInstanceOf(StoreException.class)
+          .hasMessageContaining("OOM");
+      assertThat(store.renew(List.of(renewed))).containsExactly(new Renewal.Renewed(Stores.TTL));
+      assertThat(store.extend(renewed, Duration.ofMinutes(2)).orElseThrow())
+          .isGreaterThan(Stores.TTL);
+      assertThat(store.release(handedOver, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
+      assertThat(store.verify(waiter.handedOver())).isPresent();
+      assertThat(store.release(kept, Duration.ofSeconds(10))).isEqualTo(ReleaseOutcome.RELEASED);
+      assertThat(store.forceRelease(key, renewed.number())).isTrue();
+      assertThat(store.holders(key))
+          .extracting(StoredHolder::released)
+          .containsExactlyInAnyOrder(true, false);
+      full.configSet("maxmemory", "0");
+      store.close();
+    }
+  }
+
+  @Test
+  void aGuardedWriteIsMadeUnderItsOwnLease() {
+    String name = freshKey().name();
+    String value = "{" + name + "}value";
+    try (LockClient locks = RedisLocks.builder(redis).build();
+        Lease lease = locks.semaphore(name, 2).tryLock().orElseThrow()) {
+      RedisGuard.on(lease).set(value, "1");
+      RedisGuard.on(lease).hset(value + "h", "field", "1");
+      assertThat(RedisGuard.on(lease)
+              .eval("return redis.call('GET', KEYS[1])", List.of(value), List.of()))
+          .isEqualTo("1");
+    }
+  }
+}

@@ -1,0 +1,426 @@
+package io.holdfast.lock.tck.rules;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+import io.holdfast.lock.DistributedLock;
+import io.holdfast.lock.Lease;
+import io.holdfast.lock.LockClient;
+import io.holdfast.lock.LockHolder;
+import io.holdfast.lock.LockLostException;
+import io.holdfast.lock.LockOptions;
+import io.holdfast.lock.Ownership;
+import io.holdfast.lock.PermitsMismatchException;
+import io.holdfast.lock.spi.Claim;
+import io.holdfast.lock.spi.Grant;
+import io.holdfast.lock.spi.LockKey;
+import io.holdfast.lock.spi.LockKind;
+import io.holdfast.lock.spi.LockStore;
+import io.holdfast.lock.spi.ReleaseOutcome;
+import io.holdfast.lock.spi.StoreException;
+import io.holdfast.lock.tck.Capability;
+import io.holdfast.lock.tck.GuardedWrites;
+import io.holdfast.lock.tck.Requires;
+import io.holdfast.lock.tck.Rule;
+import io.holdfast.lock.tck.fault.Link;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicIntegerArray;
+import java.util.concurrent.atomic.AtomicLongArray;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
+import org.junit.jupiter.api.Test;
+
+/** Chapter 13: semaphores. */
+public abstract class SemaphoreRules extends RuleTest {
+  private static final int PERMITS = 3;
+  private static final int PERMITS_MAX = 1_000;
+  private static final int WORKERS = 8;
+  private static final int ROUNDS = 25;
+
+  /** For JUnit. */
+  protected SemaphoreRules() {}
+
+  private static List<Lease> takeAll(DistributedLock semaphore, int permits) {
+    List<Lease> leases = new ArrayList<>();
+    for (int i = 0; i < permits; i++) {
+      leases.add(take(semaphore));
+    }
+    return leases;
+  }
+
+  private static Claim permitClaim(String name, int permits, Duration ttl) {
+    Claim mutex = claim(name, ttl);
+    return new Claim(
+        new LockKey(LockKind.PERMIT, name),
+        mutex.ownerId(),
+        ttl,
+        mutex.minHold(),
+        mutex.holder(),
+        permits);
+  }
+
+  @Rule("L-13.1")
+  @Test
+  void whatIsNoSemaphoreIsRefused() {
+    LockClient client = client();
+    if (!fixture().capabilities().contains(Capability.SEMAPHORES)) {
+      assertThatExceptionOfType(UnsupportedOperationException.class)
+          .as("semaphore() on a store without semaphores")
+          .isThrownBy(() -> client.semaphore(freshName(), 1).name())
+          .withMessageContaining("get(name)");
+      return;
+    }
+    for (int permits : new int[] {0, -1, PERMITS_MAX + 1}) {
+      assertThatIllegalArgumentException()
+          .as("semaphore() with %d permits", permits)
+          .isThrownBy(() -> client.semaphore("tck", permits).name())
+          .withMessageContaining(Integer.toString(permits));
+    }
+    assertThatIllegalArgumentException()
+        .as("semaphore() without a name")
+        .isThrownBy(() -> client.semaphore("", 1).name());
+    Lease most = take(client.semaphore(freshName(), PERMITS_MAX));
+    assertThat(most.permit()).isBetween(0, PERMITS_MAX - 1);
+    most.close();
+  }
+
+  @Rule("L-13.2")
+  @Requires(Capability.SEMAPHORES)
+  @Test
+  void thereAreAsManyLeasesAsPermits() {
+    String name = freshName();
+    DistributedLock one = client().semaphore(name, PERMITS, lasting());
+    DistributedLock other = client().semaphore(name, PERMITS, lasting());
+    List<Lease> leases = new ArrayList<>(takeAll(one, PERMITS - 1));
+    leases.add(take(other));
+    assertThat(leases).extracting(Lease::permit).containsExactlyInAnyOrder(0, 1, 2);
+    assertThat(one.tryLock()).as("one more lease than permits").isEmpty();
+    assertThat(other.tryLock())
+        .as("one more lease than permits, of another client")
+        .isEmpty();
+    Lease closed = leases.remove(0);
+    closed.close();
+    Lease again = take(other);
+    assertThat(again.permit()).as("the permit that is free").isEqualTo(closed.permit());
+    assertThat(one.tryLock()).as("one more lease than permits").isEmpty();
+    again.close();
+    leases.forEach(Lease::close);
+  }
+
+  @Rule("L-13.2")
+  @Requires(Capability.SEMAPHORES)
+  @Test
+  void noPermitIsHeldTwiceAtATime() {
+    String name = freshName();
+    AtomicIntegerArray inside = new AtomicIntegerArray(PERMITS);
+    AtomicLongArray tokens = new AtomicLongArray(PERMITS);
+    List<DistributedLock> semaphores =
+        List.of(patientClient().semaphore(name, PERMITS), patientClient().semaphore(name, PERMITS));
+    List<Worker<Integer>> workers = new ArrayList<>();
+    for (int i = 0; i < WORKERS; i++) {
+      DistributedLock semaphore = semaphores.get(i % semaphores.size());
+      workers.add(start(() -> {
+        for (int round = 0; round < ROUNDS; round++) {
+          try (Lease lease = semaphore.lock()) {
+            assertThat(inside.incrementAndGet(lease.permit()))
+                .as("holders of permit %d", lease.permit())
+                .isEqualTo(1);
+            assertThat(tokens.getAndSet(lease.permit(), lease.token()))
+                .as("the token before, of permit %d", lease.permit())
+                .isLessThan(lease.token());
+            pause(Duration.ofMillis(1));
+            inside.decrementAndGet(lease.permit());
+          }
+        }
+        return ROUNDS;
+      }));
+    }
+    for (Worker<Integer> worker : workers) {
+      assertThat(worker.get(LONG.multipliedBy(2))).isEqualTo(ROUNDS);
+    }
+  }
+
+  @Rule("L-13.3")
+  @Requires({Capability.SEMAPHORES, Capability.TAP})
+  @Test
+  void thePermitOfACrashedHolderComesBack() throws StoreException {
+    String name = freshName();
+    DistributedLock others = client().semaphore(name, 2, lasting());
+    LockStore store = store();
+    long start = System.nanoTime();
+    Grant crashed = store.tryAcquire(permitClaim(name, 2, ttl())).orElseThrow();
+    Lease kept = take(others);
+    assertThat(others.tryLock())
+        .as("while the crashed holder's time is not over")
+        .isEmpty();
+    Slot<Lease> back = new Slot<>();
+    eventually("the crashed holder's permit comes back", crashed.crashBound().plus(slack()), () -> {
+      others.tryLock().ifPresent(back::set);
+      return back.isSet();
+    });
+    assertThat(since(start)).as("not before its time").isGreaterThanOrEqualTo(ttl());
+    assertThat(back.get().permit()).isEqualTo(crashed.permit());
+    assertThat(kept.isHeld()).isTrue();
+    back.get().close();
+    kept.close();
+  }
+
+  @Rule("L-13.4")
+  @Requires({Capability.SEMAPHORES, Capability.TAP})
+  @Test
+  void aSecondReleaseFreesNothing() throws StoreException {
+    String name = freshName();
+    LockStore store = store();
+    Grant first = store.tryAcquire(permitClaim(name, 2, LONG_TTL)).orElseThrow();
+    assertThat(store.release(first, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
+    DistributedLock others = client().semaphore(name, 2, lasting());
+    List<Lease> leases = takeAll(others, 2);
+    assertThat(store.release(first, Duration.ZERO))
+        .as("a second release of the same grant")
+        .isEqualTo(ReleaseOutcome.ALREADY_LOST);
+    store.withdraw(first.claim());
+    assertThat(others.tryLock()).as("after a second release of another's grant").isEmpty();
+    for (Lease lease : leases) {
+      lease.verify();
+      lease.close();
+      lease.close();
+    }
+    assertThat(others.holders()).isEmpty();
+  }
+
+  @Rule("L-13.5")
+  @Requires(Capability.SEMAPHORES)
+  @Test
+  void theTokensOfAPermitRise() {
+    String name = freshName();
+    List<DistributedLock> semaphores =
+        List.of(client().semaphore(name, 2, lasting()), client().semaphore(name, 2, lasting()));
+    long[] last = new long[2];
+    for (int round = 0; round < 10; round++) {
+      List<Lease> leases = takeAll(semaphores.get(round % 2), 2);
+      assertThat(leases.get(0).token())
+          .as("of two at a time")
+          .isNotEqualTo(leases.get(1).token());
+      for (Lease lease : leases) {
+        assertThat(lease.token())
+            .as("token of permit %d", lease.permit())
+            .isGreaterThan(last[lease.permit()]);
+        last[lease.permit()] = lease.token();
+        lease.close();
+      }
+    }
+  }
+
+  @Rule("L-13.6")
+  @Requires(Capability.SEMAPHORES)
+  @Test
+  void anotherNumberIsRefusedWhilePermitsAreHeld() {
+    String name = freshName();
+    DistributedLock two = client().semaphore(name, 2, lasting());
+    DistributedLock three = client().semaphore(name, PERMITS, lasting());
+    Lease lease = take(two);
+    assertMismatch(() -> three.tryLock().isPresent());
+    assertMismatch(() -> three.tryLock(LONG).isPresent());
+    assertThat(two.holders()).as("holders after the refusal").hasSize(1);
+    take(two).close();
+    lease.close();
+    List<Lease> leases = takeAll(three, PERMITS);
+    leases.forEach(Lease::close);
+    take(two).close();
+  }
+
+  private static void assertMismatch(ThrowingCallable acquire) {
+    assertThatExceptionOfType(PermitsMismatchException.class)
+        .as("an acquire with another number of permits")
+        .isThrownBy(acquire)
+        .satisfies(e -> {
+          assertThat(e.asked()).isEqualTo(PERMITS);
+          assertThat(e.stored()).isEqualTo(2);
+        });
+  }
+
+  @Rule("L-13.7")
+  @Requires(Capability.SEMAPHORES)
+  @Test
+  void whoHasWhichPermitIsShownAndOneCanBeTakenAway() {
+    String name = freshName();
+    DistributedLock one = client().semaphore(name, PERMITS, lasting());
+    DistributedLock admin = client().semaphore(name, PERMITS, lasting());
+    assertThat(admin.holders()).isEmpty();
+    assertThat(admin.inspect()).isEmpty();
+    List<Lease> leases = takeAll(one, 2);
+    List<LockHolder> holders = admin.holders();
+    assertThat(holders).as("holders()").hasSize(2);
+    assertThat(holders).extracting(LockHolder::permit).isSorted();
+    for (Lease lease : leases) {
+      LockHolder holder = holders.stream()
+          .filter(each -> each.permit() == lease.permit())
+          .findFirst()
+          .orElseThrow();
+      assertThat(holder.token()).isEqualTo(lease.token());
+      assertThat(holder.name()).isEqualTo(name);
+      assertThat(holder.description()).isNotBlank();
+      assertThat(holder.isReleased()).isFalse();
+      assertThat(holder.remaining()).isPositive().isLessThanOrEqualTo(LONG_TTL);
+    }
+    assertThat(admin.inspect().orElseThrow().permit()).isEqualTo(holders.get(0).permit());
+    assertThat(admin.forceRelease(leases.get(0).token())).isTrue();
+    assertThat(admin.forceRelease(leases.get(0).token())).isFalse();
+    assertThat(admin.holders())
+        .as("holders() after forceRelease()")
+        .extracting(LockHolder::permit)
+        .containsExactly(leases.get(1).permit());
+    leases.get(1).verify();
+    assertThatExceptionOfType(LockLostException.class)
+        .as("verify() after forceRelease()")
+        .isThrownBy(leases.get(0)::verify);
+    leases.get(1).close();
+    assertThat(admin.holders()).isEmpty();
+  }
+
+  @Rule("L-13.8")
+  @Requires(Capability.SEMAPHORES)
+  @Test
+  void thoseWhoWaitAreServedInTheOrderOfTheirArrival() {
+    String name = freshName();
+    List<Lease> held = takeAll(client().semaphore(name, 2, lasting()), 2);
+    LockClient client = client();
+    List<LockClient> clients = List.of(client, client(), client);
+    List<Integer> served = new ArrayList<>();
+    List<Worker<Lease>> workers = new ArrayList<>();
+    for (int i = 0; i < clients.size(); i++) {
+      DistributedLock semaphore = clients.get(i).semaphore(name, 2, lasting());
+      int order = i;
+      Worker<Lease> worker = start(() -> {
+        Lease lease = semaphore.lock();
+        synchronized (served) {
+          served.add(order);
+        }
+        return lease;
+      });
+      workers.add(worker);
+      awaitWaiting(worker);
+    }
+    Lease next = held.get(0);
+    for (int i = 0; i < workers.size(); i++) {
+      next.close();
+      int servedBefore = i;
+      eventually("one more is served", LONG, () -> {
+        synchronized (served) {
+          return served.size() > servedBefore;
+        }
+      });
+      synchronized (served) {
+        assertThat(served).as("served so far, in order").hasSize(i + 1).endsWith(i);
+      }
+      next = workers.get(i).get(LONG);
+    }
+    next.close();
+    held.get(1).close();
+  }
+
+  @Rule("L-13.8")
+  @Requires(Capability.SEMAPHORES)
+  @Test
+  void allPermitsThatBecomeFreeAreGivenToThoseWhoWait() {
+    String name = freshName();
+    List<Lease> held = takeAll(client().semaphore(name, PERMITS, lasting()), PERMITS);
+    DistributedLock semaphore = client().semaphore(name, PERMITS, lasting());
+    List<Worker<Lease>> workers = new ArrayList<>();
+    for (int i = 0; i < PERMITS; i++) {
+      Worker<Lease> worker = start(semaphore::lock);
+      workers.add(worker);
+      awaitWaiting(worker);
+    }
+    held.forEach(Lease::close);
+    List<Lease> leases = new ArrayList<>();
+    workers.forEach(worker -> leases.add(worker.get(LONG)));
+    assertThat(leases).extracting(Lease::permit).containsExactlyInAnyOrder(0, 1, 2);
+    leases.forEach(Lease::close);
+  }
+
+  @Rule("L-13.8")
+  @Requires(Capability.SEMAPHORES)
+  @Test
+  void whoGivesUpLeavesTheLine() throws InterruptedException {
+    String name = freshName();
+    DistributedLock one = client().semaphore(name, 1, lasting());
+    DistributedLock other = client().semaphore(name, 1, lasting());
+    Lease held = take(one);
+    assertThat(other.tryLock(quiet())).isEmpty();
+    Worker<Lease> waiting = start(other::lock);
+    awaitWaiting(waiting);
+    waiting.interrupt();
+    assertThat(waiting.failure(LONG)).isInstanceOf(InterruptedException.class);
+    held.close();
+    take(one).close();
+  }
+
+  @Rule("L-13.9")
+  @Requires(Capability.SEMAPHORES)
+  @Test
+  void eachAcquireTakesAPermitAndNoOtherLock() {
+    LockClient client = client();
+    String name = freshName();
+    for (Ownership ownership : Ownership.values()) {
+      LockOptions options = lasting().withOwnership(ownership);
+      DistributedLock semaphore = client.semaphore(name, 2, options);
+      Lease mutex = take(client.get(name, options));
+      Lease first = take(semaphore);
+      Lease second = take(semaphore);
+      assertThat(second.permit())
+          .as("the permit of a second acquire by the same thread")
+          .isNotEqualTo(first.permit());
+      assertThat(semaphore.tryLock()).as("a third of two").isEmpty();
+      first.close();
+      assertThat(second.isHeld()).isTrue();
+      second.close();
+      mutex.verify();
+      mutex.close();
+    }
+  }
+
+  @Rule("L-13.10")
+  @Requires({Capability.SEMAPHORES, Capability.FAULTS})
+  @Test
+  void acquireAndReleaseAreTwoRequests() {
+    Link link = link();
+    DistributedLock semaphore = client(link).semaphore(freshName(), PERMITS, lasting());
+    take(semaphore).close();
+    take(semaphore).close();
+    int rounds = 20;
+    long before = link.requests();
+    for (int i = 0; i < rounds; i++) {
+      take(semaphore).close();
+    }
+    assertThat(link.requests() - before)
+        .as("requests for %s times acquire and release of a permit", rounds)
+        .isBetween(2L * rounds, 2L * rounds + rounds / 4);
+  }
+
+  @Rule("L-13.11")
+  @Requires({Capability.SEMAPHORES, Capability.GUARDED_WRITES})
+  @Test
+  void aGuardChecksTheLeaseAndNotTheSemaphore() throws Exception {
+    GuardedWrites writes = fixture().guardedWrites();
+    String log = freshName();
+    writes.create(log);
+    DistributedLock semaphore = client().semaphore(freshName(), 2, lasting());
+    DistributedLock admin = client().semaphore(semaphore.name(), 2, lasting());
+    Lease lost = take(semaphore);
+    Lease held = take(semaphore);
+    writes.append(log, held, "held");
+    assertThat(admin.forceRelease(lost.token())).isTrue();
+    Optional<Lease> next = admin.tryLock();
+    assertThatExceptionOfType(LockLostException.class)
+        .as("a guarded write under a lost lease, while another has the permit")
+        .isThrownBy(() -> writes.append(log, lost, "lost"));
+    writes.append(log, held, "still held");
+    assertThat(writes.read(log)).containsExactly("held", "still held");
+    held.close();
+    next.ifPresent(Lease::close);
+  }
+}
