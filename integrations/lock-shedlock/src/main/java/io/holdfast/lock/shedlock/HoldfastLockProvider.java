@@ -42,11 +42,11 @@ import net.javacrumbs.shedlock.core.SimpleLock;
  *       {@code lockAtLeastFor} is negative.
  * </ul>
  *
- * <p><b>Unlocking</b> throws a {@link LockLostException} if the lease ended before, because the task
- * took longer than {@code lockAtMostFor} or the lock was freed by force: another machine may have
- * run the task at the same time. ShedLock's executor then throws this in place of the task's result,
- * or of its exception. If the store cannot be reached, unlocking does not throw; the client goes on
- * trying until {@code lockAtMostFor} is over.
+ * <p><b>Unlocking</b> throws a {@link LockLostException} if the lease ended before, because the
+ * task took longer than {@code lockAtMostFor} or the lock was freed by force: another machine may
+ * have run the task at the same time. ShedLock's executor then throws this in place of the task's
+ * result, or of its exception. If the store cannot be reached, unlocking does not throw; the client
+ * goes on trying until {@code lockAtMostFor} is over.
  *
  * <p><b>Extending</b> keeps the lock for at least the new {@code lockAtMostFor}, and the name taken
  * for at least the new {@code lockAtLeastFor}, both from now. It shortens neither. It returns an
@@ -84,9 +84,10 @@ public final class HoldfastLockProvider implements ExtensibleLockProvider {
   /** Checks the one thing that ShedLock allows and nobody can mean. */
   static void requireLength(LockConfiguration configuration) {
     if (configuration.getLockAtMostFor().isZero()) {
-      throw new IllegalArgumentException("lockAtMostFor of lock '"
-          + configuration.getName()
-          + "' is zero, so the lock would be free at once: set it to longer than the task ever takes");
+      throw new IllegalArgumentException(
+          "lockAtMostFor of lock '"
+              + configuration.getName()
+              + "' is zero, so the lock would be free at once: set it to longer than the task ever takes");
     }
   }
 

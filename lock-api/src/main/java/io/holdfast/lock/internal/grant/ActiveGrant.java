@@ -70,8 +70,6 @@ public final class ActiveGrant extends Task {
 
   private static final AtomicReferenceFieldUpdater<ActiveGrant, GrantState> STATE =
       AtomicReferenceFieldUpdater.newUpdater(ActiveGrant.class, GrantState.class, "state");
-  private static final AtomicReferenceFieldUpdater<ActiveGrant, MinHold> MIN_HOLD =
-      AtomicReferenceFieldUpdater.newUpdater(ActiveGrant.class, MinHold.class, "minHold");
 
   private final Grant grant;
   private final LockOptions options;
@@ -81,8 +79,8 @@ public final class ActiveGrant extends Task {
   private final boolean capped;
   private final long capNanos;
   private final RenewalSchedule schedule;
+  private final MinHold minHold;
   private volatile GrantState state;
-  private volatile MinHold minHold;
 
   /** Whether a clock spoke against it when its holder closed it: then only the store can say. */
   private volatile boolean endsInDoubt;
@@ -98,7 +96,7 @@ public final class ActiveGrant extends Task {
     this.time = time;
     this.observer = observer;
     this.grantedAtNanos = time.nanos();
-    this.minHold = new MinHold(grantedAtNanos, Nanos.of(options.minHold()));
+    this.minHold = new MinHold(time, grantedAtNanos, options.minHold());
     this.capped = options.maxHold().isPresent();
     this.capNanos = asked.nanos() + Nanos.of(options.maxHold().orElse(Duration.ZERO));
     long ttlNanos = Nanos.of(options.ttl());
@@ -230,16 +228,12 @@ public final class ActiveGrant extends Task {
 
   /** Returns the time for which the minimum hold still keeps the name taken. */
   public Duration minHoldLeft() {
-    MinHold now = minHold;
-    return now.isNone() ? Duration.ZERO : now.left(time.nanos());
+    return minHold.left();
   }
 
   /** Counts a minimum hold from now on; the one before stays if it ends later. */
   public void holdFor(Duration atLeast) {
-    if (!atLeast.isZero()) {
-      MinHold next = new MinHold(time.nanos(), Nanos.of(atLeast));
-      MinHold unused = MIN_HOLD.accumulateAndGet(this, next, MinHold::later);
-    }
+    minHold.extend(atLeast);
   }
 
   /**
