@@ -135,7 +135,7 @@ class HoldfastLockProviderTest {
     lock("report", SHORT, NONE).unlock();
     SimpleLock next = lock("report", LONG, NONE);
     // Nothing shows that the first one's end has passed and did nothing, but time.
-    Thread.sleep(SHORT.multipliedBy(2));
+    Thread.sleep(SHORT.multipliedBy(2).toMillis());
 
     assertThat(left("report")).isGreaterThan(LONG.minusMinutes(1));
     next.unlock();
@@ -144,7 +144,7 @@ class HoldfastLockProviderTest {
   @Test
   void aShortTimeCanBeExtendedToALongOneAndDoesNotEndBefore() throws InterruptedException {
     SimpleLock extended = extend(lock("report", SHORT, NONE), LONG, NONE);
-    Thread.sleep(SHORT.multipliedBy(2));
+    Thread.sleep(SHORT.multipliedBy(2).toMillis());
 
     assertThat(left("report")).isGreaterThan(LONG.minusMinutes(1));
     extended.unlock();
@@ -226,8 +226,8 @@ class HoldfastLockProviderTest {
 
   @Test
   void aStoreThatFailsIsNoTakenLock() {
-    try (HikariDataSource pool = TestStore.h2Pool("failing");
-        LockClient locks = JdbcLocks.builder(pool).schema(SchemaMode.CREATE).build()) {
+    HikariDataSource pool = TestStore.h2Pool("failing");
+    try (LockClient locks = JdbcLocks.builder(pool).schema(SchemaMode.CREATE).build()) {
       HoldfastLockProvider onSql = new HoldfastLockProvider(locks);
       SimpleLock held = onSql.lock(configuration("held", LONG, NONE)).orElseThrow();
       pool.close();

@@ -20,7 +20,7 @@ class PublishedSuiteTest {
     }
 
     @AfterAll
-    static void stop() throws Exception {
+    static void stop() {
       if (store != null) {
         store.close();
       }
@@ -43,7 +43,7 @@ class PublishedSuiteTest {
     }
 
     @AfterAll
-    static void stop() throws Exception {
+    static void stop() {
       if (store != null) {
         store.close();
       }
@@ -66,7 +66,7 @@ class PublishedSuiteTest {
     }
 
     @AfterAll
-    static void stop() throws Exception {
+    static void stop() {
       if (store != null) {
         store.close();
       }
@@ -89,7 +89,7 @@ class PublishedSuiteTest {
     }
 
     @AfterAll
-    static void stop() throws Exception {
+    static void stop() {
       if (store != null) {
         store.close();
       }
@@ -112,7 +112,7 @@ class PublishedSuiteTest {
     }
 
     @AfterAll
-    static void stop() throws Exception {
+    static void stop() {
       if (store != null) {
         store.close();
       }
@@ -135,7 +135,7 @@ class PublishedSuiteTest {
     }
 
     @AfterAll
-    static void stop() throws Exception {
+    static void stop() {
       if (store != null) {
         store.close();
       }

@@ -36,12 +36,12 @@ final class TestStore implements AutoCloseable {
 
   private final LockClient client;
   private final LockClient observer;
-  private final AutoCloseable[] below;
+  private final Runnable[] closeBelow;
 
-  private TestStore(LockClientBuilder<?> builder, AutoCloseable... below) {
+  private TestStore(LockClientBuilder<?> builder, Runnable... closeBelow) {
     this.client = builder.build();
     this.observer = builder.build();
-    this.below = below;
+    this.closeBelow = closeBelow;
     Await.within(STARTUP_MAX, "the store answers", this::answers);
   }
 
@@ -63,17 +63,17 @@ final class TestStore implements AutoCloseable {
   }
 
   @Override
-  public void close() throws Exception {
+  public void close() {
     client.close();
     observer.close();
-    for (AutoCloseable one : below) {
-      one.close();
+    for (Runnable close : closeBelow) {
+      close.run();
     }
   }
 
   static TestStore h2() {
     HikariDataSource pool = h2Pool("suite");
-    return new TestStore(builder(pool), pool);
+    return new TestStore(builder(pool), pool::close);
   }
 
   /** A database in this process, with this name. */
@@ -92,7 +92,7 @@ final class TestStore implements AutoCloseable {
         "synchronous_commit=off");
     HikariDataSource pool =
         pool("jdbc:postgresql://" + address(server, 5432) + "/holdfast", "postgres");
-    return new TestStore(builder(pool), pool, server);
+    return new TestStore(builder(pool), pool::close, server::close);
   }
 
   static TestStore mySql() {
@@ -107,14 +107,14 @@ final class TestStore implements AutoCloseable {
         "jdbc:mysql://" + address(server, 3306)
             + "/holdfast?sslMode=DISABLED&allowPublicKeyRetrieval=true",
         "root");
-    return new TestStore(builder(pool), pool, server);
+    return new TestStore(builder(pool), pool::close, server::close);
   }
 
   static TestStore redis() {
     GenericContainer<?> server = start(
         "redis:8.0", 6379, Wait.forLogMessage(".*Ready to accept connections.*", 1), Map.of());
     RedisClient redis = RedisClient.create(URI.create("redis://" + address(server, 6379)));
-    return new TestStore(RedisLocks.builder(redis), redis, server);
+    return new TestStore(RedisLocks.builder(redis), redis::close, server::close);
   }
 
   static TestStore zooKeeper() {
@@ -123,7 +123,7 @@ final class TestStore implements AutoCloseable {
     CuratorFramework curator =
         CuratorFrameworkFactory.newClient(address(server, 2181), new RetryForever(100));
     curator.start();
-    return new TestStore(ZooKeeperLocks.builder(curator), curator, server);
+    return new TestStore(ZooKeeperLocks.builder(curator), curator::close, server::close);
   }
 
   static TestStore consul() {
@@ -140,7 +140,7 @@ final class TestStore implements AutoCloseable {
         "-hcl=performance { raft_multiplier = 1 }",
         "-hcl=limits { http_max_conns_per_client = 2000 }");
     return new TestStore(
-        ConsulLocks.builder(new OkHttpClient(), "http://" + address(server, 8500)), server);
+        ConsulLocks.builder(new OkHttpClient(), "http://" + address(server, 8500)), server::close);
   }
 
   private static LockClientBuilder<?> builder(DataSource pool) {
