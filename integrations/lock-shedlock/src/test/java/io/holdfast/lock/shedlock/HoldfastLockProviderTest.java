@@ -15,6 +15,8 @@ import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.LockStoreException;
 import io.holdfast.lock.jdbc.JdbcLocks;
 import io.holdfast.lock.jdbc.SchemaMode;
+import java.sql.Connection;
+import java.sql.SQLException;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Optional;
@@ -225,11 +227,14 @@ class HoldfastLockProviderTest {
   }
 
   @Test
-  void aStoreThatFailsIsNoTakenLock() {
+  void aStoreThatFailsIsNoTakenLock() throws SQLException {
     HikariDataSource pool = TestStore.h2Pool("failing");
     try (LockClient locks = JdbcLocks.builder(pool).schema(SchemaMode.CREATE).build()) {
       HoldfastLockProvider onSql = new HoldfastLockProvider(locks);
       SimpleLock held = onSql.lock(configuration("held", LONG, NONE)).orElseThrow();
+      // Neither is closed: that fails once the database is gone.
+      Connection connection = pool.getConnection();
+      connection.createStatement().execute("SHUTDOWN");
       pool.close();
 
       assertThatThrownBy(() -> onSql.lock(configuration("report", LONG, NONE)))
