@@ -16,10 +16,9 @@ import java.util.function.Consumer;
  * names it. Its {@link #onLost} listeners are dropped with it and are not called, even if they
  * refer to the lease.
  *
- * <p>Threads: every method may be called from any thread. {@link #verify()},
- * {@link #extend(Duration)} and {@link #close()} do I/O; {@link #ensureHeld()} and
- * {@link #detach()} do so only if the wall clock casts doubt on the lease. All other methods return
- * at once.
+ * <p>Threads: every method may be called from any thread. {@link #verify()}, {@code extend()} and
+ * {@link #close()} do I/O; {@link #ensureHeld()} and {@link #detach()} do so only if the wall clock
+ * casts doubt on the lease. All other methods return at once.
  */
 public interface Lease extends AutoCloseable {
 
@@ -114,6 +113,23 @@ public interface Lease extends AutoCloseable {
    *     needs no extension
    */
   void extend(Duration ttl);
+
+  /**
+   * Extends a fixed lease, as {@link #extend(Duration)} does, and its minimum hold: the name stays
+   * taken for at least {@code minHold} from now, even if the lease is closed earlier (see
+   * {@link LockOptions#withMinHold}). Never shortens either of the two. Without an answer of the
+   * store, the minimum hold stays as it was.
+   *
+   * @param minHold zero to {@code ttl}, rounded down to the microsecond; with zero, this is the
+   *     same as {@link #extend(Duration)}
+   * @throws IllegalArgumentException one of the times is out of range
+   * @throws LockLostException the lease is no longer valid and was not extended
+   * @throws LockStoreException the store gave no usable answer; the lease ends when it would have
+   *     ended, or later
+   * @throws IllegalStateException this handle was closed, or the lease is renewed automatically and
+   *     needs no extension
+   */
+  void extend(Duration ttl, Duration minHold);
 
   /**
    * Returns the time left until the local deadline, or zero if the lease is not held. No I/O.

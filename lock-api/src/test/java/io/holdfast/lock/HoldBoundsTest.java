@@ -1,6 +1,7 @@
 package io.holdfast.lock;
 
 import static io.holdfast.lock.simulation.ScriptedStore.Op.ACQUIRE_OR_QUEUE;
+import static io.holdfast.lock.simulation.ScriptedStore.Op.EXTEND;
 import static io.holdfast.lock.simulation.ScriptedStore.Op.RELEASE;
 import static io.holdfast.lock.simulation.ScriptedStore.Op.RENEW;
 import static io.holdfast.lock.simulation.ScriptedStore.Op.TRY_ACQUIRE;
@@ -65,6 +66,51 @@ class HoldBoundsTest extends EngineTest {
     store.awaitCount(RELEASE, 3);
 
     assertThat(store.holder("x").orElseThrow().remaining()).isEqualTo(MINUTE.minusMillis(100));
+  }
+
+  @Test
+  void anExtensionCanSetAMinimumHold() {
+    Lease lease = held("x", LockOptions.fixed(MINUTE));
+    time.advance(Duration.ofSeconds(30));
+    lease.extend(MINUTE, Duration.ofSeconds(40));
+    time.advance(Duration.ofSeconds(10));
+    lease.close();
+
+    assertThat(store.holder("x").orElseThrow().released()).isTrue();
+    assertThat(store.holder("x").orElseThrow().remaining()).isEqualTo(Duration.ofSeconds(30));
+  }
+
+  @Test
+  void anExtensionNeverShortensTheMinimumHold() {
+    Lease lease = held("x", LockOptions.fixed(MINUTE).withMinHold(MINUTE));
+    time.advance(Duration.ofSeconds(10));
+    lease.extend(MINUTE);
+    lease.extend(MINUTE, Duration.ofSeconds(49));
+    lease.close();
+
+    assertThat(store.holder("x").orElseThrow().remaining()).isEqualTo(Duration.ofSeconds(50));
+  }
+
+  @Test
+  void aMinimumHoldBeyondTheExtensionIsRefusedBeforeAnyIo() {
+    Lease lease = held("x", LockOptions.fixed(MINUTE));
+
+    assertThatThrownBy(() -> lease.extend(MINUTE, MINUTE.plusSeconds(1)))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("PT1M1S");
+    assertThat(store.count(EXTEND)).isZero();
+    lease.close();
+    assertThat(store.holder("x")).isEmpty();
+  }
+
+  @Test
+  void anExtensionWithoutAnAnswerLeavesTheMinimumHoldAsItWas() {
+    Lease lease = held("x", LockOptions.fixed(MINUTE));
+    store.failNext(EXTEND);
+    assertThatThrownBy(() -> lease.extend(MINUTE, MINUTE)).isInstanceOf(LockStoreException.class);
+    lease.close();
+
+    assertThat(store.holder("x")).isEmpty();
   }
 
   @Test

@@ -447,6 +447,16 @@ class JointLockTest extends EngineTest {
   }
 
   @Test
+  void anExtensionCanSetAMinimumHoldOfEachName() {
+    Lease lease = all(FIXED, "a", "b").tryLock().orElseThrow();
+    lease.extend(TTL, Duration.ofSeconds(10));
+    lease.close();
+
+    assertThat(store.holder("a").orElseThrow().released()).isTrue();
+    assertThat(store.holder("b").orElseThrow().released()).isTrue();
+  }
+
+  @Test
   void aDroppedLeaseIsNotRenewed() {
     List<String> leaked = Collections.synchronizedList(new ArrayList<>());
     client(builder -> builder.addListener(new LockListener() {

@@ -102,6 +102,11 @@ final class EngineLease implements Lease, LossListeners {
 
   @Override
   public void extend(Duration ttl) {
+    extend(ttl, Duration.ZERO);
+  }
+
+  @Override
+  public void extend(Duration ttl, Duration minHold) {
     requireOpen();
     if (grant().options().isRenewed()) {
       throw new IllegalStateException("The lease of lock '"
@@ -109,11 +114,12 @@ final class EngineLease implements Lease, LossListeners {
           + "' is renewed for as long as it is held: only a lease with LockOptions.fixed(...) can be"
           + " extended");
     }
-    LockOptions options = LockOptions.fixed(ttl);
+    LockOptions options = LockOptions.fixed(ttl).withMinHold(minHold);
     client.checkOptions(options);
     // A lease in doubt is not lost yet: the store is asked below.
     requireHeld(grant().stands() || !grant().state().isOver());
     requireHeld(client.questions().extend(grant(), options.ttl()));
+    grant().holdFor(options.minHold());
   }
 
   @Override

@@ -104,9 +104,14 @@ final class JointLease implements Lease {
 
   @Override
   public void extend(Duration ttl) {
+    extend(ttl, Duration.ZERO);
+  }
+
+  @Override
+  public void extend(Duration ttl, Duration minHold) {
     requireNoneLost();
     for (EngineLease lease : leases) {
-      lease.extend(ttl);
+      lease.extend(ttl, minHold);
     }
     ensureHeld();
   }

@@ -79,6 +79,7 @@ public final class ActiveGrant extends Task {
   private final boolean capped;
   private final long capNanos;
   private final RenewalSchedule schedule;
+  private final MinHold minHold;
   private volatile GrantState state;
 
   /** Whether a clock spoke against it when its holder closed it: then only the store can say. */
@@ -95,6 +96,7 @@ public final class ActiveGrant extends Task {
     this.time = time;
     this.observer = observer;
     this.grantedAtNanos = time.nanos();
+    this.minHold = new MinHold(time, grantedAtNanos, options.minHold());
     this.capped = options.maxHold().isPresent();
     this.capNanos = asked.nanos() + Nanos.of(options.maxHold().orElse(Duration.ZERO));
     long ttlNanos = Nanos.of(options.ttl());
@@ -226,11 +228,12 @@ public final class ActiveGrant extends Task {
 
   /** Returns the time for which the minimum hold still keeps the name taken. */
   public Duration minHoldLeft() {
-    if (options.minHold().isZero()) {
-      return Duration.ZERO;
-    }
-    long leftNanos = Nanos.of(options.minHold()) - (time.nanos() - grantedAtNanos);
-    return leftNanos <= 0 ? Duration.ZERO : Duration.ofNanos(leftNanos);
+    return minHold.left();
+  }
+
+  /** Counts a minimum hold from now on; the one before stays if it ends later. */
+  public void holdFor(Duration atLeast) {
+    minHold.extend(atLeast);
   }
 
   /**
