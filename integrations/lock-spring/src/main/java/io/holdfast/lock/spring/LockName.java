@@ -1,10 +1,10 @@
 package io.holdfast.lock.spring;
 
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
 import org.springframework.context.expression.MethodBasedEvaluationContext;
@@ -130,23 +130,20 @@ final class LockName {
     return parts.stream().allMatch(LiteralExpression.class::isInstance);
   }
 
+  /** The name that is the same for all calls. */
+  String constant() {
+    return parts.stream().map(Expression::getExpressionString).collect(Collectors.joining());
+  }
+
   /**
-   * Evaluates the name for a call. Without arguments, for a constant name only.
+   * Evaluates the name for a call.
    *
    * @throws IllegalArgumentException an expression can't be evaluated, or has no text
    */
-  String of(@Nullable Object target, @Nullable Object... arguments) {
-    EvaluationContext context = new MethodBasedEvaluationContext(
-        target == null ? place : target, place.method(), arguments, PARAMETERS);
-    StringBuilder name = new StringBuilder();
-    for (Expression part : parts) {
-      name.append(evaluate(part, context));
-    }
-    return name.toString();
-  }
-
   String of(MethodInvocation call) {
-    return of(call.getThis(), call.getArguments());
+    EvaluationContext context = new MethodBasedEvaluationContext(
+        call.getThis(), place.method(), call.getArguments(), PARAMETERS);
+    return parts.stream().map(part -> evaluate(part, context)).collect(Collectors.joining());
   }
 
   private String evaluate(Expression part, EvaluationContext context) {

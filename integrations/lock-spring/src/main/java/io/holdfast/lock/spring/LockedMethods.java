@@ -6,7 +6,7 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 import org.springframework.aop.support.AopUtils;
-import org.springframework.beans.BeansException;
+import org.springframework.beans.factory.BeanNotOfRequiredTypeException;
 import org.springframework.beans.factory.NoSuchBeanDefinitionException;
 import org.springframework.beans.factory.NoUniqueBeanDefinitionException;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
@@ -109,7 +109,7 @@ final class LockedMethods {
     } catch (NoSuchBeanDefinitionException e) {
       throw place.invalid(
           "client", "there is no bean '" + beanName + "'", "name a bean of type LockClient");
-    } catch (org.springframework.beans.factory.BeanNotOfRequiredTypeException e) {
+    } catch (BeanNotOfRequiredTypeException e) {
       throw place.invalid(
           "client",
           "bean '" + beanName + "' is a " + e.getActualType().getName(),
@@ -119,7 +119,7 @@ final class LockedMethods {
 
   private static void checkConstant(Place place, LockName name, LockClient client) {
     try {
-      client.get(name.of(null));
+      client.get(name.constant());
     } catch (IllegalArgumentException e) {
       throw place.invalid("name", String.valueOf(e.getMessage()), "choose another name");
     }
@@ -157,7 +157,7 @@ final class LockedMethods {
     }
   }
 
-  private TransactionRules transactionRules() throws BeansException {
+  private TransactionRules transactionRules() {
     TransactionRules rules = transactionRules;
     if (rules == null) {
       rules = TransactionRules.of(beanFactory, order);
