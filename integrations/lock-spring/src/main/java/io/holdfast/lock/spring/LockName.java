@@ -10,9 +10,9 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.context.expression.MethodBasedEvaluationContext;
 import org.springframework.core.DefaultParameterNameDiscoverer;
 import org.springframework.core.ParameterNameDiscoverer;
-import org.springframework.expression.Expression;
 import org.springframework.expression.EvaluationContext;
 import org.springframework.expression.EvaluationException;
+import org.springframework.expression.Expression;
 import org.springframework.expression.ParseException;
 import org.springframework.expression.common.CompositeStringExpression;
 import org.springframework.expression.common.LiteralExpression;
@@ -47,12 +47,13 @@ final class LockName {
   /**
    * Parses a template without placeholders.
    *
-   * @throws InvalidLockedMethodException it is blank, no template, or has a variable that the method
-   *     has no parameter for
+   * @throws InvalidLockedMethodException it is blank, no template, or has a variable that the
+   *     method has no parameter for
    */
   static LockName parse(Place place, String template) {
     if (template.isBlank()) {
-      throw place.invalid("name", "there is no name", "say @Locked(\"orders/#{#id}\"), for example");
+      throw place.invalid(
+          "name", "there is no name", "say @Locked(\"orders/#{#id}\"), for example");
     }
     try {
       Expression parsed = PARSER.parseExpression(template, new TemplateParserContext());

@@ -13,7 +13,8 @@ import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.core.MethodClassKey;
 
 /**
- * The locked methods of a context's beans, each read from its annotation when it is first asked for.
+ * The locked methods of a context's beans, each read from its annotation when it is first asked
+ * for.
  *
  * <p>Threads: safe for use by any number of threads.
  */
@@ -76,12 +77,10 @@ final class LockedMethods {
   private LockedMethod read(Place place, Locked annotation) {
     ResultKind kind = ResultKind.of(place);
     LockClient client = client(place, clientBean(place, annotation));
-    LeaseSettings lease =
-        new LeaseSettings(place, annotation, beanFactory::resolveEmbeddedValue);
+    LeaseSettings lease = new LeaseSettings(place, annotation, beanFactory::resolveEmbeddedValue);
     LockName name = LockName.parse(
         place,
-        LeaseSettings.resolve(
-            place, "name", annotation.name(), beanFactory::resolveEmbeddedValue));
+        LeaseSettings.resolve(place, "name", annotation.name(), beanFactory::resolveEmbeddedValue));
     if (name.isConstant()) {
       checkConstant(place, name, client);
     }
@@ -125,8 +124,7 @@ final class LockedMethods {
     }
   }
 
-  private LockedMethod.BusyOutcome busyOutcome(
-      Place place, Locked annotation, ResultKind kind) {
+  private LockedMethod.BusyOutcome busyOutcome(Place place, Locked annotation, ResultKind kind) {
     Class<? extends BusyHandler> handlerType = annotation.busyHandler();
     if (handlerType != BusyHandler.class) {
       if (annotation.whenBusy() != WhenBusy.THROW) {
@@ -136,9 +134,10 @@ final class LockedMethods {
       return new HandledBusy(place, handler(place, handlerType));
     }
     return switch (annotation.whenBusy()) {
-      case THROW -> (call, timeout) -> {
-        throw timeout;
-      };
+      case THROW ->
+        (call, timeout) -> {
+          throw timeout;
+        };
       case SKIP -> {
         Object skipped = kind.skipped(place);
         yield (call, timeout) -> skipped;

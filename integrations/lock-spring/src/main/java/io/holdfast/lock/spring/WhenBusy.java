@@ -3,8 +3,8 @@ package io.holdfast.lock.spring;
 /** The outcomes of a call that finds its lock busy. */
 public enum WhenBusy {
   /**
-   * The call throws a {@link io.holdfast.lock.LockTimeoutException}, which names the holder if it is
-   * known.
+   * The call throws a {@link io.holdfast.lock.LockTimeoutException}, which names the holder if it
+   * is known.
    */
   THROW,
   /**

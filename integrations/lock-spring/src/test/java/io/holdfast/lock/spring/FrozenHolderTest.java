@@ -72,7 +72,9 @@ class FrozenHolderTest {
         System.getProperty("surefire.test.class.path", System.getProperty("java.class.path")));
     command.add(FrozenHolder.class.getName());
     command.addAll(List.of(database.url(), database.user(), database.password(), prefix));
-    return new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.INHERIT).start();
+    return new ProcessBuilder(command)
+        .redirectError(ProcessBuilder.Redirect.INHERIT)
+        .start();
   }
 
   private static void signal(Process process, String name) throws Exception {

@@ -122,23 +122,26 @@ class LockedTest {
 
   @Test
   void aThreadMayCallAnotherMethodOfTheSameLock() {
-    assertThat(orders.run(new Order(4), () -> orders.run(new Order(4), () -> true))).isTrue();
+    assertThat(orders.run(new Order(4), () -> orders.run(new Order(4), () -> true)))
+        .isTrue();
   }
 
   @Test
   void aLostLeaseIsAnExceptionAfterTheMethod() {
     assertThatExceptionOfType(LockLostException.class)
-        .isThrownBy(() -> orders.run(new Order(5), () -> app.others
-            .get("orders/5")
-            .forceRelease(app.others.get("orders/5").inspect().orElseThrow().token())));
+        .isThrownBy(() -> orders.run(
+            new Order(5),
+            () -> app.others
+                .get("orders/5")
+                .forceRelease(app.others.get("orders/5").inspect().orElseThrow().token())));
   }
 
   @Test
   void theThreadIsInterruptedAtTheLossAndToldSo() {
     assertThatExceptionOfType(LockLostException.class)
         .isThrownBy(orders::interruptedAtLoss)
-        .satisfies(lost -> assertThat(lost.getSuppressed())
-            .hasExactlyElementsOfTypes(InterruptedException.class));
+        .satisfies(lost ->
+            assertThat(lost.getSuppressed()).hasExactlyElementsOfTypes(InterruptedException.class));
     assertThat(Thread.currentThread().isInterrupted()).isFalse();
   }
 
@@ -225,7 +228,8 @@ class LockedTest {
   void theAnnotationOfAnInterfaceOrAClassOrOfOnesOwnCounts() {
     assertThat(app.get(Counting.class).count(() -> app.isFree("stock"))).isFalse();
     assertThat(app.get(Audit.class).write(() -> app.isFree("audit"))).isFalse();
-    assertThat(app.get(Audit.class).writeElsewhere(() -> app.isFree("elsewhere"))).isFalse();
+    assertThat(app.get(Audit.class).writeElsewhere(() -> app.isFree("elsewhere")))
+        .isFalse();
   }
 
   @Test
@@ -306,20 +310,12 @@ class LockedTest {
       return 1;
     }
 
-    @Locked(
-        name = "at-loss",
-        ttl = "2s",
-        mode = LeaseMode.FIXED,
-        whenLost = WhenLost.INTERRUPT)
+    @Locked(name = "at-loss", ttl = "2s", mode = LeaseMode.FIXED, whenLost = WhenLost.INTERRUPT)
     void interruptedAtLoss() throws InterruptedException {
       new CountDownLatch(1).await(30, TimeUnit.SECONDS);
     }
 
-    @Locked(
-        name = "at-loss",
-        ttl = "2s",
-        mode = LeaseMode.FIXED,
-        whenLost = WhenLost.INTERRUPT)
+    @Locked(name = "at-loss", ttl = "2s", mode = LeaseMode.FIXED, whenLost = WhenLost.INTERRUPT)
     boolean deafAtLoss() {
       try {
         return new CountDownLatch(1).await(30, TimeUnit.SECONDS);

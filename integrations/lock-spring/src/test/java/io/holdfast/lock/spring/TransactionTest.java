@@ -22,7 +22,6 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.context.annotation.AnnotationConfigApplicationContext;
 import org.springframework.context.annotation.Configuration;
-import org.springframework.core.Ordered;
 import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.jdbc.datasource.DataSourceTransactionManager;
 import org.springframework.transaction.TransactionManager;
@@ -54,13 +53,15 @@ class TransactionTest {
     }
     context.registerBean(DataSource.class, () -> pool);
     context.registerBean(JdbcTemplate.class, () -> jdbc);
+    context.registerBean(TransactionManager.class, () -> new DataSourceTransactionManager(pool));
     context.registerBean(
-        TransactionManager.class, () -> new DataSourceTransactionManager(pool));
-    context.registerBean("locks", LockClient.class, () -> JdbcLocks.builder(pool)
-        .clientName("app")
-        .schema(SchemaMode.CREATE)
-        .addListener(log)
-        .build());
+        "locks",
+        LockClient.class,
+        () -> JdbcLocks.builder(pool)
+            .clientName("app")
+            .schema(SchemaMode.CREATE)
+            .addListener(log)
+            .build());
     context.refresh();
     return context.getBean(Shop.class);
   }
@@ -77,7 +78,9 @@ class TransactionTest {
   }
 
   private void forceFree(String name) {
-    assertThat(others.get(name).forceRelease(others.get(name).inspect().orElseThrow().token()))
+    assertThat(others
+            .get(name)
+            .forceRelease(others.get(name).inspect().orElseThrow().token()))
         .isTrue();
   }
 
@@ -174,8 +177,8 @@ class TransactionTest {
   @Test
   void aGuardedCallWithinAnOlderTransactionIsRefusedUnlessItAsksForANewOne() {
     Shop shop = start();
-    TransactionTemplate older = new TransactionTemplate(
-        context.getBean(DataSourceTransactionManager.class));
+    TransactionTemplate older =
+        new TransactionTemplate(context.getBean(DataSourceTransactionManager.class));
     assertThatIllegalStateException()
         .isThrownBy(() -> older.executeWithoutResult(status -> shop.guarded("a", () -> {})))
         .withMessageContaining("REQUIRES_NEW");
@@ -184,8 +187,8 @@ class TransactionTest {
         .isThrownBy(() -> older.executeWithoutResult(status -> shop.guardedAnew("a")));
     assertThat(sold()).isEqualTo(1);
     assertThatExceptionOfType(LockLostException.class)
-        .isThrownBy(() -> older.executeWithoutResult(status -> shop.guardedAnewAndStolen(
-            "a", () -> steal("a"))));
+        .isThrownBy(() ->
+            older.executeWithoutResult(status -> shop.guardedAnewAndStolen("a", () -> steal("a"))));
     assertThat(sold()).isEqualTo(1);
   }
 
@@ -200,14 +203,14 @@ class TransactionTest {
   private void assertRefused(Class<?> bean, String... said) {
     try (AnnotationConfigApplicationContext refused = new AnnotationConfigApplicationContext()) {
       refused.register(Transactions.class, App.Locks.class, bean);
-      refused.registerBean(
-          TransactionManager.class, () -> new DataSourceTransactionManager(pool));
+      refused.registerBean(TransactionManager.class, () -> new DataSourceTransactionManager(pool));
       refused.registerBean(
           "locks",
           LockClient.class,
           () -> Database.locks(pool, "app"),
           definition -> definition.setPrimary(true));
-      refused.registerBean("memory", LockClient.class, () -> InMemoryLocks.builder().build());
+      refused.registerBean(
+          "memory", LockClient.class, () -> InMemoryLocks.builder().build());
       assertThatExceptionOfType(InvalidLockedMethodException.class)
           .isThrownBy(refused::refresh)
           .satisfies(e -> assertThat(e.getMessage()).contains("attribute guard").contains(said));
