@@ -19,10 +19,12 @@ import org.springframework.transaction.support.TransactionSynchronizationManager
  * <p>Threads: safe for use by any number of threads; a transaction belongs to one.
  */
 final class GuardedTransactions implements TransactionExecutionListener {
+  /** The innermost guarded call on a thread, of any transaction manager. */
+  private static final ThreadLocal<@Nullable Call> CURRENT = new ThreadLocal<>();
+
   /** Translates what the database refuses with into Spring's exceptions, as callers expect. */
   private final JdbcTemplate jdbc;
 
-  private final ThreadLocal<@Nullable Call> current = new ThreadLocal<>();
 
   GuardedTransactions(DataSource dataSource) {
     this.jdbc = new JdbcTemplate(dataSource);
@@ -30,8 +32,8 @@ final class GuardedTransactions implements TransactionExecutionListener {
 
   /** Has the transactions that begin on this thread guarded by the lease, until the close. */
   Call enter(Lease lease) {
-    Call call = new Call(lease, current.get());
-    current.set(call);
+    Call call = new Call(lease, CURRENT.get());
+    CURRENT.set(call);
     return call;
   }
 
@@ -41,8 +43,10 @@ final class GuardedTransactions implements TransactionExecutionListener {
     if (failure != null || !transaction.isNewTransaction()) {
       return;
     }
-    for (Call call = current.get(); call != null; call = call.outer) {
-      call.guard(transaction);
+    for (Call call = CURRENT.get(); call != null; call = call.outer) {
+      if (call.isOf(this)) {
+        call.guard(transaction);
+      }
     }
   }
 
@@ -56,6 +60,10 @@ final class GuardedTransactions implements TransactionExecutionListener {
     private Call(Lease lease, @Nullable Call outer) {
       this.lease = lease;
       this.outer = outer;
+    }
+
+    private boolean isOf(GuardedTransactions transactions) {
+      return GuardedTransactions.this == transactions;
     }
 
     private void guard(TransactionExecution transaction) {
@@ -77,9 +85,9 @@ final class GuardedTransactions implements TransactionExecutionListener {
     @Override
     public void close() {
       if (outer == null) {
-        current.remove();
+        CURRENT.remove();
       } else {
-        current.set(outer);
+        CURRENT.set(outer);
       }
     }
   }

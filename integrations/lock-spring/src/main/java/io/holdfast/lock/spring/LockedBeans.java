@@ -7,6 +7,8 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import org.springframework.aop.framework.Advised;
 import org.springframework.aop.framework.autoproxy.AutoProxyUtils;
 import org.springframework.aop.scope.ScopedObject;
@@ -17,6 +19,8 @@ import org.springframework.util.ClassUtils;
 
 /** Checks the locked methods of all beans, at the end of the start. */
 final class LockedBeans implements SmartInitializingSingleton {
+  private static final Logger log = LoggerFactory.getLogger(LockedBeans.class);
+
   private final ConfigurableListableBeanFactory beanFactory;
   private final LockedMethods methods;
 
@@ -28,15 +32,35 @@ final class LockedBeans implements SmartInitializingSingleton {
   @Override
   public void afterSingletonsInstantiated() {
     for (String beanName : beanFactory.getBeanNamesForType(Object.class)) {
-      Class<?> type = AutoProxyUtils.determineTargetClass(beanFactory, beanName);
-      if (type != null && !ScopedObject.class.isAssignableFrom(type)) {
-        check(beanName, ClassUtils.getUserClass(type));
+      Class<?> type = typeOf(beanName);
+      if (type != null) {
+        check(beanName, type, annotatedIn(type));
       }
     }
   }
 
-  private void check(String beanName, Class<?> type) {
-    Map<Method, Locked> annotated = Annotated.in(type);
+  private @Nullable Class<?> typeOf(String beanName) {
+    Class<?> type;
+    try {
+      type = AutoProxyUtils.determineTargetClass(beanFactory, beanName);
+    } catch (RuntimeException | LinkageError e) {
+      log.debug("The class of bean {} can't be loaded, so it can't be used either", beanName, e);
+      return null;
+    }
+    boolean isLocked = type != null && !ScopedObject.class.isAssignableFrom(type);
+    return isLocked ? ClassUtils.getUserClass(type) : null;
+  }
+
+  private static Map<Method, Locked> annotatedIn(Class<?> type) {
+    try {
+      return Annotated.in(type);
+    } catch (IllegalStateException | LinkageError e) {
+      log.debug("The methods of {} can't be loaded, so it can't be used either", type, e);
+      return Map.of();
+    }
+  }
+
+  private void check(String beanName, Class<?> type, Map<Method, Locked> annotated) {
     Map<Signature, LockedMethod> bySignature = new HashMap<>();
     annotated.forEach((method, annotation) -> {
       Place place = new Place(beanName, method, type);

@@ -11,6 +11,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.context.annotation.AnnotationConfigApplicationContext;
 import org.springframework.context.annotation.Lazy;
@@ -82,7 +83,7 @@ class RefusedAtStartTest {
 
   @Test
   void whatIsRightIsNotRefused() {
-    App.start(Fine.class, FineOnAnother.class, FineClass.class).close();
+    App.start(Fine.class, FineOnAnother.class, FineClass.class, FineBySelf.class).close();
   }
 
   @Test
@@ -346,5 +347,22 @@ class RefusedAtStartTest {
     public void other() {
       self.inner();
     }
+  }
+
+  /** Calls its proxy. */
+  static class FineBySelf {
+    private final ObjectProvider<FineBySelf> self;
+
+    FineBySelf(ObjectProvider<FineBySelf> self) {
+      this.self = self;
+    }
+
+    void outer(long id) {
+      FineBySelf proxy = self.getObject();
+      proxy.inner(id);
+    }
+
+    @Locked("d/#{#id}")
+    void inner(long id) {}
   }
 }
