@@ -25,7 +25,6 @@ final class GuardedTransactions implements TransactionExecutionListener {
   /** Translates what the database refuses with into Spring's exceptions, as callers expect. */
   private final JdbcTemplate jdbc;
 
-
   GuardedTransactions(DataSource dataSource) {
     this.jdbc = new JdbcTemplate(dataSource);
   }

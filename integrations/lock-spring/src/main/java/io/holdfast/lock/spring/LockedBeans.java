@@ -6,6 +6,7 @@ import java.lang.reflect.Modifier;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -68,7 +69,7 @@ final class LockedBeans implements SmartInitializingSingleton {
       bySignature.put(Signature.of(method), methods.add(place, annotation));
       beanFactory.registerDependentBean(methods.clientBean(place, annotation), beanName);
     });
-    checkSelfCalls(beanName, type, annotated, bySignature);
+    checkSelfCalls(type, bySignature);
   }
 
   private void checkProxy(Place place) {
@@ -80,8 +81,7 @@ final class LockedBeans implements SmartInitializingSingleton {
           "make it an instance method that is not private");
     }
     Object bean = madeBean(place);
-    boolean byInterface = bean != null && AopUtils.isJdkDynamicProxy(bean);
-    if (byInterface) {
+    if (bean != null && AopUtils.isJdkDynamicProxy(bean)) {
       checkInterface(place, bean);
     } else if (Modifier.isFinal(modifiers)) {
       throw place.invalid("no proxy can override a final method", "make it non-final");
@@ -118,18 +118,13 @@ final class LockedBeans implements SmartInitializingSingleton {
         && Arrays.stream(advised.getAdvisors()).anyMatch(LockedAdvisor.class::isInstance);
   }
 
-  private static void checkSelfCalls(
-      String beanName,
-      Class<?> type,
-      Map<Method, Locked> annotated,
-      Map<Signature, LockedMethod> bySignature) {
-    if (annotated.isEmpty()) {
+  private static void checkSelfCalls(Class<?> type, Map<Signature, LockedMethod> locked) {
+    if (locked.isEmpty()) {
       return;
     }
-    SelfCalls.find(type, (caller, callee) -> isUnlocked(caller, callee, annotated, bySignature))
+    SelfCalls.find(type, (caller, callee) -> isUnlocked(locked.get(caller), locked.get(callee)))
         .ifPresent(found -> {
-          throw bySignature
-              .get(found.callee())
+          throw Objects.requireNonNull(locked.get(found.callee()))
               .place()
               .invalid(
                   "the bean's own method " + found.caller().name()
@@ -139,20 +134,12 @@ final class LockedBeans implements SmartInitializingSingleton {
   }
 
   /** Whether a call would not be locked, and not be under the same lock of its caller either. */
-  private static boolean isUnlocked(
-      Signature caller,
-      Signature callee,
-      Map<Method, Locked> annotated,
-      Map<Signature, LockedMethod> bySignature) {
-    LockedMethod called = bySignature.get(callee);
-    if (called == null) {
+  private static boolean isUnlocked(@Nullable LockedMethod caller, @Nullable LockedMethod callee) {
+    if (callee == null) {
       return false;
     }
-    LockedMethod calling = bySignature.get(caller);
-    return calling == null
-        || !called.name().isConstant()
-        || !annotated
-            .get(called.place().method())
-            .equals(annotated.get(calling.place().method()));
+    return caller == null
+        || !callee.name().isConstant()
+        || !callee.annotation().equals(caller.annotation());
   }
 }

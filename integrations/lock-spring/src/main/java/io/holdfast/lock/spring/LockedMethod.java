@@ -17,6 +17,7 @@ import org.jspecify.annotations.Nullable;
  */
 record LockedMethod(
     Place place,
+    Locked annotation,
     LockName name,
     LockClient client,
     LockOptions options,
@@ -97,7 +98,7 @@ record LockedMethod(
 
   private @Nullable Object proceed(Lease lease, MethodInvocation call) throws Throwable {
     Object result = surroundings.proceed(lease, call);
-    if (ResultKind.isAtWork(result)) {
+    if (result != null && ResultKind.isAtWork(result)) {
       throw new IllegalStateException(place
           + " returned a "
           + result.getClass().getName()
@@ -106,6 +107,7 @@ record LockedMethod(
     return result;
   }
 
+  @SuppressWarnings("FutureReturnValueIgnored") // The caller gets it: the method's type is a stage.
   private @Nullable Object holdToItsEnd(Lease lease, MethodInvocation call) throws Throwable {
     CompletionStage<?> stage;
     try {

@@ -92,6 +92,7 @@ final class LockedMethods {
     }
     return new LockedMethod(
         place,
+        annotation,
         name,
         client,
         lease.options(client, kind == ResultKind.STAGE),
@@ -118,7 +119,7 @@ final class LockedMethods {
 
   private static void checkConstant(Place place, LockName name, LockClient client) {
     try {
-      client.get(name.constant());
+      var unused = client.get(name.constant());
     } catch (IllegalArgumentException e) {
       throw place.invalid("name", String.valueOf(e.getMessage()), "choose another name");
     }

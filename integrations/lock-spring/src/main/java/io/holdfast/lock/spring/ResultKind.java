@@ -56,11 +56,8 @@ enum ResultKind {
   }
 
   /** Whether what was returned as a plain value is one that is still at work. */
-  static boolean isAtWork(@Nullable Object result) {
-    if (result == null || !isLater(result.getClass())) {
-      return false;
-    }
-    return !(result instanceof Future<?> future && future.isDone());
+  static boolean isAtWork(Object result) {
+    return isLater(result.getClass()) && !(result instanceof Future<?> future && future.isDone());
   }
 
   private static boolean isLater(Class<?> type) {

@@ -83,7 +83,8 @@ class RefusedAtStartTest {
 
   @Test
   void whatIsRightIsNotRefused() {
-    App.start(Fine.class, FineOnAnother.class, FineClass.class, FineBySelf.class).close();
+    App.start(Fine.class, FineOnAnother.class, FineClass.class, FineBySelf.class)
+        .close();
   }
 
   @Test
