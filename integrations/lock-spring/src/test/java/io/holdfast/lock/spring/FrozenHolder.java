@@ -33,7 +33,7 @@ final class FrozenHolder {
     AnnotationConfigApplicationContext context = new AnnotationConfigApplicationContext();
     context.register(TransactionTest.Transactions.class, App.Locks.class, Shop.class);
     context.registerBean(DataSource.class, () -> pool);
-    context.registerBean(JdbcTemplate.class);
+    context.registerBean(JdbcTemplate.class, () -> new JdbcTemplate(pool));
     context.registerBean(TransactionManager.class, () -> new DataSourceTransactionManager(pool));
     context.registerBean("locks", LockClient.class, () -> Database.locks(pool, "frozen"));
     context.refresh();

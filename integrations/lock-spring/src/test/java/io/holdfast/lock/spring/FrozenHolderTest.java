@@ -85,6 +85,7 @@ class FrozenHolderTest {
   }
 
   /** The databases that locks can be in, beside H2. */
+  @SuppressWarnings("ImmutableEnumChecker") // Map.of makes maps that never change.
   enum Server {
     MYSQL(
         "mysql:9",
