@@ -2,6 +2,7 @@ package io.holdfast.lock.internal;
 
 import io.holdfast.lock.Lease;
 import io.holdfast.lock.LeaseLoss;
+import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockLostException;
 import io.holdfast.lock.internal.grant.ActiveGrant;
 import io.holdfast.lock.internal.grant.GrantState;
@@ -9,6 +10,7 @@ import io.holdfast.lock.internal.queue.Hold;
 import io.holdfast.lock.internal.task.StackReserve;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LeaseGuard;
+import io.holdfast.lock.spi.LockStore;
 import java.util.concurrent.atomic.AtomicReference;
 
 /** A guard on a lease of this engine. */
@@ -55,6 +57,11 @@ public final class GuardedLease<G extends Grant> implements LeaseGuard<G> {
     engineLease.ensureHeld();
     hold.queue().holds().openGuard(engineLease.handle());
     return new GuardedLease<>(engineLease, grantType.cast(grant));
+  }
+
+  /** See {@link LeaseGuard#isFor}. */
+  public static boolean isFor(LockClient client, Class<? extends LockStore> storeType) {
+    return client instanceof EngineClient engine && storeType.isInstance(engine.store());
   }
 
   @Override

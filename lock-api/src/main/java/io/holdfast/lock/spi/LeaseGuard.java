@@ -1,6 +1,7 @@
 package io.holdfast.lock.spi;
 
 import io.holdfast.lock.Lease;
+import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockLostException;
 import io.holdfast.lock.internal.GuardedLease;
 
@@ -29,6 +30,14 @@ public interface LeaseGuard<G extends Grant> extends AutoCloseable {
    */
   static <G extends Grant> LeaseGuard<G> open(Lease lease, Class<G> grantType) {
     return GuardedLease.open(lease, grantType);
+  }
+
+  /**
+   * Whether leases of this client belong to this kind of store, so that its guards can be opened on
+   * them. No I/O.
+   */
+  static boolean isFor(LockClient client, Class<? extends LockStore> storeType) {
+    return GuardedLease.isFor(client, storeType);
   }
 
   /** Returns the grant that the store must still show when the write is made. */

@@ -1,6 +1,7 @@
 package io.holdfast.lock.jdbc;
 
 import io.holdfast.lock.Lease;
+import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockLostException;
 import io.holdfast.lock.LockStoreException;
 import io.holdfast.lock.spi.LeaseGuard;
@@ -57,6 +58,14 @@ public final class JdbcGuard implements AutoCloseable {
    */
   public static JdbcGuard open(Lease lease) {
     return new JdbcGuard(LeaseGuard.open(lease, JdbcGrant.class));
+  }
+
+  /**
+   * Whether guards can be opened on the leases of this client: it is one of {@link JdbcLocks}. No
+   * I/O. A wrapper around such a client is not known for one.
+   */
+  public static boolean isFor(LockClient client) {
+    return LeaseGuard.isFor(client, JdbcStore.class);
   }
 
   /**

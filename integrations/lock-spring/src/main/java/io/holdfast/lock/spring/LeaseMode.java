@@ -1,0 +1,11 @@
+package io.holdfast.lock.spring;
+
+/** The modes of a lease of {@link Locked}. */
+public enum LeaseMode {
+  /** As the client's default options say. */
+  CLIENT_DEFAULT,
+  /** Renewed while its process lives. */
+  RENEWED,
+  /** Ends with its TTL, unless the method has returned before. */
+  FIXED
+}

@@ -1,0 +1,130 @@
+package io.holdfast.lock.spring;
+
+import io.holdfast.lock.Lease;
+import io.holdfast.lock.LockClient;
+import io.holdfast.lock.LockOptions;
+import io.holdfast.lock.LockTimeoutException;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.concurrent.CompletionStage;
+import org.aopalliance.intercept.MethodInvocation;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A method and all that is known at start of how it is locked.
+ *
+ * <p>Threads: safe for use by any number of threads.
+ */
+record LockedMethod(
+    Place place,
+    LockName name,
+    LockClient client,
+    LockOptions options,
+    Duration waitFor,
+    BusyOutcome busy,
+    WhenLost whenLost,
+    ResultKind kind,
+    Surroundings surroundings) {
+
+  /** The outcome of a call that finds its lock busy. */
+  @FunctionalInterface
+  interface BusyOutcome {
+    @Nullable Object of(MethodInvocation call, LockTimeoutException timeout) throws Exception;
+  }
+
+  /** Calls the method under its lock. */
+  @Nullable Object call(MethodInvocation call) throws Throwable {
+    surroundings.checkCaller();
+    Lease lease;
+    try {
+      lease = client.get(name.of(call), options).lockWithin(waitFor);
+    } catch (LockTimeoutException e) {
+      return busy.of(call, e);
+    } catch (InterruptedException e) {
+      throw interrupted(e);
+    }
+    return kind == ResultKind.STAGE ? holdToItsEnd(lease, call) : hold(lease, call);
+  }
+
+  private Exception interrupted(InterruptedException e) {
+    boolean declared = Arrays.stream(place.method().getExceptionTypes())
+        .anyMatch(type -> type.isInstance(e));
+    if (declared) {
+      return e;
+    }
+    Thread.currentThread().interrupt();
+    return new LockInterruptedException(
+        place + ": interrupted before it had its lock; it did not run", e);
+  }
+
+  private @Nullable Object hold(Lease lease, MethodInvocation call) throws Throwable {
+    if (whenLost == WhenLost.INTERRUPT) {
+      return holdInterruptibly(lease, call);
+    }
+    try (lease) {
+      return proceed(lease, call);
+    }
+  }
+
+  private @Nullable Object holdInterruptibly(Lease lease, MethodInvocation call)
+      throws Throwable {
+    Object result = null;
+    Throwable failure = null;
+    try {
+      LossInterrupt interrupt = LossInterrupt.on(lease);
+      try {
+        result = proceed(lease, call);
+      } finally {
+        interrupt.end();
+      }
+    } catch (Throwable e) {
+      failure = e;
+    }
+    try {
+      lease.close();
+    } catch (RuntimeException e) {
+      if (failure != null) {
+        e.addSuppressed(failure);
+      }
+      throw e;
+    }
+    if (failure != null) {
+      throw failure;
+    }
+    return result;
+  }
+
+  private @Nullable Object proceed(Lease lease, MethodInvocation call) throws Throwable {
+    Object result = surroundings.proceed(lease, call);
+    if (ResultKind.isAtWork(result)) {
+      throw new IllegalStateException(place
+          + " returned a "
+          + result.getClass().getName()
+          + ", whose work goes on without the lock: declare CompletionStage as its type");
+    }
+    return result;
+  }
+
+  private @Nullable Object holdToItsEnd(Lease lease, MethodInvocation call) throws Throwable {
+    CompletionStage<?> stage;
+    try {
+      stage = (CompletionStage<?>) surroundings.proceed(lease, call);
+    } catch (Throwable e) {
+      close(lease, e);
+      throw e;
+    }
+    if (stage == null) {
+      lease.close();
+      return null;
+    }
+    return StageLease.holdUntilComplete(lease, stage);
+  }
+
+  private static void close(Lease lease, Throwable failure) {
+    try {
+      lease.close();
+    } catch (RuntimeException e) {
+      failure.addSuppressed(e);
+    }
+  }
+}

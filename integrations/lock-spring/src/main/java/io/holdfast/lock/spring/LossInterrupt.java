@@ -1,0 +1,42 @@
+package io.holdfast.lock.spring;
+
+import io.holdfast.lock.Lease;
+
+/**
+ * Interrupts a thread when a lease is lost, until the thread ends its work under it.
+ *
+ * <p>Threads: made and ended by the thread in question; the loss comes on any thread.
+ */
+final class LossInterrupt {
+  private final Thread worker = Thread.currentThread();
+
+  // Under the monitor.
+  private boolean over;
+  private boolean interrupted;
+
+  private LossInterrupt() {}
+
+  static LossInterrupt on(Lease lease) {
+    LossInterrupt interrupt = new LossInterrupt();
+    lease.onLost(loss -> interrupt.strike());
+    return interrupt;
+  }
+
+  private synchronized void strike() {
+    if (!over) {
+      interrupted = true;
+      worker.interrupt();
+    }
+  }
+
+  /** Ends it; no interrupt of its own comes after this, or is left pending. */
+  void end() {
+    synchronized (this) {
+      over = true;
+      if (!interrupted) {
+        return;
+      }
+    }
+    Thread.interrupted();
+  }
+}

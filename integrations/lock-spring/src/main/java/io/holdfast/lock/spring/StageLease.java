@@ -1,0 +1,78 @@
+package io.holdfast.lock.spring;
+
+import io.holdfast.lock.Lease;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.SynchronousQueue;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.springframework.scheduling.concurrent.CustomizableThreadFactory;
+
+/**
+ * A lease that is held until a stage is complete.
+ *
+ * <p>It is closed on a thread for that, since the thread that completes the stage may be one that
+ * must not block.
+ */
+final class StageLease {
+  private static final int CLOSERS_MAX = 16;
+  private static final long IDLE_SECONDS_MAX = 10;
+
+  private static final ThreadPoolExecutor CLOSERS = new ThreadPoolExecutor(
+      0,
+      CLOSERS_MAX,
+      IDLE_SECONDS_MAX,
+      TimeUnit.SECONDS,
+      new SynchronousQueue<>(),
+      daemons(),
+      (task, full) -> task.run());
+
+  private final Lease lease;
+  private final CompletableFuture<@Nullable Object> result = new CompletableFuture<>();
+
+  private StageLease(Lease lease) {
+    this.lease = lease;
+  }
+
+  private static CustomizableThreadFactory daemons() {
+    CustomizableThreadFactory factory = new CustomizableThreadFactory("holdfast-spring-release-");
+    factory.setDaemon(true);
+    return factory;
+  }
+
+  /** Returns a stage that completes as this one does, once the lease is closed. */
+  static CompletableFuture<@Nullable Object> holdUntilComplete(
+      Lease lease, CompletionStage<?> stage) {
+    StageLease held = new StageLease(lease);
+    stage.whenComplete(held::completed);
+    return held.result;
+  }
+
+  private void completed(@Nullable Object value, @Nullable Throwable failure) {
+    Runnable end = () -> end(value, failure);
+    try {
+      CLOSERS.execute(end);
+    } catch (Throwable noThread) { // The lease must be closed all the same.
+      end.run();
+    }
+  }
+
+  private void end(@Nullable Object value, @Nullable Throwable failure) {
+    Throwable outcome = failure;
+    try {
+      lease.close();
+    } catch (Throwable notExclusive) {
+      if (outcome == null) {
+        outcome = notExclusive;
+      } else {
+        outcome.addSuppressed(notExclusive);
+      }
+    }
+    if (outcome == null) {
+      result.complete(value);
+    } else {
+      result.completeExceptionally(outcome);
+    }
+  }
+}

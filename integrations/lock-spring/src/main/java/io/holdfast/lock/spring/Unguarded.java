@@ -1,0 +1,38 @@
+package io.holdfast.lock.spring;
+
+import io.holdfast.lock.Lease;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.aopalliance.intercept.MethodInvocation;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.springframework.transaction.support.TransactionSynchronizationManager;
+
+/** Says once if a method is called within a transaction, which its lock won't outlast. */
+final class Unguarded implements Surroundings {
+  private static final Logger log = LoggerFactory.getLogger(Locked.class);
+
+  private final Place place;
+  private final AtomicBoolean said = new AtomicBoolean();
+
+  Unguarded(Place place) {
+    this.place = place;
+  }
+
+  @Override
+  public void checkCaller() {
+    if (TransactionSynchronizationManager.isActualTransactionActive()
+        && !said.getAndSet(true)) {
+      log.warn(
+          "{} was called within a transaction: its lock is released before that transaction commits,"
+              + " so the next holder may not see what was done. Call it outside of the transaction"
+              + " (said once)",
+          place);
+    }
+  }
+
+  @Override
+  public @Nullable Object proceed(Lease lease, MethodInvocation call) throws Throwable {
+    return call.proceed();
+  }
+}

@@ -1,0 +1,25 @@
+/** Distributed locks around the methods of Spring beans. */
+@SuppressWarnings({"requires-automatic", "requires-transitive-automatic"
+}) // Spring has no descriptors.
+module io.holdfast.lock.spring {
+  requires transitive io.holdfast.lock;
+  requires transitive spring.context;
+  requires spring.aop;
+  requires spring.beans;
+  requires spring.core;
+  requires spring.expression;
+  requires org.objectweb.asm;
+  requires org.objectweb.asm.tree;
+  requires org.objectweb.asm.tree.analysis;
+  requires org.slf4j;
+  requires static java.sql;
+  requires static io.holdfast.lock.jdbc;
+  requires static spring.jdbc;
+  requires static spring.tx;
+  requires static org.jspecify;
+
+  exports io.holdfast.lock.spring;
+
+  // Spring makes the beans of this module by reflection.
+  opens io.holdfast.lock.spring;
+}
