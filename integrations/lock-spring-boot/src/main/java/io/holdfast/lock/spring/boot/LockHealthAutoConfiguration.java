@@ -17,12 +17,12 @@ import org.springframework.context.annotation.Bean;
 @AutoConfiguration(after = LockAutoConfiguration.class)
 @ConditionalOnClass({HealthIndicator.class, ConditionalOnEnabledHealthIndicator.class})
 @ConditionalOnSingleCandidate(LockClient.class)
-@ConditionalOnEnabledHealthIndicator("locks")
 @ConditionalOnProperty(name = "holdfast.enabled", matchIfMissing = true)
 public final class LockHealthAutoConfiguration {
   LockHealthAutoConfiguration() {}
 
   @Bean
+  @ConditionalOnEnabledHealthIndicator("locks")
   @ConditionalOnMissingBean(name = "locksHealthIndicator")
   LockHealthIndicator locksHealthIndicator(LockClient client) {
     return new LockHealthIndicator(client);

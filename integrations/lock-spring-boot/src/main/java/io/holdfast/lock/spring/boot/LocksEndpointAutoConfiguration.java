@@ -14,12 +14,12 @@ import org.springframework.context.annotation.Bean;
 @AutoConfiguration(after = LockAutoConfiguration.class)
 @ConditionalOnClass({Endpoint.class, ConditionalOnAvailableEndpoint.class})
 @ConditionalOnSingleCandidate(LockClient.class)
-@ConditionalOnAvailableEndpoint(LocksEndpoint.class)
 @ConditionalOnProperty(name = "holdfast.enabled", matchIfMissing = true)
 public final class LocksEndpointAutoConfiguration {
   LocksEndpointAutoConfiguration() {}
 
   @Bean
+  @ConditionalOnAvailableEndpoint
   @ConditionalOnMissingBean
   LocksEndpoint locksEndpoint(LockClient client) {
     return new LocksEndpoint(client);

@@ -7,7 +7,9 @@ import io.holdfast.lock.LockClient;
 import io.holdfast.lock.spring.EnableHoldfastLocks;
 import io.holdfast.lock.spring.HoldfastLocksConfiguration;
 import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.Timer;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.springframework.boot.actuate.autoconfigure.endpoint.EndpointAutoConfiguration;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
@@ -80,13 +82,21 @@ class ClassPathTest {
         .run(context -> {
           givesALock(context);
           assertThat(context).hasBean("locksHealthIndicator").hasSingleBean(LocksEndpoint.class);
-          assertThat(context.getBean(MeterRegistry.class)
-                  .get("holdfast.lock.acquire")
-                  .tags("client", "shop", "store", "memory", "group", "orders")
-                  .timer()
-                  .count())
-              .isEqualTo(1);
+          MeterRegistry registry = context.getBean(MeterRegistry.class);
+          awaitCount(registry
+              .get("holdfast.lock.hold")
+              .tags("client", "shop", "store", "memory", "group", "orders", "outcome", "released")
+              .timer());
         });
+  }
+
+  /** Events are told on a thread of the client. */
+  private static void awaitCount(Timer timer) throws InterruptedException {
+    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(20);
+    while (timer.count() == 0) {
+      assertThat(System.nanoTime() - deadline).as("nothing was counted").isNegative();
+      TimeUnit.MILLISECONDS.sleep(5);
+    }
   }
 
   private static ApplicationContextRunner without(
