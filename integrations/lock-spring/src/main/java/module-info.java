@@ -4,9 +4,9 @@
 module io.holdfast.lock.spring {
   requires transitive io.holdfast.lock;
   requires transitive spring.context;
+  requires transitive spring.beans;
+  requires transitive spring.core;
   requires spring.aop;
-  requires spring.beans;
-  requires spring.core;
   requires spring.expression;
   requires org.objectweb.asm;
   requires org.objectweb.asm.tree;

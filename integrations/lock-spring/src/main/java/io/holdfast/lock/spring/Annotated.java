@@ -37,8 +37,7 @@ final class Annotated {
     if (!AnnotationUtils.isCandidateClass(targetClass, Locked.class)) {
       return Map.of();
     }
-    return MethodIntrospector.selectMethods(
-        targetClass, (MethodIntrospector.MetadataLookup<Locked>)
-            method -> find(method, targetClass));
+    return MethodIntrospector.selectMethods(targetClass, (MethodIntrospector.MetadataLookup<Locked>)
+        method -> find(method, targetClass));
   }
 }

@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
  * @param lockName the name of the lock
  * @param method the method that was not run
  * @param arguments its arguments
- * @param timeout the exception that would be thrown without a handler; it names the holder
+ * @param timeout the exception that would be thrown without a handler
  */
 public record BusyCall(
     String lockName,

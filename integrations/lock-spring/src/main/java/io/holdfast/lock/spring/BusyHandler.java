@@ -17,5 +17,6 @@ public interface BusyHandler {
    * @return a value of the method's type; null if it returns nothing
    * @throws Exception unchecked, or one that the method declares
    */
-  @Nullable Object onBusy(BusyCall call) throws Exception;
+  @Nullable
+  Object onBusy(BusyCall call) throws Exception;
 }

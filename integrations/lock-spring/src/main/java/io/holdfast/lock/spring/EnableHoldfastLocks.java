@@ -20,6 +20,7 @@ import org.springframework.core.Ordered;
 @Target(ElementType.TYPE)
 @Retention(RetentionPolicy.RUNTIME)
 @Import({HoldfastLocksConfiguration.class, ProxyRegistrar.class})
+@SuppressWarnings("exports") // The registrar is for Spring alone.
 public @interface EnableHoldfastLocks {
 
   /** The default of {@link #order()}: inside of almost everything, and outside of transactions. */

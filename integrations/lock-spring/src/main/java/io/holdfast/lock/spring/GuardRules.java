@@ -28,10 +28,7 @@ final class GuardRules {
   }
 
   Surroundings surroundings(
-      Place place,
-      @Nullable TransactionAttribute transaction,
-      ResultKind kind,
-      LockClient client) {
+      Place place, @Nullable TransactionAttribute transaction, ResultKind kind, LockClient client) {
     if (!JdbcGuard.isFor(client)) {
       throw place.invalid(
           "guard",
@@ -64,10 +61,11 @@ final class GuardRules {
       case TransactionDefinition.PROPAGATION_REQUIRED,
           TransactionDefinition.PROPAGATION_REQUIRES_NEW,
           TransactionDefinition.PROPAGATION_NESTED -> {}
-      default -> throw place.invalid(
-          "guard",
-          "the propagation of its @Transactional begins no transaction that its lease could guard",
-          "make it REQUIRED or REQUIRES_NEW");
+      default ->
+        throw place.invalid(
+            "guard",
+            "the propagation of its @Transactional begins no transaction that its lease could guard",
+            "make it REQUIRED or REQUIRES_NEW");
     }
     if (transaction.isReadOnly()) {
       throw place.invalid(
@@ -123,8 +121,9 @@ final class GuardRules {
   /** Managers for JDBC, JPA and Hibernate have it under the same name and no common type. */
   private static @Nullable DataSource dataSourceOf(TransactionManager manager) {
     BeanWrapper properties = PropertyAccessorFactory.forBeanPropertyAccess(manager);
-    Object value =
-        properties.isReadableProperty("dataSource") ? properties.getPropertyValue("dataSource") : null;
+    Object value = properties.isReadableProperty("dataSource")
+        ? properties.getPropertyValue("dataSource")
+        : null;
     return value instanceof DataSource dataSource ? dataSource : null;
   }
 }

@@ -59,8 +59,8 @@ final class GuardedTransactions implements TransactionExecutionListener {
     }
 
     private void guard(TransactionExecution transaction) {
-      boolean isSynchronized = transaction instanceof DefaultTransactionStatus status
-          && status.isNewSynchronization();
+      boolean isSynchronized =
+          transaction instanceof DefaultTransactionStatus status && status.isNewSynchronization();
       if (isSynchronized) {
         TransactionSynchronizationManager.registerSynchronization(new GuardedCommit(lease, jdbc));
         guarded++;

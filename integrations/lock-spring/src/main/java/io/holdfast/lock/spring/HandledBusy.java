@@ -11,8 +11,7 @@ import org.springframework.util.ClassUtils;
 record HandledBusy(Place place, BusyHandler handler) implements LockedMethod.BusyOutcome {
 
   @Override
-  public @Nullable Object of(MethodInvocation call, LockTimeoutException timeout)
-      throws Exception {
+  public @Nullable Object of(MethodInvocation call, LockTimeoutException timeout) throws Exception {
     BusyCall busy = new BusyCall(
         timeout.lockName(),
         place.method(),

@@ -10,8 +10,8 @@ import org.springframework.core.annotation.AnnotationAttributes;
 import org.springframework.core.type.AnnotationMetadata;
 
 /**
- * The beans behind {@link EnableHoldfastLocks}, which imports this configuration. A context that has
- * a bean of this type has locks switched on.
+ * The beans behind {@link EnableHoldfastLocks}, which imports this configuration. A context that
+ * has a bean of this type has locks switched on.
  */
 @Configuration(proxyBeanMethods = false)
 @Role(BeanDefinition.ROLE_INFRASTRUCTURE)

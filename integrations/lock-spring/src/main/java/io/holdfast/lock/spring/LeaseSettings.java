@@ -44,8 +44,7 @@ final class LeaseSettings {
         .or(() -> renewed ? defaults.maxHold() : Optional.empty())
         .map(maxHold -> attempt("maxHold", () -> withMinHold.withMaxHold(maxHold)))
         .orElse(withMinHold);
-    LockOptions owned =
-        held.withOwnership(isStage ? Ownership.LEASE : defaults.ownership());
+    LockOptions owned = held.withOwnership(isStage ? Ownership.LEASE : defaults.ownership());
     return attempt("ttl", () -> client.get(SOME_NAME, owned).options());
   }
 
@@ -73,10 +72,7 @@ final class LeaseSettings {
 
   /** The value of an attribute with its placeholders replaced. */
   static String resolve(
-      Place place,
-      String attribute,
-      String written,
-      UnaryOperator<@Nullable String> placeholders) {
+      Place place, String attribute, String written, UnaryOperator<@Nullable String> placeholders) {
     String text;
     try {
       text = placeholders.apply(written);

@@ -1,18 +1,18 @@
 package io.holdfast.lock.spring;
 
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
 import org.springframework.context.expression.MethodBasedEvaluationContext;
 import org.springframework.core.DefaultParameterNameDiscoverer;
 import org.springframework.core.ParameterNameDiscoverer;
-import org.springframework.expression.Expression;
 import org.springframework.expression.EvaluationContext;
 import org.springframework.expression.EvaluationException;
+import org.springframework.expression.Expression;
 import org.springframework.expression.ParseException;
 import org.springframework.expression.common.CompositeStringExpression;
 import org.springframework.expression.common.LiteralExpression;
@@ -47,12 +47,13 @@ final class LockName {
   /**
    * Parses a template without placeholders.
    *
-   * @throws InvalidLockedMethodException it is blank, no template, or has a variable that the method
-   *     has no parameter for
+   * @throws InvalidLockedMethodException it is blank, no template, or has a variable that the
+   *     method has no parameter for
    */
   static LockName parse(Place place, String template) {
     if (template.isBlank()) {
-      throw place.invalid("name", "there is no name", "say @Locked(\"orders/#{#id}\"), for example");
+      throw place.invalid(
+          "name", "there is no name", "say @Locked(\"orders/#{#id}\"), for example");
     }
     try {
       Expression parsed = PARSER.parseExpression(template, new TemplateParserContext());
@@ -130,23 +131,20 @@ final class LockName {
     return parts.stream().allMatch(LiteralExpression.class::isInstance);
   }
 
+  /** The name that is the same for all calls. */
+  String constant() {
+    return parts.stream().map(Expression::getExpressionString).collect(Collectors.joining());
+  }
+
   /**
-   * Evaluates the name for a call. Without arguments, for a constant name only.
+   * Evaluates the name for a call.
    *
    * @throws IllegalArgumentException an expression can't be evaluated, or has no text
    */
-  String of(@Nullable Object target, @Nullable Object... arguments) {
-    EvaluationContext context = new MethodBasedEvaluationContext(
-        target == null ? place : target, place.method(), arguments, PARAMETERS);
-    StringBuilder name = new StringBuilder();
-    for (Expression part : parts) {
-      name.append(evaluate(part, context));
-    }
-    return name.toString();
-  }
-
   String of(MethodInvocation call) {
-    return of(call.getThis(), call.getArguments());
+    EvaluationContext context = new MethodBasedEvaluationContext(
+        call.getThis(), place.method(), call.getArguments(), PARAMETERS);
+    return parts.stream().map(part -> evaluate(part, context)).collect(Collectors.joining());
   }
 
   private String evaluate(Expression part, EvaluationContext context) {

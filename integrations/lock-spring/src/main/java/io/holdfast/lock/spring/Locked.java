@@ -39,8 +39,8 @@ import org.springframework.core.annotation.AliasFor;
  *
  * <p>Whatever is wrong with the annotation is an {@link InvalidLockedMethodException} at start. At
  * run time, the method also throws what {@link io.holdfast.lock.DistributedLock} lists; in
- * particular a {@link io.holdfast.lock.LockStoreException} if the store gave no usable answer, which
- * is never taken for "busy". A thread that is interrupted while it waits gets an
+ * particular a {@link io.holdfast.lock.LockStoreException} if the store gave no usable answer,
+ * which is never taken for "busy". A thread that is interrupted while it waits gets an
  * {@link InterruptedException} if the method declares it, or else a
  * {@link LockInterruptedException}; the method did not run.
  */
@@ -73,8 +73,8 @@ public @interface Locked {
   String ttl() default "";
 
   /**
-   * The time for which the name stays taken at least, even if the method returns earlier; by default
-   * that of the client's default options.
+   * The time for which the name stays taken at least, even if the method returns earlier; by
+   * default that of the client's default options.
    */
   String minHold() default "";
 
@@ -99,9 +99,9 @@ public @interface Locked {
   WhenLost whenLost() default WhenLost.THROW;
 
   /**
-   * Whether the method's transaction can commit only while the lease is valid, whatever clocks say: a
-   * process that was frozen past its TTL can't commit when it wakes up. The commit is refused with a
-   * {@link io.holdfast.lock.LockLostException}, and the transaction is rolled back.
+   * Whether the method's transaction can commit only while the lease is valid, whatever clocks say:
+   * a process that was frozen past its TTL can't commit when it wakes up. The commit is refused
+   * with a {@link io.holdfast.lock.LockLostException}, and the transaction is rolled back.
    *
    * <p>For clients of {@code JdbcLocks} and for methods that are {@code @Transactional} themselves,
    * on the database that has the lock table. Each transaction of the same transaction manager that

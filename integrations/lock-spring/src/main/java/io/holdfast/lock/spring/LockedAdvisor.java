@@ -30,9 +30,8 @@ final class LockedAdvisor extends AbstractPointcutAdvisor {
   public Advice getAdvice() {
     MethodInterceptor interceptor = call -> {
       Object target = call.getThis();
-      Class<?> targetClass = target == null
-          ? call.getMethod().getDeclaringClass()
-          : AopUtils.getTargetClass(target);
+      Class<?> targetClass =
+          target == null ? call.getMethod().getDeclaringClass() : AopUtils.getTargetClass(target);
       return methods.get(call.getMethod(), targetClass).call(call);
     };
     return interceptor;

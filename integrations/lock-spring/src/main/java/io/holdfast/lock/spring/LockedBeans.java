@@ -72,8 +72,7 @@ final class LockedBeans implements SmartInitializingSingleton {
   /** The bean if it is there already, else null: of another scope, or lazy. */
   private @Nullable Object madeBean(Place place) {
     String name = String.valueOf(place.beanName());
-    boolean isMade = beanFactory.containsSingleton(name)
-        && !beanFactory.isFactoryBean(name);
+    boolean isMade = beanFactory.containsSingleton(name) && !beanFactory.isFactoryBean(name);
     return isMade ? beanFactory.getSingleton(name) : null;
   }
 

@@ -29,11 +29,13 @@ record LockedMethod(
   /** The outcome of a call that finds its lock busy. */
   @FunctionalInterface
   interface BusyOutcome {
-    @Nullable Object of(MethodInvocation call, LockTimeoutException timeout) throws Exception;
+    @Nullable
+    Object of(MethodInvocation call, LockTimeoutException timeout) throws Exception;
   }
 
   /** Calls the method under its lock. */
-  @Nullable Object call(MethodInvocation call) throws Throwable {
+  @Nullable
+  Object call(MethodInvocation call) throws Throwable {
     surroundings.checkCaller();
     Lease lease;
     try {
@@ -47,8 +49,8 @@ record LockedMethod(
   }
 
   private Exception interrupted(InterruptedException e) {
-    boolean declared = Arrays.stream(place.method().getExceptionTypes())
-        .anyMatch(type -> type.isInstance(e));
+    boolean declared =
+        Arrays.stream(place.method().getExceptionTypes()).anyMatch(type -> type.isInstance(e));
     if (declared) {
       return e;
     }
@@ -66,8 +68,7 @@ record LockedMethod(
     }
   }
 
-  private @Nullable Object holdInterruptibly(Lease lease, MethodInvocation call)
-      throws Throwable {
+  private @Nullable Object holdInterruptibly(Lease lease, MethodInvocation call) throws Throwable {
     Object result = null;
     Throwable failure = null;
     try {

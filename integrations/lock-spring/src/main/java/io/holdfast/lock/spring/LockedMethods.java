@@ -6,14 +6,15 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 import org.springframework.aop.support.AopUtils;
-import org.springframework.beans.BeansException;
+import org.springframework.beans.factory.BeanNotOfRequiredTypeException;
 import org.springframework.beans.factory.NoSuchBeanDefinitionException;
 import org.springframework.beans.factory.NoUniqueBeanDefinitionException;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.core.MethodClassKey;
 
 /**
- * The locked methods of a context's beans, each read from its annotation when it is first asked for.
+ * The locked methods of a context's beans, each read from its annotation when it is first asked
+ * for.
  *
  * <p>Threads: safe for use by any number of threads.
  */
@@ -76,12 +77,10 @@ final class LockedMethods {
   private LockedMethod read(Place place, Locked annotation) {
     ResultKind kind = ResultKind.of(place);
     LockClient client = client(place, clientBean(place, annotation));
-    LeaseSettings lease =
-        new LeaseSettings(place, annotation, beanFactory::resolveEmbeddedValue);
+    LeaseSettings lease = new LeaseSettings(place, annotation, beanFactory::resolveEmbeddedValue);
     LockName name = LockName.parse(
         place,
-        LeaseSettings.resolve(
-            place, "name", annotation.name(), beanFactory::resolveEmbeddedValue));
+        LeaseSettings.resolve(place, "name", annotation.name(), beanFactory::resolveEmbeddedValue));
     if (name.isConstant()) {
       checkConstant(place, name, client);
     }
@@ -109,7 +108,7 @@ final class LockedMethods {
     } catch (NoSuchBeanDefinitionException e) {
       throw place.invalid(
           "client", "there is no bean '" + beanName + "'", "name a bean of type LockClient");
-    } catch (org.springframework.beans.factory.BeanNotOfRequiredTypeException e) {
+    } catch (BeanNotOfRequiredTypeException e) {
       throw place.invalid(
           "client",
           "bean '" + beanName + "' is a " + e.getActualType().getName(),
@@ -119,14 +118,13 @@ final class LockedMethods {
 
   private static void checkConstant(Place place, LockName name, LockClient client) {
     try {
-      client.get(name.of(null));
+      client.get(name.constant());
     } catch (IllegalArgumentException e) {
       throw place.invalid("name", String.valueOf(e.getMessage()), "choose another name");
     }
   }
 
-  private LockedMethod.BusyOutcome busyOutcome(
-      Place place, Locked annotation, ResultKind kind) {
+  private LockedMethod.BusyOutcome busyOutcome(Place place, Locked annotation, ResultKind kind) {
     Class<? extends BusyHandler> handlerType = annotation.busyHandler();
     if (handlerType != BusyHandler.class) {
       if (annotation.whenBusy() != WhenBusy.THROW) {
@@ -136,9 +134,10 @@ final class LockedMethods {
       return new HandledBusy(place, handler(place, handlerType));
     }
     return switch (annotation.whenBusy()) {
-      case THROW -> (call, timeout) -> {
-        throw timeout;
-      };
+      case THROW ->
+        (call, timeout) -> {
+          throw timeout;
+        };
       case SKIP -> {
         Object skipped = kind.skipped(place);
         yield (call, timeout) -> skipped;
@@ -157,7 +156,7 @@ final class LockedMethods {
     }
   }
 
-  private TransactionRules transactionRules() throws BeansException {
+  private TransactionRules transactionRules() {
     TransactionRules rules = transactionRules;
     if (rules == null) {
       rules = TransactionRules.of(beanFactory, order);

@@ -82,8 +82,11 @@ enum ResultKind {
         .anyMatch(each -> LATER.contains(each.getName()));
   }
 
-  /** What a call returns that is skipped, or an error if its caller would take that for a result. */
-  @Nullable Object skipped(Place place) {
+  /**
+   * What a call returns that is skipped, or an error if its caller would take that for a result.
+   */
+  @Nullable
+  Object skipped(Place place) {
     ResolvableType type = ResolvableType.forMethodReturnType(place.method(), place.targetClass());
     return this == STAGE
         ? CompletableFuture.completedFuture(nothing(place, type.getGeneric(0).toClass()))

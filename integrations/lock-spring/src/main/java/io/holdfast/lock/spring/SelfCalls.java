@@ -25,8 +25,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The calls of a class's code to its own methods on {@code this}, which go past a proxy. Finds those
- * in methods and lambdas, not those by way of a variable or an inner class.
+ * The calls of a class's code to its own methods on {@code this}, which go past a proxy. Finds
+ * those in methods and lambdas, not those by way of a variable or an inner class.
  */
 final class SelfCalls {
   private static final Logger log = LoggerFactory.getLogger(SelfCalls.class);
@@ -86,8 +86,9 @@ final class SelfCalls {
       String owner, MethodNode method, BiPredicate<? super Signature, ? super Signature> interest) {
     Signature caller = new Signature(method.name, method.desc);
     boolean isStatic = (method.access & Opcodes.ACC_STATIC) != 0;
-    if (isStatic || Arrays.stream(method.instructions.toArray()).noneMatch(
-        instruction -> isOfInterest(caller, calleeOf(instruction), interest))) {
+    if (isStatic
+        || Arrays.stream(method.instructions.toArray())
+            .noneMatch(instruction -> isOfInterest(caller, calleeOf(instruction), interest))) {
       return Optional.empty();
     }
     Frame<SourceValue>[] frames;

@@ -1,11 +1,11 @@
 package io.holdfast.lock.spring;
 
 import io.holdfast.lock.LockClient;
+import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.transaction.interceptor.BeanFactoryTransactionAttributeSourceAdvisor;
 import org.springframework.transaction.interceptor.TransactionAttribute;
 import org.springframework.transaction.interceptor.TransactionAttributeSource;
-import org.jspecify.annotations.Nullable;
 import org.springframework.util.ClassUtils;
 
 /** The rules of an application that has spring-tx on its class path. */

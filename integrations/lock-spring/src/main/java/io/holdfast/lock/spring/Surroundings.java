@@ -21,5 +21,6 @@ interface Surroundings {
   void checkCaller();
 
   /** Runs the method under the lease. */
-  @Nullable Object proceed(Lease lease, MethodInvocation call) throws Throwable;
+  @Nullable
+  Object proceed(Lease lease, MethodInvocation call) throws Throwable;
 }

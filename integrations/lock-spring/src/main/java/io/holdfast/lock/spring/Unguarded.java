@@ -21,8 +21,7 @@ final class Unguarded implements Surroundings {
 
   @Override
   public void checkCaller() {
-    if (TransactionSynchronizationManager.isActualTransactionActive()
-        && !said.getAndSet(true)) {
+    if (TransactionSynchronizationManager.isActualTransactionActive() && !said.getAndSet(true)) {
       log.warn(
           "{} was called within a transaction: its lock is released before that transaction commits,"
               + " so the next holder may not see what was done. Call it outside of the transaction"

@@ -2,7 +2,10 @@ package io.holdfast.lock.spring;
 
 /** The outcomes of a call that finds its lock busy. */
 public enum WhenBusy {
-  /** The call throws a {@link io.holdfast.lock.LockTimeoutException}, which names the holder. */
+  /**
+   * The call throws a {@link io.holdfast.lock.LockTimeoutException}, which names the holder if it
+   * is known.
+   */
   THROW,
   /**
    * The call returns without having done anything: null, or an empty {@code Optional}. For methods

@@ -1,0 +1,350 @@
+package io.holdfast.lock.spring;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Future;
+import java.util.function.Supplier;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.springframework.beans.factory.config.BeanPostProcessor;
+import org.springframework.context.annotation.AnnotationConfigApplicationContext;
+import org.springframework.context.annotation.Lazy;
+import reactor.core.publisher.Mono;
+
+/** What is wrong with a locked method ends the start with a sentence that says what to do. */
+class RefusedAtStartTest {
+  static Stream<Arguments> mistakes() {
+    return Stream.of(
+        mistake(NoName.class, "attribute name", "there is no name"),
+        mistake(NotATemplate.class, "attribute name", "is not a template"),
+        mistake(PlainText.class, "attribute name", "write #{#id}"),
+        mistake(UnknownParameter.class, "attribute name", "refers to #di", "take one of #id"),
+        mistake(UnknownPosition.class, "attribute name", "refers to #p1"),
+        mistake(TooLong.class, "attribute name", "200"),
+        mistake(UnknownPlaceholder.class, "attribute name", "set the property"),
+        mistake(NoUnit.class, "attribute waitFor", "'10' has no unit", "10s"),
+        mistake(NoDuration.class, "attribute minHold", "'soon' is not a duration"),
+        mistake(Negative.class, "attribute waitFor", "negative"),
+        mistake(ShortTtl.class, "attribute ttl", "PT1S"),
+        mistake(MaxOfFixed.class, "attribute maxHold", "fixed"),
+        mistake(LongMinHold.class, "attribute minHold", "TTL"),
+        mistake(NoSuchClient.class, "attribute client", "no bean 'nobody'"),
+        mistake(SkippedPrimitive.class, "attribute whenBusy", "SKIP has no int", "Optional"),
+        mistake(SkippedString.class, "attribute whenBusy", "SKIP has no String"),
+        mistake(NoHandler.class, "attribute busyHandler", "no single bean of type"),
+        mistake(TwoBusyOutcomes.class, "attribute busyHandler", "leave one of the two out"),
+        mistake(InterruptedStage.class, "attribute whenLost", "INTERRUPT is for the thread"),
+        mistake(Reactive.class, "returns Mono", "CompletionStage"),
+        mistake(PlainFuture.class, "returns Future", "CompletionStage"),
+        mistake(LazyStream.class, "returns Stream", "CompletionStage"),
+        mistake(FinalMethod.class, "final method", "make it non-final"),
+        mistake(PrivateMethod.class, "private method", "not private"),
+        mistake(StaticMethod.class, "static method", "instance method"),
+        mistake(CallsItself.class, "own method outer calls it", "another bean"),
+        mistake(CallsItselfInALambda.class, "calls it", "another bean"),
+        mistake(CallsItselfByReference.class, "own method outer calls it", "another bean"),
+        mistake(CallsItselfWithOtherNames.class, "own method outer calls it", "another bean"),
+        mistake(NotInTheInterface.class, "none of them has the method", "proxyTargetClass"),
+        mistake(GuardWithoutDatabase.class, "attribute guard", "has no guard"),
+        mistake(EarlyBean.class, "made before locks were switched on", "lazily"),
+        mistake(LazyMistake.class, "attribute name", "there is no name"));
+  }
+
+  private static Arguments mistake(Class<?> bean, String... said) {
+    return Arguments.of(bean, said);
+  }
+
+  @ParameterizedTest(name = "{0}")
+  @MethodSource("mistakes")
+  void aMistakeEndsTheStart(Class<?> bean, String... said) {
+    assertThatExceptionOfType(InvalidLockedMethodException.class)
+        .isThrownBy(() -> App.start(bean).close())
+        .satisfies(e -> {
+          assertThat(e.getMessage()).contains(said).contains("Bean '", bean.getSimpleName() + ".");
+          assertThat(e.getMessage()).isEqualTo(e.problem() + ": " + e.remedy());
+        });
+  }
+
+  @Test
+  void aContextWithoutAClientEndsTheStart() {
+    try (AnnotationConfigApplicationContext context = new AnnotationConfigApplicationContext()) {
+      context.register(App.Locks.class, Fine.class);
+      assertThatExceptionOfType(InvalidLockedMethodException.class)
+          .isThrownBy(context::refresh)
+          .withMessageContaining("there is no LockClient bean");
+    }
+  }
+
+  @Test
+  void whatIsRightIsNotRefused() {
+    App.start(Fine.class, FineOnAnother.class, FineClass.class).close();
+  }
+
+  @Test
+  void aParameterWithoutANameIsNamedByItsPosition() throws Exception {
+    // Object.equals has no names of parameters, as a class compiled without -parameters.
+    Place place = new Place("x", Object.class.getMethod("equals", Object.class), Object.class);
+    assertThatExceptionOfType(InvalidLockedMethodException.class)
+        .isThrownBy(() -> LockName.parse(place, "orders/#{#id}"))
+        .withMessageContaining("-parameters")
+        .withMessageContaining("#p0");
+    assertThat(LockName.parse(place, "orders/#{#p0}").isConstant()).isFalse();
+  }
+
+  static class NoName {
+    @Locked
+    void run() {}
+  }
+
+  @Lazy
+  static class LazyMistake {
+    @Locked
+    void run() {}
+  }
+
+  static class NotATemplate {
+    @Locked("orders/#{#id")
+    void run(long id) {}
+  }
+
+  static class PlainText {
+    @Locked("orders/#id")
+    void run(long id) {}
+  }
+
+  static class UnknownParameter {
+    @Locked("orders/#{#di}")
+    void run(long id) {}
+  }
+
+  static class UnknownPosition {
+    @Locked("orders/#{#p1}")
+    void run(long id) {}
+  }
+
+  static class TooLong {
+    @Locked("0123456789012345678901234567890123456789012345678901234567890123456789"
+        + "0123456789012345678901234567890123456789012345678901234567890123456789"
+        + "0123456789012345678901234567890123456789012345678901234567890123456789")
+    void run() {}
+  }
+
+  static class UnknownPlaceholder {
+    @Locked("orders/${no.such.property}")
+    void run() {}
+  }
+
+  static class NoUnit {
+    @Locked(name = "a", waitFor = "10")
+    void run() {}
+  }
+
+  static class NoDuration {
+    @Locked(name = "a", minHold = "soon")
+    void run() {}
+  }
+
+  static class Negative {
+    @Locked(name = "a", waitFor = "-1s")
+    void run() {}
+  }
+
+  static class ShortTtl {
+    @Locked(name = "a", ttl = "${ttl:1s}")
+    void run() {}
+  }
+
+  static class MaxOfFixed {
+    @Locked(name = "a", mode = LeaseMode.FIXED, maxHold = "1m")
+    void run() {}
+  }
+
+  static class LongMinHold {
+    @Locked(name = "a", mode = LeaseMode.FIXED, ttl = "5s", minHold = "6s")
+    void run() {}
+  }
+
+  static class NoSuchClient {
+    @Locked(name = "a", client = "nobody")
+    void run() {}
+  }
+
+  static class SkippedPrimitive {
+    @Locked(name = "a", whenBusy = WhenBusy.SKIP)
+    int run() {
+      return 1;
+    }
+  }
+
+  static class SkippedString {
+    @Locked(name = "a", whenBusy = WhenBusy.SKIP)
+    String run() {
+      return "";
+    }
+  }
+
+  interface Absent extends BusyHandler {}
+
+  static class NoHandler {
+    @Locked(name = "a", busyHandler = Absent.class)
+    void run() {}
+  }
+
+  static class TwoBusyOutcomes {
+    @Locked(name = "a", busyHandler = Absent.class, whenBusy = WhenBusy.SKIP)
+    void run() {}
+  }
+
+  static class InterruptedStage {
+    @Locked(name = "a", whenLost = WhenLost.INTERRUPT)
+    CompletableFuture<String> run() {
+      return new CompletableFuture<>();
+    }
+  }
+
+  static class Reactive {
+    @Locked("a")
+    Mono<String> run() {
+      return Mono.empty();
+    }
+  }
+
+  static class PlainFuture {
+    @Locked("a")
+    Future<String> run() {
+      return new CompletableFuture<>();
+    }
+  }
+
+  static class LazyStream {
+    @Locked("a")
+    Stream<String> run() {
+      return Stream.of();
+    }
+  }
+
+  static class FinalMethod {
+    @Locked("a")
+    final void run() {}
+  }
+
+  static class PrivateMethod {
+    void open() {
+      run();
+    }
+
+    @Locked("a")
+    private void run() {}
+  }
+
+  static class StaticMethod {
+    @Locked("a")
+    static void run() {}
+  }
+
+  static class CallsItself {
+    void outer(long id) {
+      inner(id, "x");
+    }
+
+    @Locked("a/#{#id}")
+    void inner(long id, String text) {}
+  }
+
+  static class CallsItselfInALambda {
+    Runnable outer(long id) {
+      return () -> inner(id);
+    }
+
+    @Locked("a/#{#id}")
+    void inner(long id) {}
+  }
+
+  static class CallsItselfByReference {
+    Supplier<String> outer() {
+      return this::inner;
+    }
+
+    @Locked("a")
+    String inner() {
+      return "";
+    }
+  }
+
+  @Locked("a/#{#id}")
+  static class CallsItselfWithOtherNames {
+    public void outer(long id) {
+      inner(id + 1);
+    }
+
+    public void inner(long id) {}
+  }
+
+  interface Narrow {
+    void offered();
+  }
+
+  static class NotInTheInterface implements Narrow {
+    @Override
+    public void offered() {}
+
+    @Locked("a")
+    public void hidden() {}
+  }
+
+  static class GuardWithoutDatabase {
+    @Locked(name = "a", guard = true)
+    void run() {}
+  }
+
+  /** Made before the creator of proxies, as all beans of its kind. */
+  static class EarlyBean implements BeanPostProcessor, org.springframework.core.PriorityOrdered {
+    @Locked("a")
+    public void run() {}
+
+    @Override
+    public int getOrder() {
+      return HIGHEST_PRECEDENCE;
+    }
+  }
+
+  static class Fine {
+    @Locked("a/#{#id}")
+    void run(long id) {}
+  }
+
+  static class FineOnAnother {
+    private final Fine fine;
+
+    FineOnAnother(Fine fine) {
+      this.fine = fine;
+    }
+
+    @Locked("b")
+    public void run(long id) {
+      fine.run(id);
+    }
+  }
+
+  /** The lock of the caller is that of the called. */
+  @Locked("c")
+  static class FineClass {
+    private FineClass self;
+
+    public void outer() {
+      inner();
+      self = this;
+    }
+
+    public void inner() {}
+
+    public void other() {
+      self.inner();
+    }
+  }
+}
