@@ -5,18 +5,24 @@ import javax.net.ssl.SSLParameters;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.ssl.SslBundle;
 import org.springframework.boot.ssl.SslOptions;
+import org.springframework.util.StringUtils;
 import redis.clients.jedis.DefaultJedisClientConfig;
 
 /** The settings of the Jedis clients that are made for the locks. */
 final class JedisSettings {
   private JedisSettings() {}
 
-  /** @param timeout the longest time that a connection may take to be opened, or to answer */
+  /**
+   * Returns settings of one account.
+   *
+   * @param user null or empty for the default one, as in {@code redis://:PASSWORD@HOST}
+   * @param timeout the longest time that a connection may take to be opened, or to answer
+   */
   static DefaultJedisClientConfig.Builder of(
       @Nullable String user, @Nullable String password, Duration timeout) {
     return DefaultJedisClientConfig.builder()
-        .user(user)
-        .password(password)
+        .user(StringUtils.hasLength(user) ? user : null)
+        .password(StringUtils.hasLength(password) ? password : null)
         .timeoutMillis((int) Math.min(Integer.MAX_VALUE, timeout.toMillis()));
   }
 

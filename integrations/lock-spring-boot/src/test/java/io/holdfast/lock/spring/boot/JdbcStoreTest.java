@@ -15,7 +15,6 @@ import org.flywaydb.core.api.migration.Context;
 import org.junit.jupiter.api.Test;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.flyway.autoconfigure.FlywayAutoConfiguration;
-import org.springframework.boot.liquibase.autoconfigure.LiquibaseAutoConfiguration;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Primary;
@@ -47,19 +46,6 @@ class JdbcStoreTest {
           context.getBean(LockClient.class).get("orders/1").run(lease -> {});
           assertThat(rows(context.getBean(DataSource.class), "\"flyway_schema_history\""))
               .isPositive();
-        });
-  }
-
-  @Test
-  void theClientComesAfterLiquibaseWhichMakesTheTables() {
-    Runners.h2("liquibase")
-        .withConfiguration(AutoConfigurations.of(LiquibaseAutoConfiguration.class))
-        .withPropertyValues(
-            "holdfast.jdbc.schema=validate",
-            "spring.liquibase.change-log=classpath:db/changelog.yaml")
-        .run(context -> {
-          assertThat(context).hasNotFailed();
-          context.getBean(LockClient.class).get("orders/1").run(lease -> {});
         });
   }
 
