@@ -1,0 +1,38 @@
+package io.holdfast.lock.spring.boot;
+
+import io.holdfast.lock.LockClientBuilder;
+import io.holdfast.lock.consul.ConsulLocks;
+import okhttp3.HttpUrl;
+import okhttp3.OkHttpClient;
+
+/** Consul, through its HTTP interface. */
+record ConsulSource(OkHttpClient client, HoldfastProperties.Consul properties)
+    implements StoreSource {
+  @Override
+  public LockClientBuilder<?> builder() {
+    ConsulLocks.Builder builder = Property.apply(
+        "holdfast.consul.address",
+        properties.address(),
+        address -> ConsulLocks.builder(client, address));
+    builder = Property.apply("holdfast.consul.prefix", properties.prefix(), builder::prefix);
+    String token = properties.token();
+    return token == null ? builder : builder.token(token);
+  }
+
+  @Override
+  public String place() {
+    HttpUrl address = HttpUrl.get(properties.address());
+    return "consul (" + address.host() + ":" + address.port() + ", prefix " + properties.prefix()
+        + ")";
+  }
+
+  @Override
+  public String whenUnreachable() {
+    return "check holdfast.consul.address and holdfast.consul.token";
+  }
+
+  @Override
+  public String whenUnusable() {
+    return "check holdfast.consul.address and holdfast.consul.prefix";
+  }
+}

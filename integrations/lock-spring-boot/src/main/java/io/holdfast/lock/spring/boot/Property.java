@@ -1,0 +1,36 @@
+package io.holdfast.lock.spring.boot;
+
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/** A property whose value is handed to a builder that may refuse it. */
+final class Property {
+  private Property() {}
+
+  /**
+   * Calls the function with the property's value.
+   *
+   * @throws LockConfigurationException the function refused the value; the message names the
+   *     property
+   */
+  static <T, R> R apply(String name, T value, Function<? super T, ? extends R> function) {
+    try {
+      return function.apply(value);
+    } catch (IllegalArgumentException e) {
+      throw new LockConfigurationException(
+          "The property " + name + " can't be used: " + message(e), "correct " + name, e);
+    }
+  }
+
+  /** Does the same if the property is set; returns the other value if it is not. */
+  static <T, R> R applyIfSet(
+      String name, @Nullable T value, R otherwise, Function<? super T, ? extends R> function) {
+    return value == null ? otherwise : apply(name, value, function);
+  }
+
+  /** Returns an exception's message without the full stop at its end. */
+  static String message(Throwable failure) {
+    String message = String.valueOf(failure.getMessage()).strip();
+    return message.endsWith(".") ? message.substring(0, message.length() - 1) : message;
+  }
+}

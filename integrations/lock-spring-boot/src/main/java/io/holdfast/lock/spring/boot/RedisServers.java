@@ -1,0 +1,16 @@
+package io.holdfast.lock.spring.boot;
+
+import redis.clients.jedis.UnifiedJedis;
+
+/** The Redis servers of the application's own settings, of which no Jedis client was made yet. */
+interface RedisServers {
+  /**
+   * Makes a client, which the caller must close.
+   *
+   * @throws LockConfigurationException these servers can't have locks
+   */
+  UnifiedJedis connect();
+
+  /** Returns where they are, for the log; without secrets. */
+  String place();
+}

@@ -1,0 +1,57 @@
+package io.holdfast.lock.spring.boot;
+
+import java.net.URI;
+import java.time.Duration;
+import redis.clients.jedis.DefaultJedisClientConfig;
+import redis.clients.jedis.RedisClient;
+import redis.clients.jedis.UnifiedJedis;
+import redis.clients.jedis.util.JedisURIHelper;
+
+/** One server, as {@code holdfast.redis.uri} names it. */
+record RedisUri(String uri, Duration timeout) implements RedisServers {
+  private static final String PROPERTY = "holdfast.redis.uri";
+
+  @Override
+  public UnifiedJedis connect() {
+    URI parsed = parsed();
+    DefaultJedisClientConfig.Builder settings = JedisSettings.of(
+            JedisURIHelper.getUser(parsed), JedisURIHelper.getPassword(parsed), timeout)
+        .database(Property.apply(PROPERTY, parsed, JedisURIHelper::getDBIndex));
+    return RedisClient.builder()
+        .hostAndPort(parsed.getHost(), parsed.getPort())
+        .clientConfig(
+            (JedisURIHelper.isRedisSSLScheme(parsed) ? JedisSettings.secured(settings) : settings)
+                .build())
+        .build();
+  }
+
+  @Override
+  public String place() {
+    URI parsed = parsed();
+    return parsed.getHost() + ":" + parsed.getPort();
+  }
+
+  private URI parsed() {
+    URI parsed;
+    try {
+      parsed = URI.create(uri);
+    } catch (IllegalArgumentException e) {
+      // Without the cause, which has the text with the password in it.
+      throw refused();
+    }
+    String scheme = String.valueOf(parsed.getScheme());
+    if (!(scheme.equals("redis") || scheme.equals("rediss"))
+        || parsed.getHost() == null
+        || parsed.getPort() < 0) {
+      throw refused();
+    }
+    return parsed;
+  }
+
+  private static LockConfigurationException refused() {
+    return new LockConfigurationException(
+        "The property " + PROPERTY + " is no address of a Redis server",
+        "set " + PROPERTY + " to redis://HOST:PORT or rediss://HOST:PORT, with USER:PASSWORD@ before"
+            + " the host if they are needed");
+  }
+}

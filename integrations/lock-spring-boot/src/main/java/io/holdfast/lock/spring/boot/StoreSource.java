@@ -1,0 +1,22 @@
+package io.holdfast.lock.spring.boot;
+
+import io.holdfast.lock.LockClientBuilder;
+
+/** The store as the application has it: what the lock client is built on. */
+interface StoreSource {
+  /**
+   * Returns a new builder, set up with the properties of this store.
+   *
+   * @throws LockConfigurationException a property has a value that can't be used
+   */
+  LockClientBuilder<?> builder();
+
+  /** Returns which store this is and where, for the log; without secrets. */
+  String place();
+
+  /** Returns what to do if the store gives no usable answer; names the properties. */
+  String whenUnreachable();
+
+  /** Returns what to do if the store can't be used as it is; names the properties. */
+  String whenUnusable();
+}

@@ -1,0 +1,198 @@
+package io.holdfast.lock.spring.boot;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.springframework.boot.SpringApplication;
+import org.springframework.boot.WebApplicationType;
+import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
+import org.springframework.boot.test.context.FilteredClassLoader;
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.core.io.DefaultResourceLoader;
+import org.springframework.jdbc.datasource.DriverManagerDataSource;
+
+/**
+ * An application that is configured wrongly does not start, and the last that it prints is what is
+ * wrong and which property to set.
+ */
+@ExtendWith(OutputCaptureExtension.class)
+class WrongConfigurationTest {
+  private static final String[] STORES = {
+    "io.holdfast.lock.jdbc", "io.holdfast.lock.redis", "io.holdfast.lock.zookeeper",
+    "io.holdfast.lock.consul"
+  };
+
+  @Test
+  void noStore(CapturedOutput output) {
+    start(App.class, without(STORES));
+
+    assertThat(output)
+        .contains("APPLICATION FAILED TO START", "Holdfast has no store")
+        .contains("Action:", "Add the dependency io.holdfast:lock-jdbc", "holdfast.store=memory");
+  }
+
+  @Test
+  void twoStores(CapturedOutput output) {
+    start(App.class, without("io.holdfast.lock.zookeeper", "io.holdfast.lock.consul"));
+
+    assertThat(output)
+        .contains("lock-jdbc, lock-redis are on the class path")
+        .contains("Set holdfast.store to jdbc or redis.");
+  }
+
+  @Test
+  void aStoreThatIsNotThere(CapturedOutput output) {
+    start(App.class, without(STORES), "holdfast.store=consul");
+
+    assertThat(output).contains("Add the dependency io.holdfast:lock-consul, or change holdfast.store");
+  }
+
+  @Test
+  void anUnknownStore(CapturedOutput output) {
+    start(App.class, null, "holdfast.store=etcd");
+
+    assertThat(output)
+        .contains("APPLICATION FAILED TO START", "holdfast.store", "\"etcd\"")
+        .contains("CONSUL", "JDBC", "MEMORY", "REDIS", "ZOOKEEPER");
+  }
+
+  @Test
+  void aTtlThatIsTooShort(CapturedOutput output) {
+    start(App.class, null, "holdfast.store=memory", "holdfast.ttl=2s");
+
+    assertThat(output)
+        .contains("Raise holdfast.ttl (it is PT2S), or lower holdfast.store-timeout (it is PT5S).");
+  }
+
+  @Test
+  void aValueThatABuilderRefuses(CapturedOutput output) {
+    start(App.class, null, jdbc("refused", "holdfast.jdbc.table=two words"));
+
+    assertThat(output)
+        .contains("The property holdfast.jdbc.table can't be used", "'two words'")
+        .contains("Correct holdfast.jdbc.table.");
+  }
+
+  @Test
+  void aMissingTable(CapturedOutput output) {
+    start(App.class, null, jdbc("no-table", "holdfast.jdbc.schema=validate"));
+
+    assertThat(output)
+        .contains("holdfast_lock can't be used for locks")
+        .contains("Run the script for your database, or let the client make its tables with"
+            + " holdfast.jdbc.schema=create");
+  }
+
+  @Test
+  void aWrongPassword(CapturedOutput output) {
+    // The first one to come sets the password.
+    new DriverManagerDataSource(Runners.url("secret"), "sa", "right");
+    start(
+        FirstUser.class,
+        null,
+        jdbc("secret", "spring.datasource.username=sa", "spring.datasource.password=wrong"));
+
+    assertThat(output)
+        .contains("Wrong user name or password")
+        .contains("Check the data source, bean 'dataSource': spring.datasource.url,"
+            + " spring.datasource.username and spring.datasource.password");
+  }
+
+  @Test
+  void noDataSource(CapturedOutput output) {
+    start(
+        App.class,
+        null,
+        "holdfast.store=jdbc",
+        "spring.autoconfigure.exclude="
+            + "org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration");
+
+    assertThat(output).contains("the application has no data source", "Set spring.datasource.url");
+  }
+
+  @Test
+  void aStoreThatIsNotRunning(CapturedOutput output) {
+    start(
+        App.class,
+        null,
+        "holdfast.store=redis",
+        "spring.data.redis.port=1",
+        "holdfast.store-timeout=1s");
+
+    assertThat(output).contains("gave no usable answer", "Check spring.data.redis.host");
+  }
+
+  @Test
+  void anAddressThatIsNone(CapturedOutput output) {
+    start(App.class, null, "holdfast.store=consul", "holdfast.consul.address=nowhere");
+
+    assertThat(output).contains("The property holdfast.consul.address can't be used");
+  }
+
+  @Test
+  void aRedisAddressThatIsNoneAndItsPasswordIsNotPrinted(CapturedOutput output) {
+    start(App.class, null, "holdfast.store=redis", "holdfast.redis.uri=redis://:hu sh@here:6379");
+
+    assertThat(output)
+        .contains("Set holdfast.redis.uri to redis://HOST:PORT")
+        .doesNotContain("hu sh");
+  }
+
+  @Test
+  void anOlderSpringBootIsRefused() {
+    assertThatThrownBy(() -> BootVersion.check("3.5.16"))
+        .isInstanceOf(LockConfigurationException.class)
+        .hasMessageContaining("needs Spring Boot 4.0 or later, and this is 3.5.16");
+    BootVersion.check("4.0.8");
+    BootVersion.check("10.0.0-M1");
+    BootVersion.check(null);
+  }
+
+  private static String[] jdbc(String database, String... more) {
+    List<String> properties = new ArrayList<>(List.of(more));
+    properties.add("holdfast.store=jdbc");
+    properties.add("spring.datasource.url=" + Runners.url(database));
+    return properties.toArray(String[]::new);
+  }
+
+  private static FilteredClassLoader without(String... packages) {
+    return new FilteredClassLoader(packages);
+  }
+
+  /** Starts an application, which must fail. */
+  private static void start(Class<?> config, ClassLoader loader, String... properties) {
+    SpringApplication application = new SpringApplication(config);
+    application.setWebApplicationType(WebApplicationType.NONE);
+    if (loader != null) {
+      application.setResourceLoader(new DefaultResourceLoader(loader));
+    }
+    List<String> arguments = new ArrayList<>(
+        List.of("--spring.flyway.enabled=false", "--spring.liquibase.enabled=false"));
+    for (String property : properties) {
+      arguments.add("--" + property);
+    }
+    assertThatThrownBy(() -> application.run(arguments.toArray(String[]::new)).close())
+        .isInstanceOf(Exception.class);
+  }
+
+  @Configuration(proxyBeanMethods = false)
+  @EnableAutoConfiguration
+  static class App {}
+
+  @Configuration(proxyBeanMethods = false)
+  @EnableAutoConfiguration
+  static class FirstUser {
+    @Bean
+    static Object first() throws Exception {
+      new DriverManagerDataSource(Runners.url("secret"), "sa", "right").getConnection().close();
+      return "the first one sets the password";
+    }
+  }
+}
