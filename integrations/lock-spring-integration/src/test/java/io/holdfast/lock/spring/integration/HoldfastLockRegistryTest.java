@@ -15,6 +15,7 @@ import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.Ownership;
 import java.time.Duration;
 import java.util.ConcurrentModificationException;
+import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
@@ -24,6 +25,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.Lock;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -31,6 +33,8 @@ import org.springframework.integration.support.locks.LockRegistry;
 
 /** What Spring Integration promises of a lock registry, and what this one adds. */
 @Tag("each-spring-integration")
+@SuppressWarnings(
+    "LockNotBeforeTry") // The tests are about lock and unlock; closing the clients frees the rest.
 class HoldfastLockRegistryTest {
   private static final Duration TTL = Duration.ofSeconds(30);
   private static final LockOptions SHORT = LockOptions.fixed(Duration.ofSeconds(2));
@@ -164,7 +168,7 @@ class HoldfastLockRegistryTest {
     int[] count = new int[1];
     ExecutorService workers = Executors.newFixedThreadPool(threads);
     try {
-      var tasks = java.util.stream.IntStream.range(0, threads)
+      var tasks = IntStream.range(0, threads)
           .mapToObj(i -> workers.submit(() -> {
             LockRegistry<?> mine = i % 2 == 0 ? registry : otherRegistry;
             for (int round = 0; round < rounds; round++) {
@@ -214,11 +218,10 @@ class HoldfastLockRegistryTest {
   void anInterruptEndsAWaitAndNothingIsHeld() throws Exception {
     otherRegistry.obtain("key").lock();
     Lock lock = registry.obtain("key");
-    for (Callable<?> wait :
-        java.util.List.<Callable<?>>of(() -> lock.tryLock(30, TimeUnit.SECONDS), () -> {
-          lock.lockInterruptibly();
-          return null;
-        })) {
+    for (Callable<?> wait : List.<Callable<?>>of(() -> lock.tryLock(30, TimeUnit.SECONDS), () -> {
+      lock.lockInterruptibly();
+      return null;
+    })) {
       int before = waiting.get();
       Thread[] waiter = new Thread[1];
       Future<?> waited = thread.submit(() -> {
@@ -407,7 +410,7 @@ class HoldfastLockRegistryTest {
   @Test
   void anyTextIsAKeyAndDifferentTextsAreDifferentLocks() {
     String path = "/data".repeat(100);
-    for (String key : java.util.List.of("", "a\nb", "a\rb", path, path + "x", "\ud83d")) {
+    for (String key : List.of("", "a\nb", "a\rb", path, path + "x", "\ud83d")) {
       assertThat(registry.obtain(key).tryLock()).as(key).isTrue();
     }
     new HoldfastLockRegistry(client, "").obtain("").lock();
