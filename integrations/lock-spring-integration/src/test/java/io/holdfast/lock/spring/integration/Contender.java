@@ -42,7 +42,7 @@ final class Contender extends DefaultCandidate implements AutoCloseable {
     initiator.stop();
   }
 
-  void yield() {
+  void giveUp() {
     initiator.getContext().yield();
   }
 

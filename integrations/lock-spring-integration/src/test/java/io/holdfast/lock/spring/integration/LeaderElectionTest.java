@@ -71,7 +71,7 @@ class LeaderElectionTest {
   @Test
   void aLeaderThatYieldsIsFollowed() {
     aLeadsAndBWaits();
-    a.yield();
+    a.giveUp();
     Await.until("b leads", b::isLeading);
     assertThat(history).startsWith("a granted").contains("a revoked");
   }
