@@ -13,8 +13,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.springframework.context.annotation.AnnotationConfigApplicationContext;
-import org.springframework.integration.leader.event.OnGrantedEvent;
-import org.springframework.integration.leader.event.OnRevokedEvent;
+import org.springframework.integration.leader.Context;
+import org.springframework.integration.leader.DefaultCandidate;
 import org.springframework.integration.support.leader.LockRegistryLeaderInitiator;
 import org.springframework.integration.support.locks.LockRegistry;
 
@@ -102,7 +102,6 @@ class LeaderElectionTest {
   /** Reflection on generic types must cope with a class file that both lines load. */
   @Test
   void anApplicationContextConnectsAndStopsAllOfIt() {
-    List<Object> events = new CopyOnWriteArrayList<>();
     try (AnnotationConfigApplicationContext context = new AnnotationConfigApplicationContext()) {
       context.registerBean("locks", LockClient.class, () -> clientA);
       context.registerBean(
@@ -113,12 +112,27 @@ class LeaderElectionTest {
           "initiator",
           LockRegistryLeaderInitiator.class,
           () -> new LockRegistryLeaderInitiator(
-              context.getBeanProvider(LockRegistry.class).getObject()));
-      context.addApplicationListener(event -> events.add(event));
+              context.getBeanProvider(LockRegistry.class).getObject(), new Recorded()));
       context.refresh();
-      Await.until("it leads", () -> events.stream().anyMatch(OnGrantedEvent.class::isInstance));
+      Await.until("it leads", () -> history.contains("granted"));
       assertThat(context.getBeanNamesForType(LockRegistry.class)).containsExactly("lockRegistry");
     }
-    Await.until("it is revoked", () -> events.stream().anyMatch(OnRevokedEvent.class::isInstance));
+    Await.until("it is revoked", () -> history.contains("revoked"));
+  }
+
+  private final class Recorded extends DefaultCandidate {
+    Recorded() {
+      super("node", ROLE);
+    }
+
+    @Override
+    public void onGranted(Context context) {
+      history.add("granted");
+    }
+
+    @Override
+    public void onRevoked(Context context) {
+      history.add("revoked");
+    }
   }
 }
