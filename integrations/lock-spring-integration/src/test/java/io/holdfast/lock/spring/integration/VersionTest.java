@@ -1,0 +1,22 @@
+package io.holdfast.lock.spring.integration;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.springframework.core.SpringVersion;
+import org.springframework.integration.support.locks.LockRegistry;
+
+/** These tests run on every supported line of Spring Integration. */
+@Tag("each-spring-integration")
+class VersionTest {
+  /** The newest, which the build compiles with, unless it says another. */
+  private static final String EXPECTED = System.getProperty("spring.integration.expected", "7.1.");
+
+  @Test
+  void theTestsRunOnTheVersionThatTheBuildMeans() {
+    assertThat(LockRegistry.class.getPackage().getImplementationVersion()).startsWith(EXPECTED);
+    assertThat(SpringVersion.getVersion()).startsWith(EXPECTED.startsWith("6.") ? "6.2." : "7.0.");
+    assertThat(LockRegistry.class.getTypeParameters()).hasSize(EXPECTED.startsWith("6.") ? 0 : 1);
+  }
+}
