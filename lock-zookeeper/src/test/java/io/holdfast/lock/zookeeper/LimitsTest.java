@@ -21,15 +21,15 @@ import org.junit.jupiter.api.Timeout;
 
 /** A server that is started again with a lower limit of session timeouts. */
 @Tag("one-jdk")
-@Timeout(180)
+@Timeout(120)
 class LimitsTest {
-  private static final Duration BEFORE = Duration.ofSeconds(84);
+  private static final Duration BEFORE = Duration.ofSeconds(60);
 
   /**
    * Less than half of it. Half of this outlasts a slow restart: from the moment on that it is
    * agreed on, it counts from the last confirmation, which was before the restart.
    */
-  private static final Duration AFTER = Duration.ofSeconds(40);
+  private static final Duration AFTER = Duration.ofSeconds(24);
 
   /**
    * Curator gives no handle once the connection has been lost for so long: before a loss is due.
@@ -43,7 +43,7 @@ class LimitsTest {
 
   @BeforeEach
   void open() {
-    server = closeLater(ZooKeeperServer.start(BEFORE));
+    server = closeLater(ZooKeeperServer.start());
     proxy = closeLater(FaultProxy.open(server.host(), server.port()));
     framework = closeLater(
         Frameworks.open(ZooKeeperServer.address(proxy.host(), proxy.port()), BEFORE, CONNECT_MAX));

@@ -20,14 +20,14 @@ final class ZooKeeperServer implements AutoCloseable {
   private final int port;
   private boolean paused;
 
-  private ZooKeeperServer(Duration sessionTimeoutMax) {
+  private ZooKeeperServer() {
     assumeDocker();
     this.port = Ports.free();
     this.container = new GenericContainer<>("zookeeper:3.9")
         .withExposedPorts(2181)
         .withEnv("ZOO_TICK_TIME", "1000")
         .withEnv("ZOO_MAX_CLIENT_CNXNS", "0")
-        .withEnv("ZOO_CFG_EXTRA", limit(sessionTimeoutMax))
+        .withEnv("ZOO_CFG_EXTRA", limit(SESSION_TIMEOUT_MAX))
         .withEnv("ZOO_4LW_COMMANDS_WHITELIST", "*")
         // Empty containers are looked for every minute otherwise.
         .withEnv("JVMFLAGS", "-Dznode.container.checkIntervalMs=1000")
@@ -37,12 +37,7 @@ final class ZooKeeperServer implements AutoCloseable {
   }
 
   static ZooKeeperServer start() {
-    return start(SESSION_TIMEOUT_MAX);
-  }
-
-  /** One that agrees to sessions that time out as late as that. */
-  static ZooKeeperServer start(Duration sessionTimeoutMax) {
-    return new ZooKeeperServer(sessionTimeoutMax);
+    return new ZooKeeperServer();
   }
 
   static void assumeDocker() {
