@@ -15,6 +15,7 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.function.Function;
 
 /**
  * One server of a quorum, asked on threads of its own, so that a server that does not answer delays
@@ -50,11 +51,18 @@ final class Voter {
   private final ConcurrentHashMap<String, CompletableFuture<?>> last = new ConcurrentHashMap<>();
 
   Voter(Server server, Duration storeTimeout, String threadName) {
+    this(
+        server,
+        storeTimeout,
+        lane ->
+            Daemons.pool(threadName + '-' + lane.name().toLowerCase(Locale.ROOT), lane.threads));
+  }
+
+  Voter(Server server, Duration storeTimeout, Function<Lane, ThreadPoolExecutor> threads) {
     this.server = server;
     this.storeTimeout = storeTimeout;
     for (Lane lane : Lane.values()) {
-      String name = threadName + '-' + lane.name().toLowerCase(Locale.ROOT);
-      executors.put(lane, Daemons.pool(name, lane.threads));
+      executors.put(lane, threads.apply(lane));
     }
   }
 

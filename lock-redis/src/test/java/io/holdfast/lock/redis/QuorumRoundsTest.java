@@ -1,7 +1,12 @@
 package io.holdfast.lock.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
+import io.holdfast.lock.Lease;
+import io.holdfast.lock.LockClient;
+import io.holdfast.lock.LockLostException;
+import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
@@ -165,6 +170,70 @@ class QuorumRoundsTest {
       executor.shutdownNow();
       slow.forEach(RedisClient::close);
       ways.forEach(FaultProxy::close);
+    }
+  }
+
+  /** A client of all servers, of which the first may be cut off. */
+  private List<RedisClient> firstBehind(RedisClient first) {
+    return List.of(first, clients.get(1), clients.get(2));
+  }
+
+  /** Of two servers one has the lease, so that the third decides, and that does not answer. */
+  private void divide(LockKey key) throws Exception {
+    String lock = Stored.keyOf(key);
+    Stores.await("on all", () -> clients.stream().allMatch(client -> client.exists(lock)));
+    clients.get(2).del(lock);
+  }
+
+  @Test
+  void aRenewalThatWaitsForAServerThatNeverAnswersHoldsUpNoOther() throws Exception {
+    ExecutorService executor = Executors.newSingleThreadExecutor();
+    HostAndPort address = servers.address(0);
+    try (FaultProxy way = FaultProxy.open(address.getHost(), address.getPort());
+        RedisClient first = RedisAccess.client(new HostAndPort(way.host(), way.port()), 8);
+        LockStore store = RedisLocks.quorum(firstBehind(first)).openStore(Stores.settings())) {
+      Grant undecided = granted(store);
+      List<Grant> others = new ArrayList<>();
+      for (int i = 0; i < 5; i++) {
+        others.add(granted(store));
+      }
+      assertThat(store.renew(others)).allMatch(Renewal.Renewed.class::isInstance);
+      divide(undecided.claim().key());
+      way.blackhole();
+      Future<List<Renewal>> waiting = executor.submit(() -> store.renew(List.of(undecided)));
+      for (Grant other : others) {
+        assertThat(store.renew(List.of(other))).allMatch(Renewal.Renewed.class::isInstance);
+      }
+      assertThat(waiting.isDone()).as("it waits for the store timeout").isFalse();
+      assertThat(waiting.get(Stores.PATIENCE.toSeconds(), TimeUnit.SECONDS))
+          .allMatch(Renewal.Unknown.class::isInstance);
+      way.heal();
+    } finally {
+      executor.shutdownNow();
+    }
+  }
+
+  @Test
+  void aLeaseOutlivesOneWhoseRenewalsAServerNeverAnswers() throws Exception {
+    HostAndPort address = servers.address(0);
+    try (FaultProxy way = FaultProxy.open(address.getHost(), address.getPort());
+        RedisClient first = RedisAccess.client(new HostAndPort(way.host(), way.port()), 8);
+        LockClient client = RedisLocks.quorum(firstBehind(first))
+            .storeTimeout(Duration.ofSeconds(2))
+            .defaultOptions(LockOptions.renewed(Duration.ofSeconds(6)))
+            .build()) {
+      LockKey key = Stores.freshKey();
+      Lease undecided = client.get(key.name()).lock();
+      Lease other = client.get(Stores.freshKey().name()).lock();
+      divide(key);
+      way.blackhole();
+      // Both were taken at the same time, for the same TTL, and are renewed together.
+      Stores.await("one is lost", () -> !undecided.isHeld());
+      assertThat(other.isHeld()).isTrue();
+      other.verify();
+      way.heal();
+      other.close();
+      assertThatExceptionOfType(LockLostException.class).isThrownBy(undecided::close);
     }
   }
 
