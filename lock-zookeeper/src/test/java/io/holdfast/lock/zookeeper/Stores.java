@@ -70,7 +70,7 @@ final class Stores {
   }
 
   /** Clocks that can be put forward. */
-  static final class JumpingTime implements TimeSource {
+  static class JumpingTime implements TimeSource {
     private volatile long aheadNanos;
     private volatile long wallAheadMillis;
 

@@ -63,6 +63,53 @@ class TrustTest {
     time.jumpWall(pause);
   }
 
+  /** Clocks that stand still but for the jumps, so that a slow machine changes nothing. */
+  private static final class StillTime extends Stores.JumpingTime {
+    private final long beganNanos = super.nanos();
+    private final long beganMillis = super.wallMillis();
+
+    @Override
+    public long nanos() {
+      return beganNanos + jumped().toNanos();
+    }
+
+    @Override
+    public long wallMillis() {
+      return beganMillis + jumped().toMillis();
+    }
+  }
+
+  @Test
+  void aSessionThatIsNewIsTrustedForAQuarterUntilTheFirstAnswerIsAQuarterOld() throws Exception {
+    StillTime still = new StillTime();
+    ZooKeeperStore store = closeLater(Stores.open(framework, "test", still, new Stores.Events()));
+    Duration quarter = session.dividedBy(4);
+    Grant grant = take(store);
+    assertThat(grant.validFor()).isEqualTo(quarter);
+    still.jump(quarter.minusMillis(1));
+    assertThat(store.renew(List.of(grant))).containsExactly(new Renewal.Renewed(quarter));
+    assertThat(store.verify(grant)).contains(quarter);
+    still.jump(quarter);
+    assertThat(store.renew(List.of(grant)))
+        .containsExactly(new Renewal.Renewed(session.dividedBy(2)));
+    store.release(grant, Duration.ZERO);
+
+    // The next session is as new as the first one was.
+    SessionKiller.expire(framework, server.address());
+    Frameworks.awaitConnection(framework);
+    Grant[] next = new Grant[1];
+    Stores.eventually("the next session takes a lock", () -> {
+      try {
+        next[0] = take(store);
+        return true;
+      } catch (StoreException e) {
+        return false;
+      }
+    });
+    assertThat(next[0].validFor()).isEqualTo(quarter);
+    store.release(next[0], Duration.ZERO);
+  }
+
   @Test
   void aGrantAfterAPauseIsTrustedForNoLongerThanTheSessionSurelyLives() throws Exception {
     ZooKeeperStore store = store();
