@@ -7,7 +7,6 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
-import org.apache.zookeeper.KeeperException.Code;
 import org.apache.zookeeper.Op;
 import org.apache.zookeeper.OpResult;
 import org.apache.zookeeper.ZooKeeper;
@@ -102,7 +101,7 @@ final class Checks {
       } else if (answer.isSessionOver()) {
         break;
       } else if (answer.isAbsent()) {
-        open.remove(firstAbsent(answer));
+        open.remove(Wire.firstAbsent(answer));
       } else if (answer.isConnectionLost()) {
         trust.disconnected(moment);
         wire.pauseBeforeRetry(answer, deadline);
@@ -115,16 +114,5 @@ final class Checks {
 
   private static OwnNode node(List<@Nullable OwnNode> asked, int index) {
     return Objects.requireNonNull(asked.get(index));
-  }
-
-  private static int firstAbsent(Answer<List<OpResult>> answer) throws StoreException {
-    List<OpResult> results = answer.value();
-    for (int i = 0; results != null && i < results.size(); i++) {
-      if (results.get(i) instanceof OpResult.ErrorResult error
-          && error.getErr() == Code.NONODE.intValue()) {
-        return i;
-      }
-    }
-    throw answer.failure();
   }
 }

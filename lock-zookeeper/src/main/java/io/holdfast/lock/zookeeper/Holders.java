@@ -46,7 +46,6 @@ final class Holders {
 
   Optional<StoredHolder> inspect(LockKey key) throws StoreException {
     Look look = new Look(wire.handle(), List.of(key), wire.deadline());
-    Wire.sync(look.zk, parent(key));
     look.findHeld(1);
     return look.held.stream().findFirst().map(StoredLock::holder);
   }
@@ -77,25 +76,9 @@ final class Holders {
   /** Returns the locks that have a node, held or not. */
   private List<LockKey> keys(ZooKeeper zk, LockKind kind, String namePrefix, Deadline deadline)
       throws StoreException {
-    Wire.sync(zk, root);
-    CompletableFuture<Answer<Stat>> counting = Wire.stat(zk, root);
-    CompletableFuture<Answer<List<String>>> listing = Wire.list(zk, root);
-    Answer<Stat> counted = wire.await(counting, deadline);
-    Answer<List<String>> listed = wire.await(listing, deadline);
+    Answer<List<String>> listed = names(zk, deadline);
     if (listed.isAbsent()) {
       return List.of();
-    }
-    if (listed.isConnectionLost() && counted.isOk()) {
-      // Not repeated: if the answer is too long, the ZooKeeper client itself drops the connection.
-      throw StoreException.unanswered(
-          "The connection was lost while the "
-              + counted.get().getNumChildren()
-              + " names under "
-              + root
-              + " were listed. If that happens again, they are more than the "
-              + answerBytesMax(zk)
-              + " bytes that one answer may have: start this process with a larger jute.maxbuffer",
-          listed.failure());
     }
     String nodePrefix = Names.prefix(kind, namePrefix);
     List<LockKey> keys = new ArrayList<>();
@@ -106,6 +89,34 @@ final class Holders {
       }
     }
     return keys;
+  }
+
+  private Answer<List<String>> names(ZooKeeper zk, Deadline deadline) throws StoreException {
+    while (true) {
+      CompletableFuture<Answer<Boolean>> sync = Wire.sync(zk, root);
+      CompletableFuture<Answer<Stat>> counting = Wire.stat(zk, root);
+      CompletableFuture<Answer<List<String>>> listing = Wire.listAfter(sync, zk, root);
+      Answer<Stat> counted = wire.await(counting, deadline);
+      Answer<List<String>> listed = wire.await(listing, deadline);
+      if (!listed.isConnectionLost()) {
+        return listed;
+      }
+      if (counted.isOk()) {
+        // Not repeated: if the answer is too long, the ZooKeeper client itself drops the
+        // connection.
+        throw StoreException.unanswered(
+            "The connection was lost while the "
+                + counted.get().getNumChildren()
+                + " names under "
+                + root
+                + " were listed. If that happens again, they are more than the "
+                + answerBytesMax(zk)
+                + " bytes that one answer may have: start this process with a larger"
+                + " jute.maxbuffer",
+            listed.failure());
+      }
+      wire.pauseBeforeRetry(listed, deadline);
+    }
   }
 
   private static int answerBytesMax(ZooKeeper zk) {
@@ -124,6 +135,9 @@ final class Holders {
     private final Deadline deadline;
     private final List<StoredLock> held = new ArrayList<>();
 
+    /** The last answer in this turn that was lost with the connection. */
+    private @Nullable Answer<?> lost;
+
     Look(ZooKeeper zk, List<LockKey> keys, Deadline deadline) {
       this.zk = zk;
       this.open = new ArrayDeque<>(keys);
@@ -133,19 +147,37 @@ final class Holders {
     /** Reads on until all locks were read, or enough held ones were found. */
     void findHeld(int limit) throws StoreException {
       while (!open.isEmpty() && held.size() < limit) {
+        CompletableFuture<Answer<Boolean>> sync = Wire.sync(zk, root);
         List<Lines> lines = new ArrayList<>();
         for (int i = 0; i < AT_ONCE_MAX && !open.isEmpty(); i++) {
           LockKey key = open.remove();
-          lines.add(new Lines(key, Wire.list(zk, parent(key))));
+          lines.add(new Lines(key, Wire.listAfter(sync, zk, parent(key))));
         }
         List<Taken> taken = new ArrayList<>();
         for (Lines one : lines) {
           Answer<List<String>> listed = wire.await(one.listing(), deadline);
-          if (!listed.isAbsent()) {
+          if (listed.isConnectionLost()) {
+            askAnew(one.key(), listed);
+          } else if (!listed.isAbsent()) {
             read(one.key(), Line.of(parent(one.key()), listed.get()), taken);
           }
         }
         tell(taken, limit);
+        pauseIfLost();
+      }
+    }
+
+    private void askAnew(LockKey key, Answer<?> answer) {
+      open.add(key);
+      lost = answer;
+    }
+
+    /** Once for a turn, however many of its answers were lost. */
+    private void pauseIfLost() throws StoreException {
+      Answer<?> last = lost;
+      lost = null;
+      if (last != null) {
+        wire.pauseBeforeRetry(last, deadline);
       }
     }
 
@@ -187,6 +219,10 @@ final class Holders {
         return null;
       }
       Answer<Wire.Text> head = wire.await(taken.head(), deadline);
+      if (head.isConnectionLost()) {
+        askAnew(taken.key(), head);
+        return null;
+      }
       if (head.isAbsent()) {
         // The node has gone meanwhile, and another may be the first.
         open.add(taken.key());

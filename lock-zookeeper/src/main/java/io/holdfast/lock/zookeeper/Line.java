@@ -24,11 +24,7 @@ record Line(List<Place> places, List<String> marks) {
   static final int SEQUENCE_MAX = Integer.MAX_VALUE - 1_000_000;
 
   /** A node in the queue. */
-  record Place(String name, int sequence) {
-    boolean isOf(String ownerId) {
-      return name.startsWith(ownerId);
-    }
-  }
+  record Place(String name, int sequence) {}
 
   /**
    * Reads a listing.

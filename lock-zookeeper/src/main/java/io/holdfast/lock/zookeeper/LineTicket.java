@@ -136,7 +136,7 @@ final class LineTicket implements Ticket, Watcher {
   /** Asks once; null if there was no answer, but there is time to ask again. */
   private @Nullable Status ask(ZooKeeper zk, Deadline deadline) throws StoreException {
     SessionTrust.Asked asked = store.trust().asking(zk);
-    Wire.sync(zk, node.parent());
+    var unused = Wire.sync(zk, node.parent());
     CompletableFuture<Answer<Stat>> finding = Wire.stat(zk, node.path());
     Watched before = watched.get();
     boolean stillThere = before != null && before.zk() == zk && areThere(before, deadline);

@@ -22,6 +22,8 @@ import org.jspecify.annotations.Nullable;
  * written now for this purpose.
  */
 final class Marks {
+  private static final Duration LOOK_AGAIN_AFTER = Duration.ofMillis(10);
+
   private final Wire wire;
   private final String clock;
   private final List<ACL> acl;
@@ -41,7 +43,10 @@ final class Marks {
   record Mark(String path, long number, String holder, Instant since, Duration rest) {}
 
   /** A mark that is being read. */
-  record Reading(String path, CompletableFuture<Answer<Wire.Text>> text) {
+  record Reading(ZooKeeper zk, String path, CompletableFuture<Answer<Wire.Text>> text) {}
+
+  /** A mark that exists. */
+  private record Found(String path, Wire.Text text) {
     String name() {
       return path.substring(path.lastIndexOf('/') + 1);
     }
@@ -51,7 +56,7 @@ final class Marks {
   static List<Reading> read(ZooKeeper zk, String parent, List<String> names) {
     return names.stream()
         .map(name -> parent + "/" + name)
-        .map(path -> new Reading(path, Wire.read(zk, path, null)))
+        .map(path -> new Reading(zk, path, Wire.read(zk, path, null)))
         .toList();
   }
 
@@ -76,22 +81,36 @@ final class Marks {
   /** Waits for the marks that exist, including those whose time is over. */
   List<Mark> await(List<Reading> readings, long nowMillis, Deadline deadline)
       throws StoreException {
-    List<Mark> marks = new ArrayList<>(readings.size());
+    return marks(found(readings, deadline), nowMillis);
+  }
+
+  private List<Found> found(List<Reading> readings, Deadline deadline) throws StoreException {
+    List<Found> found = new ArrayList<>(readings.size());
     for (Reading reading : readings) {
-      Answer<Wire.Text> answer = wire.await(reading.text(), deadline);
+      Answer<Wire.Text> answer = wire.askAgain(
+          reading.text(), () -> Wire.read(reading.zk(), reading.path(), null), deadline);
       if (!answer.isAbsent()) {
-        marks.add(mark(reading, answer.get(), nowMillis));
+        found.add(new Found(reading.path(), answer.get()));
       }
+    }
+    return found;
+  }
+
+  private static List<Mark> marks(List<Found> found, long nowMillis) throws StoreException {
+    List<Mark> marks = new ArrayList<>(found.size());
+    for (Found one : found) {
+      marks.add(mark(one, nowMillis));
     }
     return marks;
   }
 
-  private static Mark mark(Reading reading, Wire.Text text, long nowMillis) throws StoreException {
+  private static Mark mark(Found found, long nowMillis) throws StoreException {
+    Wire.Text text = found.text();
     long ageMillis = Math.max(0, nowMillis - text.stat().getMtime());
     Duration rest = text.text().duration().minusMillis(ageMillis);
     return new Mark(
-        reading.path(),
-        number(reading.name()),
+        found.path(),
+        number(found.name()),
         text.text().holder(),
         text.since(),
         rest.isNegative() ? Duration.ZERO : rest);
@@ -116,38 +135,52 @@ final class Marks {
     }
     List<Reading> readings = read(zk, node.parent(), names);
     long nowMillis = nowMillis(zk, deadline);
-    for (Reading reading : readings) {
-      countAnew(zk, reading, nowMillis, deadline);
+    List<Found> found = found(readings, deadline);
+    for (Found one : found) {
+      if (nowMillis < one.text().stat().getMtime()) {
+        countAnew(zk, one, deadline);
+      }
     }
-    List<Mark> marks = await(readings, nowMillis, deadline);
+    List<Mark> marks = marks(found, nowMillis);
     Duration rest = rest(marks);
-    if (!rest.isZero()) {
-      return rest;
-    }
+    return rest.isZero() ? delete(zk, node, marks, deadline) : rest;
+  }
+
+  /**
+   * Deletes marks whose time is over, if our own node exists.
+   *
+   * @return zero, or the time to the next look if our own node has gone
+   */
+  private Duration delete(ZooKeeper zk, OwnNode node, List<Mark> marks, Deadline deadline)
+      throws StoreException {
     List<Op> ops = new ArrayList<>();
     ops.add(Op.check(node.path(), -1));
     marks.forEach(mark -> ops.add(Op.delete(mark.path(), -1)));
-    Answer<List<OpResult>> answer = wire.await(Wire.multi(zk, ops), deadline);
-    if (answer.isAbsent()) {
-      // A mark has gone, or our own node: the next look will show.
-      return Duration.ofMillis(10);
+    while (true) {
+      Answer<List<OpResult>> answer = wire.askAgain(() -> Wire.multi(zk, ops), deadline);
+      if (!answer.isAbsent()) {
+        answer.requireOk();
+        return Duration.ZERO;
+      }
+      int absent = Wire.firstAbsent(answer);
+      if (absent == 0) {
+        return LOOK_AGAIN_AFTER;
+      }
+      // Gone for good, whether by an earlier request of ours, whose answer was lost, or by another.
+      ops.remove(absent);
     }
-    answer.requireOk();
-    return Duration.ZERO;
   }
 
   /**
    * Rewrites a mark whose time is in the future, since the leader's clock was set back. Counted
    * from now, it blocks no longer than intended.
    */
-  private void countAnew(ZooKeeper zk, Reading reading, long nowMillis, Deadline deadline)
-      throws StoreException {
-    Answer<Wire.Text> answer = wire.await(reading.text(), deadline);
-    if (answer.isOk() && nowMillis < answer.get().stat().getMtime()) {
-      Wire.Text text = answer.get();
-      Answer<Stat> unused = wire.await(
-          Wire.write(zk, reading.path(), text.text().bytes(), text.stat().getVersion()), deadline);
-    }
+  private void countAnew(ZooKeeper zk, Found found, Deadline deadline) throws StoreException {
+    Wire.Text text = found.text();
+    // Another may be at it too, or an earlier request of ours was carried out.
+    Answer<Stat> unused = wire.askAgain(
+        () -> Wire.write(zk, found.path(), text.text().bytes(), text.stat().getVersion()),
+        deadline);
   }
 
   static Duration rest(List<Mark> marks) {

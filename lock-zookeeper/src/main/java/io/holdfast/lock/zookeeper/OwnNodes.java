@@ -92,28 +92,21 @@ final class OwnNodes {
     return new ArrayList<>(nodes.values());
   }
 
-  /** Notes that a mark was left, which must be deleted when it no longer counts. */
-  void marked(String path, Duration holdFor) {
-    marks.put(path, time.nanos() + holdFor.toNanos() + MARK_GRACE_NANOS);
-    planLook();
-  }
-
   /**
    * Returns the operations that end a node's grant: delete the node, and create a mark if the name
-   * must stay taken.
+   * must stay taken. The mark will be deleted when it no longer counts, also if the answer is lost.
    */
   List<Op> ending(OwnNode node, Duration holdFor) {
     Op delete = Op.delete(node.path(), -1);
     if (holdFor.isZero()) {
       return List.of(delete);
     }
+    String mark = node.parent() + "/" + Names.ofMark(node.czxid());
+    marks.put(mark, time.nanos() + holdFor.toNanos() + MARK_GRACE_NANOS);
+    planLook();
     NodeText text =
         new NodeText(holdFor.plusMillis(1), node.since(), node.claim().holder());
-    return List.of(delete, Op.create(markPath(node), text.bytes(), acl, CreateMode.PERSISTENT));
-  }
-
-  static String markPath(OwnNode node) {
-    return node.parent() + "/" + Names.ofMark(node.czxid());
+    return List.of(delete, Op.create(mark, text.bytes(), acl, CreateMode.PERSISTENT));
   }
 
   private void planLook() {
@@ -234,9 +227,6 @@ final class OwnNodes {
       Duration holdLeft = node.holdLeft(time.nanos());
       var unused = Wire.multi(zk, ending(node, holdLeft)).thenAccept(answer -> {
         node.endCleaning();
-        if (answer.isOk() && !holdLeft.isZero()) {
-          marked(markPath(node), holdLeft);
-        }
         if (answer.isOk() || answer.isAbsent()) {
           gone(node);
         }

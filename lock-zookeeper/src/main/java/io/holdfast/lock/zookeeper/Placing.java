@@ -100,11 +100,7 @@ final class Placing {
     Answer<List<String>> listed = wire.askAgain(() -> Wire.list(zk, node.parent()), deadline);
     for (String name : OwnNodes.ofOwner(listed, node.claim())) {
       if (!name.equals(node.name())) {
-        String path = node.parent() + "/" + name;
-        Answer<Boolean> deleted = wire.askAgain(() -> Wire.delete(zk, path), deadline);
-        if (!deleted.isAbsent()) {
-          deleted.requireOk();
-        }
+        boolean unused = wire.deleted(zk, node.parent() + "/" + name, deadline);
       }
     }
   }

@@ -13,6 +13,7 @@ import java.util.concurrent.TimeoutException;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.imps.CuratorFrameworkState;
 import org.apache.zookeeper.CreateMode;
+import org.apache.zookeeper.KeeperException.Code;
 import org.apache.zookeeper.Op;
 import org.apache.zookeeper.OpResult;
 import org.apache.zookeeper.Watcher;
@@ -81,13 +82,35 @@ final class Wire {
 
   /** Sends a request until there is an answer, or no time is left. */
   <T> Answer<T> askAgain(Request<T> request, Deadline deadline) throws StoreException {
-    while (true) {
-      Answer<T> answer = await(request.send(), deadline);
-      if (!answer.isConnectionLost()) {
-        return answer;
-      }
+    return askAgain(request.send(), request, deadline);
+  }
+
+  /** As above, for a request that was sent already. */
+  <T> Answer<T> askAgain(CompletableFuture<Answer<T>> sent, Request<T> again, Deadline deadline)
+      throws StoreException {
+    Answer<T> answer = await(sent, deadline);
+    while (answer.isConnectionLost()) {
       pauseBeforeRetry(answer, deadline);
+      answer = await(again.send(), deadline);
     }
+    return answer;
+  }
+
+  /** Deletes a node; returns whether it was there. */
+  boolean deleted(ZooKeeper zk, String path, Deadline deadline) throws StoreException {
+    Answer<Boolean> answer = await(delete(zk, path), deadline);
+    boolean sentBefore = false;
+    while (answer.isConnectionLost()) {
+      sentBefore = true;
+      pauseBeforeRetry(answer, deadline);
+      answer = await(delete(zk, path), deadline);
+    }
+    if (answer.isAbsent()) {
+      // After a deletion whose answer was lost, that deletion was carried out.
+      return sentBefore;
+    }
+    answer.requireOk();
+    return true;
   }
 
   /** Pauses before a retry, or throws if a retry makes no sense. */
@@ -145,13 +168,27 @@ final class Wire {
 
   /** Lists the children that the leader knows, and not only those that this server has heard of. */
   static CompletableFuture<Answer<List<String>>> listNewest(ZooKeeper zk, String path) {
-    sync(zk, path);
-    return list(zk, path);
+    return listAfter(sync(zk, path), zk, path);
+  }
+
+  /**
+   * Lists children after a {@code sync} that was sent just before. If the connection was lost in
+   * between, the listing may be that of another server, which did not catch up, and counts as lost.
+   */
+  static CompletableFuture<Answer<List<String>>> listAfter(
+      CompletableFuture<Answer<Boolean>> sync, ZooKeeper zk, String path) {
+    return list(zk, path)
+        .thenCombine(
+            sync,
+            (listed, synced) ->
+                synced.isConnectionLost() ? new Answer<>(synced.code(), null) : listed);
   }
 
   /** Makes this server catch up with the leader before it answers the next request. */
-  static void sync(ZooKeeper zk, String path) {
-    zk.sync(path, (code, p, ctx) -> {}, null);
+  static CompletableFuture<Answer<Boolean>> sync(ZooKeeper zk, String path) {
+    CompletableFuture<Answer<Boolean>> future = new CompletableFuture<>();
+    zk.sync(path, (code, p, ctx) -> future.complete(Answer.of(code, true)), null);
+    return future;
   }
 
   /** A node's content. */
@@ -201,6 +238,18 @@ final class Wire {
     CompletableFuture<Answer<List<OpResult>>> future = new CompletableFuture<>();
     zk.multi(ops, (code, p, ctx, results) -> future.complete(Answer.of(code, results)), null);
     return future;
+  }
+
+  /** Returns the index of the operation that failed for want of its node. */
+  static int firstAbsent(Answer<List<OpResult>> answer) throws StoreException {
+    List<OpResult> results = answer.value();
+    for (int i = 0; results != null && i < results.size(); i++) {
+      if (results.get(i) instanceof OpResult.ErrorResult error
+          && error.getErr() == Code.NONODE.intValue()) {
+        return i;
+      }
+    }
+    throw answer.failure();
   }
 
   static CompletableFuture<Answer<List<ACL>>> acl(ZooKeeper zk, String path) {

@@ -297,9 +297,6 @@ final class ZooKeeperStore implements LockStore {
       if (answer.isOk() || answer.isAbsent()) {
         node.deletionAnswered();
         nodes.deleted(node);
-        if (answer.isOk() && !holdLeft.isZero()) {
-          nodes.marked(OwnNodes.markPath(node), holdLeft);
-        }
         // If the node is absent after a deletion whose answer was lost, that deletion was carried
         // out.
         return answer.isOk() || sentBefore ? ReleaseOutcome.RELEASED : ReleaseOutcome.ALREADY_LOST;
@@ -343,7 +340,7 @@ final class ZooKeeperStore implements LockStore {
       Answer<List<String>> listed = wire.await(Wire.listNewest(zk, parent), deadline);
       if (listed.isOk() || listed.isAbsent()) {
         for (String name : OwnNodes.ofOwner(listed, claim)) {
-          boolean unused = deleted(zk, parent + "/" + name, deadline);
+          boolean unused = wire.deleted(zk, parent + "/" + name, deadline);
         }
         if (node != null) {
           nodes.gone(node);
@@ -445,7 +442,7 @@ final class ZooKeeperStore implements LockStore {
     Line line = Line.of(parent, listed.get());
     for (String name : line.marks()) {
       if (name.equals(Names.ofMark(number))) {
-        return deleted(zk, parent + "/" + name, deadline);
+        return wire.deleted(zk, parent + "/" + name, deadline);
       }
     }
     Line.Place head = line.head();
@@ -453,19 +450,10 @@ final class ZooKeeperStore implements LockStore {
       return false;
     }
     String path = parent + "/" + head.name();
-    Answer<Wire.Text> text = wire.await(Wire.read(zk, path, null), deadline);
+    Answer<Wire.Text> text = wire.askAgain(() -> Wire.read(zk, path, null), deadline);
     return !text.isAbsent()
         && text.get().stat().getCzxid() == number
-        && deleted(zk, path, deadline);
-  }
-
-  private boolean deleted(ZooKeeper zk, String path, Deadline deadline) throws StoreException {
-    Answer<Boolean> answer = wire.await(Wire.delete(zk, path), deadline);
-    if (answer.isAbsent()) {
-      return false;
-    }
-    answer.requireOk();
-    return true;
+        && wire.deleted(zk, path, deadline);
   }
 
   @Override
