@@ -62,6 +62,8 @@ final class ClosedLast implements SmartInitializingSingleton {
 
   private @Nullable Class<?> quartz() {
     ClassLoader loader = beans.getBeanClassLoader();
-    return ClassUtils.isPresent(QUARTZ, loader) ? ClassUtils.resolveClassName(QUARTZ, loader) : null;
+    return ClassUtils.isPresent(QUARTZ, loader)
+        ? ClassUtils.resolveClassName(QUARTZ, loader)
+        : null;
   }
 }

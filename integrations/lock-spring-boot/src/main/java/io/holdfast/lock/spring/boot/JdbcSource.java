@@ -38,7 +38,8 @@ record JdbcSource(DataSource dataSource, String described, HoldfastProperties.Jd
 
   @Override
   public String whenUnreachable() {
-    return "check the data source, " + described + ": spring.datasource.url, spring.datasource.username"
+    return "check the data source, " + described
+        + ": spring.datasource.url, spring.datasource.username"
         + " and spring.datasource.password, if it is Spring Boot's";
   }
 

@@ -88,7 +88,8 @@ public final class LockAutoConfiguration {
       }
       customizers.orderedStream().forEach(customizer -> customizer.customize(builder));
       LockClient client = built(builder, store, properties);
-      LOG.info("Locks are in {}; client {}, TTL {}, store timeout {}",
+      LOG.info(
+          "Locks are in {}; client {}, TTL {}, store timeout {}",
           store.place(),
           name == null ? "named after the host" : "'" + name + "'",
           properties.ttl(),

@@ -38,9 +38,8 @@ final class LocksEndpoint {
   Locks list(@Nullable String prefix, @Nullable Integer limit) {
     int most = limit == null ? LIMIT_DEFAULT : limit;
     try {
-      List<Lock> locks = client.list(prefix == null ? "" : prefix, most).stream()
-          .map(Lock::of)
-          .toList();
+      List<Lock> locks =
+          client.list(prefix == null ? "" : prefix, most).stream().map(Lock::of).toList();
       return new Locks(locks, locks.size() == most);
     } catch (IllegalArgumentException e) {
       throw new InvalidEndpointRequestException(Property.message(e), Property.message(e), e);

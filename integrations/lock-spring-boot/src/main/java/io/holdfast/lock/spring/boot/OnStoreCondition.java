@@ -12,10 +12,8 @@ final class OnStoreCondition extends SpringBootCondition {
   @Override
   public ConditionOutcome getMatchOutcome(
       ConditionContext context, AnnotatedTypeMetadata metadata) {
-    StoreKind wanted = metadata
-        .getAnnotations()
-        .get(ConditionalOnStore.class)
-        .getEnum("value", StoreKind.class);
+    StoreKind wanted =
+        metadata.getAnnotations().get(ConditionalOnStore.class).getEnum("value", StoreKind.class);
     try {
       StoreKind chosen = StoreChoice.of(context.getEnvironment(), loader(context.getClassLoader()));
       return new ConditionOutcome(chosen == wanted, "the store is " + chosen.value());

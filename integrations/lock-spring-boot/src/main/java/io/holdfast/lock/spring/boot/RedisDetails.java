@@ -70,7 +70,8 @@ final class RedisDetails implements RedisServers {
     Cluster cluster = details.getCluster();
     Standalone standalone = details.getStandalone();
     if (sentinel != null) {
-      return "primary " + sentinel.getMaster() + " of the Sentinels " + addresses(sentinel.getNodes());
+      return "primary " + sentinel.getMaster() + " of the Sentinels "
+          + addresses(sentinel.getNodes());
     }
     if (cluster != null) {
       return "Cluster " + addresses(cluster.getNodes());

@@ -51,7 +51,8 @@ record RedisUri(String uri, Duration timeout) implements RedisServers {
   private static LockConfigurationException refused() {
     return new LockConfigurationException(
         "The property " + PROPERTY + " is no address of a Redis server",
-        "set " + PROPERTY + " to redis://HOST:PORT or rediss://HOST:PORT, with USER:PASSWORD@ before"
+        "set " + PROPERTY
+            + " to redis://HOST:PORT or rediss://HOST:PORT, with USER:PASSWORD@ before"
             + " the host if they are needed");
   }
 }

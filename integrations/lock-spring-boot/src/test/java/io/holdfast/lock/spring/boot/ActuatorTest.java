@@ -59,7 +59,8 @@ class ActuatorTest {
   @Test
   void theStoresHealthIsTheApplications() throws Exception {
     try (ConfigurableApplicationContext context = start()) {
-      assertThat(send(context, "GET", "health").body()).contains("\"locks\":{", "\"status\":\"UP\"");
+      assertThat(send(context, "GET", "health").body())
+          .contains("\"locks\":{", "\"status\":\"UP\"");
 
       locks(context).close();
 

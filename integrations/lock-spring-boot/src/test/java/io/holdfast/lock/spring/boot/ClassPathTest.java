@@ -22,7 +22,10 @@ class ClassPathTest {
 
   @Test
   void withoutActuatorAndHealthItStarts() {
-    without(Runners.inMemory(), "org.springframework.boot.actuate", "org.springframework.boot.health")
+    without(
+            Runners.inMemory(),
+            "org.springframework.boot.actuate",
+            "org.springframework.boot.health")
         .run(context -> {
           givesALock(context);
           assertThat(context)
@@ -43,9 +46,14 @@ class ClassPathTest {
   void withoutAnyStoreButJdbcItTakesThat() {
     without(
             Runners.h2("only").withPropertyValues("holdfast.store="),
-            "io.holdfast.lock.redis", "redis.clients", "org.springframework.data.redis",
-            "org.springframework.boot.data.redis", "io.holdfast.lock.zookeeper",
-            "org.apache.curator", "io.holdfast.lock.consul", "okhttp3")
+            "io.holdfast.lock.redis",
+            "redis.clients",
+            "org.springframework.data.redis",
+            "org.springframework.boot.data.redis",
+            "io.holdfast.lock.zookeeper",
+            "org.apache.curator",
+            "io.holdfast.lock.consul",
+            "okhttp3")
         .run(context -> {
           givesALock(context);
           assertThat(context).hasSingleBean(JdbcSource.class);
@@ -56,8 +64,13 @@ class ClassPathTest {
   void withoutJdbcItStarts() {
     without(
             Runners.inMemory(),
-            "io.holdfast.lock.jdbc", "org.springframework.jdbc", "org.springframework.boot.jdbc",
-            "org.springframework.boot.sql", "com.zaxxer", "org.h2", "org.postgresql")
+            "io.holdfast.lock.jdbc",
+            "org.springframework.jdbc",
+            "org.springframework.boot.jdbc",
+            "org.springframework.boot.sql",
+            "com.zaxxer",
+            "org.h2",
+            "org.postgresql")
         .run(ClassPathTest::givesALock);
   }
 

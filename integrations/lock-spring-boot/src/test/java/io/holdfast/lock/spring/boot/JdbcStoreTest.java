@@ -19,10 +19,10 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Primary;
 import org.springframework.core.io.ClassPathResource;
-import org.springframework.jdbc.datasource.init.ScriptUtils;
 import org.springframework.jdbc.datasource.DataSourceTransactionManager;
 import org.springframework.jdbc.datasource.LazyConnectionDataSourceProxy;
 import org.springframework.jdbc.datasource.TransactionAwareDataSourceProxy;
+import org.springframework.jdbc.datasource.init.ScriptUtils;
 import org.springframework.transaction.support.TransactionTemplate;
 
 class JdbcStoreTest {
@@ -116,7 +116,8 @@ class JdbcStoreTest {
 
     @Bean
     @Primary
-    DataSource proxy(@org.springframework.beans.factory.annotation.Qualifier("pool") DataSource pool) {
+    DataSource proxy(
+        @org.springframework.beans.factory.annotation.Qualifier("pool") DataSource pool) {
       return new TransactionAwareDataSourceProxy(new LazyConnectionDataSourceProxy(pool));
     }
   }

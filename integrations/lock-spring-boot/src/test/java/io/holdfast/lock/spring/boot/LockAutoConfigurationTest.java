@@ -40,11 +40,13 @@ class LockAutoConfigurationTest {
 
   @Test
   void aClientOfTheApplicationReplacesIt() {
-    Runners.plain().withUserConfiguration(OwnClient.class).run(context -> assertThat(context)
-        .hasNotFailed()
-        .hasSingleBean(LockClient.class)
-        .hasBean("ownClient")
-        .doesNotHaveBean(StoreSource.class));
+    Runners.plain()
+        .withUserConfiguration(OwnClient.class)
+        .run(context -> assertThat(context)
+            .hasNotFailed()
+            .hasSingleBean(LockClient.class)
+            .hasBean("ownClient")
+            .doesNotHaveBean(StoreSource.class));
   }
 
   @Test
@@ -58,13 +60,14 @@ class LockAutoConfigurationTest {
   void propertiesAreTheClientsOptions() {
     Runners.inMemory()
         .withPropertyValues(
-            "holdfast.client-name=till-7", "holdfast.max-hold=2s", "holdfast.store-timeout=1s",
+            "holdfast.client-name=till-7",
+            "holdfast.max-hold=2s",
+            "holdfast.store-timeout=1s",
             "holdfast.ttl=3s")
         .run(context -> {
           LockClient locks = context.getBean(LockClient.class);
           try (Lease lease = locks.get("short").tryLock().orElseThrow()) {
-            assertThat(locks.get("short").inspect().orElseThrow().description())
-                .contains("till-7");
+            assertThat(locks.get("short").inspect().orElseThrow().description()).contains("till-7");
             assertThat(lease.remaining()).isLessThanOrEqualTo(Duration.ofSeconds(2));
           }
         });

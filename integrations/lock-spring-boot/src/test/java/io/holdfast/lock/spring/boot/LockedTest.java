@@ -20,7 +20,8 @@ class LockedTest {
         .run(context -> {
           assertThat(context).hasNotFailed();
           assertThat(context.getBean(Orders.class).isLockedWhileShipping("42")).isTrue();
-          assertThat(context.getBean(LockClient.class).get("orders/42").inspect()).isEmpty();
+          assertThat(context.getBean(LockClient.class).get("orders/42").inspect())
+              .isEmpty();
         });
   }
 

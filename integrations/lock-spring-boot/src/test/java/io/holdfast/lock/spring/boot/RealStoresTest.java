@@ -128,7 +128,8 @@ class RealStoresTest {
   @Test
   void consulByItsAddress() {
     try (GenericContainer<?> server = new GenericContainer<>("consul:1.8")
-        .withCommand("agent", "-server", "-bootstrap-expect=1", "-client=0.0.0.0", "-bind=127.0.0.1")
+        .withCommand(
+            "agent", "-server", "-bootstrap-expect=1", "-client=0.0.0.0", "-bind=127.0.0.1")
         .withExposedPorts(8500)
         .waitingFor(Wait.forLogMessage(".*cluster leadership acquired.*", 1)
             .withStartupTimeout(STARTUP_MAX))) {

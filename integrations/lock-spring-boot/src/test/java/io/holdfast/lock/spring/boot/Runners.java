@@ -27,9 +27,7 @@ final class Runners {
   static ApplicationContextRunner h2(String database) {
     return plain()
         .withConfiguration(AutoConfigurations.of(DataSourceAutoConfiguration.class))
-        .withPropertyValues(
-            "holdfast.store=jdbc",
-            "spring.datasource.url=" + url(database));
+        .withPropertyValues("holdfast.store=jdbc", "spring.datasource.url=" + url(database));
   }
 
   static String url(String database) {

@@ -57,7 +57,8 @@ class ShutdownTest {
     int port = ((WebServerApplicationContext) context).getWebServer().getPort();
     CompletableFuture<HttpResponse<String>> answer = HttpClient.newHttpClient()
         .sendAsync(
-            HttpRequest.newBuilder(URI.create("http://localhost:" + port + "/sell")).build(),
+            HttpRequest.newBuilder(URI.create("http://localhost:" + port + "/sell"))
+                .build(),
             HttpResponse.BodyHandlers.ofString());
     story.awaitBusy("request");
 

@@ -25,7 +25,9 @@ import org.springframework.jdbc.datasource.DriverManagerDataSource;
 @ExtendWith(OutputCaptureExtension.class)
 class WrongConfigurationTest {
   private static final String[] STORES = {
-    "io.holdfast.lock.jdbc", "io.holdfast.lock.redis", "io.holdfast.lock.zookeeper",
+    "io.holdfast.lock.jdbc",
+    "io.holdfast.lock.redis",
+    "io.holdfast.lock.zookeeper",
     "io.holdfast.lock.consul"
   };
 
@@ -51,7 +53,8 @@ class WrongConfigurationTest {
   void aStoreThatIsNotThere(CapturedOutput output) {
     start(App.class, without(STORES), "holdfast.store=consul");
 
-    assertThat(output).contains("Add the dependency io.holdfast:lock-consul, or change holdfast.store");
+    assertThat(output)
+        .contains("Add the dependency io.holdfast:lock-consul, or change holdfast.store");
   }
 
   @Test
@@ -191,7 +194,9 @@ class WrongConfigurationTest {
   static class FirstUser {
     @Bean
     static Object first() throws Exception {
-      new DriverManagerDataSource(Runners.url("secret"), "sa", "right").getConnection().close();
+      new DriverManagerDataSource(Runners.url("secret"), "sa", "right")
+          .getConnection()
+          .close();
       return "the first one sets the password";
     }
   }
