@@ -6,6 +6,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.springframework.core.SpringVersion;
 import org.springframework.integration.support.locks.LockRegistry;
+import org.springframework.integration.support.locks.RenewableLockRegistry;
 
 /** These tests run on every supported line of Spring Integration. */
 @Tag("each-spring-integration")
@@ -18,5 +19,12 @@ class VersionTest {
     assertThat(LockRegistry.class.getPackage().getImplementationVersion()).startsWith(EXPECTED);
     assertThat(SpringVersion.getVersion()).startsWith(EXPECTED.startsWith("6.") ? "6.2." : "7.0.");
     assertThat(LockRegistry.class.getTypeParameters()).hasSize(EXPECTED.startsWith("6.") ? 0 : 1);
+  }
+
+  /** A type argument in the class file would break this on 6.5, where there is no parameter. */
+  @Test
+  void reflectionCanReadTheSupertype() {
+    assertThat(HoldfastLockRegistry.class.getGenericInterfaces())
+        .containsExactly(RenewableLockRegistry.class);
   }
 }
