@@ -12,7 +12,6 @@ import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.LockStoreException;
 import io.holdfast.lock.LockTimeoutException;
 import io.holdfast.lock.Ownership;
-import io.holdfast.lock.simulation.Eventually;
 import io.holdfast.lock.spi.Grant;
 import java.lang.ref.WeakReference;
 import java.time.Duration;
@@ -253,12 +252,8 @@ final class JointLifeCycles {
     while (dropped.get() != null) {
       System.gc();
     }
-    // The Java machine tells the engine of it a little later.
-    Eventually.await("the leaks to be found, and their time to be over", () -> {
-      world.pass(World.AT_RENEWAL);
-      return world.store.holder(World.NAME).isEmpty()
-          && world.store.holder(World.PARTNER).isEmpty();
-    });
+    passTheTtl(world);
+    world.pass(World.AT_RENEWAL);
   }
 
   /** In steps, so that what is held is renewed. */
