@@ -29,7 +29,7 @@ import org.w3c.dom.Node;
 final class Publication {
   private static final String GROUP = "io.holdfast";
 
-  /** What Central asks of every POM; a parent in the same repository may say it. */
+  /** The facts that Central asks of every POM; a parent in the same repository may say them. */
   private static final List<String> ASKED = List.of(
       "name",
       "description",
@@ -42,7 +42,7 @@ final class Publication {
       "scm/developerConnection",
       "scm/url");
 
-  /** What is of no use if it is the parent's. */
+  /** The facts that are of no use if they are the parent's. */
   private static final Set<String> OWN = Set.of("name", "description");
 
   private static final List<String> OF_A_JAR =
@@ -103,7 +103,7 @@ final class Publication {
 
   // ---- files ----------------------------------------------------------------------------------
 
-  /** How many signed files the artifact has. */
+  /** The number of signed files that the artifact has. */
   private int files(String artifact) throws IOException, GeneralSecurityException {
     String stem = artifact + "-" + version;
     Set<String> signed = new TreeSet<>(Set.of(stem + ".pom"));

@@ -51,23 +51,24 @@ public interface LockClient extends AutoCloseable {
    * While it waits for a name, it holds those before it: {@link LockOptions#maxHold()} and a fixed
    * TTL run for each name from its own grant. One that is lost meanwhile is asked for again.
    *
-   * <p><b>The lease</b> is held while the leases of all names are. When the first of them is lost,
-   * it is lost, and its listeners are told once, with that name; the others stay taken until
+   * <p><b>The lease</b> is held while the leases of all names are. It is lost with the first of
+   * them, and its listeners are told once, with that name; the others stay taken until
    * {@code close()}, which frees them and then throws. {@code close()} frees the last name first.
-   * The time left is the least, and {@link Lease#verify()} and {@link Lease#extend} are for each of
-   * them. Each name has a token of its own: {@link Lease#token(String)}. A guard refuses such a
-   * lease with an {@link IllegalArgumentException}, before any I/O: it would check one name only.
+   * {@link Lease#remaining()} is the least of all names, and {@link Lease#verify()} and
+   * {@link Lease#extend} are for each of them. Each name has a token of its own:
+   * {@link Lease#token(String)}. A guard refuses such a lease with an
+   * {@link IllegalArgumentException}, before any I/O: it would check one name only.
    *
    * <p><b>Re-entry</b> is by name. A thread that has the lock of one name can acquire that of
-   * several that include it, and the other way round. It is an {@link IllegalStateException},
-   * before any I/O, to wait for a name while the thread has the lock of one that comes after it
-   * among these.
+   * several that include it, and the other way round. A thread that would wait for one of the names
+   * while it has the lock of one that comes later in the order gets an
+   * {@link IllegalStateException}, before any I/O.
    *
    * <p>{@link DistributedLock#inspect()} shows the holder of the first of the names that is taken,
    * and {@link LockHolder#name()} is that name. {@link DistributedLock#forceRelease} is an
    * {@link IllegalStateException}: a token is of one name. A client's {@link LockListener}s are
-   * told about each name, and so are a {@link LockTimeoutException}, a {@link LockLostException}
-   * and a {@link LeaseLoss}.
+   * told about each name on its own. A {@link LockTimeoutException}, a {@link LockLostException}
+   * and a {@link LeaseLoss} name one of them.
    *
    * @param names 1 to 100 of them; one that is there twice counts once. With one name, this is the
    *     same as {@link #get(String)}

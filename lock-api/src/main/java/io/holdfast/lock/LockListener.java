@@ -102,7 +102,7 @@ public interface LockListener {
     /** The time from the call to its end. */
     Duration waited();
 
-    /** The exception that the caller gets; empty if the lock was taken. */
+    /** The exception that ended the call; empty if the lock was taken, or stayed taken. */
     Optional<Throwable> failure();
   }
 

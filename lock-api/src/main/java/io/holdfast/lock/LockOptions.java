@@ -8,8 +8,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Options for the leases of a lock: how long they last, whether they are renewed, and to whom they
- * belong. Immutable and compared by value. A combination of values that contradict each other is
- * refused when it is set.
+ * belong. Immutable and compared by value. Values that contradict each other are refused when they
+ * are set.
  *
  * <p>The TTL (time to live) is the time for which the store keeps a lease without a renewal. It
  * must be 1 ms to 365 days; a client also refuses one that is too short for its

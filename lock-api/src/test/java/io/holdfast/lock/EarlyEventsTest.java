@@ -15,11 +15,11 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** What a store tells of a grant before the client has it. */
+/** Events of a grant that the store tells before the client has the grant. */
 class EarlyEventsTest extends EngineTest {
   private static final long TOKENS_OF_A_GRANT = 1_024;
 
-  /** How a grant comes to the client. */
+  /** The ways by which a grant comes to the client. */
   private enum Way {
     ASKED_FOR,
     POLLED,

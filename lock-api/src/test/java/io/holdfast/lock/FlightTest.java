@@ -16,7 +16,7 @@ import jdk.jfr.consumer.RecordingFile;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What Flight Recorder is told. */
+/** The events that Flight Recorder is told. */
 class FlightTest extends EngineTest {
   @TempDir
   Path folder;

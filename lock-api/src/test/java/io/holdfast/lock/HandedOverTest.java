@@ -62,7 +62,7 @@ class HandedOverTest extends EngineTest {
     lease.close();
   }
 
-  /** What is not renewed while a guard is open is to have its whole TTL, and not some seconds. */
+  /** A guard that keeps a grant from being renewed has it confirmed first, for its whole TTL. */
   @Test
   void aGuardHasItConfirmedBeforeItKeepsItFromBeingRenewed() throws Exception {
     Lease lease = handedOverAfter(LITTLE, LockOptions.defaults()).result();

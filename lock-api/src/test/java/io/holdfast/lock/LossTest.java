@@ -17,7 +17,7 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
-/** Who is told of a loss, and how often. */
+/** The listeners that are told of a loss, and how often. */
 class LossTest extends EngineTest {
   private final List<LeaseLoss> told = new CopyOnWriteArrayList<>();
 

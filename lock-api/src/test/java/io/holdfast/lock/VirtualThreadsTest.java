@@ -139,7 +139,7 @@ class VirtualThreadsTest {
     assertThat(turns).containsOnly(THREADS / LOCKS);
   }
 
-  /** What pinned a virtual thread to its carrier, where our code is on the stack. */
+  /** The events in which a virtual thread was pinned with our code on its stack. */
   private List<RecordedEvent> pinnedByUs() throws Exception {
     Path file = directory.resolve("pinned.jfr");
     recording.dump(file);

@@ -4,7 +4,7 @@ import io.holdfast.lock.LeaseLoss;
 
 /**
  * Events that a store reports to the engine on its own initiative. Meant for stores with sessions;
- * a store that notices trouble only by failing calls has none.
+ * a store that notices trouble only by failing calls reports none.
  *
  * <p>An event may concern a grant whose acquiring call has not returned yet. Events about a grant
  * that is already over are ignored.

@@ -93,7 +93,7 @@ final class CallsOut {
     return failed.get();
   }
 
-  /** How often each place was come to. */
+  /** The number of calls from each place. */
   Map<Place, Integer> counts() {
     return new ConcurrentSkipListMap<>(counts);
   }

@@ -21,7 +21,7 @@ final class HookedThreads {
     return List.copyOf(made);
   }
 
-  /** What threads of the engine died of. */
+  /** The throwables that threads of the engine died of. */
   List<Throwable> deaths() {
     return List.copyOf(deaths);
   }

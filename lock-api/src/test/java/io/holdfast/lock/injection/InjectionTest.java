@@ -46,7 +46,7 @@ class InjectionTest {
   private static final int WORLDS = 3;
   private static final int FAILURES_SHOWN = 5;
 
-  /** How many more plays see what the calls are that not every play makes. */
+  /** The number of further plays that find the calls which not every play makes. */
   private static final int PLAYS = 5;
 
   /** From this version of Java on, pools start their threads past {@code Thread.start()}. */

@@ -11,7 +11,7 @@ record LifeCycle(String name, Set<Trait> traits, Play play) {
     void run(World world) throws Exception;
   }
 
-  /** What is said of it. */
+  /** A property that the checks have to know of. */
   enum Trait {
     /** The lease can be lost though nothing fails. */
     LOSES,

@@ -23,9 +23,9 @@ import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LeaseGuard;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.Ticket;
-import java.lang.ref.WeakReference;
 import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.Lock;
 import java.util.stream.Stream;
@@ -489,21 +489,17 @@ final class LifeCycles {
   }
 
   private static void leak(World world) {
-    WeakReference<Lease> dropped = dropped(world);
-    while (dropped.get() != null) {
-      System.gc();
-    }
-    // The Java machine tells the engine of it a little later.
+    drop(world);
     Eventually.await("the leak to be found", () -> {
-      world.pass(SECOND.dividedBy(100));
+      System.gc();
+      world.pass(SECOND);
       return !world.lock().isHeldByCurrentThread();
     });
   }
 
   /** In a frame of its own, so that nothing keeps the lease. */
-  private static WeakReference<Lease> dropped(World world) {
-    Lease lease = world.held();
-    return new WeakReference<>(lease);
+  private static void drop(World world) {
+    Objects.requireNonNull(world.held());
   }
 
   @SuppressWarnings("LockNotBeforeTry") // It is in one, and what fails is to be seen.

@@ -38,7 +38,7 @@ final class World {
   /** Due, whatever the jitter. */
   static final Duration AT_RENEWAL = Duration.ofMillis(11_100);
 
-  /** How much faster than the real clock the simulated one runs while a client closes. */
+  /** The speed of the simulated clock, in multiples of the real one, while a client closes. */
   private static final int SPEED = 20;
 
   /** The name that a life cycle is about. */
@@ -187,6 +187,10 @@ final class World {
 
   DistributedLock lock(LockOptions options) {
     return client.get(NAME, options);
+  }
+
+  DistributedLock partner() {
+    return client.get(PARTNER);
   }
 
   /** The lock of both names. */

@@ -16,12 +16,12 @@ public final class EngineProbe {
     return KeeperProbe.thread(engine(client).keeper());
   }
 
-  /** How many grants are kept. */
+  /** The number of grants that are kept. */
   public static int kept(LockClient client) {
     return KeeperProbe.kept(engine(client).keeper());
   }
 
-  /** How many groups of leases are being renewed. */
+  /** The number of groups of leases that are being renewed. */
   public static int renewing(LockClient client) {
     return KeeperProbe.roundsInFlight(engine(client).keeper());
   }

@@ -90,7 +90,7 @@ public final class ModelEngine {
       return handle.hold().grant().state().phase() == Phase.CONFIRMED;
     }
 
-    /** When its grant arrived, by its machine's monotonic clock. */
+    /** The time at which its grant arrived, by its machine's monotonic clock. */
     public long grantedAtNanos() {
       return handle.hold().grant().grantedAtNanos();
     }
@@ -118,7 +118,7 @@ public final class ModelEngine {
     return new Held(((EngineLease) lease).handle());
   }
 
-  /** What a thread owns through {@code asLock()}. */
+  /** The lease that a thread owns through {@code asLock()}. */
   public static Held held(LockClient client, String name, Thread thread) {
     LockKey key = new LockKey(LockKind.MUTEX, name);
     for (WaitQueue queue : ((EngineClient) client).queues().of(key)) {
@@ -130,7 +130,7 @@ public final class ModelEngine {
     throw new AssertionError("The thread owns nothing");
   }
 
-  /** What is left of work that is over; empty: nothing. */
+  /** The rest of work that is over; empty: nothing. */
   public static String left(LockClient client) {
     EngineClient engine = (EngineClient) client;
     StringBuilder left = new StringBuilder();

@@ -12,7 +12,7 @@ import io.holdfast.lock.schedule.Dice;
  */
 record Fault(Kind kind, int machine, long atNanos, long nanos) {
 
-  /** What can go wrong. */
+  /** A thing that can go wrong. */
   enum Kind {
     LOSES_REQUESTS,
     LOSES_ANSWERS,

@@ -28,10 +28,10 @@ final class Machine implements TimeSource, Executor {
   private boolean suspended;
   private boolean dead;
 
-  /** How often all or one of its threads were kept from their work. */
+  /** The number of times that one or all of its threads were kept from their work. */
   private int stops;
 
-  /** When a thread last got an answer of the store, and how often it had been stopped by then. */
+  /** The time of the store's last answer to a thread; the stops until then are beside it. */
   private long answeredAtNanos = -1;
 
   private int stopsAtAnswer;

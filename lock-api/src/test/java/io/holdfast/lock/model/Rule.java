@@ -4,7 +4,7 @@ package io.holdfast.lock.model;
 enum Rule {
   /** At most one lease of a name stands at a time (L-2.1, L-4.2). */
   ONE_HOLDER,
-  /** Who closed its lease without a loss was alone from the acquire to the close (L-7.2). */
+  /** A lease that was closed without a loss was the only one from acquire to close (L-7.2). */
   CLOSED_WAS_ALONE,
   /** The engine says of a lease what its clocks and its state say: the checks rest on that. */
   LOOKS_AGREE,

@@ -5,7 +5,7 @@ import io.holdfast.lock.LeaseLoss;
 import io.holdfast.lock.internal.ModelEngine;
 import org.jspecify.annotations.Nullable;
 
-/** What a user has from an acquire to its close. */
+/** A user's time with a lock, from the acquire to its close. */
 final class Section {
   private final User user;
   private final String name;

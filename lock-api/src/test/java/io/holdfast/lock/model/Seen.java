@@ -3,7 +3,7 @@ package io.holdfast.lock.model;
 import java.util.Arrays;
 import java.util.stream.Collectors;
 
-/** What can happen in an episode; counted, so that none of it is forgotten. */
+/** A thing that can happen in an episode; counted, so that none of them is forgotten. */
 enum Seen {
   REQUEST_LOST,
   ANSWER_LOST,

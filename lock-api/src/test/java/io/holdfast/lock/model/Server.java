@@ -55,7 +55,7 @@ final class Server {
     private boolean released;
     private final Deque<Place> line = new ArrayDeque<>();
 
-    /** When it was taken or stood in line for, the last time that it is not any more. */
+    /** The last time at which it stopped being taken or waited for. */
     private long takenUntilNanos = -1;
   }
 
@@ -73,7 +73,7 @@ final class Server {
     }
   }
 
-  /** Who stands in line, to be told things; the telling takes its way through the network. */
+  /** A client that stands in line; the network carries what it is told. */
   interface Waiting {
     void wake();
 
@@ -230,7 +230,7 @@ final class Server {
     return held;
   }
 
-  /** What is left, of all but the dead; empty: nothing. */
+  /** The locks and waiters that are left, of all but the dead; empty: none. */
   String left(int deadIndexes) {
     StringBuilder left = new StringBuilder();
     for (LockKey key : rows.keySet()) {

@@ -6,7 +6,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 
-/** What an episode is played with. */
+/** The set-up that an episode is played with. */
 final class Setting {
   private static final long[] TIMEOUT_NANOS = {500_000_000L, 1_000_000_000L, 3_000_000_000L};
 

@@ -46,7 +46,7 @@ final class VirtualThreads {
     }
   }
 
-  /** What {@link ThreadLocalRandom} says to threads that are new from now on. */
+  /** Seeds {@link ThreadLocalRandom} for threads that are new from now on. */
   static void seedRandom(long seed) {
     RANDOM_SEEDER.set(seed);
   }

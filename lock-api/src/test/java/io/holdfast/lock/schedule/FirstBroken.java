@@ -6,7 +6,7 @@ import org.jspecify.annotations.Nullable;
 public final class FirstBroken {
   private FirstBroken() {}
 
-  /** How many it took, and which rule; null: none of so many. */
+  /** The number of schedules until one broke a rule, and which; null: none of so many did. */
   public static @Nullable String schedule(long count) {
     Script script = new Script(Flaw.NONE);
     for (long seed = 0; seed < count; seed++) {

@@ -114,7 +114,7 @@ final class ModelStore {
 
   // The name
 
-  /** How long until it is free if nothing is done. */
+  /** The time until it is free if nothing is done. */
   long takenForNanos(long sessionNanos) {
     return owner == null ? 0 : endNanos(sessionNanos) - clockNanos;
   }

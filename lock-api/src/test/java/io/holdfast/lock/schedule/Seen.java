@@ -1,6 +1,6 @@
 package io.holdfast.lock.schedule;
 
-/** What can happen in a schedule, counted: a property that meets nothing proves nothing. */
+/** A thing that can happen in a schedule, counted: a property that meets nothing proves nothing. */
 enum Seen {
   GRANT,
   HANDED_ON_LOCALLY,

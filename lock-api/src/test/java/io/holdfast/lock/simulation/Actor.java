@@ -41,7 +41,7 @@ public final class Actor<T> {
     return task.isDone();
   }
 
-  /** What came of it; its exception as it is. */
+  /** Returns the result, or throws the exception as it is. */
   public T result() throws Exception {
     try {
       return task.get(20, TimeUnit.SECONDS);

@@ -114,7 +114,7 @@ public abstract class EngineTest {
     settle();
   }
 
-  /** How often the keeper of the client under test has looked for something to do. */
+  /** The number of times that the client's keeper has looked for something to do. */
   protected int looks() {
     return time.parks(EngineProbe.keeper(client()));
   }

@@ -6,7 +6,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
-/** Where a call to the store stops until the test lets it go on. */
+/** A place where a call to the store stops until the test lets it go on. */
 public final class Gate {
   private static final long DEADLINE_SECONDS = 30;
 
@@ -27,7 +27,7 @@ public final class Gate {
     return reached.getCount() == 0;
   }
 
-  /** How many threads of such a name stop at gates. */
+  /** The number of threads of such a name that stop at gates. */
   static long stopped(String threadName) {
     return STOPPED.stream()
         .filter(thread -> thread.getName().startsWith(threadName))

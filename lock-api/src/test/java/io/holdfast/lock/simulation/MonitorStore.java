@@ -73,12 +73,12 @@ public final class MonitorStore implements LockStore {
     }
   }
 
-  /** How many locks are held. */
+  /** The number of locks that are held. */
   public synchronized long held() {
     return rows.values().stream().filter(this::lasts).count();
   }
 
-  /** How often the store was asked to renew. */
+  /** The number of times that the store was asked to renew. */
   public synchronized int renewals() {
     return renewals;
   }

@@ -45,7 +45,7 @@ public final class ScarceThreads {
     exhausted = false;
   }
 
-  /** How many could not be started so far. */
+  /** The number of threads that could not be started so far. */
   public int refused() {
     return refused.get();
   }

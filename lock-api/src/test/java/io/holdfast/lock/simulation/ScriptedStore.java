@@ -39,7 +39,7 @@ import org.jspecify.annotations.Nullable;
  * wait, fail, lose their reply or come late.
  */
 public final class ScriptedStore implements LockStore {
-  /** What can be asked of a store. */
+  /** A thing that a store can be asked. */
   public enum Op {
     TRY_ACQUIRE,
     ACQUIRE_OR_QUEUE,
@@ -64,7 +64,7 @@ public final class ScriptedStore implements LockStore {
     }
   }
 
-  /** How a call is carried out. */
+  /** A way to carry out a call. */
   public interface Behaviour {
     /** Carries it out, or not. */
     Object run(Callable<Object> call) throws Throwable;
@@ -189,7 +189,7 @@ public final class ScriptedStore implements LockStore {
     }
   }
 
-  /** How long a grant is good, and a renewal of it; without this: its TTL. */
+  /** Sets the validity of a grant and of a renewal; without this it is the claim's TTL. */
   public void validFor(Function<Claim, Duration> claims) {
     validity = claims;
   }
@@ -233,7 +233,7 @@ public final class ScriptedStore implements LockStore {
 
   // What is seen
 
-  /** What the store may tell unasked. */
+  /** The events that the store may tell unasked. */
   public StoreEvents events() {
     return java.util.Objects.requireNonNull(events);
   }
@@ -248,7 +248,7 @@ public final class ScriptedStore implements LockStore {
     return calls().stream().filter(call -> call.op() == op).toList();
   }
 
-  /** How many calls of one sort there were. */
+  /** The number of calls of one sort. */
   public int count(Op op) {
     return calls(op).size();
   }
@@ -275,7 +275,7 @@ public final class ScriptedStore implements LockStore {
         .toList();
   }
 
-  /** Who has the lock, without a call being counted. */
+  /** The holder of the lock, without a call being counted. */
   public Optional<StoredHolder> holder(String name) {
     return store.inspect(new LockKey(LockKind.MUTEX, name));
   }

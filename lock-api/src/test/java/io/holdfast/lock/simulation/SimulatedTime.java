@@ -107,7 +107,7 @@ public final class SimulatedTime implements TimeSource {
     return sleepers.stream().anyMatch(s -> s.thread == thread && s.untilNanos - nanos > 0);
   }
 
-  /** How often this thread has parked so far. */
+  /** The number of times that this thread has parked so far. */
   public synchronized int parks(Thread thread) {
     return parks.getOrDefault(thread, 0);
   }

@@ -21,7 +21,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** What Consul counts down, for how long, and what that costs those who have it do so. */
+/** Names that Consul keeps taken for a time, and the cost of that to the client. */
 class CountdownTest {
   private static final Duration TTL = Duration.ofSeconds(10);
 

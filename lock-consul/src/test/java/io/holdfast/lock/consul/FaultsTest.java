@@ -34,7 +34,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** What Consul answers in place of an answer is an error with a name, and never "busy". */
+/** Any reply of Consul's that is no answer is an error with a name, and never "busy". */
 class FaultsTest {
   private static KitContainer server;
 

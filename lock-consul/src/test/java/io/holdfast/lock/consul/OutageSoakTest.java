@@ -73,7 +73,7 @@ class OutageSoakTest {
     }
   }
 
-  /** What came of one outage. */
+  /** The outcome of one outage. */
   private record Outage(boolean held, Duration freeAfter) {}
 
   @ParameterizedTest

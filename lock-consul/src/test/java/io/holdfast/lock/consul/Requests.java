@@ -8,7 +8,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import okhttp3.Interceptor;
 import okhttp3.Response;
 
-/** What a client asks of Consul, seen by an interceptor of the user's. */
+/** The requests of a client to Consul, seen by an interceptor of the user's. */
 final class Requests implements Interceptor {
   private final Queue<String> paths = new ConcurrentLinkedQueue<>();
   private final Queue<String> answered = new ConcurrentLinkedQueue<>();
@@ -47,17 +47,17 @@ final class Requests implements Interceptor {
     return List.copyOf(paths);
   }
 
-  /** How many were begun; Consul may not have heard the last of them yet. */
+  /** The number of those begun; Consul may not have heard the last of them yet. */
   long count(String prefix) {
     return paths.stream().filter(path -> path.startsWith(prefix)).count();
   }
 
-  /** How many Consul has answered, and so done. */
+  /** The number of those that Consul has answered, and so done. */
   long answered(String prefix) {
     return answered.stream().filter(path -> path.startsWith(prefix)).count();
   }
 
-  /** How many wait for a key at the moment. */
+  /** The number of those that wait for a key at the moment. */
   int longPolls() {
     return longPolls.get();
   }

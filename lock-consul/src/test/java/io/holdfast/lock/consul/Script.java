@@ -13,7 +13,7 @@ import okhttp3.Request;
 import okhttp3.Response;
 import okhttp3.ResponseBody;
 
-/** What becomes of the next requests of a kind; all others pass. */
+/** A plan of what happens to the next requests of a kind; all others pass. */
 final class Script implements Interceptor {
   /** Any request for an own key or a line. */
   static final Predicate<Request> TRANSACTION = request -> path(request).equals("/v1/txn");

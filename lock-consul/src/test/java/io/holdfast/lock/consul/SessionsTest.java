@@ -25,7 +25,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
-/** What sessions and long polls cost, and what becomes of locks when a session ends. */
+/** The cost of sessions and long polls, and the fate of locks whose session ends. */
 class SessionsTest {
   private static final LockOptions TEN_SECONDS = LockOptions.renewed(Duration.ofSeconds(10));
   private static final Duration STORE_TIMEOUT = Duration.ofSeconds(3);

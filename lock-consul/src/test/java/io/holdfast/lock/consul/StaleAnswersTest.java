@@ -26,7 +26,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** What a server tells of an older state grants nothing, confirms nothing, and ends nothing. */
+/** An answer of an older state grants nothing, confirms nothing, and ends nothing. */
 @Tag("one-jdk")
 class StaleAnswersTest {
   private static KitContainer server;

@@ -33,7 +33,7 @@ final class TestHttp {
     this.token = token;
   }
 
-  /** What came back. */
+  /** An answer of the server. */
   record Answer(int status, String body) {}
 
   Answer put(String path, String body) throws IOException {

@@ -26,7 +26,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** What is written to Consul and read from it. */
+/** The text that is written to Consul and read from it. */
 class WritingTest {
   @Test
   void namesThatDifferAreWrittenDifferently() {

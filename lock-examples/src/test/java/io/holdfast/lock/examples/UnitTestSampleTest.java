@@ -8,10 +8,10 @@ import io.holdfast.lock.Lease;
 import io.holdfast.lock.LockClient;
 import org.junit.jupiter.api.Test;
 
-/** How a user tests code that takes locks, without a server. */
+/** A sample test of code that takes locks, without a server. */
 class UnitTestSampleTest {
 
-  /** What is tested: it takes the client that it locks with. */
+  /** The class under test: it takes the client that it locks with. */
   private static final class Reports {
     private final LockClient locks;
     private int made;

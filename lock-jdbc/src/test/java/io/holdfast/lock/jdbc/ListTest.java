@@ -29,7 +29,7 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** What an administrator is shown: which locks are held, by whom, and since when. */
+/** The list of held locks for an administrator: which, by whom, and since when. */
 class ListTest {
   private static final int MANY = 1_000;
 

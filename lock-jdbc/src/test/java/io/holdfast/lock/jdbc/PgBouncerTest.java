@@ -155,7 +155,7 @@ class PgBouncerTest {
     }
   }
 
-  /** How many of the pooler's server connections listen to something. */
+  /** The number of the pooler's server connections that listen to something. */
   private static int listeners(GenericContainer<?> bouncer) throws SQLException {
     List<Connection> transactions = new ArrayList<>();
     try (HikariDataSource pool = pool(bouncer)) {

@@ -34,7 +34,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.springframework.jdbc.datasource.DriverManagerDataSource;
 
-/** What a client does with the connections of a pool that is not its own. */
+/** A client's use of the connections of a pool that is not its own. */
 @Tag("one-jdk")
 class PoolTest {
   private static final Duration SHORT = Duration.ofMillis(300);

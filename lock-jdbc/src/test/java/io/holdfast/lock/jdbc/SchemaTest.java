@@ -26,7 +26,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What a client says of a table that is not what it needs. */
+/** A client's errors about a table that is not as it needs it. */
 class SchemaTest {
 
   private static String freshTable() {

@@ -155,7 +155,7 @@ enum Server {
         "pg_stat_statements.track_utility=on");
   }
 
-  /** What a database calls itself, in test names. */
+  /** The name of a database in test names. */
   @Override
   public String toString() {
     return name().toLowerCase(Locale.ROOT).replace('_', ' ');

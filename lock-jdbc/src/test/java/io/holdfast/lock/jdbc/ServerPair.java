@@ -18,7 +18,7 @@ abstract class ServerPair implements AutoCloseable {
   final KitContainer standby;
   private final FaultProxy address;
 
-  /** What becomes of the server that was the primary. */
+  /** The fate of the server that was the primary. */
   enum Old {
     STOPPED,
     READ_ONLY,

@@ -24,7 +24,7 @@ import org.junit.jupiter.api.parallel.Isolated;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** What locks cost, counted by the server. */
+/** The cost of locks in statements, counted by the server. */
 @Tag("one-jdk")
 @Isolated("the server counts all statements")
 class StatementCountTest {

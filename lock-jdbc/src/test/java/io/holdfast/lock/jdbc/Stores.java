@@ -19,12 +19,12 @@ import java.util.UUID;
 import java.util.function.BooleanSupplier;
 import javax.sql.DataSource;
 
-/** What tests of the store share. */
+/** Helpers that tests of the store share. */
 final class Stores {
   static final Duration STORE_TIMEOUT = Duration.ofSeconds(5);
   static final Duration TTL = Duration.ofSeconds(30);
 
-  /** How long a test waits for what must happen; far longer than it should take. */
+  /** The longest that a test waits for something that must happen; it should take far less. */
   static final Duration PATIENCE = Duration.ofSeconds(20);
 
   private static final StoreEvents NO_EVENTS = new StoreEvents() {
@@ -82,7 +82,7 @@ final class Stores {
     return statement;
   }
 
-  /** When a lease ends, by the database's clock. */
+  /** The end of a lease, by the database's clock. */
   static long endMicros(Server server, Grant grant) throws SQLException {
     try (Connection connection = server.connect();
         PreparedStatement statement = prepare(

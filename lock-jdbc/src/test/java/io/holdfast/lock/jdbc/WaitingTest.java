@@ -34,7 +34,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** How those who wait for a lock get it. */
+/** Waiting for a lock: how it passes on, to whom, and with which connections. */
 class WaitingTest {
 
   @ParameterizedTest

@@ -94,7 +94,7 @@ class AddressMoveTest {
     assertThat(store.renew(List.of(old))).containsExactly(new Renewal.Lost());
   }
 
-  /** What can be asked about a grant, and has to find it. */
+  /** A question about a grant, which has to find it. */
   private interface Question {
     void ask(LockStore store, Grant grant) throws Exception;
   }

@@ -38,12 +38,12 @@ import redis.clients.jedis.RedisClient;
 import redis.clients.jedis.RedisClusterClient;
 import redis.clients.jedis.util.JedisClusterCRC16;
 
-/** What differs on a Cluster. */
+/** The differences on a Cluster. */
 @Tag("one-jdk")
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 @TestMethodOrder(MethodOrderer.OrderAnnotation.class)
 class ClusterTest {
-  /** What it takes to open a connection to a server that does not answer. */
+  /** The longest that it takes to open a connection to a server that does not answer. */
   private static final Duration OPENING_MAX = Duration.ofSeconds(5);
 
   private ManyServers servers;

@@ -22,7 +22,7 @@ class ExtendTest {
   private static final Duration LONGER = Stores.TTL.multipliedBy(4);
   private static final Duration SHORTER = Stores.TTL.dividedBy(3);
 
-  /** What passes between two questions, at most. */
+  /** The longest time that passes between two questions. */
   private static final Duration MEANWHILE = Duration.ofSeconds(8);
 
   private RedisClient redis;

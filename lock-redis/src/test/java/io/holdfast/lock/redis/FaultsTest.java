@@ -43,7 +43,7 @@ import redis.clients.jedis.Protocol;
 import redis.clients.jedis.RedisClient;
 import redis.clients.jedis.exceptions.JedisDataException;
 
-/** What a server can answer besides an answer. */
+/** Failures of servers, of connections and of the pool. */
 class FaultsTest {
 
   @Tag("each-jedis")
@@ -168,7 +168,7 @@ class FaultsTest {
       return new HostAndPort(listening.getInetAddress().getHostAddress(), listening.getLocalPort());
     }
 
-    /** What is open stays open, and carries nothing any more. */
+    /** Leaves open connections open, but carries nothing over them any more. */
     void forget() {
       age.incrementAndGet();
     }

@@ -30,7 +30,7 @@ import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.Protocol;
 import redis.clients.jedis.RedisClient;
 
-/** Who waits, who is told, and what it costs. */
+/** The line of waiters: its order, the messages to them, and its cost. */
 class LineTest {
   /** Of two scripts, which are commands themselves; docs/benchmarks tells of it. */
   private static final int COMMANDS_PER_CYCLE = 9;

@@ -52,7 +52,7 @@ import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.RedisClient;
 import redis.clients.jedis.exceptions.JedisConnectionException;
 
-/** What a quorum of three bears, and what it does not. */
+/** The failures that a quorum of three bears, and those that it does not. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class QuorumTest {
   private static final int SERVERS = 3;

@@ -28,7 +28,7 @@ import redis.clients.jedis.RedisSentinelClient;
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 @TestMethodOrder(MethodOrderer.OrderAnnotation.class)
 class SentinelTest {
-  /** What it takes to open a connection to a server that does not answer. */
+  /** The longest that it takes to open a connection to a server that does not answer. */
   private static final Duration OPENING_MAX = Duration.ofSeconds(5);
 
   private static final Duration FAILOVER_MAX = Duration.ofSeconds(40);

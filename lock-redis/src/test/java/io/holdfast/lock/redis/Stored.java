@@ -4,7 +4,7 @@ import io.holdfast.lock.spi.LockKey;
 import java.time.Duration;
 import redis.clients.jedis.UnifiedJedis;
 
-/** What a server has of a lock, as grant.lua describes it, and what tests do to that. */
+/** A lock as a server has it, described in grant.lua; and changes that tests make to it. */
 final class Stored {
   private Stored() {}
 
@@ -47,7 +47,7 @@ final class Stored {
     setLeft(redis, key, Duration.ofMillis(-1));
   }
 
-  /** How many are in line, dead or alive. */
+  /** The number of waiters in line, dead or alive. */
   static long waiting(UnifiedJedis redis, String key) {
     return Math.max(0, redis.llen(key) - 1);
   }

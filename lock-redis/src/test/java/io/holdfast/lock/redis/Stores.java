@@ -22,12 +22,12 @@ import redis.clients.jedis.Protocol;
 import redis.clients.jedis.RedisClient;
 import redis.clients.jedis.UnifiedJedis;
 
-/** What tests of the store share. */
+/** Helpers that tests of the store share. */
 final class Stores {
   static final Duration STORE_TIMEOUT = Duration.ofSeconds(10);
   static final Duration TTL = Duration.ofSeconds(30);
 
-  /** How long a test waits for what must happen; far longer than it should take. */
+  /** The longest that a test waits for something that must happen; it should take far less. */
   static final Duration PATIENCE = Duration.ofSeconds(20);
 
   static final StoreEvents NO_EVENTS = new StoreEvents() {
@@ -91,7 +91,7 @@ final class Stores {
       return new Waiter(claim, queued.ticket(), woken);
     }
 
-    /** Who begins to hear is woken once, to look by itself. */
+    /** Waits until it hears: a waiter that begins to hear is woken once, to look by itself. */
     void awaitHearing() throws Exception {
       await("hears", () -> woken.drainPermits() > 0);
     }
@@ -138,7 +138,7 @@ final class Stores {
     Object unused = redis.executeCommand(all);
   }
 
-  /** How often the server ran a command. */
+  /** The number of times that the server ran a command. */
   static long calls(UnifiedJedis redis, String command) {
     for (String line : redis.info("commandstats").lines().toList()) {
       if (line.startsWith("cmdstat_" + command + ":calls=")) {
@@ -148,7 +148,7 @@ final class Stores {
     return 0;
   }
 
-  /** How often the server ran any. */
+  /** The number of all commands that the server ran. */
   static long calls(UnifiedJedis redis) {
     return redis
         .info("commandstats")

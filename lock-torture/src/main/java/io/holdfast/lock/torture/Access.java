@@ -53,7 +53,7 @@ interface Access extends AutoCloseable {
   }
 
   /**
-   * What there is of locks that are held or waited for and should not be in the end.
+   * The locks that are still held or waited for and should not be in the end.
    *
    * @param namePrefix what the names begin with
    */

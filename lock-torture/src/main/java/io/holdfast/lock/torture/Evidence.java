@@ -5,7 +5,7 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * What is known of a schedule once it is over.
+ * All that is known of a schedule once it is over.
  *
  * @param beganAt the clock when it began
  * @param attempts of all workers

@@ -8,7 +8,7 @@ import java.util.Locale;
 import java.util.function.Predicate;
 
 /**
- * What came of a schedule.
+ * The outcome of a schedule.
  *
  * @param recoveryNanos from the end of the last fault until every worker had every name
  */

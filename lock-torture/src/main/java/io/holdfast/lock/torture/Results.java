@@ -137,7 +137,7 @@ final class Results {
     return page.toString();
   }
 
-  /** What is written by hand. */
+  /** The text of the page that is written by hand; empty if there is no such file. */
   private static String prose(Path folder, String file) throws IOException {
     Path path = folder.resolve(file);
     return Files.exists(path) ? Files.readString(path) : "";

@@ -37,7 +37,7 @@ final class ServerClocks implements AutoCloseable {
   private static final String SOURCE = "wall-clock.c";
   private static final String LIBRARY = "wall-clock.so";
 
-  /** Where servers find our folder. */
+  /** The path at which servers find our folder. */
   private static final String SHARED = "/holdfast-clock/";
 
   private final Path folder;

@@ -144,8 +144,8 @@ final class Servers implements AutoCloseable {
   }
 
   /**
-   * What is confirmed outlives a server that is killed; for the machine it would have to be on
-   * disk.
+   * Starts a Redis server. A confirmed write outlives the kill of the server; to outlive the
+   * machine it would have to be on disk.
    */
   private void redis(int port, String... more) {
     List<String> settings = new ArrayList<>(List.of(

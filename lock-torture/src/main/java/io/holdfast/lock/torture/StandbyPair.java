@@ -161,7 +161,7 @@ abstract class StandbyPair {
     }
 
     /**
-     * What a container runs.
+     * The script that a container runs.
      *
      * @param toFollow the port of the primary at the first start; zero: this one is the primary
      */

@@ -27,7 +27,7 @@ final class Worker {
   private Worker() {}
 
   /**
-   * What a worker is told.
+   * A worker's task.
    *
    * @param life how many processes this worker had before
    * @param startedAt the parent's clock before it started this process

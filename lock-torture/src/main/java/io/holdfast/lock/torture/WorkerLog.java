@@ -17,8 +17,8 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * What one process of a worker saw, in a file that it and its parent have mapped: what was written
- * is there however the process ends, since the pages are the kernel's. It also carries the parent's
+ * A record of what one process of a worker saw, in a file that it and its parent have mapped: it is
+ * there however the process ends, since the pages are the kernel's. It also carries the parent's
  * orders.
  *
  * <p>Threads: each attempt is written by one thread, field by field; a field that says that others

@@ -22,7 +22,7 @@ import redis.clients.jedis.CommandArguments;
 import redis.clients.jedis.Protocol;
 import redis.clients.jedis.RedisClient;
 
-/** What servers themselves say of their clocks. */
+/** The servers' own readings of their clocks. */
 @Execution(ExecutionMode.CONCURRENT)
 @Tag("one-jdk")
 class ServerClocksTest {

@@ -11,7 +11,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/** What workers saw, written by hand. Times are milliseconds. */
+/** A record of what workers saw, written by hand. Times are milliseconds. */
 final class Story {
   private static final long MILLI = 1_000_000;
 

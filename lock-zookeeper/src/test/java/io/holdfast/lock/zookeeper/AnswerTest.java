@@ -9,7 +9,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** What an error code of ZooKeeper means for a request, without a server. */
+/** The meaning of ZooKeeper's error codes for a request, without a server. */
 class AnswerTest {
   private static StoreException failure(int code) {
     return Answer.of(code, null).failure();

@@ -38,9 +38,9 @@ final class Contest {
   record Turn(
       String contender, String name, long token, long beganNanos, AtomicInteger told, End end) {}
 
-  /** How a turn ended. */
+  /** The outcome of a turn. */
   static final class End {
-    /** When the holder last looked and was told that it holds the lock. */
+    /** The time at which the holder last looked and was told that it holds the lock. */
     private volatile long believedNanos;
 
     private volatile boolean lost;
@@ -114,14 +114,14 @@ final class Contest {
     turn.end().over = true;
   }
 
-  /** How many turns of this lock began later than that. */
+  /** The number of turns of this lock that began later than that. */
   long turnsAfter(String name, long nanos) {
     return turns.stream()
         .filter(turn -> turn.name().equals(name) && turn.beganNanos() - nanos > 0)
         .count();
   }
 
-  /** When the first turn of this lock after that moment began. */
+  /** The beginning of the first turn of this lock after that moment. */
   long firstTurnAfter(String name, long nanos) {
     return turns.stream()
         .filter(turn -> turn.name().equals(name) && turn.beganNanos() - nanos > 0)

@@ -12,7 +12,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** What the servers have to do, by their own count; on one server, that does nothing else. */
+/** The work of the servers, by their own count; on one server, that does nothing else. */
 class CostTest {
   private final List<AutoCloseable> closeables = new ArrayList<>();
   private ZooKeeperServer server;

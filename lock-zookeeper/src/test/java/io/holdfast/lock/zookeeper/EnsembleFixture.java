@@ -18,7 +18,7 @@ import org.apache.curator.framework.CuratorFramework;
 
 /** Three servers in containers, for the kit. */
 final class EnsembleFixture extends ZooKeeperAccess implements Fixture {
-  /** What each build shows of an ensemble; the rest takes more time. */
+  /** The part of the kit that each build runs on an ensemble; the rest takes more time. */
   static final Set<Capability> BRIEF =
       EnumSet.of(Capability.TAP, Capability.GUARDED_WRITES, Capability.LEFTOVERS);
 
@@ -32,7 +32,7 @@ final class EnsembleFixture extends ZooKeeperAccess implements Fixture {
   private final Ensemble ensemble;
   private final Set<Capability> capabilities;
 
-  /** What links lead to: that server alone, which is not the leader. */
+  /** The port of the server that links lead to, which is not the leader. */
   private final int follower;
 
   EnsembleFixture(Ensemble ensemble, Set<Capability> capabilities) {

@@ -29,7 +29,7 @@ import org.junit.jupiter.api.Timeout;
 class EnsembleTest {
   private static final Duration SESSION_TIMEOUT = Duration.ofSeconds(8);
 
-  /** What the locks promise after an election. */
+  /** The longest time that the locks may take to go on after an election. */
   private static final Duration PROGRESS_MAX = Duration.ofSeconds(10);
 
   private static Ensemble ensemble;

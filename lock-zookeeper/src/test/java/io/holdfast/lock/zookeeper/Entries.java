@@ -9,7 +9,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 
-/** What our own objects keep in maps and collections, by the field that keeps it. */
+/** The sizes of maps and collections that our own objects keep, by the field. */
 final class Entries {
   private static final String OURS = "io.holdfast.";
 

@@ -4,7 +4,7 @@ import java.io.IOException;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 
-/** What a server tells about itself. */
+/** A client of the commands by which a server tells about itself. */
 final class FourLetters {
   private static final int TIMEOUT_MILLIS = 10_000;
 
@@ -18,7 +18,7 @@ final class FourLetters {
     }
   }
 
-  /** How many writes the server has made: it numbers them. */
+  /** The number of writes that the server has made: it counts them. */
   static long writes(ZooKeeperServer server) throws IOException {
     return ask(server.host(), server.port(), "srvr")
         .lines()
@@ -28,7 +28,7 @@ final class FourLetters {
         .orElseThrow();
   }
 
-  /** How many requests, pings included, the server has got. */
+  /** The number of requests, pings included, that the server has got. */
   static long packets(ZooKeeperServer server) throws IOException {
     return ask(server.host(), server.port(), "mntr")
         .lines()
@@ -38,7 +38,7 @@ final class FourLetters {
         .orElseThrow();
   }
 
-  /** How many paths that begin so are watched. */
+  /** The number of watched paths that begin so. */
   static long watchesOn(ZooKeeperServer server, String prefix) throws IOException {
     return ask(server.host(), server.port(), "wchp")
         .lines()

@@ -23,7 +23,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** What the kit does not ask of guarded writes; on one server. */
+/** Guarded writes beyond what the kit asks; on one server. */
 class GuardTest {
   private static final byte[] WRITTEN = {1};
 

@@ -27,7 +27,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** Who has locks, as an administrator sees it; on one server. */
+/** The holders of locks, as an administrator sees them; on one server. */
 class HoldersTest {
   private static final int ALL = 10_000;
 

@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What many cycles leave behind: nothing. */
+/** Many cycles leave nothing behind. */
 class LeftoversTest {
 
   @Test

@@ -121,7 +121,7 @@ class ManyWaitersTest {
     }
   }
 
-  /** How many watchers the server has told of anything, by its own count. */
+  /** The number of watchers that the server has told of anything, by its own count. */
   private long watchesFired() throws IOException {
     return FourLetters.ask(server.host(), server.port(), "mntr")
         .lines()

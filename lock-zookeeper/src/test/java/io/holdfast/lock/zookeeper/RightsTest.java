@@ -25,7 +25,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** What a client may do at the path of the locks, and what it leaves alone there. */
+/** The rights that a client needs at the path of the locks, and the user's data there. */
 class RightsTest {
   private static final int ALL_BUT_ADMIN = Perms.READ | Perms.WRITE | Perms.CREATE | Perms.DELETE;
 

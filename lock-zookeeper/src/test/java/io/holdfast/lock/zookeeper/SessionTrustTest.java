@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** What is said of a session, by a clock that the test sets and without a server. */
+/** Verdicts on a session, by a clock that the test sets and without a server. */
 class SessionTrustTest {
   private static final Duration TIMEOUT = Duration.ofMinutes(2);
 

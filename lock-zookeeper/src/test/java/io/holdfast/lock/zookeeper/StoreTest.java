@@ -46,7 +46,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** What the kit does not ask, since it knows nothing of ZooKeeper; on one server. */
+/** The store beyond the kit, which knows nothing of ZooKeeper; on one server. */
 class StoreTest {
   private final List<AutoCloseable> closeables = new ArrayList<>();
   private ZooKeeperServer server;

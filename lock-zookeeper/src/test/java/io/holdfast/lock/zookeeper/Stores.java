@@ -22,7 +22,7 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.function.BooleanSupplier;
 import org.apache.curator.framework.CuratorFramework;
 
-/** What tests of the store without the engine need. */
+/** Helpers for tests of the store without the engine. */
 final class Stores {
   static final Duration TTL = Duration.ofSeconds(20);
   private static final Duration STORE_TIMEOUT = Duration.ofSeconds(5);
@@ -31,7 +31,7 @@ final class Stores {
 
   private Stores() {}
 
-  /** What a store told unasked. */
+  /** The events that a store told unasked. */
   static final class Events implements StoreEvents {
     final Queue<Grant> suspended = new ConcurrentLinkedQueue<>();
     final Queue<Grant> lost = new ConcurrentLinkedQueue<>();

@@ -4,7 +4,7 @@ import java.lang.reflect.Field;
 import java.lang.reflect.Method;
 import org.apache.zookeeper.ZooKeeper;
 
-/** How many requests a handle has sent: it numbers them, and does not tell. */
+/** The number of requests that a handle has sent, which it counts but does not tell. */
 final class Xids {
   private Xids() {}
 

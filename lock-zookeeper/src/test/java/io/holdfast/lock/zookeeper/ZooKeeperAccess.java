@@ -33,7 +33,7 @@ class ZooKeeperAccess implements StoreAccess {
     return guardedWrites;
   }
 
-  /** How much there is of locks. */
+  /** The numbers of nodes of locks, and of nodes in their lines. */
   final Map<String, Long> nodes() throws Exception {
     Map<String, Long> counts = new HashMap<>();
     long nodes = 0;

@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Timeout;
 class ActiveGrantLincheckTest {
   private static final Duration TTL = Duration.ofSeconds(30);
 
-  /** What the keeper, the store's events and the holder do to a grant. */
+  /** The operations of the keeper, the store's events and the holder on a grant. */
   public static class Ends extends LincheckSetup.Nobody {
     final ActiveGrant grant = new ActiveGrant(
         new LincheckSetup.NumberedGrant(1),

@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Timeout;
 class RenewalScheduleLincheckTest {
   private static final Duration TTL = Duration.ofSeconds(30);
 
-  /** What the keeper, guards and the holder do to a plan. */
+  /** The operations of the keeper, guards and the holder on a plan. */
   public static class Flights {
     final RenewalSchedule plan =
         new RenewalSchedule(LincheckSetup.STILL, true, TTL.toNanos(), 0, TTL.toNanos());

@@ -130,7 +130,7 @@ class WaitQueueLincheckTest {
     LincheckSetup.options().check(Sections.class);
   }
 
-  /** Who lets go does not pass the turn on: seen to fail. */
+  /** A holder that lets go does not pass the turn on: seen to fail. */
   public static class Forgetful extends Sections {
     public Forgetful() {}
 
@@ -138,7 +138,7 @@ class WaitQueueLincheckTest {
     void gaveBack(Hold hold) {}
   }
 
-  /** Who lets go says so before it did: seen to fail. */
+  /** A holder that lets go says so before it did: seen to fail. */
   public static class Hasty extends Sections {
     public Hasty() {}
 

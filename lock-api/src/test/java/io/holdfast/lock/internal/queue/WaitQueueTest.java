@@ -9,8 +9,8 @@ import io.holdfast.lock.spi.StoreException;
 import org.junit.jupiter.api.Test;
 
 /**
- * What a leader tells its queue more than once, since it can't know whether a call whose stack
- * ended got through.
+ * Calls that a leader repeats, since it can't know whether a call whose stack ended got through to
+ * its queue.
  */
 class WaitQueueTest {
   private static final LockOptions OPTIONS = LockOptions.defaults();

@@ -29,7 +29,7 @@ public final class ClocksProbe {
 
   private ClocksProbe() {}
 
-  /** What a grant's clocks would read now. Changes nothing. */
+  /** The lead of the wall clock that a grant's clocks would read now. Changes nothing. */
   public static long wallAheadNanos(ActiveGrant grant, long machinesWallAheadNanos) {
     try {
       Object last = LAST.get(TIME.get(grant));

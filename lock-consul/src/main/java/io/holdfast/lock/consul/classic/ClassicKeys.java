@@ -20,8 +20,8 @@ public final class ClassicKeys {
   }
 
   /**
-   * What the keys of all names begin with that begin so; others may begin with it as well. How the
-   * last slashes are written depends on what follows.
+   * A prefix of the keys of all names that begin so; other keys may have it as well. How the last
+   * slashes are written depends on what follows.
    */
   String all(String namePrefix) {
     int end = namePrefix.length();

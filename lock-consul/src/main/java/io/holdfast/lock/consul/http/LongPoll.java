@@ -23,7 +23,7 @@ public class LongPoll implements ConsulHttp.Heard {
   private volatile @Nullable News news;
   private volatile @Nullable Call call;
 
-  /** What became of the key; null: it is gone. */
+  /** The state of the key after a change; null: it is gone. */
   public record News(@Nullable Entry entry) {}
 
   /**

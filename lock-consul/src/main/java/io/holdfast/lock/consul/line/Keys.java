@@ -9,8 +9,8 @@ import java.util.Optional;
 import java.util.function.UnaryOperator;
 
 /**
- * Where locks are: {@code PREFIX/KIND/NAME/OWNER-ID}, the name escaped. Keys are of ASCII letters,
- * digits and {@code _ . - /}: newer servers, and proxies, refuse others in a URL.
+ * The keys of locks: {@code PREFIX/KIND/NAME/OWNER-ID}, the name escaped. They are of ASCII
+ * letters, digits and {@code _ . - /}: newer servers, and proxies, refuse others in a URL.
  */
 public final class Keys {
   /**

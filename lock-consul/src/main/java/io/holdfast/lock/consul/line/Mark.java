@@ -5,7 +5,7 @@ import java.time.DateTimeException;
 import java.time.Instant;
 
 /**
- * What is written under a key, for humans and for those who wait.
+ * The value of a key, for humans and for those who wait.
  *
  * @param released whether its last attempt is over: it keeps the name taken for that long at most
  * @param millis for how long its holder can believe in it after the session's last renewal; of a

@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
 /** A claim that has a key at Consul, or may have: what this client knows of it. Thread-safe. */
 public final class Attempt {
   /**
-   * How much longer than a TTL an attempt waits without a sign of whoever waits with it, who comes
+   * The time beyond a TTL that an attempt waits without a sign of whoever waits with it, who comes
    * by more often than that.
    */
   private static final long UNSEEN_NANOS = 2 * LongPoll.RECHECK_AFTER.toNanos();

@@ -22,8 +22,8 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Supplier;
 
 /**
- * What this client's sessions leave when they end: their keys stay, and would keep others waiting
- * for a session's TTL. The client knows that none of its holders believes in a lease by then, so it
+ * The keys that this client's sessions leave when they end, and that would keep others waiting for
+ * a session's TTL. The client knows that none of its holders believes in a lease by then, so it
  * says so. Thread-safe.
  */
 public final class Estates {

@@ -25,8 +25,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What is left to delete of attempts that are over, and the thread that does it, apart from the one
- * that renews sessions: a Consul that does not answer delays no renewal. Thread-safe.
+ * The keys left to delete of attempts that are over, and the thread that does it, apart from the
+ * one that renews sessions: a Consul that does not answer delays no renewal. Thread-safe.
  */
 public final class Leftovers {
   private static final Logger log = LoggerFactory.getLogger(Leftovers.class);

@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
 /** A session at Consul, and the attempts that live in it. Thread-safe. */
 public final class Session {
   /**
-   * How many attempts are renewed together at most: each 64 are one request, and all have to be
+   * The most attempts that are renewed together: each 64 are one request, and all have to be
    * answered within a store timeout.
    */
   public static final int RENEWED_TOGETHER_MAX = 2_048;
@@ -196,8 +196,8 @@ public final class Session {
   }
 
   /**
-   * How often it was looked who lost a key by force, those included that are under way. Whoever
-   * becomes a holder while this changes may have been missed, and has to look for itself.
+   * The number of checks for holders that lost a key by force, those included that are under way. A
+   * holder that became one while this changes may have been missed, and has to check for itself.
    */
   public int looks() {
     return looks.get();

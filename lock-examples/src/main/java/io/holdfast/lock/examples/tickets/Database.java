@@ -6,8 +6,8 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where the tickets are, and the locks, unless they are in another store. Travels to the sellers in
- * their environment, since a command line is for everybody to read.
+ * The database of the tickets, and of the locks unless they are in another store. Travels to the
+ * sellers in their environment, since a command line is for everybody to read.
  *
  * @param locks the URI of the store that has the locks, {@code redis:}, {@code rediss:},
  *     {@code zookeeper:}, or for Consul {@code http:} or {@code https:}; null: they are in the

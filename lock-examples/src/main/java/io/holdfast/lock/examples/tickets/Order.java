@@ -4,7 +4,7 @@ import java.time.Duration;
 import java.util.List;
 
 /**
- * What a seller is told to do, as the arguments of its process.
+ * A seller's instructions, as the arguments of its process.
  *
  * @param role how it works
  * @param name what it is called

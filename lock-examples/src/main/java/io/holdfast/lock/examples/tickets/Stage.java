@@ -4,7 +4,7 @@ import io.holdfast.lock.LockClient;
 import javax.sql.DataSource;
 
 /**
- * What every act needs.
+ * The things that every act needs.
  *
  * @param dataSource the parent's own way to the database, to look at what was sold
  * @param locks the parent's own lock client, to look at who holds a lock

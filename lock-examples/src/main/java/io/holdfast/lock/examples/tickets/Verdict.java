@@ -1,7 +1,7 @@
 package io.holdfast.lock.examples.tickets;
 
 /**
- * How an act ended.
+ * The outcome of an act.
  *
  * @param shown whether it showed what it was to show
  * @param summary what came out, in a few words

@@ -37,7 +37,7 @@ class DocsTest {
       "docs/backends/zookeeper.md",
       "docs/backends/consul.md");
 
-  /** What every store's page tells, in this order, so that a reader of one finds it in the next. */
+  /** The headings of every store's page, in this order, so that readers of one know the next. */
   private static final List<String> STORE_PAGE = List.of(
       "What it guarantees",
       "Set up",

@@ -11,7 +11,7 @@ import java.util.regex.Pattern;
  */
 final class Markdown {
   private static final Pattern SAMPLE = Pattern.compile("<!-- sample: ([a-z0-9-]+) -->");
-  /** What a problem with a block says that names no region. */
+  /** The text of a problem with a block that names no region. */
   static final String NO_TEST_RUNS_IT = "a Java block that no test runs";
 
   private static final Pattern NO_SAMPLE = Pattern.compile("<!-- not a sample: .+ -->");

@@ -10,7 +10,7 @@ import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** What stands between {@code tag::name[]} and {@code end::name[]} in Java sources. */
+/** The lines between {@code tag::name[]} and {@code end::name[]} in Java sources. */
 final class Regions {
   private static final Pattern TAG = Pattern.compile("\\s*// (tag|end)::([a-z0-9-]+)\\[\\]");
 

@@ -13,7 +13,7 @@ import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What {@code dev/demo} says of its options. It comes to that before it builds anything. */
+/** The options of {@code dev/demo}: it looks at them before it builds anything. */
 @DisabledOnOs(value = OS.WINDOWS, disabledReason = "it is a bash script")
 class DemoScriptTest {
   private record Ended(int status, String told) {}

@@ -11,7 +11,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.DisabledOnOs;
 import org.junit.jupiter.api.condition.OS;
 
-/** What {@code dev/demo} runs, on H2. */
+/** The ticket sale that {@code dev/demo} runs, on H2. */
 class TicketSaleTest {
 
   @Test

@@ -8,9 +8,9 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * What each database spells in its own way: the statements on one lock, and the expressions and
- * clauses of which the other statements are built. In these texts, {@code {table}} and its like are
- * filled in once, and {@code :owner} and its like are parameters of {@link Sql}.
+ * The SQL that each database spells in its own way: the statements on one lock, and the expressions
+ * and clauses of which the other statements are built. In these texts, {@code {table}} and its like
+ * are filled in once, and {@code :owner} and its like are parameters of {@link Sql}.
  */
 abstract sealed class Syntax permits Dialect {
   /**

@@ -13,8 +13,8 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
 
 /**
- * What links have in common: which faults there are at the moment. One lock guards them and all
- * that goes over the link; {@link #changed} is signalled whenever any of it changes.
+ * The common part of links: which faults there are at the moment. One lock guards them and all that
+ * goes over the link; {@link #changed} is signalled whenever any of it changes.
  */
 abstract class FaultLink implements Link {
   final ReentrantLock lock = new ReentrantLock();

@@ -51,8 +51,8 @@ public interface Link extends AutoCloseable {
   void heal();
 
   /**
-   * How many requests went out since the link was made: a request begins with the first message
-   * after an answer, so what is sent in one go counts once.
+   * The number of requests since the link was made: a request begins with the first message after
+   * an answer, so what is sent in one go counts once.
    */
   long requests();
 

@@ -21,7 +21,7 @@ final class ClientDecorator {
     Object proceed(Object... arguments) throws Throwable;
   }
 
-  /** What a method does in place of the real one. */
+  /** A replacement of a method of the real one. */
   interface Bug {
     Object run(Object real, Object[] arguments, Call call) throws Throwable;
   }

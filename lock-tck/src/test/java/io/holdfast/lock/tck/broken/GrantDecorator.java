@@ -32,12 +32,12 @@ abstract class GrantDecorator extends StoreDecorator {
     super(store);
   }
 
-  /** What the store is asked. */
+  /** The claim that the store is asked for. */
   Claim asked(Claim claim) {
     return claim;
   }
 
-  /** What the engine is told. */
+  /** The grant that the engine is told of. */
   Changed told(Grant real, Claim claim, Duration took) {
     return new Changed(real, claim, real.number(), claim.ttl());
   }

@@ -31,7 +31,7 @@ final class RuleCheck {
 
   private RuleCheck() {}
 
-  /** What the inner engine runs, on the thread that started it. */
+  /** The kit as the inner engine runs it, on the thread that started it. */
   static class Subject extends LockConformance {
     @Override
     protected Fixture openFixture() {

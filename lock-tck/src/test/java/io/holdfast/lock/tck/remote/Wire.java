@@ -13,7 +13,7 @@ import java.io.IOException;
 import java.time.Duration;
 import java.time.Instant;
 
-/** How requests and answers look: their length, and their fields. */
+/** The format of requests and answers: their length, and their fields. */
 final class Wire {
   private Wire() {}
 

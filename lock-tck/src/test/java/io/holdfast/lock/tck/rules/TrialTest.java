@@ -9,7 +9,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.opentest4j.TestAbortedException;
 
-/** When a test of a rule is asked again. */
+/** The cases in which a test of a rule is asked again. */
 class TrialTest {
   private static final Duration STOOD_STILL = StallWatch.WORTH_TELLING.plusMillis(1);
   private static final Duration RAN = StallWatch.WORTH_TELLING.minusMillis(1);
