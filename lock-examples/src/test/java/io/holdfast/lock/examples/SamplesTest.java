@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import com.zaxxer.hikari.HikariDataSource;
 import io.holdfast.lock.DistributedLock;
 import io.holdfast.lock.HeldLock;
+import io.holdfast.lock.InMemoryLocks;
 import io.holdfast.lock.Lease;
 import io.holdfast.lock.LeaseState;
 import io.holdfast.lock.LockClient;
@@ -221,6 +222,20 @@ class SamplesTest {
     }
     // end::several-names[]
     assertThat(locks.all(List.of("accounts/3", "accounts/7")).inspect()).isEmpty();
+  }
+
+  @Test
+  void semaphore() throws Exception {
+    try (LockClient redisLocks = InMemoryLocks.builder().build()) {
+      // tag::semaphore[]
+      DistributedLock printers = redisLocks.semaphore("printers", 3);
+      try (Lease lease = printers.lock()) { // or tryLock(), lockWithin(...), run(...)
+        ship(lease.permit(), lease.token()); // permit 0, 1 or 2, and no other lease has it
+      }
+      // end::semaphore[]
+      assertThat(printers.holders()).isEmpty();
+    }
+    assertThat(shipped).hasSize(1);
   }
 
   @Test
