@@ -94,7 +94,9 @@ final class Stores {
       return new Waiter(claim, queued.ticket(), woken);
     }
 
-    /** Waits until it hears: a waiter that begins to hear is woken once, looks, and keeps its place. */
+    /**
+     * Waits until it hears: a waiter that begins to hear is woken once, looks, and keeps its place.
+     */
     void awaitHearing() throws Exception {
       await("hears", () -> woken.drainPermits() > 0);
       if (!(ticket.poll() instanceof Ticket.Waiting)) {

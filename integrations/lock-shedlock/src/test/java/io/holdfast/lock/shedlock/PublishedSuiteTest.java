@@ -3,6 +3,7 @@ package io.holdfast.lock.shedlock;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Nested;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 
@@ -34,6 +35,7 @@ class PublishedSuiteTest {
 
   @Nested
   @Execution(ExecutionMode.CONCURRENT)
+  @Tag("one-jdk")
   class OnPostgres extends PublishedSuite {
     private static TestStore store;
 
@@ -57,6 +59,7 @@ class PublishedSuiteTest {
 
   @Nested
   @Execution(ExecutionMode.CONCURRENT)
+  @Tag("one-jdk")
   class OnMySql extends PublishedSuite {
     private static TestStore store;
 
@@ -80,6 +83,7 @@ class PublishedSuiteTest {
 
   @Nested
   @Execution(ExecutionMode.CONCURRENT)
+  @Tag("one-jdk")
   class OnRedis extends PublishedSuite {
     private static TestStore store;
 
@@ -103,6 +107,7 @@ class PublishedSuiteTest {
 
   @Nested
   @Execution(ExecutionMode.CONCURRENT)
+  @Tag("one-jdk")
   class OnZooKeeper extends PublishedSuite {
     private static TestStore store;
 
@@ -126,6 +131,7 @@ class PublishedSuiteTest {
 
   @Nested
   @Execution(ExecutionMode.CONCURRENT)
+  @Tag("one-jdk")
   class OnConsul extends PublishedSuite {
     private static TestStore store;
 

@@ -19,7 +19,7 @@ final class OnStoreCondition extends SpringBootCondition {
       return new ConditionOutcome(chosen == wanted, "the store is " + chosen.value());
     } catch (LockConfigurationException e) {
       // The lock client's own bean method says so again, and the application does not start.
-      return ConditionOutcome.noMatch(e.getMessage());
+      return ConditionOutcome.noMatch(String.valueOf(e.getMessage()));
     }
   }
 

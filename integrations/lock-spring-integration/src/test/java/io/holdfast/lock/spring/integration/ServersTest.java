@@ -20,6 +20,7 @@ import java.util.concurrent.locks.Lock;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.Parameter;
 import org.junit.jupiter.params.ParameterizedClass;
@@ -30,6 +31,7 @@ import org.springframework.integration.support.locks.LockRegistry;
 @ParameterizedClass
 @EnumSource(Server.class)
 @SuppressWarnings("LockNotBeforeTry") // The tests are about lock and unlock.
+@Tag("one-jdk")
 class ServersTest {
   private static final LockOptions OPTIONS = LockOptions.renewed(Duration.ofSeconds(4));
 
