@@ -257,6 +257,11 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
   }
 
   private @Nullable Handle lastThreadOwned(LockKey key, Thread thread) {
+    WaitQueue mutex = queues.find(key);
+    if (mutex != null) {
+      // A thread can unlock on a heap that is full.
+      return mutex.holds().lastThreadOwned(thread);
+    }
     Handle last = null;
     for (WaitQueue queue : queues.of(key)) {
       Handle handle = queue.holds().lastThreadOwned(thread);

@@ -32,8 +32,8 @@ if mine and mine.state == 'h' and mine.ends >= NOW then
   return {mine.permit, tonumber(mine.number)}
 end
 
--- Also tells apart a server that takes writes, as in acquire.lua.
-keep(sem, 0)
+-- Tells apart a server that takes writes, as in acquire.lua: what follows need not write anything.
+head(sem)
 tidy(sem)
 if sem.permits ~= permits then
   if sem.granted[1] or sem.line[1] then

@@ -72,6 +72,11 @@ local function keep(sem, millis)
   redis.call('PEXPIRE', KEYS[1], whole(millis + sem.kept), 'GT')
 end
 
+-- Writes the header. A server whose memory is full, or that takes no writes, refuses that.
+local function head(sem)
+  redis.call('LSET', KEYS[1], 0, table.concat({sem.permits, sem.number, sem.kept}, '|'))
+end
+
 local function drop(entry)
   redis.call('LREM', KEYS[1], 1, entry.value)
 end
@@ -119,7 +124,7 @@ local function give(sem, permit, owner, lasts, holder)
   sem.number = number
   sem.taken[permit] = true
   redis.call('RPUSH', KEYS[1], text(owner, 'h', permit, NOW + lasts, number, holder))
-  redis.call('LSET', KEYS[1], 0, table.concat({sem.permits, number, sem.kept}, '|'))
+  head(sem)
   keep(sem, lasts)
   return {permit, tonumber(number)}
 end
@@ -133,17 +138,19 @@ end
 -- Gives what is free to those in line, the first first: for as long as it may take to confirm that
 -- they live, but to this attempt, which asks just now, for that time. Returns what that one was given.
 local function serve(sem, asking, lasts)
+  local got
   while sem.line[1] do
     local permit = free(sem)
     if not permit then
-      return nil
+      break
     end
     local waiter = table.remove(sem.line, 1)
     drop(waiter)
     if waiter.owner == asking then
-      return give(sem, permit, asking, lasts, waiter.holder)
+      got = give(sem, permit, asking, lasts, waiter.holder)
+    else
+      tell(waiter, whole(give(sem, permit, waiter.owner, waiter.claim, waiter.holder)[2]), permit)
     end
-    tell(waiter, whole(give(sem, permit, waiter.owner, waiter.claim, waiter.holder)[2]), permit)
   end
-  return nil
+  return got
 end

@@ -158,6 +158,23 @@ class PermitsTest {
   }
 
   @Test
+  void whoTakesAPermitWhileAnotherIsFreeHasTheNextInLineServed() throws Exception {
+    LockKey key = freshKey();
+    Duration minHold = Duration.ofSeconds(1);
+    Grant one = take(first, claim(key, 2));
+    Grant other = take(first, claim(key, 2));
+    Waiter next = Waiter.join(second, claim(key, 2)).hearing();
+    Waiter last = Waiter.join(second, claim(key, 2));
+    assertThat(first.release(one, minHold)).isEqualTo(ReleaseOutcome.RELEASED);
+    assertThat(first.release(other, minHold)).isEqualTo(ReleaseOutcome.RELEASED);
+    Stores.await("both minimum holds are over", () -> first.holders(key).isEmpty());
+    assertThat(last.woken().availablePermits()).isZero();
+
+    assertThat(next.ticket().poll()).isInstanceOf(Ticket.Granted.class);
+    assertThat(last.handedOver().permit()).isEqualTo(1);
+  }
+
+  @Test
   void aRequestThatIsSentTwiceTakesOnePermit() throws Exception {
     LockKey key = freshKey();
     Claim claim = claim(key, 3);
@@ -241,6 +258,10 @@ class PermitsTest {
       full.configSet("maxmemory", "1");
 
       assertThatThrownBy(() -> store.tryAcquire(claim(freshKey(), 1)))
+          .isInstanceOf(StoreException.class)
+          .hasMessageContaining("OOM");
+      assertThatThrownBy(() -> store.tryAcquire(claim(key, 3)))
+          .as("of a semaphore that is there, and has nobody's permit free")
           .isInstanceOf(StoreException.class)
           .hasMessageContaining("OOM");
       assertThat(store.renew(List.of(renewed))).containsExactly(new Renewal.Renewed(Stores.TTL));

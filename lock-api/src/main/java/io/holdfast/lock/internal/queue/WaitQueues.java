@@ -7,6 +7,7 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The wait queues of one client: exactly one for each name in use, and none for other names. Of a
@@ -61,6 +62,11 @@ public final class WaitQueues {
     }
     queues.computeIfPresent(
         queue.key(), (k, existing) -> existing == queue && --existing.users == 0 ? null : existing);
+  }
+
+  /** Returns the queue of a mutex, or null if it is not in use. Allocates nothing. */
+  public @Nullable WaitQueue find(LockKey key) {
+    return queues.get(key);
   }
 
   /** Returns the queues of this name that are in use: none or one, or those of a semaphore. */
