@@ -56,7 +56,8 @@ class ExhaustionTest extends EngineTest {
     threads.recover();
     Eventually.await(what, () -> {
       time.advance(STEP);
-      return condition.getAsBoolean();
+      // What found no thread is tried again as time goes on.
+      return condition.getAsBoolean() && EngineProbe.areWorkersIdle(client());
     });
     settle();
   }
