@@ -88,6 +88,22 @@ public final class ConsulLocks {
     return prefix;
   }
 
+  private static String checkToken(String token) {
+    for (int i = 0; i < token.length(); i++) {
+      char character = token.charAt(i);
+      if (character <= ' ' || character > '~') {
+        // Without the token: what this says is logged.
+        throw new IllegalArgumentException("The ACL token's character "
+            + i
+            + " of "
+            + token.length()
+            + " is not printable ASCII: often a line break at the end of the file or variable that"
+            + " the token was read from");
+      }
+    }
+    return token;
+  }
+
   /** Builds clients on Consul. */
   public static final class Builder extends LockClientBuilder<Builder> {
     private final OkHttpClient client;
@@ -112,9 +128,14 @@ public final class ConsulLocks {
       return this;
     }
 
-    /** Sets the ACL token; by default there is none but what an interceptor of your client adds. */
+    /**
+     * Sets the ACL token; by default there is none but what an interceptor of your client adds.
+     *
+     * @throws IllegalArgumentException it has a space or another character that is not printable
+     *     ASCII; the message does not show the token
+     */
     public Builder token(String token) {
-      this.token = Objects.requireNonNull(token);
+      this.token = checkToken(token);
       return this;
     }
 
@@ -170,9 +191,14 @@ public final class ConsulLocks {
       return this;
     }
 
-    /** Sets the ACL token; by default there is none but what an interceptor of your client adds. */
+    /**
+     * Sets the ACL token; by default there is none but what an interceptor of your client adds.
+     *
+     * @throws IllegalArgumentException it has a space or another character that is not printable
+     *     ASCII; the message does not show the token
+     */
     public ClassicBuilder token(String token) {
-      this.token = Objects.requireNonNull(token);
+      this.token = checkToken(token);
       return this;
     }
 

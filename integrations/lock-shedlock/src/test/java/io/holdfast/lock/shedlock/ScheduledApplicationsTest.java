@@ -88,7 +88,7 @@ class ScheduledApplicationsTest {
   @EnableScheduling
   @EnableSchedulerLock(defaultLockAtMostFor = "PT10M")
   static class Scheduling {
-    @Bean // closed by Spring, after the scheduler
+    @Bean // closed by Spring
     LockClient locks(DataSource dataSource, LockListener listener) {
       return JdbcLocks.builder(dataSource).addListener(listener).build();
     }

@@ -33,7 +33,7 @@ import org.springframework.integration.support.locks.LockRegistry;
 @SuppressWarnings("LockNotBeforeTry") // The tests are about lock and unlock.
 @Tag("one-jdk")
 class ServersTest {
-  private static final LockOptions OPTIONS = LockOptions.renewed(Duration.ofSeconds(4));
+  private static final LockOptions OPTIONS = LockOptions.renewed(Duration.ofSeconds(9));
 
   @Parameter
   Server server;
