@@ -13,6 +13,7 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.TimeUnit;
 import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -62,6 +63,8 @@ class BrokenJointLocksTest {
               return lease;
             }
             leases.add(lease.get());
+            // For another to come in between.
+            TimeUnit.MILLISECONDS.sleep(20);
           }
           return Optional.of(jointly(leases));
         });

@@ -127,7 +127,7 @@ class BrokenStoresTest {
             return grant.isPresent()
                 ? grant
                 : Optional.of(
-                    new GrantDecorator.Changed(null, claim, Long.MAX_VALUE >>> 11, claim.ttl()));
+                    new GrantDecorator.Changed(null, claim, Long.MAX_VALUE >>> 11, claim.ttl(), 0));
           }
         }),
         "L-2.1",
