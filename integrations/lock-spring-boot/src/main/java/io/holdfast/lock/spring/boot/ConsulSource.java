@@ -16,7 +16,7 @@ record ConsulSource(OkHttpClient client, HoldfastProperties.Consul properties)
         address -> ConsulLocks.builder(client, address));
     builder = Property.apply("holdfast.consul.prefix", properties.prefix(), builder::prefix);
     String token = properties.token();
-    return token == null ? builder : builder.token(token);
+    return Property.applyIfSet("holdfast.consul.token", token, builder, builder::token);
   }
 
   @Override

@@ -32,7 +32,8 @@ record HoldfastProperties(
     @DefaultValue Jdbc jdbc,
     @DefaultValue Redis redis,
     @DefaultValue Zookeeper zookeeper,
-    @DefaultValue Consul consul) {
+    @DefaultValue Consul consul,
+    @DefaultValue Actuator actuator) {
 
   /**
    * Locks in a SQL database.
@@ -64,7 +65,14 @@ record HoldfastProperties(
   record Redis(
       @Nullable String uri,
       @DefaultValue("holdfast") String prefix,
-      @DefaultValue("1h") Duration keepNumbersFor) {}
+      @DefaultValue("1h") Duration keepNumbersFor) {
+    /** Without the address, which may have a password in it. */
+    @Override
+    public String toString() {
+      return "Redis[uri=" + hidden(uri) + ", prefix=" + prefix + ", keepNumbersFor="
+          + keepNumbersFor + "]";
+    }
+  }
 
   /**
    * Locks in ZooKeeper.
@@ -89,7 +97,25 @@ record HoldfastProperties(
   record Consul(
       @DefaultValue("http://localhost:8500") String address,
       @DefaultValue("holdfast") String prefix,
-      @Nullable String token) {}
+      @Nullable String token) {
+    /** Without the token. */
+    @Override
+    public String toString() {
+      return "Consul[address=" + address + ", prefix=" + prefix + ", token=" + hidden(token) + "]";
+    }
+  }
+
+  /**
+   * The Actuator endpoint of the locks.
+   *
+   * @param forceRelease Whether the endpoint may take a lock from its holder. It also needs the
+   *     endpoint's access to be unrestricted.
+   */
+  record Actuator(@DefaultValue("false") boolean forceRelease) {}
+
+  private static String hidden(@Nullable String secret) {
+    return secret == null ? "none" : "******";
+  }
 
   /** What to do about the tables when the application starts. */
   enum TableMode {

@@ -92,7 +92,7 @@ public final class LockAutoConfiguration {
           "Locks are in {}; client {}, TTL {}, store timeout {}",
           store.place(),
           name == null ? "named after the host" : "'" + name + "'",
-          properties.ttl(),
+          client.get(CLIENT).options().ttl(),
           properties.storeTimeout());
       return client;
     }
@@ -109,9 +109,10 @@ public final class LockAutoConfiguration {
         return builder.build();
       } catch (IllegalArgumentException e) {
         throw new LockConfigurationException(
-            "The lock client's settings contradict each other: " + Property.message(e),
-            "raise holdfast.ttl (it is " + properties.ttl() + "), or lower holdfast.store-timeout"
-                + " (it is " + properties.storeTimeout() + ")",
+            "No lock client can be made of these settings: " + Property.message(e),
+            "change holdfast.ttl (it is " + properties.ttl() + ") or holdfast.store-timeout (it is "
+                + properties.storeTimeout() + "), or the LockClientBuilderCustomizer that set"
+                + " something else",
             e);
       } catch (IllegalStateException e) {
         throw new LockConfigurationException(

@@ -12,20 +12,28 @@ import org.springframework.boot.actuate.endpoint.InvalidEndpointRequestException
 import org.springframework.boot.actuate.endpoint.annotation.DeleteOperation;
 import org.springframework.boot.actuate.endpoint.annotation.Endpoint;
 import org.springframework.boot.actuate.endpoint.annotation.ReadOperation;
+import org.springframework.boot.actuate.endpoint.web.WebEndpointResponse;
 
 /**
  * The Actuator endpoint {@code locks}: which locks of the store are held, by whom and since when,
- * and how many clients wait. With {@code management.endpoint.locks.access=unrestricted}, a lock can
- * be taken from its holder by its token; by default the endpoint only reads.
+ * and how many clients wait. A lock can be taken from its holder by its token if two properties say
+ * so: {@code holdfast.actuator.force-release=true} and
+ * {@code management.endpoint.locks.access=unrestricted}. By default the endpoint only reads.
  */
 @Endpoint(id = "locks", defaultAccess = Access.READ_ONLY)
 final class LocksEndpoint {
   private static final int LIMIT_DEFAULT = 100;
+  private static final int STATUS_FORBIDDEN = 403;
+  private static final String REFUSED = "Taking a lock from its holder is not allowed: that needs"
+      + " the property holdfast.actuator.force-release=true";
 
   private final LockClient client;
+  private final boolean forceReleaseAllowed;
 
-  LocksEndpoint(LockClient client) {
+  /** @param forceReleaseAllowed whether it is allowed besides the endpoint's access */
+  LocksEndpoint(LockClient client, boolean forceReleaseAllowed) {
     this.client = client;
+    this.forceReleaseAllowed = forceReleaseAllowed;
   }
 
   /**
@@ -53,9 +61,13 @@ final class LocksEndpoint {
    * @param token the token that the list shows
    */
   @DeleteOperation
-  Released forceRelease(String name, long token) {
+  WebEndpointResponse<Released> forceRelease(String name, long token) {
+    if (!forceReleaseAllowed) {
+      return new WebEndpointResponse<>(new Released(name, token, false, REFUSED), STATUS_FORBIDDEN);
+    }
     try {
-      return new Released(name, token, client.get(name).forceRelease(token));
+      boolean released = client.get(name).forceRelease(token);
+      return new WebEndpointResponse<>(new Released(name, token, released, null));
     } catch (IllegalArgumentException e) {
       throw new InvalidEndpointRequestException(Property.message(e), Property.message(e), e);
     }
@@ -99,7 +111,9 @@ final class LocksEndpoint {
   /**
    * The answer to a forced release.
    *
-   * @param released false if the lock is free, or has another token by now
+   * @param released false if the lock is free, or has another token by now, or if it was refused
+   * @param refused why it was refused; null if it was not
    */
-  record Released(String name, long token, boolean released) {}
+  record Released(
+      String name, long token, boolean released, @Nullable String refused) {}
 }

@@ -8,6 +8,7 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnSingleCandidate;
+import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.context.annotation.Bean;
 
 /** Auto-configuration of the Actuator endpoint {@code locks}. */
@@ -15,13 +16,14 @@ import org.springframework.context.annotation.Bean;
 @ConditionalOnClass({Endpoint.class, ConditionalOnAvailableEndpoint.class})
 @ConditionalOnSingleCandidate(LockClient.class)
 @ConditionalOnProperty(name = "holdfast.enabled", matchIfMissing = true)
+@EnableConfigurationProperties(HoldfastProperties.class)
 public final class LocksEndpointAutoConfiguration {
   LocksEndpointAutoConfiguration() {}
 
   @Bean
   @ConditionalOnAvailableEndpoint
   @ConditionalOnMissingBean
-  LocksEndpoint locksEndpoint(LockClient client) {
-    return new LocksEndpoint(client);
+  LocksEndpoint locksEndpoint(LockClient client, HoldfastProperties properties) {
+    return new LocksEndpoint(client, properties.actuator().forceRelease());
   }
 }

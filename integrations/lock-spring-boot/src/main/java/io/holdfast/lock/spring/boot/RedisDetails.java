@@ -1,7 +1,10 @@
 package io.holdfast.lock.spring.boot;
 
+import java.net.URI;
+import java.net.URISyntaxException;
 import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -24,11 +27,16 @@ import redis.clients.jedis.UnifiedJedis;
  */
 final class RedisDetails implements RedisServers {
   private final DataRedisConnectionDetails details;
+  private final @Nullable String url;
   private final Duration timeout;
 
-  /** @param timeout the longest time that a connection may take to be opened, or to answer */
-  RedisDetails(DataRedisConnectionDetails details, Duration timeout) {
+  /**
+   * @param url the property {@code spring.data.redis.url}; null if it is not set
+   * @param timeout the longest time that a connection may take to be opened, or to answer
+   */
+  RedisDetails(DataRedisConnectionDetails details, @Nullable String url, Duration timeout) {
     this.details = details;
+    this.url = url;
     this.timeout = timeout;
   }
 
@@ -90,7 +98,32 @@ final class RedisDetails implements RedisServers {
       @Nullable String user, @Nullable String password) {
     DefaultJedisClientConfig.Builder settings = JedisSettings.of(user, password, timeout);
     SslBundle ssl = details.getSslBundle();
-    return ssl == null ? settings : JedisSettings.secured(settings, ssl);
+    if (ssl != null) {
+      return JedisSettings.secured(settings, ssl);
+    }
+    return isSecuredByUrl() ? JedisSettings.secured(settings) : settings;
+  }
+
+  /**
+   * Returns whether the URL asks for TLS, and the details were made of it. Such details have no
+   * bundle: Spring Boot's own clients look at the URL too.
+   */
+  private boolean isSecuredByUrl() {
+    if (url == null || !url.startsWith("rediss:")) {
+      return false;
+    }
+    Standalone standalone = details.getStandalone();
+    if (standalone == null) {
+      return false;
+    }
+    try {
+      URI parsed = new URI(url);
+      return Objects.equals(parsed.getHost(), standalone.getHost())
+          && parsed.getPort() == standalone.getPort();
+    } catch (URISyntaxException e) {
+      // In doubt, no password goes out in the clear.
+      return true;
+    }
   }
 
   private static Set<HostAndPort> addresses(List<Node> nodes) {

@@ -8,9 +8,11 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
+import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.boot.data.redis.autoconfigure.DataRedisConnectionDetails;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.core.env.Environment;
 import redis.clients.jedis.RedisClient;
 import redis.clients.jedis.RedisClusterClient;
 import redis.clients.jedis.RedisSentinelClient;
@@ -92,13 +94,18 @@ class RedisStoreConfiguration {
   @Configuration(proxyBeanMethods = false)
   @ConditionalOnClass(DataRedisConnectionDetails.class)
   static class Details {
+    private static final String URL = "spring.data.redis.url";
+
     @Bean
     @Nullable
     RedisServers holdfastRedisServers(
-        HoldfastProperties properties, ObjectProvider<DataRedisConnectionDetails> details) {
+        HoldfastProperties properties,
+        ObjectProvider<DataRedisConnectionDetails> details,
+        Environment environment) {
       DataRedisConnectionDetails found = details.getIfAvailable();
+      String url = Binder.get(environment).bind(URL, String.class).orElse(null);
       Duration timeout = properties.storeTimeout();
-      return found == null ? null : new RedisDetails(found, timeout);
+      return found == null ? null : new RedisDetails(found, url, timeout);
     }
   }
 }

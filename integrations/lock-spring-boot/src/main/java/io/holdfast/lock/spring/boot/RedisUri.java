@@ -31,6 +31,12 @@ record RedisUri(String uri, Duration timeout) implements RedisServers {
     return parsed.getHost() + ":" + parsed.getPort();
   }
 
+  /** Without the address, which may have a password in it. */
+  @Override
+  public String toString() {
+    return "RedisUri[timeout=" + timeout + "]";
+  }
+
   private URI parsed() {
     URI parsed;
     try {
@@ -44,6 +50,14 @@ record RedisUri(String uri, Duration timeout) implements RedisServers {
         || parsed.getHost() == null
         || parsed.getPort() < 0) {
       throw refused();
+    }
+    String account = parsed.getUserInfo();
+    if (account != null && !account.contains(":")) {
+      throw new LockConfigurationException(
+          "The property " + PROPERTY + " has a user or a password before the '@', and no ':' that"
+              + " says which",
+          "set " + PROPERTY + " to redis://:PASSWORD@HOST:PORT, or to"
+              + " redis://USER:PASSWORD@HOST:PORT");
     }
     return parsed;
   }

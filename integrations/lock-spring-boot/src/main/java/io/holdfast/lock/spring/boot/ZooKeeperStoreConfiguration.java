@@ -15,6 +15,8 @@ class ZooKeeperStoreConfiguration {
   private static final String PROPERTY = "holdfast.zookeeper.connect-string";
   private static final int RETRY_BASE_MILLIS = 100;
   private static final int RETRIES_MAX = 3;
+  private static final Duration TIMEOUT_MIN = Duration.ofMillis(1);
+  private static final Duration TIMEOUT_MAX = Duration.ofMillis(Integer.MAX_VALUE);
 
   @Bean(LockAutoConfiguration.STORE)
   ZooKeeperSource holdfastStore(
@@ -22,8 +24,14 @@ class ZooKeeperStoreConfiguration {
     HoldfastProperties.Zookeeper zookeeper = properties.zookeeper();
     String servers = zookeeper.connectString();
     if (servers != null) {
+      int sessionTimeoutMillis = Property.apply(
+          "holdfast.zookeeper.session-timeout",
+          zookeeper.sessionTimeout(),
+          ZooKeeperStoreConfiguration::millis);
+      int storeTimeoutMillis = Property.apply(
+          "holdfast.store-timeout", properties.storeTimeout(), ZooKeeperStoreConfiguration::millis);
       CuratorFramework own = Property.apply(
-          PROPERTY, servers, given -> started(given, zookeeper, properties.storeTimeout()));
+          PROPERTY, servers, given -> started(given, sessionTimeoutMillis, storeTimeoutMillis));
       return new ZooKeeperSource(own, true, servers, zookeeper);
     }
     Found<CuratorFramework> only = Found.only(CuratorFramework.class, beans);
@@ -43,11 +51,11 @@ class ZooKeeperStoreConfiguration {
   }
 
   private static CuratorFramework started(
-      String servers, HoldfastProperties.Zookeeper properties, Duration storeTimeout) {
+      String servers, int sessionTimeoutMillis, int storeTimeoutMillis) {
     CuratorFramework framework = CuratorFrameworkFactory.builder()
         .connectString(servers)
-        .sessionTimeoutMs(millis(properties.sessionTimeout()))
-        .connectionTimeoutMs(millis(storeTimeout))
+        .sessionTimeoutMs(sessionTimeoutMillis)
+        .connectionTimeoutMs(storeTimeoutMillis)
         .retryPolicy(new ExponentialBackoffRetry(RETRY_BASE_MILLIS, RETRIES_MAX))
         .build();
     framework.start();
@@ -55,6 +63,10 @@ class ZooKeeperStoreConfiguration {
   }
 
   private static int millis(Duration duration) {
-    return (int) Math.min(Integer.MAX_VALUE, duration.toMillis());
+    if (duration.compareTo(TIMEOUT_MIN) < 0 || duration.compareTo(TIMEOUT_MAX) > 0) {
+      throw new IllegalArgumentException(
+          "a timeout must be " + TIMEOUT_MIN + " to " + TIMEOUT_MAX + ", was " + duration);
+    }
+    return (int) duration.toMillis();
   }
 }

@@ -42,8 +42,8 @@ class ActuatorTest {
 
   @Test
   void releasesByForceWithTheTokenOnlyOnceThatIsAllowed() throws Exception {
-    try (ConfigurableApplicationContext context =
-        start("management.endpoint.locks.access=unrestricted")) {
+    try (ConfigurableApplicationContext context = start(
+        "management.endpoint.locks.access=unrestricted", "holdfast.actuator.force-release=true")) {
       Lease lease = locks(context).get("orders/4 2?").tryLock().orElseThrow();
 
       assertThat(send(context, "DELETE", "locks?name=" + text("orders/4 2?")).statusCode())
@@ -53,6 +53,20 @@ class ActuatorTest {
 
       assertThat(release(context, lease.token()).body()).contains("\"released\":true");
       assertThat(locks(context).get("orders/4 2?").inspect()).isEmpty();
+    }
+  }
+
+  @Test
+  void unrestrictedAccessToAllEndpointsAllowsNoForcedRelease() throws Exception {
+    try (ConfigurableApplicationContext context =
+            start("management.endpoints.access.default=unrestricted");
+        Lease lease = locks(context).get("orders/4 2?").tryLock().orElseThrow()) {
+      HttpResponse<String> refused = release(context, lease.token());
+
+      assertThat(refused.statusCode()).isEqualTo(403);
+      assertThat(refused.body())
+          .contains("\"released\":false", "holdfast.actuator.force-release=true");
+      lease.verify();
     }
   }
 

@@ -6,6 +6,7 @@ import io.holdfast.lock.InMemoryLocks;
 import io.holdfast.lock.Lease;
 import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockListener;
+import io.holdfast.lock.LockOptions;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -80,6 +81,15 @@ class LockAutoConfigurationTest {
       assertThat(context.getBean(Listening.class).heard)
           .contains("first: heard", "of the customizer: heard");
     });
+  }
+
+  @Test
+  void theLineSaysTheTtlThatTheClientHas(CapturedOutput output) {
+    Runners.inMemory()
+        .withBean(
+            LockClientBuilderCustomizer.class,
+            () -> builder -> builder.defaultOptions(LockOptions.renewed(Duration.ofSeconds(45))))
+        .run(context -> assertThat(output).contains("TTL PT45S"));
   }
 
   @Test

@@ -71,7 +71,8 @@ class WrongConfigurationTest {
     start(App.class, null, "holdfast.store=memory", "holdfast.ttl=2s");
 
     assertThat(output)
-        .contains("Raise holdfast.ttl (it is PT2S), or lower holdfast.store-timeout (it is PT5S).");
+        .contains("No lock client can be made of these settings: A TTL of PT2S")
+        .contains("Change holdfast.ttl (it is PT2S) or holdfast.store-timeout (it is PT5S)");
   }
 
   @Test
@@ -146,6 +147,40 @@ class WrongConfigurationTest {
     assertThat(output)
         .contains("Set holdfast.redis.uri to redis://HOST:PORT")
         .doesNotContain("hu sh");
+  }
+
+  @Test
+  void aRedisAddressWithASecretThatIsNeitherUserNorPassword(CapturedOutput output) {
+    start(App.class, null, "holdfast.store=redis", "holdfast.redis.uri=redis://hush@here:6379");
+
+    assertThat(output)
+        .contains("The property holdfast.redis.uri has a user or a password")
+        .contains("Set holdfast.redis.uri to redis://:PASSWORD@HOST:PORT")
+        .doesNotContain("hush");
+  }
+
+  @Test
+  void aConsulTokenThatIsNoneIsNotPrinted(CapturedOutput output) {
+    start(App.class, null, "holdfast.store=consul", "holdfast.consul.token=hush\n");
+
+    assertThat(output)
+        .contains("The property holdfast.consul.token can't be used")
+        .contains("Correct holdfast.consul.token.")
+        .doesNotContain("hush");
+  }
+
+  @Test
+  void aSessionTimeoutThatIsNone(CapturedOutput output) {
+    start(
+        App.class,
+        null,
+        "holdfast.store=zookeeper",
+        "holdfast.zookeeper.connect-string=localhost:1",
+        "holdfast.zookeeper.session-timeout=-1s");
+
+    assertThat(output)
+        .contains("The property holdfast.zookeeper.session-timeout can't be used", "PT-1S")
+        .contains("Correct holdfast.zookeeper.session-timeout.");
   }
 
   @Test
