@@ -21,7 +21,7 @@ final class GuardedCommit implements TransactionSynchronization {
 
   private @Nullable JdbcGuard guard;
 
-  /** Whether the commit was verified, or Spring itself rolls back. */
+  /** Whether the commit was verified, or a rollback was asked for. */
   private boolean isDecided;
 
   GuardedCommit(
@@ -41,16 +41,17 @@ final class GuardedCommit implements TransactionSynchronization {
     return call == other;
   }
 
-  /**
-   * Verifies the lease, last before the commit. An exception has Spring roll back, unless it is one
-   * of Spring's for transactions, and this throws none.
-   */
+  /** Verifies the lease, last before the commit. An exception has the transaction rolled back. */
   void verify() {
-    isDecided = true;
     if (transaction.isReadOnly()) {
       call.lease().ensureHeld(); // The guard's write would be refused.
-      return;
+    } else {
+      verifyOnConnection();
     }
+    isDecided = true;
+  }
+
+  private void verifyOnConnection() {
     if (!isExposed()) {
       throw new IllegalStateException(call.place()
           + " has guard = true, and its transaction was rolled back, since the transaction manager"
