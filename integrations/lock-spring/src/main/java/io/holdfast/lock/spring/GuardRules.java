@@ -9,6 +9,7 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.beans.BeanWrapper;
 import org.springframework.beans.BeansException;
 import org.springframework.beans.PropertyAccessorFactory;
+import org.springframework.beans.factory.NoSuchBeanDefinitionException;
 import org.springframework.beans.factory.annotation.BeanFactoryAnnotationUtils;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.transaction.ConfigurableTransactionManager;
@@ -17,6 +18,7 @@ import org.springframework.transaction.TransactionManager;
 import org.springframework.transaction.annotation.TransactionManagementConfigurer;
 import org.springframework.transaction.interceptor.TransactionAttribute;
 import org.springframework.transaction.support.AbstractPlatformTransactionManager;
+import org.springframework.util.StringUtils;
 
 /** What a method must be so that its lease can guard its transaction. */
 final class GuardRules {
@@ -79,9 +81,12 @@ final class GuardRules {
   private TransactionManager managerOf(Place place, TransactionAttribute transaction) {
     String qualifier = transaction.getQualifier();
     try {
-      if (qualifier != null && !qualifier.isEmpty()) {
-        return BeanFactoryAnnotationUtils.qualifiedBeanOfType(
-            beanFactory, TransactionManager.class, qualifier);
+      if (StringUtils.hasText(qualifier)) {
+        return qualified(qualifier);
+      }
+      TransactionManager ofClass = managerOfClass(place.targetClass());
+      if (ofClass != null) {
+        return ofClass;
       }
       TransactionManagementConfigurer configurer =
           beanFactory.getBeanProvider(TransactionManagementConfigurer.class).getIfAvailable();
@@ -94,6 +99,24 @@ final class GuardRules {
           "its transaction manager was not found (" + e.getMessage() + ")",
           "declare one, or name it in @Transactional(transactionManager = ...)");
     }
+  }
+
+  /** The one that the class is qualified with, if it is a transaction manager's qualifier. */
+  private @Nullable TransactionManager managerOfClass(Class<?> targetClass) {
+    String qualifier = BeanFactoryAnnotationUtils.getQualifierValue(targetClass);
+    if (!StringUtils.hasText(qualifier)) {
+      return null;
+    }
+    try {
+      return qualified(qualifier);
+    } catch (NoSuchBeanDefinitionException e) {
+      return null; // It is the qualifier of the bean itself.
+    }
+  }
+
+  private TransactionManager qualified(String qualifier) {
+    return BeanFactoryAnnotationUtils.qualifiedBeanOfType(
+        beanFactory, TransactionManager.class, qualifier);
   }
 
   private static GuardedTransactions guard(Place place, TransactionManager manager) {

@@ -28,12 +28,14 @@ final class Guarded implements Surroundings {
 
   @Override
   public @Nullable Object proceed(Lease lease, MethodInvocation call) throws Throwable {
-    try (GuardedTransactions.Call guarded = transactions.enter(lease)) {
+    try (GuardedTransactions.Call guarded = transactions.enter(place, lease)) {
       Object result = call.proceed();
-      if (!guarded.isComplete()) {
+      if (!guarded.hasGuarded()) {
         throw new IllegalStateException(place
-            + " has guard = true, and its transaction was not guarded: it was not one of the"
-            + " transaction manager that the method's @Transactional stands for");
+            + " has guard = true, and what it did has been committed without a guard, if it was not"
+            + " marked for rollback: its transaction was not one of the transaction manager that the"
+            + " method's @Transactional stands for. Name that manager in"
+            + " @Transactional(transactionManager = ...)");
       }
       return result;
     }

@@ -1,20 +1,24 @@
 package io.holdfast.lock.spring;
 
 import io.holdfast.lock.Lease;
-import io.holdfast.lock.jdbc.JdbcGuard;
+import java.util.List;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
-import org.springframework.jdbc.core.ConnectionCallback;
 import org.springframework.jdbc.core.JdbcTemplate;
+import org.springframework.jdbc.datasource.ConnectionHolder;
+import org.springframework.jdbc.datasource.JdbcTransactionObjectSupport;
 import org.springframework.transaction.TransactionExecution;
 import org.springframework.transaction.TransactionExecutionListener;
 import org.springframework.transaction.support.DefaultTransactionStatus;
-import org.springframework.transaction.support.TransactionSynchronization;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 
 /**
  * The transactions of a transaction manager, of which those that begin during a guarded call get a
  * guard.
+ *
+ * <p>A guard verifies as a listener, which Spring calls after all synchronizations, immediately
+ * before the commit: from then on other transactions wait for the lock's row, also those that a
+ * synchronization of this one might begin.
  *
  * <p>Threads: safe for use by any number of threads; a transaction belongs to one.
  */
@@ -25,38 +29,87 @@ final class GuardedTransactions implements TransactionExecutionListener {
   /** Translates what the database refuses with into Spring's exceptions, as callers expect. */
   private final JdbcTemplate jdbc;
 
+  private final DataSource dataSource;
+
   GuardedTransactions(DataSource dataSource) {
+    this.dataSource = dataSource;
     this.jdbc = new JdbcTemplate(dataSource);
   }
 
   /** Has the transactions that begin on this thread guarded by the lease, until the close. */
-  Call enter(Lease lease) {
-    Call call = new Call(lease, CURRENT.get());
+  Call enter(Place place, Lease lease) {
+    Call call = new Call(place, lease, CURRENT.get());
     CURRENT.set(call);
     return call;
+  }
+
+  @Override
+  public void beforeBegin(TransactionExecution transaction) {
+    for (Call call = CURRENT.get(); call != null; call = call.outer) {
+      if (call.isOf(this)) {
+        call.boundBefore = call.bound();
+      }
+    }
   }
 
   // Must not throw, since the transaction would stay open.
   @Override
   public void afterBegin(TransactionExecution transaction, @Nullable Throwable failure) {
-    if (failure != null || !transaction.isNewTransaction()) {
-      return;
-    }
-    for (Call call = CURRENT.get(); call != null; call = call.outer) {
-      if (call.isOf(this)) {
-        call.guard(transaction);
+    if (failure == null
+        && transaction instanceof DefaultTransactionStatus status
+        && status.isNewTransaction()
+        && status.isNewSynchronization()) {
+      for (Call call = CURRENT.get(); call != null; call = call.outer) {
+        if (call.isOf(this)) {
+          call.guard(status);
+        }
       }
     }
   }
 
+  @Override
+  public void beforeCommit(TransactionExecution transaction) {
+    if (!transaction.isNewTransaction()) {
+      return; // A savepoint.
+    }
+    List<GuardedCommit> guards = guardsOf(transaction);
+    for (Call call = CURRENT.get(); call != null; call = call.outer) {
+      if (call.isOf(this)) {
+        call.requireOneOf(guards);
+      }
+    }
+    guards.forEach(GuardedCommit::verify);
+  }
+
+  @Override
+  public void beforeRollback(TransactionExecution transaction) {
+    guardsOf(transaction).forEach(GuardedCommit::rollingBack);
+  }
+
+  private static List<GuardedCommit> guardsOf(TransactionExecution transaction) {
+    if (!TransactionSynchronizationManager.isSynchronizationActive()) {
+      return List.of();
+    }
+    return TransactionSynchronizationManager.getSynchronizations().stream()
+        .filter(GuardedCommit.class::isInstance)
+        .map(GuardedCommit.class::cast)
+        .filter(commit -> commit.isOf(transaction))
+        .toList();
+  }
+
   /** A guarded call on this thread, and the one that it is nested in. */
   final class Call implements AutoCloseable {
+    private final Place place;
     private final Lease lease;
     private final @Nullable Call outer;
-    private int guarded;
-    private int unguarded;
 
-    private Call(Lease lease, @Nullable Call outer) {
+    /** What is bound to the thread for the DataSource before a transaction that begins. */
+    private @Nullable Object boundBefore;
+
+    private boolean hasGuarded;
+
+    private Call(Place place, Lease lease, @Nullable Call outer) {
+      this.place = place;
       this.lease = lease;
       this.outer = outer;
     }
@@ -65,20 +118,52 @@ final class GuardedTransactions implements TransactionExecutionListener {
       return GuardedTransactions.this == transactions;
     }
 
-    private void guard(TransactionExecution transaction) {
-      boolean isSynchronized =
-          transaction instanceof DefaultTransactionStatus status && status.isNewSynchronization();
-      if (isSynchronized) {
-        TransactionSynchronizationManager.registerSynchronization(new GuardedCommit(lease, jdbc));
-        guarded++;
-      } else {
-        unguarded++;
+    private void guard(DefaultTransactionStatus transaction) {
+      TransactionSynchronizationManager.registerSynchronization(
+          new GuardedCommit(this, transaction, exposed(transaction)));
+      hasGuarded |= !transaction.isReadOnly();
+    }
+
+    /** The connection that the transaction began on, if its manager has bound it to the thread. */
+    private @Nullable ConnectionHolder exposed(DefaultTransactionStatus transaction) {
+      // Whatever else is bound may be another transaction's, or none's.
+      return transaction.getTransaction() instanceof JdbcTransactionObjectSupport begun
+              && begun.hasConnectionHolder()
+              && begun.getConnectionHolder() != boundBefore
+          ? begun.getConnectionHolder()
+          : null;
+    }
+
+    /** What is bound to the thread for the DataSource now. */
+    @Nullable
+    Object bound() {
+      return TransactionSynchronizationManager.getResource(dataSource);
+    }
+
+    JdbcTemplate jdbc() {
+      return jdbc;
+    }
+
+    Place place() {
+      return place;
+    }
+
+    Lease lease() {
+      return lease;
+    }
+
+    private void requireOneOf(List<GuardedCommit> guards) {
+      if (guards.stream().noneMatch(commit -> commit.isBy(this))) {
+        throw new IllegalStateException(place
+            + " has guard = true, and a transaction was rolled back, since it began before the call"
+            + " or without synchronization, so its commit can't be guarded: begin it in the method,"
+            + " and leave the synchronization of the transaction manager switched on");
       }
     }
 
-    /** Whether there was a transaction, and all were guarded. */
-    boolean isComplete() {
-      return guarded > 0 && unguarded == 0;
+    /** Whether there was a transaction to guard. */
+    boolean hasGuarded() {
+      return hasGuarded;
     }
 
     @Override
@@ -87,35 +172,6 @@ final class GuardedTransactions implements TransactionExecutionListener {
         CURRENT.remove();
       } else {
         CURRENT.set(outer);
-      }
-    }
-  }
-
-  /** A commit that is refused if the lease is not valid any more. */
-  private static final class GuardedCommit implements TransactionSynchronization {
-    private final Lease lease;
-    private final JdbcTemplate jdbc;
-    private @Nullable JdbcGuard guard;
-
-    GuardedCommit(Lease lease, JdbcTemplate jdbc) {
-      this.lease = lease;
-      this.jdbc = jdbc;
-    }
-
-    @Override
-    public void beforeCommit(boolean readOnly) {
-      JdbcGuard opened = JdbcGuard.open(lease);
-      guard = opened;
-      jdbc.execute((ConnectionCallback<@Nullable Void>) transaction -> {
-        opened.verify(transaction);
-        return null;
-      });
-    }
-
-    @Override
-    public void afterCompletion(int status) {
-      if (guard != null) {
-        guard.close();
       }
     }
   }

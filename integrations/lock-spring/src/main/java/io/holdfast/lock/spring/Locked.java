@@ -105,10 +105,12 @@ public @interface Locked {
    *
    * <p>For clients of {@code JdbcLocks} and for methods that are {@code @Transactional} themselves,
    * on the database that has the lock table. Each transaction of the same transaction manager that
-   * begins on the calling thread during the method is guarded, as {@code JdbcGuard} describes it.
-   * What commits without a transaction is not. A call within a transaction that has begun before is
-   * an {@link IllegalStateException}, unless the method asks for a new one: nothing could make the
-   * older one wait for the lock.
+   * begins on the calling thread during the method is guarded, as {@code JdbcGuard} describes it,
+   * and its commit refused with an {@link IllegalStateException} if the manager does not expose the
+   * transaction's connection. Before a read-only one commits, the lease is only checked by the
+   * local clocks. What commits without a transaction is not guarded. A call within a transaction
+   * that has begun before is an {@link IllegalStateException}, unless the method asks for a new
+   * one: nothing could make the older one wait for the lock.
    */
   boolean guard() default false;
 }

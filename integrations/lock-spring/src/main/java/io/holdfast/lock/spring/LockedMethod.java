@@ -85,7 +85,7 @@ record LockedMethod(
     try {
       lease.close();
     } catch (RuntimeException e) {
-      if (failure != null) {
+      if (failure != null && failure != e) {
         e.addSuppressed(failure);
       }
       throw e;
@@ -109,25 +109,26 @@ record LockedMethod(
 
   @SuppressWarnings("FutureReturnValueIgnored") // The caller gets it: the method's type is a stage.
   private @Nullable Object holdToItsEnd(Lease lease, MethodInvocation call) throws Throwable {
-    CompletionStage<?> stage;
     try {
-      stage = (CompletionStage<?>) surroundings.proceed(lease, call);
+      CompletionStage<?> stage = (CompletionStage<?>) surroundings.proceed(lease, call);
+      if (stage != null) {
+        return StageLease.holdUntilComplete(lease, stage);
+      }
     } catch (Throwable e) {
       close(lease, e);
       throw e;
     }
-    if (stage == null) {
-      lease.close();
-      return null;
-    }
-    return StageLease.holdUntilComplete(lease, stage);
+    lease.close();
+    return null;
   }
 
   private static void close(Lease lease, Throwable failure) {
     try {
       lease.close();
     } catch (RuntimeException e) {
-      failure.addSuppressed(e);
+      if (e != failure) {
+        failure.addSuppressed(e);
+      }
     }
   }
 }

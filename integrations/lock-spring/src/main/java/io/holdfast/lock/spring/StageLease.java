@@ -41,7 +41,10 @@ final class StageLease {
     return factory;
   }
 
-  /** Returns a stage that completes as this one does, once the lease is closed. */
+  /**
+   * Returns a stage that completes as this one does, once the lease is closed. If the stage can't
+   * be waited for, throws what it throws; the lease is open then.
+   */
   static CompletableFuture<@Nullable Object> holdUntilComplete(
       Lease lease, CompletionStage<?> stage) {
     StageLease held = new StageLease(lease);
@@ -65,7 +68,7 @@ final class StageLease {
     } catch (Throwable notExclusive) {
       if (outcome == null) {
         outcome = notExclusive;
-      } else {
+      } else if (outcome != notExclusive) {
         outcome.addSuppressed(notExclusive);
       }
     }

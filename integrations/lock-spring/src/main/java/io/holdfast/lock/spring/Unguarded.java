@@ -23,9 +23,9 @@ final class Unguarded implements Surroundings {
   public void checkCaller() {
     if (TransactionSynchronizationManager.isActualTransactionActive() && !said.getAndSet(true)) {
       log.warn(
-          "{} was called within a transaction: its lock is released before that transaction commits,"
-              + " so the next holder may not see what was done. Call it outside of the transaction"
-              + " (said once)",
+          "{} was called within a transaction: unless that one has committed already, the lock is"
+              + " released before it commits, and the next holder may not see what was done. Call it"
+              + " outside of the transaction (said once)",
           place);
     }
   }

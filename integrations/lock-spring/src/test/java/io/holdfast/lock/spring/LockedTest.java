@@ -20,6 +20,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BiConsumer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.springframework.core.annotation.AliasFor;
@@ -215,6 +216,20 @@ class LockedTest {
     assertThat(app.isFree("failing")).isTrue();
     assertThat(orders.failingStage(false)).isNull();
     assertThat(app.isFree("failing")).isTrue();
+  }
+
+  @Test
+  void aStageThatCannotBeWaitedForReleasesTheLock() {
+    CompletableFuture<String> broken = new CompletableFuture<>() {
+      @Override
+      public CompletableFuture<String> whenComplete(
+          BiConsumer<? super String, ? super Throwable> action) {
+        throw new UnsupportedOperationException("made up");
+      }
+    };
+    assertThatExceptionOfType(UnsupportedOperationException.class)
+        .isThrownBy(() -> orders.stage(broken));
+    assertThat(app.isFree("stage")).isTrue();
   }
 
   @Test

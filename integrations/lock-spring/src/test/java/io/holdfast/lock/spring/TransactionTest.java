@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 import static org.assertj.core.api.Assertions.assertThatNoException;
 
+import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
 import io.holdfast.lock.InMemoryLocks;
 import io.holdfast.lock.LockClient;
@@ -12,6 +13,9 @@ import io.holdfast.lock.LockListener;
 import io.holdfast.lock.LockLostException;
 import io.holdfast.lock.jdbc.JdbcLocks;
 import io.holdfast.lock.jdbc.SchemaMode;
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
 import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -20,14 +24,23 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.springframework.beans.factory.BeanFactory;
+import org.springframework.beans.factory.BeanFactoryAware;
+import org.springframework.beans.factory.annotation.Qualifier;
+import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.context.annotation.AnnotationConfigApplicationContext;
+import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.core.PriorityOrdered;
 import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.jdbc.datasource.DataSourceTransactionManager;
 import org.springframework.transaction.TransactionManager;
+import org.springframework.transaction.UnexpectedRollbackException;
 import org.springframework.transaction.annotation.EnableTransactionManagement;
 import org.springframework.transaction.annotation.Propagation;
 import org.springframework.transaction.annotation.Transactional;
+import org.springframework.transaction.interceptor.TransactionInterceptor;
+import org.springframework.transaction.support.AbstractPlatformTransactionManager;
 import org.springframework.transaction.support.TransactionSynchronization;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 import org.springframework.transaction.support.TransactionTemplate;
@@ -47,13 +60,18 @@ class TransactionTest {
   }
 
   private Shop start(Class<?>... more) {
+    return start(new DataSourceTransactionManager(pool), more);
+  }
+
+  private Shop start(TransactionManager manager, Class<?>... more) {
     context.register(Transactions.class, App.Locks.class, Shop.class, Inner.class);
     if (more.length > 0) {
       context.register(more);
     }
     context.registerBean(DataSource.class, () -> pool);
     context.registerBean(JdbcTemplate.class, () -> jdbc);
-    context.registerBean(TransactionManager.class, () -> new DataSourceTransactionManager(pool));
+    context.registerBean(
+        TransactionManager.class, () -> manager, definition -> definition.setPrimary(true));
     context.registerBean(
         "locks",
         LockClient.class,
@@ -192,6 +210,137 @@ class TransactionTest {
     assertThat(sold()).isEqualTo(1);
   }
 
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void aCommitOnAConnectionThatIsNotExposedIsRefused(boolean withinAnother) {
+    // Another connection of it is in a transaction, too, and could be taken for the manager's.
+    HikariConfig config = new HikariConfig();
+    config.setJdbcUrl(pool.getJdbcUrl());
+    config.setUsername(pool.getUsername());
+    config.setPassword(pool.getPassword());
+    config.setMaximumPoolSize(3);
+    config.setAutoCommit(false);
+    try (HikariDataSource withoutAutoCommit = new HikariDataSource(config)) {
+      UnexposedTransactionManager manager = new UnexposedTransactionManager(withoutAutoCommit);
+      start(manager, Seller.class);
+      Runnable sale = () -> context.getBean(Seller.class).sell(manager);
+      TransactionTemplate another =
+          new TransactionTemplate(new DataSourceTransactionManager(withoutAutoCommit));
+      assertThatIllegalStateException()
+          .isThrownBy(() -> {
+            if (withinAnother) {
+              another.executeWithoutResult(status -> sale.run());
+            } else {
+              sale.run();
+            }
+          })
+          .withMessageContaining("does not expose its connection")
+          .withMessageContaining("vendor adapter");
+    }
+    assertThat(sold()).isZero();
+  }
+
+  @Test
+  void aTransactionWithoutSynchronizationCannotCommit() {
+    DataSourceTransactionManager manager = new DataSourceTransactionManager(pool);
+    Shop shop = start(manager);
+    manager.setTransactionSynchronization(AbstractPlatformTransactionManager.SYNCHRONIZATION_NEVER);
+    assertThatIllegalStateException()
+        .isThrownBy(() -> shop.guarded("a", () -> {}))
+        .withMessageContaining("was rolled back")
+        .withMessageContaining("switched on");
+    assertThat(sold()).isZero();
+  }
+
+  @Test
+  void aTransactionThatBeginsBeforeTheCommitOfAnotherDoesNotWaitForIt() {
+    Shop shop = start();
+    Inner inner = context.getBean(Inner.class);
+    shop.guarded("a", () -> beforeCommit(inner::sell));
+    assertThat(sold()).isEqualTo(2);
+    assertThatExceptionOfType(LockLostException.class)
+        .isThrownBy(() -> shop.guarded("b", () -> beforeCommit(() -> steal("b"))));
+    assertThat(sold()).isEqualTo(2);
+  }
+
+  @Test
+  void aFailureBeforeTheCommitThatSpringTakesForOneOfTheCommitCommitsNothing() {
+    Shop shop = start();
+    assertThatExceptionOfType(UnexpectedRollbackException.class)
+        .isThrownBy(() -> shop.guarded(
+            "a",
+            () -> beforeCommit(() -> {
+              steal("a");
+              throw new UnexpectedRollbackException("made up");
+            })));
+    assertThat(sold()).isZero();
+  }
+
+  private static void beforeCommit(Runnable step) {
+    TransactionSynchronizationManager.registerSynchronization(new TransactionSynchronization() {
+      @Override
+      public void beforeCommit(boolean readOnly) {
+        step.run();
+      }
+    });
+  }
+
+  @Test
+  void theGuardWritesNothingInAReadOnlyTransaction() {
+    Shop shop = start();
+    Inner inner = context.getBean(Inner.class);
+    shop.guarded("a", () -> {
+      assertThat(inner.count()).isZero();
+      assertThat(writesOfGuards()).isZero();
+      inner.sell();
+      assertThat(writesOfGuards()).isEqualTo(1);
+    });
+    assertThatExceptionOfType(LockLostException.class)
+        .isThrownBy(() -> shop.guarded("b", () -> {
+          steal("b");
+          inner.sell();
+        }));
+  }
+
+  private int writesOfGuards() {
+    try (Connection connection = pool.getConnection();
+        ResultSet rows =
+            connection.createStatement().executeQuery("SELECT SUM(guarded) FROM holdfast_lock")) {
+      rows.next();
+      return rows.getInt(1);
+    } catch (SQLException e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  @Test
+  void theTransactionManagerCanBeThatOfTheQualifierOfTheClass() {
+    start(Second.class, Qualified.class);
+    Qualified qualified = context.getBean(Qualified.class);
+    qualified.sell(() -> {});
+    assertThat(sold()).isEqualTo(1);
+    assertThatExceptionOfType(LockLostException.class)
+        .isThrownBy(() -> qualified.sell(() -> steal("qualified")));
+    assertThat(sold()).isEqualTo(1);
+  }
+
+  @Test
+  void aClassCanHaveAnotherQualifier() {
+    start(Second.class, OtherwiseQualified.class);
+    context.getBean(OtherwiseQualified.class).sell();
+    assertThat(sold()).isEqualTo(1);
+  }
+
+  @Test
+  void aTransactionOfAnotherManagerIsSaidToBeCommitted() {
+    Shop shop = start(AnotherManager.class);
+    assertThatIllegalStateException()
+        .isThrownBy(() -> shop.guarded("a", () -> {}))
+        .withMessageContaining("has been committed without a guard")
+        .withMessageContaining("transactionManager");
+    assertThat(sold()).isEqualTo(1);
+  }
+
   @Test
   void whatCannotBeGuardedEndsTheStart() {
     assertRefused(NoTransaction.class, "no transaction of its own", "add @Transactional");
@@ -305,6 +454,82 @@ class TransactionTest {
     @Transactional(propagation = Propagation.REQUIRES_NEW)
     public void sell() {
       jdbc.update("INSERT INTO sold VALUES (2)");
+    }
+
+    @Transactional(propagation = Propagation.REQUIRES_NEW, readOnly = true)
+    public int count() {
+      return jdbc.queryForObject("SELECT COUNT(*) FROM sold", Integer.class);
+    }
+  }
+
+  static class Seller {
+    @Locked(name = "a", guard = true)
+    @Transactional(propagation = Propagation.REQUIRES_NEW)
+    public void sell(UnexposedTransactionManager manager) {
+      manager.insert();
+    }
+  }
+
+  @Configuration(proxyBeanMethods = false)
+  static class Second {
+    @Bean
+    TransactionManager second(DataSource dataSource) {
+      return new DataSourceTransactionManager(dataSource);
+    }
+  }
+
+  @Qualifier("second")
+  static class Qualified {
+    private final JdbcTemplate jdbc;
+
+    Qualified(JdbcTemplate jdbc) {
+      this.jdbc = jdbc;
+    }
+
+    @Locked(name = "qualified", guard = true)
+    @Transactional
+    public void sell(Runnable body) {
+      jdbc.update("INSERT INTO sold VALUES (1)");
+      body.run();
+    }
+  }
+
+  @Qualifier("of-the-bean")
+  static class OtherwiseQualified {
+    private final JdbcTemplate jdbc;
+
+    OtherwiseQualified(JdbcTemplate jdbc) {
+      this.jdbc = jdbc;
+    }
+
+    @Locked(name = "qualified", guard = true)
+    @Transactional
+    public void sell() {
+      jdbc.update("INSERT INTO sold VALUES (1)");
+    }
+  }
+
+  /** Has transactions begun by a manager that no annotation stands for. */
+  static class AnotherManager implements BeanPostProcessor, BeanFactoryAware, PriorityOrdered {
+    private BeanFactory beanFactory;
+
+    @Override
+    public int getOrder() {
+      return HIGHEST_PRECEDENCE;
+    }
+
+    @Override
+    public void setBeanFactory(BeanFactory beanFactory) {
+      this.beanFactory = beanFactory;
+    }
+
+    @Override
+    public Object postProcessAfterInitialization(Object bean, String name) {
+      if (bean instanceof TransactionInterceptor interceptor) {
+        interceptor.setTransactionManager(
+            new DataSourceTransactionManager(beanFactory.getBean(DataSource.class)));
+      }
+      return bean;
     }
   }
 
