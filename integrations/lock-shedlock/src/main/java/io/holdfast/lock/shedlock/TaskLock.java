@@ -5,7 +5,7 @@ import net.javacrumbs.shedlock.core.AbstractSimpleLock;
 import net.javacrumbs.shedlock.core.LockConfiguration;
 import net.javacrumbs.shedlock.core.SimpleLock;
 
-/** What ShedLock has of a lock, until it unlocks or extends it. */
+/** The lock of a task as ShedLock sees it, until it unlocks or extends it. */
 final class TaskLock extends AbstractSimpleLock {
   private final Tenure tenure;
 

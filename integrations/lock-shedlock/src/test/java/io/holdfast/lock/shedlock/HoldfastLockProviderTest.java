@@ -25,7 +25,7 @@ import net.javacrumbs.shedlock.core.SimpleLock;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** What the provider promises beyond ShedLock's own tests. */
+/** The provider's promises beyond those that ShedLock's own tests hold it to. */
 class HoldfastLockProviderTest {
   private static final Duration LONG = Duration.ofMinutes(10);
   private static final Duration NONE = Duration.ZERO;
@@ -146,6 +146,7 @@ class HoldfastLockProviderTest {
   @Test
   void aShortTimeCanBeExtendedToALongOneAndDoesNotEndBefore() throws InterruptedException {
     SimpleLock extended = extend(lock("report", SHORT, NONE), LONG, NONE);
+    // Nothing shows that the short time's end has passed and did nothing, but time.
     Thread.sleep(SHORT.plusSeconds(1).toMillis());
 
     assertThat(left("report")).isGreaterThan(LONG.minusMinutes(1));

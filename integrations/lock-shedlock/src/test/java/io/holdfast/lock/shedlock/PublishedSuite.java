@@ -13,8 +13,9 @@ import org.junit.jupiter.api.Timeout;
 /** The tests that ShedLock publishes for providers, as they are, on one store. */
 abstract class PublishedSuite extends AbstractExtensibleLockProviderIntegrationTest {
   /**
-   * What an unlock, and a lock that ends by itself, may take. Every lock of the suite that would
-   * hide a missing unlock lasts for longer: the TTL of one that is short is 30 s at the store.
+   * The longest time that an unlock, and a lock that ends by itself, may take. Every lock of the
+   * suite that would hide a missing unlock lasts for longer: the TTL of one that is short is 30 s
+   * at the store.
    */
   private static final Duration UNLOCKING_MAX = Duration.ofSeconds(8);
 

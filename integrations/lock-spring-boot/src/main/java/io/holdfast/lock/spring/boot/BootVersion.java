@@ -2,7 +2,7 @@ package io.holdfast.lock.spring.boot;
 
 import org.jspecify.annotations.Nullable;
 
-/** What the version of Spring Boot means for the locks. */
+/** The checks of the version of Spring Boot, and of the drivers that it manages. */
 final class BootVersion {
   private static final int OLDEST_MAJOR = 4;
 

@@ -117,7 +117,7 @@ record HoldfastProperties(
     return secret == null ? "none" : "******";
   }
 
-  /** What to do about the tables when the application starts. */
+  /** The ways to deal with the tables when the application starts. */
   enum TableMode {
     /** Make those that are missing, then check them. */
     CREATE,

@@ -90,7 +90,7 @@ class RedisStoreConfiguration {
     }
   }
 
-  /** What Spring Boot knows of Redis, if Spring Data Redis is there. */
+  /** Spring Boot's own connection details of Redis, if Spring Data Redis is there. */
   @Configuration(proxyBeanMethods = false)
   @ConditionalOnClass(DataRedisConnectionDetails.class)
   static class Details {

@@ -17,7 +17,7 @@ import org.springframework.boot.test.context.FilteredClassLoader;
 import org.springframework.boot.test.context.assertj.AssertableApplicationContext;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 
-/** What is not on the class path is not missed; what is there is used. */
+/** Parts that are not on the class path are not missed; those that are there are used. */
 class ClassPathTest {
 
   @Test

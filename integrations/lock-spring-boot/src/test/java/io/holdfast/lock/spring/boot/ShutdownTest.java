@@ -84,7 +84,7 @@ class ShutdownTest {
         .run();
   }
 
-  /** What happened, in this order. */
+  /** The events so far, in their order. */
   static class Story {
     final List<String> lines = new CopyOnWriteArrayList<>();
     final CountDownLatch finish = new CountDownLatch(1);
