@@ -49,7 +49,7 @@ final class DroppedLeases {
   }
 
   private boolean isDropped(Hold hold) {
-    if (hold.acquirer().isAlive()) {
+    if (hold.isAcquirerAlive()) {
       return false;
     }
     hold.markAcquirerDead();

@@ -1,6 +1,7 @@
 package io.holdfast.lock.internal;
 
 import io.holdfast.lock.DistributedLock;
+import io.holdfast.lock.DistributedReadWriteLock;
 import io.holdfast.lock.HeldLock;
 import io.holdfast.lock.LeaseLoss;
 import io.holdfast.lock.LockClient;
@@ -14,16 +15,17 @@ import io.holdfast.lock.internal.queue.EarlyEvents;
 import io.holdfast.lock.internal.queue.HandOff;
 import io.holdfast.lock.internal.queue.Handle;
 import io.holdfast.lock.internal.queue.Hold;
+import io.holdfast.lock.internal.queue.Sharing;
 import io.holdfast.lock.internal.queue.WaitQueue;
 import io.holdfast.lock.internal.queue.WaitQueues;
 import io.holdfast.lock.internal.renewal.Keeper;
-import io.holdfast.lock.internal.task.EngineThreads;
 import io.holdfast.lock.internal.task.StackReserve;
 import io.holdfast.lock.internal.task.Timer;
 import io.holdfast.lock.internal.task.Workers;
 import io.holdfast.lock.internal.time.Clocks;
 import io.holdfast.lock.internal.time.Nanos;
 import io.holdfast.lock.spi.Claim;
+import io.holdfast.lock.spi.ClientThreads;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockKind;
@@ -87,7 +89,7 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
     this.time = new Clocks(settings.time());
     this.store = store;
     this.claims = claims;
-    EngineThreads threads = new EngineThreads(clientName);
+    ClientThreads threads = new ClientThreads(clientName);
     this.settlers = new Workers(threads, "settlement", SETTLERS, this::wakeKeeper);
     this.cleaners = new Workers(threads, "clean-up", CLEANERS, this::wakeKeeper);
     this.callbackThreads = new Workers(threads, "callback", CALLBACKS, this::wakeKeeper);
@@ -99,7 +101,8 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
         time, List.of(settlers, cleaners, callbackThreads), callbacks, timer, droppedLeases);
     this.keeper = new Keeper(threads, store, time, chores, this::renewedInRound);
     this.cleanup = new Cleanup(store, time, cleaners, timer, Nanos.of(storeTimeout));
-    this.queues = new WaitQueues(this::releaseHold);
+    Sharing sharing = settings.localHandOff() ? Sharing.BOUNDED : Sharing.NEVER;
+    this.queues = new WaitQueues(sharing, this::releaseHold);
     HandOff handOff = settings.localHandOff() ? HandOff.BOUNDED : HandOff.NEVER;
     this.settlement =
         new Settlement(store, time, handOff, queues, keeper, cleanup, cleaners, events, callbacks);
@@ -150,6 +153,19 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
     }
     store.checkKind(LockKind.PERMIT);
     return lock(key, permits, options);
+  }
+
+  @Override
+  public DistributedReadWriteLock readWrite(String name) {
+    return readWrite(name, defaultOptions);
+  }
+
+  @Override
+  public DistributedReadWriteLock readWrite(String name, LockOptions options) {
+    LockKey reads = new LockKey(LockKind.READ, name);
+    store.checkKind(LockKind.READ);
+    checkOptions(options);
+    return new EngineReadWriteLock(this, new LockKey(LockKind.MUTEX, name), reads, options);
   }
 
   @Override
@@ -228,7 +244,13 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
         return true;
       }
     }
-    return false;
+    return key.kind() == LockKind.READ && isReadingInOwnWriteLock(key, thread);
+  }
+
+  private boolean isReadingInOwnWriteLock(LockKey key, Thread thread) {
+    WaitQueue mutex = queues.findMutex(key.name());
+    Hold hold = mutex == null ? null : mutex.holds().readBy(thread);
+    return hold != null && hold.grant().stands();
   }
 
   /** Returns the hold of a mutex that this thread owns, lost or not. */
@@ -257,14 +279,23 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
   }
 
   private @Nullable Handle lastThreadOwned(LockKey key, Thread thread) {
-    WaitQueue mutex = queues.find(key);
-    if (mutex != null) {
+    boolean reads = key.kind() == LockKind.READ;
+    if (reads) {
+      // Nested in the thread's own write lock.
+      WaitQueue mutex = queues.findMutex(key.name());
+      Handle nested = mutex == null ? null : mutex.holds().lastThreadOwned(thread, true);
+      if (nested != null) {
+        return nested;
+      }
+    }
+    WaitQueue single = queues.find(key);
+    if (single != null) {
       // A thread can unlock on a heap that is full.
-      return mutex.holds().lastThreadOwned(thread);
+      return single.holds().lastThreadOwned(thread, reads);
     }
     Handle last = null;
     for (WaitQueue queue : queues.of(key)) {
-      Handle handle = queue.holds().lastThreadOwned(thread);
+      Handle handle = queue.holds().lastThreadOwned(thread, false);
       if (handle != null
           && (last == null || handle.hold().sinceNanos() - last.hold().sinceNanos() > 0)) {
         last = handle;
@@ -320,8 +351,7 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
    */
   private void tellDoubts(ActiveGrant grant, int doubts) {
     while (grant.tellNextDoubt(doubts)) {
-      Hold hold = holdOf(grant);
-      if (hold != null) {
+      for (Hold hold : holdsOf(grant)) {
         if (grant.isToldUncertain()) {
           events.uncertain(hold);
         } else {
@@ -351,22 +381,17 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
   }
 
   void renewed(ActiveGrant grant) {
-    events.inOrder(() -> {
-      Hold hold = holdOf(grant);
-      if (hold != null) {
-        events.renewed(hold);
-      }
-    });
+    events.inOrder(() -> holdsOf(grant).forEach(events::renewed));
   }
 
-  private @Nullable Hold holdOf(ActiveGrant grant) {
+  private List<Hold> holdsOf(ActiveGrant grant) {
     for (WaitQueue queue : queues.of(grant.key())) {
-      Hold hold = queue.holds().holder();
-      if (hold != null && hold.grant() == grant) {
-        return hold;
+      List<Hold> holds = queue.holds().of(grant);
+      if (!holds.isEmpty()) {
+        return holds;
       }
     }
-    return null;
+    return List.of();
   }
 
   // Told by the store
@@ -432,10 +457,6 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
 
   WaitQueues queues() {
     return queues;
-  }
-
-  Events events() {
-    return events;
   }
 
   Keeper keeper() {

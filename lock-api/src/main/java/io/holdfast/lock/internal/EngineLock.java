@@ -9,7 +9,6 @@ import io.holdfast.lock.Ownership;
 import io.holdfast.lock.internal.Attempt.Outcome;
 import io.holdfast.lock.internal.queue.Token;
 import io.holdfast.lock.spi.LockKey;
-import io.holdfast.lock.spi.LockKind;
 import io.holdfast.lock.spi.TimeSource;
 import java.time.Duration;
 import java.util.List;
@@ -136,8 +135,12 @@ final class EngineLock extends LockVerbs {
 
   @Override
   public String toString() {
-    String ofPermits = key.kind() == LockKind.PERMIT ? ", " + permits + " permits" : "";
-    return "DistributedLock[" + key.name() + ofPermits + ", " + options + "]";
+    String kind = switch (key.kind()) {
+      case MUTEX -> "";
+      case PERMIT -> ", " + permits + " permits";
+      case READ -> ", read";
+    };
+    return "DistributedLock[" + key.name() + kind + ", " + options + "]";
   }
 
   private static Optional<Lease> lease(Outcome<EngineLease> outcome) {

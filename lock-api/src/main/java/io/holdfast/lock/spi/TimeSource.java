@@ -4,7 +4,8 @@ import java.util.concurrent.locks.LockSupport;
 
 /**
  * The clocks, and waiting by them. The engine's only source of time, so that tests can replace it.
- * Must be safe for use by any number of threads.
+ *
+ * <p>Threads: must be safe for use by any number of threads. Only {@link #park} blocks.
  */
 public interface TimeSource {
   /**

@@ -1,6 +1,7 @@
 package io.holdfast.lock.injection;
 
 import io.holdfast.lock.DistributedLock;
+import io.holdfast.lock.DistributedReadWriteLock;
 import io.holdfast.lock.Lease;
 import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockClientBuilder;
@@ -200,6 +201,10 @@ final class World {
 
   DistributedLock both() {
     return both(LockOptions.defaults());
+  }
+
+  DistributedReadWriteLock readWrite() {
+    return client.readWrite(NAME);
   }
 
   /** A semaphore with two permits. */

@@ -30,14 +30,12 @@ class ConsulFixture extends ConsulAccess implements Fixture {
 
   @Override
   public Set<Capability> capabilities() {
-    return EnumSet.complementOf(EnumSet.of(Capability.CALLER_TRANSACTIONS, Capability.SEMAPHORES));
+    return EnumSet.complementOf(EnumSet.of(Capability.CALLER_TRANSACTIONS));
   }
 
   @Override
   public String whyNot(Capability missing) {
-    return missing == Capability.SEMAPHORES
-        ? "Consul has no semaphores yet"
-        : "Consul's transactions are one request each, so none is ever open around a lock";
+    return "Consul's transactions are one request each, so none is ever open around a lock";
   }
 
   /**

@@ -1,10 +1,12 @@
 package io.holdfast.lock.jdbc;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.holdfast.lock.jdbc.connection.Database;
 import io.holdfast.lock.jdbc.connection.Deadlines;
 import io.holdfast.lock.jdbc.connection.NoConnectionException;
 import io.holdfast.lock.jdbc.connection.Sessions;
 import io.holdfast.lock.jdbc.dialect.Postgres;
+import io.holdfast.lock.spi.ClientThreads;
 import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.StoreException;
 import java.sql.Connection;
@@ -34,7 +36,7 @@ import org.slf4j.LoggerFactory;
  * <p>Threads: safe for use by any number of threads.
  */
 final class PostgresListener implements AutoCloseable {
-  private static final Logger LOG = LoggerFactory.getLogger(PostgresListener.class);
+  private static final Logger log = LoggerFactory.getLogger(PostgresListener.class);
 
   private static final Duration OPEN_MAX = Duration.ofSeconds(2);
   private static final Duration CLOSE_MAX = Duration.ofSeconds(60);
@@ -55,20 +57,27 @@ final class PostgresListener implements AutoCloseable {
   private static final int VALID_SECONDS = 2;
 
   /**
-   * The form of a hand-over's notification. Anybody may notify on the channel, so other payloads
-   * are ignored.
+   * The form of a hand-over's notification; of a permit, with the number of permits. Anybody may
+   * notify on the channel, so other payloads are ignored.
    */
-  private static final Pattern HAND_OVER =
-      Pattern.compile("(?<owner>[0-9a-f]{32}) (?<number>[0-9]{1,18})");
+  private static final Pattern HAND_OVER = Pattern.compile("(?<owner>[0-9a-z]{32})"
+      + " (?<number>[0-9]{1,18})(" + Postgres.OF + "(?<permits>[0-9]{1,4}))?");
+
+  /** The form of a notification that tells a waiter to look. */
+  private static final Pattern LOOK = Pattern.compile("(?<owner>[0-9a-z]{32})" + Postgres.LOOK);
 
   private final Postgres dialect;
   private final Database database;
   private final boolean behindPooler;
-  private final String threadName;
+  private final ClientThreads threads;
 
-  // Guarded by this object's monitor.
+  @GuardedBy("this")
   private @Nullable Thread thread;
+
+  @GuardedBy("this")
   private long retryAtNanos = System.nanoTime();
+
+  @GuardedBy("this")
   private long retryNanos = RETRY_NANOS_MIN;
 
   private volatile boolean listening;
@@ -76,11 +85,12 @@ final class PostgresListener implements AutoCloseable {
   private volatile boolean closed;
 
   /** @param behindPooler whether to listen even behind a pooler */
-  PostgresListener(Postgres dialect, Database database, boolean behindPooler, String threadName) {
+  PostgresListener(
+      Postgres dialect, Database database, boolean behindPooler, ClientThreads threads) {
     this.dialect = dialect;
     this.database = database;
     this.behindPooler = behindPooler;
-    this.threadName = threadName;
+    this.threads = threads;
   }
 
   /** Whether notifications of hand-overs to this client arrive. */
@@ -103,12 +113,11 @@ final class PostgresListener implements AutoCloseable {
       return;
     }
     try {
-      Thread starting = new Thread(() -> run(poller), threadName);
-      starting.setDaemon(true);
+      Thread starting = threads.only("listener", () -> run(poller));
       starting.start();
       thread = starting;
     } catch (OutOfMemoryError e) { // Without a thread to listen on, waiters rely on polling.
-      LOG.debug("Nobody can listen for hand-overs now", e);
+      log.debug("Nobody can listen for hand-overs now", e);
       retryAtNanos = System.nanoTime() + RETRY_NANOS_MIN;
     }
   }
@@ -133,7 +142,7 @@ final class PostgresListener implements AutoCloseable {
     try {
       database.lendFor(OPEN_MAX, connection -> hear(connection, poller));
     } catch (NoConnectionException | StoreException | SQLException | RuntimeException e) {
-      LOG.debug("Listening for hand-overs ended; waiting falls back to polling for now", e);
+      log.debug("Listening for hand-overs ended; waiting falls back to polling for now", e);
     } catch (LinkageError e) {
       giveUp("PostgreSQL's driver is not visible to Holdfast: " + e);
     } finally {
@@ -149,7 +158,7 @@ final class PostgresListener implements AutoCloseable {
 
   private void giveUp(String reason) {
     impossible = true;
-    LOG.info("Waiting for locks polls, since notifications can't be used: {}", reason);
+    log.info("Waiting for locks polls, since notifications can't be used: {}", reason);
   }
 
   private void hear(Connection connection, Poller poller) throws SQLException, StoreException {
@@ -167,7 +176,7 @@ final class PostgresListener implements AutoCloseable {
     Sessions.execute(connection, Deadlines.after(OPEN_MAX), "LISTEN \"" + channel + '"');
     try {
       if (!hearsItself(notified, poller)) {
-        LOG.info("Waiting for locks polls for now: a notification of our own did not arrive");
+        log.info("Waiting for locks polls for now: a notification of our own did not arrive");
         return;
       }
       heardItself();
@@ -243,7 +252,16 @@ final class PostgresListener implements AutoCloseable {
   private static void tell(Poller poller, String payload) {
     Matcher handOver = HAND_OVER.matcher(payload);
     if (handOver.matches()) {
-      poller.handedOver(handOver.group("owner"), Long.parseLong(handOver.group("number")));
+      String permits = handOver.group("permits");
+      poller.handedOver(
+          handOver.group("owner"),
+          Long.parseLong(handOver.group("number")),
+          permits == null ? 1 : Integer.parseInt(permits));
+      return;
+    }
+    Matcher look = LOOK.matcher(payload);
+    if (look.matches()) {
+      poller.wake(look.group("owner"));
     }
   }
 
@@ -252,7 +270,7 @@ final class PostgresListener implements AutoCloseable {
     try {
       return hearsItself(notified, poller);
     } catch (StoreException e) {
-      LOG.debug("Nothing could be sent to the listening connection", e);
+      log.debug("Nothing could be sent to the listening connection", e);
       return connection.isValid(VALID_SECONDS); // Perhaps the application has exhausted the pool.
     }
   }

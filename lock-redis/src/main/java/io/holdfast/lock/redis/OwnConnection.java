@@ -1,5 +1,6 @@
 package io.holdfast.lock.redis;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.TimeSource;
@@ -27,9 +28,14 @@ final class OwnConnection implements AutoCloseable {
 
   private final Pool<Connection> pool;
   private final TimeSource time;
-  private final ReentrantLock turn = new ReentrantLock();
-  private @Nullable Connection connection; // under turn
-  private long openedNanos; // under turn
+  private final ReentrantLock mutex = new ReentrantLock();
+
+  @GuardedBy("mutex")
+  private @Nullable Connection connection;
+
+  @GuardedBy("mutex")
+  private long openedNanos;
+
   private volatile boolean closed;
 
   OwnConnection(Pool<Connection> pool, TimeSource time) {
@@ -73,21 +79,22 @@ final class OwnConnection implements AutoCloseable {
   private <T> T useOpenedSince(long sinceNanos, Deadline deadline, Wire.Use<T> use)
       throws StoreException, PoolClosedException {
     if (!deadline.<Boolean, RuntimeException>awaitUninterruptibly(
-        left -> turn.tryLock(left, TimeUnit.NANOSECONDS))) {
+        left -> mutex.tryLock(left, TimeUnit.NANOSECONDS))) {
       throw StoreException.refused(
           "The client's own connection was not free within " + deadline.whole(), null);
     }
     try {
       return useAndJudge(openedSince(sinceNanos), use);
     } finally {
-      turn.unlock();
-      // Checked after the turn: close() either finds the connection free, or is noticed here.
+      mutex.unlock();
+      // Checked after the unlock: close() either finds the connection free, or is noticed here.
       if (closed) {
         close();
       }
     }
   }
 
+  @GuardedBy("mutex")
   private Connection openedSince(long sinceNanos) throws StoreException, PoolClosedException {
     Connection found = connection;
     if (found != null && !found.isBroken() && openedNanos - sinceNanos > 0) {
@@ -107,6 +114,7 @@ final class OwnConnection implements AutoCloseable {
     return opened;
   }
 
+  @GuardedBy("mutex")
   private <T> T useAndJudge(Connection used, Wire.Use<T> use) throws StoreException {
     try {
       return use.with(used);
@@ -121,6 +129,7 @@ final class OwnConnection implements AutoCloseable {
     }
   }
 
+  @GuardedBy("mutex")
   private void discard() {
     Connection old = connection;
     connection = null;
@@ -141,11 +150,11 @@ final class OwnConnection implements AutoCloseable {
   @Override
   public void close() {
     closed = true;
-    if (turn.tryLock()) {
+    if (mutex.tryLock()) {
       try {
         discard();
       } finally {
-        turn.unlock();
+        mutex.unlock();
       }
     }
   }

@@ -8,9 +8,10 @@
 
 local sem = read()
 for _, grant in ipairs(sem and sem.granted or {}) do
-  if grant.number == ARGV[1] and grant.ends >= NOW then
+  if grant.number == ARGV[1] and grant.left >= 0 then
     tidy(sem, grant.owner)
     serve(sem)
+    write(sem)
     return 1
   end
 end

@@ -7,11 +7,10 @@
 -- Returns 1, or 0 if the attempt does not have a permit.
 
 local sem = read()
-local mine = grant_of(sem, ARGV[1])
-if not mine or mine.state ~= 'h' or mine.ends <= NOW then
+local mine = sem and grant_of(sem.granted, ARGV[1])
+if not mine or mine.state ~= 'h' or mine.left <= 0 then
   return 0
 end
-keep(sem, ARGV[2])
-redis.call('LSET', KEYS[1], mine.index,
-  text(mine.owner, 'h', mine.permit, NOW + ARGV[2], mine.number, mine.holder))
+mine.left = tonumber(ARGV[2])
+write(sem)
 return 1

@@ -44,7 +44,8 @@ final class RedisFixture extends RedisAccess implements Fixture {
             Capability.TAP,
             Capability.GUARDED_WRITES,
             Capability.LEFTOVERS,
-            Capability.SEMAPHORES));
+            Capability.SEMAPHORES,
+            Capability.READ_WRITE_LOCKS));
   }
 
   @Override

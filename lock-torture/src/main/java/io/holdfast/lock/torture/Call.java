@@ -24,7 +24,7 @@ record Call(Way way, Kind kind, Ownership ownership, Duration maxWait) {
 
   private static final int WAIT_MILLIS_MAX = 2_500;
 
-  /** Which method is called. */
+  /** The method that is called. */
   enum Way {
     TRY_ONCE,
     TRY_FOR,

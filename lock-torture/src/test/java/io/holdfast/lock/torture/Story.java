@@ -4,6 +4,7 @@ import io.holdfast.lock.torture.Attempt.Answer;
 import io.holdfast.lock.torture.Attempt.Closing;
 import io.holdfast.lock.torture.Attempt.Interval;
 import io.holdfast.lock.torture.Attempt.Nested;
+import io.holdfast.lock.torture.Attempt.Part;
 import io.holdfast.lock.torture.Attempt.Write;
 import io.holdfast.lock.torture.Evidence.Happened;
 import java.util.ArrayList;
@@ -48,6 +49,7 @@ final class Story {
     private long minHold;
     private long stalled;
     private Nested nested = Nested.NONE;
+    private Part part = Part.WORKS;
 
     private Told(int worker) {
       this.worker = worker;
@@ -111,6 +113,12 @@ final class Story {
       return this;
     }
 
+    /** It was kept while nothing was broken. */
+    Told inCalm() {
+      part = Part.KEEPS;
+      return this;
+    }
+
     Told wrote(Write how) {
       write = how;
       return this;
@@ -122,7 +130,7 @@ final class Story {
           0,
           0,
           "lock renewed by thread",
-          false,
+          part,
           asked * MILLI,
           answered * MILLI,
           answer,

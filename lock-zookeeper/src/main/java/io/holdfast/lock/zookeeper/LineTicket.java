@@ -8,8 +8,6 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicReference;
-import org.apache.zookeeper.Op;
-import org.apache.zookeeper.OpResult;
 import org.apache.zookeeper.WatchedEvent;
 import org.apache.zookeeper.Watcher;
 import org.apache.zookeeper.Watcher.Event.EventType;
@@ -19,8 +17,9 @@ import org.apache.zookeeper.data.Stat;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The ticket of a node in the queue that is not the first. It watches only the node before it, and
- * writes nothing while it waits.
+ * The ticket of a node in the line that must wait. It watches only the node for whose end it waits,
+ * and writes nothing meanwhile. Of a writer that is the one before it, of a reader the last writer
+ * before it: so all readers behind a writer are woken together, and may enter together.
  *
  * <p>When that node is gone, the queue is listed at once, from the event thread, and the listing
  * wakes the waiting thread. Nodes that a listing does not show before ours can't come back; so if
@@ -51,7 +50,7 @@ final class LineTicket implements Ticket, Watcher {
   private volatile @Nullable String holder;
 
   /**
-   * The node before ours, and the first of all.
+   * The node for whose end we wait, and the first of all.
    *
    * @param head the path of the first node
    */
@@ -93,7 +92,7 @@ final class LineTicket implements Ticket, Watcher {
     CompletableFuture<?> last = listing;
     if (!SessionTrust.isEnough(zk, store.trust().left(zk))) {
       SessionTrust.Asked asked = store.trust().asking(zk);
-      last = check(zk).thenAccept(checked -> {
+      last = Checks.exists(zk, node).thenAccept(checked -> {
         if (checked.isOk()) {
           Duration unused = store.trust().confirmed(asked);
         }
@@ -103,14 +102,6 @@ final class LineTicket implements Ticket, Watcher {
       heard = new Heard(zk, listing.join());
       wakeUp.run();
     });
-  }
-
-  /**
-   * Asks the leader whether our node exists. A write, so that a follower that is cut off can't
-   * answer.
-   */
-  private CompletableFuture<Answer<List<OpResult>>> check(ZooKeeper zk) {
-    return Wire.multi(zk, List.of(Op.check(node.path(), -1)));
   }
 
   @Override
@@ -201,10 +192,12 @@ final class LineTicket implements Ticket, Watcher {
       int index = line.indexOf(node.name());
       if (index < 0) {
         throw StoreException.unanswered("The listing lacks our own node " + node.path(), null);
-      } else if (index == 0) {
-        Duration rest = store.marks().settle(zk, node, line.marks(), deadline);
+      }
+      Line.Place before = line.before(index);
+      if (before == null) {
+        Duration rest = store.marks().settle(zk, node, line.marksBefore(index), deadline);
         return rest.isZero() ? take(zk, trusted, deadline) : new Waiting(rest);
-      } else if (watch(zk, line, index, deadline)) {
+      } else if (watch(zk, before, line.places().get(0), deadline)) {
         return new Waiting(RECHECK_AFTER);
       } else if (looks == LOOKS_MAX) {
         return new Waiting(LOOK_AGAIN_AFTER);
@@ -219,31 +212,17 @@ final class LineTicket implements Ticket, Watcher {
    * The check confirms the listing too: the nodes before ours had gone, and ours exists.
    */
   private Status take(ZooKeeper zk, Duration trusted, Deadline deadline) throws StoreException {
-    if (SessionTrust.isEnough(zk, trusted)) {
-      return new Granted(store.grant(zk, node, trusted));
-    }
-    while (true) {
-      SessionTrust.Asked asked = store.trust().asking(zk);
-      Answer<List<OpResult>> checked = wire.await(check(zk), deadline);
-      if (checked.isOk()) {
-        return new Granted(store.grant(zk, node, store.trust().confirmed(asked)));
-      } else if (checked.isAbsent() || checked.isSessionOver()) {
-        return gone();
-      } else if (!checked.isConnectionLost()) {
-        throw checked.failure();
-      }
-      store.trust().disconnected(asked);
-      wire.pauseBeforeRetry(checked, deadline);
-    }
+    Optional<Duration> enough = SessionTrust.isEnough(zk, trusted)
+        ? Optional.of(trusted)
+        : store.checks().confirm(zk, node, deadline);
+    return enough.isPresent() ? new Granted(store.grant(zk, node, enough.get())) : gone();
   }
 
-  /** Watches the node before ours; false if it has just gone. */
-  private boolean watch(ZooKeeper zk, Line line, int index, Deadline deadline)
+  /** Watches the node for whose end we wait; false if it has just gone. */
+  private boolean watch(ZooKeeper zk, Line.Place before, Line.Place head, Deadline deadline)
       throws StoreException {
-    Watched next = new Watched(
-        zk,
-        node.parent() + "/" + line.places().get(index - 1).name(),
-        node.parent() + "/" + line.places().get(0).name());
+    Watched next =
+        new Watched(zk, node.parent() + "/" + before.name(), node.parent() + "/" + head.name());
     // Set before the request is sent: the event may come before the answer is handled.
     watched.set(next);
     while (true) {
@@ -276,10 +255,8 @@ final class LineTicket implements Ticket, Watcher {
   void forget() {
     node.abandon();
     Watched last = watched.getAndSet(null);
-    if (last != null && last.zk().getState().isAlive()) {
-      // ZooKeeper's removeWatches would remove it only locally; this one tells the server. Other
-      // watchers of that node in this session get an event that their watch was removed too.
-      last.zk().removeAllWatches(last.path(), WatcherType.Data, true, (code, p, ctx) -> {}, null);
+    if (last != null) {
+      Wire.unwatch(last.zk(), last.path());
     }
   }
 }

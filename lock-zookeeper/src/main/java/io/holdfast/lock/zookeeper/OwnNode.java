@@ -1,10 +1,10 @@
 package io.holdfast.lock.zookeeper;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.holdfast.lock.spi.Claim;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Objects;
-import java.util.concurrent.locks.ReentrantLock;
 import org.apache.zookeeper.ZooKeeper;
 import org.jspecify.annotations.Nullable;
 
@@ -12,28 +12,49 @@ import org.jspecify.annotations.Nullable;
  * The node of one attempt of this client, from before its creation is requested until it is known
  * to be gone.
  *
- * <p>Threads: any. Mutable state is guarded by a mutex, under which nothing blocks.
+ * <p>Threads: any. Nothing blocks while the monitor is held.
  */
 final class OwnNode {
   private final Claim claim;
   private final String parent;
-  private final ReentrantLock mutex = new ReentrantLock();
-  // May be read without the mutex: set once, or an older value will do.
+  private final String prefix;
+  private final int permit;
+
+  // May be read without the monitor: set once, or an older value will do.
   private volatile Wire.@Nullable Made made;
   private volatile boolean twin;
   private volatile @Nullable ZooKeeper handle;
   private volatile @Nullable ZooKeeperGrant grant;
-  // All fields below are guarded by the mutex.
+
+  @GuardedBy("this")
   private boolean wanted = true;
+
+  @GuardedBy("this")
   private boolean deletionSent;
+
+  @GuardedBy("this")
   private boolean cleaning;
+
+  @GuardedBy("this")
   private long ttlEndsNanos;
+
+  @GuardedBy("this")
   private long holdEndsNanos;
+
+  @GuardedBy("this")
   private boolean holds;
 
-  OwnNode(Claim claim, String parent) {
+  /**
+   * Makes the entry of a node that is about to be created.
+   *
+   * @param prefix its name, to which ZooKeeper appends the sequence number; no other attempt has it
+   * @param permit the permit that it wants; 0 if it wants none, or the lock has none
+   */
+  OwnNode(Claim claim, String parent, String prefix, int permit) {
     this.claim = claim;
     this.parent = parent;
+    this.prefix = prefix;
+    this.permit = permit;
   }
 
   Claim claim() {
@@ -42,6 +63,25 @@ final class OwnNode {
 
   String parent() {
     return parent;
+  }
+
+  /** Returns its name without the sequence number. */
+  String prefix() {
+    return prefix;
+  }
+
+  int permit() {
+    return permit;
+  }
+
+  /** Returns the path of the mark that its grant leaves if the lock must stay taken. */
+  String markPath() {
+    String name = switch (claim.key().kind()) {
+      case MUTEX -> Names.ofMark(czxid());
+      case READ -> Names.ofReadersMark(czxid());
+      case PERMIT -> Names.ofMark(czxid(), permit);
+    };
+    return parent + "/" + name;
   }
 
   /** Notes that ZooKeeper created the node, in the session of this handle. */
@@ -105,15 +145,14 @@ final class OwnNode {
    * @return the grant, or null if the node is to be deleted already
    */
   @Nullable
-  ZooKeeperGrant grant(long nowNanos, Duration trusted) {
-    boolean granted = locked(() -> {
-      if (wanted) {
-        ttlEndsNanos = nowNanos + claim.ttl().toNanos();
-        grant = new ZooKeeperGrant(claim, this, trusted);
-      }
-      return wanted;
-    });
-    return granted ? grant : null;
+  synchronized ZooKeeperGrant grant(long nowNanos, Duration trusted) {
+    if (!wanted) {
+      return null;
+    }
+    ttlEndsNanos = nowNanos + claim.ttl().toNanos();
+    ZooKeeperGrant granted = new ZooKeeperGrant(claim, this, trusted);
+    grant = granted;
+    return granted;
   }
 
   /** Whether it ever became a grant. */
@@ -127,13 +166,11 @@ final class OwnNode {
   }
 
   /** Restarts the TTL; false if it is over, and the node is being deleted. */
-  boolean extend(long nowNanos) {
-    return locked(() -> {
-      if (wanted) {
-        ttlEndsNanos = nowNanos + claim.ttl().toNanos();
-      }
-      return wanted;
-    });
+  synchronized boolean extend(long nowNanos) {
+    if (wanted) {
+      ttlEndsNanos = nowNanos + claim.ttl().toNanos();
+    }
+    return wanted;
   }
 
   /**
@@ -142,101 +179,65 @@ final class OwnNode {
    * @param untilNanos the earliest time at which it may end
    * @return false if it is over already
    */
-  boolean extendTo(long untilNanos, long nowNanos) {
-    return locked(() -> {
-      boolean stands = wanted && ttlEndsNanos - nowNanos > 0;
-      if (stands && untilNanos - ttlEndsNanos > 0) {
-        ttlEndsNanos = untilNanos;
-      }
-      return stands;
-    });
+  synchronized boolean extendTo(long untilNanos, long nowNanos) {
+    boolean stands = wanted && ttlEndsNanos - nowNanos > 0;
+    if (stands && untilNanos - ttlEndsNanos > 0) {
+      ttlEndsNanos = untilNanos;
+    }
+    return stands;
   }
 
   /** Returns the time left of the TTL; zero if it is over, and the node is being deleted. */
-  Duration ttlLeft(long nowNanos) {
-    return locked(
-        () -> wanted ? Duration.ofNanos(Math.max(0, ttlEndsNanos - nowNanos)) : Duration.ZERO);
+  synchronized Duration ttlLeft(long nowNanos) {
+    return wanted ? Duration.ofNanos(Math.max(0, ttlEndsNanos - nowNanos)) : Duration.ZERO;
   }
 
   /** Ends the grant if its TTL is over. */
-  void expireAt(long nowNanos) {
-    locked(() -> {
-      if (grant != null && ttlEndsNanos - nowNanos <= 0) {
-        wanted = false;
-      }
-      return true;
-    });
+  synchronized void expireAt(long nowNanos) {
+    if (grant != null && ttlEndsNanos - nowNanos <= 0) {
+      wanted = false;
+    }
   }
 
   /** Gives the node up; it is deleted even if its creation is confirmed late. */
-  void abandon() {
-    locked(() -> {
-      wanted = false;
-      return true;
-    });
+  synchronized void abandon() {
+    wanted = false;
   }
 
   /** Gives the node up, but keeps the name taken for this time. */
-  void release(long nowNanos, Duration holdFor) {
-    locked(() -> {
-      wanted = false;
-      holds = !holdFor.isZero();
-      holdEndsNanos = nowNanos + holdFor.toNanos();
-      return true;
-    });
+  synchronized void release(long nowNanos, Duration holdFor) {
+    wanted = false;
+    holds = !holdFor.isZero();
+    holdEndsNanos = nowNanos + holdFor.toNanos();
   }
 
-  Duration holdLeft(long nowNanos) {
-    return locked(
-        () -> holds ? Duration.ofNanos(Math.max(0, holdEndsNanos - nowNanos)) : Duration.ZERO);
+  synchronized Duration holdLeft(long nowNanos) {
+    return holds ? Duration.ofNanos(Math.max(0, holdEndsNanos - nowNanos)) : Duration.ZERO;
   }
 
-  boolean isWanted() {
-    return locked(() -> wanted);
+  synchronized boolean isWanted() {
+    return wanted;
   }
 
   /** Notes that a deletion is sent; returns whether one was sent before without an answer. */
-  boolean deletionSent() {
-    return locked(() -> {
-      boolean before = deletionSent;
-      deletionSent = true;
-      return before;
-    });
+  synchronized boolean deletionSent() {
+    boolean before = deletionSent;
+    deletionSent = true;
+    return before;
   }
 
-  void deletionAnswered() {
-    locked(() -> {
-      deletionSent = false;
-      return true;
-    });
+  synchronized void deletionAnswered() {
+    deletionSent = false;
   }
 
   /** Begins the clean-up; false if another thread is at it. */
-  boolean beginCleaning() {
-    return locked(() -> {
-      boolean idle = !cleaning;
-      cleaning = true;
-      return idle;
-    });
+  synchronized boolean beginCleaning() {
+    boolean idle = !cleaning;
+    cleaning = true;
+    return idle;
   }
 
-  void endCleaning() {
-    locked(() -> {
-      cleaning = false;
-      return true;
-    });
-  }
-
-  private interface Body<T> {
-    T run();
-  }
-
-  private <T> T locked(Body<T> body) {
-    mutex.lock();
-    try {
-      return body.run();
-    } finally {
-      mutex.unlock();
-    }
+  synchronized void endCleaning() {
+    cleaning = false;
   }
 }

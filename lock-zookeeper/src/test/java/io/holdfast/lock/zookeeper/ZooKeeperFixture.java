@@ -49,14 +49,12 @@ final class ZooKeeperFixture extends ZooKeeperAccess implements Fixture {
 
   @Override
   public Set<Capability> capabilities() {
-    return EnumSet.complementOf(EnumSet.of(Capability.CALLER_TRANSACTIONS, Capability.SEMAPHORES));
+    return EnumSet.complementOf(EnumSet.of(Capability.CALLER_TRANSACTIONS));
   }
 
   @Override
   public String whyNot(Capability missing) {
-    return missing == Capability.SEMAPHORES
-        ? "ZooKeeper has no semaphores yet"
-        : "ZooKeeper has no transaction that stays open";
+    return "ZooKeeper has no transaction that stays open";
   }
 
   @Override

@@ -1,5 +1,6 @@
 package io.holdfast.lock.shedlock;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.holdfast.lock.Lease;
 import io.holdfast.lock.LeaseLoss;
 import io.holdfast.lock.LockLostException;
@@ -24,13 +25,15 @@ final class Tenure {
   private final TaskTtl ttls;
   private final ReentrantLock mutex = new ReentrantLock();
 
-  /** The time at which {@code lockAtMostFor} is over; guarded by the mutex. */
+  /** The time at which {@code lockAtMostFor} is over. */
+  @GuardedBy("mutex")
   private long endNanos = System.nanoTime();
 
-  /** The time at which the TTL is over, or somewhat before; guarded by the mutex. */
+  /** The time at which the TTL is over, or somewhat before. */
+  @GuardedBy("mutex")
   private long leaseEndNanos = endNanos;
 
-  /** Guarded by the mutex. */
+  @GuardedBy("mutex")
   private Phase phase = Phase.HELD;
 
   private enum Phase {
@@ -106,7 +109,7 @@ final class Tenure {
   }
 
   private void start(Runnable task) {
-    Thread thread = new Thread(task, "holdfast-shedlock-" + lease.name());
+    Thread thread = new Thread(null, task, "holdfast-shedlock-" + lease.name(), 0, false);
     thread.setDaemon(true);
     thread.start();
   }
@@ -121,6 +124,7 @@ final class Tenure {
   }
 
   /** Does nothing if it was extended since, or closed. */
+  @GuardedBy("mutex")
   private void endIfOver() {
     if (phase == Phase.HELD && System.nanoTime() - endNanos >= 0) {
       phase = Phase.OVERRUN;

@@ -1,5 +1,6 @@
 package io.holdfast.lock.spring;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.holdfast.lock.Lease;
 
 /**
@@ -10,8 +11,10 @@ import io.holdfast.lock.Lease;
 final class LossInterrupt {
   private final Thread worker = Thread.currentThread();
 
-  // Under the monitor.
+  @GuardedBy("this")
   private boolean over;
+
+  @GuardedBy("this")
   private boolean interrupted;
 
   private LossInterrupt() {}

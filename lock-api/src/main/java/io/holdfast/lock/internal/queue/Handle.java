@@ -13,6 +13,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Handle {
   private final Hold hold;
+  private final boolean reads;
 
   /** Written under the queue's mutex. */
   private volatile boolean closed;
@@ -33,13 +34,19 @@ public final class Handle {
   @Nullable
   LeaseReference leaseReference;
 
-  Handle(Hold hold) {
+  Handle(Hold hold, boolean reads) {
     this.hold = hold;
+    this.reads = reads;
   }
 
   /** Returns the hold that it is part of. */
   public Hold hold() {
     return hold;
+  }
+
+  /** Whether it was acquired as a read lock; its hold may be of the write lock. */
+  public boolean reads() {
+    return reads;
   }
 
   /** Watches the user's lease: if it becomes unreachable, its reference is enqueued. */
@@ -85,7 +92,7 @@ public final class Handle {
     if (!closed) {
       return hold.grant().leaseState();
     }
-    LeaseState ended = end;
+    LeaseState ended = end == null ? hold.left : end;
     if (ended != null) {
       return ended;
     }

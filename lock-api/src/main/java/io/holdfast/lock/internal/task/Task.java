@@ -1,5 +1,6 @@
 package io.holdfast.lock.internal.task;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import java.util.concurrent.atomic.AtomicIntegerFieldUpdater;
 import org.jspecify.annotations.Nullable;
 
@@ -21,7 +22,8 @@ public abstract class Task {
 
   private volatile int running;
 
-  /** Whether it is in the list. Guarded by this object's monitor. */
+  /** Whether it is in the list. */
+  @GuardedBy("this")
   boolean listed;
 
   /**

@@ -28,10 +28,10 @@ final class BareRedis implements Client {
   }
 
   @Override
-  public Mutex mutex(String name) {
+  public Handle mutex(String name) {
     ReentrantLock local = gate.of(name);
     String owner = UUID.randomUUID().toString();
-    return Mutex.of(
+    return Handle.of(
         () -> {
           local.lock();
           if (redis.set(name, owner, IF_ABSENT) == null) {

@@ -48,10 +48,10 @@ final class BareRedisWithWake implements Client {
   }
 
   @Override
-  public Mutex mutex(String name) {
+  public Handle mutex(String name) {
     ReentrantLock local = gate.of(name);
     String owner = UUID.randomUUID().toString();
-    return Mutex.of(
+    return Handle.of(
         () -> {
           local.lock();
           released.drainPermits();

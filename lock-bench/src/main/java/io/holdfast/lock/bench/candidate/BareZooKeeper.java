@@ -45,11 +45,11 @@ final class BareZooKeeper implements Client {
   }
 
   @Override
-  public Mutex mutex(String name) throws Exception {
+  public Handle mutex(String name) throws Exception {
     String folder = ROOT + "/" + name;
     createIfAbsent(folder);
     ReentrantLock local = gate.of(name);
-    return new Mutex() {
+    return new Handle() {
       private String own = "";
 
       @Override

@@ -20,8 +20,8 @@ final class ShedLockClient implements Client {
   }
 
   @Override
-  public Mutex mutex(String name) {
-    return new Mutex() {
+  public Handle mutex(String name) {
+    return new Handle() {
       private @Nullable SimpleLock held;
 
       @Override

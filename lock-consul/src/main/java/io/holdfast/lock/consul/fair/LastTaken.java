@@ -1,5 +1,6 @@
 package io.holdfast.lock.consul.fair;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.holdfast.lock.spi.LockKey;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -11,7 +12,8 @@ import java.util.Map;
 public final class LastTaken {
   private static final int KEYS_MAX = 1_000;
 
-  // Under the monitor. The one that was asked for least lately first.
+  /** The one that was asked for least lately first. */
+  @GuardedBy("this")
   private final Map<LockKey, Boolean> keys = new LinkedHashMap<>(16, 0.75f, true) {
     @Override
     protected boolean removeEldestEntry(Map.Entry<LockKey, Boolean> eldest) {

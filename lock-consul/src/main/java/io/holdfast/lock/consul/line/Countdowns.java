@@ -29,14 +29,15 @@ public final class Countdowns {
   private final Map<String, Found> found = new ConcurrentHashMap<>();
 
   /** Held while countdowns are begun; closing the client waits for that. */
-  private final ReentrantLock working = new ReentrantLock();
+  private final ReentrantLock mutex = new ReentrantLock();
 
   /**
    * A line that is to be counted down.
    *
+   * @param place what keeps others waiting
    * @param sureSeconds a TTL that this Consul has sessions of
    */
-  private record Found(Line line, long sureSeconds) {}
+  private record Found(Line line, Line.Place place, long sureSeconds) {}
 
   public Countdowns(ConsulHttp http, Keys keys, SessionRequests requests) {
     this.http = http;
@@ -45,13 +46,22 @@ public final class Countdowns {
   }
 
   /**
-   * Has it counted down, if it begins with a key without a session, and that is not under way.
+   * Has a line counted down, if a key without a session keeps others waiting, and that is not under
+   * way.
    *
    * @param sureSeconds a TTL that this Consul has sessions of
    */
   public void add(Line line, long sureSeconds) {
-    if (!line.isEmpty() && !line.first().hasSession() && !line.isCountedDown(line.first())) {
-      found.put(keys.lineOf(line.first().entry().key()), new Found(line, sureSeconds));
+    Line.Place place = line.toCountDown();
+    if (place != null) {
+      add(line, place, sureSeconds);
+    }
+  }
+
+  /** The same, of a place that keeps whoever asks here waiting, whatever is before it. */
+  public void add(Line line, Line.Place place, long sureSeconds) {
+    if (!place.hasSession() && !line.isCountedDown(place)) {
+      found.put(keys.lineOf(place.entry().key()), new Found(line, place, sureSeconds));
     }
   }
 
@@ -63,8 +73,8 @@ public final class Countdowns {
    * Begins all, and waits for those that are being begun. What fails is left to the next finder.
    */
   public void begin(Deadline deadline) {
-    boolean mine = deadline.awaitUninterruptibly(
-        leftNanos -> working.tryLock(leftNanos, TimeUnit.NANOSECONDS));
+    boolean mine =
+        deadline.awaitUninterruptibly(leftNanos -> mutex.tryLock(leftNanos, TimeUnit.NANOSECONDS));
     if (!mine) {
       return;
     }
@@ -76,7 +86,7 @@ public final class Countdowns {
         }
       }
     } finally {
-      working.unlock();
+      mutex.unlock();
     }
   }
 
@@ -84,13 +94,13 @@ public final class Countdowns {
     try {
       begin(folder, one, deadline);
     } catch (StoreException | RuntimeException e) {
-      log.debug("Not counted down: {}", one.line().first(), e);
+      log.debug("Not counted down: {}", one.place(), e);
     }
   }
 
   private void begin(String folder, Found found, Deadline deadline) throws StoreException {
     Line line = found.line();
-    long ttlSeconds = ttlSeconds(line.first());
+    long ttlSeconds = ttlSeconds(found.place());
     String one;
     try {
       one = requests.createTimer(ttlSeconds, "", deadline);
@@ -115,7 +125,7 @@ public final class Countdowns {
     // If somebody else was faster, that one's goes on. Nor are these sessions destroyed then: the
     // answer can be that to a second copy of a request that got through.
     ConsulHttp.Outcome outcome = http.transact(begin, deadline);
-    log.debug("Counting down {}: {}", line.first(), outcome);
+    log.debug("Counting down {}: {}", found.place(), outcome);
   }
 
   /** As short as Consul takes it, since Consul ends a session after up to twice that. */

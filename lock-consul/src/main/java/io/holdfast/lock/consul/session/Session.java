@@ -1,5 +1,6 @@
 package io.holdfast.lock.consul.session;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.consul.http.SessionRequests;
 import io.holdfast.lock.consul.line.Keys;
@@ -28,10 +29,11 @@ public final class Session {
   private final Duration crashBound;
   private final ConcurrentHashMap<String, Attempt> attempts = new ConcurrentHashMap<>();
 
-  // Under the monitor.
+  @GuardedBy("this")
   private boolean retired;
 
   /** The number of attempts in each part that is renewed together. */
+  @GuardedBy("this")
   private final List<Integer> parts = new ArrayList<>();
 
   private volatile boolean lost;
@@ -288,6 +290,7 @@ public final class Session {
   }
 
   /** The first that has room, so that they are as few as they can be. */
+  @GuardedBy("this")
   private int joinPart() {
     for (int part = 0; part < parts.size(); part++) {
       if (parts.get(part) < RENEWED_TOGETHER_MAX) {
@@ -299,6 +302,7 @@ public final class Session {
     return parts.size() - 1;
   }
 
+  @GuardedBy("this")
   private void leavePart(Attempt attempt) {
     int part = attempt.renewedWith();
     parts.set(part, parts.get(part) - 1);

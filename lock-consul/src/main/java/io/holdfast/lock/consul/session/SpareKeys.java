@@ -1,6 +1,10 @@
 package io.holdfast.lock.consul.session;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
+import io.holdfast.lock.consul.line.Bid;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Deque;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -19,23 +23,43 @@ public final class SpareKeys {
    *
    * @param line the folder that it is in
    * @param index the key's index since then
+   * @param permit the permit that its last attempt asked for; {@link Bid#NONE}: none
    * @param sinceNanos when that was
    */
-  public record Spare(String line, String key, long index, long sinceNanos) {}
+  public record Spare(String line, String key, long index, int permit, long sinceNanos) {}
 
-  // Both under the monitor. The one that was given least lately first.
+  /** The one that was given least lately first. */
+  @GuardedBy("this")
   private final Map<String, Spare> spares = new LinkedHashMap<>();
-  private final Map<String, String> keysOfLines = new HashMap<>();
 
-  /** Takes a key out, for one caller; null: there is none. */
+  @GuardedBy("this")
+  private final Map<String, Deque<String>> keysOfLines = new HashMap<>();
+
+  /** Takes a key out, for one caller: the one that was given last; null: there is none. */
   public synchronized @Nullable Spare take(String line) {
-    String key = keysOfLines.remove(line);
-    return key == null ? null : spares.remove(key);
+    Deque<String> keys = keysOfLines.get(line);
+    if (keys == null) {
+      return null;
+    }
+    Spare spare = spares.get(keys.getLast());
+    if (spare != null) {
+      remove(spare);
+    }
+    return spare;
   }
 
   public synchronized void give(Spare spare) {
     spares.put(spare.key(), spare);
-    keysOfLines.put(spare.line(), spare.key());
+    keysOfLines.computeIfAbsent(spare.line(), unused -> new ArrayDeque<>()).add(spare.key());
+  }
+
+  @GuardedBy("this")
+  private void remove(Spare spare) {
+    spares.remove(spare.key());
+    Deque<String> keys = keysOfLines.get(spare.line());
+    if (keys != null && keys.remove(spare.key()) && keys.isEmpty()) {
+      keysOfLines.remove(spare.line());
+    }
   }
 
   /** Whether some were given at that moment or before. */
@@ -52,10 +76,7 @@ public final class SpareKeys {
       }
       old.add(spare);
     }
-    for (Spare spare : old) {
-      spares.remove(spare.key());
-      keysOfLines.remove(spare.line(), spare.key());
-    }
+    old.forEach(this::remove);
     return old;
   }
 }

@@ -49,10 +49,12 @@ public final class TicketSale {
     PrintStream out = new PrintStream(System.out, true, StandardCharsets.UTF_8);
     Staff staff = new Staff(database);
     CountDownLatch ended = new CountDownLatch(1);
-    Thread end = new Thread(() -> {
-      staff.close();
-      awaitEnd(ended);
-    });
+    Thread end = new Thread(
+        () -> {
+          staff.close();
+          awaitEnd(ended);
+        },
+        "sale-end");
     Runtime.getRuntime().addShutdownHook(end);
     try {
       return play(database, staff, out);

@@ -1,5 +1,6 @@
 package io.holdfast.lock.jdbc.dialect;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
@@ -12,7 +13,8 @@ import java.util.Map;
 final class KnownNames {
   private static final int MAX = 10_000;
 
-  /** The names, in the order of their last use; guarded by this object's monitor. */
+  /** The names, in the order of their last use. */
+  @GuardedBy("this")
   private final Map<String, Boolean> names = new LinkedHashMap<>(16, 0.75f, true) {
     private static final long serialVersionUID = 1;
 

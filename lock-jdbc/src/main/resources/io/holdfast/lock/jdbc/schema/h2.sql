@@ -2,9 +2,11 @@
 -- Times are microseconds since 1970 by the database's clock. Safe to run again.
 
 CREATE TABLE IF NOT EXISTS holdfast_lock (
-  -- The kind of lock ('m': mutex), a colon, and the name in UTF-8.
+  -- The kind of lock ('m': mutex, 'p': semaphore), a colon, and the name in UTF-8; of a
+  -- permit, its number is before the colon. Of a reader: 'r', and a number behind the name.
   name         VARBINARY(802) NOT NULL,
-  -- The owner id of the grant that has the lock; empty: nobody, or only a minimum hold.
+  -- The owner id of the grant that has the lock; empty: nobody, or only a minimum hold; 'readers':
+  -- readers, which have rows of their own.
   owner        VARCHAR(32) NOT NULL,
   -- The number of the last grant; only rises.
   number       BIGINT NOT NULL,
@@ -14,9 +16,10 @@ CREATE TABLE IF NOT EXISTS holdfast_lock (
   expires_at   BIGINT NOT NULL,
   -- Until when there may be waiters; in the past: there are none.
   wanted_until BIGINT NOT NULL,
-  -- The place of the last waiter that got the lock; those behind it are in line.
+  -- The place of the last waiter that got the lock; those behind it are in line. Of a permit: the
+  -- number of permits.
   served       BIGINT NOT NULL,
-  -- Counts transactions that were guarded by a lease of this lock.
+  -- Counts transactions that were guarded by a lease of this lock; while readers have it, them.
   guarded      BIGINT NOT NULL,
   -- Who took it last, for a human.
   holder       VARCHAR(200) NOT NULL,
@@ -28,9 +31,9 @@ CREATE TABLE IF NOT EXISTS holdfast_lock_waiter (
   name         VARBINARY(802) NOT NULL,
   -- Who came later has a higher one.
   place        BIGINT GENERATED ALWAYS AS IDENTITY,
-  -- The owner id of the grant that the waiter would have.
+  -- The owner id of the grant that the waiter would have; of a reader, with an r in front.
   owner        VARCHAR(32) NOT NULL,
-  -- Until when the waiter counts as alive; it moves this on every second.
+  -- Until when the waiter counts as alive; it moves this on every second. 0: a reader that entered.
   alive_until  BIGINT NOT NULL,
   -- Who waits, for a human.
   holder       VARCHAR(200) NOT NULL,

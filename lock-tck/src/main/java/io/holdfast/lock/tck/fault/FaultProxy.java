@@ -22,8 +22,8 @@ import org.jspecify.annotations.Nullable;
  * protocol.
  *
  * <p>Each connection has two pipes, and each pipe has two threads: one reads data and stamps it
- * with its due time, and one writes the data that is due. One lock guards the faults and all pipes;
- * nothing blocks while it is held.
+ * with its due time, and one writes the data that is due. One mutex guards the faults and all
+ * pipes; nothing blocks while it is held.
  */
 public final class FaultProxy extends FaultLink implements Link {
   private static final int CONNECT_TIMEOUT_MILLIS = 5_000;
@@ -38,7 +38,7 @@ public final class FaultProxy extends FaultLink implements Link {
   private volatile InetSocketAddress server;
   private final ServerSocket listener;
 
-  // All fields below are guarded by the lock.
+  // All fields below are guarded by the mutex.
   private final Set<Connection> connections = new LinkedHashSet<>();
   private final Set<Direction> lost = EnumSet.noneOf(Direction.class);
   private boolean closed;
@@ -85,8 +85,8 @@ public final class FaultProxy extends FaultLink implements Link {
   }
 
   /**
-   * The {@code n}-th request from now, counted from 1, is not carried out: it is dropped and the
-   * connection reset. Happens once.
+   * Drops one request: the {@code n}-th from now, counted from 1, is not carried out, and its
+   * connection is reset. Happens once.
    *
    * @throws IllegalArgumentException {@code n} is not positive
    */
@@ -96,16 +96,17 @@ public final class FaultProxy extends FaultLink implements Link {
   }
 
   /**
-   * Nothing arrives in this direction, silently, and everything in the other; {@link #heal()}
-   * resets what lost something.
+   * Silently drops everything in this direction, and delivers everything in the other;
+   * {@link #heal()} resets connections that lost data.
    */
   public void lose(Direction direction) {
     change(() -> lost.add(direction));
   }
 
   /**
-   * Half-closes every connection, once: in this direction the receiver reads an end, and the sender
-   * is not told; the other direction stays open. {@link #heal()} resets them, new ones work.
+   * Half-closes every connection, once: in this direction the receiver reads an end of the stream,
+   * and the sender is not told; the other direction stays open. {@link #heal()} resets these
+   * connections; new ones work.
    */
   public void shut(Direction direction) {
     change(() -> connections.forEach(connection -> connection.shut(direction)));
@@ -198,7 +199,7 @@ public final class FaultProxy extends FaultLink implements Link {
   private final class Connection {
     private final Socket client;
     private final Socket upstream;
-    // All fields below are guarded by the lock.
+    // All fields below are guarded by the mutex.
     private boolean lostBytes;
     private boolean gone;
     private boolean inRequest;
@@ -227,7 +228,7 @@ public final class FaultProxy extends FaultLink implements Link {
     }
 
     /**
-     * Notes, under the lock, that data arrived from that side; returns whether to throw it away.
+     * Notes, under the mutex, that data arrived from that side; returns whether to throw it away.
      */
     boolean arrived(Direction direction) {
       if (blackhole || lost.contains(direction) || shut.contains(direction)) {
@@ -251,15 +252,15 @@ public final class FaultProxy extends FaultLink implements Link {
       return dropsRequest;
     }
 
-    /** Under the lock. */
+    /** Under the mutex. */
     void shut(Direction direction) {
       shut.add(direction);
       lostBytes = true;
     }
 
     /**
-     * Notes, under the lock, that one pipe has delivered everything and its sender is done; returns
-     * whether both pipes have ended.
+     * Notes, under the mutex, that one pipe has delivered everything and its sender is done;
+     * returns whether both pipes have ended.
      */
     boolean pipeEnded() {
       return --pipesOpen == 0;
@@ -275,7 +276,7 @@ public final class FaultProxy extends FaultLink implements Link {
     private final Direction direction;
     private final Socket from;
     private final Socket to;
-    // Both fields are guarded by the lock.
+    // Both fields are guarded by the mutex.
     private final Deque<Chunk> chunks = new ArrayDeque<>();
     private boolean ended;
 
@@ -310,7 +311,7 @@ public final class FaultProxy extends FaultLink implements Link {
     /** Takes in a chunk that was read; returns whether to go on reading. */
     private boolean pass(Chunk chunk) {
       boolean resets;
-      lock.lock();
+      mutex.lock();
       try {
         boolean thrownAway = connection.arrived(direction);
         if (!thrownAway) {
@@ -325,7 +326,7 @@ public final class FaultProxy extends FaultLink implements Link {
           return false;
         }
       } finally {
-        lock.unlock();
+        mutex.unlock();
       }
       if (resets) {
         connection.reset();
@@ -353,7 +354,7 @@ public final class FaultProxy extends FaultLink implements Link {
 
     /** Waits for the next chunk that is due; null if there are no more. */
     private @Nullable Chunk next() {
-      lock.lock();
+      mutex.lock();
       try {
         while (true) {
           boolean isLast = ended || connection.shut.contains(direction);
@@ -373,7 +374,7 @@ public final class FaultProxy extends FaultLink implements Link {
           await(waitNanos);
         }
       } finally {
-        lock.unlock();
+        mutex.unlock();
       }
     }
 

@@ -1,17 +1,13 @@
 package io.holdfast.lock.tck.rules;
 
-import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.spi.Acquisition;
 import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Grant;
-import io.holdfast.lock.spi.LockKey;
-import io.holdfast.lock.spi.LockKind;
 import io.holdfast.lock.spi.LockStore;
 import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.Renewal;
 import io.holdfast.lock.spi.StoreException;
-import io.holdfast.lock.spi.StoredHolder;
-import io.holdfast.lock.spi.StoredLock;
+import io.holdfast.lock.tck.internal.ForwardingStore;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -24,9 +20,7 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /** A store that passes every call on, and records what the rules ask about. */
-final class RecordingStore implements LockStore {
-  private final LockStore store;
-
+final class RecordingStore extends ForwardingStore {
   /** The owner ids of grants that were released. */
   private final Set<String> released = ConcurrentHashMap.newKeySet();
 
@@ -41,7 +35,7 @@ final class RecordingStore implements LockStore {
 
   /** Makes a store that records the calls to this one. */
   RecordingStore(LockStore store) {
-    this.store = store;
+    super(store);
   }
 
   /**
@@ -72,16 +66,6 @@ final class RecordingStore implements LockStore {
   }
 
   @Override
-  public void checkOptions(LockOptions options) {
-    store.checkOptions(options);
-  }
-
-  @Override
-  public void checkKind(LockKind kind) {
-    store.checkKind(kind);
-  }
-
-  @Override
   public Optional<Grant> tryAcquire(Claim claim) throws StoreException {
     Optional<Grant> grant = store.tryAcquire(claim);
     answerAcquire();
@@ -109,11 +93,6 @@ final class RecordingStore implements LockStore {
     return outcome;
   }
 
-  @Override
-  public void withdraw(Claim claim) throws StoreException {
-    store.withdraw(claim);
-  }
-
   /** Called by the engine just before it has a grant renewed on another thread, and so recorded. */
   @Override
   public Object renewalGroup(Grant grant) {
@@ -135,40 +114,5 @@ final class RecordingStore implements LockStore {
       }
     }
     return store.renew(grants);
-  }
-
-  @Override
-  public Optional<Duration> extend(Grant grant, Duration ttl) throws StoreException {
-    return store.extend(grant, ttl);
-  }
-
-  @Override
-  public Optional<Duration> verify(Grant grant) throws StoreException {
-    return store.verify(grant);
-  }
-
-  @Override
-  public Optional<StoredHolder> inspect(LockKey key) throws StoreException {
-    return store.inspect(key);
-  }
-
-  @Override
-  public List<StoredHolder> holders(LockKey key) throws StoreException {
-    return store.holders(key);
-  }
-
-  @Override
-  public List<StoredLock> list(LockKind kind, String namePrefix, int limit) throws StoreException {
-    return store.list(kind, namePrefix, limit);
-  }
-
-  @Override
-  public boolean forceRelease(LockKey key, long number) throws StoreException {
-    return store.forceRelease(key, number);
-  }
-
-  @Override
-  public void close() {
-    store.close();
   }
 }

@@ -1,0 +1,31 @@
+-- Looks at a lock; changes nothing.
+--
+-- KEYS     as in grant.lua
+--
+-- Returns {grant, time left (ms), how many are in line and alive}, or nothing if it is free.
+
+local found = redis.pcall('LRANGE', KEYS[1], 0, -1)
+if found.err then
+  -- What somebody else keeps under this key is no lock.
+  return string.sub(found.err, 1, 9) ~= 'WRONGTYPE' and found or nil
+end
+local value = found[1]
+if not value or string.sub(value, 1, 1) == '-' then
+  return nil
+end
+local kept = string.match(value, '^|%d+|(%d+)|', 35)
+local left = kept and redis.call('PTTL', KEYS[1]) - kept or -1
+if left < 0 then
+  return nil
+end
+local waiting = 0
+if found[2] then
+  local clock = redis.call('TIME')
+  local now = clock[1] * 1000 + clock[2] / 1000
+  for i = 2, #found do
+    if tonumber(string.match(found[i], '^%x+|(%d+)|')) > now then
+      waiting = waiting + 1
+    end
+  end
+end
+return {value, left, waiting}

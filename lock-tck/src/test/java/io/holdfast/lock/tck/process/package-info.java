@@ -1,0 +1,4 @@
+@NullMarked
+package io.holdfast.lock.tck.process;
+
+import org.jspecify.annotations.NullMarked;
