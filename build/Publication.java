@@ -126,7 +126,7 @@ final class Publication {
       checksum(file, "md5", "MD5", left);
       checksum(file, "sha1", "SHA-1", left);
       if (name.endsWith(".jar")) {
-        jar(file, isStarter(artifact));
+        jar(file);
       }
     }
     left.removeIf(name -> name.matches(".*\\.asc\\.(md5|sha1)"));
@@ -134,11 +134,6 @@ final class Publication {
       problems.add(artifact + " has files that nobody asked for: " + left);
     }
     return signed.size();
-  }
-
-  /** A starter is a list of dependencies: its jar must have no code. */
-  private static boolean isStarter(String artifact) {
-    return artifact.endsWith("-starter");
   }
 
   private void checksum(Path file, String end, String algorithm, Set<String> left)
@@ -155,20 +150,17 @@ final class Publication {
     }
   }
 
-  private void jar(Path file, boolean starter) throws IOException {
+  private void jar(Path file) throws IOException {
     String name = file.getFileName().toString();
     try (JarFile jar = new JarFile(file.toFile())) {
       Set<String> entries = jar.stream().map(ZipEntry::getName).collect(Collectors.toSet());
       if (name.endsWith("-javadoc.jar")) {
-        String first = starter ? "README.md" : "index.html";
-        ask(entries.contains(first), name + " has no " + first);
+        ask(entries.contains("index.html"), name + " has no index.html");
       } else if (name.endsWith("-sources.jar")) {
-        boolean code = entries.stream().anyMatch(e -> e.endsWith(".java"));
-        ask(code != starter, name + (starter ? " has sources" : " has no sources"));
+        ask(entries.stream().anyMatch(e -> e.endsWith(".java")), name + " has no sources");
       } else {
         ask(entries.contains("META-INF/LICENSE"), name + " has no licence in it");
-        boolean code = entries.stream().anyMatch(e -> e.endsWith(".class"));
-        ask(code != starter, name + (starter ? " has classes" : " has no classes"));
+        ask(entries.stream().anyMatch(e -> e.endsWith(".class")), name + " has no classes");
         String said = jar.getManifest().getMainAttributes().getValue("Implementation-Version");
         ask(version.equals(said), name + " says that it is version " + said);
       }

@@ -2,7 +2,6 @@
 module io.holdfast.lock {
   requires jdk.jfr;
   requires org.slf4j;
-  requires static com.google.errorprone.annotations;
   requires static transitive org.jspecify;
 
   exports io.holdfast.lock;

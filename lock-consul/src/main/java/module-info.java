@@ -4,7 +4,6 @@ module io.holdfast.lock.consul {
   requires transitive okhttp3;
   requires org.slf4j;
   requires tools.jackson.core;
-  requires static com.google.errorprone.annotations;
   requires static org.jspecify;
 
   exports io.holdfast.lock.consul;

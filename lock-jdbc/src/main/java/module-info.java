@@ -5,7 +5,6 @@ module io.holdfast.lock.jdbc {
   requires transitive io.holdfast.lock;
   requires transitive java.sql;
   requires org.slf4j;
-  requires static com.google.errorprone.annotations;
   requires static org.jspecify;
   requires static org.postgresql.jdbc;
 

@@ -6,7 +6,6 @@ module io.holdfast.lock.redis {
   requires transitive redis.clients.jedis;
   requires org.apache.commons.pool2;
   requires org.slf4j;
-  requires static com.google.errorprone.annotations;
   requires static org.jspecify;
 
   exports io.holdfast.lock.redis;

@@ -4,7 +4,6 @@ module io.holdfast.lock.tck {
   requires transitive org.junit.jupiter.api;
   requires java.management;
   requires org.assertj.core;
-  requires static com.google.errorprone.annotations;
   requires static transitive org.jspecify;
 
   exports io.holdfast.lock.tck;
@@ -14,6 +13,5 @@ module io.holdfast.lock.tck {
 
   // JUnit calls what is not public.
   opens io.holdfast.lock.tck;
-  opens io.holdfast.lock.tck.process;
   opens io.holdfast.lock.tck.rules;
 }

@@ -3,7 +3,6 @@ module io.holdfast.lock.shedlock {
   requires transitive io.holdfast.lock;
   requires transitive net.javacrumbs.shedlock.core;
   requires org.slf4j;
-  requires static com.google.errorprone.annotations;
   requires static org.jspecify;
 
   exports io.holdfast.lock.shedlock;

@@ -16,7 +16,6 @@ module io.holdfast.lock.spring {
   requires static io.holdfast.lock.jdbc;
   requires static spring.jdbc;
   requires static spring.tx;
-  requires static com.google.errorprone.annotations;
   requires static org.jspecify;
 
   exports io.holdfast.lock.spring;

@@ -6,14 +6,10 @@ import java.util.Optional;
 import java.util.concurrent.locks.Lock;
 
 /**
- * A lock with a name, which has at most one holder at a time, across all JVMs that use the same
- * store. An instance is a cheap, stateless view of a name and options: get one wherever you need
- * it.
- *
- * <p>Three other locks have the same methods: a {@linkplain LockClient#semaphore(String, int)
- * semaphore}, a {@linkplain DistributedReadWriteLock#read() read lock}, and a lock of
- * {@linkplain LockClient#all(java.util.Collection) several names}. What is different for them is
- * said there.
+ * A named lock that has at most one holder at a time, across all JVMs that use the same store; or a
+ * semaphore, which has at most as many as it has permits: {@link LockClient#semaphore(String, int)}
+ * says what is different then. An instance is a cheap, stateless view of a name and options: get
+ * one wherever you need it.
  *
  * <p>With {@link Ownership#THREAD} (the default) a thread that holds the lock may acquire it again.
  * That costs no round trip, and the last close frees the lock. With {@link Ownership#LEASE} every
@@ -23,13 +19,13 @@ import java.util.concurrent.locks.Lock;
  * time asks the store. The order between clients depends on the store; the store's page in the
  * documentation says what it promises.
  *
- * <p>A lease is valid by the local clocks when an acquiring method returns it. If the store grants
- * the lock so slowly that the lease is over when the answer arrives, the grant is given back and
- * the lock is asked for again; if no time is left for that, the caller gets a
- * {@link LockStoreException}. If the wall clock shows that the machine may have slept meanwhile,
- * the lease is returned only once the store has confirmed it.
+ * <p>A lease is valid by the local clocks when an acquiring method returns it. A grant that expired
+ * before it arrived, because the store was slow or the machine slept, is given back, and the lock
+ * is asked for again; if no time is left for that, the caller gets a {@link LockStoreException}. A
+ * grant that the wall clock casts doubt on, since the machine may have slept, is returned only once
+ * the store has confirmed it.
  *
- * <p>Every acquiring method can throw the following, in addition to what it lists:
+ * <p>Every acquiring method can also throw the following, in addition to what it lists:
  *
  * <ul>
  *   <li>{@link LockStoreException} if the store gave no usable answer. The caller holds nothing,
@@ -40,11 +36,7 @@ import java.util.concurrent.locks.Lock;
  *       has not been closed: close that one first.
  *   <li>{@link LockClientClosedException} if the client was closed before or during the call;
  *       nothing is held.
- *   <li>{@link IllegalStateException} if the calling thread owns this lock with other options, or
- *       could wait for ever: it owns the {@linkplain DistributedReadWriteLock read lock} and asks
- *       for the write lock, or it would wait for one of
- *       {@linkplain LockClient#all(java.util.Collection) several names} while it owns one that
- *       comes later in their order.
+ *   <li>{@link IllegalStateException} if the calling thread owns this lock with other options.
  *   <li>{@link PermitsMismatchException} if this is a semaphore that the store has another number
  *       of permits for.
  * </ul>
@@ -54,11 +46,7 @@ import java.util.concurrent.locks.Lock;
  * edge, nor among the leases of a semaphore: send {@link Lease#token()} with every write, or use
  * the store's guard.
  *
- * <p>Threads: safe for use by any number of threads, virtual threads included. An acquiring method
- * blocks for as long as its comment says. {@link #inspect()}, {@link #holders()} and
- * {@link #forceRelease} block until the store has answered, for at most about one store timeout (of
- * several names: for each); an interrupt does not end them, and stays pending. All other methods
- * return at once, without I/O.
+ * <p>Threads: safe for use by any number of threads, virtual threads included.
  */
 public interface DistributedLock {
 
@@ -76,8 +64,7 @@ public interface DistributedLock {
   /**
    * Returns a view of the same lock with other options. This view is unchanged.
    *
-   * @throws IllegalArgumentException the TTL is too short for the client's store timeout, or the
-   *     store does not support the options; the message names the value and the remedy
+   * @throws IllegalArgumentException the options' TTL is too short for the client's store timeout
    */
   @CheckReturnValue
   DistributedLock with(LockOptions options);
@@ -106,15 +93,13 @@ public interface DistributedLock {
   Optional<Lease> tryLock();
 
   /**
-   * Tries to acquire the lock, waiting at most {@code maxWait} for it to become free. An interrupt
-   * wins over a lease that is granted at the same moment: that lease is given back.
+   * Tries to acquire the lock, waiting at most {@code maxWait} for it to become free; zero or less
+   * tries once. Returns within {@code maxWait} plus about one store timeout, since the store's last
+   * answer may take that long; or plus two, if this call waited for the answer that another thread
+   * of this client was to get, and that thread ended without one, so that this call has to ask
+   * itself. An interrupt wins over a lease that is granted at the same moment: that lease is given
+   * back.
    *
-   * <p>Returns within {@code maxWait} plus about one store timeout, since the store's last answer
-   * may take that long. It can be two store timeouts if this call waited for another thread of this
-   * client that asked the store, and that thread ended without an answer: then this call asks the
-   * store itself.
-   *
-   * @param maxWait zero or less tries once; there is no upper limit
    * @return the lease, or empty if the lock stayed taken
    * @throws InterruptedException interrupted before or while waiting; nothing is held
    */
@@ -125,7 +110,6 @@ public interface DistributedLock {
    * Acquires the lock as {@link #tryLock(Duration)} does, within the same bounds, but throws an
    * exception if the lock stayed taken.
    *
-   * @param maxWait zero or less tries once; there is no upper limit
    * @throws LockTimeoutException the lock stayed taken; the message names the holder if it is known
    * @throws InterruptedException interrupted before or while waiting; nothing is held
    */
@@ -175,10 +159,9 @@ public interface DistributedLock {
   <X extends Exception> boolean tryRun(LeaseAction<X> action) throws X;
 
   /**
-   * Runs the action under the lock if it becomes free within {@code maxWait}, as
-   * {@link #tryLock(Duration)} finds it, and releases the lock.
+   * Runs the action under the lock if it becomes free within {@code maxWait}, and releases the
+   * lock; zero or less tries once.
    *
-   * @param maxWait zero or less tries once; there is no upper limit
    * @return true if the action ran; false if the lock stayed taken
    * @throws LockLostException the lease was lost before the action ended
    * @throws InterruptedException interrupted before or while waiting; the action did not run
@@ -192,7 +175,6 @@ public interface DistributedLock {
    * null.
    *
    * @return the action's result, or empty if the lock was taken and nothing ran
-   * @throws LockLostException the lease was lost before the action ended; its result is dropped
    * @throws NullPointerException the action returned null; its work is done and was exclusive, and
    *     the lock has been released. Use {@code tryRun} for work without a result
    * @throws X what the action threw
@@ -203,9 +185,7 @@ public interface DistributedLock {
    * Runs the action as {@link #tryRun(Duration, LeaseAction)} does, and returns its result, which
    * must not be null.
    *
-   * @param maxWait zero or less tries once; there is no upper limit
    * @return the action's result, or empty if the lock stayed taken and nothing ran
-   * @throws LockLostException the lease was lost before the action ended; its result is dropped
    * @throws NullPointerException the action returned null; its work is done and was exclusive, and
    *     the lock has been released. Use {@code tryRun} for work without a result
    * @throws InterruptedException interrupted before or while waiting; the action did not run
@@ -215,16 +195,16 @@ public interface DistributedLock {
       throws X, InterruptedException;
 
   /**
-   * Whether the calling thread owns a lease of this lock (of several names: of each), through this
-   * client, that is open and valid. Always false with {@link Ownership#LEASE}: no thread owns such
-   * a lease. No I/O.
+   * Whether the calling thread owns a lease of this lock, through this client, that is open and
+   * valid. No I/O.
    */
   @CheckReturnValue
   boolean isHeldByCurrentThread();
 
   /**
-   * Asks the store for the lock's holder, whichever client it belongs to. If there can be several,
-   * this is the first that {@link #holders()} returns.
+   * Asks the store for the lock's holder, whichever client it belongs to. Of a lock of several
+   * names: for the holder of the first of them that is taken. Of a semaphore: for the holder of the
+   * lowest permit that is taken.
    *
    * @return the holder, or empty if the lock was free at that moment
    * @throws LockStoreException the store gave no usable answer
@@ -234,16 +214,9 @@ public interface DistributedLock {
   Optional<LockHolder> inspect();
 
   /**
-   * Asks the store for all holders of the lock, whichever clients they belong to:
-   *
-   * <ul>
-   *   <li>of a semaphore, the holder of each permit that is taken, in the order of the permits;
-   *   <li>of a name that is locked for reading, the readers in the order of their tokens; those
-   *       that share a grant within a client are one;
-   *   <li>of several names, the one that {@link #inspect()} shows for each that is taken, in the
-   *       order in which they are acquired;
-   *   <li>otherwise the one holder.
-   * </ul>
+   * Asks the store for all holders of the lock, whichever clients they belong to: of a semaphore
+   * that of each permit that is taken, in the order of the permits; of a lock of several names that
+   * of each that is taken; of any other lock the one that {@link #inspect()} returns.
    *
    * @return the holders; empty if the lock was free at that moment
    * @throws LockStoreException the store gave no usable answer
@@ -254,9 +227,8 @@ public interface DistributedLock {
 
   /**
    * Frees the lock by force if the grant that this token belongs to still has it; for
-   * administrators. This breaks mutual exclusion: the holder may still be at work, and may learn of
-   * the loss only at its next renewal or {@link Lease#verify()}. Of a semaphore, it frees the one
-   * permit of that grant; of a lock with several readers, it ends the one grant.
+   * administrators. This breaks mutual exclusion: the holder may still be at work, and learns of
+   * the loss only at its next renewal or {@link Lease#verify()}.
    *
    * @param expectedToken the token that {@link #inspect()} showed, or any other token of the same
    *     grant
@@ -271,20 +243,11 @@ public interface DistributedLock {
   boolean forceRelease(long expectedToken);
 
   /**
-   * Returns this lock as a {@link Lock}, for code that needs one. It belongs to the thread that
-   * acquires it. Its acquiring methods throw what the comment of this interface lists for all of
-   * them.
-   *
-   * <ul>
-   *   <li>{@code lock()} ignores interrupts, which stay pending; {@code tryLock()} and
-   *       {@code tryLock(long, TimeUnit)} are like those of this lock.
-   *   <li>{@code unlock()} ends the thread's latest acquisition through a {@code Lock} of this name
-   *       and client. It throws {@link IllegalMonitorStateException} if there is none (a lease that
-   *       the thread owns does not count), and {@link LockLostException} if the lease was lost;
-   *       nothing is held after that.
-   *   <li>{@code newCondition()} throws {@link UnsupportedOperationException}.
-   *   <li>If a thread dies while it holds the lock, the lease is no longer renewed, and ends.
-   * </ul>
+   * Returns this lock as a {@link Lock}, for code that needs one. {@code lock()} ignores
+   * interrupts. {@code unlock()} throws {@link IllegalMonitorStateException} if the thread does not
+   * own the lock, and {@link LockLostException} if the lease was lost. {@code newCondition()} is
+   * unsupported. If a thread dies while it holds the lock, the lease is no longer renewed, and
+   * ends.
    *
    * @throws IllegalStateException this view has {@link Ownership#LEASE}: a {@code Lock} belongs to
    *     a thread

@@ -7,20 +7,18 @@ import java.util.function.Consumer;
  * The right to a lock, until {@link #close()} or until it is lost. Each acquisition, nested ones
  * included, has its own handle.
  *
- * <p>A lease is valid until its local deadline: the TTL, less an allowance for clocks that drift,
- * counted on the monotonic clock from before the request that got the lease was sent. Each renewal
- * moves it later. A lease cannot stop a late write: a process that was paused past the deadline can
- * still send one. Use {@link #token()} or the store's guard against that.
+ * <p>A lease is valid until its local deadline. The deadline is measured on the monotonic clock,
+ * from before the request that got the lease was sent, and renewal moves it ahead. A lease cannot
+ * stop a late write: a process that was paused past the deadline can still send one. Use
+ * {@link #token()} or the store's guard against that.
  *
  * <p>A lease that becomes unreachable without {@code close()} is no longer renewed, and a warning
  * names it. Its {@link #onLost} listeners are dropped with it and are not called, even if they
  * refer to the lease.
  *
  * <p>Threads: every method may be called from any thread. {@link #verify()}, {@code extend()} and
- * {@link #close()} ask the store, and block until it has answered, for at most about one store
- * timeout (of several names: for each); {@link #ensureHeld()} and {@link #detach()} do so only if
- * the wall clock casts doubt on the lease. An interrupt ends none of them, and stays pending. All
- * other methods return at once, without I/O.
+ * {@link #close()} do I/O; {@link #ensureHeld()} and {@link #detach()} do so only if the wall clock
+ * casts doubt on the lease. All other methods return at once.
  */
 public interface Lease extends AutoCloseable {
 
@@ -52,11 +50,9 @@ public interface Lease extends AutoCloseable {
 
   /**
    * Returns the permit that this lease of a {@linkplain LockClient#semaphore(String, int)
-   * semaphore} has: from 0 to the number of permits less one; 0 for any other lock. No other valid
-   * lease has the same permit. It never changes and can be read after the lease has ended.
-   *
-   * <p>Tokens rise for each permit; those of different permits cannot be compared. So send both
-   * with writes.
+   * semaphore} has: 0 to the number of permits - 1. No other lease that is valid has it. Tokens of
+   * a permit rise, and those of different permits say nothing about each other: so send both with
+   * writes. It never changes and can be read after the lease has ended. 0 of any other lease.
    */
   @CheckReturnValue
   int permit();
@@ -92,9 +88,9 @@ public interface Lease extends AutoCloseable {
    * moment after the call began. If the machine slept or a session was suspended during the
    * request, the store is asked again.
    *
-   * <p>This does not extend the lease: the deadline moves no later, however often you ask. (On a
-   * store with sessions, a fixed lease may be trusted for less than its TTL at a time; its deadline
-   * then moves later, up to the lease's own end.)
+   * <p>This does not extend the lease: the deadline moves no later, however often you ask. (There
+   * is one exception: on a store with sessions, a fixed lease may be trusted for less than its TTL
+   * at a time. Its deadline then moves later, up to the lease's own end.)
    *
    * @throws LockLostException the lease is no longer valid: stop the work
    * @throws LockStoreException the store gave no usable answer; the lease is
@@ -104,16 +100,15 @@ public interface Lease extends AutoCloseable {
   void verify();
 
   /**
-   * Extends a fixed lease: the store then keeps it for at least {@code ttl} from now, and its
-   * deadline is at least {@code ttl} from now, less the allowance for drift. Never shortens it.
-   * Nested handles of the same lease are extended with it.
+   * Extends a fixed lease, so that it lasts for at least {@code ttl} from now (less the drift
+   * allowance). Never shortens it. Nested handles of the same lease are extended with it.
    *
-   * @param ttl longer than the client's store timeout, and at most 365 days or what the store
-   *     allows (24 h on Consul); rounded down to the microsecond
-   * @throws IllegalArgumentException the time is out of range; nothing was changed
+   * @param ttl longer than the client's store timeout, at most 365 days, rounded down to the
+   *     microsecond, like the TTL in {@link LockOptions}
+   * @throws IllegalArgumentException the time is out of range
    * @throws LockLostException the lease is no longer valid and was not extended
    * @throws LockStoreException the store gave no usable answer; the lease ends when it would have
-   *     ended, or later. Of several names, some may have been extended
+   *     ended, or later
    * @throws IllegalStateException this handle was closed, or the lease is renewed automatically and
    *     needs no extension
    */
@@ -122,16 +117,15 @@ public interface Lease extends AutoCloseable {
   /**
    * Extends a fixed lease, as {@link #extend(Duration)} does, and its minimum hold: the name stays
    * taken for at least {@code minHold} from now, even if the lease is closed earlier (see
-   * {@link LockOptions#withMinHold}). Never shortens either of the two.
+   * {@link LockOptions#withMinHold}). Never shortens either of the two. Without an answer of the
+   * store, the minimum hold stays as it was.
    *
-   * @param ttl as for {@link #extend(Duration)}
    * @param minHold zero to {@code ttl}, rounded down to the microsecond; with zero, this is the
    *     same as {@link #extend(Duration)}
-   * @throws IllegalArgumentException one of the times is out of range; nothing was changed
+   * @throws IllegalArgumentException one of the times is out of range
    * @throws LockLostException the lease is no longer valid and was not extended
    * @throws LockStoreException the store gave no usable answer; the lease ends when it would have
-   *     ended, or later, and the minimum hold stays as it was. Of several names, some may have been
-   *     extended
+   *     ended, or later
    * @throws IllegalStateException this handle was closed, or the lease is renewed automatically and
    *     needs no extension
    */
@@ -148,26 +142,24 @@ public interface Lease extends AutoCloseable {
   Duration remaining();
 
   /**
-   * Returns the crash bound: the longest time for which the name can stay taken if this process
-   * dies. It is the TTL, or, on a store with sessions, a multiple of the session's timeout, which
-   * the store's page explains. An {@linkplain #extend extension} for longer than that counts in its
-   * place, and does not show here.
+   * Returns the longest time for which the name can stay taken if this process dies now. That is
+   * the TTL, or, on a store with sessions, some multiple of the session's timeout, which the
+   * store's page explains.
    */
   @CheckReturnValue
   Duration crashBound();
 
   /**
    * Registers a listener that is called once if this lease is lost before this handle is closed, or
-   * soon if it has been lost already. A listener that is registered after {@link #close()} is never
-   * called.
+   * at once if it has been lost already. It is not called after a clean close.
    *
    * <p>The listener runs on the client's callback executor if there is one, or else on a thread of
    * the client. An exception from it is logged and has no other effect. A slow listener never
    * delays a renewal, and delays other listeners only while 32 of them are slow at once, or while
    * the executor has no free thread.
    *
-   * <p>The listener may refer to this lease. If the lease is dropped without a close, both can be
-   * garbage-collected, and the listener is then not called.
+   * <p>The listener may refer to this lease: the lease can still be garbage-collected if it is
+   * dropped without a close, and its listeners are then not called.
    */
   void onLost(Consumer<? super LeaseLoss> listener);
 
@@ -194,8 +186,8 @@ public interface Lease extends AutoCloseable {
    *
    * <p>If the store cannot be reached, this does not throw, since the work was exclusive. It logs a
    * warning, tells the {@link LockListener}s, and goes on trying in the background until the TTL is
-   * over. If the machine may have slept since the store last confirmed the lease, however, only the
-   * store knows whether the work was exclusive: without its answer, this throws a
+   * over. There is one exception. If the machine may have slept since the store last confirmed the
+   * lease, only the store knows whether the work was exclusive: without its answer, this throws a
    * {@link LockLostException}.
    *
    * @throws LockLostException the lease was lost, or may have been: assume that another holder has

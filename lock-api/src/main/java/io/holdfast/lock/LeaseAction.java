@@ -8,9 +8,6 @@ package io.holdfast.lock;
  */
 @FunctionalInterface
 public interface LeaseAction<X extends Exception> {
-  /**
-   * Does the work, on the thread that acquired the lock. The lease gives access to the fencing
-   * token; it need not be closed.
-   */
+  /** Does the work. The lease gives access to the fencing token; it is closed by the caller. */
   void run(Lease lease) throws X;
 }

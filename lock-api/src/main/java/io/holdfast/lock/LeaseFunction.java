@@ -9,9 +9,6 @@ package io.holdfast.lock;
  */
 @FunctionalInterface
 public interface LeaseFunction<T, X extends Exception> {
-  /**
-   * Does the work, on the thread that acquired the lock. The lease gives access to the fencing
-   * token; it need not be closed.
-   */
+  /** Does the work. The lease gives access to the fencing token; it is closed by the caller. */
   T call(Lease lease) throws X;
 }

@@ -15,8 +15,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * The settings that all stores' builders share. The defaults suit production.
  *
- * <p>Threads: not safe for concurrent use. One builder may build several clients. Only
- * {@link #build()} does I/O.
+ * <p>Not safe for concurrent use. One builder may build several clients.
  *
  * @param <B> the store's own type of builder
  */
@@ -37,9 +36,8 @@ public abstract class LockClientBuilder<B extends LockClientBuilder<B>> {
 
   /**
    * Sets the client's name, which appears in thread names, in the store and in messages; the
-   * default is the host's name, cut to 60 characters. Need not be unique.
+   * default is the host's name. Need not be unique.
    *
-   * @param name 1 to 60 characters, none of them a control character
    * @throws IllegalArgumentException empty, over 60 characters, or with control characters
    */
   public final B clientName(String name) {
@@ -53,8 +51,8 @@ public abstract class LockClientBuilder<B extends LockClientBuilder<B>> {
   }
 
   /**
-   * Sets the options of {@link LockClient#get(String)}, and of every other lock that is asked for
-   * without options; the default is {@link LockOptions#defaults()}. {@link #build()} checks them.
+   * Sets the options of {@link LockClient#get(String)}; the default is
+   * {@link LockOptions#defaults()}.
    */
   public final B defaultOptions(LockOptions options) {
     this.defaultOptions = Objects.requireNonNull(options);
@@ -62,12 +60,11 @@ public abstract class LockClientBuilder<B extends LockClientBuilder<B>> {
   }
 
   /**
-   * Sets the store timeout: the longest time that one call to the store may take; the default is 5
-   * s. So that a slow answer does not mean a lost lease, the TTL of a renewed lease must be at
-   * least three times this, and the TTL of a fixed lease at least 1 ms longer than this.
+   * Sets the longest time that one call to the store may take; the default is 5 s. So that a slow
+   * answer does not mean a lost lease, the TTL of a renewed lease must be at least three times
+   * this, and the TTL of a fixed lease must be longer than this.
    *
-   * @param timeout 1 ms to 5 min
-   * @throws IllegalArgumentException the time is out of that range
+   * @throws IllegalArgumentException outside 1 ms to 5 min
    */
   public final B storeTimeout(Duration timeout) {
     if (timeout.compareTo(STORE_TIMEOUT_MIN) < 0 || timeout.compareTo(STORE_TIMEOUT_MAX) > 0) {
@@ -82,10 +79,7 @@ public abstract class LockClientBuilder<B extends LockClientBuilder<B>> {
     return self();
   }
 
-  /**
-   * Adds a listener. Listeners are called in the order in which they were added; one that is added
-   * twice is called twice.
-   */
+  /** Adds a listener. Listeners are called in the order in which they were added. */
   public final B addListener(LockListener listener) {
     listeners.add(Objects.requireNonNull(listener));
     return self();
@@ -108,9 +102,8 @@ public abstract class LockClientBuilder<B extends LockClientBuilder<B>> {
 
   /**
    * Sets whether a lease may pass from one thread of this client to the next waiting one without a
-   * round trip, and whether its readers may {@linkplain DistributedReadWriteLock share} a grant;
-   * the default is true. After a hand-off, the next thread has a higher token. The number and the
-   * time of hand-offs in a row are limited, so that other clients get their turn.
+   * round trip; the default is true. The next thread gets a higher token. The number and the time
+   * of such hand-offs in a row are limited, so that other clients get their turn.
    */
   public final B localHandOff(boolean allowed) {
     this.localHandOff = allowed;
@@ -124,11 +117,9 @@ public abstract class LockClientBuilder<B extends LockClientBuilder<B>> {
   }
 
   /**
-   * Connects to the store, checks it, and returns a client, which the caller must close. Blocks
-   * until the store has answered.
+   * Connects to the store, checks it, and returns a client, which the caller must close.
    *
-   * @throws IllegalArgumentException the TTL of the default options is too short for the store
-   *     timeout, or a setting is out of the range that the store supports
+   * @throws IllegalArgumentException the default options' TTL is too short for the store timeout
    * @throws IllegalStateException the store cannot be used as it is (a missing table, an unknown
    *     database); the message says what to do
    * @throws LockStoreException the store gave no usable answer

@@ -16,7 +16,7 @@ public interface LockHolder {
   long token();
 
   /**
-   * The permit that the holder of a semaphore has ({@link Lease#permit()}); 0 for any other lock.
+   * The permit that the holder of a semaphore has ({@link Lease#permit()}); 0 of any other lock.
    */
   int permit();
 
@@ -34,10 +34,7 @@ public interface LockHolder {
    */
   Instant since();
 
-  /**
-   * The time after which the store frees the name unless the lease is renewed; never negative. On
-   * ZooKeeper, which does not tell how much of it is left, the whole timeout of the session.
-   */
+  /** The time after which the store frees the name unless the lease is renewed; never negative. */
   Duration remaining();
 
   /**

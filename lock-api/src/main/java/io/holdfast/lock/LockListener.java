@@ -10,8 +10,7 @@ import java.util.Optional;
  * {@link #notAcquired}, {@link #released}) are told on the caller's thread, so these methods must
  * be quick. All other events are told on the client's callback executor, one at a time and in
  * order. While 10,000 of those are pending, newer ones are dropped, and a line is logged. Whatever
- * a listener throws is logged and goes no further. All methods do nothing unless they are
- * overridden.
+ * a listener throws is logged and goes no further.
  */
 public interface LockListener {
 
@@ -46,8 +45,8 @@ public interface LockListener {
   default void confirmed(LeaseEvent event) {}
 
   /**
-   * A lease was extended: a renewed lease by its renewal, or a fixed one by
-   * {@link Lease#extend(Duration)}. Leases that are renewed together are told one by one.
+   * A lease was extended: a renewed lease by its renewal, or a fixed one by its holder. Leases that
+   * are renewed together are told one by one.
    */
   default void renewed(LeaseEvent event) {}
 
@@ -94,8 +93,6 @@ public interface LockListener {
     STORE,
     /** A thread of the same client handed it on. */
     LOCAL_HAND_OFF,
-    /** Another thread of the same client got a read lock from the store, and shares it. */
-    SHARED,
     /** The thread held the lock already. */
     REENTRANT
   }

@@ -94,7 +94,6 @@ public final class LockOptions {
    * default) the name is free at the close. If a process dies without closing its lease, the name
    * is free after {@link Lease#crashBound()} as usual, even before the minimum hold is over.
    *
-   * @param minHold zero to 365 days, or what the store allows (24 h on Consul)
    * @throws IllegalArgumentException negative, over 365 days, above maxHold, or above the TTL of a
    *     fixed lease
    */
@@ -107,10 +106,8 @@ public final class LockOptions {
 
   /**
    * Returns these options with a maximum hold: renewal stops and the lease is lost this long after
-   * it began, with reason {@link LeaseLoss.Reason#MAX_HOLD}. This limits how long a holder that
-   * hangs can keep the lock.
+   * it began. This limits how long a holder that hangs can keep the lock.
    *
-   * @param maxHold positive; there is no upper limit
    * @throws IllegalArgumentException not positive, below minHold, or the leases are fixed (they end
    *     with their TTL)
    */
@@ -130,7 +127,7 @@ public final class LockOptions {
     return new LockOptions(ttl, renewed, minHold, maxHold, Objects.requireNonNull(ownership));
   }
 
-  /** Returns the TTL: the time for which the store keeps a lease without a renewal. */
+  /** Returns the time for which the store keeps a lease without a renewal. */
   public Duration ttl() {
     return ttl;
   }

@@ -7,9 +7,6 @@
  * {@linkplain io.holdfast.lock.DistributedLock locks} by name, and acquiring a lock returns a
  * {@link io.holdfast.lock.Lease}.
  *
- * <p>No argument may be null unless it is marked so; one that is, is refused, mostly with a
- * {@link NullPointerException}.
- *
  * <p>The interfaces are for calling, not for implementing: methods may be added. Implement only
  * {@link io.holdfast.lock.LockListener}, {@link io.holdfast.lock.LeaseAction} and
  * {@link io.holdfast.lock.LeaseFunction}.

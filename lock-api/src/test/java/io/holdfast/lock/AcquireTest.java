@@ -31,8 +31,8 @@ class AcquireTest extends EngineTest {
 
     assertThat(store.calls()).extracting(call -> call.op()).containsExactly(TRY_ACQUIRE, RELEASE);
     assertThat(store.calls())
-        .extracting(call -> call.threadId())
-        .containsOnly(Thread.currentThread().getId());
+        .extracting(call -> call.thread())
+        .containsOnly(Thread.currentThread());
   }
 
   @Test

@@ -282,7 +282,7 @@ class ClientCloseTest extends EngineTest {
     time.runDuring(client()::close);
 
     assertThat(store.count(RELEASE)).isEqualTo(100);
-    assertThat(store.calls(RELEASE).stream().map(call -> call.threadId()).distinct())
+    assertThat(store.calls(RELEASE).stream().map(call -> call.thread()).distinct())
         .hasSize(GIVING_BACK);
     assertThat(server.size()).isZero();
   }

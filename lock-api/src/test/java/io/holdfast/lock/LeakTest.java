@@ -67,19 +67,6 @@ class LeakTest extends EngineTest {
     assertThat(events).containsExactly("leaked x " + token, "lost x EXPIRED");
   }
 
-  /** In a frame of its own; the thread keeps what it ran, on JDK 19 and later. */
-  private void leaveOneToAThreadThatEnds(String name) throws Exception {
-    assertThat(start("taker", () -> held(name)).result().isHeld()).isTrue();
-  }
-
-  @Test
-  void aLeaseThatOnlyItsEndedThreadKeepsIsADroppedOne() throws Exception {
-    leaveOneToAThreadThatEnds("x");
-    awaitLeak();
-
-    assertThat(events).hasSize(1).first().asString().startsWith("leaked x ");
-  }
-
   @Test
   void aClosedLeaseIsNoLeak() {
     for (int i = 0; i < 100; i++) {

@@ -132,7 +132,7 @@ class RenewalTest extends EngineTest {
 
   private Object hangIfHanging(Callable<Object> call) throws Throwable {
     if (store.calls(RENEW).stream()
-        .filter(c -> c.threadId() == Thread.currentThread().getId())
+        .filter(c -> c.thread() == Thread.currentThread())
         .reduce((first, second) -> second)
         .orElseThrow()
         .names()
@@ -331,9 +331,9 @@ class RenewalTest extends EngineTest {
     assertThat(leases.get(0).isHeld()).isFalse();
     Eventually.await("all to be verified", () -> leases.stream().allMatch(Lease::isHeld));
 
-    assertThat(store.calls(VERIFY)).extracting(call -> call.threadId()).hasSizeLessThan(1_100);
+    assertThat(store.calls(VERIFY)).extracting(call -> call.thread()).hasSizeLessThan(1_100);
     assertThat(
-            store.calls(VERIFY).stream().map(call -> call.threadId()).distinct().count())
+            store.calls(VERIFY).stream().map(call -> call.thread()).distinct().count())
         .isLessThan(20);
     leases.forEach(Lease::close);
   }

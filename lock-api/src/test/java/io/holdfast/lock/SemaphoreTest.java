@@ -184,9 +184,8 @@ class SemaphoreTest extends EngineTest {
 
   @Test
   void aWaiterGetsThePermitThatIsReleased() throws Exception {
-    DistributedLock holders = anotherClient().semaphore("s", 2);
-    Lease first = take(holders);
-    Lease second = take(holders);
+    Lease first = take(two());
+    Lease second = take(two());
     Actor<Lease> waiter = start("waiter", () -> two().lock());
     store.awaitCount(ACQUIRE_OR_QUEUE, 1);
     waiter.awaitParked();
@@ -200,12 +199,12 @@ class SemaphoreTest extends EngineTest {
 
   @Test
   void waitersOfOneClientGetAllThatIsFree() throws Exception {
-    DistributedLock holders = anotherClient().semaphore("s", 2);
-    List<Lease> held = List.of(take(holders), take(holders));
+    List<Lease> held = List.of(take(two()), take(two()));
     List<Actor<Lease>> waiters = new ArrayList<>();
     for (int i = 1; i <= 2; i++) {
       Actor<Lease> waiter = start("waiter" + i, () -> two().tryLock(LONG).orElseThrow());
       waiters.add(waiter);
+      store.awaitCount(ACQUIRE_OR_QUEUE, i);
       waiter.awaitParked();
     }
     held.forEach(Lease::close);
@@ -219,9 +218,8 @@ class SemaphoreTest extends EngineTest {
 
   @Test
   void nobodyOvertakesWhoWaits() throws Exception {
-    DistributedLock holders = anotherClient().semaphore("s", 2);
-    Lease first = take(holders);
-    Lease second = take(holders);
+    Lease first = take(two());
+    Lease second = take(two());
     Actor<Lease> waiter = start("waiter", () -> two().lock());
     store.awaitCount(ACQUIRE_OR_QUEUE, 1);
     waiter.awaitParked();
@@ -229,7 +227,7 @@ class SemaphoreTest extends EngineTest {
     first.close();
 
     List<Lease> got = new ArrayList<>();
-    holders.tryLock().ifPresent(got::add);
+    anotherClient().semaphore("s", 2).tryLock().ifPresent(got::add);
     assertThat(waiter.result().permit()).isEqualTo(first.permit());
     assertThat(got).isEmpty();
     second.close();
@@ -237,9 +235,8 @@ class SemaphoreTest extends EngineTest {
 
   @Test
   void aWaitThatTimesOutLeavesTheLine() throws Exception {
-    DistributedLock holders = anotherClient().semaphore("s", 2);
-    Lease first = take(holders);
-    Lease second = take(holders);
+    Lease first = take(two());
+    Lease second = take(two());
     Actor<Boolean> waiter =
         start("waiter", () -> two().tryLock(Duration.ofSeconds(3)).isPresent());
     store.awaitCount(ACQUIRE_OR_QUEUE, 1);
@@ -309,6 +306,7 @@ class SemaphoreTest extends EngineTest {
         return e;
       }
     });
+    store.awaitCount(ACQUIRE_OR_QUEUE, 1);
     waiter.awaitParked();
     time.runDuring(client()::close);
 

@@ -388,22 +388,6 @@ class StoreFailureTest extends EngineTest {
     Eventually.await("the name to be free", () -> store.holder("x").isEmpty());
   }
 
-  /** L-7.3. */
-  @Test
-  void aReleaseIsTriedAgainUntilTheEndThatAnExtensionGave() {
-    Lease lease = held("x", LockOptions.fixed(TTL));
-    lease.extend(Duration.ofMinutes(5));
-    store.breakDown();
-    lease.close();
-    for (int i = 0; i < 24; i++) {
-      pass(Duration.ofSeconds(5));
-    }
-    store.heal();
-    pass(Duration.ofSeconds(5));
-
-    Eventually.await("the name to be free", () -> store.holder("x").isEmpty());
-  }
-
   /** L-7.3: stores in other languages throw what they did not declare. */
   @Test
   void aCheckedExceptionInAReleaseIsMadeUpForInTheBackground() {

@@ -4,7 +4,6 @@ import io.holdfast.lock.LockClientClosedException;
 import io.holdfast.lock.LockListener.Source;
 import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.internal.event.Events;
-import io.holdfast.lock.internal.grant.ActiveGrant;
 import io.holdfast.lock.internal.log.SafeLogger;
 import io.holdfast.lock.internal.queue.Entry;
 import io.holdfast.lock.internal.queue.Handle;
@@ -14,7 +13,6 @@ import io.holdfast.lock.internal.task.StackReserve;
 import io.holdfast.lock.internal.task.Task;
 import io.holdfast.lock.internal.time.Clocks;
 import io.holdfast.lock.spi.LockKey;
-import io.holdfast.lock.spi.LockKind;
 import io.holdfast.lock.spi.StoreException;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
@@ -35,15 +33,13 @@ final class Attempt<T> extends Task {
    * gives back what is left in the fields. If that fails (a full heap, a deep stack), another
    * thread goes on where this one stopped: the attempt is a task, and submitting it can't fail.
    *
-   *   acquire:  enter the queue --> reentered | joined | handed on | let in | taken
-   *                             --> leads --> LeaderTurn
+   *   acquire:  enter the queue --> reentered | handed on | taken | leads --> LeaderTurn
    */
 
   private static final SafeLogger log = SafeLogger.of(Attempt.class);
 
   private final EngineClient client;
   private final LockKey key;
-  private final int permits;
   private final LockOptions options;
   private final WaitMode mode;
   private final HandOut<T> handOut;
@@ -98,7 +94,6 @@ final class Attempt<T> extends Task {
       Events.Acquiring acquiring) {
     this.client = client;
     this.key = key;
-    this.permits = permits;
     this.options = options;
     this.mode = mode;
     this.handOut = handOut;
@@ -159,8 +154,6 @@ final class Attempt<T> extends Task {
           turn.begin(used, place);
         } else if (place.news() instanceof Waiter.HandedOn handedOn) {
           handle = handedOn.handle();
-        } else if (place.news() instanceof Waiter.LetIn letIn) {
-          takeOver(letIn.handle());
         }
       }
       waiter = null;
@@ -173,12 +166,6 @@ final class Attempt<T> extends Task {
     }
   }
 
-  /** Takes a handle whose hold has taken over the use of the queue. */
-  private void takeOver(Handle shared) {
-    handle = shared;
-    queue = null;
-  }
-
   private void giveBackHandle() {
     Handle unwanted = handle;
     if (unwanted != null) {
@@ -189,34 +176,19 @@ final class Attempt<T> extends Task {
 
   /** Returns the source of the handle that the attempt now has, or null if the lock is taken. */
   private @Nullable Source acquire() throws InterruptedException {
-    if (key.kind() == LockKind.MUTEX) {
-      client.queues().requireNoReader(key, thread);
-    } else if (key.kind() == LockKind.READ) {
-      Handle nested = enterOwnWriteLock();
-      if (nested != null) {
-        return reenter(nested);
-      }
-    }
     while (true) {
       WaitQueue used = queue;
       if (used == null) {
-        used = key.kind() == LockKind.PERMIT
-            ? client.queues().use(key, permits, options)
-            : client.queues().use(key);
+        used = client.queues().use(key);
         queue = used;
       }
       // Stored before it enters, so that undo() finds what it was given, wherever this thread
       // fails.
       Waiter place = new Waiter(thread, options);
       waiter = place;
-      Entry entry = enter(used, place);
+      Entry entry = used.enter(place, mode.waits());
       if (entry instanceof Entry.Reentered reentered) {
         return reenter(reentered.handle());
-      } else if (entry instanceof Entry.Joined joined) {
-        if (takeShared(joined.handle())) {
-          return Source.SHARED;
-        }
-        continue;
       } else if (entry instanceof Entry.Taken known) {
         holder = known.holder();
         return null;
@@ -237,15 +209,10 @@ final class Attempt<T> extends Task {
         } else if (news instanceof Waiter.ClientClosed) {
           throw closed();
         } else if (news instanceof Waiter.HandedOn handedOn) {
-          if (takeHandedOn(handedOn.handle())) {
+          if (takeHandedOn(used, handedOn.handle())) {
             return Source.LOCAL_HAND_OFF;
           }
           // The lease was lost during the hand-off: queue again.
-          continue;
-        } else if (news instanceof Waiter.LetIn letIn) {
-          if (takeShared(letIn.handle())) {
-            return Source.SHARED;
-          }
           continue;
         }
         turn.begin(used, place);
@@ -254,45 +221,10 @@ final class Attempt<T> extends Task {
       if (!turn.askStore()) {
         return null;
       } else if (handle != null) {
-        client.queues().seeOtherSide(key);
         return Source.STORE;
       }
       // The grant was lost before it could be handed out: start again.
     }
-  }
-
-  private Entry enter(WaitQueue used, Waiter place) {
-    if (key.kind() != LockKind.READ) {
-      return used.enter(place, mode.waits());
-    }
-    long nowNanos = time.nanos();
-    // A writer of this client, with the lock or without, comes before readers that come now.
-    boolean isWriterAhead = client.queues().findMutex(key.name()) != null;
-    ActiveGrant joined = isWriterAhead ? null : used.joinable(options, nowNanos);
-    return used.enter(place, mode.waits(), joined, nowNanos);
-  }
-
-  /** Returns a handle nested in the thread's own write lock; null if it does not own that. */
-  private @Nullable Handle enterOwnWriteLock() {
-    WaitQueue found = client.queues().findMutex(key.name());
-    if (found == null || found.holds().ownedBy(thread) == null) {
-      return null;
-    }
-    WaitQueue used = client.queues().use(found.key());
-    queue = used;
-    Waiter place = new Waiter(thread, options);
-    waiter = place;
-    Entry entry = used.enterAsReader(place);
-    if (entry instanceof Entry.Reentered reentered) {
-      return reentered.handle();
-    } else if (entry instanceof Entry.Closed) {
-      throw closed();
-    }
-    // Another thread has closed the write lease meanwhile.
-    waiter = null;
-    queue = null;
-    client.queues().leave(used);
-    return null;
   }
 
   private void tellWait(Entry.Queued queued) {
@@ -318,23 +250,13 @@ final class Attempt<T> extends Task {
     return Source.REENTRANT;
   }
 
-  private boolean takeShared(Handle shared) throws InterruptedException {
-    takeOver(shared);
-    return take(shared);
-  }
-
-  private boolean takeHandedOn(Handle handedOn) throws InterruptedException {
+  private boolean takeHandedOn(WaitQueue used, Handle handedOn) throws InterruptedException {
     handle = handedOn;
-    return take(handedOn);
-  }
-
-  /** Returns false if the lease was lost on its way here. */
-  private boolean take(Handle given) throws InterruptedException {
     waiter = null;
     if (mode.interruptible() && Thread.interrupted()) {
       throw new InterruptedException();
     }
-    if (given.isHeld() && given.hold().queue().holds().take(given)) {
+    if (handedOn.isHeld() && used.holds().take(handedOn)) {
       return true;
     }
     giveBackHandle();

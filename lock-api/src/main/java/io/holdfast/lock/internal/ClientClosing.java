@@ -124,10 +124,8 @@ final class ClientClosing {
   private void lose(WaitQueue queue) {
     queue.closeClient();
     boolean isGuarded = queue.holds().isGuarded();
-    // Readers can have several grants; one that is lost is no longer a current one.
-    for (Hold hold = queue.holds().anyCurrent();
-        hold != null;
-        hold = queue.holds().anyCurrent()) {
+    Hold hold = queue.holds().holder();
+    if (hold != null) {
       hold.grant().lose(LeaseLoss.Reason.CLIENT_CLOSED);
       // The release of a lease with an open guard may have to wait for the guard.
       (isGuarded ? guarded : grants).add(hold.grant());

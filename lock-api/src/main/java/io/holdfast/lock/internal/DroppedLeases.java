@@ -49,7 +49,7 @@ final class DroppedLeases {
   }
 
   private boolean isDropped(Hold hold) {
-    if (hold.isAcquirerAlive()) {
+    if (hold.acquirer().isAlive()) {
       return false;
     }
     hold.markAcquirerDead();

@@ -1,7 +1,6 @@
 package io.holdfast.lock.internal;
 
 import io.holdfast.lock.DistributedLock;
-import io.holdfast.lock.DistributedReadWriteLock;
 import io.holdfast.lock.HeldLock;
 import io.holdfast.lock.LeaseLoss;
 import io.holdfast.lock.LockClient;
@@ -15,17 +14,16 @@ import io.holdfast.lock.internal.queue.EarlyEvents;
 import io.holdfast.lock.internal.queue.HandOff;
 import io.holdfast.lock.internal.queue.Handle;
 import io.holdfast.lock.internal.queue.Hold;
-import io.holdfast.lock.internal.queue.Sharing;
 import io.holdfast.lock.internal.queue.WaitQueue;
 import io.holdfast.lock.internal.queue.WaitQueues;
 import io.holdfast.lock.internal.renewal.Keeper;
+import io.holdfast.lock.internal.task.EngineThreads;
 import io.holdfast.lock.internal.task.StackReserve;
 import io.holdfast.lock.internal.task.Timer;
 import io.holdfast.lock.internal.task.Workers;
 import io.holdfast.lock.internal.time.Clocks;
 import io.holdfast.lock.internal.time.Nanos;
 import io.holdfast.lock.spi.Claim;
-import io.holdfast.lock.spi.ClientThreads;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockKind;
@@ -89,7 +87,7 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
     this.time = new Clocks(settings.time());
     this.store = store;
     this.claims = claims;
-    ClientThreads threads = new ClientThreads(clientName);
+    EngineThreads threads = new EngineThreads(clientName);
     this.settlers = new Workers(threads, "settlement", SETTLERS, this::wakeKeeper);
     this.cleaners = new Workers(threads, "clean-up", CLEANERS, this::wakeKeeper);
     this.callbackThreads = new Workers(threads, "callback", CALLBACKS, this::wakeKeeper);
@@ -101,8 +99,7 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
         time, List.of(settlers, cleaners, callbackThreads), callbacks, timer, droppedLeases);
     this.keeper = new Keeper(threads, store, time, chores, this::renewedInRound);
     this.cleanup = new Cleanup(store, time, cleaners, timer, Nanos.of(storeTimeout));
-    Sharing sharing = settings.localHandOff() ? Sharing.BOUNDED : Sharing.NEVER;
-    this.queues = new WaitQueues(sharing, this::releaseHold);
+    this.queues = new WaitQueues(this::releaseHold);
     HandOff handOff = settings.localHandOff() ? HandOff.BOUNDED : HandOff.NEVER;
     this.settlement =
         new Settlement(store, time, handOff, queues, keeper, cleanup, cleaners, events, callbacks);
@@ -153,19 +150,6 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
     }
     store.checkKind(LockKind.PERMIT);
     return lock(key, permits, options);
-  }
-
-  @Override
-  public DistributedReadWriteLock readWrite(String name) {
-    return readWrite(name, defaultOptions);
-  }
-
-  @Override
-  public DistributedReadWriteLock readWrite(String name, LockOptions options) {
-    LockKey reads = new LockKey(LockKind.READ, name);
-    store.checkKind(LockKind.READ);
-    checkOptions(options);
-    return new EngineReadWriteLock(this, new LockKey(LockKind.MUTEX, name), reads, options);
   }
 
   @Override
@@ -244,13 +228,7 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
         return true;
       }
     }
-    return key.kind() == LockKind.READ && isReadingInOwnWriteLock(key, thread);
-  }
-
-  private boolean isReadingInOwnWriteLock(LockKey key, Thread thread) {
-    WaitQueue mutex = queues.findMutex(key.name());
-    Hold hold = mutex == null ? null : mutex.holds().readBy(thread);
-    return hold != null && hold.grant().stands();
+    return false;
   }
 
   /** Returns the hold of a mutex that this thread owns, lost or not. */
@@ -279,23 +257,14 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
   }
 
   private @Nullable Handle lastThreadOwned(LockKey key, Thread thread) {
-    boolean reads = key.kind() == LockKind.READ;
-    if (reads) {
-      // Nested in the thread's own write lock.
-      WaitQueue mutex = queues.findMutex(key.name());
-      Handle nested = mutex == null ? null : mutex.holds().lastThreadOwned(thread, true);
-      if (nested != null) {
-        return nested;
-      }
-    }
-    WaitQueue single = queues.find(key);
-    if (single != null) {
+    WaitQueue mutex = queues.find(key);
+    if (mutex != null) {
       // A thread can unlock on a heap that is full.
-      return single.holds().lastThreadOwned(thread, reads);
+      return mutex.holds().lastThreadOwned(thread);
     }
     Handle last = null;
     for (WaitQueue queue : queues.of(key)) {
-      Handle handle = queue.holds().lastThreadOwned(thread, false);
+      Handle handle = queue.holds().lastThreadOwned(thread);
       if (handle != null
           && (last == null || handle.hold().sinceNanos() - last.hold().sinceNanos() > 0)) {
         last = handle;
@@ -351,7 +320,8 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
    */
   private void tellDoubts(ActiveGrant grant, int doubts) {
     while (grant.tellNextDoubt(doubts)) {
-      for (Hold hold : holdsOf(grant)) {
+      Hold hold = holdOf(grant);
+      if (hold != null) {
         if (grant.isToldUncertain()) {
           events.uncertain(hold);
         } else {
@@ -381,17 +351,22 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
   }
 
   void renewed(ActiveGrant grant) {
-    events.inOrder(() -> holdsOf(grant).forEach(events::renewed));
+    events.inOrder(() -> {
+      Hold hold = holdOf(grant);
+      if (hold != null) {
+        events.renewed(hold);
+      }
+    });
   }
 
-  private List<Hold> holdsOf(ActiveGrant grant) {
+  private @Nullable Hold holdOf(ActiveGrant grant) {
     for (WaitQueue queue : queues.of(grant.key())) {
-      List<Hold> holds = queue.holds().of(grant);
-      if (!holds.isEmpty()) {
-        return holds;
+      Hold hold = queue.holds().holder();
+      if (hold != null && hold.grant() == grant) {
+        return hold;
       }
     }
-    return List.of();
+    return null;
   }
 
   // Told by the store
@@ -457,6 +432,10 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
 
   WaitQueues queues() {
     return queues;
+  }
+
+  Events events() {
+    return events;
   }
 
   Keeper keeper() {

@@ -9,6 +9,7 @@ import io.holdfast.lock.Ownership;
 import io.holdfast.lock.internal.Attempt.Outcome;
 import io.holdfast.lock.internal.queue.Token;
 import io.holdfast.lock.spi.LockKey;
+import io.holdfast.lock.spi.LockKind;
 import io.holdfast.lock.spi.TimeSource;
 import java.time.Duration;
 import java.util.List;
@@ -135,12 +136,8 @@ final class EngineLock extends LockVerbs {
 
   @Override
   public String toString() {
-    String kind = switch (key.kind()) {
-      case MUTEX -> "";
-      case PERMIT -> ", " + permits + " permits";
-      case READ -> ", read";
-    };
-    return "DistributedLock[" + key.name() + kind + ", " + options + "]";
+    String ofPermits = key.kind() == LockKind.PERMIT ? ", " + permits + " permits" : "";
+    return "DistributedLock[" + key.name() + ofPermits + ", " + options + "]";
   }
 
   private static Optional<Lease> lease(Outcome<EngineLease> outcome) {

@@ -112,16 +112,13 @@ final class JointAttempt<T, R> extends Task {
 
   /**
    * Checks that this call would not wait for a lock while its thread holds a later one of them: two
-   * threads that did so could wait for each other. And that it owns the read lock of none.
+   * threads that did so could wait for each other.
    */
   private void requireOrder() {
-    Thread thread = Thread.currentThread();
-    for (LockKey key : keys) {
-      client.queues().requireNoReader(key, thread);
-    }
     if (!mode.waits()) {
       return;
     }
+    Thread thread = Thread.currentThread();
     LockKey missing = null;
     for (LockKey key : keys) {
       Hold hold = client.ownedBy(key, thread);

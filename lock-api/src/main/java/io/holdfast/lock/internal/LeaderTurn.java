@@ -64,10 +64,10 @@ final class LeaderTurn {
 
   // Known
 
-  /** The store's failure, by which the leader got no usable answer. */
+  /** Why the leader got no usable answer. */
   private @Nullable StoreException failure;
 
-  /** The reason why the leader has no answer, if it says nothing about the store. */
+  /** Why the leader has no answer, if the reason says nothing about the store. */
   private @Nullable StoreException brokenOff;
 
   /** Whether the store's last answer was that the lock is taken. */

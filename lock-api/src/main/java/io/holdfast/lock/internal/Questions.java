@@ -7,6 +7,7 @@ import io.holdfast.lock.LockHolder;
 import io.holdfast.lock.LockStoreException;
 import io.holdfast.lock.internal.grant.ActiveGrant;
 import io.holdfast.lock.internal.grant.GrantState.Phase;
+import io.holdfast.lock.internal.queue.Hold;
 import io.holdfast.lock.internal.queue.Token;
 import io.holdfast.lock.internal.queue.WaitQueue;
 import io.holdfast.lock.internal.time.ClockReading;
@@ -127,10 +128,10 @@ final class Questions {
   boolean forceRelease(LockKey key, long grantNumber) {
     boolean released = ask(key, () -> store.forceRelease(key, grantNumber));
     if (released) {
-      for (WaitQueue queue : client.queues().ofName(key)) {
-        ActiveGrant grant = queue.holds().grantNumbered(grantNumber);
-        if (grant != null) {
-          grant.lose(LeaseLoss.Reason.TAKEN);
+      for (WaitQueue queue : client.queues().of(key)) {
+        Hold hold = queue.holds().holder();
+        if (hold != null && hold.grant().grant().number() == grantNumber) {
+          hold.grant().lose(LeaseLoss.Reason.TAKEN);
         }
       }
     }

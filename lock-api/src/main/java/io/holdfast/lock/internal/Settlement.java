@@ -7,28 +7,23 @@ import io.holdfast.lock.internal.event.Events;
 import io.holdfast.lock.internal.grant.ActiveGrant;
 import io.holdfast.lock.internal.grant.GrantState.Phase;
 import io.holdfast.lock.internal.log.SafeLogger;
-import io.holdfast.lock.internal.queue.Closing;
-import io.holdfast.lock.internal.queue.Dropped;
 import io.holdfast.lock.internal.queue.HandOff;
 import io.holdfast.lock.internal.queue.Handle;
 import io.holdfast.lock.internal.queue.Hold;
 import io.holdfast.lock.internal.queue.Holds;
 import io.holdfast.lock.internal.queue.LossNotice;
 import io.holdfast.lock.internal.queue.WaitQueue;
+import io.holdfast.lock.internal.queue.WaitQueue.Closing;
 import io.holdfast.lock.internal.queue.WaitQueues;
 import io.holdfast.lock.internal.renewal.Keeper;
 import io.holdfast.lock.internal.task.StackReserve;
 import io.holdfast.lock.internal.task.Workers;
-import io.holdfast.lock.internal.time.ClockReading;
-import io.holdfast.lock.internal.time.Clocks;
-import io.holdfast.lock.internal.time.Nanos;
 import io.holdfast.lock.spi.Grant;
-import io.holdfast.lock.spi.LockKind;
 import io.holdfast.lock.spi.LockStore;
 import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.StoreException;
+import io.holdfast.lock.spi.TimeSource;
 import java.time.Duration;
-import java.util.Optional;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -44,7 +39,7 @@ final class Settlement implements WaitQueue.Releaser {
   private static final SafeLogger log = SafeLogger.of(Settlement.class);
 
   private final LockStore store;
-  private final Clocks time;
+  private final TimeSource time;
   private final HandOff handOff;
   private final WaitQueues queues;
   private final Keeper keeper;
@@ -55,7 +50,7 @@ final class Settlement implements WaitQueue.Releaser {
 
   Settlement(
       LockStore store,
-      Clocks time,
+      TimeSource time,
       HandOff handOff,
       WaitQueues queues,
       Keeper keeper,
@@ -87,7 +82,7 @@ final class Settlement implements WaitQueue.Releaser {
         if (thrownByStore != null) {
           throw thrownByStore;
         }
-        if (hold.lostBy() != null) {
+        if (hold.grant().state().lostBy() != null) {
           throw hold.lostException();
         }
       }
@@ -143,50 +138,19 @@ final class Settlement implements WaitQueue.Releaser {
     Closing closing;
     try {
       // stands() marks a deadline that has passed, so that the queue knows of the loss.
-      if (hold.grant().stands()) {
-        if (queue.isAwaited() && hold.grant().isFresh()) {
-          nowNanos = time.nanos();
-          allowed = handOff;
-        }
-      } else if (hold.grant().key().kind() == LockKind.READ) {
-        settleDoubt(hold.grant());
+      if (hold.grant().stands() && queue.isAwaited() && hold.grant().isFresh()) {
+        nowNanos = time.nanos();
+        allowed = handOff;
       }
     } finally {
       closing = queue.close(handle, Thread.currentThread(), allowed, nowNanos);
       if (closing == Closing.LOST_AND_LEFT) {
         queues.leave(queue);
-      } else if (closing == Closing.GUARDED && !queue.holds().isGrantKept(hold)) {
+      } else if (closing == Closing.GUARDED) {
         hold.grant().schedule().stop();
       }
     }
     return closing;
-  }
-
-  /**
-   * Asks the store about a grant that a clock speaks against: a reader that leaves it to others
-   * does not release it, and so has no answer otherwise.
-   */
-  private void settleDoubt(ActiveGrant grant) {
-    if (grant.state().phase() != Phase.SUSPECT) {
-      return;
-    }
-    boolean interrupted = Thread.interrupted();
-    ClockReading asked = time.read();
-    try {
-      Optional<Duration> left = StoreCalls.call(() -> store.verify(grant.grant()));
-      if (left.isEmpty()) {
-        grant.lose(LeaseLoss.Reason.TAKEN);
-      } else {
-        // What remains in doubt ends as lost.
-        boolean unused = grant.verified(asked, left.get());
-      }
-    } catch (StoreException e) {
-      log.debug("The store did not say whether lock '{}' is held", grant.key().name(), e);
-    } finally {
-      if (interrupted) {
-        Thread.currentThread().interrupt();
-      }
-    }
   }
 
   /** Settles the end of a guard. */
@@ -214,10 +178,6 @@ final class Settlement implements WaitQueue.Releaser {
     Hold unfinished = hold.queue().unfinishedRelease(hold.grant());
     if (unfinished != null) {
       Error unused = release(unfinished, Telling.IN_BACKGROUND);
-      if (unfinished != hold) {
-        // Readers have several holds of one grant.
-        finishRelease(hold.grant());
-      }
     }
   }
 
@@ -247,39 +207,18 @@ final class Settlement implements WaitQueue.Releaser {
   private @Nullable Error giveBack(Hold hold, Telling telling) {
     ActiveGrant grant = hold.grant();
     StoreException failure = null;
-    if (hold.leavesGrant()) {
-      leaveToOthers(hold, telling);
+    keeper.forget(grant);
+    grant.schedule().stop();
+    if (grant.beginEnd() || grant.state().phase() == Phase.ENDING) {
+      failure = endAtStore(grant);
     } else {
-      keeper.forget(grant);
-      grant.schedule().stop();
-      boolean ends = grant.beginEnd();
-      if (grant.key().kind() == LockKind.READ) {
-        // Another that shared it may have had it kept since.
-        keeper.forget(grant);
-      }
-      if (ends || grant.state().phase() == Phase.ENDING) {
-        failure = endAtStore(grant);
-      } else {
-        free(grant);
-      }
+      free(grant);
     }
     if (hold.queue().endRelease(hold, failure)) {
-      if (hold.usesQueue()) {
-        queues.leave(hold.queue());
-      }
+      queues.leave(hold.queue());
       tellEnd(hold, telling, failure);
     }
     return failure != null && failure.getCause() instanceof Error error ? error : null;
-  }
-
-  private void leaveToOthers(Hold hold, Telling telling) {
-    if (!hold.queue().holds().isGrantKept(hold)) {
-      // Only dropped leases are left.
-      hold.grant().schedule().stop();
-    } else if (telling != Telling.HERE) {
-      // It may be that of the leader, which failed before it had the grant kept.
-      keeper.keep(hold.grant());
-    }
   }
 
   /**
@@ -298,7 +237,7 @@ final class Settlement implements WaitQueue.Releaser {
       }
       return null;
     } catch (StoreException e) {
-      cleanup.release(grant.grant(), grant.minHoldLeft(), storedFor(grant));
+      cleanup.release(grant.grant(), grant.minHoldLeft());
       grant.endUnanswered();
       return e;
     } finally {
@@ -308,14 +247,8 @@ final class Settlement implements WaitQueue.Releaser {
     }
   }
 
-  /** Returns the longest that the store keeps a grant from now on, if nobody releases it. */
-  private Duration storedFor(ActiveGrant grant) {
-    long leftNanos = grant.state().validity().deadlineNanos() - time.nanos();
-    return Duration.ofNanos(Math.max(leftNanos, Nanos.of(grant.grant().crashBound())));
-  }
-
   private void tellEnd(Hold hold, Telling telling, @Nullable StoreException failure) {
-    LeaseLoss.Reason lostBy = hold.lostBy();
+    LeaseLoss.Reason lostBy = hold.grant().state().lostBy();
     if (lostBy != null) {
       LeaseLoss loss = Holds.lossOf(hold, lostBy);
       for (Consumer<? super LeaseLoss> listener : hold.lastListeners()) {
@@ -391,12 +324,12 @@ final class Settlement implements WaitQueue.Releaser {
   }
 
   private void settle(WaitQueue queue, ActiveGrant grant) {
-    Dropped dropped;
+    Holds.Dropped dropped;
     while ((dropped = queue.holds().takeDropped(grant)) != null) {
       settleDropped(queue, dropped);
     }
-    LossNotice notice;
-    while ((notice = queue.holds().notice(grant)) != null) {
+    LossNotice notice = queue.holds().notice(grant);
+    if (notice != null) {
       settleLoss(queue, notice);
     }
   }
@@ -412,7 +345,7 @@ final class Settlement implements WaitQueue.Releaser {
     }
   }
 
-  private void settleDropped(WaitQueue queue, Dropped dropped) {
+  private void settleDropped(WaitQueue queue, Holds.Dropped dropped) {
     Hold hold = dropped.hold();
     if (dropped.last()) {
       hold.grant().schedule().stop();
@@ -431,7 +364,7 @@ final class Settlement implements WaitQueue.Releaser {
   private void settleLoss(WaitQueue queue, LossNotice notice) {
     Hold hold = notice.hold();
     hold.grant().schedule().stop();
-    if (notice.frees()) {
+    if (!notice.guarded()) {
       free(hold.grant());
     }
     for (var listener = notice.listeners().peek();

@@ -5,7 +5,7 @@ import io.holdfast.lock.spi.TimeSource;
 import java.time.Duration;
 
 /**
- * A caller's readiness to wait for a lock: not at all, until some time, or without limit.
+ * Whether and how long a caller waits for a lock.
  *
  * @param waits whether it waits, or tries once
  * @param untilNanos the end of its wait, on the monotonic clock; meaningless if it does not wait

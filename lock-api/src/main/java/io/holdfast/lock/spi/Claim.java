@@ -11,13 +11,14 @@ import java.util.Objects;
  *     hexadecimal digits, unguessable (128 random bits), never used for a second attempt. It
  *     identifies late or repeated answers, and attempts that are to be withdrawn
  * @param ttl the time for which the store keeps the grant without a renewal; whole microseconds
- * @param minHold the minimum hold, counted from the acquire; zero: none. For stores that must
- *     prepare for it when they grant the lock; {@link LockStore#release} gets what is left of it
+ * @param minHold the least time for which the name must stay taken, counted from the acquire; zero:
+ *     none. For stores that must prepare for it then; {@link LockStore#release} says later how much
+ *     of it is left
  * @param holder a description of the owner for a human: client, host, process, thread; at most
  *     {@value #HOLDER_LENGTH_MAX} characters
- * @param permits the number of permits of the semaphore, as the caller gave it: 1 to
- *     {@value #PERMITS_MAX} for a {@link LockKind#PERMIT}, of which the claim wants one; 1 for
- *     every other kind
+ * @param permits the number of permits that the lock has, as the claimant knows it, of which this
+ *     claim wants one: 1 to {@value #PERMITS_MAX} for a {@link LockKind#PERMIT}, 1 for every other
+ *     kind
  */
 public record Claim(
     LockKey key, String ownerId, Duration ttl, Duration minHold, String holder, int permits) {

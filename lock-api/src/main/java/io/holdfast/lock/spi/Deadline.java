@@ -18,9 +18,6 @@ public final class Deadline {
   /**
    * Returns a deadline that is {@code whole} from now, on the monotonic clock of {@code time}. Use
    * {@link TimeSource#system()} for sockets and drivers, whose timeouts run on real time.
-   *
-   * @param whole zero or less: the deadline has passed
-   * @throws ArithmeticException the time is longer than 292 years
    */
   public static Deadline after(Duration whole, TimeSource time) {
     return new Deadline(time, whole, time.nanos() + whole.toNanos());

@@ -15,16 +15,15 @@ public interface Grant {
    * same key, whatever crashes, restarts, expires or is purged in between. Different answers about
    * the same grant have the same number.
    *
-   * <p>A {@link LockKind#READ} and a {@link LockKind#MUTEX} of the same name share one sequence of
-   * numbers. Of a {@link LockKind#PERMIT}, numbers need to rise only for each {@linkplain #permit()
-   * permit}, whatever number of permits the semaphore had; but no two grants of one key have the
-   * same number.
+   * <p>Of a {@link LockKind#PERMIT}, it need only be above that of every earlier grant of the same
+   * key and {@linkplain #permit() permit}, whatever number of permits those were granted with; but
+   * no two grants of one key have the same number.
    */
   long number();
 
   /**
-   * The permit that was granted: 0 to {@link Claim#permits()} - 1, and no other standing grant of
-   * the key has it. Of every kind but {@link LockKind#PERMIT}: 0.
+   * The permit that was granted: 0 to {@link Claim#permits()} - 1, and no other grant of the key
+   * that stands has it. Of every kind but {@link LockKind#PERMIT}: 0.
    */
   default int permit() {
     return 0;

@@ -22,7 +22,7 @@ public interface LeaseGuard<G extends Grant> extends AutoCloseable {
    * store is asked whether it is still valid.
    *
    * @throws IllegalArgumentException the lease does not belong to this kind of store (another
-   *     store's lease, a mock), or is of several names
+   *     store's lease, a mock)
    * @throws IllegalStateException this handle was closed
    * @throws LockLostException the lease was lost
    * @throws io.holdfast.lock.LockStoreException the lease is in doubt, and the store gave no usable

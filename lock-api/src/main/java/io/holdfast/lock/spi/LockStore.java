@@ -10,78 +10,39 @@ import java.util.Optional;
  *
  * <p>Calls block and run on the calling thread, so that an uncontended acquire needs no switch
  * between threads. Every call must end within the {@linkplain StoreSettings#storeTimeout() store
- * timeout}, whether the store answers or not; that includes waits for sockets, connection pools and
- * the store's own locks. An interrupt must not make a call give up silently: the call finishes or
+ * timeout}, whether the store answers or not; waits for sockets, connection pools and the store's
+ * own locks included. An interrupt must not make a call give up silently: the call finishes or
  * throws {@link StoreException}, and leaves the interrupt flag set. The engine holds no mutex
- * during a call. Whatever a call throws, the engine takes to mean that there is no usable answer.
+ * during a call.
  *
- * <p>Threads: must be safe for use by any number of threads. The acquiring calls are
- * {@link #tryAcquire}, {@link #acquireOrQueue} and {@link Ticket#poll()}. The engine makes at most
- * one of them per key at a time (of a {@link LockKind#PERMIT}: per claim), but may release, renew,
- * verify and withdraw from other threads meanwhile.
+ * <p>Threads: must be safe for use by any number of threads. The engine makes at most one acquiring
+ * call per key at a time, but may release, renew, verify and withdraw from other threads meanwhile.
+ * (Of a {@link LockKind#PERMIT}: one per claim at a time, and any number per key.)
  *
  * <p><b>Kinds.</b> Every store has {@link LockKind#MUTEX}. It gets claims of another kind only if
  * {@link #checkKind} lets that kind pass. A {@link LockKind#PERMIT} differs from a mutex in this:
  *
  * <ul>
- *   <li>A key has N permits, numbered from 0 to N - 1; each claim says N ({@link Claim#permits()}).
- *       At most N grants of the key stand at any time, each with a {@linkplain Grant#permit()
- *       permit} that no other has. A permit that only a minimum hold keeps taken counts as granted.
- *       "Taken" means that all permits are, or that others stand in line before.
- *   <li>One client can have several claims to a key in line, and several grants of it, at the same
- *       time. As with a mutex, they are told apart by owner id alone.
- *   <li>N is kept at the store for as long as a permit is held or somebody alive is in line. A
- *       claim with another N then gets {@link StoreException#permitsDiffer}, from whatever
- *       acquiring call, and changes nothing. Once nothing is held and nobody waits, the next claim
- *       sets N. So after a crash of all holders an old N stays for the crash bound at most.
- *   <li>Where the store has a line, it gives permits in the order of the line, and to nobody else.
- *       When several permits become free at once, as many waiters must be woken: for example, each
- *       waiter that takes a permit wakes the next one while another permit is free.
+ *   <li>A key has as many permits as its claims say, N, numbered from 0 to N - 1, and at most N
+ *       grants of it stand at any time, each with a {@linkplain Grant#permit() permit} that no
+ *       other has. One that a minimum hold keeps taken counts. "Taken" means that all N are, or
+ *       that others stand in line before.
+ *   <li>The engine sends each of its callers to the store: one client can have several claims to a
+ *       key in line and several grants of it at the same time. Grants of one client are told apart,
+ *       released, renewed, verified and withdrawn by owner id, as ever.
+ *   <li>N is kept at the store, with what is held and who waits. A claim that says another N while
+ *       a permit is held, or somebody alive is in line, gets {@link StoreException#permitsDiffer},
+ *       from whatever acquiring call (a look of a waiter that lost its place included), and changes
+ *       nothing. Once nothing is held and nobody waits, the next claim's N holds. So after a crash
+ *       of all holders an old N stays for the crash bound at most.
+ *   <li>Where the store has a line, permits are given to those in it in the order of their joining,
+ *       and nobody gets one past the line. When several permits become free at once, as many
+ *       waiters must be woken: the one that takes a permit while another is free and others wait
+ *       has the next one woken.
  *   <li>{@link #holders} shows all that hold a permit; {@link #forceRelease} frees the one permit
  *       whose grant has that number. {@link #inspect} and {@link #list} are not called for it.
- *   <li>A guarded write under such a grant checks that this very grant stands; a guard that can't
- *       check it refuses it with an {@link IllegalArgumentException}.
- * </ul>
- *
- * <p>A {@link LockKind#READ} is a read lock, whose write lock is the mutex of the same name: a READ
- * key and a MUTEX key with the same name mean the same lock, with one line and one sequence of
- * numbers. A <em>reader</em> is a READ claim, a <em>writer</em> a MUTEX claim. A store that lets
- * READ pass in {@link #checkKind} does this:
- *
- * <ul>
- *   <li>At any time either one writer's grant of a name stands, or any number of readers' grants,
- *       never both. One that only a minimum hold keeps taken counts: a reader's keeps writers out,
- *       and lets readers in.
- *   <li>Where the store has a line, each name has one, for readers and writers together, first come
- *       first served:
- *       <ul>
- *         <li>A reader is granted the lock at once only if no writer holds the name and nobody
- *             alive stands in line; else it is "taken", or the reader joins the line.
- *         <li>A reader in line is granted the lock once no writer holds the name and none stands
- *             before it. So readers that follow each other at the head enter together: all of them
- *             must be woken, or handed the lock.
- *         <li>A writer is granted the lock when it is first in line and nobody holds the name. No
- *             reader that comes after it passes it.
- *         <li>A claim in line that gives up or dies keeps nobody out any more.
- *       </ul>
- *   <li>The {@linkplain Grant#number() number} of every grant is above those of all earlier grants
- *       of the name, of whichever kind, and no two have the same.
- *   <li>Each reader's grant has an end of its own. A reader that crashed keeps writers out for its
- *       own crash bound at most, however often other readers are granted or renewed. As with a
- *       mutex, grants are released, renewed, extended, verified and withdrawn by owner id: released
- *       twice or late, a grant frees nothing of another's.
- *   <li>The engine's one acquiring call per READ key may run at the same time as one for the MUTEX
- *       key of the name. One client can have several READ grants of a name at once, and a place in
- *       line as a writer beside them: to the store they are claims of different owners.
- *   <li>{@link #inspect}, {@link #holders} and {@link #forceRelease} are about the name, whichever
- *       of its two kinds the key has. {@code holders} shows the one writer, or all readers in the
- *       order of their numbers; {@code inspect} the first of them; {@code forceRelease} ends the
- *       grant with that number. {@link #list} of MUTEX also shows names that only readers hold,
- *       each once, with the holder that {@code inspect} shows; it is not called for READ.
- *   <li>A guarded write under a READ grant checks that this very grant stands; a guard that can't
- *       check it refuses it with an {@link IllegalArgumentException}, before any I/O.
- *   <li>On a name that has no reader, a mutex costs what it costs without read locks. A read lock
- *       that nobody contends is one request to acquire, and one to release.
+ *   <li>A guarded write under such a grant checks that this grant stands, not another of the same
+ *       key; a guard that can't check it refuses it with an {@link IllegalArgumentException}.
  * </ul>
  */
 public interface LockStore extends AutoCloseable {
@@ -140,7 +101,7 @@ public interface LockStore extends AutoCloseable {
    * after a failure.
    *
    * @param holdFor the time for which the name must stay taken, counted from now; zero: free at
-   *     once; never negative
+   *     once
    * @throws StoreException no usable answer; the lock may have been released
    */
   ReleaseOutcome release(Grant grant, Duration holdFor) throws StoreException;
@@ -175,10 +136,9 @@ public interface LockStore extends AutoCloseable {
   List<Renewal> renew(List<Grant> grants) throws StoreException;
 
   /**
-   * Extends a grant to at least {@code ttl} from now if it still has the lock: a fixed lease that
-   * its holder extends, or one that was handed over and on which a guard is opened before its first
-   * renewal. Comparing and extending must be one atomic step; a grant that is gone is never
-   * re-created, and none is shortened.
+   * Extends a grant of a fixed lease to at least {@code ttl} from now if it still has the lock.
+   * Comparing and extending must be one atomic step; a grant that is gone is never re-created, and
+   * none is shortened.
    *
    * @param ttl whole microseconds, longer than the store timeout
    * @return the time for which the grant is valid, counted from this call; empty if it no longer
@@ -196,8 +156,7 @@ public interface LockStore extends AutoCloseable {
   Optional<Duration> verify(Grant grant) throws StoreException;
 
   /**
-   * Asks for the holder of a lock; of a name that is locked for reading, the reader with the lowest
-   * number.
+   * Asks for the holder of a lock.
    *
    * @return the holder, or empty if the lock is free
    * @throws StoreException no usable answer
@@ -208,8 +167,7 @@ public interface LockStore extends AutoCloseable {
    * Asks for all holders of a lock, those that only a minimum hold keeps included.
    *
    * @return of a {@link LockKind#PERMIT} the holder of each permit that is held, in the order of
-   *     the permits; of another kind the holder, or all readers in the order of their numbers;
-   *     empty if the lock is free
+   *     the permits; of another kind its holder; empty if the lock is free
    * @throws StoreException no usable answer
    */
   default List<StoredHolder> holders(LockKey key) throws StoreException {
@@ -217,14 +175,14 @@ public interface LockStore extends AutoCloseable {
   }
 
   /**
-   * Lists locks that are held, including those that only a minimum hold keeps taken, or (of a
-   * {@link LockKind#MUTEX}) that only readers hold; for administration. Not a snapshot, since locks
-   * come and go during the search, and slow if there are many names.
+   * Lists locks that are held, including those that only a minimum hold keeps taken; for
+   * administration. Not a snapshot, since locks come and go during the search, and slow if there
+   * are many names.
    *
    * @param kind the kind to list
    * @param namePrefix the beginning of the names to list, compared character by character; empty:
    *     all
-   * @param limit the most to return, 1 to 10,000
+   * @param limit the most to return, at least 1
    * @return the locks, in no particular order, none of them twice
    * @throws StoreException no usable answer
    */

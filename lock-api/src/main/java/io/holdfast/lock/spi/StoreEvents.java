@@ -9,8 +9,8 @@ import io.holdfast.lock.LeaseLoss;
  * <p>An event may concern a grant whose acquiring call has not returned yet. Events about a grant
  * that is already over are ignored.
  *
- * <p>Threads: a store may call the methods from any thread. They return at once, throw nothing, and
- * call no user code.
+ * <p>Threads: may be called from any thread. The methods return at once, throw nothing, and call no
+ * user code.
  */
 public interface StoreEvents {
   /**

@@ -13,8 +13,7 @@ public final class StoreException extends Exception {
   private final boolean sent;
 
   /**
-   * The number of permits at the store, if the claim said another one; 0 if this is about something
-   * else.
+   * What the store has where the claim said another number of permits; 0 if it is not about that.
    */
   private final int permitsStored;
 
@@ -58,7 +57,7 @@ public final class StoreException extends Exception {
         null);
   }
 
-  /** Returns the number that {@link #permitsDiffer} was given; empty for any other exception. */
+  /** Returns what {@link #permitsDiffer} was made with; empty of any other exception. */
   public OptionalInt permitsStored() {
     return permitsStored == 0 ? OptionalInt.empty() : OptionalInt.of(permitsStored);
   }

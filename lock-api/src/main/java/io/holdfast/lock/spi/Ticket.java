@@ -13,8 +13,7 @@ public interface Ticket extends AutoCloseable {
    * Asks the store whether the claim has the lock by now, and takes the lock if it is free for this
    * claim. Called after the wake-up given to {@link LockStore#acquireOrQueue}, after
    * {@link Waiting#recheckAfter}, and once more before the engine reports that a wait timed out. So
-   * it must really ask the store, and throw if the store does not answer. Runs on the waiting
-   * thread, and ends within the store timeout.
+   * it must really ask the store, and throw if the store does not answer.
    *
    * @throws StoreException no usable answer; the engine then closes the ticket and withdraws the
    *     claim
@@ -22,13 +21,12 @@ public interface Ticket extends AutoCloseable {
   Status poll() throws StoreException;
 
   /**
-   * Returns a grant that the store pushed to this waiter without having been asked. Only a grant
-   * that was provably made after this ticket's last request was sent counts: after the last
-   * {@link #poll()}, or after {@link LockStore#acquireOrQueue} if there was none. No I/O.
-   *
-   * <p>Called before each {@link #poll()}, for a lease that will be renewed. If the engine accepts
-   * the grant, the ticket is used up, and the engine soon has the grant renewed for its whole TTL;
-   * otherwise it polls.
+   * Returns a grant that the store pushed to this waiter, without having been asked, after this
+   * ticket's last request was sent: the last {@link #poll()}, or {@link LockStore#acquireOrQueue}
+   * if there was none. If it cannot be proved that the grant is later than that request, there is
+   * none. Called before each {@link #poll()}, for a lease that will be renewed. If the engine
+   * accepts the grant, the ticket is used up, and the engine soon has the grant renewed for its
+   * whole TTL; otherwise it polls. No I/O.
    *
    * @return the grant, valid for {@link Grant#validFor()} from when that last request was sent; or
    *     empty, which does not mean that the lock is taken

@@ -4,8 +4,7 @@ import java.util.concurrent.locks.LockSupport;
 
 /**
  * The clocks, and waiting by them. The engine's only source of time, so that tests can replace it.
- *
- * <p>Threads: must be safe for use by any number of threads. Only {@link #park} blocks.
+ * Must be safe for use by any number of threads.
  */
 public interface TimeSource {
   /**

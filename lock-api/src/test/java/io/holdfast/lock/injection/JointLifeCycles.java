@@ -1,7 +1,6 @@
 package io.holdfast.lock.injection;
 
 import static io.holdfast.lock.injection.LifeCycle.Trait.CLOSES;
-import static io.holdfast.lock.injection.LifeCycle.Trait.DROPS;
 import static io.holdfast.lock.injection.LifeCycle.Trait.LOSES;
 import static io.holdfast.lock.simulation.ScriptedStore.Op.RELEASE;
 import static io.holdfast.lock.simulation.ScriptedStore.Op.TRY_ACQUIRE;
@@ -51,7 +50,7 @@ final class JointLifeCycles {
         new LifeCycle("two names: releases that fail", JointLifeCycles::failingReleases),
         new LifeCycle("two names: closed by another thread", JointLifeCycles::closedElsewhere),
         new LifeCycle("two names: asLock", JointLifeCycles::asLock),
-        new LifeCycle("two names: a leak", JointLifeCycles::leak, LOSES, DROPS),
+        new LifeCycle("two names: a leak", JointLifeCycles::leak, LOSES),
         new LifeCycle("two names: a client's end", JointLifeCycles::clientClose, LOSES, CLOSES));
   }
 

@@ -15,8 +15,6 @@ record LifeCycle(String name, Set<Trait> traits, Play play) {
   enum Trait {
     /** The lease can be lost though nothing fails. */
     LOSES,
-    /** A lease is dropped, which only a collection shows. */
-    DROPS,
     /** The client is closed at the end. */
     CLOSES,
     /** Callbacks run on an executor of the user's. */

@@ -1,7 +1,6 @@
 package io.holdfast.lock.injection;
 
 import static io.holdfast.lock.injection.LifeCycle.Trait.CLOSES;
-import static io.holdfast.lock.injection.LifeCycle.Trait.DROPS;
 import static io.holdfast.lock.injection.LifeCycle.Trait.HAS_EXECUTOR;
 import static io.holdfast.lock.injection.LifeCycle.Trait.LOSES;
 import static io.holdfast.lock.simulation.ScriptedStore.Op.ACQUIRE_OR_QUEUE;
@@ -43,11 +42,7 @@ final class LifeCycles {
   private LifeCycles() {}
 
   static List<LifeCycle> all() {
-    return Stream.of(
-            ofOneName(),
-            JointLifeCycles.all(),
-            SemaphoreLifeCycles.all(),
-            ReadWriteLifeCycles.all())
+    return Stream.of(ofOneName(), JointLifeCycles.all(), SemaphoreLifeCycles.all())
         .flatMap(cycles -> cycles)
         .toList();
   }
@@ -84,7 +79,7 @@ final class LifeCycles {
         new LifeCycle("a wall clock that jumps", LifeCycles::wallClockJump),
         new LifeCycle("an extension", LifeCycles::extension),
         new LifeCycle("events of the store", LifeCycles::storeEvents, LOSES),
-        new LifeCycle("a leak", LifeCycles::leak, LOSES, DROPS),
+        new LifeCycle("a leak", LifeCycles::leak, LOSES),
         new LifeCycle("asLock", LifeCycles::asLock),
         new LifeCycle("a thread that dies with asLock", LifeCycles::deadThread, LOSES),
         new LifeCycle("a lost answer to a release", LifeCycles::lostRelease),

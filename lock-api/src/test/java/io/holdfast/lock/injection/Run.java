@@ -117,10 +117,6 @@ final class Run {
   private void theLockIsFree(String name) {
     long renewed = renewals(name);
     for (int step = 0; step <= CRASH_BOUND; step++) {
-      if (cycle.is(Trait.DROPS)) {
-        // One collection may find the outer lease alone, and a fault may have ended the search.
-        System.gc();
-      }
       world.settle();
       if (isFree(name)) {
         return;

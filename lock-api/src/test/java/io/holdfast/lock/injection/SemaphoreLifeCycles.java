@@ -1,7 +1,6 @@
 package io.holdfast.lock.injection;
 
 import static io.holdfast.lock.injection.LifeCycle.Trait.CLOSES;
-import static io.holdfast.lock.injection.LifeCycle.Trait.DROPS;
 import static io.holdfast.lock.injection.LifeCycle.Trait.LOSES;
 import static io.holdfast.lock.simulation.ScriptedStore.Op.TRY_ACQUIRE;
 
@@ -22,21 +21,17 @@ import java.util.stream.Stream;
 final class SemaphoreLifeCycles {
   private static final LockOptions RENEWED = LockOptions.defaults();
 
-  /** Those who ask for such leases wait at the store, and are handed none. */
-  private static final LockOptions FIXED = LockOptions.fixed(World.TTL);
-
   private SemaphoreLifeCycles() {}
 
   static Stream<LifeCycle> all() {
     return Stream.of(
         new LifeCycle("permits: tryLock and close", SemaphoreLifeCycles::tryLock),
-        new LifeCycle("permits: a hand-off", world -> waitForOne(world, RENEWED)),
-        new LifeCycle("permits: a wait", world -> waitForOne(world, FIXED)),
+        new LifeCycle("permits: a wait", SemaphoreLifeCycles::waitForOne),
         new LifeCycle("permits: a lost answer", SemaphoreLifeCycles::lostGrant),
         new LifeCycle("permits: renewals and a loss", SemaphoreLifeCycles::loss, LOSES),
         new LifeCycle("permits: questions", SemaphoreLifeCycles::questions, LOSES),
         new LifeCycle("permits: asLock", SemaphoreLifeCycles::asLock),
-        new LifeCycle("permits: a leak", SemaphoreLifeCycles::leak, LOSES, DROPS),
+        new LifeCycle("permits: a leak", SemaphoreLifeCycles::leak, LOSES),
         new LifeCycle("permits: a client's end", SemaphoreLifeCycles::clientClose, LOSES, CLOSES));
   }
 
@@ -51,12 +46,12 @@ final class SemaphoreLifeCycles {
     }
   }
 
-  private static void waitForOne(World world, LockOptions waiters) {
+  private static void waitForOne(World world) {
     World.User waiter;
     try (Lease first = world.permit();
         Lease second = world.permit()) {
       waiter = world.user("waiter", () -> {
-        try (Lease third = world.semaphore(waiters).lock()) {
+        try (Lease third = world.semaphore(RENEWED).lock()) {
           third.ensureHeld();
         }
         return null;

@@ -1,7 +1,6 @@
 package io.holdfast.lock.injection;
 
 import io.holdfast.lock.DistributedLock;
-import io.holdfast.lock.DistributedReadWriteLock;
 import io.holdfast.lock.Lease;
 import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockClientBuilder;
@@ -201,10 +200,6 @@ final class World {
 
   DistributedLock both() {
     return both(LockOptions.defaults());
-  }
-
-  DistributedReadWriteLock readWrite() {
-    return client.readWrite(NAME);
   }
 
   /** A semaphore with two permits. */

@@ -69,7 +69,7 @@ final class Episode {
     this.world = new World(d.next(), trace);
     this.server = new Server(world, setting.make());
     this.network = new Network(world, d.next(), setting.timeoutNanos(), setting.machines());
-    this.judge = new Judge(world, server, freeNanosMax());
+    this.judge = new Judge(world, server);
     world.lingers(d.oneIn(2) ? 8 : 64);
     for (int i = 0; i < setting.machines(); i++) {
       places.add(place(i, d));
@@ -313,7 +313,8 @@ final class Episode {
     }
     if (setting.isCalm() || setting.isGentle() || setting.interruptsOnly()) {
       // Nothing is waited for: no TTL has to end.
-      if (!world.run(() -> server.held().isEmpty(), freeNanosMax())) {
+      long freeNanos = 5 * setting.timeoutNanos() / 2;
+      if (!world.run(() -> server.held().isEmpty(), freeNanos)) {
         throw new Broken(Rule.RECOVERS, "nobody holds, and left are: " + server.held());
       }
     }
@@ -333,10 +334,6 @@ final class Episode {
     if (!world.run(() -> left[0] == 0, recoveryNanos * setting.names() * well.size())) {
       throw new Broken(Rule.RECOVERS, "not every client got every name");
     }
-  }
-
-  private long freeNanosMax() {
-    return 5 * setting.timeoutNanos() / 2;
   }
 
   private boolean allUsersEnded() {

@@ -19,11 +19,6 @@ final class Judge {
   private final Map<String, List<Asking>> asking = new HashMap<>();
   private final List<Section> ended = new ArrayList<>();
 
-  /** By name: the last grant that was closed without a loss, while nothing goes badly wrong. */
-  private final Map<String, Closed> closed = new HashMap<>();
-
-  private final long freeNanosMax;
-
   /** Nothing went wrong, or nothing goes wrong any more. */
   private boolean calm;
 
@@ -38,13 +33,9 @@ final class Judge {
     private long minHoldUntilNanos;
   }
 
-  private record Closed(long number, long freeByNanos) {}
-
-  /** @param freeNanosMax the longest that a closed lock stays taken if one message is lost */
-  Judge(World world, Server server, long freeNanosMax) {
+  Judge(World world, Server server) {
     this.world = world;
     this.server = server;
-    this.freeNanosMax = freeNanosMax;
   }
 
   void calm(boolean on) {
@@ -120,7 +111,6 @@ final class Judge {
     }
     its.open.add(section);
     its.ofAll.add(section);
-    closed.remove(section.name());
   }
 
   /** Whoever else begins now, or began already, does so too early; a force is not bound by it. */
@@ -145,9 +135,6 @@ final class Judge {
           Rule.CLOSED_WAS_ALONE, section + " closed without a loss, and was not alone");
     }
     minHold(name(section.name()), section);
-    if (calm || gentle) {
-      closed.put(section.name(), new Closed(section.held().number(), world.nanos() + freeNanosMax));
-    }
     if (section.lossesTold > 0) {
       throw new Broken(Rule.LOSS_TOLD_ONCE, section + " closed without a loss that was told");
     }
@@ -218,18 +205,6 @@ final class Judge {
       if (name.open.size() > 1) {
         look(name.open);
       }
-    }
-    closed.forEach(this::lookAtClosed);
-  }
-
-  /** A release whose message was lost is made up for, and no TTL has to end. */
-  private void lookAtClosed(String name, Closed last) {
-    if (world.nanos() > last.freeByNanos
-        && server.isHeldBy(new LockKey(LockKind.MUTEX, name), last.number)) {
-      throw new Broken(
-          Rule.RECOVERS,
-          "grant " + last.number + " of " + name + " was closed, and still stands at "
-              + World.millis(last.freeByNanos));
     }
   }
 

@@ -211,12 +211,6 @@ final class Server {
     return isTaken(row) ? row.number : 0;
   }
 
-  /** Whether that grant has it, and was not released. */
-  boolean isHeldBy(LockKey key, long number) {
-    Row row = tidied(key);
-    return isTaken(row) && !row.released && row.number == number;
-  }
-
   /** Whether somebody had it, or stood in line for it, at some time since. */
   boolean wasTakenSince(LockKey key, long sinceNanos) {
     Row row = tidied(key);

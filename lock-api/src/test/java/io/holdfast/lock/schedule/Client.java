@@ -5,13 +5,11 @@ import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.internal.grant.ActiveGrant;
 import io.holdfast.lock.internal.grant.GrantState;
 import io.holdfast.lock.internal.grant.GrantState.Phase;
-import io.holdfast.lock.internal.queue.Closing;
 import io.holdfast.lock.internal.queue.Entry;
 import io.holdfast.lock.internal.queue.HandOff;
 import io.holdfast.lock.internal.queue.Handle;
 import io.holdfast.lock.internal.queue.Hold;
 import io.holdfast.lock.internal.queue.LossNotice;
-import io.holdfast.lock.internal.queue.Sharing;
 import io.holdfast.lock.internal.queue.Token;
 import io.holdfast.lock.internal.queue.WaitQueue;
 import io.holdfast.lock.internal.queue.WaitQueues;
@@ -100,7 +98,7 @@ final class Client implements ActiveGrant.Observer {
     this.options = options;
     this.ttlNanos = Nanos.of(options.ttl());
     this.sessionNanos = sessionNanos;
-    this.queue = new WaitQueues(Sharing.BOUNDED, hold -> {}).use(KEY);
+    this.queue = new WaitQueues(hold -> {}).use(KEY);
   }
 
   int index() {
@@ -206,13 +204,13 @@ final class Client implements ActiveGrant.Observer {
     if (hold.grant().stands() && queue.isAwaited() && hold.grant().isFresh()) {
       allowed = HandOff.BOUNDED;
     }
-    Closing closing = queue.close(handle, THREADS[index][user], allowed, machine.nanos());
+    WaitQueue.Closing closing = queue.close(handle, THREADS[index][user], allowed, machine.nanos());
     if (schedule.isTraced()) {
       schedule.say(this + "." + user + " closes: " + closing);
     }
-    if (closing == Closing.HANDED_ON) {
+    if (closing == WaitQueue.Closing.HANDED_ON) {
       schedule.saw(Seen.HANDED_ON_LOCALLY);
-    } else if (closing == Closing.TO_BE_RELEASED) {
+    } else if (closing == WaitQueue.Closing.TO_BE_RELEASED) {
       giveBack(hold);
     }
   }

@@ -56,8 +56,8 @@ public final class ScriptedStore implements LockStore {
     CLOSE
   }
 
-  /** A call, noted when it begins; without its thread, which may keep what it made. */
-  public record Call(Op op, List<Claim> claims, long threadId) {
+  /** A call, noted when it begins. */
+  public record Call(Op op, List<Claim> claims, Thread thread) {
     /** The names that it is about. */
     public List<String> names() {
       return claims.stream().map(claim -> claim.key().name()).toList();
@@ -225,8 +225,7 @@ public final class ScriptedStore implements LockStore {
     };
   }
 
-  /** A gate of a test's own, which is opened after the test at the latest. */
-  public synchronized Gate gate() {
+  private synchronized Gate gate() {
     Gate gate = new Gate();
     gates.add(gate);
     return gate;
@@ -303,7 +302,7 @@ public final class ScriptedStore implements LockStore {
   private <T> T play(Op op, Collection<Claim> claims, Callable<T> call) throws StoreException {
     Behaviour behaviour;
     synchronized (this) {
-      calls.add(new Call(op, List.copyOf(claims), Thread.currentThread().getId()));
+      calls.add(new Call(op, List.copyOf(claims), Thread.currentThread()));
       Deque<Behaviour> queue = next.get(op);
       Behaviour own = queue == null ? null : queue.poll();
       behaviour = own != null ? own : always.getOrDefault(op, Callable::call);

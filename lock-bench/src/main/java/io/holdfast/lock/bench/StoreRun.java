@@ -7,7 +7,6 @@ import io.holdfast.lock.bench.report.Report;
 import io.holdfast.lock.bench.report.Result;
 import io.holdfast.lock.bench.report.Round;
 import io.holdfast.lock.bench.report.Terminal;
-import io.holdfast.lock.bench.scenario.Locks;
 import io.holdfast.lock.bench.scenario.Sample;
 import io.holdfast.lock.bench.scenario.Scenario;
 import io.holdfast.lock.bench.scenario.Task;
@@ -41,12 +40,6 @@ final class StoreRun implements AutoCloseable {
   private static final double COMPILE_SHARE_MAX = 0.02;
 
   private static final int HOLD_MILLIS_MAX = 100;
-  private static final int READ_MILLIS_MAX = 50;
-
-  /** The length of a round with a writer; one that has not had its turn by then starves. */
-  private static final int WRITER_MILLIS = 3_000;
-
-  private static final int PROOF_MILLIS = 100;
   private static final int WATCH_WAITERS_MILLIS = 10_000;
   private static final int WATCH_LEASES_MILLIS = 30_000;
 
@@ -56,10 +49,7 @@ final class StoreRun implements AutoCloseable {
   private final Terminal terminal;
   private final BenchServer server;
   private final CandidateJvms jvms;
-  private final Set<Warm> warm = new HashSet<>();
-
-  /** A JVM that has used locks of a kind long enough. */
-  private record Warm(WorkerProcess jvm, Locks kind) {}
+  private final Set<WorkerProcess> warm = new HashSet<>();
 
   /**
    * @param contestants the candidates that are measured
@@ -97,12 +87,6 @@ final class StoreRun implements AutoCloseable {
       List<Candidate> candidates = contestants.stream()
           .filter(candidate -> candidate.scenarios().contains(scenario))
           .toList();
-      if (candidates.stream().noneMatch(one -> one.role() == Candidate.Role.HOLDFAST)) {
-        terminal.line("");
-        terminal.line(scenario.title() + ": left out, Holdfast has no "
-            + scenario.locks().title() + " on " + store.title());
-        continue;
-      }
       List<Result> found = run(scenario, candidates);
       terminal.results(scenario, candidates, found);
       results.addAll(found);
@@ -186,9 +170,10 @@ final class StoreRun implements AutoCloseable {
   private Round warmUp(Scenario scenario, Candidate candidate) throws Exception {
     try {
       List<WorkerProcess> own = jvms.of(candidate, scenario.jvms());
-      List<WorkerProcess> cold =
-          own.stream().filter(jvm -> warm.add(new Warm(jvm, scenario.locks()))).toList();
-      compile(candidate, scenario.locks(), cold);
+      List<WorkerProcess> cold = new ArrayList<>(own);
+      cold.removeAll(warm);
+      warm.addAll(cold);
+      compile(candidate, cold);
       if (scenario.kind() == Scenario.Kind.WALK) {
         terminal.progress(scenario.title() + ": first use by " + candidate.label());
         check(ask(own, task(Task.Action.TOUCH, scenario, candidate), scenario.threads()));
@@ -211,9 +196,8 @@ final class StoreRun implements AutoCloseable {
    * Makes JVMs acquire and release free locks with many threads, until there is hardly anything
    * left to compile, as in a server that has run for hours, even if a cycle takes milliseconds.
    */
-  private void compile(Candidate candidate, Locks kind, List<WorkerProcess> cold)
-      throws BenchException {
-    Task task = Task.of(kind.action(), candidate.id() + "-warm-up-")
+  private void compile(Candidate candidate, List<WorkerProcess> cold) throws BenchException {
+    Task task = Task.of(Task.Action.CYCLES, candidate.id() + "-warm-up-")
         .withMillis(effort.warmUpMillis())
         .withNames(cold.size() * WARM_UP_THREADS);
     long compileMillisMax = Math.round(COMPILE_SHARE_MAX * effort.warmUpMillis());
@@ -240,7 +224,6 @@ final class StoreRun implements AutoCloseable {
       case CYCLES, WALK ->
         scenario.jvms() > 1 ? 3 * effort.warmUpMillis() / 2 : effort.warmUpMillis();
       case HAND_OFF -> effort.warmUpMillis();
-      case WRITER -> WRITER_MILLIS;
       case WAITERS, LEASES -> 0;
     };
   }
@@ -249,7 +232,6 @@ final class StoreRun implements AutoCloseable {
     return switch (scenario.kind()) {
       case CYCLES, WALK -> effort.roundMillis();
       case HAND_OFF -> 2 * effort.roundMillis();
-      case WRITER -> WRITER_MILLIS;
       case WAITERS -> WATCH_WAITERS_MILLIS;
       case LEASES -> WATCH_LEASES_MILLIS;
     };
@@ -258,7 +240,6 @@ final class StoreRun implements AutoCloseable {
   private int rounds(Scenario scenario) {
     return switch (scenario.kind()) {
       case CYCLES, WALK, HAND_OFF -> effort.rounds();
-      case WRITER -> effort.quick() ? 3 : 10;
       case WAITERS -> effort.quick() ? 1 : 2;
       case LEASES -> 1;
     };
@@ -303,22 +284,13 @@ final class StoreRun implements AutoCloseable {
 
     List<Sample> measure() throws Exception {
       return switch (scenario.kind()) {
-        case CYCLES -> {
-          List<Sample> samples = new ArrayList<>(cycles(scenario.action()));
-          if (scenario.action() == Task.Action.READS) {
-            // What only readers do shows no exclusion.
-            Task proof = task(Task.Action.READS_AND_WRITES).withMillis(PROOF_MILLIS);
-            samples.addAll(ask(own, proof, scenario.threads()));
-          }
-          yield samples;
-        }
+        case CYCLES -> cycles(Task.Action.CYCLES);
         case HAND_OFF -> cycles(Task.Action.HAND_OFF);
         case WALK -> {
-          List<Sample> samples = cycles(scenario.action());
+          List<Sample> samples = cycles(Task.Action.CYCLES);
           putHeap(figures, own);
           yield samples;
         }
-        case WRITER -> writer();
         case WAITERS -> waiters();
         case LEASES -> leases();
       };
@@ -340,50 +312,17 @@ final class StoreRun implements AutoCloseable {
       double cycles = Math.max(1, sum(turns));
       Histogram latencies = new Histogram(3);
       samples.forEach(sample -> latencies.add(sample.histogram()));
-      if (action != Task.Action.HAND_OFF) {
-        putRate(samples, cycles);
+      if (action == Task.Action.CYCLES) {
+        double seconds = samples.stream().mapToLong(Sample::elapsedNanos).max().orElse(0) / 1e9;
+        figures.put(Figure.RATE, cycles / seconds);
         figures.put(Figure.FAIRNESS, fairness(turns));
       }
-      putLatencies(latencies);
-      after.putCost(figures, before, samples, cycles, 1e3);
-      return samples;
-    }
-
-    private void putRate(List<Sample> samples, double cycles) {
-      double seconds = samples.stream().mapToLong(Sample::elapsedNanos).max().orElse(0) / 1e9;
-      figures.put(Figure.RATE, cycles / seconds);
-    }
-
-    private void putLatencies(Histogram latencies) {
       figures.put(Figure.P50_MICROS, latencies.getValueAtPercentile(50) / 1e3);
       figures.put(Figure.P99_MICROS, latencies.getValueAtPercentile(99) / 1e3);
       figures.put(Figure.P999_MICROS, latencies.getValueAtPercentile(99.9) / 1e3);
       figures.put(Figure.MAX_MICROS, latencies.getMaxValue() / 1e3);
       figures.put(Figure.SAMPLES, (double) latencies.getTotalCount());
-    }
-
-    private List<Sample> writer() throws Exception {
-      List<WorkerProcess> writer = own.subList(0, 1);
-      List<WorkerProcess> readers = own.subList(1, own.size());
-      Counters before = new Counters();
-      Task reads =
-          task(Task.Action.LONG_READS).withMillis(millis).withHoldMillisMax(READ_MILLIS_MAX);
-      send(readers, reads, scenario.threads());
-      Sample written =
-          ask(writer, task(Task.Action.RARE_WRITES).withMillis(millis), 1).get(0);
-      List<Sample> read = receive(readers, reads);
-      Counters after = new Counters();
-      double turns =
-          Math.max(1, read.stream().mapToLong(sample -> sum(sample.turns())).sum());
-      putRate(read, turns);
-      putLatencies(written.histogram());
-      figures.put(
-          Figure.READ_MAX_MICROS,
-          read.stream().mapToLong(one -> one.histogram().getMaxValue()).max().orElse(0) / 1e3);
-      figures.put(Figure.STARVED, sum(written.turns()) == 0 ? 1.0 : 0.0);
-      List<Sample> samples = new ArrayList<>(read);
-      samples.add(written);
-      after.putCost(figures, before, samples, turns, 1e3);
+      after.putCost(figures, before, samples, cycles, 1e3);
       return samples;
     }
 
@@ -444,14 +383,10 @@ final class StoreRun implements AutoCloseable {
   /** @param threads the number of threads of each JVM; zero for a task of the JVM itself */
   private static List<Sample> ask(List<WorkerProcess> jvms, Task task, int threads)
       throws BenchException {
-    send(jvms, task, threads);
-    return receive(jvms, task);
-  }
-
-  private static void send(List<WorkerProcess> jvms, Task task, int threads) throws BenchException {
     for (int i = 0; i < jvms.size(); i++) {
       jvms.get(i).send(task.ofWorker(i, threads, jvms.size()));
     }
+    return receive(jvms, task);
   }
 
   private static List<Sample> receive(List<WorkerProcess> jvms, Task task) throws BenchException {

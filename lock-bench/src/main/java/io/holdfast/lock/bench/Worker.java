@@ -3,12 +3,11 @@ package io.holdfast.lock.bench;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.holdfast.lock.bench.candidate.Candidate;
 import io.holdfast.lock.bench.candidate.Client;
-import io.holdfast.lock.bench.candidate.Handle;
+import io.holdfast.lock.bench.candidate.Mutex;
 import io.holdfast.lock.bench.candidate.Store;
 import io.holdfast.lock.bench.scenario.Arena;
 import io.holdfast.lock.bench.scenario.Sample;
 import io.holdfast.lock.bench.scenario.Task;
-import io.holdfast.lock.bench.scenario.Use;
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
@@ -17,11 +16,9 @@ import java.lang.management.ManagementFactory;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.EnumMap;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ConcurrentHashMap;
@@ -34,7 +31,6 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
-import java.util.function.LongFunction;
 import java.util.stream.Collectors;
 import java.util.stream.LongStream;
 import org.HdrHistogram.Histogram;
@@ -54,9 +50,6 @@ public final class Worker {
   private static final int WAITING = 2;
   private static final int DONE = 4;
 
-  private static final int TURNS_OF_A_WRITE = 10;
-  private static final int WRITER_PAUSE_MILLIS_MAX = 50;
-
   private final Client client;
   private final Arena arena;
   private final Set<Long> threadsBefore;
@@ -75,13 +68,10 @@ public final class Worker {
   /** The ids of those threads. */
   private final Set<Long> users = ConcurrentHashMap.newKeySet();
 
-  /** The handles, by thread number. */
-  private final List<Map<Right, Handle>> handles = new ArrayList<>();
+  /** The mutexes, by thread number and then by name. */
+  private final List<Map<String, Mutex>> mutexes = new ArrayList<>();
 
-  /** A right in one lock. */
-  private record Right(Use use, String name) {}
-
-  private final List<Handle> taken = new ArrayList<>();
+  private final List<Mutex> taken = new ArrayList<>();
   private List<Future<Turns>> waiting = List.of();
 
   private Worker(Client client, Arena arena, Set<Long> threadsBefore) {
@@ -123,16 +113,11 @@ public final class Worker {
         users.add(thread.getId());
         return thread;
       }));
-      handles.add(new HashMap<>());
+      mutexes.add(new HashMap<>());
     }
     return switch (task.action()) {
       case TOUCH -> together(task, number -> touch(task, number));
-      case CYCLES -> together(task, number -> cycles(task, number, turn -> Use.MUTEX));
-      case PERMITS -> together(task, number -> cycles(task, number, turn -> Use.PERMIT));
-      case READS -> together(task, number -> cycles(task, number, turn -> Use.READ));
-      case READS_AND_WRITES -> together(task, number -> cycles(task, number, Worker::readOrWrite));
-      case LONG_READS -> together(task, number -> longReads(task, number));
-      case RARE_WRITES -> together(task, number -> rareWrites(task, number));
+      case CYCLES -> together(task, number -> cycles(task, number));
       case HAND_OFF -> together(task, number -> handOff(task));
       // Not on a worker's thread: they may be waiting for a lock.
       case WATCH ->
@@ -266,125 +251,65 @@ public final class Worker {
         .sum();
   }
 
-  private Handle handle(int number, Use use, String name) throws Exception {
-    Map<Right, Handle> own = handles.get(number);
-    Right right = new Right(use, name);
-    Handle handle = own.get(right);
-    if (handle == null) {
-      handle = switch (use) {
-        case MUTEX -> client.mutex(name);
-        case PERMIT -> client.permit(name, Use.PERMITS);
-        case READ -> client.read(name);
-        case WRITE -> client.write(name);
-      };
-      own.put(right, handle);
+  private Mutex mutex(int number, String name) throws Exception {
+    Map<String, Mutex> own = mutexes.get(number);
+    Mutex mutex = own.get(name);
+    if (mutex == null) {
+      mutex = client.mutex(name);
+      own.put(name, mutex);
     }
-    return handle;
+    return mutex;
   }
 
   private Turns touch(Task task, int number) throws Exception {
     Turns turns = new Turns();
     for (int turn = 0; turn < task.share(number); turn++) {
       int name = task.name(number, turn);
-      cycle(handle(number, Use.MUTEX, task.prefix() + name), Use.MUTEX, name, turns);
+      cycle(task, number, mutex(number, task.prefix() + name), name, turns);
     }
     return turns;
   }
 
-  private static Use readOrWrite(long turn) {
-    return turn % TURNS_OF_A_WRITE == TURNS_OF_A_WRITE - 1 ? Use.WRITE : Use.READ;
-  }
-
-  private Turns cycles(Task task, int number, LongFunction<Use> uses) throws Exception {
+  private Turns cycles(Task task, int number) throws Exception {
     // Looked up only once, since it would be measured otherwise.
-    Map<Use, @Nullable Handle[]> own = new EnumMap<>(Use.class);
-    for (Use use : Use.values()) {
-      own.put(use, new Handle[task.share(number)]);
-    }
+    @Nullable Mutex[] own = new Mutex[task.share(number)];
     Turns turns = new Turns();
-    // Else all threads would write at the same time.
-    long first = (long) task.first() + number;
     long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(task.millis());
     for (long begun = System.nanoTime(); begun < end; begun = System.nanoTime()) {
-      int turn = (int) (turns.count % task.share(number));
+      int turn = (int) (turns.count % own.length);
       int name = task.name(number, turn);
-      Use use = uses.apply(first + turns.count);
-      @Nullable Handle[] known = Objects.requireNonNull(own.get(use));
-      Handle handle = known[turn];
-      if (handle == null) {
-        handle = handle(number, use, task.prefix() + name);
-        known[turn] = handle;
+      Mutex mutex = own[turn];
+      if (mutex == null) {
+        mutex = mutex(number, task.prefix() + name);
+        own[turn] = mutex;
       }
-      cycle(handle, use, name, turns);
+      cycle(task, number, mutex, name, turns);
       turns.latencies.recordValue(System.nanoTime() - begun);
     }
     return turns;
   }
 
-  private void cycle(Handle handle, Use use, int name, Turns turns) throws Exception {
-    handle.lock();
-    boolean allowed = arena.enter(name, use);
-    // Gives another thread that believes it holds the lock a chance to be noticed.
-    Thread.onSpinWait();
-    leave(turns, name, use, allowed);
-    handle.unlock();
+  private void cycle(Task task, int number, Mutex mutex, int name, Turns turns) throws Exception {
+    mutex.lock();
+    inside(turns, name, task.first() + number);
+    mutex.unlock();
     turns.count++;
   }
 
-  private void leave(Turns turns, int slot, Use use, boolean allowed) {
-    if (!arena.leave(slot, use) || !allowed) {
+  private void inside(Turns turns, int slot, int global) {
+    boolean alone = arena.enter(slot, global + 1);
+    // Gives another thread that believes it holds the lock a chance to be noticed.
+    Thread.onSpinWait();
+    if (!arena.leave(slot, global + 1) || !alone) {
       turns.violations++;
     }
-  }
-
-  /** The latencies are the times for which the lock was held. */
-  private Turns longReads(Task task, int number) throws Exception {
-    Handle handle = handle(number, Use.READ, task.prefix());
-    Turns turns = new Turns();
-    long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(task.millis());
-    while (System.nanoTime() < end) {
-      handle.lock();
-      long got = System.nanoTime();
-      boolean allowed = arena.enter(0, Use.READ);
-      pause(task.holdMillisMax() / 2, task.holdMillisMax());
-      leave(turns, 0, Use.READ, allowed);
-      turns.latencies.recordValue(System.nanoTime() - got);
-      handle.unlock();
-      turns.count++;
-    }
-    return turns;
-  }
-
-  /** Only turns that began before the readers' end count. */
-  private Turns rareWrites(Task task, int number) throws Exception {
-    Handle handle = handle(number, Use.WRITE, task.prefix());
-    Turns turns = new Turns();
-    long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(task.millis());
-    pause(WRITER_PAUSE_MILLIS_MAX, WRITER_PAUSE_MILLIS_MAX);
-    while (System.nanoTime() < end) {
-      long asked = System.nanoTime();
-      handle.lock();
-      long got = System.nanoTime();
-      leave(turns, 0, Use.WRITE, arena.enter(0, Use.WRITE));
-      handle.unlock();
-      turns.latencies.recordValue(got - asked);
-      if (got < end) {
-        turns.count++;
-      }
-      pause(1, WRITER_PAUSE_MILLIS_MAX);
-    }
-    return turns;
-  }
-
-  private static void pause(int millisMin, int millisMax) throws InterruptedException {
-    TimeUnit.MILLISECONDS.sleep(ThreadLocalRandom.current().nextInt(millisMin, millisMax + 1));
   }
 
   /** Takes turns with the other worker: each waits for the lock before the other releases it. */
   private Turns handOff(Task task) throws Exception {
     int self = task.first();
     int other = 1 - self;
-    Handle mutex = handle(0, Use.MUTEX, task.prefix());
+    Mutex mutex = mutex(0, task.prefix());
     Turns turns = new Turns();
     long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(task.millis());
     try {
@@ -392,7 +317,7 @@ public final class Worker {
         arena.set(WAITING + self, 1);
         mutex.lock();
         long got = System.nanoTime();
-        boolean alone = arena.enter(0, Use.MUTEX);
+        boolean alone = arena.enter(0, self + 1);
         if (arena.get(HOLDER) == other + 1) {
           turns.latencies.recordValue(Math.max(0, got - arena.get(RELEASED_AT)));
           turns.count++;
@@ -400,8 +325,11 @@ public final class Worker {
         arena.set(WAITING + self, 0);
         arena.set(HOLDER, self + 1);
         await(() -> arena.get(WAITING + other) == 1 || arena.get(DONE + other) == 1);
-        pause(1, task.holdMillisMax());
-        leave(turns, 0, Use.MUTEX, alone);
+        TimeUnit.MILLISECONDS.sleep(
+            ThreadLocalRandom.current().nextInt(1, task.holdMillisMax() + 1));
+        if (!arena.leave(0, self + 1) || !alone) {
+          turns.violations++;
+        }
         arena.set(RELEASED_AT, System.nanoTime());
         mutex.unlock();
         await(() -> arena.get(HOLDER) == other + 1 || arena.get(DONE + other) == 1);
@@ -422,7 +350,7 @@ public final class Worker {
     Turns turns = new Turns();
     for (int turn = 0; turn < task.share(number); turn++) {
       // Not remembered by name: so many of them would only cost memory.
-      Handle mutex = client.mutex(task.prefix() + task.name(number, turn));
+      Mutex mutex = client.mutex(task.prefix() + task.name(number, turn));
       long begun = System.nanoTime();
       mutex.lock();
       turns.latencies.recordValue(System.nanoTime() - begun);
@@ -434,7 +362,7 @@ public final class Worker {
 
   private Turns give() throws Exception {
     Turns turns = new Turns();
-    for (Handle mutex : taken) {
+    for (Mutex mutex : taken) {
       mutex.unlock();
     }
     taken.clear();
@@ -442,14 +370,14 @@ public final class Worker {
   }
 
   private Turns waitFor(Task task, int number, CountDownLatch begun) throws Exception {
-    Handle mutex;
+    Mutex mutex;
     try {
-      mutex = handle(number, Use.MUTEX, task.prefix() + 0); // It may have to connect first.
+      mutex = mutex(number, task.prefix() + 0); // It may have to connect first.
     } finally {
       begun.countDown();
     }
     Turns turns = new Turns();
-    cycle(mutex, Use.MUTEX, 0, turns);
+    cycle(task, number, mutex, 0, turns);
     return turns;
   }
 }

@@ -23,7 +23,7 @@ import io.holdfast.lock.spi.LeaseGuard;
  * was closed. A lease that ever had a guard is not handed on within the client, since Consul could
  * not tell the next holder from this one.
  *
- * <p>Threads: safe for use by any number of threads. Only {@link #of} may do I/O.
+ * <p>Threads: safe for use by any number of threads.
  */
 public final class ConsulGuard {
   private final LeaseGuard<ConsulGrant> guard;
@@ -36,7 +36,7 @@ public final class ConsulGuard {
    * Returns a guard on a lease of {@link ConsulLocks}. No I/O, unless the wall clock casts doubt on
    * the lease: then Consul is asked whether it is valid.
    *
-   * @throws IllegalArgumentException the lease is of another store, of several names, or a mock
+   * @throws IllegalArgumentException the lease is of another store, or a mock
    * @throws IllegalStateException the lease was closed
    * @throws LockLostException the lease was lost
    * @throws io.holdfast.lock.LockStoreException the lease is in doubt, and Consul gave no usable
@@ -72,7 +72,7 @@ public final class ConsulGuard {
   }
 
   /**
-   * Reports that Consul refused {@link #operation()}, so that the lease becomes lost. No I/O.
+   * Reports that Consul refused {@link #operation()}, so that the lease becomes lost.
    *
    * @return the exception to throw
    */

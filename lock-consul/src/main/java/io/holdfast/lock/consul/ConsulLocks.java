@@ -28,10 +28,7 @@ import org.jspecify.annotations.Nullable;
  * <p>A client has one Consul session for each TTL that it uses, however many locks it holds, and
  * renews it in the background. While threads wait for a lock, it has one long poll open for that
  * name. If a holder crashes, the name stays taken for up to three times the session's TTL, at least
- * 30 s; {@link io.holdfast.lock.Lease#crashBound()} has the exact time. A TTL or minimum hold above
- * 24 h is refused: Consul has no such sessions.
- *
- * <p>Threads: a builder is for one thread at a time. Only its {@code build()} does I/O.
+ * 30 s; {@link io.holdfast.lock.Lease#crashBound()} has the exact time.
  */
 public final class ConsulLocks {
   private static final Pattern PREFIX =
@@ -43,8 +40,8 @@ public final class ConsulLocks {
    * Returns a builder of a client on the agent at this address.
    *
    * @param client your HTTP client, whose TLS settings, proxy and interceptors apply. Its timeouts
-   *     do not: the store timeout does. The lock client has connections and threads of its own, and
-   *     does not close this client
+   *     do not: the store timeout does. Connections and threads are the lock client's own, which
+   *     does not close yours
    * @param address scheme, host and port of the agent, with a path if there is one before
    *     {@code /v1}
    * @throws IllegalArgumentException the address is not an HTTP URL
@@ -123,8 +120,8 @@ public final class ConsulLocks {
      * Sets the folder of all keys; the default is {@code holdfast}. Clients with different prefixes
      * have different locks.
      *
-     * @throws IllegalArgumentException not words of ASCII letters, digits and {@code - _ .} (a dot
-     *     not first) with single slashes between them, of at most 200 characters
+     * @throws IllegalArgumentException not words of ASCII letters, digits and {@code - _ .} with
+     *     single slashes between them, of at most 200 characters
      */
     public Builder prefix(String prefix) {
       this.prefix = checkPrefix(prefix);
@@ -167,8 +164,8 @@ public final class ConsulLocks {
      * Sets the folder of all keys; the default is {@code holdfast-classic}. The key of a lock is
      * {@code PREFIX/NAME/.lock}.
      *
-     * @throws IllegalArgumentException not words of ASCII letters, digits and {@code - _ .} (a dot
-     *     not first) with single slashes between them, of at most 200 characters
+     * @throws IllegalArgumentException not words of ASCII letters, digits and {@code - _ .} with
+     *     single slashes between them, of at most 200 characters
      */
     public ClassicBuilder prefix(String prefix) {
       this.prefix = checkPrefix(prefix);
@@ -176,10 +173,10 @@ public final class ConsulLocks {
     }
 
     /**
-     * Sets Consul's lock-delay: the time for which nobody gets a lock after the session of its
-     * holder ended without a release. The default is the session's TTL, at most 60 s. If it is
-     * shorter than the TTL, two clients can hold the lock at once, since a holder that is cut off
-     * trusts its lease for up to the TTL. A release, forced or not, is not delayed.
+     * Sets Consul's lock-delay: the time for which nobody gets a lock whose holder crashed or whose
+     * session was destroyed, counted from the end of its session. The default is the session's TTL,
+     * at most 60 s. With less than that TTL two clients can hold the lock at once, since a holder
+     * that is cut off trusts its lease for up to the TTL. A release, forced or not, is not delayed.
      *
      * @param lockDelay 0 to 60 s, rounded down to the millisecond
      * @throws IllegalArgumentException the time is out of that range

@@ -4,9 +4,10 @@
  * <p>{@link io.holdfast.lock.consul.ConsulGuard} makes your own key-value transaction conditional
  * on a lease, so that a stale holder can't carry it out.
  */
-// For maintainers: the packages below, none of which is exported, refer to each other in one
-// direction. The classes of fair and classic use session, session uses line, and all use http.
-// Read them from the bottom up.
+// For those who change it: the packages below, of which none is exported, refer to each other in
+// one
+// direction: fair and classic to session, that to line, and all to http. Read them from the bottom
+// up.
 @NullMarked
 package io.holdfast.lock.consul;
 

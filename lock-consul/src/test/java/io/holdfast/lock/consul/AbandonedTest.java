@@ -20,7 +20,6 @@ import okhttp3.OkHttpClient;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -28,7 +27,6 @@ import org.junit.jupiter.params.provider.EnumSource;
  * An attempt that its client gave up while it could not reach Consul blocks its name for no longer
  * than until Consul answers, though the client's session lives on.
  */
-@Tag("one-jdk")
 class AbandonedTest {
   private static final Duration STORE_TIMEOUT = Duration.ofSeconds(1);
   private static final LockOptions OPTIONS = LockOptions.renewed(Duration.ofSeconds(3));

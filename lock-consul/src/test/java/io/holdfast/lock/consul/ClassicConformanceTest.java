@@ -2,16 +2,13 @@ package io.holdfast.lock.consul;
 
 import io.holdfast.lock.LockClientBuilder;
 import io.holdfast.lock.spi.LockStore;
-import io.holdfast.lock.tck.Capability;
 import io.holdfast.lock.tck.Fixture;
 import io.holdfast.lock.tck.LockConformance;
 import io.holdfast.lock.tck.Rule;
 import io.holdfast.lock.tck.TappedBuilder;
 import io.holdfast.lock.tck.fault.Link;
 import io.holdfast.lock.tck.process.ChildProcess;
-import java.util.EnumSet;
 import java.util.List;
-import java.util.Set;
 import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.extension.ConditionEvaluationResult;
@@ -44,25 +41,8 @@ class ClassicConformanceTest extends LockConformance {
   }
 
   private static final class ClassicFixture extends ConsulFixture {
-    private static final Set<Capability> OTHER_KINDS =
-        EnumSet.of(Capability.SEMAPHORES, Capability.READ_WRITE_LOCKS);
-
     ClassicFixture(KitContainer server) {
       super(server);
-    }
-
-    @Override
-    public Set<Capability> capabilities() {
-      Set<Capability> capabilities = EnumSet.copyOf(super.capabilities());
-      capabilities.removeAll(OTHER_KINDS);
-      return capabilities;
-    }
-
-    @Override
-    public String whyNot(Capability missing) {
-      return OTHER_KINDS.contains(missing)
-          ? "one key that others lock as well has one holder"
-          : super.whyNot(missing);
     }
 
     @Override

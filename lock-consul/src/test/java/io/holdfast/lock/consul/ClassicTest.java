@@ -25,11 +25,9 @@ import okhttp3.OkHttpClient;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Locks that are shared with {@code consul lock} and with whoever locks a key by a session. */
-@Tag("one-jdk")
 class ClassicTest {
   private static final String PREFIX = "shop";
 
@@ -74,15 +72,6 @@ class ClassicTest {
   /** Runs a command under the lock, with Consul's own program; its exit code. */
   private Future<Integer> consulLock(String command) {
     return threads.submit(() -> server.run("consul", "lock", PREFIX + "/" + name, command));
-  }
-
-  @Test
-  void itHasNoSemaphores() {
-    try (LockClient client = client()) {
-      assertThatExceptionOfType(UnsupportedOperationException.class)
-          .isThrownBy(() -> client.semaphore(name, 2).name())
-          .withMessageContaining("ConsulLocks.builder");
-    }
   }
 
   @Test

@@ -15,13 +15,11 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.kiwiproject.consul.Consul;
 import org.kiwiproject.consul.model.session.ImmutableSession;
 
 /** Locks that are shared with programs that lock by consul-client. */
-@Tag("one-jdk")
 class ConsulClientTest {
   private static KitContainer server;
   private static Consul consul;

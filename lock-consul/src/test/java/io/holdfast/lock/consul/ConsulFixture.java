@@ -30,12 +30,14 @@ class ConsulFixture extends ConsulAccess implements Fixture {
 
   @Override
   public Set<Capability> capabilities() {
-    return EnumSet.complementOf(EnumSet.of(Capability.CALLER_TRANSACTIONS));
+    return EnumSet.complementOf(EnumSet.of(Capability.CALLER_TRANSACTIONS, Capability.SEMAPHORES));
   }
 
   @Override
   public String whyNot(Capability missing) {
-    return "Consul's transactions are one request each, so none is ever open around a lock";
+    return missing == Capability.SEMAPHORES
+        ? "Consul has no semaphores yet"
+        : "Consul's transactions are one request each, so none is ever open around a lock";
   }
 
   /**

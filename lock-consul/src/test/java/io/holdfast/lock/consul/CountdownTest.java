@@ -20,11 +20,9 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Names that Consul keeps taken for a time, and the cost of that to the client. */
-@Tag("one-jdk")
 class CountdownTest {
   private static final Duration TTL = Duration.ofSeconds(10);
 

@@ -19,12 +19,10 @@ import java.util.UUID;
 import okhttp3.OkHttpClient;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** More time for a fixed lease, whose end only its own client knows. */
-@Tag("one-jdk")
 class ExtendTest {
   private static KitContainer server;
 

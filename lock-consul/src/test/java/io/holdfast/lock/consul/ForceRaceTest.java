@@ -18,11 +18,9 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** A lock that is taken by force before its holder knows that it has it. */
-@Tag("one-jdk")
 class ForceRaceTest {
   private static KitContainer server;
 

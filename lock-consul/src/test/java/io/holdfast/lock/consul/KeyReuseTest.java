@@ -4,7 +4,6 @@ import static io.holdfast.lock.consul.Eventually.eventually;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
-import io.holdfast.lock.consul.line.Bid;
 import io.holdfast.lock.consul.line.Mark;
 import io.holdfast.lock.consul.session.ConsulGrant;
 import io.holdfast.lock.consul.session.SpareKeys;
@@ -402,30 +401,18 @@ class KeyReuseTest {
   void ofTheKeysOfManyLinesTheOldestAreTakenOutFirst() {
     SpareKeys spares = new SpareKeys();
     for (int i = 0; i < 5; i++) {
-      spares.give(new SpareKeys.Spare("line-" + i, "key-" + i, 2, Bid.NONE, i));
+      spares.give(new SpareKeys.Spare("line-" + i, "key-" + i, 2, i));
     }
-    spares.give(new SpareKeys.Spare("line-1", "another", 2, Bid.NONE, 5));
+    spares.give(new SpareKeys.Spare("line-1", "another", 2, 5));
     assertThat(spares.take("line-1").key()).isEqualTo("another");
+    assertThat(spares.take("line-1")).isNull();
     assertThat(spares.takeOld(2, 2))
         .extracting(SpareKeys.Spare::key)
         .containsExactly("key-0", "key-1");
     assertThat(spares.take("line-0")).isNull();
-    assertThat(spares.take("line-1")).isNull();
     assertThat(spares.takeOld(3, 9))
         .extracting(SpareKeys.Spare::key)
         .containsExactly("key-2", "key-3");
     assertThat(spares.take("line-4").key()).isEqualTo("key-4");
-  }
-
-  @Test
-  void ofTheKeysOfOneLineTheLastIsTakenFirst() {
-    SpareKeys spares = new SpareKeys();
-    for (int i = 0; i < 3; i++) {
-      spares.give(new SpareKeys.Spare("line", "key-" + i, 2, i, i));
-    }
-    assertThat(spares.take("line").permit()).isEqualTo(2);
-    assertThat(spares.takeOld(0, 9)).extracting(SpareKeys.Spare::key).containsExactly("key-0");
-    assertThat(spares.take("line").key()).isEqualTo("key-1");
-    assertThat(spares.take("line")).isNull();
   }
 }

@@ -26,13 +26,11 @@ import java.util.UUID;
 import okhttp3.OkHttpClient;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** The locks that are held, and what is told of their holders. */
-@Tag("one-jdk")
 class ListTest {
   private static final int MANY = 10_000;
 

@@ -64,31 +64,6 @@ final class OpenStore implements AutoCloseable, StoreEvents {
     return new Claim(key(name), ownerId, ttl, Duration.ZERO, "a test");
   }
 
-  static LockKey permitKey(String name) {
-    return new LockKey(LockKind.PERMIT, name);
-  }
-
-  /** A claim to one of so many permits. */
-  static Claim permitClaim(String name, int permits) {
-    return permitClaim(name, permits, TTL);
-  }
-
-  static Claim permitClaim(String name, int permits, Duration ttl) {
-    Claim claim = claim(name, ttl);
-    return new Claim(permitKey(name), claim.ownerId(), ttl, Duration.ZERO, claim.holder(), permits);
-  }
-
-  static Claim readClaim(String name, Duration ttl) {
-    Claim claim = claim(name, ttl);
-    return new Claim(
-        new LockKey(LockKind.READ, name), claim.ownerId(), ttl, Duration.ZERO, claim.holder());
-  }
-
-  /** A claim to share a lock with others that read. */
-  static Claim readClaim(String name) {
-    return readClaim(name, TTL);
-  }
-
   ConsulGrant acquire(String name) throws StoreException {
     return acquire(claim(name));
   }

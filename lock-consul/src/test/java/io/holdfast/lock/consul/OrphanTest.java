@@ -28,7 +28,6 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Keys whose sessions have ended, and whose clients do not clear them away. */
-@Tag("one-jdk")
 class OrphanTest {
   private static final Duration TTL = Duration.ofSeconds(10);
 

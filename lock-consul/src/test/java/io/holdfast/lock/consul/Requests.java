@@ -35,7 +35,7 @@ final class Requests implements Interceptor {
 
   /** Not on a session, which every client watches. */
   private static boolean isOnKey(String path) {
-    return path.startsWith("/v1/kv/holdfast/m/") || path.startsWith("/v1/kv/holdfast/p/");
+    return path.startsWith("/v1/kv/holdfast/m/");
   }
 
   void forget() {

@@ -23,11 +23,9 @@ import okhttp3.Request;
 import okhttp3.Response;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** The cost of sessions and long polls, and the fate of locks whose session ends. */
-@Tag("one-jdk")
 class SessionsTest {
   private static final LockOptions TEN_SECONDS = LockOptions.renewed(Duration.ofSeconds(10));
   private static final Duration STORE_TIMEOUT = Duration.ofSeconds(3);

@@ -13,14 +13,12 @@ import okhttp3.OkHttpClient;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
  * A session that ends while its client can't hear of it: its holder believes in its lease, and
  * nobody stands in line who could have seen its key.
  */
-@Tag("one-jdk")
 class UnheardEndTest {
   private static final Duration TTL = Duration.ofSeconds(10);
 

@@ -22,13 +22,11 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import okhttp3.HttpUrl;
 import okhttp3.OkHttpClient;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** The text that is written to Consul and read from it. */
-@Tag("one-jdk")
 class WritingTest {
   @Test
   void namesThatDifferAreWrittenDifferently() {

@@ -16,8 +16,7 @@ public class FirstLock {
       try (LockClient locks = JdbcLocks.builder(pool).schema(SchemaMode.CREATE).build()) {
         DistributedLock lock = locks.get("orders/42");
         try (Lease lease = lock.lockWithin(Duration.ofSeconds(2))) {
-          System.out.println("It is mine, with token " + lease.token() + ". Enter gives it back.");
-          System.in.read();
+          System.out.println("It is mine, with token " + lease.token());
         }
       }
     }

@@ -5,8 +5,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.zaxxer.hikari.HikariDataSource;
 import io.holdfast.lock.DistributedLock;
-import io.holdfast.lock.DistributedReadWriteLock;
 import io.holdfast.lock.HeldLock;
+import io.holdfast.lock.InMemoryLocks;
 import io.holdfast.lock.Lease;
 import io.holdfast.lock.LeaseState;
 import io.holdfast.lock.LockClient;
@@ -226,29 +226,16 @@ class SamplesTest {
 
   @Test
   void semaphore() throws Exception {
-    // tag::semaphore[]
-    DistributedLock printers = locks.semaphore("printers", 3);
-    try (Lease lease = printers.lock()) { // or tryLock(), lockWithin(...), run(...)
-      ship(lease.permit(), lease.token()); // permit 0, 1 or 2, and no other lease has it
+    try (LockClient redisLocks = InMemoryLocks.builder().build()) {
+      // tag::semaphore[]
+      DistributedLock printers = redisLocks.semaphore("printers", 3);
+      try (Lease lease = printers.lock()) { // or tryLock(), lockWithin(...), run(...)
+        ship(lease.permit(), lease.token()); // permit 0, 1 or 2, and no other lease has it
+      }
+      // end::semaphore[]
+      assertThat(printers.holders()).isEmpty();
     }
-    // end::semaphore[]
-    assertThat(printers.holders()).isEmpty();
     assertThat(shipped).hasSize(1);
-  }
-
-  @Test
-  void readersAndWriters() throws Exception {
-    // tag::read-write[]
-    DistributedReadWriteLock catalog = locks.readWrite("catalog");
-    try (Lease lease = catalog.read().lock()) { // others may read meanwhile, and nobody writes
-      ship(42, lease.token());
-    }
-    try (Lease lease = catalog.write().lock()) { // the same lock as locks.get("catalog")
-      ship(43, lease.token());
-    }
-    // end::read-write[]
-    assertThat(catalog.read().holders()).isEmpty();
-    assertThat(shipped).hasSize(2);
   }
 
   @Test

@@ -12,8 +12,6 @@ import java.sql.SQLException;
  * UPDATE item SET price = ?, token = ? WHERE id = 42 AND token <= ?              -- fenced by a lease
  * UPDATE item SET price = ?, version = version + 1 WHERE id = 42 AND version = ? -- no lock at all
  * }</pre>
- *
- * <p>Threads: stateless; a statement must not be shared.
  */
 public final class Fenced {
   private Fenced() {}
@@ -21,11 +19,9 @@ public final class Fenced {
   /**
    * Executes an update that matches rows only if the writer is current.
    *
-   * @param update with all of its parameters set; stays open
    * @return the number of rows that were updated, at least one
-   * @throws StaleWriteException no row matched, and nothing was written: another writer was first,
-   *     or there is no such row
-   * @throws SQLException the database failed; the row may have been updated
+   * @throws StaleWriteException no row matched: another writer was first, or there is no such row
+   * @throws SQLException the database failed
    */
   public static int update(PreparedStatement update) throws SQLException {
     int rows = update.executeUpdate();

@@ -2,15 +2,12 @@ package io.holdfast.lock.jdbc;
 
 import io.holdfast.lock.jdbc.connection.Database;
 import io.holdfast.lock.jdbc.dialect.Dialect;
-import io.holdfast.lock.jdbc.dialect.PermitRows;
 import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Grant;
-import io.holdfast.lock.spi.LockKind;
 import io.holdfast.lock.spi.StoreException;
 import java.time.Duration;
 import java.time.temporal.ChronoUnit;
 import java.util.List;
-import org.jspecify.annotations.Nullable;
 
 /**
  * A grant that is recorded in a row.
@@ -21,22 +18,9 @@ import org.jspecify.annotations.Nullable;
  *     database counts from a moment within that call, or later
  * @param fromLine whether it came through the wait queue, so that others may be waiting there
  * @param database the database that has the row
- * @param place the stored name of a reader's place; null of other kinds
  */
-record JdbcGrant(
-    Claim claim,
-    long number,
-    Duration validFor,
-    boolean fromLine,
-    Database database,
-    @Nullable String place)
+record JdbcGrant(Claim claim, long number, Duration validFor, boolean fromLine, Database database)
     implements Grant {
-
-  /** Makes the grant of a mutex or a permit. */
-  JdbcGrant(Claim claim, long number, Duration validFor, boolean fromLine, Database database) {
-    this(claim, number, validFor, fromLine, database, null);
-  }
-
   /** The time for which a lock that was handed over is taken, whatever its TTL. */
   private static final Duration HANDED_OVER =
       Duration.of(Dialect.HANDED_OVER_MICROS, ChronoUnit.MICROS);
@@ -46,24 +30,9 @@ record JdbcGrant(
     return fromLine && claim.ttl().compareTo(HANDED_OVER) < 0 ? HANDED_OVER : claim.ttl();
   }
 
-  @Override
-  public int permit() {
-    return claim.key().kind() == LockKind.PERMIT ? permit(number) : 0;
-  }
-
-  /** Returns the permit of a grant of a semaphore with this number. */
-  static int permit(long number) {
-    return (int) (number % PermitRows.STEP);
-  }
-
-  /** Returns the stored name of the row that records it. */
+  /** Returns the stored name. */
   String key() {
-    if (place != null) {
-      return place;
-    }
-    return claim.key().kind() == LockKind.PERMIT
-        ? Keys.ofPermit(claim.key(), permit(number))
-        : Keys.of(claim.key());
+    return Keys.of(claim.key());
   }
 
   Dialect dialect() {

@@ -5,7 +5,6 @@ import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockLostException;
 import io.holdfast.lock.LockStoreException;
 import io.holdfast.lock.spi.LeaseGuard;
-import io.holdfast.lock.spi.LockKind;
 import io.holdfast.lock.spi.StoreException;
 import java.sql.Connection;
 import java.sql.SQLException;
@@ -51,28 +50,19 @@ public final class JdbcGuard implements AutoCloseable {
    * Opens a guard on a lease of {@link JdbcLocks}. No I/O, unless the wall clock casts doubt on the
    * lease: then the database is asked whether it is valid.
    *
-   * @throws IllegalArgumentException the lease is of another store, of several names, of a read
-   *     lock, or a mock
+   * @throws IllegalArgumentException the lease is of another store, or a mock
    * @throws IllegalStateException the lease was closed
    * @throws LockLostException the lease was lost
    * @throws io.holdfast.lock.LockStoreException the lease is in doubt, and the database gave no
    *     usable answer
    */
   public static JdbcGuard open(Lease lease) {
-    LeaseGuard<JdbcGrant> guard = LeaseGuard.open(lease, JdbcGrant.class);
-    if (guard.grant().claim().key().kind() == LockKind.READ) {
-      guard.close();
-      throw new IllegalArgumentException("The lease of '"
-          + guard.grant().claim().key().name()
-          + "' is of a read lock, which can't guard a transaction here: the transaction would keep"
-          + " the other readers from renewing their leases. Guard it by the write lock");
-    }
-    return new JdbcGuard(guard);
+    return new JdbcGuard(LeaseGuard.open(lease, JdbcGrant.class));
   }
 
   /**
    * Whether guards can be opened on the leases of this client: it is one of {@link JdbcLocks}. No
-   * I/O. A wrapper around such a client is not recognised.
+   * I/O. A wrapper around such a client is not known for one.
    */
   public static boolean isFor(LockClient client) {
     return LeaseGuard.isFor(client, JdbcStore.class);
@@ -82,18 +72,17 @@ public final class JdbcGuard implements AutoCloseable {
    * Verifies that no other client has had the lock since this lease began, and that none gets it
    * before the transaction ends. Call it last, just before the commit: from here on, other clients
    * can't take the lock, even if the lease expires. The lease is not renewed until
-   * {@link #close()}, since a renewal would wait for the transaction. Blocks for as long as the
-   * transaction's connection waits for the database, and for up to a store timeout before that.
+   * {@link #close()}, since a renewal would wait for the transaction.
    *
-   * <p>At REPEATABLE READ and above, databases other than MySQL refuse to write to a row that
-   * another transaction has written to since this one's first read. As renewals and waiters write
-   * to the lock's row, this call can then fail with a {@code SQLException} of SQL state 40001 or
-   * MariaDB's error 1020. The lease is still valid. Start the transaction again and call this
-   * twice: before the first read, so that no such write comes in between, and last.
+   * <p>Some isolation levels refuse to write to a row that another transaction has written to since
+   * this one's first read. They can refuse this call with a {@code SQLException} of SQL state 40001
+   * or MariaDB's error 1020, since renewals and waiters write to the lock's row. The lease is still
+   * valid then. Start the transaction again and call this twice: before the first read, so that no
+   * such write comes in between, and last.
    *
    * @param transaction the caller's connection, in a transaction
-   * @throws LockLostException the lease was lost: roll back at once. Until then the lock's row,
-   *     which may be the next holder's by now, can stay locked
+   * @throws LockLostException the lease was lost: roll back at once, since the row, which may be
+   *     the next holder's by now, can stay locked until then
    * @throws IllegalStateException the connection is in autocommit
    * @throws LockStoreException the lease had to be confirmed first, and the database gave no usable
    *     answer: roll back. Another try may succeed
@@ -182,15 +171,11 @@ public final class JdbcGuard implements AutoCloseable {
    * Runs the work in a transaction of its own, which commits only if the lease is still valid at
    * its end. Rolls back on any exception.
    *
-   * @param dataSource gives a connection to the database that has the lock table; in autocommit or
-   *     not, which it is again afterwards
-   * @throws IllegalArgumentException as for {@link #open}; the work did not run
-   * @throws IllegalStateException the lease was closed; the work did not run
+   * @param dataSource gives a connection to the database that has the lock table
    * @throws LockLostException the lease was lost; nothing was committed
    * @throws LockStoreException the database could not tell; nothing was committed
    * @throws SQLException the database failed; if it failed at the commit, the transaction may have
    *     been committed
-   * @throws X what the work threw; nothing was committed
    */
   public static <X extends Exception> void inTransaction(
       Lease lease, DataSource dataSource, Work<X> work) throws X, SQLException {
@@ -208,15 +193,11 @@ public final class JdbcGuard implements AutoCloseable {
    * renewed meanwhile.
    *
    * @param tries the most times that the work is run, at least 1
-   * @throws IllegalArgumentException {@code tries} is less than 1, or as for {@link #open}; the
-   *     work did not run
-   * @throws IllegalStateException the lease was closed
+   * @throws IllegalArgumentException {@code tries} is less than 1
    * @throws LockLostException the lease was lost; nothing was committed
    * @throws LockStoreException the database could not tell; nothing was committed
    * @throws SQLException the database rolled back the last try too, or failed otherwise; if it
    *     failed at the commit, the transaction may have been committed
-   * @throws X what the work threw, unless that was the database's own refusal; nothing was
-   *     committed
    */
   public static <X extends Exception> void inTransaction(
       Lease lease, DataSource dataSource, int tries, Work<X> work) throws X, SQLException {

@@ -25,9 +25,6 @@ import org.jspecify.annotations.Nullable;
  * <p>A client keeps one connection of the pool for itself, so that leases are renewed even if the
  * application has exhausted the pool. On PostgreSQL it keeps a second one while threads wait. All
  * other connections are borrowed for one statement only: neither a lease nor a wait holds one.
- *
- * <p>Threads: a builder is for one thread at a time. Only its {@code build()} and
- * {@link Builder#purge} do I/O.
  */
 public final class JdbcLocks {
   static final String DEFAULT_TABLE = "holdfast_lock";
@@ -46,11 +43,10 @@ public final class JdbcLocks {
   /**
    * Returns a builder of a client on the database of this data source.
    *
-   * @param dataSource your connection pool, which the client does not close; it must be able to
-   *     lend two connections at a time. Pass the pool itself and not a transaction-aware proxy:
-   *     what locks write must be committed at once, and never with your data. Of Spring's
-   *     {@code TransactionAwareDataSourceProxy} and {@code LazyConnectionDataSourceProxy}, the data
-   *     source inside is used
+   * @param dataSource your connection pool, which the client does not close. Pass the pool itself
+   *     and not a transaction-aware proxy: what locks write must be committed at once, and never
+   *     with your data. Given Spring's {@code TransactionAwareDataSourceProxy} or
+   *     {@code LazyConnectionDataSourceProxy}, the data source inside is used
    */
   public static Builder builder(DataSource dataSource) {
     return new Builder(Objects.requireNonNull(dataSource));
@@ -88,8 +84,8 @@ public final class JdbcLocks {
      * connection's own; the default is {@code holdfast_lock}. Waiters are in a second table, with
      * the same name and {@code _waiter} appended. The names are put into statements without quotes.
      *
-     * @throws IllegalArgumentException not a name of at most 56 ASCII letters, digits and
-     *     underscores that begins with no digit, with or without a schema of at most 63 of these
+     * @throws IllegalArgumentException not a name of at most 56 letters, digits and underscores,
+     *     with or without a schema of at most 63
      */
     public Builder table(String table) {
       this.table = checkTable(table);
@@ -117,13 +113,14 @@ public final class JdbcLocks {
     }
 
     /**
-     * Sets whether PostgreSQL's notifications wake threads that wait for a lock; other databases
-     * have none. Without them, a client polls, every 2 to 500 ms. By default notifications are
-     * used, unless a pooler such as PgBouncer is between the client and the server.
+     * Sets whether PostgreSQL's notifications wake threads that wait for a lock. Without them, a
+     * client polls every few milliseconds or more, as on the other databases. By default
+     * notifications are used, unless a pooler such as PgBouncer is between the client and the
+     * server.
      *
-     * @param used false: never; true: also behind a pooler. That pooler must keep sessions
-     *     (PgBouncer's {@code pool_mode=session}): behind another one, notifications pile up in the
-     *     application's connections
+     * @param used true to use them even behind a pooler, which must then keep sessions (PgBouncer's
+     *     {@code pool_mode=session}), or notifications pile up in the application's connections;
+     *     false never to use them
      */
     public Builder notifications(boolean used) {
       this.notifications = used;
@@ -133,12 +130,11 @@ public final class JdbcLocks {
     /**
      * Deletes the rows of locks that have not been held, waited for or released for this long; safe
      * while locks are in use. Tokens keep rising, unless the database's clock is set back by more
-     * than this time. Builds no client. Call it from a scheduled job now and then. Blocks until all
-     * of them are deleted, some hundred with each statement, which may take up to 30 s.
+     * than this time. Builds no client. Call it from a scheduled job now and then.
      *
-     * @param unusedFor an hour to 100 years
+     * @param unusedFor at least an hour
      * @return the number of rows that were deleted
-     * @throws IllegalArgumentException the time is out of that range
+     * @throws IllegalArgumentException less than an hour, or more than 100 years
      * @throws IllegalStateException the table or the data source can't be used
      * @throws LockStoreException the database gave no usable answer; some rows may have been
      *     deleted

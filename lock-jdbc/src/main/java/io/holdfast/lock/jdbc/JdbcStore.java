@@ -17,7 +17,6 @@ import io.holdfast.lock.jdbc.dialect.Row;
 import io.holdfast.lock.jdbc.dialect.Standing;
 import io.holdfast.lock.spi.Acquisition;
 import io.holdfast.lock.spi.Claim;
-import io.holdfast.lock.spi.ClientThreads;
 import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
@@ -33,6 +32,8 @@ import io.holdfast.lock.spi.TimeSource;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -43,23 +44,27 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The lock protocol on SQL tables, by the database's clock. There is a {@link Protocol} for each
- * kind of lock. There is one row per waiter of whichever kind.
+ * The lock protocol on SQL tables. There is one row per lock, which one conditional update takes
+ * and another frees, by the database's clock. There is one row per waiter, and a release hands the
+ * lock over to the first of them.
  *
  * <p>Each statement is a transaction of its own. None waits for a locked row, except those that
  * free a lock.
  */
 final class JdbcStore implements LockStore {
-  private static final Logger log = LoggerFactory.getLogger(JdbcStore.class);
+  private static final Logger LOG = LoggerFactory.getLogger(JdbcStore.class);
+
+  /**
+   * The number of times that an acquire tries a row that is free, but locked by another transaction
+   * at the moment.
+   */
+  private static final int LOCKED_TRIES = 4;
 
   /** The timeout of a statement of a purge, which has no client's store timeout. */
   private static final Duration PURGE_STATEMENT_TIMEOUT = Duration.ofSeconds(30);
 
   private final Database database;
   private final TimeSource time;
-  private final Mutexes mutexes;
-  private final Permits permits;
-  private final Readers readers;
   private final Renewer renewer;
   private final Poller poller;
   private final SpareConnection spare;
@@ -80,8 +85,8 @@ final class JdbcStore implements LockStore {
       boolean withoutAutoCommit,
       @Nullable Boolean notifications) {
 
-    Pool pool(Duration timeout, ClientThreads threads) {
-      return new Pool(dataSource, withoutAutoCommit, timeout, threads);
+    Pool pool(Duration timeout, String clientName) {
+      return new Pool(dataSource, withoutAutoCommit, timeout, clientName);
     }
 
     boolean mayListen() {
@@ -94,27 +99,21 @@ final class JdbcStore implements LockStore {
   }
 
   private JdbcStore(
-      Database database,
-      Pool pool,
-      SpareConnection spare,
-      Settings mine,
-      TimeSource time,
-      ClientThreads threads) {
+      Database database, Pool pool, SpareConnection spare, Settings mine, StoreSettings settings) {
     this.database = database;
     this.pool = pool;
     this.spare = spare;
-    this.time = time;
-    readers = new Readers(database);
-    mutexes = new Mutexes(database, readers);
-    renewer = new Renewer(database, readers.rows());
+    time = settings.time();
+    renewer = new Renewer(database);
+    String threads = "holdfast-" + settings.clientName();
     poller = new Poller(
         database,
         time,
-        threads,
+        threads + "-poller",
         database.dialect() instanceof Postgres postgres && mine.mayListen()
-            ? new PostgresListener(postgres, database, mine.mayListenBehindPooler(), threads)
+            ? new PostgresListener(
+                postgres, database, mine.mayListenBehindPooler(), threads + "-listener")
             : null);
-    permits = new Permits(database, poller, time);
   }
 
   /**
@@ -124,8 +123,7 @@ final class JdbcStore implements LockStore {
    */
   static JdbcStore open(Settings settings, StoreSettings storeSettings) throws StoreException {
     Duration timeout = storeSettings.storeTimeout();
-    ClientThreads threads = new ClientThreads(storeSettings.clientName());
-    Pool pool = settings.pool(timeout, threads);
+    Pool pool = settings.pool(timeout, storeSettings.clientName());
     SpareConnection spare = new SpareConnection(pool, timeout);
     boolean opened = false;
     try {
@@ -136,8 +134,7 @@ final class JdbcStore implements LockStore {
       if (settings.schema() != SchemaMode.NONE) {
         Trial.run(database);
       }
-      JdbcStore store =
-          new JdbcStore(database, pool, spare, settings, storeSettings.time(), threads);
+      JdbcStore store = new JdbcStore(database, pool, spare, settings, storeSettings);
       opened = true;
       return store;
     } finally {
@@ -212,21 +209,8 @@ final class JdbcStore implements LockStore {
   }
 
   @Override
-  public void checkKind(LockKind kind) {
-    // There is a protocol for each.
-  }
-
-  private Protocol protocol(LockKey key) {
-    return switch (key.kind()) {
-      case MUTEX -> mutexes;
-      case PERMIT -> permits;
-      case READ -> readers;
-    };
-  }
-
-  @Override
   public Optional<Grant> tryAcquire(Claim claim) throws StoreException {
-    return protocol(claim.key()).attempt(claim) instanceof Protocol.Attempted.Taken taken
+    return attempt(claim) instanceof Attempted.Taken taken
         ? Optional.of(taken.grant())
         : Optional.empty();
   }
@@ -234,58 +218,117 @@ final class JdbcStore implements LockStore {
   @Override
   public Acquisition acquireOrQueue(Claim claim, Runnable wakeUp) throws StoreException {
     long askedNanos = time.nanos();
-    Protocol protocol = protocol(claim.key());
-    Optional<Waiter> before = poller.before(claim);
-    if (before.isPresent()) {
-      // Behind a thread of this client, which announces that somebody waits.
-      return queue(protocol, askedNanos, claim, false, before.get().holder().orElse(""), wakeUp);
-    }
-    Protocol.Attempted attempted = protocol.attempt(claim);
-    if (attempted instanceof Protocol.Attempted.Taken taken) {
+    Attempted attempted = attempt(claim);
+    if (attempted instanceof Attempted.Taken taken) {
       return new Acquisition.Granted(taken.grant());
     }
-    Row row = ((Protocol.Attempted.Busy) attempted).row();
-    return queue(protocol, askedNanos, claim, Poller.isToBeAnnounced(row), row.holder(), wakeUp);
-  }
-
-  private Acquisition queue(
-      Protocol protocol,
-      long askedNanos,
-      Claim claim,
-      boolean announces,
-      String holder,
-      Runnable wakeUp)
-      throws StoreException {
     Attempt attempt = Keys.attempt(claim);
+    Row row = ((Attempted.Busy) attempted).row();
     // Sent on its own: if it were repeated with another statement that failed, it would join twice.
     long place = database.onPool(database.deadline(), (d, c) -> d.join(c, attempt));
-    if (announces) {
-      announce(protocol, claim);
+    if (Poller.isToBeAnnounced(row)) {
+      announce(row.key());
     }
-    Waiter waiter = new Waiter(protocol, poller, time, askedNanos, claim, place, wakeUp, holder);
+    Waiter waiter =
+        new Waiter(this, poller, time, askedNanos, claim, attempt, place, wakeUp, row.holder());
     poller.join(waiter);
     return new Acquisition.Queued(waiter, Waiter.RECHECK_AFTER);
   }
 
-  private static void announce(Protocol protocol, Claim claim) {
+  private void announce(String key) {
     try {
-      protocol.announce(protocol.announcedRows(claim), false);
+      database.onPool(database.deadline(), (d, c) -> d.announce(c, List.of(key)));
     } catch (StoreException e) {
-      log.debug("A waiter could not be announced; its first look announces it", e);
+      LOG.debug("A waiter could not be announced; its first look announces it", e);
     }
+  }
+
+  /** The result of an attempt. */
+  private sealed interface Attempted {
+    /** The claim has the lock. */
+    record Taken(JdbcGrant grant) implements Attempted {}
+
+    /** The lock is taken, or its row is locked, or others wait for it. */
+    record Busy(Row row) implements Attempted {}
+  }
+
+  /**
+   * Takes the lock if it is free and nobody waits for it. If it succeeds and the lock has been used
+   * before, this takes one statement.
+   */
+  private Attempted attempt(Claim claim) throws StoreException {
+    Deadline deadline = database.deadline();
+    Attempt attempt = Keys.attempt(claim);
+    long number = database.onPool(deadline, (d, c) -> d.acquire(c, attempt));
+    for (int tries = 1; number == Dialect.NONE; tries++) {
+      List<Standing> seen = database.onPool(
+          deadline, (d, c) -> d.lookAtLine(c, List.of(attempt.key()), List.of(attempt.owner())));
+      if (seen.isEmpty()) {
+        if (tries > LOCKED_TRIES) {
+          throw unseen();
+        }
+        number = database.onPool(deadline, (d, c) -> d.insert(c, attempt));
+        continue;
+      }
+      Standing standing = seen.get(0);
+      boolean open = standing.row().isFree() && standing.ahead() == 0;
+      if (!open || tries > LOCKED_TRIES || (tries > 1 && !Deadlines.pause(deadline, tries))) {
+        return new Attempted.Busy(standing.row());
+      }
+      number = database.onPool(deadline, (d, c) -> d.take(c, attempt, Dialect.NO_PLACE));
+    }
+    return new Attempted.Taken(new JdbcGrant(claim, number, claim.ttl(), false, database));
+  }
+
+  private StoreException unseen() {
+    return StoreException.refused(
+        "The lock's row can't be inserted, since it is there, and is not seen: "
+            + database.dialect().database()
+            + " is behind something that sends reads to another server than writes. Pass a data"
+            + " source that sends all to the primary",
+        null);
+  }
+
+  /**
+   * Accepts the lock if it was handed over to this waiter, or takes it if it is free and the waiter
+   * is the first.
+   */
+  Optional<JdbcGrant> acceptOrTake(Claim claim, Attempt attempt, long place) throws StoreException {
+    long number = database.onPool(database.deadline(), (d, c) -> {
+      long accepted = d.accept(c, attempt);
+      return accepted == Dialect.NONE ? d.take(c, attempt, place) : accepted;
+    });
+    return number == Dialect.NONE
+        ? Optional.empty()
+        : Optional.of(granted(claim, number, claim.ttl()));
+  }
+
+  /** Makes a grant that came through the wait queue. */
+  JdbcGrant granted(Claim claim, long number, Duration validFor) {
+    return new JdbcGrant(claim, number, validFor, true, database);
   }
 
   @Override
   public ReleaseOutcome release(Grant grant, Duration holdFor) throws StoreException {
     JdbcGrant given = (JdbcGrant) grant;
-    return protocol(grant.claim().key()).release(given, Keys.microsUp(holdFor))
-        ? ReleaseOutcome.RELEASED
-        : ReleaseOutcome.ALREADY_LOST;
+    String key = given.key();
+    String ownerId = given.claim().ownerId();
+    long holdMicros = Keys.microsUp(holdFor);
+    boolean released = database.onPoolOrSpare(
+        database.deadline(),
+        (d, c) -> (!given.fromLine() && d.release(c, key, ownerId, given.number(), holdMicros))
+            || d.handOver(c, key, ownerId, given.number(), holdMicros));
+    return released ? ReleaseOutcome.RELEASED : ReleaseOutcome.ALREADY_LOST;
   }
 
   @Override
   public void withdraw(Claim claim) throws StoreException {
-    protocol(claim.key()).withdraw(claim);
+    String key = Keys.of(claim.key());
+    database.onPoolOrSpare(database.deadline(), (d, c) -> {
+      // Deletes the waiter first, so that nothing is handed over to it after the second statement.
+      d.leave(c, List.of(key), List.of(claim.ownerId()));
+      return d.withdraw(c, key, claim.ownerId());
+    });
   }
 
   /** All grants are one group: there is one database, and no row can delay the others. */
@@ -314,12 +357,16 @@ final class JdbcStore implements LockStore {
 
   @Override
   public Optional<StoredHolder> inspect(LockKey key) throws StoreException {
-    return holders(key).stream().findFirst();
+    return look(Keys.of(key)).filter(row -> !row.isFree()).map(JdbcStore::holder);
   }
 
-  @Override
-  public List<StoredHolder> holders(LockKey key) throws StoreException {
-    return key.kind() == LockKind.PERMIT ? permits.holders(key) : mutexes.holders(key);
+  private static StoredHolder holder(Row row) {
+    return new StoredHolder(
+        row.number(),
+        row.holder(),
+        Instant.EPOCH.plus(row.changedAtMicros(), ChronoUnit.MICROS),
+        Keys.duration(row.remainingMicros()),
+        row.owner().isEmpty());
   }
 
   /** Reads a range of the index, page by page, so that each statement is short. */
@@ -350,12 +397,8 @@ final class JdbcStore implements LockStore {
       });
       for (Standing standing : page.held()) {
         Row row = standing.row();
-        LockKey key = Keys.parse(kind, row.key());
-        Optional<StoredHolder> holder = row.isRead()
-            ? readers.holders(key).stream().findFirst()
-            : Optional.of(Mutexes.holder(row, 0));
-        holder.ifPresent(
-            each -> held.add(new StoredLock(key, each, OptionalInt.of(standing.ahead()))));
+        held.add(new StoredLock(
+            Keys.parse(kind, row.key()), holder(row), OptionalInt.of(standing.ahead())));
       }
       from = page.next();
     }
@@ -376,9 +419,8 @@ final class JdbcStore implements LockStore {
 
   @Override
   public boolean forceRelease(LockKey key, long number) throws StoreException {
-    return key.kind() == LockKind.PERMIT
-        ? permits.forceRelease(key, number)
-        : mutexes.forceRelease(key, number);
+    return database.onPoolOrSpare(
+        database.deadline(), (d, c) -> d.forceRelease(c, Keys.of(key), number));
   }
 
   @Override
@@ -393,7 +435,7 @@ final class JdbcStore implements LockStore {
    * deletes it.
    */
   static long purge(Settings settings, Duration unusedFor) throws StoreException {
-    try (Pool pool = settings.pool(PURGE_STATEMENT_TIMEOUT, new ClientThreads("purge"))) {
+    try (Pool pool = settings.pool(PURGE_STATEMENT_TIMEOUT, "purge")) {
       Dialect dialect = detect(pool, Deadlines.after(PURGE_STATEMENT_TIMEOUT), settings.table());
       prepare(pool, Deadlines.after(PURGE_STATEMENT_TIMEOUT), dialect, SchemaMode.VALIDATE);
       Database database = new Database(

@@ -1,42 +1,33 @@
 package io.holdfast.lock.jdbc;
 
-import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.holdfast.lock.jdbc.connection.Database;
 import io.holdfast.lock.jdbc.dialect.Dialect;
 import io.holdfast.lock.jdbc.dialect.Row;
 import io.holdfast.lock.jdbc.dialect.Standing;
-import io.holdfast.lock.spi.Claim;
-import io.holdfast.lock.spi.ClientThreads;
-import io.holdfast.lock.spi.LockKey;
-import io.holdfast.lock.spi.LockKind;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.TimeSource;
 import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
-import java.util.function.Consumer;
-import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Polls the locks that threads of this client wait for: all in one query, and each semaphore in one
- * of its own. Also reports that the waiters are alive, and wakes those that have or might get their
- * lock. {@link LookPace} determines how often.
+ * Polls the locks that threads of this client wait for, all in one query. Also reports that the
+ * waiters are alive, and wakes those that have or might get their lock. {@link LookPace} determines
+ * how often.
  *
  * <p>Runs a thread while there are waiters, and for a little longer. Threads: safe for use by any
  * number of threads; the monitor is never held during I/O or while a waiter is woken.
  */
 final class Poller implements AutoCloseable {
-  private static final Logger log = LoggerFactory.getLogger(Poller.class);
+  private static final Logger LOG = LoggerFactory.getLogger(Poller.class);
 
   /**
    * The most doublings of the pause before a free lock whose row is locked by a transaction is
@@ -69,27 +60,20 @@ final class Poller implements AutoCloseable {
 
   private final Database database;
   private final TimeSource time;
-  private final ClientThreads threads;
+  private final String threadName;
   private final @Nullable PostgresListener listener;
   private final ServedRows served;
 
-  @GuardedBy("this")
+  // Guarded by this object's monitor.
   private final Set<Waiter> waiters = new LinkedHashSet<>();
-
-  @GuardedBy("this")
   private @Nullable Thread thread;
-
-  @GuardedBy("this")
   private boolean closed;
 
   Poller(
-      Database database,
-      TimeSource time,
-      ClientThreads threads,
-      @Nullable PostgresListener listener) {
+      Database database, TimeSource time, String threadName, @Nullable PostgresListener listener) {
     this.database = database;
     this.time = time;
-    this.threads = threads;
+    this.threadName = threadName;
     this.listener = listener;
     served = new ServedRows(database, time);
   }
@@ -105,7 +89,8 @@ final class Poller implements AutoCloseable {
       waiter.sayAliveAtNanos = now + SAY_ALIVE_NANOS;
       waiter.announceAtNanos = now;
       if (thread == null) {
-        Thread starting = threads.only("poller", this::run);
+        Thread starting = new Thread(this::run, threadName);
+        starting.setDaemon(true);
         starting.start(); // If it can't be started, nothing has changed.
         thread = starting;
       } else {
@@ -146,69 +131,14 @@ final class Poller implements AutoCloseable {
     return !waiters.isEmpty();
   }
 
-  /**
-   * Wakes the waiter of this owner id, if it is this client's: the lock was handed over to it.
-   *
-   * @param permits the number of permits that the lock has at the database
-   */
-  void handedOver(String ownerId, long number, int permits) {
-    wake(waiter -> waiter.ownerId().equals(ownerId), waiter -> {
-      if (waiter.claim().permits() == permits) {
-        waiter.heardOfHandOver(number);
-      }
-    });
-  }
-
-  /**
-   * Wakes the waiter at this place, if it is this client's: a release of this client handed it a
-   * permit.
-   *
-   * @param sentNanos the time before the release was sent
-   */
-  void handedOver(long place, long number, int permits, long sentNanos) {
-    wake(
-        waiter -> waiter.place() == place && waiter.claim().permits() == permits,
-        waiter -> waiter.wasHandedOver(number, sentNanos));
-  }
-
-  /**
-   * Returns a waiter of this client that a new claim would have to wait for, and that has nothing
-   * in hand yet: one for a permit of the same semaphore, or, if the claim reads, a writer. Never
-   * one if the claim is for the lock itself.
-   */
-  Optional<Waiter> before(Claim claim) {
-    if (claim.key().kind() == LockKind.MUTEX) {
-      return Optional.empty();
-    }
-    synchronized (this) {
-      return waiters.stream()
-          .filter(waiter -> !waiter.hasHeard() && isBefore(waiter, claim))
-          .findFirst();
-    }
-  }
-
-  private static boolean isBefore(Waiter waiter, Claim claim) {
-    LockKey other = waiter.claim().key();
-    return switch (claim.key().kind()) {
-      case MUTEX -> false;
-      case PERMIT -> other.equals(claim.key()) && waiter.claim().permits() == claim.permits();
-      case READ ->
-        other.kind() == LockKind.MUTEX && other.name().equals(claim.key().name());
-    };
-  }
-
-  /** Wakes the waiter of this owner id, if it is this client's: it should look. */
-  void wake(String ownerId) {
-    wake(waiter -> waiter.ownerId().equals(ownerId), waiter -> {});
-  }
-
-  private void wake(Predicate<Waiter> which, Consumer<Waiter> news) {
+  /** Wakes the waiter of this owner id, if it is this client's: the lock was handed over to it. */
+  void handedOver(String ownerId, long number) {
     Waiter woken = null;
     synchronized (this) {
       for (Waiter waiter : waiters) {
-        if (which.test(waiter)) {
+        if (waiter.ownerId().equals(ownerId)) {
           waiter.lookAtNanos = time.nanos() + AFTER_WAKE_NANOS;
-          news.accept(waiter);
+          waiter.heardOfHandOver(number);
           woken = waiter;
         }
       }
@@ -298,7 +228,6 @@ final class Poller implements AutoCloseable {
    * Collects the waiters to poll for now, at most as many as one statement takes; returns the time
    * to the next poll.
    */
-  @GuardedBy("this")
   private long takeDue(long now, List<Waiter> due) {
     long next = Math.min(IDLE_NANOS, served.untilDueNanos(now));
     for (Waiter waiter : waiters) {
@@ -323,7 +252,7 @@ final class Poller implements AutoCloseable {
       sayAlive(due);
       look(due);
     } catch (Throwable e) { // An error must not end the thread, or polling would stop.
-      log.debug("A look at awaited locks failed", e);
+      LOG.debug("A look at awaited locks failed", e);
       synchronized (this) {
         long now = time.nanos();
         due.forEach(waiter -> waiter.lookAtNanos = now + AFTER_FAILURE_NANOS);
@@ -347,20 +276,15 @@ final class Poller implements AutoCloseable {
 
   private void look(List<Waiter> due) throws StoreException {
     Map<String, Standing> byOwnerId = new HashMap<>();
+    Map<String, Row> byKey = new HashMap<>();
     long beforeNanos = time.nanos();
-    Map<Protocol, List<Waiter>> byProtocol = new LinkedHashMap<>();
-    for (Waiter waiter : due) {
-      byProtocol
-          .computeIfAbsent(waiter.protocol(), protocol -> new ArrayList<>())
-          .add(waiter);
-    }
-    for (Map.Entry<Protocol, List<Waiter>> each : byProtocol.entrySet()) {
-      for (Standing standing : each.getKey().look(each.getValue())) {
-        byOwnerId.put(standing.waiter(), standing);
-      }
+    for (Standing standing : database.onSpare(
+        database.deadline(), (d, c) -> d.lookAtLine(c, keys(due), ownerIds(due)))) {
+      byOwnerId.put(standing.waiter(), standing);
+      byKey.put(standing.row().key(), standing.row());
     }
     List<Waiter> woken = new ArrayList<>();
-    Map<Protocol, Set<String>> unannounced = new LinkedHashMap<>();
+    Set<String> unannounced = new LinkedHashSet<>();
     synchronized (this) {
       long now = time.nanos();
       for (Waiter waiter : due) {
@@ -368,13 +292,13 @@ final class Poller implements AutoCloseable {
           continue; // It got the lock, or left, during the query.
         }
         Standing standing = byOwnerId.get(waiter.ownerId());
+        Row row = byKey.get(waiter.key());
         note(waiter, standing, beforeNanos);
-        if (standing == null || mayHaveIt(standing)) {
+        if (row == null || standing == null || mayHaveIt(standing)) {
           waiter.lookAtNanos = now + AFTER_WAKE_NANOS;
           woken.add(waiter);
           continue;
         }
-        Row row = standing.row();
         waiter.lookAtNanos = now + waiter.pace.pauseNanos(standing, now, isNotified());
         if (!row.isFree()) {
           waiter.failedTakes = 0;
@@ -384,9 +308,7 @@ final class Poller implements AutoCloseable {
               && waiter.announceAtNanos - now <= 0) {
             waiter.announceAtNanos =
                 now + (waiter.pace.looks() > FIRST_LOOKS ? SAY_ALIVE_NANOS : 0);
-            unannounced
-                .computeIfAbsent(waiter.protocol(), protocol -> new LinkedHashSet<>())
-                .addAll(waiter.protocol().announcedRows(waiter.claim()));
+            unannounced.add(row.key());
           }
         }
       }
@@ -396,8 +318,8 @@ final class Poller implements AutoCloseable {
       database.expireSpare();
     }
     woken.forEach(Waiter::wake);
-    for (Map.Entry<Protocol, Set<String>> each : unannounced.entrySet()) {
-      each.getKey().announce(List.copyOf(each.getValue()), true);
+    if (!unannounced.isEmpty()) {
+      database.onSpare(database.deadline(), (d, c) -> d.announce(c, List.copyOf(unannounced)));
     }
   }
 

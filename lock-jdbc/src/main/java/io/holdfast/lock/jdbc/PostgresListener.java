@@ -1,12 +1,10 @@
 package io.holdfast.lock.jdbc;
 
-import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.holdfast.lock.jdbc.connection.Database;
 import io.holdfast.lock.jdbc.connection.Deadlines;
 import io.holdfast.lock.jdbc.connection.NoConnectionException;
 import io.holdfast.lock.jdbc.connection.Sessions;
 import io.holdfast.lock.jdbc.dialect.Postgres;
-import io.holdfast.lock.spi.ClientThreads;
 import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.StoreException;
 import java.sql.Connection;
@@ -36,7 +34,7 @@ import org.slf4j.LoggerFactory;
  * <p>Threads: safe for use by any number of threads.
  */
 final class PostgresListener implements AutoCloseable {
-  private static final Logger log = LoggerFactory.getLogger(PostgresListener.class);
+  private static final Logger LOG = LoggerFactory.getLogger(PostgresListener.class);
 
   private static final Duration OPEN_MAX = Duration.ofSeconds(2);
   private static final Duration CLOSE_MAX = Duration.ofSeconds(60);
@@ -57,27 +55,20 @@ final class PostgresListener implements AutoCloseable {
   private static final int VALID_SECONDS = 2;
 
   /**
-   * The form of a hand-over's notification; of a permit, with the number of permits. Anybody may
-   * notify on the channel, so other payloads are ignored.
+   * The form of a hand-over's notification. Anybody may notify on the channel, so other payloads
+   * are ignored.
    */
-  private static final Pattern HAND_OVER = Pattern.compile("(?<owner>[0-9a-z]{32})"
-      + " (?<number>[0-9]{1,18})(" + Postgres.OF + "(?<permits>[0-9]{1,4}))?");
-
-  /** The form of a notification that tells a waiter to look. */
-  private static final Pattern LOOK = Pattern.compile("(?<owner>[0-9a-z]{32})" + Postgres.LOOK);
+  private static final Pattern HAND_OVER =
+      Pattern.compile("(?<owner>[0-9a-f]{32}) (?<number>[0-9]{1,18})");
 
   private final Postgres dialect;
   private final Database database;
   private final boolean behindPooler;
-  private final ClientThreads threads;
+  private final String threadName;
 
-  @GuardedBy("this")
+  // Guarded by this object's monitor.
   private @Nullable Thread thread;
-
-  @GuardedBy("this")
   private long retryAtNanos = System.nanoTime();
-
-  @GuardedBy("this")
   private long retryNanos = RETRY_NANOS_MIN;
 
   private volatile boolean listening;
@@ -85,12 +76,11 @@ final class PostgresListener implements AutoCloseable {
   private volatile boolean closed;
 
   /** @param behindPooler whether to listen even behind a pooler */
-  PostgresListener(
-      Postgres dialect, Database database, boolean behindPooler, ClientThreads threads) {
+  PostgresListener(Postgres dialect, Database database, boolean behindPooler, String threadName) {
     this.dialect = dialect;
     this.database = database;
     this.behindPooler = behindPooler;
-    this.threads = threads;
+    this.threadName = threadName;
   }
 
   /** Whether notifications of hand-overs to this client arrive. */
@@ -113,11 +103,12 @@ final class PostgresListener implements AutoCloseable {
       return;
     }
     try {
-      Thread starting = threads.only("listener", () -> run(poller));
+      Thread starting = new Thread(() -> run(poller), threadName);
+      starting.setDaemon(true);
       starting.start();
       thread = starting;
     } catch (OutOfMemoryError e) { // Without a thread to listen on, waiters rely on polling.
-      log.debug("Nobody can listen for hand-overs now", e);
+      LOG.debug("Nobody can listen for hand-overs now", e);
       retryAtNanos = System.nanoTime() + RETRY_NANOS_MIN;
     }
   }
@@ -142,7 +133,7 @@ final class PostgresListener implements AutoCloseable {
     try {
       database.lendFor(OPEN_MAX, connection -> hear(connection, poller));
     } catch (NoConnectionException | StoreException | SQLException | RuntimeException e) {
-      log.debug("Listening for hand-overs ended; waiting falls back to polling for now", e);
+      LOG.debug("Listening for hand-overs ended; waiting falls back to polling for now", e);
     } catch (LinkageError e) {
       giveUp("PostgreSQL's driver is not visible to Holdfast: " + e);
     } finally {
@@ -158,7 +149,7 @@ final class PostgresListener implements AutoCloseable {
 
   private void giveUp(String reason) {
     impossible = true;
-    log.info("Waiting for locks polls, since notifications can't be used: {}", reason);
+    LOG.info("Waiting for locks polls, since notifications can't be used: {}", reason);
   }
 
   private void hear(Connection connection, Poller poller) throws SQLException, StoreException {
@@ -176,7 +167,7 @@ final class PostgresListener implements AutoCloseable {
     Sessions.execute(connection, Deadlines.after(OPEN_MAX), "LISTEN \"" + channel + '"');
     try {
       if (!hearsItself(notified, poller)) {
-        log.info("Waiting for locks polls for now: a notification of our own did not arrive");
+        LOG.info("Waiting for locks polls for now: a notification of our own did not arrive");
         return;
       }
       heardItself();
@@ -252,16 +243,7 @@ final class PostgresListener implements AutoCloseable {
   private static void tell(Poller poller, String payload) {
     Matcher handOver = HAND_OVER.matcher(payload);
     if (handOver.matches()) {
-      String permits = handOver.group("permits");
-      poller.handedOver(
-          handOver.group("owner"),
-          Long.parseLong(handOver.group("number")),
-          permits == null ? 1 : Integer.parseInt(permits));
-      return;
-    }
-    Matcher look = LOOK.matcher(payload);
-    if (look.matches()) {
-      poller.wake(look.group("owner"));
+      poller.handedOver(handOver.group("owner"), Long.parseLong(handOver.group("number")));
     }
   }
 
@@ -270,7 +252,7 @@ final class PostgresListener implements AutoCloseable {
     try {
       return hearsItself(notified, poller);
     } catch (StoreException e) {
-      log.debug("Nothing could be sent to the listening connection", e);
+      LOG.debug("Nothing could be sent to the listening connection", e);
       return connection.isValid(VALID_SECONDS); // Perhaps the application has exhausted the pool.
     }
   }

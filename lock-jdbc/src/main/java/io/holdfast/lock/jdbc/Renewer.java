@@ -3,12 +3,9 @@ package io.holdfast.lock.jdbc;
 import io.holdfast.lock.jdbc.connection.Database;
 import io.holdfast.lock.jdbc.connection.Deadlines;
 import io.holdfast.lock.jdbc.dialect.Dialect;
-import io.holdfast.lock.jdbc.dialect.ReaderRows;
 import io.holdfast.lock.jdbc.dialect.Row;
-import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.Grant;
-import io.holdfast.lock.spi.LockKind;
 import io.holdfast.lock.spi.Renewal;
 import io.holdfast.lock.spi.StoreException;
 import java.time.Duration;
@@ -26,7 +23,7 @@ import org.slf4j.LoggerFactory;
  * Renews grants, up to {@value Dialect#BATCH_MAX} with two statements: one extends those that are
  * still held, the other reads which they are. Uses the client's own connection, which is replaced
  * first, so that it leads to the same server as the pool's connections. Extends a fixed lease with
- * one statement. Readers take two statements more, since their locks are extended first.
+ * one statement.
  *
  * <p>Threads: safe for use by any number of threads.
  */
@@ -40,35 +37,28 @@ final class Renewer {
   /** If the time left in a row is below the TTL by more than this, the row was not extended. */
   private static final long SLACK_MICROS = 2_000;
 
-  private static final Logger log = LoggerFactory.getLogger(Renewer.class);
+  private static final Logger LOG = LoggerFactory.getLogger(Renewer.class);
 
   private final Database database;
 
-  private final ReaderRows readers;
-
-  Renewer(Database database, ReaderRows readers) {
+  Renewer(Database database) {
     this.database = database;
-    this.readers = readers;
   }
-
-  /** The grants that one statement can extend: those with the same TTL, of readers or of others. */
-  private record Group(Duration ttl, boolean reads) {}
 
   /** Renews grants; returns one result for each, in order. */
   List<Renewal> renew(List<Grant> grants) throws StoreException {
     Deadline deadline = database.deadline();
     Renewal[] results = new Renewal[grants.size()];
-    Map<Group, List<Integer>> groups = new LinkedHashMap<>();
+    Map<Duration, List<Integer>> byTtl = new LinkedHashMap<>();
     for (int i = 0; i < grants.size(); i++) {
-      Claim claim = grants.get(i).claim();
-      groups
-          .computeIfAbsent(new Group(claim.ttl(), reads(claim)), group -> new ArrayList<>())
+      byTtl
+          .computeIfAbsent(grants.get(i).claim().ttl(), ttl -> new ArrayList<>())
           .add(i);
     }
     database.changeSpare(deadline);
     StoreException failure = null;
     boolean answered = false;
-    for (List<Integer> group : groups.values()) {
+    for (List<Integer> group : byTtl.values()) {
       for (int from = 0; from < group.size(); from += Dialect.BATCH_MAX) {
         List<Integer> batch = group.subList(from, Math.min(group.size(), from + Dialect.BATCH_MAX));
         try {
@@ -88,10 +78,6 @@ final class Renewer {
     return Arrays.asList(results);
   }
 
-  private static boolean reads(Claim claim) {
-    return claim.key().kind() == LockKind.READ;
-  }
-
   /**
    * Asks on the client's own connection. If there is no answer, asks again at once on a new one:
    * asking twice does no harm, and the lease's time is running out.
@@ -103,7 +89,7 @@ final class Renewer {
       if (deadline.isOver()) {
         throw e;
       }
-      log.debug("A renewal is tried again", e);
+      LOG.debug("A renewal is tried again", e);
       return database.onSpare(deadline, question);
     }
   }
@@ -135,10 +121,8 @@ final class Renewer {
     String ownerId = grant.claim().ownerId();
     long ttlMicros = Keys.microsUp(ttl);
     for (int tries = 1; ; tries++) {
-      long leftMicros = reads(grant.claim())
-          ? extendReader(deadline, grant, ttlMicros)
-          : database.onPoolOrSpare(
-              deadline, (d, c) -> d.extend(c, key, ownerId, grant.number(), ttlMicros));
+      long leftMicros = database.onPoolOrSpare(
+          deadline, (d, c) -> d.extend(c, key, ownerId, grant.number(), ttlMicros));
       if (leftMicros != Dialect.NONE) {
         return Optional.of(Keys.duration(leftMicros));
       }
@@ -154,64 +138,6 @@ final class Renewer {
       if (!Deadlines.pause(deadline, tries)) {
         throw locked();
       }
-    }
-  }
-
-  /** Tries once to extend a reader; returns the time left, or {@link Dialect#NONE}. */
-  private long extendReader(Deadline deadline, JdbcGrant grant, long ttlMicros)
-      throws StoreException {
-    List<String> place = List.of(grant.key());
-    String ownerId = grant.claim().ownerId();
-    long begin = System.nanoTime();
-    renewReaders(
-        deadline, List.of(Keys.of(grant.claim().key())), place, List.of(ownerId), ttlMicros);
-    List<Row> rows = onSpare(deadline, (d, c) -> d.look(c, place));
-    long elapsedMicros = (System.nanoTime() - begin) / 1_000;
-    boolean extended = !rows.isEmpty()
-        && rows.get(0).isHeldBy(ownerId, grant.number())
-        && rows.get(0).remainingMicros() >= ttlMicros - elapsedMicros - SLACK_MICROS;
-    // It ends no earlier than this long after the first statement was sent.
-    return extended ? Math.max(ttlMicros, rows.get(0).remainingMicros()) : Dialect.NONE;
-  }
-
-  /**
-   * Extends the locks first, and then the readers, as far as their locks go. The locks of which the
-   * row could not be extended are left out.
-   *
-   * @param locks the stored name of the lock of each reader
-   */
-  private void renewReaders(
-      Deadline deadline,
-      List<String> locks,
-      List<String> places,
-      List<String> owners,
-      long ttlMicros)
-      throws StoreException {
-    List<String> distinct = locks.stream().distinct().toList();
-    long begin = System.nanoTime();
-    // A little longer, since the readers must end before, and are extended after.
-    onSpare(deadline, (d, c) -> readers.renewLocks(c, distinct, ttlMicros + SLACK_MICROS));
-    Map<String, Long> ends = new HashMap<>();
-    List<Row> rows = onSpare(deadline, (d, c) -> d.look(c, distinct));
-    long elapsedMicros = (System.nanoTime() - begin) / 1_000;
-    for (Row row : rows) {
-      if (row.isRead() && row.remainingMicros() >= ttlMicros - elapsedMicros - SLACK_MICROS) {
-        ends.put(row.key(), row.endMicros());
-      }
-    }
-    List<String> extended = new ArrayList<>();
-    List<String> extendedOwners = new ArrayList<>();
-    for (int i = 0; i < locks.size(); i++) {
-      if (ends.containsKey(locks.get(i))) {
-        extended.add(places.get(i));
-        extendedOwners.add(owners.get(i));
-      }
-    }
-    if (!extended.isEmpty()) {
-      long untilMicros = ends.values().stream().mapToLong(end -> end).min().orElseThrow();
-      onSpare(
-          deadline,
-          (d, c) -> readers.renewPlaces(c, extended, extendedOwners, ttlMicros, untilMicros));
     }
   }
 
@@ -232,13 +158,7 @@ final class Renewer {
     Duration ttl = grants.get(batch.get(0)).claim().ttl();
     long ttlMicros = Keys.micros(ttl);
     long begin = System.nanoTime();
-    if (reads(grants.get(batch.get(0)).claim())) {
-      List<String> locks =
-          batch.stream().map(i -> Keys.of(grants.get(i).claim().key())).toList();
-      renewReaders(deadline, locks, keys, owners, ttlMicros);
-    } else {
-      onSpare(deadline, (d, c) -> d.renew(c, keys, owners, ttlMicros));
-    }
+    onSpare(deadline, (d, c) -> d.renew(c, keys, owners, ttlMicros));
     Map<String, Row> rows = new HashMap<>();
     for (Row row : onSpare(deadline, (d, c) -> d.look(c, keys))) {
       rows.put(row.key(), row);

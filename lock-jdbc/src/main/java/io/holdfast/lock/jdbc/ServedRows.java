@@ -1,6 +1,5 @@
 package io.holdfast.lock.jdbc;
 
-import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.holdfast.lock.jdbc.connection.Database;
 import io.holdfast.lock.jdbc.dialect.Dialect;
 import io.holdfast.lock.spi.TimeSource;
@@ -12,21 +11,16 @@ import org.slf4j.LoggerFactory;
 
 /**
  * The rows of waiters that got their lock. They no longer belong to any queue, and are deleted a
- * little later, several with one statement. A failed deletion is tried again; rows that can't be
+ * little later, many with one statement. A failed deletion is tried again; rows that can't be
  * deleted for a long time are left to a purge.
  *
  * <p>Threads: safe for use by any number of threads; the monitor is never held during I/O.
  */
 final class ServedRows {
-  private static final Logger log = LoggerFactory.getLogger(ServedRows.class);
+  private static final Logger LOG = LoggerFactory.getLogger(ServedRows.class);
 
   private static final long DELETE_NANOS = TimeUnit.SECONDS.toNanos(1);
   private static final long DELETE_AGAIN_NANOS = TimeUnit.SECONDS.toNanos(5);
-
-  /**
-   * The number of rows that are deleted at once: a look at a line also reads what is left behind.
-   */
-  private static final int ROWS_DUE = 16;
 
   /** The number of failures in a row after which the rows are left to a purge. */
   private static final int FAILURES_MAX = 60;
@@ -37,17 +31,12 @@ final class ServedRows {
   private final Database database;
   private final TimeSource time;
 
-  @GuardedBy("this")
+  // Guarded by this object's monitor.
   private final List<Waiter> served = new ArrayList<>();
-
   /** The waiters whose rows are being deleted at the moment. */
-  @GuardedBy("this")
   private final List<Waiter> leaving = new ArrayList<>();
 
-  @GuardedBy("this")
   private int failures;
-
-  @GuardedBy("this")
   private long deleteAtNanos;
 
   ServedRows(Database database, TimeSource time) {
@@ -63,9 +52,6 @@ final class ServedRows {
       deleteAtNanos = time.nanos() + DELETE_NANOS;
     }
     served.add(waiter);
-    if (served.size() == ROWS_DUE && failures == 0) {
-      deleteAtNanos = time.nanos();
-    }
   }
 
   /**
@@ -95,7 +81,7 @@ final class ServedRows {
         database.onSpare(database.deadline(), (d, c) -> d.leave(c, keys, ownerIds));
         deleted = true;
       } catch (Throwable e) { // An error must not end the poller's thread.
-        log.debug("Rows of waiters that got their lock could not be deleted", e);
+        LOG.debug("Rows of waiters that got their lock could not be deleted", e);
       }
       end(deleted);
       if (!deleted) {

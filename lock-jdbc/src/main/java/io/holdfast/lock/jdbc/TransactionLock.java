@@ -59,8 +59,7 @@ public final class TransactionLock {
    * the database's own lock timeout.
    *
    * @param transaction the caller's connection, in a transaction
-   * @throws IllegalArgumentException the name is not allowed (see
-   *     {@link io.holdfast.lock.LockClient#get(String)})
+   * @throws IllegalArgumentException the name breaks a rule
    * @throws IllegalStateException the connection is in autocommit, or of an unknown database
    * @throws SQLException the wait timed out, a deadlock, or the database failed: roll back
    */
@@ -77,8 +76,7 @@ public final class TransactionLock {
    *
    * @param transaction the caller's connection, in a transaction that goes on either way
    * @return whether this transaction has the lock now
-   * @throws IllegalArgumentException the name is not allowed (see
-   *     {@link io.holdfast.lock.LockClient#get(String)})
+   * @throws IllegalArgumentException the name breaks a rule
    * @throws IllegalStateException the connection is in autocommit, or of an unknown database
    * @throws SQLException the database failed: roll back
    */

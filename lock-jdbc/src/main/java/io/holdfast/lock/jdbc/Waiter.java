@@ -1,5 +1,6 @@
 package io.holdfast.lock.jdbc;
 
+import io.holdfast.lock.jdbc.dialect.Attempt;
 import io.holdfast.lock.jdbc.dialect.Dialect;
 import io.holdfast.lock.jdbc.dialect.Row;
 import io.holdfast.lock.spi.Claim;
@@ -16,12 +17,10 @@ import org.jspecify.annotations.Nullable;
  * A claim's place in the database's wait queue, which is a row, and what its client knows about it.
  *
  * <p>A lock that was handed over belongs to the waiter even before it accepts it. If a poll found
- * that, the time left is what the row says, from when the poll was sent. If a release of this
- * client did it, the time is {@link Dialect#HANDED_OVER_MICROS}, from when that was sent. If a
- * notification said it, the time is {@link Dialect#HANDED_OVER_MICROS}, counted from before the
- * waiter joined, since the statement that handed the lock over saw its row. (A later poll that
- * shows the waiter in the queue proves less: the statement may have begun before the poll and still
- * be under way.)
+ * that, the time left is what the row says, from when the poll was sent. If a notification said it,
+ * the time is {@link Dialect#HANDED_OVER_MICROS}, counted from before the waiter joined, since the
+ * statement that handed the lock over saw its row. (A later poll that shows the waiter in the queue
+ * proves less: the statement may have begun before the poll and still be under way.)
  */
 final class Waiter implements Ticket {
   /**
@@ -30,11 +29,11 @@ final class Waiter implements Ticket {
    */
   static final Duration RECHECK_AFTER = Duration.ofSeconds(5);
 
-  private final Protocol protocol;
+  private final JdbcStore store;
   private final Poller poller;
   private final TimeSource time;
   private final Claim claim;
-  private final String key;
+  private final Attempt attempt;
   private final long place;
   private final Runnable wakeUp;
   private volatile @Nullable String holder;
@@ -64,45 +63,33 @@ final class Waiter implements Ticket {
   final LookPace pace = new LookPace();
 
   Waiter(
-      Protocol protocol,
+      JdbcStore store,
       Poller poller,
       TimeSource time,
       long askedNanos,
       Claim claim,
+      Attempt attempt,
       long place,
       Runnable wakeUp,
       String holder) {
-    this.protocol = protocol;
+    this.store = store;
     this.poller = poller;
     this.time = time;
     this.askedNanos = askedNanos;
     this.joinedNanos = askedNanos;
     this.claim = claim;
-    this.key = Keys.of(claim.key());
+    this.attempt = attempt;
     this.place = place;
     this.wakeUp = wakeUp;
     this.holder = holder;
   }
 
   String key() {
-    return key;
+    return attempt.key();
   }
 
-  Claim claim() {
-    return claim;
-  }
-
-  long place() {
-    return place;
-  }
-
-  Protocol protocol() {
-    return protocol;
-  }
-
-  /** Returns its owner id in the line. */
   String ownerId() {
-    return Keys.ownerInLine(claim);
+    return attempt.owner();
   }
 
   void wake() {
@@ -131,16 +118,6 @@ final class Waiter implements Ticket {
         number, joinedNanos + TimeUnit.MICROSECONDS.toNanos(Dialect.HANDED_OVER_MICROS));
   }
 
-  /** Notes that a release, sent after this time, handed the lock over to it. */
-  void wasHandedOver(long number, long sentNanos) {
-    heard = new HandedOver(
-        number, sentNanos + TimeUnit.MICROSECONDS.toNanos(Dialect.HANDED_OVER_MICROS));
-  }
-
-  boolean hasHeard() {
-    return heard != null;
-  }
-
   /** Notes that a poll found that it has the lock. */
   void sawItsRow(Row row, long beforeNanos) {
     heard = new HandedOver(
@@ -155,18 +132,15 @@ final class Waiter implements Ticket {
     }
     // The engine counts from before the last request.
     Duration validFor = Duration.ofNanos(handedOver.untilNanos() - askedNanos);
-    Optional<JdbcGrant> grant = protocol.granted(claim, handedOver.number(), validFor);
-    if (grant.isPresent()) {
-      poller.served(this);
-    }
-    return grant.map(each -> each);
+    poller.served(this);
+    return Optional.of(store.granted(claim, handedOver.number(), validFor));
   }
 
   @Override
   public Status poll() throws StoreException {
     HandedOver before = heard;
     askedNanos = time.nanos();
-    Optional<JdbcGrant> grant = protocol.acceptOrTake(claim, place);
+    Optional<JdbcGrant> grant = store.acceptOrTake(claim, attempt, place);
     if (grant.isPresent()) {
       poller.served(this);
       return new Granted(grant.get());
@@ -193,6 +167,6 @@ final class Waiter implements Ticket {
   @Override
   public void close() throws StoreException {
     poller.leave(this);
-    protocol.withdraw(claim);
+    store.withdraw(claim);
   }
 }

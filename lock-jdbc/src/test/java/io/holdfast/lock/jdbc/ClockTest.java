@@ -16,12 +16,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicReference;
 import javax.sql.DataSource;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** The database's clock counts, and no time zone changes it. */
-@Tag("one-jdk")
 class ClockTest {
   private static final Map<Server, String> SET_TIME_ZONE = Map.of(
       Server.H2, "SET TIME ZONE '%s'",

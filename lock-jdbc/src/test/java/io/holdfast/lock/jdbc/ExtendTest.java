@@ -24,14 +24,12 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** An extension gives a lease more time, and never less, nor anything to a lease that is over. */
-@Tag("one-jdk")
 class ExtendTest {
   private static final Duration LONG = Duration.ofMinutes(10);
 

@@ -24,7 +24,7 @@ class FullHeapTest {
 
     @Override
     public long nanos() {
-      if (Thread.currentThread().getName().startsWith("holdfast-poller-") && failures.get() < 3) {
+      if (Thread.currentThread().getName().endsWith("-poller") && failures.get() < 3) {
         failures.incrementAndGet();
         throw new OutOfMemoryError("a test");
       }

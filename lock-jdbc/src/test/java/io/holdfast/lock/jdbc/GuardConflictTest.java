@@ -27,7 +27,6 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** Writes between a guarded transaction's first read and its end cost a try, and no lease. */
-@Tag("one-jdk")
 class GuardConflictTest {
   private static final int WAITERS = 10;
   private static final Duration STORE_TIMEOUT = Duration.ofSeconds(3);

@@ -40,7 +40,7 @@ final class JdbcFixture extends JdbcAccess implements Fixture {
 
   @Override
   public Set<Capability> capabilities() {
-    Set<Capability> capabilities = EnumSet.allOf(Capability.class);
+    Set<Capability> capabilities = EnumSet.complementOf(EnumSet.of(Capability.SEMAPHORES));
     if (!(server instanceof KitContainer)) {
       capabilities.removeAll(Set.of(
           Capability.FAULTS,
@@ -55,6 +55,7 @@ final class JdbcFixture extends JdbcAccess implements Fixture {
   public String whyNot(Capability missing) {
     return switch (missing) {
       case FAULTS -> "H2's driver can't bound a call over a network (docs/backends/jdbc.md)";
+      case SEMAPHORES -> "databases have no semaphores yet";
       default -> "this H2 lives in the memory of the process that runs the tests";
     };
   }

@@ -26,12 +26,10 @@ import java.util.List;
 import java.util.Locale;
 import java.util.UUID;
 import java.util.stream.IntStream;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** The list of held locks for an administrator: which, by whom, and since when. */
-@Tag("one-jdk")
 class ListTest {
   private static final int MANY = 1_000;
 

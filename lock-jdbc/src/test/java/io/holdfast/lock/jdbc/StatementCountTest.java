@@ -7,9 +7,7 @@ import io.holdfast.lock.DistributedLock;
 import io.holdfast.lock.Lease;
 import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockOptions;
-import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Grant;
-import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockKind;
 import io.holdfast.lock.spi.Renewal;
 import java.time.Duration;
@@ -95,89 +93,6 @@ class StatementCountTest {
       assertThat(store.list(LockKind.MUTEX, grant.claim().key().name(), 10)).hasSize(1);
       assertThat(counter.count() - before).isEqualTo(2);
     }
-  }
-
-  @ParameterizedTest
-  @EnumSource(names = "H2", mode = EnumSource.Mode.EXCLUDE)
-  void aPermitThatIsTriedFirstIsOneStatementAndAnotherTwoMore(Server server) throws Exception {
-    try (StatementCounter counter = new StatementCounter(server);
-        HikariDataSource pool = full(server.pool(4, config -> config.setMinimumIdle(4)));
-        JdbcStore one = Stores.open(pool);
-        JdbcStore other = Stores.open(pool)) {
-      LockKey key = new LockKey(LockKind.PERMIT, Stores.freshKey().name());
-      Grant first = takePermit(one, key, 0);
-      Grant second = takePermit(other, key, 1);
-      one.release(first, Duration.ZERO);
-      other.release(second, Duration.ZERO);
-
-      // Each has a permit that it gave back last and nobody else uses.
-      long before = counter.count();
-      for (int i = 0; i < 20; i++) {
-        other.release(takePermit(other, key, 1), Duration.ZERO);
-      }
-      assertThat(counter.count() - before).isEqualTo(40);
-
-      before = counter.count();
-      second = takePermit(other, key, 1);
-      takePermit(other, key, 0);
-      assertThat(counter.count() - before)
-          .as("the first is tried if none is known")
-          .isEqualTo(2);
-
-      before = counter.count();
-      assertThat(one.tryAcquire(permitClaim(key))).isEmpty();
-      assertThat(counter.count() - before).as("all are taken").isEqualTo(2);
-
-      other.release(second, Duration.ZERO);
-      before = counter.count();
-      takePermit(one, key, 1);
-      assertThat(counter.count() - before).as("another was tried first").isEqualTo(3);
-    }
-  }
-
-  @ParameterizedTest
-  @EnumSource(names = "H2", mode = EnumSource.Mode.EXCLUDE)
-  void oneStatementLetsAReaderInAndOneOut(Server server) throws Exception {
-    try (StatementCounter counter = new StatementCounter(server);
-        HikariDataSource pool = full(server.pool(4, config -> config.setMinimumIdle(4)));
-        JdbcStore one = Stores.open(pool);
-        JdbcStore other = Stores.open(pool)) {
-      LockKey write = Stores.freshKey();
-      LockKey read = new LockKey(LockKind.READ, write.name());
-      Grant first = one.tryAcquire(Stores.claim(read)).orElseThrow();
-      Grant second = other.tryAcquire(Stores.claim(read)).orElseThrow();
-      other.release(second, Duration.ZERO);
-
-      long before = counter.count();
-      for (int i = 0; i < 20; i++) {
-        other.release(other.tryAcquire(Stores.claim(read)).orElseThrow(), Duration.ZERO);
-      }
-      assertThat(counter.count() - before).as("beside another").isEqualTo(40);
-
-      one.release(first, Duration.ZERO);
-      before = counter.count();
-      for (int i = 0; i < 20; i++) {
-        other.release(other.tryAcquire(Stores.claim(read)).orElseThrow(), Duration.ZERO);
-      }
-      assertThat(counter.count() - before).as("alone").isEqualTo(40);
-
-      before = counter.count();
-      for (int i = 0; i < 20; i++) {
-        other.release(other.tryAcquire(Stores.claim(write)).orElseThrow(), Duration.ZERO);
-      }
-      assertThat(counter.count() - before).as("the writer").isEqualTo(40);
-    }
-  }
-
-  private static Grant takePermit(JdbcStore store, LockKey key, int permit) throws Exception {
-    Grant grant = store.tryAcquire(permitClaim(key)).orElseThrow();
-    assertThat(grant.permit()).isEqualTo(permit);
-    return grant;
-  }
-
-  private static Claim permitClaim(LockKey key) {
-    Claim claim = Stores.claim(key);
-    return new Claim(key, claim.ownerId(), claim.ttl(), claim.minHold(), claim.holder(), 2);
   }
 
   @ParameterizedTest

@@ -86,12 +86,12 @@ record Call(
     return new Call(Scripts.of(kind).extend(), key, ownerId, millisUp(ttl));
   }
 
-  /** Makes the call that asks for all who have a lock, or permits of a semaphore. */
-  static Call lookAtAll(LockKind kind, String key) {
-    return new Call(kind == LockKind.PERMIT ? Script.LOOK_AT_PERMITS : Script.LOOK_AT_ALL, key);
+  /** Makes the call that asks who has which permit of a semaphore. */
+  static Call lookAtPermits(String key) {
+    return new Call(Script.LOOK_AT_PERMITS, key);
   }
 
-  /** Makes the call that asks who has a lock; of readers, the first. */
+  /** Makes the call that asks who has a lock. */
   static Call look(String key) {
     return new Call(Script.LOOK, key);
   }

@@ -1,6 +1,5 @@
 package io.holdfast.lock.redis;
 
-import io.holdfast.lock.spi.ClientThreads;
 import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.TimeSource;
@@ -30,9 +29,9 @@ final class ClusterPrimaries implements Primaries {
   private final AtomicReferenceArray<@Nullable String> nodes = new AtomicReferenceArray<>(SLOTS);
   private final TopologyRefresh refresh;
 
-  ClusterPrimaries(ClusterConnectionProvider jedis, ClientThreads threads) {
+  ClusterPrimaries(ClusterConnectionProvider jedis, String threadName) {
     this.jedis = jedis;
-    this.refresh = new TopologyRefresh(jedis::renewSlotCache, TimeSource.system(), threads);
+    this.refresh = new TopologyRefresh(jedis::renewSlotCache, TimeSource.system(), threadName);
   }
 
   @Override

@@ -1,7 +1,5 @@
 package io.holdfast.lock.redis;
 
-import com.google.errorprone.annotations.concurrent.GuardedBy;
-import io.holdfast.lock.spi.ClientThreads;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.TimeSource;
 import java.security.SecureRandom;
@@ -29,7 +27,7 @@ import redis.clients.jedis.util.Pool;
  * nothing blocks while it is held.
  */
 final class Inbox implements AutoCloseable {
-  private static final Logger log = LoggerFactory.getLogger(Inbox.class);
+  private static final Logger logger = LoggerFactory.getLogger(Inbox.class);
 
   /**
    * The time without a message after which the connection counts as dead, or is given up if there
@@ -43,22 +41,18 @@ final class Inbox implements AutoCloseable {
 
   private final Primaries primaries;
   private final TimeSource time;
-  private final ClientThreads threads;
+  private final String threadName;
   private final String channel;
   private final Map<String, QueueTicket> waiting = new ConcurrentHashMap<>();
 
-  @GuardedBy("this")
-  private @Nullable Thread thread;
-
-  @GuardedBy("this")
-  private boolean closed;
-
+  private @Nullable Thread thread; // under this
+  private boolean closed; // under this
   private volatile @Nullable Subscription subscription;
 
-  Inbox(Primaries primaries, TimeSource time, String prefix, ClientThreads threads) {
+  Inbox(Primaries primaries, TimeSource time, String prefix, String threadName) {
     this.primaries = primaries;
     this.time = time;
-    this.threads = threads;
+    this.threadName = threadName;
     byte[] id = new byte[8];
     new SecureRandom().nextBytes(id);
     this.channel = prefix + ":inbox:" + HexFormat.of().formatHex(id);
@@ -81,7 +75,8 @@ final class Inbox implements AutoCloseable {
   void listen() {
     synchronized (this) {
       if (thread == null && !closed) {
-        Thread started = threads.only("inbox", this::run);
+        Thread started = new Thread(this::run, threadName);
+        started.setDaemon(true);
         // Started first, so that a failure to start leaves no thread recorded and the next waiter
         // can try.
         started.start();
@@ -110,9 +105,9 @@ final class Inbox implements AutoCloseable {
       try {
         hear();
       } catch (StoreException | JedisException e) {
-        log.debug("The subscription to {} ended", channel, e);
+        logger.debug("The subscription to {} ended", channel, e);
       } catch (RuntimeException e) {
-        log.warn("The subscription to {} ended", channel, e);
+        logger.warn("The subscription to {} ended", channel, e);
       } finally {
         subscription = null;
       }
@@ -175,11 +170,9 @@ final class Inbox implements AutoCloseable {
     private final Pool<Connection> pool;
     private final Connection connection;
     private final long openedNanos = time.nanos();
-    private final ReentrantLock mutex = new ReentrantLock();
+    private final ReentrantLock pinging = new ReentrantLock();
     private volatile boolean subscribed;
-
-    @GuardedBy("mutex")
-    private long pingedNanos = time.nanos();
+    private long pingedNanos = time.nanos(); // under pinging
 
     Subscription(Pool<Connection> pool, Connection connection) {
       this.pool = pool;
@@ -209,7 +202,7 @@ final class Inbox implements AutoCloseable {
      * now and then, since another may be the primary.
      */
     void pingNowAndThen() {
-      if (!mutex.tryLock()) {
+      if (!pinging.tryLock()) {
         return;
       }
       try {
@@ -231,7 +224,7 @@ final class Inbox implements AutoCloseable {
       } catch (StoreException | RuntimeException e) {
         OwnConnection.closeQuietly(connection);
       } finally {
-        mutex.unlock();
+        pinging.unlock();
       }
     }
 

@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The keys of locks, one for each lock: {@code prefix:kind:{name}}. The name is the hash tag, so
- * that the caller's keys with the same tag are in the same slot. Readers have the key of the mutex.
+ * that the caller's keys with the same tag are in the same slot.
  */
 final class Keys {
   private static final Pattern PREFIX = Pattern.compile("[A-Za-z0-9_.:/-]{1,64}");
@@ -50,8 +50,7 @@ final class Keys {
   }
 
   private static String head(String prefix, LockKind kind) {
-    LockKind stored = kind == LockKind.READ ? LockKind.MUTEX : kind;
-    return prefix + ':' + stored.code() + ":{";
+    return prefix + ':' + kind.code() + ":{";
   }
 
   /** Checks a prefix: it must not contain characters that are special in a key or in a glob. */

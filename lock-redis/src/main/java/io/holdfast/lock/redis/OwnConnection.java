@@ -1,6 +1,5 @@
 package io.holdfast.lock.redis;
 
-import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.TimeSource;
@@ -28,14 +27,9 @@ final class OwnConnection implements AutoCloseable {
 
   private final Pool<Connection> pool;
   private final TimeSource time;
-  private final ReentrantLock mutex = new ReentrantLock();
-
-  @GuardedBy("mutex")
-  private @Nullable Connection connection;
-
-  @GuardedBy("mutex")
-  private long openedNanos;
-
+  private final ReentrantLock turn = new ReentrantLock();
+  private @Nullable Connection connection; // under turn
+  private long openedNanos; // under turn
   private volatile boolean closed;
 
   OwnConnection(Pool<Connection> pool, TimeSource time) {
@@ -79,22 +73,21 @@ final class OwnConnection implements AutoCloseable {
   private <T> T useOpenedSince(long sinceNanos, Deadline deadline, Wire.Use<T> use)
       throws StoreException, PoolClosedException {
     if (!deadline.<Boolean, RuntimeException>awaitUninterruptibly(
-        left -> mutex.tryLock(left, TimeUnit.NANOSECONDS))) {
+        left -> turn.tryLock(left, TimeUnit.NANOSECONDS))) {
       throw StoreException.refused(
           "The client's own connection was not free within " + deadline.whole(), null);
     }
     try {
       return useAndJudge(openedSince(sinceNanos), use);
     } finally {
-      mutex.unlock();
-      // Checked after the unlock: close() either finds the connection free, or is noticed here.
+      turn.unlock();
+      // Checked after the turn: close() either finds the connection free, or is noticed here.
       if (closed) {
         close();
       }
     }
   }
 
-  @GuardedBy("mutex")
   private Connection openedSince(long sinceNanos) throws StoreException, PoolClosedException {
     Connection found = connection;
     if (found != null && !found.isBroken() && openedNanos - sinceNanos > 0) {
@@ -114,7 +107,6 @@ final class OwnConnection implements AutoCloseable {
     return opened;
   }
 
-  @GuardedBy("mutex")
   private <T> T useAndJudge(Connection used, Wire.Use<T> use) throws StoreException {
     try {
       return use.with(used);
@@ -129,7 +121,6 @@ final class OwnConnection implements AutoCloseable {
     }
   }
 
-  @GuardedBy("mutex")
   private void discard() {
     Connection old = connection;
     connection = null;
@@ -150,11 +141,11 @@ final class OwnConnection implements AutoCloseable {
   @Override
   public void close() {
     closed = true;
-    if (mutex.tryLock()) {
+    if (turn.tryLock()) {
       try {
         discard();
       } finally {
-        mutex.unlock();
+        turn.unlock();
       }
     }
   }

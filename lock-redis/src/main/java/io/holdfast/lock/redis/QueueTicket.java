@@ -20,7 +20,6 @@ final class QueueTicket implements Ticket {
   private final Claim claim;
   private final Runnable wakeUp;
   private long looks;
-  private long place;
   private volatile @Nullable HandedOver heard;
   private volatile String holder = "";
   private volatile boolean isOver;
@@ -34,10 +33,9 @@ final class QueueTicket implements Ticket {
   /** Takes the lock, or joins its queue, or keeps the place there alive. */
   RedisStore.Attempted look() throws StoreException {
     looks++;
-    RedisStore.Attempted attempted = store.attemptOrQueue(claim, this, place, looks);
+    RedisStore.Attempted attempted = store.attemptOrQueue(claim, this, looks);
     if (attempted instanceof RedisStore.Attempted.Busy busy) {
       holder = busy.holder();
-      place = busy.place();
       if (busy.repeated()) {
         looks++; // So that no message can name it.
       }

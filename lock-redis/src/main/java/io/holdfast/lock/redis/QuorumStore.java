@@ -5,7 +5,6 @@ import io.holdfast.lock.redis.Server.WithoutPool;
 import io.holdfast.lock.redis.Voter.Lane;
 import io.holdfast.lock.spi.Acquisition;
 import io.holdfast.lock.spi.Claim;
-import io.holdfast.lock.spi.ClientThreads;
 import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
@@ -84,12 +83,11 @@ final class QuorumStore implements LockStore {
     this.numbersKept = numbersKept;
     this.storeTimeout = settings.storeTimeout();
     this.voters = new ArrayList<>();
-    ClientThreads threads = new ClientThreads(settings.clientName());
     for (int i = 0; i < pools.size(); i++) {
       Pool<Connection> pool = pools.get(i);
-      String name = "server-" + i;
-      Server server = new Server(key -> pool, storeTimeout, threads, name + "-return");
-      voters.add(new Voter(server, storeTimeout, lane -> lane.pool(threads, name)));
+      String threadName = "holdfast-" + settings.clientName() + "-server-" + i;
+      Server server = new Server(key -> pool, storeTimeout, threadName);
+      voters.add(new Voter(server, storeTimeout, threadName));
     }
   }
 

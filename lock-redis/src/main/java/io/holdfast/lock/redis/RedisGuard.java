@@ -31,9 +31,8 @@ import redis.clients.jedis.util.SafeEncoder;
  * the write may have been made, or may yet be while the lease is valid, but never after the lease
  * was closed.
  *
- * <p>Threads: safe for use by any number of threads. Each write is one round trip, and blocks for
- * at most about one store timeout. A lease that is closed during a write is released after it; the
- * {@code close()} throws {@link IllegalStateException}.
+ * <p>Threads: safe for use by any number of threads. Each write is one round trip; a lease that is
+ * closed during a write is released after it.
  */
 public final class RedisGuard {
   private static final Function<LockKind, Script> SET =
@@ -48,8 +47,8 @@ public final class RedisGuard {
   }
 
   /**
-   * Returns a guard on a lease of {@link RedisLocks#builder}. No I/O. The first write, and not this
-   * method, checks that it is such a lease.
+   * Returns a guard on a lease of {@link RedisLocks#builder}. The first write, and not this method,
+   * checks that it is such a lease.
    */
   public static RedisGuard on(Lease lease) {
     return new RedisGuard(Objects.requireNonNull(lease));
@@ -58,8 +57,8 @@ public final class RedisGuard {
   /**
    * Sets a key, as Redis's {@code SET} does: its TTL, if it had one, is gone.
    *
-   * @throws IllegalArgumentException the lease is not of {@link RedisLocks#builder}, or of several
-   *     names, or the key is in another slot of the Cluster than the lock; nothing was sent
+   * @throws IllegalArgumentException the lease is not of {@link RedisLocks#builder}, or the key is
+   *     in another slot of the Cluster than the lock
    * @throws IllegalStateException the lease was closed
    * @throws LockLostException the lease was lost, and nothing was written
    * @throws LockStoreException the server gave no usable answer; the value may have been written
@@ -71,8 +70,8 @@ public final class RedisGuard {
   /**
    * Sets a field of a hash, as Redis's {@code HSET} does.
    *
-   * @throws IllegalArgumentException the lease is not of {@link RedisLocks#builder}, or of several
-   *     names, or the key is in another slot of the Cluster than the lock; nothing was sent
+   * @throws IllegalArgumentException the lease is not of {@link RedisLocks#builder}, or the key is
+   *     in another slot of the Cluster than the lock
    * @throws IllegalStateException the lease was closed
    * @throws LockLostException the lease was lost, and nothing was written
    * @throws LockStoreException the server gave no usable answer; the value may have been written
@@ -87,9 +86,8 @@ public final class RedisGuard {
    *
    * @return the script's result, with strings as {@code String}, integers as {@code Long} and
    *     tables as {@code List}
-   * @throws IllegalArgumentException the lease is not of {@link RedisLocks#builder}, or of several
-   *     names, a key is in another slot of the Cluster than the lock, or the script begins with
-   *     {@code #!}; nothing was sent
+   * @throws IllegalArgumentException the lease is not of {@link RedisLocks#builder}, a key is in
+   *     another slot of the Cluster than the lock, or the script's first line names an engine
    * @throws IllegalStateException the lease was closed
    * @throws LockLostException the lease was lost, and the script did not run
    * @throws LockStoreException the server gave no usable answer, or the script failed; its writes

@@ -2,7 +2,6 @@ package io.holdfast.lock.redis;
 
 import io.holdfast.lock.LockClientBuilder;
 import io.holdfast.lock.LockStoreException;
-import io.holdfast.lock.spi.ClientThreads;
 import io.holdfast.lock.spi.LockStore;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoreSettings;
@@ -30,16 +29,14 @@ import redis.clients.jedis.util.Pool;
  * }</pre>
  *
  * <p>Each call borrows a connection of your client's pool for one script. A lock client also opens
- * connections of its own, with the pool's settings: one while threads wait, and one for renewals,
- * releases and doubtful answers when the pool can't help. Opening a connection can take as long as
- * your client's timeouts allow, so set its connection and socket timeouts no longer than the store
- * timeout.
+ * connections of its own, with the pool's settings: one if the pool has none to give for a renewal
+ * or a release, or to check a doubtful answer, and another while threads wait. Opening a connection
+ * can take as long as your client's timeouts allow, so set its connection and socket timeouts no
+ * longer than the store timeout.
  *
  * <p>Redis can lose what it confirmed, at a failover or at a restart without persistence. Two
  * clients may then believe that they hold the same lock. Use the token or {@link RedisGuard} to
  * protect against that.
- *
- * <p>Threads: a builder is for one thread at a time. Only its {@code build()} does I/O.
  */
 public final class RedisLocks {
   static final String DEFAULT_PREFIX = "holdfast";
@@ -95,7 +92,7 @@ public final class RedisLocks {
     Objects.requireNonNull(client);
     return new Builder(settings -> new ClusterPrimaries(
         JedisProviders.of(client, ClusterConnectionProvider.class),
-        new ClientThreads(settings.clientName())));
+        "holdfast-" + settings.clientName() + "-topology"));
   }
 
   /**
@@ -173,9 +170,9 @@ public final class RedisLocks {
     }
 
     /**
-     * Sets how long a server keeps the number of a name's last grant, counted from the end of that
-     * grant's time; the default is 1 hour. For so long, each name that was used takes some 200
-     * bytes of memory, and tokens keep rising even if the server's clock is set back.
+     * Sets how long a server keeps the number of a name's last grant after that grant's latest end;
+     * the default is 1 hour. For this time, each name that was used takes some 200 bytes of memory,
+     * and tokens keep rising even if the server's clock is set back.
      *
      * @param keep 10 seconds to 30 days
      * @throws IllegalArgumentException the time is out of that range
@@ -223,9 +220,9 @@ public final class RedisLocks {
     }
 
     /**
-     * Sets how long a server keeps the number of a name's last grant, counted from the end of that
-     * grant's time; the default is 1 hour. For so long, each name that was used takes some 200
-     * bytes of memory, and tokens keep rising even if the server's clock is set back.
+     * Sets how long a server keeps the number of a name's last grant after that grant's latest end;
+     * the default is 1 hour. For this time, each name that was used takes some 200 bytes of memory,
+     * and tokens keep rising even if the server's clock is set back.
      *
      * <p>Use the same value in all clients: when a lock is handed over, the previous holder's value
      * applies, and not the new one's.
@@ -244,8 +241,8 @@ public final class RedisLocks {
      * replica.
      *
      * <p>If they have not received it within the timeout, the grant is withdrawn, and the acquire
-     * throws {@link LockStoreException}. While there are too few replicas, every acquire takes the
-     * whole timeout and fails.
+     * throws {@link LockStoreException}. While there are too few replicas, every acquire takes that
+     * long and fails.
      *
      * <p>After a failover to one of those replicas, the lock is still taken. This makes losses
      * rarer, but not impossible: another replica may be elected, and renewals do not wait for
@@ -266,9 +263,8 @@ public final class RedisLocks {
      * Opens the store; called by {@link #build()}.
      *
      * @throws IllegalArgumentException the timeout for replicas is over half of the store timeout
-     * @throws IllegalStateException the server is too old, the Jedis on the class path is not
-     *     supported, or the Jedis client was built with a connection provider that is not Jedis's
-     * @throws StoreException the server gave no usable answer
+     * @throws IllegalStateException the server is too old, or the Jedis on the class path is not
+     *     supported
      */
     @Override
     protected LockStore openStore(StoreSettings settings) throws StoreException {

@@ -5,7 +5,6 @@ import io.holdfast.lock.redis.Server.Answer;
 import io.holdfast.lock.redis.Server.WithoutPool;
 import io.holdfast.lock.spi.Acquisition;
 import io.holdfast.lock.spi.Claim;
-import io.holdfast.lock.spi.ClientThreads;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockKind;
@@ -71,9 +70,9 @@ final class RedisStore implements LockStore {
     this.numbersKept = numbersKept;
     this.replicas = replicas;
     this.storeTimeout = settings.storeTimeout();
-    ClientThreads threads = new ClientThreads(settings.clientName());
-    this.server = new Server(primaries, storeTimeout, threads, "return");
-    this.inbox = new Inbox(primaries, settings.time(), prefix, threads);
+    this.server = new Server(primaries, storeTimeout, "holdfast-" + settings.clientName());
+    this.inbox = new Inbox(
+        primaries, settings.time(), prefix, "holdfast-" + settings.clientName() + "-inbox");
   }
 
   /**
@@ -113,12 +112,10 @@ final class RedisStore implements LockStore {
     /**
      * Another owner has the lock.
      *
-     * @param place where the claim stands in the queue, for its next look; 0 if it did not join
      * @param repeated whether the request was sent twice, and the first one perhaps to another
      *     server
      */
-    record Busy(String holder, Duration recheckAfter, long place, boolean repeated)
-        implements Attempted {}
+    record Busy(String holder, Duration recheckAfter, boolean repeated) implements Attempted {}
   }
 
   @Override
@@ -152,16 +149,13 @@ final class RedisStore implements LockStore {
   /**
    * Takes the lock, or joins its queue or keeps the place there alive; in the latter cases the
    * ticket gets messages.
-   *
-   * @param place where the claim stood in the queue at its last look; 0 if there was none
    */
-  Attempted attemptOrQueue(Claim claim, QueueTicket ticket, long place, long look)
-      throws StoreException {
+  Attempted attemptOrQueue(Claim claim, QueueTicket ticket, long look) throws StoreException {
     // Registered before the server can send it a message.
     inbox.expect(claim.ownerId(), ticket);
     boolean waits = false;
     try {
-      Attempted attempted = attemptOrQueue(claim, place, look);
+      Attempted attempted = attemptOrQueue(claim, look);
       waits = attempted instanceof Attempted.Busy;
       return attempted;
     } finally {
@@ -171,16 +165,14 @@ final class RedisStore implements LockStore {
     }
   }
 
-  private Attempted attemptOrQueue(Claim claim, long place, long look) throws StoreException {
+  private Attempted attemptOrQueue(Claim claim, long look) throws StoreException {
     String key = key(claim.key());
     Call call = Call.acquire(
         key,
         claim.ownerId(),
         claim,
         numbersKept,
-        place
-            + "|"
-            + PLACE_LASTS.toMillis()
+        PLACE_LASTS.toMillis()
             + "|"
             + Keys.millisUp(claimLasts(claim))
             + "|"
@@ -216,10 +208,9 @@ final class RedisStore implements LockStore {
           ? StoreException.unanswered("The connection broke; then: " + differ.getMessage(), differ)
           : differ;
     }
-    if (reply instanceof List<?> busy && busy.size() >= 2) {
-      long place = busy.size() > 2 && busy.get(2) instanceof Long index ? index : 0;
+    if (reply instanceof List<?> busy && busy.size() == 2) {
       return new Attempted.Busy(
-          Reply.text(busy.get(1)), recheckAfter(busy.get(0)), place, answer.repeated());
+          Reply.text(busy.get(1)), recheckAfter(busy.get(0)), answer.repeated());
     }
     throw Reply.noAnswer(reply);
   }
@@ -357,8 +348,11 @@ final class RedisStore implements LockStore {
 
   @Override
   public List<StoredHolder> holders(LockKey key) throws StoreException {
-    return Reply.holders(
-        server.run(Call.lookAtAll(key.kind(), key(key)), WithoutPool.FAIL).reply());
+    if (key.kind() == LockKind.MUTEX) {
+      return inspect(key).stream().toList();
+    }
+    return Reply.permits(
+        server.run(Call.lookAtPermits(key(key)), WithoutPool.FAIL).reply());
   }
 
   @Override

@@ -15,7 +15,7 @@ import redis.clients.jedis.exceptions.JedisDataException;
 
 /** The interpretation of scripts' replies. */
 final class Reply {
-  private static final int HOLDER_PARTS = 5;
+  private static final int PERMIT_PARTS = 5;
 
   private Reply() {}
 
@@ -75,15 +75,15 @@ final class Reply {
     throw noAnswer(reply);
   }
 
-  /** Returns the holders of a lock: in the order of their permits, if it is a semaphore. */
-  static List<StoredHolder> holders(@Nullable Object reply) throws StoreException {
+  /** Returns the holders of a semaphore's permits, in the order of the permits. */
+  static List<StoredHolder> permits(@Nullable Object reply) throws StoreException {
     if (!(reply instanceof List<?> all)) {
       throw noAnswer(reply);
     }
     List<StoredHolder> holders = new ArrayList<>();
     for (Object one : all) {
       if (!(one instanceof List<?> parts
-          && parts.size() == HOLDER_PARTS
+          && parts.size() == PERMIT_PARTS
           && parts.get(0) instanceof Long permit
           && parts.get(2) instanceof Long number)) {
         throw noAnswer(reply);

@@ -14,23 +14,20 @@ import java.util.stream.Collectors;
 
 /** A Lua script, and the name under which a server caches it. */
 final class Script {
-  static final Script ACQUIRE = of("grant", "acquire-free", "line", "grants", "turns", "acquire");
-  static final Script RELEASE = of("release-alone", "grant", "line", "grants", "turns", "release");
-  static final Script WITHDRAW = ofTurns("withdraw");
-  static final Script FORCE_RELEASE = ofTurns("force-release");
+  static final Script ACQUIRE = of("grant", "acquire-free", "line", "acquire");
+  static final Script RELEASE = of("release-alone", "grant", "line", "release");
+  static final Script WITHDRAW = of("grant", "line", "withdraw");
+  static final Script FORCE_RELEASE = of("grant", "line", "force-release");
   static final Script RENEW = of("renew");
   static final Script EXTEND = of("extend");
-  static final Script LOOK = of("grants", "look");
-  static final Script LOOK_AT_ALL = ofTurns("read-look");
-  static final Script LOOK_AT_PERMITS = ofPermits("permit-look");
+  static final Script LOOK = of("look");
+  static final Script LOOK_AT_PERMITS = of("permits", "permit-look");
   static final Script COMMIT_NUMBER = of("commit-number");
   static final Script CHECK_DISTINCT = of("check-distinct");
   static final Script CHECK = of("check");
 
   private static final String GUARD = resource("guard");
-  private static final String PERMIT_GUARD = "do\n" + resource("grants") + resource("permit-guard");
-
-  private static final String READ_GUARD = "do\n" + resource("grants") + resource("read-guard");
+  private static final String PERMIT_GUARD = resource("permit-guard");
 
   private final String text;
   private final byte[] sha;
@@ -47,23 +44,12 @@ final class Script {
     return new Script(switch (kind) {
           case MUTEX -> GUARD;
           case PERMIT -> PERMIT_GUARD;
-          case READ -> READ_GUARD;
         }
         + callers);
   }
 
   static Script of(String... parts) {
     return new Script(Arrays.stream(parts).map(Script::resource).collect(Collectors.joining()));
-  }
-
-  /** Makes a script about a lock that may have readers. */
-  static Script ofTurns(String part) {
-    return of("grant", "line", "grants", "turns", part);
-  }
-
-  /** Makes a script about a semaphore. */
-  static Script ofPermits(String part) {
-    return of("grant", "line", "grants", "permits", part);
   }
 
   String text() {

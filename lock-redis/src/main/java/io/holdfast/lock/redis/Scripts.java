@@ -23,26 +23,17 @@ record Scripts(
       Script.EXTEND);
 
   private static final Scripts PERMIT = new Scripts(
-      Script.ofPermits("permit-acquire"),
-      Script.ofPermits("permit-release"),
-      Script.ofPermits("permit-withdraw"),
-      Script.ofPermits("permit-force-release"),
-      Script.ofPermits("permit-renew"),
-      Script.ofPermits("permit-extend"));
-
-  private static final Scripts READ = new Scripts(
-      Script.of("grant", "read-free", "line", "grants", "turns", "read-acquire"),
-      Script.ofTurns("read-release"),
-      Script.ofTurns("read-withdraw"),
-      Script.FORCE_RELEASE,
-      Script.ofTurns("read-renew"),
-      Script.ofTurns("read-extend"));
+      Script.of("permits", "permit-acquire"),
+      Script.of("permits", "permit-release"),
+      Script.of("permits", "permit-withdraw"),
+      Script.of("permits", "permit-force-release"),
+      Script.of("permits", "permit-renew"),
+      Script.of("permits", "permit-extend"));
 
   static Scripts of(LockKind kind) {
     return switch (kind) {
       case MUTEX -> MUTEX;
       case PERMIT -> PERMIT;
-      case READ -> READ;
     };
   }
 }

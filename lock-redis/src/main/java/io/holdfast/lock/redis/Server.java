@@ -1,6 +1,5 @@
 package io.holdfast.lock.redis;
 
-import io.holdfast.lock.spi.ClientThreads;
 import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.TimeSource;
@@ -53,11 +52,10 @@ final class Server implements AutoCloseable {
   private final ThreadPoolExecutor returns;
   private volatile boolean closed;
 
-  /** @param sort of the threads that give connections back */
-  Server(Primaries primaries, Duration storeTimeout, ClientThreads threads, String sort) {
+  Server(Primaries primaries, Duration storeTimeout, String threadName) {
     this.primaries = primaries;
     this.storeTimeout = storeTimeout;
-    this.returns = threads.pool(sort, RETURN_THREADS_MAX);
+    this.returns = Daemons.pool(threadName + "-return", RETURN_THREADS_MAX);
   }
 
   /**

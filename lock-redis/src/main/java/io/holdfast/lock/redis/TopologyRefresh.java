@@ -1,7 +1,5 @@
 package io.holdfast.lock.redis;
 
-import com.google.errorprone.annotations.concurrent.GuardedBy;
-import io.holdfast.lock.spi.ClientThreads;
 import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.TimeSource;
 import java.util.concurrent.CompletableFuture;
@@ -27,7 +25,7 @@ import org.slf4j.LoggerFactory;
  * blocks while it is held.
  */
 final class TopologyRefresh implements AutoCloseable {
-  private static final Logger log = LoggerFactory.getLogger(TopologyRefresh.class);
+  private static final Logger logger = LoggerFactory.getLogger(TopologyRefresh.class);
 
   private static final long EVERY_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
@@ -40,29 +38,21 @@ final class TopologyRefresh implements AutoCloseable {
 
   private final Runnable jedis;
   private final TimeSource time;
-  private final ClientThreads threads;
-
-  @GuardedBy("this")
-  private Future<?> last = CompletableFuture.completedFuture(null);
-  /** The thread of the last one. */
-  @GuardedBy("this")
-  private @Nullable Thread thread;
-
-  @GuardedBy("this")
-  private long beganNanos;
-
-  @GuardedBy("this")
-  private boolean closed;
+  private final String threadName;
+  private Future<?> last = CompletableFuture.completedFuture(null); // under this
+  private @Nullable Thread thread; // of the last one; under this
+  private long beganNanos; // under this
+  private boolean closed; // under this
 
   /**
    * Makes a refresh that has not begun.
    *
    * @param jedis refreshes Jedis's view; it may take any time
    */
-  TopologyRefresh(Runnable jedis, TimeSource time, ClientThreads threads) {
+  TopologyRefresh(Runnable jedis, TimeSource time, String threadName) {
     this.jedis = jedis;
     this.time = time;
-    this.threads = threads;
+    this.threadName = threadName;
     this.beganNanos = time.nanos() - EVERY_NANOS;
   }
 
@@ -79,7 +69,7 @@ final class TopologyRefresh implements AutoCloseable {
         Object unused = refresh.get(left, TimeUnit.NANOSECONDS);
         return true;
       } catch (TimeoutException | ExecutionException e) {
-        log.debug("The view of the Cluster is not refreshed", e);
+        logger.debug("The view of the Cluster is not refreshed", e);
         return false;
       }
     });
@@ -96,7 +86,8 @@ final class TopologyRefresh implements AutoCloseable {
     } else if (!closed && sinceNanos >= EVERY_NANOS) {
       try {
         FutureTask<?> next = new FutureTask<>(jedis, null);
-        Thread started = threads.only("topology", next);
+        Thread started = new Thread(null, next, threadName, 0, false);
+        started.setDaemon(true);
         started.start();
         // Changed last: after a failure to start, the next call tries again.
         last = next;

@@ -1,7 +1,6 @@
 package io.holdfast.lock.redis;
 
 import io.holdfast.lock.spi.Claim;
-import io.holdfast.lock.spi.ClientThreads;
 import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.StoreException;
 import java.time.Duration;
@@ -42,11 +41,6 @@ final class Voter {
     Lane(int threads) {
       this.threads = threads;
     }
-
-    /** Returns its threads for this server, which are started as needed. */
-    ThreadPoolExecutor pool(ClientThreads client, String server) {
-      return client.pool(server + '-' + name().toLowerCase(Locale.ROOT), threads);
-    }
   }
 
   private final Server server;
@@ -55,6 +49,14 @@ final class Voter {
 
   /** The last question about each attempt that is not answered yet, by owner id. */
   private final ConcurrentHashMap<String, CompletableFuture<?>> last = new ConcurrentHashMap<>();
+
+  Voter(Server server, Duration storeTimeout, String threadName) {
+    this(
+        server,
+        storeTimeout,
+        lane ->
+            Daemons.pool(threadName + '-' + lane.name().toLowerCase(Locale.ROOT), lane.threads));
+  }
 
   Voter(Server server, Duration storeTimeout, Function<Lane, ThreadPoolExecutor> threads) {
     this.server = server;

@@ -8,13 +8,11 @@
 -- ARGV[3]  for how long the number is kept after the grant (ms)
 -- ARGV[4]  holder, for a human
 -- And, unless it joins no line:
--- ARGV[5]  where its place in line was last, 0: it has none yet '|' for how long to keep the place
---          alive (ms) '|' for how long the lock may wait for this attempt to confirm it when it is
---          handed over (ms) '|' which look of the attempt this is '|' the channel on which to tell of
---          that; all in one, since it is hardly ever looked at
+-- ARGV[5]  for how long to keep a place in line alive (ms) '|' for how long the lock may wait for this
+--          attempt to confirm it when it is handed over (ms) '|' which look of the attempt this is
+--          '|' the channel on which to tell of that; all in one, since it is hardly ever looked at
 --
--- Returns the number of the grant; or {time left (ms), holder} of who has the lock, and behind that
--- where its place in line is.
+-- Returns the number of the grant; or {time left (ms), holder} of who has the lock.
 
 local ROUNDS = 24
 local owner, ttl, holder = ARGV[1], tonumber(ARGV[2]), ARGV[4]
@@ -43,14 +41,16 @@ if not stands(last) then
     end
     return grant(last, owner, ttl, ARGV[3], holder)
   end
-  settle(last, {})
+  hand_over(last, waiter)
   last = last_grant()
 end
 
-local left, by = taken(last)
 if ARGV[5] then
-  return {left, by, join(owner, ARGV[2], holder, ARGV[5])}
+  local lasts, claim_look_channel = string.match(ARGV[5], '^(%d+)|(.*)$')
+  join(owner .. '|' .. string.format('%.0f', now_millis() + lasts) .. '|' .. ARGV[2] .. '|'
+    .. claim_look_channel .. '|' .. holder)
+else
+  -- Changes nothing; only a server that takes writes lets it pass, and no other knows who has the lock.
+  redis.call('PEXPIRE', KEYS[1], 0, 'GT')
 end
--- Changes nothing; only a server that takes writes lets it pass, and no other knows who has the lock.
-redis.call('PEXPIRE', KEYS[1], 0, 'GT')
-return {left, by}
+return {last.left, last.holder}

@@ -5,7 +5,7 @@
 --   First the last grant:
 --     owner id '|' state '|' number '|' kept (ms) '|' holder
 --   The state is 'h' (held), 'r' (released, and a minimum hold keeps the name taken) or 'f' (free):
---   then the owner id is '-', and nobody the holder. Of readers ('s'), see turns.lua.
+--   then the owner id is '-', and nobody the holder.
 --   Behind it the line, in the order of joining:
 --     owner id '|' alive until (ms) '|' TTL (ms) '|' claim (ms) '|' look '|' channel '|' holder
 --

@@ -17,9 +17,8 @@ local function last_grant()
     return nil
   end
   local owner, state, number, kept, holder =
-    string.match(value, '^([%-%x]+)|(%a)|0?(%d+)|(%d+)|(.*)$')
+    string.match(value, '^([%-%x]+)|(%a)|(%d+)|(%d+)|(.*)$')
   return {
-    value = value,
     owner = owner,
     state = state,
     number = number,
@@ -67,46 +66,26 @@ local function first()
     if not place then
       return nil
     end
-    local owner, alive, ttl, claim, look, channel, holder =
-      string.match(place, '^(%x+)|(%d+)|(%d+)|(%d+)|(%d+)|([^|]*)|(.*)$')
+    local owner, alive, claim, look, channel, holder =
+      string.match(place, '^(%x+)|(%d+)|%d+|(%d+)|(%d+)|([^|]*)|(.*)$')
     if owner and tonumber(alive) > now then
-      return {
-        owner = owner, reads = ttl == '0', claim = claim, look = look, channel = channel,
-        holder = holder, place = place
-      }
+      return {owner = owner, claim = claim, look = look, channel = channel, holder = holder}
     end
     redis.call('LREM', KEYS[1], 1, place)
   end
   return nil
 end
 
--- Brings a place between these two indexes up to date. Returns its index, or nil if it is not there.
-local function update(place, from, to)
+-- Joins the line, or brings the place there up to date.
+local function join(place)
   local owner = string.sub(place, 1, 32)
-  for i, other in ipairs(redis.call('LRANGE', KEYS[1], from, to)) do
+  for index, other in ipairs(redis.call('LRANGE', KEYS[1], 1, -1)) do
     if string.sub(other, 1, 32) == owner then
-      redis.call('LSET', KEYS[1], from + i - 1, place)
-      return from + i - 1
+      redis.call('LSET', KEYS[1], index, place)
+      return
     end
   end
-  return nil
-end
-
--- Joins the line, or brings the place there up to date; "line" is ARGV[5] of acquire.lua. The search
--- begins where the place was last, since those before it leave, and nobody passes it. Returns where it
--- is.
-local function join(owner, ttl, holder, line)
-  local was, lasts, claim_look_channel = string.match(line, '^(%d+)|(%d+)|(.*)$')
-  local place = table.concat(
-    {owner, string.format('%.0f', now_millis() + lasts), ttl, claim_look_channel, holder}, '|')
-  was = tonumber(was)
-  for to = was, 1, -PLACES_LOOKED_AT_MAX do
-    local index = update(place, math.max(1, to - PLACES_LOOKED_AT_MAX + 1), to)
-    if index then
-      return index
-    end
-  end
-  return update(place, was + 1, -1) or redis.call('RPUSH', KEYS[1], place) - 1
+  redis.call('RPUSH', KEYS[1], place)
 end
 
 -- Leaves the line; the owner id may be the beginning of one. Returns whether it was there.
@@ -126,5 +105,29 @@ end
 -- turn has lapsed and the waiter has joined the line anew.
 local function tell(waiter, number)
   redis.pcall('PUBLISH', waiter.channel, waiter.owner .. '|' .. waiter.look .. '|' .. number)
+end
+
+-- What lets go sends PEXPIRE first: a server whose memory is full refuses an LSET as the first write
+-- of a script, and what is held must be freed there, too.
+
+-- Gives the lock to who is first in line, for as long as it may take to confirm that it lives. The
+-- grant takes its place, and moves up when the last one goes.
+local function hand_over(last, waiter)
+  local number = next_number(last)
+  redis.call('PEXPIRE', KEYS[1], waiter.claim + last.kept)
+  redis.call('LSET', KEYS[1], 1, text(waiter.owner, 'h', number, last.kept, waiter.holder))
+  redis.call('LPOP', KEYS[1])
+  tell(waiter, number)
+end
+
+-- Ends the last grant: the lock goes to who is first in line, or is free.
+local function free(last)
+  local waiter = first()
+  if waiter then
+    hand_over(last, waiter)
+  else
+    redis.call('PEXPIRE', KEYS[1], last.kept)
+    redis.call('LSET', KEYS[1], 0, text(NOBODY, 'f', last.number, last.kept, ''))
+  end
 end
 

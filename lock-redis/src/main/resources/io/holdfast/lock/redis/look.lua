@@ -2,8 +2,7 @@
 --
 -- KEYS     as in grant.lua
 --
--- Returns {grant, time left (ms), how many are in line and alive}, or nothing if it is free; of
--- readers, the grant with the lowest number, in the form of a writer's.
+-- Returns {grant, time left (ms), how many are in line and alive}, or nothing if it is free.
 
 local found = redis.pcall('LRANGE', KEYS[1], 0, -1)
 if found.err then
@@ -18,12 +17,6 @@ local kept = string.match(value, '^|%d+|(%d+)|', 35)
 local left = kept and redis.call('PTTL', KEYS[1]) - kept or -1
 if left < 0 then
   return nil
-end
-local readers = string.match(value, '^|s|%d+|%d+|(.*)$', 33)
-if readers then
-  local reader = standing(grants_in(readers, left))[1]
-  value = table.concat({reader.owner, reader.state, reader.number, kept, reader.holder}, '|')
-  left = reader.left
 end
 local waiting = 0
 if found[2] then

@@ -11,52 +11,68 @@
 -- ARGV[6]  as ARGV[5] of acquire.lua
 --
 -- Returns {permit, number of the grant}; or {time until a permit is free unless it is renewed (ms), a
--- holder, where its place in line is}; or {permits} if the semaphore is in use with another number of them.
+-- holder}; or {permits} if the semaphore is in use with another number of them.
 
 local owner, ttl, holder, permits = ARGV[1], tonumber(ARGV[2]), ARGV[4], tonumber(ARGV[5])
 local sem = read()
 if not sem then
-  redis.call('RPUSH', KEYS[1], table.concat({permits, 0, ARGV[3], ''}, '|'))
-  redis.call('PEXPIRE', KEYS[1], ARGV[3])
-  sem = read()
+  redis.call('RPUSH', KEYS[1], permits .. '|0|' .. ARGV[3])
+  redis.call('PEXPIRE', KEYS[1], ttl + ARGV[3])
+  sem = {permits = permits, number = '0', kept = ARGV[3], granted = {}, line = {}}
 end
 
-local mine = grant_of(sem.granted, owner)
-if mine and mine.state == 'h' and mine.left >= 0 then
+local mine = grant_of(sem, owner)
+if mine and mine.state == 'h' and mine.ends >= NOW then
   -- Not back: a request that was sent twice can come late, when the lease has been extended. It always
   -- writes, for WAIT; see acquire.lua.
-  mine.left = math.max(mine.left, ttl)
-  write(sem)
+  local ends = math.max(mine.ends, NOW + ttl)
+  keep(sem, ends - NOW)
+  redis.call('LSET', KEYS[1], mine.index,
+    text(owner, 'h', mine.permit, ends, mine.number, mine.holder))
   return {mine.permit, tonumber(mine.number)}
 end
 
--- Tells apart a server that takes writes, and has the memory for them: what follows need not write
--- anything, or begins with what needs none.
-redis.call('LSET', KEYS[1], 0, sem.value)
+-- Tells apart a server that takes writes, as in acquire.lua: what follows need not write anything.
+head(sem)
 tidy(sem)
 if sem.permits ~= permits then
-  if sem.granted[1] or first() then
+  if sem.granted[1] or sem.line[1] then
     return {sem.permits}
   end
   sem.permits = permits
 end
-sem.kept = tonumber(ARGV[3])
+sem.kept = ARGV[3]
 
 local got = serve(sem, owner, ttl)
-local permit = not got and free_permit(sem)
+if got then
+  return got
+end
+local permit = free(sem)
 if permit then
   -- Nobody is in line any more.
-  got = give(sem, permit, owner, ttl, holder)
-end
-write(sem)
-if got then
-  return {got.permit, tonumber(got.number)}
+  return give(sem, permit, owner, ttl, holder)
 end
 
+sem = read()
+if ARGV[6] then
+  local lasts, claim_look_channel = string.match(ARGV[6], '^(%d+)|(.*)$')
+  local place =
+    table.concat({'w', owner, whole(NOW + lasts), claim_look_channel, holder}, '|')
+  local joined = false
+  for _, waiter in ipairs(sem.line) do
+    if waiter.owner == owner then
+      redis.call('LSET', KEYS[1], waiter.index, place)
+      joined = true
+    end
+  end
+  if not joined then
+    redis.call('RPUSH', KEYS[1], place)
+  end
+end
 local soonest = sem.granted[1]
 for _, grant in ipairs(sem.granted) do
-  if grant.left < soonest.left then
+  if grant.ends < soonest.ends then
     soonest = grant
   end
 end
-return {soonest.left, soonest.holder, ARGV[6] and join(owner, ttl, holder, ARGV[6])}
+return {soonest.ends - NOW, soonest.holder}

@@ -8,11 +8,15 @@
 -- Returns the time left (ms), or nothing if the owner does not have a permit.
 
 local sem = read()
-local mine = sem and grant_of(sem.granted, ARGV[1])
-if not mine or mine.state ~= 'h' or mine.left <= 0 then
+local mine = grant_of(sem, ARGV[1])
+if not mine or mine.state ~= 'h' or mine.ends <= NOW then
   return nil
 end
-mine.left = math.max(mine.left, tonumber(ARGV[2]))
--- In any case: it also tells apart a server that takes writes.
-write(sem)
-return mine.left
+-- Also tells apart a server that takes writes.
+keep(sem, ARGV[2])
+local ends = math.max(mine.ends, NOW + ARGV[2])
+if ends > mine.ends then
+  redis.call('LSET', KEYS[1], mine.index,
+    text(mine.owner, 'h', mine.permit, ends, mine.number, mine.holder))
+end
+return ends - NOW

@@ -8,10 +8,9 @@
 
 local sem = read()
 for _, grant in ipairs(sem and sem.granted or {}) do
-  if grant.number == ARGV[1] and grant.left >= 0 then
+  if grant.number == ARGV[1] and grant.ends >= NOW then
     tidy(sem, grant.owner)
     serve(sem)
-    write(sem)
     return 1
   end
 end

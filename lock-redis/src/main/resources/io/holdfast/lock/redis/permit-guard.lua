@@ -1,10 +1,14 @@
--- As guard.lua, for a lease of a semaphore; KEYS[1] as in permits.lua. It is put into a block, after
--- grants.lua.
+-- As guard.lua, for a lease of a semaphore; KEYS[1] as in permits.lua.
 
-  local value = redis.call('LINDEX', KEYS[1], 0)
-  local kept, granted = string.match(value or '', '^%d+|%d+|(%d+)|(.*)$')
-  local mine = kept and grant_of(grants_in(granted, redis.call('PTTL', KEYS[1]) - kept), ARGV[1])
-  if not mine or mine.state ~= 'h' or mine.left <= 0 then
+do
+  local clock = redis.call('TIME')
+  local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
+  local stands = false
+  for _, value in ipairs(redis.call('LRANGE', KEYS[1], 1, -1)) do
+    local ends = string.match(value, '^g|' .. ARGV[1] .. '|h|%d+|(%d+)|')
+    stands = stands or ends ~= nil and tonumber(ends) > now
+  end
+  if not stands then
     return redis.error_reply('HOLDFASTLOST the lease does not stand')
   end
 end

@@ -12,8 +12,9 @@ if type(header) == 'table' and header.err then
 end
 local sem = read()
 for _, grant in ipairs(sem and sem.granted or {}) do
-  if grant.left >= 0 then
-    held[#held + 1] = {grant.permit, grant.state, tonumber(grant.number), grant.holder, grant.left}
+  if grant.ends >= NOW then
+    held[#held + 1] =
+      {grant.permit, grant.state, tonumber(grant.number), grant.holder, grant.ends - NOW}
   end
 end
 return held

@@ -8,24 +8,25 @@
 -- Returns 1, or 0 if the attempt did not have a permit.
 
 local sem = read()
-local mine = sem and grant_of(sem.granted, ARGV[1])
+local mine = grant_of(sem, ARGV[1])
 if not mine then
   return 0
 end
 if mine.state == 'r' then
   return 1
 end
-if not ARGV[2] then
-  tidy(sem, mine.owner)
-  serve(sem)
-  write(sem)
+if ARGV[2] then
+  keep(sem, ARGV[2])
+  redis.call('LSET', KEYS[1], mine.index,
+    text(mine.owner, 'r', mine.permit, NOW + ARGV[2], mine.number, mine.holder))
+  for _, waiter in ipairs(sem.line) do
+    if waiter.alive > NOW then
+      tell(waiter, 0, 0)
+      break
+    end
+  end
   return 1
 end
-mine.state = 'r'
-mine.left = tonumber(ARGV[2])
-write(sem)
-local waiter = first()
-if waiter then
-  tell(waiter, '0|0')
-end
+tidy(sem, mine.owner)
+serve(sem)
 return 1

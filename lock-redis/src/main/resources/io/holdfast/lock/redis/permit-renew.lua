@@ -7,10 +7,11 @@
 -- Returns 1, or 0 if the attempt does not have a permit.
 
 local sem = read()
-local mine = sem and grant_of(sem.granted, ARGV[1])
-if not mine or mine.state ~= 'h' or mine.left <= 0 then
+local mine = grant_of(sem, ARGV[1])
+if not mine or mine.state ~= 'h' or mine.ends <= NOW then
   return 0
 end
-mine.left = tonumber(ARGV[2])
-write(sem)
+keep(sem, ARGV[2])
+redis.call('LSET', KEYS[1], mine.index,
+  text(mine.owner, 'h', mine.permit, NOW + ARGV[2], mine.number, mine.holder))
 return 1

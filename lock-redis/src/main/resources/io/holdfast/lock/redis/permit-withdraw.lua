@@ -5,13 +5,17 @@
 --
 -- Returns 1, or 0 if it had nothing.
 
-local had = leave(ARGV[1])
 local sem = read()
-local mine = sem and grant_of(sem.granted, ARGV[1])
-if mine and mine.state == 'h' then
-  tidy(sem, mine.owner)
-  serve(sem)
-  write(sem)
-  had = true
+local had = false
+for _, grant in ipairs(sem and sem.granted or {}) do
+  had = had or grant.owner == ARGV[1] and grant.state == 'h'
 end
-return had and 1 or 0
+for _, waiter in ipairs(sem and sem.line or {}) do
+  had = had or waiter.owner == ARGV[1]
+end
+if not had then
+  return 0
+end
+tidy(sem, ARGV[1])
+serve(sem)
+return 1

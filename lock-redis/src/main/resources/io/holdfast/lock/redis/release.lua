@@ -15,7 +15,7 @@ if last.state == 'r' then
   return 1
 end
 if not ARGV[2] then
-  settle(last, {})
+  free(last)
   return 1
 end
 redis.call('PEXPIRE', KEYS[1], ARGV[2] + last.kept)

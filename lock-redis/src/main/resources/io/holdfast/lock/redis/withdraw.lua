@@ -8,10 +8,7 @@
 local had = leave(ARGV[1])
 local last = last_grant()
 if last and last.state == 'h' and string.sub(last.owner, 1, #ARGV[1]) == ARGV[1] then
-  settle(last, {})
+  free(last)
   had = true
-elseif had and last and last.state == 's' then
-  -- Readers behind it may have waited for it alone.
-  settle(last, standing(readers_of(last)))
 end
 return had and 1 or 0

@@ -47,8 +47,7 @@ final class ClusterFixture implements Fixture {
 
   @Override
   public Set<Capability> capabilities() {
-    return Set.of(
-        Capability.TAP, Capability.LEFTOVERS, Capability.SEMAPHORES, Capability.READ_WRITE_LOCKS);
+    return Set.of(Capability.TAP, Capability.LEFTOVERS, Capability.SEMAPHORES);
   }
 
   @Override

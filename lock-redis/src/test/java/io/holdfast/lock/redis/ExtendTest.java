@@ -13,13 +13,11 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import redis.clients.jedis.Connection;
 import redis.clients.jedis.RedisClient;
 
 /** More time for a lease that stands, and nothing for one that does not. */
-@Tag("one-jdk")
 class ExtendTest {
   private static final Duration LONGER = Stores.TTL.multipliedBy(4);
   private static final Duration SHORTER = Stores.TTL.dividedBy(3);

@@ -2,7 +2,6 @@ package io.holdfast.lock.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.holdfast.lock.spi.ClientThreads;
 import io.holdfast.lock.spi.LockStore;
 import java.net.InetAddress;
 import java.net.ServerSocket;
@@ -45,8 +44,7 @@ class InboxTest {
         LockStore store = Stores.open(redis);
         ServerSocket mute = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
         ConnectionPool pool = new ConnectionPool(new Connections(mute));
-        Inbox inbox =
-            new Inbox(key -> pool, time, "holdfast", new ClientThreads("of-a-mute-server"))) {
+        Inbox inbox = new Inbox(key -> pool, time, "holdfast", "inbox-of-a-mute-server")) {
       mute.setSoTimeout((int) Stores.PATIENCE.toMillis());
       QueueTicket ticket =
           new QueueTicket((RedisStore) store, Stores.claim(Stores.freshKey()), () -> {});

@@ -17,7 +17,6 @@ import redis.clients.jedis.RedisClusterClient;
 import redis.clients.jedis.util.JedisClusterCRC16;
 
 /** A server is killed in the middle of contention. */
-@Tag("one-jdk")
 class KillTest {
   private static final int CONTENDERS = 4;
 

@@ -17,7 +17,6 @@ import io.holdfast.lock.tck.fault.FaultProxy;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 import java.util.Optional;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -30,10 +29,8 @@ import org.junit.jupiter.api.Test;
 import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.Protocol;
 import redis.clients.jedis.RedisClient;
-import redis.clients.jedis.args.ListPosition;
 
 /** The line of waiters: its order, the messages to them, and its cost. */
-@Tag("one-jdk")
 class LineTest {
   /** Of two scripts, which are commands themselves; docs/benchmarks tells of it. */
   private static final int COMMANDS_PER_CYCLE = 9;
@@ -414,41 +411,6 @@ class LineTest {
           .withMessageContaining(wrong.toString())
           .withMessageContaining("PT10S");
     }
-  }
-
-  /** Those before it leave; and a server that took over may show more before it than there were. */
-  @Test
-  void aWaiterHasOnePlaceWhereverThatIsByNow() throws Exception {
-    LockKey key = Stores.freshKey();
-    String list = Stored.keyOf(key);
-    Grant held = first.tryAcquire(Stores.claim(key)).orElseThrow();
-    List<String> others = new ArrayList<>();
-    for (int i = 0; i < 250; i++) {
-      others.add(String.format(Locale.ROOT, "%032x|9999999999999|30000|3000|1|none|other", i));
-    }
-    redis.rpush(list, others.toArray(String[]::new));
-    Stores.Waiter waiter = Stores.Waiter.join(second, key);
-    assertThatItIsBehind(waiter, list, 250);
-
-    others.subList(0, 120).forEach(other -> redis.lrem(list, 1, other));
-    assertThatItIsBehind(waiter, list, 130);
-
-    for (String other : others.subList(0, 30)) {
-      redis.linsert(list, ListPosition.BEFORE, others.get(120), other);
-    }
-    assertThatItIsBehind(waiter, list, 160);
-
-    waiter.ticket().close();
-    assertThat(redis.llen(list)).isEqualTo(161);
-    assertThat(first.release(held, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
-    redis.del(list);
-  }
-
-  private void assertThatItIsBehind(Stores.Waiter waiter, String list, int others)
-      throws Exception {
-    assertThat(waiter.ticket().poll()).isInstanceOf(Ticket.Waiting.class);
-    assertThat(redis.llen(list)).isEqualTo(others + 2);
-    assertThat(redis.lindex(list, -1)).startsWith(waiter.claim().ownerId());
   }
 
   @Test

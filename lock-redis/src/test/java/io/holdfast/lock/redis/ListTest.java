@@ -32,7 +32,6 @@ import redis.clients.jedis.Protocol;
 import redis.clients.jedis.RedisClient;
 
 /** A list of what is held, and since when. */
-@Tag("one-jdk")
 class ListTest {
   private static final int ALL = 10_000;
 

@@ -17,7 +17,6 @@ import redis.clients.jedis.Response;
 
 /** Ten thousand leases of one client. */
 @Tag("soak")
-@Tag("one-jdk")
 class ManyLeasesTest {
   private static final int LEASES = 10_000;
   private static final int PERIODS = 6;

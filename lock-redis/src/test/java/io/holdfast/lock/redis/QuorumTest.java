@@ -54,7 +54,6 @@ import redis.clients.jedis.exceptions.JedisConnectionException;
 
 /** The failures that a quorum of three bears, and those that it does not. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
-@Tag("one-jdk")
 class QuorumTest {
   private static final int SERVERS = 3;
   private static final Duration CONTENTION_MAX = Duration.ofSeconds(50);

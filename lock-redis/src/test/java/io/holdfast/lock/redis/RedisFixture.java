@@ -44,8 +44,7 @@ final class RedisFixture extends RedisAccess implements Fixture {
             Capability.TAP,
             Capability.GUARDED_WRITES,
             Capability.LEFTOVERS,
-            Capability.SEMAPHORES,
-            Capability.READ_WRITE_LOCKS));
+            Capability.SEMAPHORES));
   }
 
   @Override

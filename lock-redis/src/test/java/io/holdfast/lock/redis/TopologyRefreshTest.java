@@ -2,7 +2,6 @@ package io.holdfast.lock.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.holdfast.lock.spi.ClientThreads;
 import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.TimeSource;
 import java.time.Duration;
@@ -13,14 +12,14 @@ import org.junit.jupiter.api.Test;
 
 /** The callers and the thread of a refresh while Jedis takes its time. */
 class TopologyRefreshTest {
-  private static final ClientThreads THREADS = new ClientThreads("of-a-slow-cluster");
+  private static final String THREAD = "refresh-of-a-slow-cluster";
   private static final Duration LONG = Stores.PATIENCE;
 
   private final MovableTime time = new MovableTime();
   private final AtomicInteger begun = new AtomicInteger();
   private final AtomicInteger interrupted = new AtomicInteger();
   private final CountDownLatch answer = new CountDownLatch(1);
-  private final TopologyRefresh refresh = new TopologyRefresh(this::refresh, time, THREADS);
+  private final TopologyRefresh refresh = new TopologyRefresh(this::refresh, time, THREAD);
 
   private void refresh() {
     begun.incrementAndGet();
@@ -40,7 +39,7 @@ class TopologyRefreshTest {
 
   private static long threads() {
     return Thread.getAllStackTraces().keySet().stream()
-        .filter(thread -> thread.getName().equals("holdfast-topology-of-a-slow-cluster"))
+        .filter(thread -> thread.getName().equals(THREAD))
         .count();
   }
 
@@ -83,7 +82,7 @@ class TopologyRefreshTest {
           }
         },
         time,
-        THREADS)) {
+        THREAD)) {
       assertThat(failing.await(Deadline.after(LONG, TimeSource.system()))).isFalse();
       time.advance(Duration.ofMillis(500));
       assertThat(failing.await(Deadline.after(LONG, TimeSource.system()))).isTrue();

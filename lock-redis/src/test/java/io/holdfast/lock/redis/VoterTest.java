@@ -5,7 +5,6 @@ import static org.assertj.core.api.InstanceOfAssertFactories.type;
 
 import io.holdfast.lock.redis.Voter.Lane;
 import io.holdfast.lock.spi.Claim;
-import io.holdfast.lock.spi.ClientThreads;
 import io.holdfast.lock.spi.StoreException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
@@ -15,11 +14,9 @@ import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Questions to one server of a quorum, by a JVM that may start no more threads; no server. */
-@Tag("one-jdk")
 class VoterTest {
   private final Claim claim = Stores.claim(Stores.freshKey());
   private final AtomicInteger asked = new AtomicInteger();
@@ -29,8 +26,7 @@ class VoterTest {
             throw new AssertionError("No question of this test needs a connection");
           },
           Stores.STORE_TIMEOUT,
-          new ClientThreads("voter-test"),
-          "return"),
+          "voter-test"),
       Stores.STORE_TIMEOUT,
       lane -> new ThreadPoolExecutor(
           2, 2, 10, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), this::thread));

@@ -31,10 +31,5 @@ public enum Capability {
    * The store has semaphores, and whoever waits for a permit stands in a line at the store. Of a
    * store without, the kit checks that it refuses them.
    */
-  SEMAPHORES,
-  /**
-   * The store has read-write locks, and those who wait, readers and writers, stand in one line at
-   * the store. Of a store without, the kit checks that it refuses them.
-   */
-  READ_WRITE_LOCKS
+  SEMAPHORES
 }

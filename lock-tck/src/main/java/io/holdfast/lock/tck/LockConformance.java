@@ -8,7 +8,6 @@ import io.holdfast.lock.tck.rules.HygieneRules;
 import io.holdfast.lock.tck.rules.JointRules;
 import io.holdfast.lock.tck.rules.KitRules;
 import io.holdfast.lock.tck.rules.NamingRules;
-import io.holdfast.lock.tck.rules.ReadWriteRules;
 import io.holdfast.lock.tck.rules.ReentrancyRules;
 import io.holdfast.lock.tck.rules.ReleaseRules;
 import io.holdfast.lock.tck.rules.RenewalRules;
@@ -114,7 +113,4 @@ public abstract class LockConformance {
 
   @Nested
   final class Permits extends SemaphoreRules {}
-
-  @Nested
-  final class ReadWrite extends ReadWriteRules {}
 }

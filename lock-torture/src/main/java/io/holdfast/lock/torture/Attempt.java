@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @param name the lock's number
  * @param options what kind of call and lease, for humans
- * @param part the part of the schedule that it belongs to
+ * @param recovery whether it was made after the last fault, to see that the name is free
  * @param askedAt before the call
  * @param answeredAt after the call
  * @param believedFrom after {@code isHeld()} was first true
@@ -20,15 +20,14 @@ import org.jspecify.annotations.Nullable;
  * @param closedAt after {@code close()}
  * @param maxWaitMillis how long the call may wait; negative: for ever
  * @param minHoldMillis for how long the name stays taken, however early the lease is closed
- * @param stalledNanos for how long the whole process did not run, or had no memory, while it asked;
- *     of one that {@link Part#KEEPS}, until it closed
+ * @param stalledNanos for how long the whole process did not run, or had no memory, while it asked
  */
 record Attempt(
     Id id,
     int thread,
     int name,
     String options,
-    Part part,
+    boolean recovery,
     long askedAt,
     long answeredAt,
     Answer answer,
@@ -46,7 +45,7 @@ record Attempt(
     Nested nested) {
 
   /**
-   * The identity of an attempt.
+   * Which one it is.
    *
    * @param life how many processes this worker had before
    */
@@ -55,16 +54,6 @@ record Attempt(
     public String toString() {
       return worker + "-" + life + "-" + index;
     }
-  }
-
-  /** The parts of a schedule. */
-  enum Part {
-    /** Things are broken. */
-    WORKS,
-    /** After the last fault: to see that the name is free. */
-    RECOVERS,
-    /** Then: to see that a lease is kept while nothing is broken. */
-    KEEPS
   }
 
   /** The outcome of a call. */

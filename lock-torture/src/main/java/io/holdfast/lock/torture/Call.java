@@ -24,7 +24,7 @@ record Call(Way way, Kind kind, Ownership ownership, Duration maxWait) {
 
   private static final int WAIT_MILLIS_MAX = 2_500;
 
-  /** The method that is called. */
+  /** Which method is called. */
   enum Way {
     TRY_ONCE,
     TRY_FOR,

@@ -42,8 +42,6 @@ record Finding(Rule rule, int name, long at, String text, String documented) {
     UNDOCUMENTED_EXCEPTION,
     /** A worker did not get every name in time after the last fault (L-9.4). */
     STUCK,
-    /** A renewed lease was lost while nothing was broken (L-5.1). */
-    LOST_FOR_NOTHING,
     /** The store or a worker still has something when all is over (L-10.4, L-10.5). */
     LEFT_BEHIND
   }

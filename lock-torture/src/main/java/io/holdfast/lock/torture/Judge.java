@@ -4,7 +4,6 @@ import io.holdfast.lock.torture.Attempt.Answer;
 import io.holdfast.lock.torture.Attempt.Closing;
 import io.holdfast.lock.torture.Attempt.Interval;
 import io.holdfast.lock.torture.Attempt.Nested;
-import io.holdfast.lock.torture.Attempt.Part;
 import io.holdfast.lock.torture.Attempt.Write;
 import io.holdfast.lock.torture.Fault.Kind;
 import io.holdfast.lock.torture.Finding.Rule;
@@ -69,7 +68,6 @@ final class Judge {
       judge.lookAtMinHolds(name, attempts);
     });
     judge.lookAtTimes();
-    judge.lookAtKept();
     judge.lookAtReentry();
     judge.lookAtWrites();
     judge.lookForExceptions();
@@ -225,22 +223,6 @@ final class Judge {
             - Math.max(happened.beganAt(), attempt.askedAt()))
         .filter(nanos -> nanos > 0)
         .sum();
-  }
-
-  /** A process that did not run for long can't renew. */
-  private void lookAtKept() {
-    for (Attempt attempt : evidence.attempts()) {
-      if (attempt.part() == Part.KEEPS
-          && attempt.closing() == Closing.LOST
-          && attempt.stalledNanos() < StoreKind.STORE_TIMEOUT.toNanos()) {
-        findings.add(new Finding(
-            Rule.LOST_FOR_NOTHING,
-            attempt.name(),
-            attempt.doubtedAt(),
-            "    " + text(attempt),
-            lossAllowed(attempt, attempt.closedAt(), attempt.closedAt(), endsByServerClock())));
-      }
-    }
   }
 
   private void lookAtReentry() {

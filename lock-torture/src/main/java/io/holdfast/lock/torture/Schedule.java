@@ -29,9 +29,6 @@ final class Schedule {
   /** Until servers that were started serve, and workers have a client. */
   private static final Duration START_MAX = Duration.ofSeconds(90);
 
-  /** The wait for the lock, the time that it is kept, and a slow machine. */
-  private static final Duration KEEP_MAX = StoreKind.KEPT.plusSeconds(15);
-
   /** Two store timeouts and a little for the close, and what threads take to end. */
   private static final long END_SECONDS_MAX = 45;
 
@@ -82,9 +79,7 @@ final class Schedule {
       long beganAt = System.nanoTime();
       Breaker breaker = new Breaker(plan, servers, workers, ways, ownWays, names);
       breaker.run(beganAt);
-      if (recover(client, workers)) {
-        keep(workers);
-      }
+      recover(client, workers);
       end(client, direct, workers);
       Map<Integer, List<Written>> written = new HashMap<>();
       for (int name = 0; name < names.size(); name++) {
@@ -100,11 +95,7 @@ final class Schedule {
           watch == null ? List.of() : watch.unsettled(),
           servers.jumpsAhead(),
           other);
-      Outcome outcome = new Outcome(plan, evidence, Judge.judge(evidence), recoveryNanos);
-      if (!outcome.violations().isEmpty()) {
-        servers.writeLogs(folder);
-      }
-      return outcome;
+      return new Outcome(plan, evidence, Judge.judge(evidence), recoveryNanos);
     } finally {
       ways.forEach(way -> way.forEach(FaultProxy::close));
       ownWays.forEach(FaultProxy::close);
@@ -158,8 +149,8 @@ final class Schedule {
     throw new IllegalStateException("The servers do not serve", last);
   }
 
-  /** After the last fault every worker is to get every name; whether each did. */
-  private boolean recover(LockClient client, Workers workers) throws Exception {
+  /** After the last fault every worker is to get every name. */
+  private void recover(LockClient client, Workers workers) throws Exception {
     if (!Waiting.eventually(START_MAX, () -> serves(client))) {
       found(Rule.STUCK, "a client that nobody broke can't get a lock");
     }
@@ -168,8 +159,7 @@ final class Schedule {
     long calmAt = System.nanoTime();
     workers.order(Order.RECOVER);
     Duration max = plan.recoveryMax();
-    boolean recovered = Waiting.eventually(max, () -> workers.haveNoted(Note.RECOVERED_AT));
-    if (!recovered) {
+    if (!Waiting.eventually(max, () -> workers.haveNoted(Note.RECOVERED_AT))) {
       for (WorkerProcess worker : workers.living()) {
         if (worker.noted(Note.RECOVERED_AT) == 0) {
           found(
@@ -182,15 +172,6 @@ final class Schedule {
     }
     for (WorkerProcess worker : workers.living()) {
       recoveryNanos = Math.max(recoveryNanos, worker.noted(Note.RECOVERED_AT) - calmAt);
-    }
-    return recovered;
-  }
-
-  /** Then each of them is to keep a lease for longer than its TTL. */
-  private void keep(Workers workers) {
-    workers.order(Order.KEEP);
-    if (!Waiting.eventually(KEEP_MAX, () -> workers.haveNoted(Note.KEPT_AT))) {
-      found(Rule.STUCK, "a worker has not kept a lease and closed it within " + KEEP_MAX);
     }
   }
 

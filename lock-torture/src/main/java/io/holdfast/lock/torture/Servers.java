@@ -5,8 +5,6 @@ import io.holdfast.lock.tck.fault.Ports;
 import io.holdfast.lock.torture.Attempt.Interval;
 import java.io.IOException;
 import java.net.Socket;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -213,10 +211,6 @@ final class Servers implements AutoCloseable {
     }
   }
 
-  /**
-   * Servers that do not wait for their disk, which other containers keep busy. Those that are
-   * killed lose nothing by that, since the machine stays up.
-   */
   private void zooKeeper(int count) {
     List<Integer> ports = ports(count);
     String members = IntStream.range(0, count)
@@ -234,8 +228,7 @@ final class Servers implements AutoCloseable {
                   "ZOO_INIT_LIMIT", "10",
                   "ZOO_SYNC_LIMIT", "5",
                   "ZOO_MAX_CLIENT_CNXNS", "0",
-                  "ZOO_ADMINSERVER_ENABLED", "false",
-                  "JVMFLAGS", "-Dzookeeper.forceSync=no")));
+                  "ZOO_ADMINSERVER_ENABLED", "false")));
     }
   }
 
@@ -317,14 +310,6 @@ final class Servers implements AutoCloseable {
     if (!containers.get(server).isRunning()) {
       docker(server).startContainerCmd(id(server)).exec();
       awaitListening(addresses.get(server));
-    }
-  }
-
-  /** Writes each server's log to this folder: {@code server-0.log} and so on. */
-  void writeLogs(Path folder) throws IOException {
-    for (int i = 0; i < containers.size(); i++) {
-      Files.writeString(
-          folder.resolve("server-" + i + ".log"), containers.get(i).getLogs());
     }
   }
 

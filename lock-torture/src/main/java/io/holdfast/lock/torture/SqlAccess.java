@@ -42,9 +42,6 @@ final class SqlAccess implements Access {
     config.setConnectionTimeout(StoreKind.STORE_TIMEOUT.toMillis());
     config.setValidationTimeout(StoreKind.STORE_TIMEOUT.toMillis() / 2);
     config.setInitializationFailTimeout(-1);
-    // Else a pool whose very first connection is cut asks each later one for this, and fails:
-    // HikariCP, issue 1944.
-    config.setTransactionIsolation("TRANSACTION_READ_COMMITTED");
     this.pool = new HikariDataSource(config);
   }
 

@@ -89,12 +89,8 @@ abstract class StandbyPair {
 
   abstract void follow(Address standby, Address primary) throws SQLException;
 
-  /** Returns how far the primary has written, in its own words. */
-  abstract String position(Address primary) throws SQLException;
-
-  /** Whether the standby has all that the primary had at that position. */
-  abstract boolean hasReached(String position, Address primary, Address standby)
-      throws SQLException;
+  /** Whether the standby has all that the primary has by now. */
+  abstract boolean isInStep(Address primary, Address standby) throws SQLException;
 
   abstract void makeReadOnly(Address old) throws SQLException;
 
@@ -140,14 +136,8 @@ abstract class StandbyPair {
     awaitThat("the server serves", () -> ask(server, "SELECT 1").equals("1"));
   }
 
-  /** Waits until the standby has all that the primary has now; it may go on writing. */
   final void awaitInStep(Address primary, Address standby) {
-    String[] position = {""};
-    awaitThat("the primary says how far it is", () -> {
-      position[0] = position(primary);
-      return true;
-    });
-    awaitThat("the standby has everything", () -> hasReached(position[0], primary, standby));
+    awaitThat("the standby has everything", () -> isInStep(primary, standby));
   }
 
   /** A server that is just starting may fail to tell. */
@@ -207,16 +197,11 @@ abstract class StandbyPair {
     }
 
     @Override
-    String position(Address primary) throws SQLException {
-      return ask(primary, "SELECT pg_current_wal_lsn()");
-    }
-
-    @Override
-    boolean hasReached(String position, Address primary, Address standby) throws SQLException {
+    boolean isInStep(Address primary, Address standby) throws SQLException {
+      String end = ask(primary, "SELECT pg_current_wal_lsn()");
       return ask(primary, "SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'")
               .equals("1")
-          && ask(standby, "SELECT pg_last_wal_replay_lsn() >= '" + position + "'")
-              .equals("t");
+          && ask(standby, "SELECT pg_last_wal_replay_lsn() >= '" + end + "'").equals("t");
     }
 
     /** Transactions that began before may still write, so they are ended. */
@@ -286,14 +271,9 @@ abstract class StandbyPair {
     }
 
     @Override
-    String position(Address primary) throws SQLException {
-      return ask(primary, "SELECT @@gtid_executed").replace("\n", "");
-    }
-
-    @Override
-    boolean hasReached(String position, Address primary, Address standby) throws SQLException {
-      return ask(standby, "SELECT GTID_SUBSET('" + position + "', @@gtid_executed)")
-          .equals("1");
+    boolean isInStep(Address primary, Address standby) throws SQLException {
+      String all = ask(primary, "SELECT @@gtid_executed").replace("\n", "");
+      return ask(standby, "SELECT GTID_SUBSET('" + all + "', @@gtid_executed)").equals("1");
     }
 
     /** It waits for the transactions that are open. */

@@ -29,9 +29,6 @@ enum StoreKind {
   /** The TTL of renewed leases: the least that the store timeout allows, and a little. */
   static final Duration TTL = Duration.ofSeconds(4);
 
-  /** The time for which a lease is kept when nothing is broken any more: it has to be renewed. */
-  static final Duration KEPT = TTL.multipliedBy(5).dividedBy(4);
-
   /** The TTL of fixed leases. */
   static final Duration FIXED_TTL = Duration.ofSeconds(2);
 

@@ -11,7 +11,6 @@ import io.holdfast.lock.Ownership;
 import io.holdfast.lock.torture.Attempt.Answer;
 import io.holdfast.lock.torture.Attempt.Closing;
 import io.holdfast.lock.torture.Attempt.Nested;
-import io.holdfast.lock.torture.Attempt.Part;
 import io.holdfast.lock.torture.Attempt.Write;
 import io.holdfast.lock.torture.Worker.Task;
 import io.holdfast.lock.torture.WorkerLog.Entry;
@@ -34,10 +33,6 @@ final class Turns implements Runnable {
   private static final long PAUSE_NANOS_MAX = 20_000_000;
   private static final Duration RECOVERY_WAIT = Duration.ofSeconds(2);
 
-  /** The call that is made when nothing is broken any more. */
-  private static final Call CALM =
-      new Call(Call.Way.LOCK_WITHIN, Call.Kind.RENEWED, Ownership.THREAD, RECOVERY_WAIT);
-
   /** After memory and threads are there again, until everybody has noticed. */
   private static final long STARVED_NANOS_MORE = 3_000_000_000L;
 
@@ -51,7 +46,6 @@ final class Turns implements Runnable {
   private final LockClient client;
   private final Random random;
   private volatile boolean recovered;
-  private volatile boolean kept;
 
   Turns(Task task, int thread, WorkerLog log, Access access, LockClient client) {
     this.task = task;
@@ -67,32 +61,27 @@ final class Turns implements Runnable {
     return recovered;
   }
 
-  /** Whether it kept a lease after that, if it was to. */
-  boolean hasKept() {
-    return kept;
-  }
-
   @Override
   public void run() {
     try {
       while (log.ordered() == Order.WORK) {
         try {
-          turn(random.nextInt(task.names().size()), Call.any(random), Part.WORKS, holdNanos());
+          turn(random.nextInt(task.names().size()), Call.any(random), false, holdNanos());
         } catch (OutOfMemoryError | LinkageError e) {
           boolean unused = starved(e); // With no lease in hand.
         }
         LockSupport.parkNanos(random.nextLong(PAUSE_NANOS_MAX));
       }
       recover();
-      keep();
     } catch (InterruptedException e) {
       complain(e); // Nobody interrupts us.
     }
   }
 
   private void recover() throws InterruptedException {
+    Call call = new Call(Call.Way.LOCK_WITHIN, Call.Kind.RENEWED, Ownership.THREAD, RECOVERY_WAIT);
     for (int name = 0; name < task.names().size(); name++) {
-      while (!recovers(name)) {
+      while (!recovers(name, call)) {
         if (log.ordered() == Order.END) {
           return;
         }
@@ -101,25 +90,13 @@ final class Turns implements Runnable {
     recovered = true;
   }
 
-  private boolean recovers(int name) throws InterruptedException {
+  private boolean recovers(int name, Call call) throws InterruptedException {
     try {
-      return turn(name, CALM, Part.RECOVERS, 0);
+      return turn(name, call, true, 0);
     } catch (OutOfMemoryError | LinkageError e) {
       boolean unused = starved(e); // The last fault may have been a full heap.
       return false;
     }
-  }
-
-  /** One thread of each worker, each with a name of its own. */
-  private void keep() throws InterruptedException {
-    while (log.ordered() == Order.RECOVER) {
-      LockSupport.parkNanos(PAUSE_NANOS_MAX);
-    }
-    if (thread == 0 && log.ordered() == Order.KEEP) {
-      boolean unused =
-          turn(task.worker() % task.names().size(), CALM, Part.KEEPS, StoreKind.KEPT.toNanos());
-    }
-    kept = true;
   }
 
   /** Whether an OutOfMemoryError is what was to be. */
@@ -165,12 +142,13 @@ final class Turns implements Runnable {
   }
 
   /** Whether the lock was had. */
-  private boolean turn(int name, Call call, Part part, long holdNanos) throws InterruptedException {
+  private boolean turn(int name, Call call, boolean recovery, long holdNanos)
+      throws InterruptedException {
     Entry entry = log.begin();
     entry.set(Field.THREAD, thread);
     entry.set(Field.NAME, name);
     entry.set(Field.OPTIONS, call.code());
-    entry.set(Field.PART, part);
+    entry.set(Field.RECOVERY, recovery ? 1 : 0);
     entry.set(Field.MAX_WAIT_MILLIS, call.maxWaitMillis());
     entry.set(Field.MIN_HOLD_MILLIS, call.minHoldMillis());
     long stalledNanos = log.noted(Note.STALLED_NANOS);
@@ -207,9 +185,6 @@ final class Turns implements Runnable {
         }
       }
       close(entry, lease);
-      if (part == Part.KEEPS) {
-        entry.set(Field.STALLED_NANOS, log.noted(Note.STALLED_NANOS) - stalledNanos);
-      }
     }
     return lease != null;
   }

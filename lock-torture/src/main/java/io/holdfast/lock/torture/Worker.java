@@ -138,10 +138,6 @@ final class Worker {
       LockSupport.parkNanos(PAUSE_NANOS);
     }
     log.note(Note.RECOVERED_AT, System.nanoTime());
-    while (!haveKept(turns) && log.ordered() != Order.END) {
-      LockSupport.parkNanos(PAUSE_NANOS);
-    }
-    log.note(Note.KEPT_AT, System.nanoTime());
     while (log.ordered() != Order.END) {
       LockSupport.parkNanos(PAUSE_NANOS);
     }
@@ -160,15 +156,6 @@ final class Worker {
   private static boolean haveRecovered(Turns[] turns) {
     for (Turns turn : turns) {
       if (!turn.hasRecovered()) {
-        return false;
-      }
-    }
-    return true;
-  }
-
-  private static boolean haveKept(Turns[] turns) {
-    for (Turns turn : turns) {
-      if (!turn.hasKept()) {
         return false;
       }
     }

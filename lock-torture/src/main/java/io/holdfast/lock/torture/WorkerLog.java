@@ -3,7 +3,6 @@ package io.holdfast.lock.torture;
 import io.holdfast.lock.torture.Attempt.Answer;
 import io.holdfast.lock.torture.Attempt.Closing;
 import io.holdfast.lock.torture.Attempt.Nested;
-import io.holdfast.lock.torture.Attempt.Part;
 import io.holdfast.lock.torture.Attempt.Write;
 import java.io.IOException;
 import java.lang.invoke.MethodHandles;
@@ -60,8 +59,6 @@ final class WorkerLog {
     READY_AT,
     /** The time by which each thread had every name once after the last fault. */
     RECOVERED_AT,
-    /** The time by which the worker had kept a lease after that. */
-    KEPT_AT,
     /** The time at which the client was closed. */
     CLOSED_AT,
     /** The number of our threads that were left then. */
@@ -92,8 +89,6 @@ final class WorkerLog {
     WORK,
     /** Get every name once. */
     RECOVER,
-    /** Keep a lease for longer than its TTL. */
-    KEEP,
     /** Close the client, and end. */
     END
   }
@@ -122,7 +117,7 @@ final class WorkerLog {
     THREAD,
     NAME,
     OPTIONS,
-    PART,
+    RECOVERY,
     ANSWER,
     ANSWERED_AT,
     TOKEN,
@@ -187,7 +182,7 @@ final class WorkerLog {
           (int) get(Field.THREAD),
           (int) get(Field.NAME),
           Call.text((int) get(Field.OPTIONS)),
-          Part.values()[(int) get(Field.PART)],
+          get(Field.RECOVERY) != 0,
           get(Field.ASKED_AT),
           get(Field.ANSWERED_AT),
           Answer.values()[(int) get(Field.ANSWER)],

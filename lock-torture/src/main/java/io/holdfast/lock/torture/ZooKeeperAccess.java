@@ -8,8 +8,6 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.TimeUnit;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
 import org.apache.curator.retry.RetryForever;
@@ -19,8 +17,6 @@ import org.apache.zookeeper.KeeperException;
 /** A session of ZooKeeper. Logs are sequential nodes. */
 final class ZooKeeperAccess implements Access {
   private static final String LOCKS = "/holdfast";
-
-  private static final long SYNC_SECONDS_MAX = 60;
 
   private static final int CONNECT_MILLIS_MAX = 2_000;
 
@@ -108,27 +104,10 @@ final class ZooKeeperAccess implements Access {
 
   private List<String> children(String path) throws Exception {
     try {
-      catchUp(path);
+      framework.sync().forPath(path);
       return framework.getChildren().forPath(path);
     } catch (KeeperException.NoNodeException e) {
       return List.of();
-    }
-  }
-
-  /**
-   * Waits until the server that is asked has all that was written before, as one that was just
-   * restarted may not. Curator's sync is sent in the background, so without a wait it may come too
-   * late.
-   */
-  private void catchUp(String path) throws Exception {
-    CompletableFuture<Integer> answer = new CompletableFuture<>();
-    framework
-        .sync()
-        .inBackground((client, event) -> answer.complete(event.getResultCode()))
-        .forPath(path);
-    int code = answer.get(SYNC_SECONDS_MAX, TimeUnit.SECONDS);
-    if (code != KeeperException.Code.OK.intValue()) {
-      throw KeeperException.create(KeeperException.Code.get(code), path);
     }
   }
 

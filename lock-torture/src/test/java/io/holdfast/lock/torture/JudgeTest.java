@@ -480,43 +480,4 @@ class JudgeTest {
         .contains("worker 1.0 thread 0")
         .endsWith("</svg>\n");
   }
-
-  /** A lease that was lost when nothing was broken. */
-  private static Story.Told lostInCalm(StoreKind store) {
-    return Story.on(store)
-        .worker(0)
-        .asked(9_000)
-        .got(100, 9_010)
-        .believed(9_011, 13_000)
-        .closed(Closing.LOST, 13_001, 13_002)
-        .inCalm();
-  }
-
-  @Test
-  void aLeaseThatIsLostWhileNothingIsBrokenIsLostForNothing() {
-    assertThat(rules(lostInCalm(StoreKind.CONSUL).told())).containsExactly(Rule.LOST_FOR_NOTHING);
-  }
-
-  @Test
-  void aProcessThatDidNotRunMayLoseItsLease() {
-    assertThat(lostInCalm(StoreKind.CONSUL).stalled(1_200).told().judged()).isEmpty();
-  }
-
-  @Test
-  void whatAFailoverLostWasNotLostForNothing() {
-    Story story = lostInCalm(StoreKind.REDIS_SENTINEL).told().unsettled(11_000, 12_000);
-    assertThat(story.judged()).singleElement().matches(finding -> !finding.isViolation());
-  }
-
-  @Test
-  void aLossWhileThingsAreBrokenIsNoFinding() {
-    Story story = Story.on(StoreKind.CONSUL)
-        .worker(0)
-        .asked(1)
-        .got(100, 10)
-        .believed(11, 4_000)
-        .closed(Closing.LOST, 4_001, 4_002)
-        .told();
-    assertThat(story.judged()).isEmpty();
-  }
 }

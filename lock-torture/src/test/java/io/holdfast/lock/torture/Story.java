@@ -4,7 +4,6 @@ import io.holdfast.lock.torture.Attempt.Answer;
 import io.holdfast.lock.torture.Attempt.Closing;
 import io.holdfast.lock.torture.Attempt.Interval;
 import io.holdfast.lock.torture.Attempt.Nested;
-import io.holdfast.lock.torture.Attempt.Part;
 import io.holdfast.lock.torture.Attempt.Write;
 import io.holdfast.lock.torture.Evidence.Happened;
 import java.util.ArrayList;
@@ -49,7 +48,6 @@ final class Story {
     private long minHold;
     private long stalled;
     private Nested nested = Nested.NONE;
-    private Part part = Part.WORKS;
 
     private Told(int worker) {
       this.worker = worker;
@@ -113,12 +111,6 @@ final class Story {
       return this;
     }
 
-    /** It was kept while nothing was broken. */
-    Told inCalm() {
-      part = Part.KEEPS;
-      return this;
-    }
-
     Told wrote(Write how) {
       write = how;
       return this;
@@ -130,7 +122,7 @@ final class Story {
           0,
           0,
           "lock renewed by thread",
-          part,
+          false,
           asked * MILLI,
           answered * MILLI,
           answer,

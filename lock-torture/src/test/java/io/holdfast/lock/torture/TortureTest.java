@@ -18,7 +18,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 import org.testcontainers.DockerClientFactory;
 
 /**
- * One short schedule on each store, two at a time, since they wait most of the time;
+ * One short schedule on each store, three at a time, since they wait most of the time;
  * {@code dev/torture} runs as many as you like.
  */
 @Execution(ExecutionMode.CONCURRENT)

@@ -1,6 +1,5 @@
 package io.holdfast.lock.zookeeper;
 
-import io.holdfast.lock.spi.ClientThreads;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
@@ -13,8 +12,12 @@ final class Background {
 
   private final ScheduledThreadPoolExecutor executor;
 
-  Background(ClientThreads threads) {
-    this.executor = new ScheduledThreadPoolExecutor(1, task -> threads.only("nodes", task));
+  Background(String clientName) {
+    this.executor = new ScheduledThreadPoolExecutor(1, task -> {
+      Thread thread = new Thread(task, "holdfast-" + clientName + "-nodes");
+      thread.setDaemon(true);
+      return thread;
+    });
   }
 
   /** Runs a task once, after this time, unless the thread has ended by then. */

@@ -7,8 +7,6 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
-import java.util.Optional;
-import java.util.concurrent.CompletableFuture;
 import org.apache.zookeeper.Op;
 import org.apache.zookeeper.OpResult;
 import org.apache.zookeeper.ZooKeeper;
@@ -112,36 +110,6 @@ final class Checks {
       }
     }
     return FOR_EVER;
-  }
-
-  /**
-   * Asks the leader whether a node exists. A write, so that a follower that is cut off can't
-   * answer.
-   */
-  static CompletableFuture<Answer<List<OpResult>>> exists(ZooKeeper zk, OwnNode node) {
-    return Wire.multi(zk, List.of(Op.check(node.path(), -1)));
-  }
-
-  /**
-   * Asks so until there is an answer.
-   *
-   * @return the time for which the session is certain to live, from before the request; empty if
-   *     the node has gone
-   */
-  Optional<Duration> confirm(ZooKeeper zk, OwnNode node, Deadline deadline) throws StoreException {
-    while (true) {
-      SessionTrust.Asked asked = trust.asking(zk);
-      Answer<List<OpResult>> checked = wire.await(exists(zk, node), deadline);
-      if (checked.isOk()) {
-        return Optional.of(trust.confirmed(asked));
-      } else if (checked.isAbsent() || checked.isSessionOver()) {
-        return Optional.empty();
-      } else if (!checked.isConnectionLost()) {
-        throw checked.failure();
-      }
-      trust.disconnected(asked);
-      wire.pauseBeforeRetry(checked, deadline);
-    }
   }
 
   private static OwnNode node(List<@Nullable OwnNode> asked, int index) {

@@ -8,7 +8,6 @@ import io.holdfast.lock.spi.StoredHolder;
 import io.holdfast.lock.spi.StoredLock;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.Deque;
 import java.util.List;
 import java.util.Optional;
@@ -29,6 +28,12 @@ import org.jspecify.annotations.Nullable;
  * the first.
  */
 final class Holders {
+  /**
+   * The most locks to read at once: enough to hide the round trips, but few, since renewals wait
+   * behind them on the same connection.
+   */
+  private static final int AT_ONCE_MAX = 64;
+
   private final Wire wire;
   private final Marks marks;
   private final String root;
@@ -144,7 +149,7 @@ final class Holders {
       while (!open.isEmpty() && held.size() < limit) {
         CompletableFuture<Answer<Boolean>> sync = Wire.sync(zk, root);
         List<Lines> lines = new ArrayList<>();
-        for (int i = 0; i < Wire.READS_AT_ONCE_MAX && !open.isEmpty(); i++) {
+        for (int i = 0; i < AT_ONCE_MAX && !open.isEmpty(); i++) {
           LockKey key = open.remove();
           lines.add(new Lines(key, Wire.listAfter(sync, zk, parent(key))));
         }
@@ -192,44 +197,24 @@ final class Holders {
       boolean marked = taken.stream().anyMatch(one -> !one.line().marks().isEmpty());
       long nowMillis = marked ? marks.nowMillis(zk, deadline) : 0;
       for (Taken one : taken) {
-        StoredLock lock = held(one, nowMillis);
-        if (lock != null && held.size() < limit) {
-          held.add(lock);
+        StoredHolder holder = holder(one, nowMillis);
+        if (holder != null && held.size() < limit) {
+          int places = one.line().places().size();
+          held.add(new StoredLock(
+              one.key(), holder, OptionalInt.of(holder.released() ? places : places - 1)));
         }
       }
     }
 
-    /** Returns the lock with its first holder; null if it has none, or that is not known yet. */
-    private @Nullable StoredLock held(Taken taken, long nowMillis) throws StoreException {
-      List<Marks.Mark> found = marks.await(taken.marks(), nowMillis, deadline);
-      Marks.Mark writersMark = Marks.lastWriters(found);
-      if (writersMark != null) {
-        return lock(taken, writersMark.storedHolder(), 0);
+    /**
+     * Returns the first in the queue, or the former holder whose minimum hold keeps that one
+     * waiting; null if it is not known yet.
+     */
+    private @Nullable StoredHolder holder(Taken taken, long nowMillis) throws StoreException {
+      Marks.Mark mark = Marks.last(marks.await(taken.marks(), nowMillis, deadline));
+      if (mark != null) {
+        return new StoredHolder(mark.number(), mark.holder(), mark.since(), mark.rest(), true);
       }
-      List<Marks.Mark> readersMarks = Marks.readers(found);
-      int readers = taken.line().readersAtHead().size();
-      if (readers == 0 && !readersMarks.isEmpty()) {
-        return lock(taken, readersMarks.get(0).storedHolder(), 0);
-      }
-      StoredHolder head = head(taken);
-      if (head == null) {
-        return null;
-      }
-      // Of readers, the one with the lowest number, in whatever way it holds.
-      StoredHolder first =
-          readersMarks.isEmpty() || head.number() < readersMarks.get(0).number()
-              ? head
-              : readersMarks.get(0).storedHolder();
-      return lock(taken, first, Math.max(1, readers));
-    }
-
-    private static StoredLock lock(Taken taken, StoredHolder holder, int holding) {
-      int places = taken.line().places().size();
-      return new StoredLock(taken.key(), holder, OptionalInt.of(places - holding));
-    }
-
-    /** Returns the first in the line, or null if there is none, or that is not known yet. */
-    private @Nullable StoredHolder head(Taken taken) throws StoreException {
       if (taken.head() == null) {
         return null;
       }
@@ -243,76 +228,10 @@ final class Holders {
         open.add(taken.key());
         return null;
       }
-      return head.get().storedHolder();
+      NodeText text = head.get().text();
+      return new StoredHolder(
+          head.get().stat().getCzxid(), text.holder(), head.get().since(), text.duration(), false);
     }
-  }
-
-  // Of one lock
-
-  /** Returns the writer that has the lock, or all readers that have it, by number. */
-  List<StoredHolder> all(LockKey key) throws StoreException {
-    Deadline deadline = wire.deadline();
-    while (true) {
-      ZooKeeper zk = wire.handle();
-      Line line = line(zk, key, deadline);
-      List<Marks.Reading> reading = Marks.read(zk, parent(key), line.marks());
-      long nowMillis = reading.isEmpty() ? 0 : marks.nowMillis(zk, deadline);
-      List<Marks.Mark> found = marks.await(reading, nowMillis, deadline);
-      Marks.Mark writersMark = Marks.lastWriters(found);
-      if (writersMark != null) {
-        return List.of(writersMark.storedHolder());
-      }
-      List<StoredHolder> holders = new ArrayList<>();
-      Marks.readers(found).forEach(mark -> holders.add(mark.storedHolder()));
-      List<Line.Place> first = holders.isEmpty() ? line.holding() : line.readersAtHead();
-      for (Wire.Found held : read(zk, parent(key), first, deadline)) {
-        holders.add(held.text().storedHolder());
-      }
-      // If all have gone meanwhile, others may be the first.
-      if (!holders.isEmpty() || first.isEmpty()) {
-        holders.sort(Comparator.comparingLong(StoredHolder::number));
-        return holders;
-      }
-    }
-  }
-
-  /** Lists a lock's line, as the leader knows it; empty if it has no node. */
-  private Line line(ZooKeeper zk, LockKey key, Deadline deadline) throws StoreException {
-    String parent = parent(key);
-    Answer<List<String>> listed = wire.askAgain(() -> Wire.listNewest(zk, parent), deadline);
-    return Line.of(parent, listed.isAbsent() ? List.of() : listed.get());
-  }
-
-  /** Reads the places that still exist. */
-  private List<Wire.Found> read(
-      ZooKeeper zk, String parent, List<Line.Place> places, Deadline deadline)
-      throws StoreException {
-    List<String> paths =
-        places.stream().map(place -> parent + "/" + place.name()).toList();
-    return wire.readAll(zk, paths, deadline);
-  }
-
-  /** Frees a lock if the grant with this number has it, a writer's or a reader's. */
-  boolean forceRelease(LockKey key, long number) throws StoreException {
-    Deadline deadline = wire.deadline();
-    ZooKeeper zk = wire.handle();
-    String parent = parent(key);
-    Line line = line(zk, key, deadline);
-    for (String name : line.marks()) {
-      if (Names.numberOfMark(name) == number) {
-        return wire.deleted(zk, parent + "/" + name, deadline);
-      }
-    }
-    if (!line.writersMarks().isEmpty()) {
-      return false;
-    }
-    List<Line.Place> first = line.marks().isEmpty() ? line.holding() : line.readersAtHead();
-    for (Wire.Found held : read(zk, parent, first, deadline)) {
-      if (held.text().stat().getCzxid() == number) {
-        return wire.deleted(zk, held.path(), deadline);
-      }
-    }
-    return false;
   }
 
   /** A lock whose queue is being listed. */

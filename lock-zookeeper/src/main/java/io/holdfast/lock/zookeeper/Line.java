@@ -7,10 +7,9 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The line of a lock, as one listing of its node shows it. The first has the lock; if that is a
- * reader, so have all readers that follow it, up to the first writer.
+ * The wait queue of a lock, as one listing of its node shows it.
  *
- * @param places the places in the order of their turns
+ * @param places the places in the order of their turns; the first has the lock
  * @param marks the names of nodes that keep the lock taken for a minimum hold
  */
 record Line(List<Place> places, List<String> marks) {
@@ -24,12 +23,8 @@ record Line(List<Place> places, List<String> marks) {
    */
   static final int SEQUENCE_MAX = Integer.MAX_VALUE - 1_000_000;
 
-  /**
-   * A node in the line.
-   *
-   * @param reads whether it is a reader's, which shares the lock with other readers
-   */
-  record Place(String name, int sequence, boolean reads) {}
+  /** A node in the queue. */
+  record Place(String name, int sequence) {}
 
   /**
    * Reads a listing.
@@ -59,34 +54,24 @@ record Line(List<Place> places, List<String> marks) {
     if (child.length() > OWNER_ID_LENGTH
         && child.charAt(OWNER_ID_LENGTH) == '-'
         && digits.length() >= SEQUENCE_LENGTH) {
-      // The sign of a reader is parsed with its number.
-      return new Place(child, sequence(parent, child, digits), digits.charAt(0) == Names.SHARED);
-    }
-    throw foreign(parent, child);
-  }
-
-  /** Returns the sequence number that ZooKeeper gave a node. */
-  static int sequence(String parent, String child, String digits) throws StoreException {
-    int sequence = -1;
-    try {
-      sequence = Integer.parseInt(digits);
-    } catch (NumberFormatException e) {
-      // Refused below.
-    }
-    if (sequence >= 0 && sequence <= SEQUENCE_MAX) {
-      return sequence;
+      int sequence = -1;
+      try {
+        sequence = Integer.parseInt(digits);
+      } catch (NumberFormatException e) {
+        // Refused below.
+      }
+      if (sequence >= 0 && sequence <= SEQUENCE_MAX) {
+        return new Place(child, sequence);
+      }
+      throw StoreException.refused(
+          "ZooKeeper's sequence numbers under "
+              + parent
+              + " are used up ("
+              + child
+              + "). Delete that node when nobody uses the lock; they then begin again",
+          null);
     }
     throw StoreException.refused(
-        "ZooKeeper's sequence numbers under "
-            + parent
-            + " are used up ("
-            + child
-            + "). Delete that node when nobody uses the lock; they then begin again",
-        null);
-  }
-
-  static StoreException foreign(String parent, String child) {
-    return StoreException.refused(
         "There is a node that is not a lock's: "
             + parent
             + "/"
@@ -107,45 +92,5 @@ record Line(List<Place> places, List<String> marks) {
   @Nullable
   Place head() {
     return places.isEmpty() ? null : places.get(0);
-  }
-
-  /**
-   * Returns the place for whose end the one at this index must wait; null if it waits for none. A
-   * writer waits for whoever is before it, a reader for the last writer before it.
-   */
-  @Nullable
-  Place before(int index) {
-    boolean reads = places.get(index).reads();
-    for (int i = index - 1; i >= 0; i--) {
-      if (!reads || !places.get(i).reads()) {
-        return places.get(i);
-      }
-    }
-    return null;
-  }
-
-  /** Returns the marks that keep the one at this index waiting. */
-  List<String> marksBefore(int index) {
-    return places.get(index).reads() ? writersMarks() : marks;
-  }
-
-  /** Returns the marks that keep the lock taken for readers, too. */
-  List<String> writersMarks() {
-    return marks.stream().filter(mark -> !Names.isReadersMark(mark)).toList();
-  }
-
-  boolean hasWriter() {
-    return places.stream().anyMatch(place -> !place.reads());
-  }
-
-  /** Returns those who have the lock, if no mark keeps them waiting. */
-  List<Place> holding() {
-    List<Place> readers = readersAtHead();
-    return readers.isEmpty() && !places.isEmpty() ? places.subList(0, 1) : readers;
-  }
-
-  /** Returns the readers that no writer is before. */
-  List<Place> readersAtHead() {
-    return places.stream().takeWhile(Place::reads).toList();
   }
 }

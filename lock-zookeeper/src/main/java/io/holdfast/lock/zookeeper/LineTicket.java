@@ -8,6 +8,8 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicReference;
+import org.apache.zookeeper.Op;
+import org.apache.zookeeper.OpResult;
 import org.apache.zookeeper.WatchedEvent;
 import org.apache.zookeeper.Watcher;
 import org.apache.zookeeper.Watcher.Event.EventType;
@@ -17,9 +19,8 @@ import org.apache.zookeeper.data.Stat;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The ticket of a node in the line that must wait. It watches only the node for whose end it waits,
- * and writes nothing meanwhile. Of a writer that is the one before it, of a reader the last writer
- * before it: so all readers behind a writer are woken together, and may enter together.
+ * The ticket of a node in the queue that is not the first. It watches only the node before it, and
+ * writes nothing while it waits.
  *
  * <p>When that node is gone, the queue is listed at once, from the event thread, and the listing
  * wakes the waiting thread. Nodes that a listing does not show before ours can't come back; so if
@@ -50,7 +51,7 @@ final class LineTicket implements Ticket, Watcher {
   private volatile @Nullable String holder;
 
   /**
-   * The node for whose end we wait, and the first of all.
+   * The node before ours, and the first of all.
    *
    * @param head the path of the first node
    */
@@ -92,7 +93,7 @@ final class LineTicket implements Ticket, Watcher {
     CompletableFuture<?> last = listing;
     if (!SessionTrust.isEnough(zk, store.trust().left(zk))) {
       SessionTrust.Asked asked = store.trust().asking(zk);
-      last = Checks.exists(zk, node).thenAccept(checked -> {
+      last = check(zk).thenAccept(checked -> {
         if (checked.isOk()) {
           Duration unused = store.trust().confirmed(asked);
         }
@@ -102,6 +103,14 @@ final class LineTicket implements Ticket, Watcher {
       heard = new Heard(zk, listing.join());
       wakeUp.run();
     });
+  }
+
+  /**
+   * Asks the leader whether our node exists. A write, so that a follower that is cut off can't
+   * answer.
+   */
+  private CompletableFuture<Answer<List<OpResult>>> check(ZooKeeper zk) {
+    return Wire.multi(zk, List.of(Op.check(node.path(), -1)));
   }
 
   @Override
@@ -192,12 +201,10 @@ final class LineTicket implements Ticket, Watcher {
       int index = line.indexOf(node.name());
       if (index < 0) {
         throw StoreException.unanswered("The listing lacks our own node " + node.path(), null);
-      }
-      Line.Place before = line.before(index);
-      if (before == null) {
-        Duration rest = store.marks().settle(zk, node, line.marksBefore(index), deadline);
+      } else if (index == 0) {
+        Duration rest = store.marks().settle(zk, node, line.marks(), deadline);
         return rest.isZero() ? take(zk, trusted, deadline) : new Waiting(rest);
-      } else if (watch(zk, before, line.places().get(0), deadline)) {
+      } else if (watch(zk, line, index, deadline)) {
         return new Waiting(RECHECK_AFTER);
       } else if (looks == LOOKS_MAX) {
         return new Waiting(LOOK_AGAIN_AFTER);
@@ -212,17 +219,31 @@ final class LineTicket implements Ticket, Watcher {
    * The check confirms the listing too: the nodes before ours had gone, and ours exists.
    */
   private Status take(ZooKeeper zk, Duration trusted, Deadline deadline) throws StoreException {
-    Optional<Duration> enough = SessionTrust.isEnough(zk, trusted)
-        ? Optional.of(trusted)
-        : store.checks().confirm(zk, node, deadline);
-    return enough.isPresent() ? new Granted(store.grant(zk, node, enough.get())) : gone();
+    if (SessionTrust.isEnough(zk, trusted)) {
+      return new Granted(store.grant(zk, node, trusted));
+    }
+    while (true) {
+      SessionTrust.Asked asked = store.trust().asking(zk);
+      Answer<List<OpResult>> checked = wire.await(check(zk), deadline);
+      if (checked.isOk()) {
+        return new Granted(store.grant(zk, node, store.trust().confirmed(asked)));
+      } else if (checked.isAbsent() || checked.isSessionOver()) {
+        return gone();
+      } else if (!checked.isConnectionLost()) {
+        throw checked.failure();
+      }
+      store.trust().disconnected(asked);
+      wire.pauseBeforeRetry(checked, deadline);
+    }
   }
 
-  /** Watches the node for whose end we wait; false if it has just gone. */
-  private boolean watch(ZooKeeper zk, Line.Place before, Line.Place head, Deadline deadline)
+  /** Watches the node before ours; false if it has just gone. */
+  private boolean watch(ZooKeeper zk, Line line, int index, Deadline deadline)
       throws StoreException {
-    Watched next =
-        new Watched(zk, node.parent() + "/" + before.name(), node.parent() + "/" + head.name());
+    Watched next = new Watched(
+        zk,
+        node.parent() + "/" + line.places().get(index - 1).name(),
+        node.parent() + "/" + line.places().get(0).name());
     // Set before the request is sent: the event may come before the answer is handled.
     watched.set(next);
     while (true) {
@@ -255,8 +276,10 @@ final class LineTicket implements Ticket, Watcher {
   void forget() {
     node.abandon();
     Watched last = watched.getAndSet(null);
-    if (last != null) {
-      Wire.unwatch(last.zk(), last.path());
+    if (last != null && last.zk().getState().isAlive()) {
+      // ZooKeeper's removeWatches would remove it only locally; this one tells the server. Other
+      // watchers of that node in this session get an event that their watch was removed too.
+      last.zk().removeAllWatches(last.path(), WatcherType.Data, true, (code, p, ctx) -> {}, null);
     }
   }
 }

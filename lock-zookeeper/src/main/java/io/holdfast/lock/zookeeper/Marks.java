@@ -2,11 +2,9 @@ package io.holdfast.lock.zookeeper;
 
 import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.StoreException;
-import io.holdfast.lock.spi.StoredHolder;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.apache.zookeeper.CreateMode;
@@ -42,24 +40,7 @@ final class Marks {
    * @param since the time at which the attempt of its grant was made
    * @param rest the time for which it still counts
    */
-  record Mark(String path, long number, String holder, Instant since, Duration rest) {
-    String name() {
-      return nameOf(path);
-    }
-
-    /** Whether it keeps writers out only. */
-    boolean isReaders() {
-      return Names.isReadersMark(name());
-    }
-
-    StoredHolder storedHolder() {
-      return storedHolder(0);
-    }
-
-    StoredHolder storedHolder(int permit) {
-      return new StoredHolder(number, holder, since, rest, true, permit);
-    }
-  }
+  record Mark(String path, long number, String holder, Instant since, Duration rest) {}
 
   /** A mark that is being read. */
   record Reading(ZooKeeper zk, String path, CompletableFuture<Answer<Wire.Text>> text) {}
@@ -67,12 +48,8 @@ final class Marks {
   /** A mark that exists. */
   private record Found(String path, Wire.Text text) {
     String name() {
-      return nameOf(path);
+      return path.substring(path.lastIndexOf('/') + 1);
     }
-  }
-
-  private static String nameOf(String path) {
-    return path.substring(path.lastIndexOf('/') + 1);
   }
 
   /** Asks for marks. */
@@ -133,10 +110,18 @@ final class Marks {
     Duration rest = text.text().duration().minusMillis(ageMillis);
     return new Mark(
         found.path(),
-        Names.numberOfMark(found.name()),
+        number(found.name()),
         text.text().holder(),
         text.since(),
         rest.isNegative() ? Duration.ZERO : rest);
+  }
+
+  private static long number(String name) throws StoreException {
+    try {
+      return Long.parseLong(name.substring(Names.MARK_PREFIX.length()), 16);
+    } catch (NumberFormatException e) {
+      throw StoreException.refused("There is a node that is not a lock's: " + name, e);
+    }
   }
 
   /**
@@ -148,15 +133,7 @@ final class Marks {
     if (names.isEmpty()) {
       return Duration.ZERO;
     }
-    List<Mark> marks = look(zk, node.parent(), names, deadline);
-    Duration rest = rest(marks);
-    return rest.isZero() ? delete(zk, node, marks, deadline) : rest;
-  }
-
-  /** Reads marks, on behalf of one whom they keep waiting; without those that are gone. */
-  List<Mark> look(ZooKeeper zk, String parent, List<String> names, Deadline deadline)
-      throws StoreException {
-    List<Reading> readings = read(zk, parent, names);
+    List<Reading> readings = read(zk, node.parent(), names);
     long nowMillis = nowMillis(zk, deadline);
     List<Found> found = found(readings, deadline);
     for (Found one : found) {
@@ -164,7 +141,9 @@ final class Marks {
         countAnew(zk, one, deadline);
       }
     }
-    return marks(found, nowMillis);
+    List<Mark> marks = marks(found, nowMillis);
+    Duration rest = rest(marks);
+    return rest.isZero() ? delete(zk, node, marks, deadline) : rest;
   }
 
   /**
@@ -208,22 +187,11 @@ final class Marks {
     return marks.stream().map(Mark::rest).max(Duration::compareTo).orElse(Duration.ZERO);
   }
 
-  /**
-   * Returns the mark that keeps the name taken for readers, too, and that for the longest time;
-   * null if none does.
-   */
-  static @Nullable Mark lastWriters(List<Mark> marks) {
+  /** Returns the mark that keeps the name taken for the longest time, or null if none does. */
+  static @Nullable Mark last(List<Mark> marks) {
     return marks.stream()
-        .filter(mark -> !mark.isReaders() && !mark.rest().isZero())
-        .max(Comparator.comparing(Mark::rest))
+        .filter(mark -> !mark.rest().isZero())
+        .max((a, b) -> a.rest().compareTo(b.rest()))
         .orElse(null);
-  }
-
-  /** Returns the marks that keep writers out only, and still count, in the order of the numbers. */
-  static List<Mark> readers(List<Mark> marks) {
-    return marks.stream()
-        .filter(mark -> mark.isReaders() && !mark.rest().isZero())
-        .sorted(Comparator.comparingLong(Mark::number))
-        .toList();
   }
 }

@@ -1,9 +1,7 @@
 package io.holdfast.lock.zookeeper;
 
-import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockKind;
-import io.holdfast.lock.spi.StoreException;
 import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
 import java.util.Locale;
@@ -20,22 +18,15 @@ final class Names {
   /** The name of the node that is written to get the leader's time; no lock's node has it. */
   static final String CLOCK = "clock";
 
-  /**
-   * The sign before the number of a reader, of a sequence or a grant. Clients that know of no read
-   * locks parse a number with it as they do without it, and so wait for the reader as for anybody
-   * before them.
-   */
-  static final char SHARED = '+';
-
   private static final String UNESCAPED = "-._~";
 
   private Names() {}
 
   /**
-   * Returns the name of a lock's node: its kind (a read lock's is that of the mutex, whose other
-   * side it is), then its name, in which all characters except ASCII letters, digits and a few
-   * signs are written as hexadecimal UTF-8 bytes. Different locks have different names; none is
-   * {@code .} or {@code ..}, or has characters that ZooKeeper refuses in a path (such as emoji).
+   * Returns the name of a lock's node: its kind, then its name, in which all characters except
+   * ASCII letters, digits and a few signs are written as hexadecimal UTF-8 bytes. Different locks
+   * have different names; none is {@code .} or {@code ..}, or has characters that ZooKeeper refuses
+   * in a path (such as emoji).
    */
   static String of(LockKey key) {
     return prefix(key.kind(), key.name());
@@ -48,8 +39,7 @@ final class Names {
   static String prefix(LockKind kind, String namePrefix) {
     byte[] bytes = namePrefix.getBytes(StandardCharsets.UTF_8);
     StringBuilder name = new StringBuilder(bytes.length + 16);
-    LockKind stored = kind == LockKind.READ ? LockKind.MUTEX : kind;
-    name.append(stored.code()).append('-');
+    name.append(kind.code()).append('-');
     for (byte one : bytes) {
       char c = (char) (one & 0xff);
       if ((c >= 'a' && c <= 'z')
@@ -64,16 +54,6 @@ final class Names {
       }
     }
     return name.toString();
-  }
-
-  /**
-   * Returns the path, below the root, of the node in which a claim stands in line. A semaphore has
-   * one node for its number of permits within its own, and never two of them, so that claims that
-   * say different numbers can't both stand.
-   */
-  static String of(Claim claim) {
-    String node = of(claim.key());
-    return claim.key().kind() == LockKind.PERMIT ? node + "/" + claim.permits() : node;
   }
 
   /** Returns the lock whose node has this name, or null if it is not a lock's. */
@@ -93,54 +73,8 @@ final class Names {
     return ownerId + "-";
   }
 
-  /** Returns the name of a reader's node; see {@link #ofOwner}. */
-  static String ofReader(String ownerId) {
-    return ofOwner(ownerId) + SHARED;
-  }
-
-  /** Returns the name of the node of a claim that waits for any permit; see {@link #ofOwner}. */
-  static String ofWaiting(String ownerId) {
-    return ownerId + "-w-";
-  }
-
-  /**
-   * Returns the name of the node of a claim that wants one permit; see {@link #ofOwner}.
-   *
-   * @param bid the number of this claim's bids before this one. So no two of them have the same
-   *     name, and cleaning up after one can't delete another
-   */
-  static String ofBid(String ownerId, int permit, int bid) {
-    return ownerId + "-p" + permit + "." + bid + "-";
-  }
-
   /** Returns the name of the mark that a grant with a minimum hold leaves. */
   static String ofMark(long number) {
     return String.format(Locale.ROOT, MARK_PREFIX + "%016x", number);
-  }
-
-  /** Returns the name of the mark that a reader's grant leaves. */
-  static String ofReadersMark(long number) {
-    return String.format(Locale.ROOT, MARK_PREFIX + SHARED + "%016x", number);
-  }
-
-  /** Whether a mark keeps writers out only. */
-  static boolean isReadersMark(String mark) {
-    return mark.charAt(MARK_PREFIX.length()) == SHARED;
-  }
-
-  /** Returns the name of the mark that the grant of a permit leaves. */
-  static String ofMark(long number, int permit) {
-    return ofMark(number) + "-" + permit;
-  }
-
-  /** Returns the number of the grant that left a mark. */
-  static long numberOfMark(String name) throws StoreException {
-    String digits = name.substring(MARK_PREFIX.length());
-    int end = digits.indexOf('-');
-    try {
-      return Long.parseLong(end < 0 ? digits : digits.substring(0, end), 16);
-    } catch (NumberFormatException e) {
-      throw StoreException.refused("There is a node that is not a lock's: " + name, e);
-    }
   }
 }

@@ -1,10 +1,10 @@
 package io.holdfast.lock.zookeeper;
 
-import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.holdfast.lock.spi.Claim;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Objects;
+import java.util.concurrent.locks.ReentrantLock;
 import org.apache.zookeeper.ZooKeeper;
 import org.jspecify.annotations.Nullable;
 
@@ -12,49 +12,28 @@ import org.jspecify.annotations.Nullable;
  * The node of one attempt of this client, from before its creation is requested until it is known
  * to be gone.
  *
- * <p>Threads: any. Nothing blocks while the monitor is held.
+ * <p>Threads: any. Mutable state is guarded by a mutex, under which nothing blocks.
  */
 final class OwnNode {
   private final Claim claim;
   private final String parent;
-  private final String prefix;
-  private final int permit;
-
-  // May be read without the monitor: set once, or an older value will do.
+  private final ReentrantLock mutex = new ReentrantLock();
+  // May be read without the mutex: set once, or an older value will do.
   private volatile Wire.@Nullable Made made;
   private volatile boolean twin;
   private volatile @Nullable ZooKeeper handle;
   private volatile @Nullable ZooKeeperGrant grant;
-
-  @GuardedBy("this")
+  // All fields below are guarded by the mutex.
   private boolean wanted = true;
-
-  @GuardedBy("this")
   private boolean deletionSent;
-
-  @GuardedBy("this")
   private boolean cleaning;
-
-  @GuardedBy("this")
   private long ttlEndsNanos;
-
-  @GuardedBy("this")
   private long holdEndsNanos;
-
-  @GuardedBy("this")
   private boolean holds;
 
-  /**
-   * Makes the entry of a node that is about to be created.
-   *
-   * @param prefix its name, to which ZooKeeper appends the sequence number; no other attempt has it
-   * @param permit the permit that it wants; 0 if it wants none, or the lock has none
-   */
-  OwnNode(Claim claim, String parent, String prefix, int permit) {
+  OwnNode(Claim claim, String parent) {
     this.claim = claim;
     this.parent = parent;
-    this.prefix = prefix;
-    this.permit = permit;
   }
 
   Claim claim() {
@@ -63,25 +42,6 @@ final class OwnNode {
 
   String parent() {
     return parent;
-  }
-
-  /** Returns its name without the sequence number. */
-  String prefix() {
-    return prefix;
-  }
-
-  int permit() {
-    return permit;
-  }
-
-  /** Returns the path of the mark that its grant leaves if the lock must stay taken. */
-  String markPath() {
-    String name = switch (claim.key().kind()) {
-      case MUTEX -> Names.ofMark(czxid());
-      case READ -> Names.ofReadersMark(czxid());
-      case PERMIT -> Names.ofMark(czxid(), permit);
-    };
-    return parent + "/" + name;
   }
 
   /** Notes that ZooKeeper created the node, in the session of this handle. */
@@ -145,14 +105,15 @@ final class OwnNode {
    * @return the grant, or null if the node is to be deleted already
    */
   @Nullable
-  synchronized ZooKeeperGrant grant(long nowNanos, Duration trusted) {
-    if (!wanted) {
-      return null;
-    }
-    ttlEndsNanos = nowNanos + claim.ttl().toNanos();
-    ZooKeeperGrant granted = new ZooKeeperGrant(claim, this, trusted);
-    grant = granted;
-    return granted;
+  ZooKeeperGrant grant(long nowNanos, Duration trusted) {
+    boolean granted = locked(() -> {
+      if (wanted) {
+        ttlEndsNanos = nowNanos + claim.ttl().toNanos();
+        grant = new ZooKeeperGrant(claim, this, trusted);
+      }
+      return wanted;
+    });
+    return granted ? grant : null;
   }
 
   /** Whether it ever became a grant. */
@@ -166,11 +127,13 @@ final class OwnNode {
   }
 
   /** Restarts the TTL; false if it is over, and the node is being deleted. */
-  synchronized boolean extend(long nowNanos) {
-    if (wanted) {
-      ttlEndsNanos = nowNanos + claim.ttl().toNanos();
-    }
-    return wanted;
+  boolean extend(long nowNanos) {
+    return locked(() -> {
+      if (wanted) {
+        ttlEndsNanos = nowNanos + claim.ttl().toNanos();
+      }
+      return wanted;
+    });
   }
 
   /**
@@ -179,65 +142,101 @@ final class OwnNode {
    * @param untilNanos the earliest time at which it may end
    * @return false if it is over already
    */
-  synchronized boolean extendTo(long untilNanos, long nowNanos) {
-    boolean stands = wanted && ttlEndsNanos - nowNanos > 0;
-    if (stands && untilNanos - ttlEndsNanos > 0) {
-      ttlEndsNanos = untilNanos;
-    }
-    return stands;
+  boolean extendTo(long untilNanos, long nowNanos) {
+    return locked(() -> {
+      boolean stands = wanted && ttlEndsNanos - nowNanos > 0;
+      if (stands && untilNanos - ttlEndsNanos > 0) {
+        ttlEndsNanos = untilNanos;
+      }
+      return stands;
+    });
   }
 
   /** Returns the time left of the TTL; zero if it is over, and the node is being deleted. */
-  synchronized Duration ttlLeft(long nowNanos) {
-    return wanted ? Duration.ofNanos(Math.max(0, ttlEndsNanos - nowNanos)) : Duration.ZERO;
+  Duration ttlLeft(long nowNanos) {
+    return locked(
+        () -> wanted ? Duration.ofNanos(Math.max(0, ttlEndsNanos - nowNanos)) : Duration.ZERO);
   }
 
   /** Ends the grant if its TTL is over. */
-  synchronized void expireAt(long nowNanos) {
-    if (grant != null && ttlEndsNanos - nowNanos <= 0) {
-      wanted = false;
-    }
+  void expireAt(long nowNanos) {
+    locked(() -> {
+      if (grant != null && ttlEndsNanos - nowNanos <= 0) {
+        wanted = false;
+      }
+      return true;
+    });
   }
 
   /** Gives the node up; it is deleted even if its creation is confirmed late. */
-  synchronized void abandon() {
-    wanted = false;
+  void abandon() {
+    locked(() -> {
+      wanted = false;
+      return true;
+    });
   }
 
   /** Gives the node up, but keeps the name taken for this time. */
-  synchronized void release(long nowNanos, Duration holdFor) {
-    wanted = false;
-    holds = !holdFor.isZero();
-    holdEndsNanos = nowNanos + holdFor.toNanos();
+  void release(long nowNanos, Duration holdFor) {
+    locked(() -> {
+      wanted = false;
+      holds = !holdFor.isZero();
+      holdEndsNanos = nowNanos + holdFor.toNanos();
+      return true;
+    });
   }
 
-  synchronized Duration holdLeft(long nowNanos) {
-    return holds ? Duration.ofNanos(Math.max(0, holdEndsNanos - nowNanos)) : Duration.ZERO;
+  Duration holdLeft(long nowNanos) {
+    return locked(
+        () -> holds ? Duration.ofNanos(Math.max(0, holdEndsNanos - nowNanos)) : Duration.ZERO);
   }
 
-  synchronized boolean isWanted() {
-    return wanted;
+  boolean isWanted() {
+    return locked(() -> wanted);
   }
 
   /** Notes that a deletion is sent; returns whether one was sent before without an answer. */
-  synchronized boolean deletionSent() {
-    boolean before = deletionSent;
-    deletionSent = true;
-    return before;
+  boolean deletionSent() {
+    return locked(() -> {
+      boolean before = deletionSent;
+      deletionSent = true;
+      return before;
+    });
   }
 
-  synchronized void deletionAnswered() {
-    deletionSent = false;
+  void deletionAnswered() {
+    locked(() -> {
+      deletionSent = false;
+      return true;
+    });
   }
 
   /** Begins the clean-up; false if another thread is at it. */
-  synchronized boolean beginCleaning() {
-    boolean idle = !cleaning;
-    cleaning = true;
-    return idle;
+  boolean beginCleaning() {
+    return locked(() -> {
+      boolean idle = !cleaning;
+      cleaning = true;
+      return idle;
+    });
   }
 
-  synchronized void endCleaning() {
-    cleaning = false;
+  void endCleaning() {
+    locked(() -> {
+      cleaning = false;
+      return true;
+    });
+  }
+
+  private interface Body<T> {
+    T run();
+  }
+
+  private <T> T locked(Body<T> body) {
+    mutex.lock();
+    try {
+      return body.run();
+    } finally {
+      mutex.unlock();
+    }
   }
 }

@@ -7,7 +7,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -48,7 +47,7 @@ final class OwnNodes {
   private final Wire wire;
   private final TimeSource time;
   private final List<ACL> acl;
-  private final Set<OwnNode> nodes = ConcurrentHashMap.newKeySet();
+  private final Map<String, OwnNode> nodes = new ConcurrentHashMap<>();
 
   /** The paths of marks, and the times at which they may be deleted. */
   private final Map<String, Long> marks = new ConcurrentHashMap<>();
@@ -64,18 +63,17 @@ final class OwnNodes {
     this.acl = acl;
   }
 
-  /** Adds a node that is about to be created. */
-  OwnNode enter(OwnNode node) {
-    nodes.add(node);
+  /** Adds an attempt that is about to be sent. */
+  OwnNode enter(Claim claim, String parent) {
+    OwnNode node = new OwnNode(claim, parent);
+    nodes.put(claim.ownerId(), node);
     planLook();
     return node;
   }
 
-  /** Returns the nodes that a claim has, or may have. */
-  List<OwnNode> of(Claim claim) {
-    return nodes.stream()
-        .filter(node -> node.claim().ownerId().equals(claim.ownerId()))
-        .toList();
+  @Nullable
+  OwnNode find(Claim claim) {
+    return nodes.get(claim.ownerId());
   }
 
   /** Notes that the node was deleted; if it may have a duplicate, checks once more. */
@@ -87,11 +85,11 @@ final class OwnNodes {
 
   /** Notes that the node is known to be gone. */
   void gone(OwnNode node) {
-    nodes.remove(node);
+    nodes.remove(node.claim().ownerId(), node);
   }
 
   List<OwnNode> all() {
-    return new ArrayList<>(nodes);
+    return new ArrayList<>(nodes.values());
   }
 
   /**
@@ -103,7 +101,7 @@ final class OwnNodes {
     if (holdFor.isZero()) {
       return List.of(delete);
     }
-    String mark = node.markPath();
+    String mark = node.parent() + "/" + Names.ofMark(node.czxid());
     marks.put(mark, time.nanos() + holdFor.toNanos() + MARK_GRACE_NANOS);
     planLook();
     NodeText text =
@@ -145,15 +143,17 @@ final class OwnNodes {
     if (!nodes.isEmpty()) {
       log.warn(
           "Nodes of a closed client were not seen to be gone; they go with their session: {}",
-          nodes.stream().map(OwnNode::parent).distinct().limit(10).toList());
+          nodes.values().stream().map(OwnNode::parent).distinct().limit(10).toList());
     }
   }
 
   /** Gives all nodes up. The thread ends when all are gone, or after trying for long enough. */
   void close() {
-    nodes.forEach(OwnNode::abandon);
-    long sessionNanos =
-        nodes.stream().mapToLong(node -> node.sessionTimeout().toNanos()).max().orElse(0);
+    nodes.values().forEach(OwnNode::abandon);
+    long sessionNanos = nodes.values().stream()
+        .mapToLong(node -> node.sessionTimeout().toNanos())
+        .max()
+        .orElse(0);
     looksEndNanos = time.nanos() + Math.max(AFTER_CLOSE_NANOS_MIN, 2 * sessionNanos);
     planLook();
   }
@@ -176,7 +176,7 @@ final class OwnNodes {
     }
     long session = zk.getSessionId();
     long nowNanos = time.nanos();
-    for (OwnNode node : nodes) {
+    for (OwnNode node : nodes.values()) {
       node.expireAt(nowNanos);
       if (!node.isWanted() && node.beginCleaning()) {
         tryToCleanUp(zk, session, node);
@@ -211,7 +211,7 @@ final class OwnNodes {
         if (answer.isAbsent()) {
           gone(node);
         } else if (answer.isOk()) {
-          List<String> names = withPrefix(answer, node.prefix());
+          List<String> names = ofOwner(answer, node.claim());
           if (names.isEmpty()) {
             gone(node);
           }
@@ -234,8 +234,9 @@ final class OwnNodes {
     }
   }
 
-  /** Returns the names in a listing that begin so. */
-  static List<String> withPrefix(Answer<List<String>> listed, String prefix) {
+  /** Returns the names in a listing that have a claim's owner id. */
+  static List<String> ofOwner(Answer<List<String>> listed, Claim claim) {
+    String prefix = Names.ofOwner(claim.ownerId());
     List<String> names = listed.value();
     return names == null
         ? List.of()

@@ -2,7 +2,6 @@ package io.holdfast.lock.zookeeper;
 
 import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Deadline;
-import io.holdfast.lock.spi.LockKind;
 import io.holdfast.lock.spi.StoreException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -15,7 +14,7 @@ import org.apache.zookeeper.ZooKeeper;
 import org.apache.zookeeper.data.ACL;
 
 /**
- * Puts an attempt into the line: creates its node and lists the line in one round trip, since the
+ * Puts an attempt into the queue: creates its node and lists the queue in one round trip, since the
  * server carries out a session's requests in order.
  */
 final class Placing {
@@ -24,36 +23,26 @@ final class Placing {
   private final SessionTrust trust;
   private final String root;
   private final List<ACL> acl;
-  private final PermitCounts counts;
 
-  Placing(
-      Wire wire,
-      OwnNodes nodes,
-      SessionTrust trust,
-      PermitCounts counts,
-      String root,
-      List<ACL> acl) {
+  Placing(Wire wire, OwnNodes nodes, SessionTrust trust, String root, List<ACL> acl) {
     this.wire = wire;
     this.nodes = nodes;
     this.trust = trust;
     this.root = root;
     this.acl = acl;
-    this.counts = counts;
   }
 
   /**
-   * A node that was created, and the line just after that.
+   * A node that was created, and the queue just after that.
    *
-   * @param children the names in the line, its own among them
    * @param trusted the time for which the session is certain to live, from before the request was
    *     sent
    */
-  record Placed(ZooKeeper zk, OwnNode node, List<String> children, Duration trusted) {}
+  record Placed(ZooKeeper zk, OwnNode node, Line line, Duration trusted) {}
 
   /** Creates a node. If that fails, the node is given up. */
-  Placed place(OwnNode node, Deadline deadline) throws StoreException {
-    nodes.enter(node);
-    String parent = node.parent();
+  Placed place(Claim claim, String parent, Deadline deadline) throws StoreException {
+    OwnNode node = nodes.enter(claim, parent);
     boolean placed = false;
     try {
       while (true) {
@@ -63,16 +52,12 @@ final class Placing {
         // Answers come in order, so this one has come too.
         Answer<Wire.Made> made = wire.await(sent.making(), deadline);
         if (made.isAbsent()) {
-          List<CompletableFuture<Answer<Boolean>>> parents = makeParents(zk, node, deadline);
+          List<CompletableFuture<Answer<Boolean>>> parents = makeParents(zk, parent);
           sent = send(zk, node);
           listed = wire.await(sent.listing(), deadline);
           made = wire.await(sent.making(), deadline);
           if (made.isAbsent()) {
             requireMade(parents, deadline);
-            if (isPermit(node) && !deadline.isOver()) {
-              // Another number of permits was kept meanwhile, or is no longer.
-              continue;
-            }
           }
         }
         if (made.isSessionOver() || made.isConnectionLost()) {
@@ -96,12 +81,12 @@ final class Placing {
         if (node.hasTwin() || listed.isConnectionLost()) {
           listed = wire.askAgain(() -> Wire.list(zk, parent), deadline);
         }
-        List<String> children = listed.get();
-        if (!children.contains(node.name())) {
+        Line line = Line.of(parent, listed.get());
+        if (line.indexOf(node.name()) < 0) {
           throw StoreException.unanswered("Our node vanished at once: " + node.path(), null);
         }
         placed = true;
-        return new Placed(zk, node, children, trusted);
+        return new Placed(zk, node, line, trusted);
       }
     } finally {
       if (!placed) {
@@ -113,7 +98,7 @@ final class Placing {
   /** Deletes duplicates that earlier requests of this attempt created. */
   private void deleteTwins(ZooKeeper zk, OwnNode node, Deadline deadline) throws StoreException {
     Answer<List<String>> listed = wire.askAgain(() -> Wire.list(zk, node.parent()), deadline);
-    for (String name : OwnNodes.withPrefix(listed, node.prefix())) {
+    for (String name : OwnNodes.ofOwner(listed, node.claim())) {
       if (!name.equals(node.name())) {
         boolean unused = wire.deleted(zk, node.parent() + "/" + name, deadline);
       }
@@ -133,7 +118,7 @@ final class Placing {
     NodeText text = new NodeText(Duration.ofMillis(zk.getSessionTimeout()), null, claim.holder());
     CompletableFuture<Answer<Wire.Made>> making = new CompletableFuture<>();
     zk.create(
-        node.parent() + "/" + node.prefix(),
+        node.parent() + "/" + Names.ofOwner(claim.ownerId()),
         text.bytes(),
         acl,
         CreateMode.EPHEMERAL_SEQUENTIAL,
@@ -153,24 +138,15 @@ final class Placing {
    * Sends requests to create a lock's node and its parents; nodes that exist already are left
    * alone.
    */
-  private List<CompletableFuture<Answer<Boolean>>> makeParents(
-      ZooKeeper zk, OwnNode node, Deadline deadline) throws StoreException {
+  private List<CompletableFuture<Answer<Boolean>>> makeParents(ZooKeeper zk, String parent) {
     List<CompletableFuture<Answer<Boolean>>> making = new ArrayList<>();
     for (int slash = root.indexOf('/', 1); slash > 0; slash = root.indexOf('/', slash + 1)) {
       String above = root.substring(0, slash);
       making.add(Wire.make(zk, above, ZooDefs.Ids.OPEN_ACL_UNSAFE, CreateMode.CONTAINER));
     }
     making.add(Wire.make(zk, root, acl, CreateMode.PERSISTENT));
-    if (isPermit(node)) {
-      counts.keep(node.claim(), deadline);
-    } else {
-      making.add(Wire.make(zk, node.parent(), acl, CreateMode.CONTAINER));
-    }
+    making.add(Wire.make(zk, parent, acl, CreateMode.CONTAINER));
     return making;
-  }
-
-  private static boolean isPermit(OwnNode node) {
-    return node.claim().key().kind() == LockKind.PERMIT;
   }
 
   /** Throws if there is still no parent node to create ours in. */

@@ -1,6 +1,5 @@
 package io.holdfast.lock.zookeeper;
 
-import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.holdfast.lock.spi.TimeSource;
 import java.time.Duration;
 import java.util.ArrayDeque;
@@ -66,36 +65,27 @@ final class SessionTrust {
   private static final int QUIET_DIVISOR = 6;
 
   private final TimeSource time;
-
-  /** The session that the fields below are about; zero if there is none. */
-  @GuardedBy("this")
+  // All fields below are guarded by the monitor, and are about this session.
   private long session;
 
   /**
    * The signs of life in the order in which they were sent; the first one is a timeout old, or the
    * first of the session.
    */
-  @GuardedBy("this")
   private final Deque<Sign> signs = new ArrayDeque<>();
 
-  @GuardedBy("this")
   private @Nullable Moment confirmedAt;
-
-  @GuardedBy("this")
   private long confirmedForNanos;
 
   /**
    * Whether the timeout was lowered after the session had been said to live until
    * {@code saidUntilNanos}.
    */
-  @GuardedBy("this")
   private boolean overdrawn;
 
-  @GuardedBy("this")
   private long saidUntilNanos;
 
   /** The timeout that was agreed on at the last connection. */
-  @GuardedBy("this")
   private long agreedTimeoutNanos;
 
   SessionTrust(TimeSource time) {
@@ -162,7 +152,6 @@ final class SessionTrust {
     note(asked, Moment.now(time), true);
   }
 
-  @GuardedBy("this")
   private void note(Asked asked, Moment answered, boolean byLeader) {
     long now = asked.zk().getSessionId();
     long timeoutNanos = timeoutNanos(asked.zk());
@@ -191,7 +180,6 @@ final class SessionTrust {
     }
   }
 
-  @GuardedBy("this")
   private void meet(long newSession, Moment at, long timeoutNanos, Moment answered) {
     forget();
     session = newSession;
@@ -201,7 +189,6 @@ final class SessionTrust {
     signs.add(new Sign(at, timeoutNanos, 0, answeredNanos, false));
   }
 
-  @GuardedBy("this")
   private Sign second() {
     Iterator<Sign> iterator = signs.iterator();
     var unused = iterator.next();
@@ -228,7 +215,6 @@ final class SessionTrust {
   }
 
   /** Returns how much longer a session is certain to live that was alive at that age. */
-  @GuardedBy("this")
   private long trustedNanos(long ageNanos) {
     long leastNanos = Long.MAX_VALUE;
     for (Iterator<Sign> newestFirst = signs.descendingIterator(); newestFirst.hasNext(); ) {

@@ -2,11 +2,9 @@ package io.holdfast.lock.zookeeper;
 
 import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.StoreException;
-import io.holdfast.lock.spi.StoredHolder;
 import io.holdfast.lock.spi.TimeSource;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -19,7 +17,6 @@ import org.apache.zookeeper.KeeperException.Code;
 import org.apache.zookeeper.Op;
 import org.apache.zookeeper.OpResult;
 import org.apache.zookeeper.Watcher;
-import org.apache.zookeeper.Watcher.WatcherType;
 import org.apache.zookeeper.ZooKeeper;
 import org.apache.zookeeper.data.ACL;
 import org.apache.zookeeper.data.Stat;
@@ -31,12 +28,6 @@ import org.jspecify.annotations.Nullable;
  * may be queued again, and so lose that order.
  */
 final class Wire {
-  /**
-   * The most nodes to read at once: enough to hide the round trips, but few, since renewals wait
-   * behind them on the same connection.
-   */
-  static final int READS_AT_ONCE_MAX = 64;
-
   private static final Duration RETRY_PAUSE = Duration.ofMillis(20);
 
   private final CuratorFramework framework;
@@ -175,19 +166,6 @@ final class Wire {
     return future;
   }
 
-  /** Lists children, and leaves a watch on them if the node exists. */
-  static CompletableFuture<Answer<List<String>>> listAndWatch(
-      ZooKeeper zk, String path, Watcher watcher) {
-    CompletableFuture<Answer<List<String>>> future = new CompletableFuture<>();
-    zk.getChildren(
-        path,
-        watcher,
-        (int code, String p, Object ctx, List<String> names) ->
-            future.complete(Answer.of(code, names)),
-        null);
-    return future;
-  }
-
   /** Lists the children that the leader knows, and not only those that this server has heard of. */
   static CompletableFuture<Answer<List<String>>> listNewest(ZooKeeper zk, String path) {
     return listAfter(sync(zk, path), zk, path);
@@ -223,16 +201,6 @@ final class Wire {
       Instant noted = text.since();
       return noted == null ? Instant.ofEpochMilli(stat.getCtime()) : noted;
     }
-
-    /** Returns the holder that this node, an attempt's, stands for. */
-    StoredHolder storedHolder() {
-      return storedHolder(0);
-    }
-
-    StoredHolder storedHolder(int permit) {
-      return new StoredHolder(
-          stat.getCzxid(), text.holder(), since(), text.duration(), false, permit);
-    }
   }
 
   /** Reads a node; leaves the watch only if the node exists. */
@@ -246,38 +214,6 @@ final class Wire {
             Answer.of(code, stat == null ? null : new Text(NodeText.of(data), stat))),
         null);
     return future;
-  }
-
-  /**
-   * Takes back the watch on a node's data. ZooKeeper's removeWatches would remove it only locally;
-   * this one tells the server. Other watchers of that node in this session get an event that their
-   * watch was removed too.
-   */
-  static void unwatch(ZooKeeper zk, String path) {
-    if (zk.getState().isAlive()) {
-      zk.removeAllWatches(path, WatcherType.Data, true, (code, p, ctx) -> {}, null);
-    }
-  }
-
-  /** A node that was read. */
-  record Found(String path, Text text) {}
-
-  /** Reads nodes, a few at a time; without those that do not exist. */
-  List<Found> readAll(ZooKeeper zk, List<String> paths, Deadline deadline) throws StoreException {
-    List<Found> found = new ArrayList<>(paths.size());
-    for (int from = 0; from < paths.size(); from += READS_AT_ONCE_MAX) {
-      List<String> some = paths.subList(from, Math.min(paths.size(), from + READS_AT_ONCE_MAX));
-      List<CompletableFuture<Answer<Text>>> reading =
-          some.stream().map(path -> read(zk, path, null)).toList();
-      for (int i = 0; i < some.size(); i++) {
-        String path = some.get(i);
-        Answer<Text> text = askAgain(reading.get(i), () -> read(zk, path, null), deadline);
-        if (!text.isAbsent()) {
-          found.add(new Found(path, text.get()));
-        }
-      }
-    }
-    return found;
   }
 
   static CompletableFuture<Answer<Stat>> write(

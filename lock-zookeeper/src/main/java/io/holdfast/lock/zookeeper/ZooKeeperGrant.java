@@ -40,11 +40,6 @@ final class ZooKeeperGrant implements Grant {
   }
 
   @Override
-  public int permit() {
-    return node.permit();
-  }
-
-  @Override
   public Duration validFor() {
     return validFor;
   }

@@ -46,7 +46,7 @@ public final class ZooKeeperGuard {
    * Returns a guard on a lease of {@link ZooKeeperLocks}. No I/O, unless the wall clock casts doubt
    * on the lease: then the server is asked whether it is valid.
    *
-   * @throws IllegalArgumentException the lease is of another store, of several names, or a mock
+   * @throws IllegalArgumentException the lease is of another store, or a mock
    * @throws IllegalStateException the lease was closed
    * @throws LockLostException the lease was lost
    * @throws io.holdfast.lock.LockStoreException the lease is in doubt, and the server gave no
@@ -62,17 +62,16 @@ public final class ZooKeeperGuard {
   /**
    * Returns an operation for a {@code multi} of your own, on a {@code ZooKeeper} handle with the
    * same chroot. It makes the {@code multi} fail with {@code NoNode} if the lease is no longer
-   * valid. No I/O.
+   * valid.
    */
   public Op check() {
     return Op.check(path, -1);
   }
 
   /**
-   * Returns the operation of {@link #check()} for a Curator transaction. No I/O.
+   * Returns such an operation for a Curator transaction.
    *
    * @param framework has the same chroot; its namespace does not matter
-   * @throws Exception Curator declares it; nothing was sent
    */
   public CuratorOp check(CuratorFramework framework) throws Exception {
     CuratorFramework whole = framework.usingNamespace(null);
@@ -81,8 +80,7 @@ public final class ZooKeeperGuard {
 
   /**
    * Carries out all of the operations, or none if the lease is no longer valid. Unlike Curator's
-   * own transactions, they are sent only once, and not again if the connection is lost. Blocks
-   * until ZooKeeper answers or the connection is lost: the store timeout does not apply.
+   * own transactions, they are sent only once, and not again if the connection is lost.
    *
    * @param framework has the same chroot; the operations must come from its {@code transactionOp()}
    * @throws LockLostException the lease is no longer valid at the server, and nothing was written

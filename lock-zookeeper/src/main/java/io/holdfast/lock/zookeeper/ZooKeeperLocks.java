@@ -21,14 +21,11 @@ import org.jspecify.annotations.Nullable;
  * }</pre>
  *
  * <p>A lease belongs to the framework's session: if that ends, all leases of all clients on it are
- * lost. From one confirmation to the next, a lease is trusted for at most half of the session
- * timeout, whatever its TTL. If a holder crashes, the name stays taken until its session has timed
- * out.
+ * lost. Between two confirmations, a lease is trusted for at most half of the session timeout,
+ * whatever its TTL. If a holder crashes, the name stays taken until its session has timed out.
  *
  * <p>The server's answers arrive on the framework's event thread, so a listener or watcher of yours
  * that blocks there delays the locks too.
- *
- * <p>Threads: a builder is for one thread at a time. Only its {@code build()} does I/O.
  */
 public final class ZooKeeperLocks {
   static final String DEFAULT_PATH = "/holdfast";
@@ -73,9 +70,10 @@ public final class ZooKeeperLocks {
     }
 
     /**
-     * Sets the ACL of the nodes below the path; the default is the path's own ACL. Without the
-     * right ADMIN, a session can't read an ACL that names digests: then set it here. Every client
-     * of these locks needs all rights except ADMIN, and all clients should set the same ACL.
+     * Sets the ACL of the nodes below the path; the default is the path's own ACL. Set it here if
+     * the path's ACL names digests and the session lacks the right ADMIN, without which it can't
+     * read that ACL in full. Every client of these locks needs all rights except ADMIN, and all
+     * clients should set the same ACL.
      *
      * @throws IllegalArgumentException the ACL is empty, so that nobody could use the locks
      */

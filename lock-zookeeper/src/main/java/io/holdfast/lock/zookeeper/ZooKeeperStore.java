@@ -3,7 +3,6 @@ package io.holdfast.lock.zookeeper;
 import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.spi.Acquisition;
 import io.holdfast.lock.spi.Claim;
-import io.holdfast.lock.spi.ClientThreads;
 import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
@@ -52,8 +51,6 @@ final class ZooKeeperStore implements LockStore {
   private final Marks marks;
   private final Checks checks;
   private final Holders holders;
-  private final PermitCounts counts;
-  private final Semaphores semaphores;
   private final SeenTaken seenTaken = new SeenTaken();
 
   private ZooKeeperStore(
@@ -68,15 +65,13 @@ final class ZooKeeperStore implements LockStore {
     this.time = settings.time();
     this.root = root;
     this.trust = trust;
-    this.background = new Background(new ClientThreads(settings.clientName()));
+    this.background = new Background(settings.clientName());
     this.nodes = new OwnNodes(background, wire, time, acl);
     this.watch = new SessionWatch(wire, trust, nodes, settings.events(), root);
+    this.placing = new Placing(wire, nodes, trust, root, acl);
     this.marks = new Marks(wire, root, acl);
-    this.counts = new PermitCounts(wire, marks, root, acl);
-    this.placing = new Placing(wire, nodes, trust, counts, root, acl);
     this.checks = new Checks(wire, trust);
     this.holders = new Holders(wire, marks, root);
-    this.semaphores = new Semaphores(this, root);
   }
 
   /**
@@ -175,34 +170,8 @@ final class ZooKeeperStore implements LockStore {
     return marks;
   }
 
-  Checks checks() {
-    return checks;
-  }
-
-  Placing placing() {
-    return placing;
-  }
-
-  PermitCounts counts() {
-    return counts;
-  }
-
-  /** Returns the path of the node in which a claim stands in line. */
-  private String parent(Claim claim) {
-    return root + "/" + Names.of(claim);
-  }
-
-  private static boolean isPermit(LockKey key) {
-    return key.kind() == LockKind.PERMIT;
-  }
-
-  private static boolean reads(Claim claim) {
-    return claim.key().kind() == LockKind.READ;
-  }
-
-  private OwnNode newNode(Claim claim) {
-    String name = reads(claim) ? Names.ofReader(claim.ownerId()) : Names.ofOwner(claim.ownerId());
-    return new OwnNode(claim, parent(claim), name, 0);
+  private String parent(LockKey key) {
+    return root + "/" + Names.of(key);
   }
 
   @Override
@@ -211,41 +180,27 @@ final class ZooKeeperStore implements LockStore {
     // is trusted for less is confirmed in between.
   }
 
-  @Override
-  public void checkKind(LockKind kind) {
-    if (kind != LockKind.PERMIT && kind != LockKind.READ) {
-      LockStore.super.checkKind(kind);
-    }
-  }
-
   // Acquiring
 
   @Override
   public Optional<Grant> tryAcquire(Claim claim) throws StoreException {
     Deadline deadline = wire.deadline();
-    if (isPermit(claim.key())) {
-      return semaphores.tryAcquire(claim, deadline);
-    }
-    String parent = parent(claim);
-    // What is taken for a writer may be free for a reader.
-    String seenAs = reads(claim) ? parent + Names.SHARED : parent;
-    if (seenTaken.contains(seenAs) && isTaken(claim, parent, deadline)) {
+    String parent = parent(claim.key());
+    if (seenTaken.contains(parent) && isTaken(parent, deadline)) {
       return Optional.empty();
     }
     OwnNode node = null;
     boolean settled = false;
     try {
-      Placing.Placed placed = placing.place(newNode(claim), deadline);
+      Placing.Placed placed = placing.place(claim, parent, deadline);
       node = placed.node();
-      Line line = Line.of(parent, placed.children());
       Optional<Grant> grant = Optional.empty();
-      int index = line.indexOf(node.name());
-      if (line.before(index) == null
-          && marks.settle(placed.zk(), node, line.marksBefore(index), deadline).isZero()) {
+      if (placed.line().indexOf(node.name()) == 0
+          && marks.settle(placed.zk(), node, placed.line().marks(), deadline).isZero()) {
         grant = Optional.of(grant(placed.zk(), node, placed.trusted()));
         settled = true;
       }
-      seenTaken.note(seenAs, grant.isEmpty());
+      seenTaken.note(parent, grant.isEmpty());
       return grant;
     } finally {
       if (!settled && node != null) {
@@ -256,32 +211,24 @@ final class ZooKeeperStore implements LockStore {
   }
 
   /**
-   * Whether the line has a node that keeps this claim out, according to a server that has caught up
-   * with the leader. No write.
+   * Whether the queue has a node, according to a server that has caught up with the leader. No
+   * write.
    */
-  private boolean isTaken(Claim claim, String parent, Deadline deadline) throws StoreException {
+  private boolean isTaken(String parent, Deadline deadline) throws StoreException {
     ZooKeeper zk = wire.handle();
     Answer<List<String>> listed = wire.askAgain(() -> Wire.listNewest(zk, parent), deadline);
     // Marks alone do not decide: their time is the leader's, which only a write shows.
-    if (!listed.isOk()) {
-      return false;
-    }
-    Line line = Line.of(parent, listed.get());
-    return reads(claim) ? line.hasWriter() : line.head() != null;
+    return listed.isOk() && Line.of(parent, listed.get()).head() != null;
   }
 
   @Override
   public Acquisition acquireOrQueue(Claim claim, Runnable wakeUp) throws StoreException {
     Deadline deadline = wire.deadline();
-    if (isPermit(claim.key())) {
-      return semaphores.acquireOrQueue(claim, wakeUp, deadline);
-    }
-    Placing.Placed placed = placing.place(newNode(claim), deadline);
+    Placing.Placed placed = placing.place(claim, parent(claim.key()), deadline);
     LineTicket ticket = new LineTicket(this, placed.node(), wakeUp);
     boolean settled = false;
     try {
-      Line line = Line.of(placed.node().parent(), placed.children());
-      Ticket.Status status = ticket.look(placed.zk(), line, placed.trusted(), deadline);
+      Ticket.Status status = ticket.look(placed.zk(), placed.line(), placed.trusted(), deadline);
       settled = true;
       if (status instanceof Ticket.Granted granted) {
         return new Acquisition.Granted(granted.grant());
@@ -328,7 +275,6 @@ final class ZooKeeperStore implements LockStore {
     OwnNode node = ((ZooKeeperGrant) grant).node();
     // Meanwhile no check deletes the node, which would then seem lost.
     boolean mine = node.beginCleaning();
-    semaphores.released(grant);
     try {
       node.release(time.nanos(), holdFor);
       return release(node);
@@ -373,7 +319,7 @@ final class ZooKeeperStore implements LockStore {
   }
 
   /** Deletes an attempt's node; a failure is made up for in the background. */
-  void leaveQuietly(OwnNode node) {
+  private void leaveQuietly(OwnNode node) {
     try {
       leave(node);
     } catch (StoreException e) {
@@ -383,18 +329,22 @@ final class ZooKeeperStore implements LockStore {
 
   @Override
   public void withdraw(Claim claim) throws StoreException {
-    List<OwnNode> own = nodes.of(claim);
-    own.forEach(OwnNode::abandon);
-    String parent = parent(claim);
+    OwnNode node = nodes.find(claim);
+    if (node != null) {
+      node.abandon();
+    }
+    String parent = parent(claim.key());
     Deadline deadline = wire.deadline();
     while (true) {
       ZooKeeper zk = wire.handle();
       Answer<List<String>> listed = wire.await(Wire.listNewest(zk, parent), deadline);
       if (listed.isOk() || listed.isAbsent()) {
-        for (String name : OwnNodes.withPrefix(listed, Names.ofOwner(claim.ownerId()))) {
+        for (String name : OwnNodes.ofOwner(listed, claim)) {
           boolean unused = wire.deleted(zk, parent + "/" + name, deadline);
         }
-        own.forEach(nodes::gone);
+        if (node != null) {
+          nodes.gone(node);
+        }
         return;
       }
       wire.pauseBeforeRetry(listed, deadline);
@@ -472,12 +422,7 @@ final class ZooKeeperStore implements LockStore {
 
   @Override
   public Optional<StoredHolder> inspect(LockKey key) throws StoreException {
-    return isPermit(key) ? holders(key).stream().findFirst() : holders.inspect(key);
-  }
-
-  @Override
-  public List<StoredHolder> holders(LockKey key) throws StoreException {
-    return isPermit(key) ? semaphores.holders(key) : holders.all(key);
+    return holders.inspect(key);
   }
 
   @Override
@@ -487,10 +432,28 @@ final class ZooKeeperStore implements LockStore {
 
   @Override
   public boolean forceRelease(LockKey key, long number) throws StoreException {
-    if (isPermit(key)) {
-      return semaphores.forceRelease(key, number);
+    String parent = parent(key);
+    Deadline deadline = wire.deadline();
+    ZooKeeper zk = wire.handle();
+    Answer<List<String>> listed = wire.askAgain(() -> Wire.listNewest(zk, parent), deadline);
+    if (listed.isAbsent()) {
+      return false;
     }
-    return holders.forceRelease(key, number);
+    Line line = Line.of(parent, listed.get());
+    for (String name : line.marks()) {
+      if (name.equals(Names.ofMark(number))) {
+        return wire.deleted(zk, parent + "/" + name, deadline);
+      }
+    }
+    Line.Place head = line.head();
+    if (head == null || !line.marks().isEmpty()) {
+      return false;
+    }
+    String path = parent + "/" + head.name();
+    Answer<Wire.Text> text = wire.askAgain(() -> Wire.read(zk, path, null), deadline);
+    return !text.isAbsent()
+        && text.get().stat().getCzxid() == number
+        && wire.deleted(zk, path, deadline);
   }
 
   @Override

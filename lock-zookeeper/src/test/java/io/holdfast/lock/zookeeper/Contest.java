@@ -2,7 +2,6 @@ package io.holdfast.lock.zookeeper;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.holdfast.lock.DistributedLock;
 import io.holdfast.lock.Lease;
 import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockLostException;
@@ -52,23 +51,14 @@ final class Contest {
   void enter(String contender, LockClient client, String name) {
     start(contender, () -> {
       while (!stopped) {
-        take(contender, client.get(name), Duration.ofMillis(1));
-      }
-    });
-  }
-
-  /** Lets a client take permits again and again; each permit counts as a lock of its own. */
-  void enterForPermits(String contender, LockClient client, String name, int permits) {
-    start(contender, () -> {
-      while (!stopped) {
-        take(contender, client.semaphore(name, permits), Duration.ofMillis(1));
+        take(contender, client, name, Duration.ofMillis(1));
       }
     });
   }
 
   /** Lets a client take a lock once, and not let go of it before it is lost. */
   void enterToStay(String contender, LockClient client, String name) {
-    start(contender, () -> take(contender, client.get(name), Duration.ofDays(1)));
+    start(contender, () -> take(contender, client, name, Duration.ofDays(1)));
     Stores.eventually(
         contender + " has " + name,
         () -> turns.stream().anyMatch(turn -> turn.contender().equals(contender)));
@@ -92,17 +82,15 @@ final class Contest {
     thread.start();
   }
 
-  private void take(String contender, DistributedLock lock, Duration hold)
+  private void take(String contender, LockClient client, String name, Duration hold)
       throws InterruptedException {
     Lease lease;
     try {
-      lease = lock.lock();
+      lease = client.get(name).lock();
     } catch (LockStoreException e) {
       // A server is gone; the next attempt shows whether the others carry on.
       return;
     }
-    // A lock that is no semaphore has only permit 0.
-    String name = lease.permit() == 0 ? lock.name() : lock.name() + "#" + lease.permit();
     Turn turn =
         new Turn(contender, name, lease.token(), System.nanoTime(), new AtomicInteger(), new End());
     turn.end().believedNanos = turn.beganNanos();

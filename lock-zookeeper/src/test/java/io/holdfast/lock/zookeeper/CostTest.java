@@ -10,11 +10,9 @@ import java.util.List;
 import org.apache.curator.framework.CuratorFramework;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** The work of the servers, by their own count; on one server, that does nothing else. */
-@Tag("one-jdk")
 class CostTest {
   private final List<AutoCloseable> closeables = new ArrayList<>();
   private ZooKeeperServer server;

@@ -136,40 +136,6 @@ class EnsembleTest {
     }
   }
 
-  @Test
-  void permitsAreTakenInTurnsWhenTheLeaderIsKilled() throws Exception {
-    int leader = ensemble.leader();
-    String name = Stores.freshName();
-    int permits = 2;
-    Contest contest = new Contest();
-    List<String> contenders = new ArrayList<>();
-    for (int i = 1; i <= 3; i++) {
-      LockClient client = client(ensemble.address());
-      for (int thread = 1; thread <= 2; thread++) {
-        String contender = "thread " + thread + " of client " + i;
-        contest.enterForPermits(contender, client, name, permits);
-        contenders.add(contender);
-      }
-    }
-    contenders.forEach(contender -> contest.awaitTurns(contender, 5));
-
-    ensemble.kill(leader);
-    assertThat(ensemble.leader()).isNotEqualTo(leader);
-    contenders.forEach(contender -> contest.awaitTurns(contender, 5));
-    contest.stop();
-    ensemble.startAgain(leader);
-
-    contest.assertThatNoTwoHeldALockAtOnce();
-    contest.assertThatWhoLostWasTold();
-    LockClient last = client(ensemble.address());
-    List<Lease> all = new ArrayList<>();
-    for (int i = 0; i < permits; i++) {
-      all.add(last.semaphore(name, permits).lockWithin(Duration.ofSeconds(30)));
-    }
-    assertThat(all).extracting(Lease::permit).containsExactlyInAnyOrder(0, 1);
-    all.forEach(Lease::close);
-  }
-
   private static boolean isFor(String contender, List<String> names) {
     return names.stream().anyMatch(contender::endsWith);
   }

@@ -16,11 +16,9 @@ import java.util.Optional;
 import org.apache.curator.framework.CuratorFramework;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Fixed leases that are given more time; on one server. */
-@Tag("one-jdk")
 class ExtendTest {
   private static final Duration TTL = Duration.ofSeconds(15);
 

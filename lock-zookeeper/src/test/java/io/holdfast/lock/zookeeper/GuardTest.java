@@ -21,11 +21,9 @@ import org.apache.zookeeper.CreateMode;
 import org.apache.zookeeper.KeeperException;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Guarded writes beyond what the kit asks; on one server. */
-@Tag("one-jdk")
 class GuardTest {
   private static final byte[] WRITTEN = {1};
 

@@ -25,11 +25,9 @@ import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.api.transaction.CuratorOp;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** The holders of locks, as an administrator sees them; on one server. */
-@Tag("one-jdk")
 class HoldersTest {
   private static final int ALL = 10_000;
 

@@ -15,7 +15,6 @@ import org.junit.jupiter.api.Timeout;
 /** A thousand clients of four JVMs wait for one name, and nothing changes. Run by dev/soak. */
 @Tag("soak")
 @Timeout(value = 180, unit = TimeUnit.SECONDS)
-@Tag("one-jdk")
 class IdleWaitersTest {
   private static final int JVMS = 4;
   private static final int WAITERS = 1000;

@@ -13,7 +13,6 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** Many cycles leave nothing behind. */
-@Tag("one-jdk")
 class LeftoversTest {
 
   @Test
@@ -77,9 +76,7 @@ class LeftoversTest {
   private static Map<String, Integer> entries(LockClient client) {
     try {
       Map<String, Integer> counts = Entries.reachableFrom(client);
-      assertThat(counts)
-          .as("what was counted")
-          .containsKeys("WaitQueues.mutexes", "OwnNodes.nodes");
+      assertThat(counts).as("what was counted").containsKeys("WaitQueues.queues", "OwnNodes.nodes");
       // One for each sixteenth of the session's timeout.
       assertThat(counts.remove("SessionTrust.signs")).as("signs of life").isBetween(1, 20);
       return counts;

@@ -23,7 +23,6 @@ import org.apache.zookeeper.KeeperException.Code;
 import org.apache.zookeeper.ZooKeeper;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -32,7 +31,6 @@ import org.junit.jupiter.params.provider.CsvSource;
  * Calls that lose the connection once, with a request or with its answer: they ask again. What is
  * sent in one go is one request. On one server.
  */
-@Tag("one-jdk")
 class LostConnectionTest {
   private static final Duration HOLD = Duration.ofSeconds(60);
 

@@ -23,11 +23,9 @@ import org.apache.zookeeper.data.Id;
 import org.apache.zookeeper.server.auth.DigestAuthenticationProvider;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** The rights that a client needs at the path of the locks, and the user's data there. */
-@Tag("one-jdk")
 class RightsTest {
   private static final int ALL_BUT_ADMIN = Perms.READ | Perms.WRITE | Perms.CREATE | Perms.DELETE;
 

@@ -11,13 +11,11 @@ import java.util.Random;
 import org.apache.zookeeper.ZooKeeper;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** Verdicts on a session, by a clock that the test sets and without a server. */
-@Tag("one-jdk")
 class SessionTrustTest {
   private static final Duration TIMEOUT = Duration.ofMinutes(2);
 

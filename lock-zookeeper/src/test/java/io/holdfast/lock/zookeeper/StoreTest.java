@@ -784,7 +784,7 @@ class StoreTest {
       }
       queued.ticket().close();
       assertThat(children(name)).as("the holder's node alone, %s", order).hasSize(1);
-      assertThat(store.nodes().of(claim)).isEmpty();
+      assertThat(store.nodes().find(claim)).isNull();
     }
     assertThat(store.verify(grant)).isPresent();
     store.release(grant, Duration.ZERO);

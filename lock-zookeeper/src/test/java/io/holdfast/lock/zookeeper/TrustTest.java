@@ -17,11 +17,9 @@ import java.util.concurrent.TimeUnit;
 import org.apache.curator.framework.CuratorFramework;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** The time for which a grant is trusted, by clocks that jump; on one server. */
-@Tag("one-jdk")
 class TrustTest {
   private static final Duration HOUR = Duration.ofHours(1);
 

@@ -18,11 +18,9 @@ import org.apache.zookeeper.Watcher.WatcherType;
 import org.apache.zookeeper.ZooKeeper;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** A waiter's watch on the one before it, and what others do to it; on one server. */
-@Tag("one-jdk")
 class WatchTest {
   private final List<AutoCloseable> closeables = new ArrayList<>();
   private final BlockingQueue<Boolean> wakeUps = new LinkedBlockingQueue<>();

@@ -49,12 +49,14 @@ final class ZooKeeperFixture extends ZooKeeperAccess implements Fixture {
 
   @Override
   public Set<Capability> capabilities() {
-    return EnumSet.complementOf(EnumSet.of(Capability.CALLER_TRANSACTIONS));
+    return EnumSet.complementOf(EnumSet.of(Capability.CALLER_TRANSACTIONS, Capability.SEMAPHORES));
   }
 
   @Override
   public String whyNot(Capability missing) {
-    return "ZooKeeper has no transaction that stays open";
+    return missing == Capability.SEMAPHORES
+        ? "ZooKeeper has no semaphores yet"
+        : "ZooKeeper has no transaction that stays open";
   }
 
   @Override

@@ -19,23 +19,22 @@ import org.jspecify.annotations.Nullable;
  *
  * <ul>
  *   <li>{@code holdfast.lock.acquire}: a timer of all calls that want a lock, from the call to its
- *       {@code outcome} ({@code acquired}, {@code taken}, {@code interrupted}, {@code closed},
- *       {@code refused} for misuse, or {@code failed}). Its {@code source} says where a lease came
- *       from: {@code store}, {@code local_hand_off}, {@code shared} (a read lock that another
- *       thread got), {@code reentrant}; or {@code none}.
+ *       {@code outcome} ({@code acquired}, {@code taken}, {@code interrupted}, {@code closed} or
+ *       {@code failed}). Its {@code source} says where a lease came from: {@code store},
+ *       {@code local_hand_off}, {@code reentrant}; or {@code none}.
  *   <li>{@code holdfast.lock.hold}: a timer of all leases that are over, from the acquisition to
  *       the {@code outcome}: {@code released}, {@code unconfirmed} (closed, but the store did not
  *       answer) or {@code lost}. Nested acquisitions are not counted.
- *   <li>{@code holdfast.lock.held}: a long task timer of the leases that are open now.
- *   <li>{@code holdfast.lock.waiting}: a long task timer of the calls that wait now.
+ *   <li>{@code holdfast.lock.held}, {@code holdfast.lock.waiting}: long task timers, which are
+ *       gauges of how many leases there are now, how many calls wait now, and for how long.
  *   <li>{@code holdfast.lock.lost}: a counter with the tag {@code reason}.
  *   <li>{@code holdfast.lock.uncertain}, {@code holdfast.lock.leaked},
  *       {@code holdfast.lock.renewals}: counters.
  * </ul>
  *
  * <p>A lock's name is never a tag, since each name would be a time series of its own. The
- * {@code group} is what a function of yours makes of the name. There are at most 100 groups; names
- * of any other group count as {@code other}, and a warning is logged.
+ * {@code group} is what a function of yours makes of the name, and there are at most 100: the names
+ * beyond them are in the group {@code other}, and a warning is logged.
  *
  * <p>With an {@link Builder#observations observation registry}, each call that has to wait is an
  * observation {@code holdfast.lock.wait}, which starts when the wait begins, and each lease is an
@@ -172,9 +171,8 @@ public final class LockMetrics implements LockListener {
     /**
      * Sets the function that makes the tag {@code group} of a lock's name, for example
      * {@code orders} of {@code orders/42}; by default all names are in the group {@code all}. It is
-     * called for every event, on any thread, so it must be quick, and must return the same for the
-     * same name. If it throws, or returns null or blank text, the client logs that, and the event
-     * is not counted.
+     * called for every event, so it must be quick, and must return the same for the same name. If
+     * it throws, or returns null or blank text, the client logs that, and the event is not counted.
      */
     public Builder group(Function<? super String, String> groupOfName) {
       this.group = Objects.requireNonNull(groupOfName);

@@ -20,16 +20,15 @@ import net.javacrumbs.shedlock.core.SimpleLock;
  * {@code forceRelease()} are about the same lock.
  *
  * <p><b>How long.</b> {@code lockAtMostFor} is the TTL of a fixed lease, which nothing renews, and
- * {@code lockAtLeastFor} is its minimum hold ({@link LockOptions#withMinHold}). The store counts
- * both by its own clock, from the grant. The process counts the TTL by its monotonic clock, from
- * before its request. The time at which the configuration was created, read from a wall clock of
- * this machine, is not used.
+ * {@code lockAtLeastFor} is its minimum hold ({@link LockOptions#withMinHold}). Both count from the
+ * answer of the store (the TTL, as its holder sees it, from before the request) and by its clocks:
+ * the time at which the configuration was created, a wall clock of this machine, is not used.
  *
- * <p>A {@code lockAtMostFor} can be too short to be a TTL of this client, which must be longer than
+ * <p>A {@code lockAtMostFor} that is too short to be a TTL of this client (one must be longer than
  * the client's {@linkplain io.holdfast.lock.LockClientBuilder#storeTimeout store timeout}, 5 s by
- * default. This process then frees the lock by itself after {@code lockAtMostFor}. Only if the
- * process dies or stands still does the name stay taken for longer: for the TTL of the client's
- * default options, 30 s unless they were set.
+ * default) is the time after which this process frees the lock by itself. Only if the process dies
+ * or stands still is the name taken for longer: for the TTL of the client's default options, 30 s
+ * unless they were set.
  *
  * <p><b>Locking</b> asks once and does not wait. It returns an empty result only if the lock is
  * taken. It throws
@@ -51,7 +50,7 @@ import net.javacrumbs.shedlock.core.SimpleLock;
  *
  * <p><b>Extending</b> keeps the lock for at least the new {@code lockAtMostFor}, and the name taken
  * for at least the new {@code lockAtLeastFor}, both from now. It shortens neither. It returns an
- * empty result if the lock is no longer held, or if its {@code lockAtMostFor} is over; the lock is
+ * empty result if the lock was held no longer, or if its {@code lockAtMostFor} is over; the lock is
  * given up then. It throws what locking does; after a {@link LockStoreException} the lock can still
  * be unlocked or extended, and lasts for as long as before or longer.
  *

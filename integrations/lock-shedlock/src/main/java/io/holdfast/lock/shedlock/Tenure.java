@@ -1,6 +1,5 @@
 package io.holdfast.lock.shedlock;
 
-import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.holdfast.lock.Lease;
 import io.holdfast.lock.LeaseLoss;
 import io.holdfast.lock.LockLostException;
@@ -25,15 +24,13 @@ final class Tenure {
   private final TaskTtl ttls;
   private final ReentrantLock mutex = new ReentrantLock();
 
-  /** The time at which {@code lockAtMostFor} is over. */
-  @GuardedBy("mutex")
+  /** The time at which {@code lockAtMostFor} is over; guarded by the mutex. */
   private long endNanos = System.nanoTime();
 
-  /** The time at which the TTL is over, or somewhat before. */
-  @GuardedBy("mutex")
+  /** The time at which the TTL is over, or somewhat before; guarded by the mutex. */
   private long leaseEndNanos = endNanos;
 
-  @GuardedBy("mutex")
+  /** Guarded by the mutex. */
   private Phase phase = Phase.HELD;
 
   private enum Phase {
@@ -109,7 +106,7 @@ final class Tenure {
   }
 
   private void start(Runnable task) {
-    Thread thread = new Thread(null, task, "holdfast-shedlock-" + lease.name(), 0, false);
+    Thread thread = new Thread(task, "holdfast-shedlock-" + lease.name());
     thread.setDaemon(true);
     thread.start();
   }
@@ -124,7 +121,6 @@ final class Tenure {
   }
 
   /** Does nothing if it was extended since, or closed. */
-  @GuardedBy("mutex")
   private void endIfOver() {
     if (phase == Phase.HELD && System.nanoTime() - endNanos >= 0) {
       phase = Phase.OVERRUN;

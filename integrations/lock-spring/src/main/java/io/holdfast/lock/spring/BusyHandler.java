@@ -11,7 +11,8 @@ import org.jspecify.annotations.Nullable;
 public interface BusyHandler {
 
   /**
-   * Returns the result of the call, whose method is not run, or throws its exception.
+   * Returns what the call returns instead of the method, which is not run; or throws what the call
+   * throws.
    *
    * @return a value of the method's type; null if it returns nothing
    * @throws Exception unchecked, or one that the method declares

@@ -9,9 +9,9 @@ import java.lang.annotation.Target;
 import org.springframework.core.annotation.AliasFor;
 
 /**
- * A distributed lock around a method of a Spring bean: it is acquired before the method runs, and
- * released after it has returned. On a class or an interface, this annotation is for each public
- * method that has none of its own. Switched on by {@link EnableHoldfastLocks}.
+ * A distributed lock around a method of a Spring bean: the method runs while its caller has the
+ * lock. On a class or an interface, it is for each public method that has none of its own. Switched
+ * on by {@link EnableHoldfastLocks}.
  *
  * <pre>{@code
  * @Locked("orders/#{#id}")
@@ -24,20 +24,18 @@ import org.springframework.core.annotation.AliasFor;
  * caller is in a transaction already, the lock is released before that one commits; a warning says
  * so, once for each method.
  *
- * <p>Only calls through the bean's proxy are locked. If the bean's code shows that it calls such a
- * method of its own on {@code this}, the start fails; so it does if the annotation is on a method
- * that no proxy can intercept.
+ * <p>Only calls through the bean's proxy are locked. A call by the bean itself is refused at start
+ * if its code shows it; so is the annotation on a method that no proxy can stand before.
  *
  * <p>If the method returns a {@link java.util.concurrent.CompletionStage}, the lock is held until
  * the stage is complete: the caller gets a stage that completes when the lock has been released,
- * and that fails with a {@link io.holdfast.lock.LockLostException} if the lease was lost.
- * Cancelling that stage does not release the lock, since it does not end the work. Such a lease
- * belongs to no thread, so it is never reentrant. All other asynchronous results (of Reactor, a
- * {@code Future}, a lazy stream) are refused at start, since the lock would be released too early.
+ * and that fails with a {@link io.holdfast.lock.LockLostException} if the lease was lost. To cancel
+ * it does not release the lock, since it does not end the work. Such a lease belongs to no thread,
+ * so it is never reentrant. All other asynchronous results (of Reactor, a {@code Future}, a lazy
+ * stream) are refused at start, since the lock would be released too early.
  *
- * <p>Durations are written as in ISO 8601 or in a simple form: {@code PT10S}, {@code 10s},
- * {@code 500ms}, {@code 1m30s}. They and the name may have placeholders of properties:
- * {@code ${orders.wait:5s}}.
+ * <p>Durations are as ISO has them, or simple: {@code PT10S}, {@code 10s}, {@code 500ms},
+ * {@code 1m30s}. They and the name may have placeholders of properties: {@code ${orders.wait:5s}}.
  *
  * <p>Whatever is wrong with the annotation is an {@link InvalidLockedMethodException} at start. At
  * run time, the method also throws what {@link io.holdfast.lock.DistributedLock} lists; in
@@ -68,10 +66,7 @@ public @interface Locked {
   /** The bean name of the client; by default the only one, or the primary one. */
   String client() default "";
 
-  /**
-   * The longest time to wait for the lock; by default, and if zero, it is tried once. Negative ones
-   * are refused at start.
-   */
+  /** The longest time to wait for the lock; by default, and if zero, it is tried once. */
   String waitFor() default "";
 
   /** The TTL of the lease; by default that of the client's default options. */
@@ -88,7 +83,7 @@ public @interface Locked {
    */
   String maxHold() default "";
 
-  /** The mode of the lease, renewed or fixed; by default as the client's default options say. */
+  /** Whether the lease is renewed; by default as the client's default options say. */
   LeaseMode mode() default LeaseMode.CLIENT_DEFAULT;
 
   /** The outcome of a call that finds the lock busy: it stayed taken for {@link #waitFor()}. */
@@ -110,17 +105,12 @@ public @interface Locked {
    *
    * <p>For clients of {@code JdbcLocks} and for methods that are {@code @Transactional} themselves,
    * on the database that has the lock table. Each transaction of the same transaction manager that
-   * begins on the calling thread during the method is guarded, as {@code JdbcGuard} describes it.
-   * What is written outside of such a transaction is not guarded.
-   *
-   * <ul>
-   *   <li>If the manager does not expose the transaction's connection, the commit is refused with
-   *       an {@link IllegalStateException}.
-   *   <li>Before a read-only transaction commits, the lease is only checked by the local clocks.
-   *   <li>A call within a transaction that has begun before is an {@link IllegalStateException},
-   *       unless the method asks for a new one: the older one commits only after the method, when
-   *       the lock has been released.
-   * </ul>
+   * begins on the calling thread during the method is guarded, as {@code JdbcGuard} describes it,
+   * and its commit refused with an {@link IllegalStateException} if the manager does not expose the
+   * transaction's connection. Before a read-only one commits, the lease is only checked by the
+   * local clocks. What commits without a transaction is not guarded. A call within a transaction
+   * that has begun before is an {@link IllegalStateException}, unless the method asks for a new
+   * one: nothing could make the older one wait for the lock.
    */
   boolean guard() default false;
 }

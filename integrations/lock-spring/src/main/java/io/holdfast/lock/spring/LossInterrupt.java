@@ -1,6 +1,5 @@
 package io.holdfast.lock.spring;
 
-import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.holdfast.lock.Lease;
 
 /**
@@ -11,10 +10,8 @@ import io.holdfast.lock.Lease;
 final class LossInterrupt {
   private final Thread worker = Thread.currentThread();
 
-  @GuardedBy("this")
+  // Under the monitor.
   private boolean over;
-
-  @GuardedBy("this")
   private boolean interrupted;
 
   private LossInterrupt() {}

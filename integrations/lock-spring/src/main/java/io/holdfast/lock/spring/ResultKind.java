@@ -80,8 +80,7 @@ enum ResultKind {
   }
 
   /**
-   * Returns the result of a call that is skipped, or throws if its caller would take that for the
-   * method's own.
+   * What a call returns that is skipped, or an error if its caller would take that for a result.
    */
   @Nullable
   Object skipped(Place place) {

@@ -4,7 +4,7 @@ import io.holdfast.lock.Lease;
 import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
 
-/** The handling of transactions around a locked call. */
+/** What a locked call has to do with transactions. */
 interface Surroundings {
   /** Of an application without transactions. */
   Surroundings NONE = new Surroundings() {

@@ -22,7 +22,7 @@ import java.util.stream.Stream;
  * When the client is closed, each gets one last try.
  */
 public final class Cleanup {
-  private static final SafeLogger log = SafeLogger.of(Cleanup.class);
+  static final SafeLogger log = SafeLogger.of(Cleanup.class);
 
   /** The number of store timeouts after which no request can still be on its way. */
   private static final int LATE_TIMEOUTS_MAX = 10;
@@ -47,19 +47,10 @@ public final class Cleanup {
     this.storeTimeoutNanos = storeTimeoutNanos;
   }
 
-  /** Releases a grant that was not extended; repeats that after failures until its TTL is over. */
+  /** Releases a grant; repeats that after failures until its TTL is over. */
   public void release(Grant grant, Duration holdFor) {
-    release(grant, holdFor, grant.crashBound());
-  }
-
-  /**
-   * Releases a grant; repeats that after failures until its TTL is over.
-   *
-   * @param storedFor the longest that the store keeps it if nobody releases it
-   */
-  public void release(Grant grant, Duration holdFor, Duration storedFor) {
     long heldUntilNanos = time.nanos() + Nanos.of(holdFor);
-    begin(new CleanupTask(this, grant.claim(), Nanos.of(storedFor), List.of(), () -> {
+    begin(new CleanupTask(this, grant.claim(), Nanos.of(grant.crashBound()), List.of(), () -> {
       long leftNanos = Math.max(0, heldUntilNanos - time.nanos());
       ReleaseOutcome outcome = store.release(grant, Duration.ofNanos(leftNanos));
       log.info(

@@ -1,6 +1,5 @@
 package io.holdfast.lock.internal.cleanup;
 
-import io.holdfast.lock.internal.log.SafeLogger;
 import io.holdfast.lock.internal.task.Task;
 import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.StoreException;
@@ -14,8 +13,6 @@ import org.jspecify.annotations.Nullable;
  * matters; then it is made again at each of the given times.
  */
 final class CleanupTask extends Task {
-  private static final SafeLogger log = SafeLogger.of(Cleanup.class);
-
   private static final long RETRY_NANOS_MIN = 100_000_000;
   private static final long RETRY_NANOS_MAX = 5_000_000_000L;
 
@@ -77,7 +74,7 @@ final class CleanupTask extends Task {
       cleanup.done(this);
     } catch (Throwable e) {
       cleanup.failedAtTheEnd(this);
-      log.debug("Lock '{}' could not be cleaned up at the store", lockName(), e);
+      Cleanup.log.debug("Lock '{}' could not be cleaned up at the store", lockName(), e);
     }
   }
 
@@ -99,14 +96,15 @@ final class CleanupTask extends Task {
   private @Nullable Long retryAt(Throwable failure) {
     long nextNanos = cleanup.nowNanos() + delayNanos;
     if (nextNanos - untilNanos > 0) {
-      log.warn(
+      Cleanup.log.warn(
           "Lock '{}' could not be cleaned up at the store; its TTL is over by now",
           lockName(),
           failure);
       return null;
     }
     delayNanos = Math.min(2 * delayNanos, RETRY_NANOS_MAX);
-    log.debug("Lock '{}' could not be cleaned up at the store; again later", lockName(), failure);
+    Cleanup.log.debug(
+        "Lock '{}' could not be cleaned up at the store; again later", lockName(), failure);
     return nextNanos;
   }
 }

@@ -24,7 +24,7 @@ public final class JfrEvents {
     public long token;
 
     @Label("Outcome")
-    @Description("STORE, LOCAL_HAND_OFF, SHARED, REENTRANT, TAKEN, or the name of an exception")
+    @Description("STORE, LOCAL_HAND_OFF, REENTRANT, TAKEN, or the name of an exception")
     public String outcome = "";
   }
 

@@ -2,6 +2,7 @@ package io.holdfast.lock.internal.grant;
 
 import io.holdfast.lock.LeaseLoss;
 import io.holdfast.lock.LeaseState;
+import io.holdfast.lock.LockLostException;
 import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.internal.grant.GrantState.Phase;
 import io.holdfast.lock.internal.task.StackReserve;
@@ -19,7 +20,7 @@ import java.util.function.UnaryOperator;
 
 /**
  * A grant of the store, from its arrival to its release or loss, as this client sees it. It can
- * have several holders, one after the other (hand-off), or at the same time (readers).
+ * have several holders, one after the other (hand-off).
  *
  * <p>Threads: any. Queries and changes of state never block.
  */
@@ -74,7 +75,6 @@ public final class ActiveGrant extends Task {
   private final LockOptions options;
   private final Clocks time;
   private final Observer observer;
-  private final long askedAtNanos;
   private final long grantedAtNanos;
   private final boolean capped;
   private final long capNanos;
@@ -95,7 +95,6 @@ public final class ActiveGrant extends Task {
     this.options = options;
     this.time = time;
     this.observer = observer;
-    this.askedAtNanos = asked.nanos();
     this.grantedAtNanos = time.nanos();
     this.minHold = new MinHold(time, grantedAtNanos, options.minHold());
     this.capped = options.maxHold().isPresent();
@@ -126,11 +125,6 @@ public final class ActiveGrant extends Task {
   /** Returns the times at which the store is asked about this grant. */
   public RenewalSchedule schedule() {
     return schedule;
-  }
-
-  /** Returns the time before the request that got the grant was sent. */
-  public long askedAtNanos() {
-    return askedAtNanos;
   }
 
   /** Returns the time at which the grant arrived. */
@@ -201,6 +195,13 @@ public final class ActiveGrant extends Task {
   public boolean isLostHereOnly() {
     LeaseLoss.Reason lostBy = state.lostBy();
     return lostBy == LeaseLoss.Reason.EXPIRED || lostBy == LeaseLoss.Reason.MAX_HOLD;
+  }
+
+  /** Makes the exception for a lease that is no longer valid. */
+  public LockLostException lostException(long token) {
+    LeaseLoss.Reason lostBy = state.lostBy();
+    return new LockLostException(
+        key().name(), token, lostBy == null ? LeaseLoss.Reason.EXPIRED : lostBy);
   }
 
   /** The validity of a grant that just arrived. */

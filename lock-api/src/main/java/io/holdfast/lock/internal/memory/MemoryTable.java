@@ -1,6 +1,5 @@
 package io.holdfast.lock.internal.memory;
 
-import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockKind;
@@ -24,25 +23,21 @@ import org.jspecify.annotations.Nullable;
  * The state of an in-memory lock server: the holders of locks, and their wait queues. Callers pass
  * the time in; all must use the same clock.
  *
- * <p>Threads: any. The monitor guards everything. While it is held, nothing waits and no other lock
- * is taken; wake-ups run under it, but they only unpark.
+ * <p>Threads: any. Everything is guarded by this object's monitor. While it is held, nothing waits
+ * and no other lock is taken; wake-ups run under it, but they only unpark.
  */
 public final class MemoryTable {
   private static final int ROWS_SWEPT_MIN = 100;
 
-  /** The rows by key; a name's readers are in the row of its mutex. */
-  @GuardedBy("this")
   private final Map<LockKey, Row> rows = new HashMap<>();
 
   /**
    * The last grant number, shared by all names: numbers need only rise per name, and so no name has
    * to be remembered.
    */
-  @GuardedBy("this")
   private long lastNumber;
 
   /** The number of rows above which expired rows are swept out. */
-  @GuardedBy("this")
   private int rowsMax = ROWS_SWEPT_MIN;
 
   /** Makes a table without rows. */
@@ -52,9 +47,6 @@ public final class MemoryTable {
     /** One for each permit; a mutex has one. */
     private Place[] places = {};
 
-    /** One for each reader, in the order of their numbers. */
-    private final List<Place> readers = new ArrayList<>();
-
     private final Deque<MemoryTicket> waiting = new ArrayDeque<>();
 
     void setPermits(int permits) {
@@ -62,17 +54,6 @@ public final class MemoryTable {
       for (int i = 0; i < permits; i++) {
         places[i] = new Place();
       }
-    }
-
-    /** Returns all places: those of permits, and those of readers. */
-    List<Place> all() {
-      List<Place> all = new ArrayList<>(List.of(places));
-      all.addAll(readers);
-      return all;
-    }
-
-    boolean isRead(long nowNanos) {
-      return readers.stream().anyMatch(reader -> reader.isTaken(nowNanos));
     }
 
     /** Returns the first permit that is free, or -1. */
@@ -86,36 +67,19 @@ public final class MemoryTable {
     }
 
     boolean isInUse(long nowNanos) {
-      return !waiting.isEmpty() || all().stream().anyMatch(place -> place.isTaken(nowNanos));
-    }
-
-    /** Whether only readers stand in line before this one. */
-    boolean isBehindReadersOnly(MemoryTicket ticket) {
-      for (MemoryTicket each : waiting) {
-        if (each == ticket) {
+      if (!waiting.isEmpty()) {
+        return true;
+      }
+      for (Place place : places) {
+        if (place.isTaken(nowNanos)) {
           return true;
-        } else if (!each.reads()) {
-          return false;
         }
       }
       return false;
     }
-
-    /** Wakes the first in line; if it is a reader, all that follow it up to the next writer. */
-    void wakeFirst() {
-      for (MemoryTicket ticket : waiting) {
-        if (ticket != waiting.peek() && !ticket.reads()) {
-          return;
-        }
-        ticket.wake();
-        if (!ticket.reads()) {
-          return;
-        }
-      }
-    }
   }
 
-  /** One permit, or a reader: its last grant. */
+  /** What is known of one permit: its last grant. */
   private static final class Place {
     private @Nullable MemoryGrant owner;
     private long untilNanos;
@@ -171,29 +135,26 @@ public final class MemoryTable {
     return grant;
   }
 
-  /**
-   * Returns a grant if the lock is free and the ticket is first in the queue, else null. Readers
-   * that follow each other are all first.
-   */
+  /** Returns a grant if the lock is free and the ticket is first in the queue, else null. */
   @Nullable
   synchronized MemoryGrant poll(MemoryTicket ticket, long nowNanos, long wallMillis) {
-    Row row = find(ticket.claim().key());
-    if (row == null
-        || (row.waiting.peek() != ticket && !(ticket.reads() && row.isBehindReadersOnly(ticket)))) {
+    Row row = rows.get(ticket.claim().key());
+    if (row == null || row.waiting.peek() != ticket) {
       return null;
     }
     MemoryGrant grant = grant(row, ticket.claim(), nowNanos, wallMillis);
     if (grant != null) {
-      row.waiting.remove(ticket);
-      if (row.free(nowNanos) >= 0) {
-        row.wakeFirst();
+      row.waiting.remove();
+      MemoryTicket next = row.waiting.peek();
+      if (next != null && row.free(nowNanos) >= 0) {
+        next.wake();
       }
     }
     return grant;
   }
 
   synchronized void leave(MemoryTicket ticket, long nowNanos) {
-    Row row = find(ticket.claim().key());
+    Row row = rows.get(ticket.claim().key());
     if (row != null && row.waiting.remove(ticket)) {
       tidy(ticket.claim().key(), row, nowNanos);
     }
@@ -206,19 +167,15 @@ public final class MemoryTable {
     }
     place.released = true;
     place.untilNanos = nowNanos + holdFor.toNanos();
-    if (holdFor.isZero()) {
-      // Free for whoever read the clock before this did, too: it would not wake the next one.
-      place.owner = null;
-    }
     tidy(grant.claim().key(), row(grant.claim().key()), nowNanos);
     return ReleaseOutcome.RELEASED;
   }
 
   synchronized void withdraw(Claim claim, long nowNanos) {
-    Row row = find(claim.key());
+    Row row = rows.get(claim.key());
     if (row != null) {
       row.waiting.removeIf(ticket -> ticket.claim().equals(claim));
-      for (Place place : row.all()) {
+      for (Place place : row.places) {
         if (place.owner != null && place.owner.claim().equals(claim) && !place.released) {
           place.owner = null;
         }
@@ -247,15 +204,15 @@ public final class MemoryTable {
         : Optional.of(Duration.ofNanos(place.untilNanos - nowNanos));
   }
 
-  /** Returns the holders of a lock, in the order of their permits, or of readers' numbers. */
+  /** Returns the holders of a lock, in the order of their permits. */
   synchronized List<StoredHolder> holders(LockKey key, long nowNanos) {
-    Row row = find(key);
+    Row row = rows.get(key);
     return row == null ? List.of() : holders(row, nowNanos);
   }
 
   private static List<StoredHolder> holders(Row row, long nowNanos) {
     List<StoredHolder> holders = new ArrayList<>();
-    for (Place place : row.all()) {
+    for (Place place : row.places) {
       if (place.owner != null && place.isTaken(nowNanos)) {
         holders.add(place.holder(place.owner, nowNanos));
       }
@@ -269,21 +226,20 @@ public final class MemoryTable {
       LockKey key = entry.getKey();
       Row row = entry.getValue();
       if (held.size() < limit && key.kind() == kind && key.name().startsWith(namePrefix)) {
-        holders(row, nowNanos).stream()
-            .findFirst()
-            .ifPresent(holder ->
-                held.add(new StoredLock(key, holder, OptionalInt.of(row.waiting.size()))));
+        for (StoredHolder holder : holders(row, nowNanos)) {
+          held.add(new StoredLock(key, holder, OptionalInt.of(row.waiting.size())));
+        }
       }
     }
     return held;
   }
 
   synchronized boolean forceRelease(LockKey key, long number, long nowNanos) {
-    Row row = find(key);
+    Row row = rows.get(key);
     if (row == null) {
       return false;
     }
-    for (Place place : row.all()) {
+    for (Place place : row.places) {
       if (place.owner != null && place.owner.number() == number && place.isTaken(nowNanos)) {
         place.owner = null;
         tidy(key, row, nowNanos);
@@ -295,16 +251,8 @@ public final class MemoryTable {
 
   /** Returns the time until the lock, or one of its permits, is free unless it is renewed. */
   synchronized Duration takenFor(LockKey key, long nowNanos) {
-    Row row = find(key);
-    if (row == null) {
-      return Duration.ZERO;
-    } else if (row.isRead(nowNanos)) {
-      long mostNanos = 0;
-      for (Place reader : row.readers) {
-        mostNanos = Math.max(mostNanos, reader.untilNanos - nowNanos);
-      }
-      return Duration.ofNanos(mostNanos);
-    } else if (row.free(nowNanos) >= 0) {
+    Row row = rows.get(key);
+    if (row == null || row.free(nowNanos) >= 0) {
       return Duration.ZERO;
     }
     long leastNanos = Long.MAX_VALUE;
@@ -323,7 +271,6 @@ public final class MemoryTable {
    * Drops expired rows, often enough to bound their number and seldom enough to cost next to
    * nothing.
    */
-  @GuardedBy("this")
   private void sweep(long nowNanos) {
     if (rows.size() > rowsMax) {
       rows.values().removeIf(row -> !row.isInUse(nowNanos));
@@ -331,34 +278,18 @@ public final class MemoryTable {
     }
   }
 
-  @GuardedBy("this")
-  private @Nullable Row find(LockKey key) {
-    return rows.get(rowKey(key));
-  }
-
-  @GuardedBy("this")
   private Row row(LockKey key) {
-    return rows.computeIfAbsent(rowKey(key), k -> new Row());
-  }
-
-  private static LockKey rowKey(LockKey key) {
-    return key.kind() == LockKind.READ ? new LockKey(LockKind.MUTEX, key.name()) : key;
+    return rows.computeIfAbsent(key, k -> new Row());
   }
 
   /** Returns a grant of the first permit that is free, or null if all are taken. */
-  @GuardedBy("this")
   private @Nullable MemoryGrant grant(Row row, Claim claim, long nowNanos, long wallMillis) {
-    boolean reads = claim.key().kind() == LockKind.READ;
-    row.readers.removeIf(reader -> !reader.isTaken(nowNanos));
     int permit = row.free(nowNanos);
-    if (permit < 0 || (!reads && !row.readers.isEmpty())) {
+    if (permit < 0) {
       return null;
     }
     MemoryGrant grant = new MemoryGrant(claim, ++lastNumber, permit);
-    Place place = reads ? new Place() : row.places[permit];
-    if (reads) {
-      row.readers.add(place);
-    }
+    Place place = row.places[permit];
     place.owner = grant;
     place.released = false;
     place.sinceMillis = wallMillis;
@@ -367,30 +298,25 @@ public final class MemoryTable {
   }
 
   /** Returns what this grant has, or null if it no longer stands. */
-  @GuardedBy("this")
   private @Nullable Place standing(MemoryGrant grant, long nowNanos) {
-    Row row = find(grant.claim().key());
-    if (row == null) {
+    Row row = rows.get(grant.claim().key());
+    if (row == null || grant.permit() >= row.places.length) {
       return null;
     }
-    for (Place place : row.all()) {
-      if (grant.equals(place.owner) && place.stands(nowNanos)) {
-        return place;
-      }
-    }
-    return null;
+    Place place = row.places[grant.permit()];
+    return grant.equals(place.owner) && place.stands(nowNanos) ? place : null;
   }
 
   /**
-   * Wakes the first waiters (also if the lock will be free sooner than they knew), and drops a row
+   * Wakes the first waiter (also if the lock will be free sooner than it knew), and drops a row
    * that is not in use.
    */
-  @GuardedBy("this")
   private void tidy(LockKey key, Row row, long nowNanos) {
-    if (!row.waiting.isEmpty()) {
-      row.wakeFirst();
+    MemoryTicket first = row.waiting.peek();
+    if (first != null) {
+      first.wake();
     } else if (!row.isInUse(nowNanos)) {
-      rows.remove(rowKey(key));
+      rows.remove(key);
     }
   }
 }

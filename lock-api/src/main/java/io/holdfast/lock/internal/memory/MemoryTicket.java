@@ -1,7 +1,6 @@
 package io.holdfast.lock.internal.memory;
 
 import io.holdfast.lock.spi.Claim;
-import io.holdfast.lock.spi.LockKind;
 import io.holdfast.lock.spi.Ticket;
 import java.time.Duration;
 import java.util.Optional;
@@ -20,10 +19,6 @@ final class MemoryTicket implements Ticket {
 
   Claim claim() {
     return claim;
-  }
-
-  boolean reads() {
-    return claim.key().kind() == LockKind.READ;
   }
 
   void wake() {

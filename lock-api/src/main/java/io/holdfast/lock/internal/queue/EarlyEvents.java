@@ -48,10 +48,10 @@ public final class EarlyEvents {
    */
   public @Nullable ActiveGrant grantOf(Event event) {
     try {
-      synchronized (queue.mutex) {
-        ActiveGrant held = queue.holds().withOwnerId(event.ownerId());
-        if (held != null) {
-          return held;
+      synchronized (queue) {
+        Hold current = queue.holds().current();
+        if (current != null && current.grant().grant().claim().ownerId().equals(event.ownerId())) {
+          return current.grant();
         }
         Event before = early;
         boolean graver =
@@ -72,7 +72,7 @@ public final class EarlyEvents {
       return null;
     }
     try {
-      synchronized (queue.mutex) {
+      synchronized (queue) {
         Event event = early;
         if (event == null || !event.ownerId().equals(grant.grant().claim().ownerId())) {
           // The event is about the next leader's request, or about one that is over.

@@ -7,12 +7,6 @@ public sealed interface Entry {
   /** The thread holds the lock already, and got one more handle. */
   record Reentered(Handle handle) implements Entry {}
 
-  /**
-   * The thread shares the grant of another reader. The hold has taken over the use of the queue
-   * from the thread's attempt.
-   */
-  record Joined(Handle handle) implements Entry {}
-
   /** The thread leads: it must ask the store. */
   record Leads() implements Entry {}
 

@@ -13,7 +13,6 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Handle {
   private final Hold hold;
-  private final boolean reads;
 
   /** Written under the queue's mutex. */
   private volatile boolean closed;
@@ -34,19 +33,13 @@ public final class Handle {
   @Nullable
   LeaseReference leaseReference;
 
-  Handle(Hold hold, boolean reads) {
+  Handle(Hold hold) {
     this.hold = hold;
-    this.reads = reads;
   }
 
   /** Returns the hold that it is part of. */
   public Hold hold() {
     return hold;
-  }
-
-  /** Whether it was acquired as a read lock; its hold may be of the write lock. */
-  public boolean reads() {
-    return reads;
   }
 
   /** Watches the user's lease: if it becomes unreachable, its reference is enqueued. */
@@ -92,7 +85,7 @@ public final class Handle {
     if (!closed) {
       return hold.grant().leaseState();
     }
-    LeaseState ended = end == null ? hold.left : end;
+    LeaseState ended = end;
     if (ended != null) {
       return ended;
     }

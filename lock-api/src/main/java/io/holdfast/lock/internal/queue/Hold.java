@@ -8,7 +8,6 @@ import io.holdfast.lock.internal.event.HeldLease;
 import io.holdfast.lock.internal.event.JfrEvents;
 import io.holdfast.lock.internal.grant.ActiveGrant;
 import io.holdfast.lock.internal.task.Task;
-import java.lang.ref.WeakReference;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
@@ -18,8 +17,7 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One owner's turn within a grant, shared by its nested acquisitions. Of a mutex, the holds of a
- * grant follow each other; readers have theirs at the same time. As a task it finishes its own
+ * One owner's turn within a grant, shared by its nested acquisitions. As a task it finishes its own
  * release, if the closing thread could not.
  *
  * <p>Mutable fields are guarded by the mutex of the {@link WaitQueue}, unless they say otherwise.
@@ -32,18 +30,13 @@ public final class Hold extends Task implements HeldLease {
   private final ActiveGrant grant;
   private final int handOffs;
   private final long token;
-
-  /**
-   * The thread that acquired it; weak, since an ended thread keeps what it ran, which may keep the
-   * lease: it would never be found to be dropped.
-   */
-  private final WeakReference<Thread> acquirer;
-
+  private final Thread acquirer;
   private final long sinceNanos;
   private final JfrEvents.Held jfrEvent = new JfrEvents.Held();
 
-  /** Whether the thread that acquired it may re-enter. */
-  boolean owned;
+  /** The thread that may re-enter; null if none may. */
+  @Nullable
+  Thread owner;
 
   /** Whether its acquirer has received it; false during a hand-off. */
   boolean seen;
@@ -64,23 +57,8 @@ public final class Hold extends Task implements HeldLease {
    */
   boolean releaseWanted;
 
-  /** Whether it was given to a thread that does not know of it yet. */
+  /** Whether it was handed on to a thread that does not know of it yet. */
   boolean undelivered;
-
-  /**
-   * Whether it owns a use of the queue. Not while a reader that waits is let in: the use is its
-   * attempt's, until it is told.
-   */
-  boolean usesQueue = true;
-
-  /** Whether its release is under way, while it is still listed; of a reader only. */
-  boolean givenBack;
-
-  /**
-   * Its end, if it left a grant that others share: valid to its end, or perhaps not. Null while it
-   * is open, and if it was the last.
-   */
-  volatile @Nullable LeaseState left;
 
   /** Whether one of its handles became unreachable without being closed: it ends with its TTL. */
   boolean leaked;
@@ -106,11 +84,8 @@ public final class Hold extends Task implements HeldLease {
   private volatile boolean acquirerDead;
 
   /** 1 while a thread is releasing it. */
+  @SuppressWarnings("UnusedVariable") // Read through the field updater.
   private volatile int beingReleased;
-
-  /** The next in the queue's list of current holds. */
-  @Nullable
-  Hold nextCurrent;
 
   /** The next in the queue's list of lost holds. */
   @Nullable
@@ -124,10 +99,10 @@ public final class Hold extends Task implements HeldLease {
     this.grant = grant;
     this.handOffs = handOffs;
     this.token = Token.of(grant.grant().number(), handOffs);
-    this.acquirer = new WeakReference<>(acquirer);
+    this.acquirer = acquirer;
     this.sinceNanos = sinceNanos;
     this.seen = handOffs == 0;
-    this.owned = grant.options().ownership() == Ownership.THREAD;
+    this.owner = grant.options().ownership() == Ownership.THREAD ? acquirer : null;
     jfrEvent.begin();
   }
 
@@ -141,29 +116,13 @@ public final class Hold extends Task implements HeldLease {
     return grant;
   }
 
-  /** Whether it is of this grant, and its release is not under way. */
-  boolean isOf(ActiveGrant other) {
-    return grant == other && !givenBack;
-  }
-
   int handOffs() {
     return handOffs;
   }
 
-  /** Whether this thread acquired it. */
-  boolean isAcquiredBy(Thread thread) {
-    return acquirer.refersTo(thread);
-  }
-
-  /** Whether this thread acquired it and may re-enter. */
-  boolean isOwnedBy(Thread thread) {
-    return owned && isAcquiredBy(thread);
-  }
-
-  /** Whether the thread that acquired it may still run. */
-  public boolean isAcquirerAlive() {
-    Thread thread = acquirer.get();
-    return thread != null && thread.isAlive();
+  /** Returns the thread that acquired it. */
+  public Thread acquirer() {
+    return acquirer;
   }
 
   @Override
@@ -186,30 +145,9 @@ public final class Hold extends Task implements HeldLease {
     return jfrEvent;
   }
 
-  /** Whether it owns a use of the queue, which must be left with its end. */
-  public boolean usesQueue() {
-    return usesQueue;
-  }
-
-  /** Whether its end leaves the grant to others, which share it. */
-  public boolean leavesGrant() {
-    return left != null;
-  }
-
-  /** Returns the reason for which it is lost, if it is. */
-  public LeaseLoss.@Nullable Reason lostBy() {
-    LeaseState how = left;
-    if (how == null) {
-      return grant.state().lostBy();
-    }
-    return how == LeaseState.LOST ? LeaseLoss.Reason.EXPIRED : null;
-  }
-
   /** Makes the exception for a lease of it that is no longer valid. */
   public LockLostException lostException() {
-    LeaseLoss.Reason reason = grant.state().lostBy();
-    return new LockLostException(
-        lockName(), token, reason == null ? LeaseLoss.Reason.EXPIRED : reason);
+    return grant.lostException(token);
   }
 
   /**
@@ -218,11 +156,6 @@ public final class Hold extends Task implements HeldLease {
    */
   public boolean claimRelease() {
     return BEING_RELEASED.compareAndSet(this, 0, 1);
-  }
-
-  /** Whether a thread has claimed the release. */
-  boolean isBeingReleased() {
-    return beingReleased != 0;
   }
 
   /** Ends the claim, whether the release succeeded or not. */
@@ -260,7 +193,7 @@ public final class Hold extends Task implements HeldLease {
   }
 
   Handle open() {
-    Handle handle = new Handle(this, queue.isShared());
+    Handle handle = new Handle(this);
     open.add(handle);
     return handle;
   }
@@ -280,22 +213,6 @@ public final class Hold extends Task implements HeldLease {
   @Nullable
   Handle lastThreadOwned() {
     return threadOwned == null ? null : threadOwned.peek();
-  }
-
-  /** Returns the last of those that are of a read lock, or of those that are not. */
-  @Nullable
-  Handle lastThreadOwned(boolean reads) {
-    Deque<Handle> all = threadOwned;
-    Handle last = all == null ? null : all.peek();
-    if (all == null || last == null || last.reads() == reads) {
-      return last;
-    }
-    for (Handle handle : all) {
-      if (handle.reads() == reads) {
-        return handle;
-      }
-    }
-    return null;
   }
 
   /** Marks as dropped what its acquirer, having died, can no longer close. */

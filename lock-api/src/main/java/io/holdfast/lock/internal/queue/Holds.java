@@ -6,59 +6,56 @@ import io.holdfast.lock.internal.grant.ActiveGrant;
 import io.holdfast.lock.internal.grant.GrantState.Phase;
 import java.util.ArrayDeque;
 import java.util.Deque;
-import java.util.List;
 import java.util.Objects;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The current hold of a name within one client, or those of its readers, and the lost holds that
- * are not closed, or whose loss is not told, yet.
+ * The current hold of a name within one client, and the lost holds that are not closed, or whose
+ * loss is not told, yet.
  *
  * <p>Threads: any. Everything is guarded by the mutex of the {@link WaitQueue}; methods that are
  * not public must be called under it.
  */
 public final class Holds {
   private final WaitQueue queue;
-  private final CurrentHolds current;
+  private @Nullable Hold holder;
 
   /** The first of the lost holds. */
   private @Nullable Hold firstLost;
 
-  Holds(WaitQueue queue, CurrentHolds current) {
+  Holds(WaitQueue queue) {
     this.queue = queue;
-    this.current = current;
   }
 
-  /** Returns the holder of a mutex, after booking any loss that is known. */
+  void begin(Hold hold) {
+    holder = hold;
+  }
+
+  void end() {
+    holder = null;
+  }
+
+  /** Whether it is the holder, by what has been booked so far; books nothing itself. */
+  boolean isHolder(Hold hold) {
+    return holder == hold;
+  }
+
+  boolean isHeld() {
+    return holder != null;
+  }
+
+  /** Returns the holder, after booking any loss that is known. */
   @Nullable
-  Hold exclusive() {
+  Hold current() {
     bookIfLost();
-    return current.isExclusive() ? current.first() : null;
-  }
-
-  /** Returns the current hold that this thread owns, after booking any loss that is known. */
-  @Nullable
-  Hold currentOwnedBy(Thread thread) {
-    bookIfLost();
-    return current.ownedBy(thread);
-  }
-
-  /** Whether somebody other than the owner of this hold has a lease of its grant. */
-  public boolean isGrantKept(Hold hold) {
-    try {
-      synchronized (queue.mutex) {
-        return current.isKeptByOthers(hold);
-      }
-    } finally {
-      queue.wakeTold();
-    }
+    return holder;
   }
 
   /** @throws LockLostException this thread owns a lease that was lost and is not closed */
   void requireNoneLost(Thread thread) {
     for (Hold lost = firstLost; lost != null; lost = lost.nextLost) {
-      if (lost.isOwnedBy(thread) && !lost.open.isEmpty()) {
+      if (lost.owner == thread && !lost.open.isEmpty()) {
         throw lost.lostException();
       }
     }
@@ -67,7 +64,7 @@ public final class Holds {
   /** Takes the lease that a waiter was handed; false if it was lost on the way. */
   public boolean take(Handle handle) {
     try {
-      synchronized (queue.mutex) {
+      synchronized (queue) {
         bookIfLost();
         handle.hold().seen = handle.hold().loss == null;
         return handle.hold().seen;
@@ -80,18 +77,15 @@ public final class Holds {
   // Losing
 
   /**
-   * Returns a loss of this grant that must still be told; {@link #told} must follow. Null if all
-   * were told, or if the closing thread tells it.
+   * Returns the loss of this grant if it must still be told; {@link #told} must follow. Null if it
+   * was told, or if its closing thread tells it.
    */
   public @Nullable LossNotice notice(ActiveGrant grant) {
     try {
-      synchronized (queue.mutex) {
+      synchronized (queue) {
         bookIfLost();
-        Hold lost = firstLost;
-        while (lost != null && (lost.grant() != grant || lost.untold == null)) {
-          lost = lost.nextLost;
-        }
-        return lost == null ? null : lost.untold;
+        Hold hold = holdOf(grant);
+        return hold == null ? null : hold.untold;
       }
     } finally {
       queue.wakeTold();
@@ -104,7 +98,7 @@ public final class Holds {
    */
   public boolean told(Hold hold) {
     try {
-      synchronized (queue.mutex) {
+      synchronized (queue) {
         if (hold.untold == null) {
           return false;
         }
@@ -124,7 +118,7 @@ public final class Holds {
   public @Nullable LeaseLoss onLost(
       Handle handle, LossListeners lease, Consumer<? super LeaseLoss> listener) {
     try {
-      synchronized (queue.mutex) {
+      synchronized (queue) {
         bookIfLost();
         if (handle.isClosed()) {
           return null;
@@ -139,20 +133,32 @@ public final class Holds {
     }
   }
 
+  /** The hold of a handle that its user dropped and that was closed just now. */
+  public record Dropped(Hold hold, boolean last, boolean queueLeft) {}
+
   /** Closes one of this grant's handles that its user dropped; null if there is none. */
   public @Nullable Dropped takeDropped(ActiveGrant grant) {
     try {
-      synchronized (queue.mutex) {
+      synchronized (queue) {
         bookIfLost();
-        for (Hold hold = current.first(); hold != null; hold = hold.nextCurrent) {
-          Dropped dropped = hold.grant() == grant ? takeDropped(hold) : null;
-          if (dropped != null) {
-            return dropped;
-          }
+        Hold hold = holdOf(grant);
+        if (hold == null) {
+          return null;
         }
-        for (Hold hold = firstLost; hold != null; hold = hold.nextLost) {
-          Dropped dropped = hold.grant() == grant ? takeDropped(hold) : null;
-          if (dropped != null) {
+        hold.dropIfAcquirerDead();
+        for (Handle handle : hold.open) {
+          if (handle.isDropped()) {
+            boolean lastHandle = hold.open.size() == 1;
+            boolean leaves = lastHandle && hold.loss != null && hold.untold == null;
+            Dropped dropped = new Dropped(hold, lastHandle, leaves);
+            hold.leaked = true;
+            hold.remove(handle, null);
+            if (lastHandle) {
+              hold.owner = null;
+            }
+            if (leaves) {
+              boolean unused = unlistIfOver(hold);
+            }
             return dropped;
           }
         }
@@ -163,41 +169,16 @@ public final class Holds {
     }
   }
 
-  private @Nullable Dropped takeDropped(Hold hold) {
-    hold.dropIfAcquirerDead();
-    for (Handle handle : hold.open) {
-      if (handle.isDropped()) {
-        boolean lastHandle = hold.open.size() == 1;
-        boolean leaves = lastHandle && hold.loss != null && hold.untold == null;
-        boolean last = lastHandle && (hold.loss != null || !current.isKeptByOthers(hold));
-        Dropped dropped = new Dropped(hold, last, leaves);
-        hold.leaked = true;
-        hold.remove(handle, null);
-        if (lastHandle) {
-          hold.owned = false;
-        }
-        if (last) {
-          queue.closeToOthers(hold.grant());
-        }
-        if (leaves) {
-          boolean unused = unlistIfOver(hold);
-        }
-        return dropped;
-      }
-    }
-    return null;
-  }
-
   // Holding
 
   /** Detaches a lease from its owner thread. */
   public void detach(Handle handle, Thread thread) {
     try {
-      synchronized (queue.mutex) {
+      synchronized (queue) {
         checkDetachable(handle, thread);
         Hold hold = handle.hold();
-        if (hold.owned) {
-          hold.owned = false;
+        if (hold.owner != null) {
+          hold.owner = null;
           hold.detached = true;
         }
       }
@@ -213,7 +194,7 @@ public final class Holds {
    */
   public void requireDetachable(Handle handle, Thread thread) {
     try {
-      synchronized (queue.mutex) {
+      synchronized (queue) {
         checkDetachable(handle, thread);
       }
     } finally {
@@ -224,7 +205,7 @@ public final class Holds {
   /** Opens a guard; {@link #closeGuard} must follow. */
   public void openGuard(Handle handle) {
     try {
-      synchronized (queue.mutex) {
+      synchronized (queue) {
         bookIfLost();
         requireOpen(handle);
         Hold hold = handle.hold();
@@ -252,13 +233,13 @@ public final class Holds {
   /** Closes a guard. */
   public GuardEnd closeGuard(Hold hold) {
     try {
-      synchronized (queue.mutex) {
+      synchronized (queue) {
         bookIfLost();
         hold.openGuards--;
         if (hold.openGuards > 0) {
           return GuardEnd.NOTHING;
         } else if (hold.loss != null) {
-          return isGuarded(hold.grant()) ? GuardEnd.NOTHING : GuardEnd.LOST;
+          return GuardEnd.LOST;
         } else if (!hold.releaseWanted) {
           return GuardEnd.NOTHING;
         }
@@ -273,7 +254,7 @@ public final class Holds {
   /** Adds an acquisition through {@code asLock()}, whose handle only the hold keeps. */
   public void addThreadOwned(Handle handle) {
     try {
-      synchronized (queue.mutex) {
+      synchronized (queue) {
         handle.hold().pushThreadOwned(handle);
       }
     } finally {
@@ -281,16 +262,12 @@ public final class Holds {
     }
   }
 
-  /**
-   * Returns this thread's latest open acquisition through {@code asLock()}.
-   *
-   * @param reads whether as a read lock
-   */
-  public @Nullable Handle lastThreadOwned(Thread thread, boolean reads) {
+  /** Returns this thread's latest open acquisition through {@code asLock()}. */
+  public @Nullable Handle lastThreadOwned(Thread thread) {
     try {
-      synchronized (queue.mutex) {
+      synchronized (queue) {
         Hold hold = holdOwnedBy(thread);
-        return hold == null ? null : hold.lastThreadOwned(reads);
+        return hold == null ? null : hold.lastThreadOwned();
       }
     } finally {
       queue.wakeTold();
@@ -300,7 +277,7 @@ public final class Holds {
   /** Whether an acquisition through {@code asLock()} is open in this hold. */
   public boolean hasThreadOwned(Hold hold) {
     try {
-      synchronized (queue.mutex) {
+      synchronized (queue) {
         return hold.lastThreadOwned() != null;
       }
     } finally {
@@ -311,7 +288,7 @@ public final class Holds {
   /** Returns the hold that this thread owns, lost or not. */
   public @Nullable Hold ownedBy(Thread thread) {
     try {
-      synchronized (queue.mutex) {
+      synchronized (queue) {
         return holdOwnedBy(thread);
       }
     } finally {
@@ -319,57 +296,22 @@ public final class Holds {
     }
   }
 
-  /** Returns the current hold that this thread owns, if a read lock is open in it. */
-  public @Nullable Hold readBy(Thread thread) {
+  /** Returns the current hold, of whichever thread. */
+  public @Nullable Hold holder() {
     try {
-      synchronized (queue.mutex) {
-        Hold hold = currentOwnedBy(thread);
-        return hold != null && hold.open.stream().anyMatch(Handle::reads) ? hold : null;
+      synchronized (queue) {
+        return holder;
       }
     } finally {
       queue.wakeTold();
     }
   }
 
-  /** Returns a current hold whose grant is not over; null if there is none. */
-  public @Nullable Hold anyCurrent() {
-    try {
-      synchronized (queue.mutex) {
-        bookIfLost();
-        return current.any();
-      }
-    } finally {
-      queue.wakeTold();
-    }
-  }
-
-  /** Returns the current holds of this grant, of whichever threads. */
-  public List<Hold> of(ActiveGrant grant) {
-    try {
-      synchronized (queue.mutex) {
-        return current.of(grant);
-      }
-    } finally {
-      queue.wakeTold();
-    }
-  }
-
-  /** Returns the grant with this number, if there is a current hold of it. */
-  public @Nullable ActiveGrant grantNumbered(long number) {
-    try {
-      synchronized (queue.mutex) {
-        return current.numbered(number);
-      }
-    } finally {
-      queue.wakeTold();
-    }
-  }
-
-  /** Whether a holder has a guard open. */
+  /** Whether the holder has a guard open. */
   public boolean isGuarded() {
     try {
-      synchronized (queue.mutex) {
-        return current.isAnyGuarded();
+      synchronized (queue) {
+        return holder != null && holder.openGuards > 0;
       }
     } finally {
       queue.wakeTold();
@@ -387,10 +329,10 @@ public final class Holds {
   private void checkDetachable(Handle handle, Thread thread) {
     requireOpen(handle);
     Hold hold = handle.hold();
-    if (!hold.owned) {
+    if (hold.owner == null) {
       return;
     }
-    if (!hold.isAcquiredBy(thread)) {
+    if (hold.owner != thread) {
       throw new IllegalStateException(
           "Only the thread that owns the lease of lock '" + queue.key().name() + "' can detach it");
     }
@@ -401,16 +343,9 @@ public final class Holds {
   }
 
   void bookIfLost() {
-    Hold hold = current.first();
-    while (hold != null) {
-      Hold next = hold.nextCurrent;
-      if (hold.loss != null) {
-        // An earlier call was cut short by a stack overflow.
-        current.end(hold);
-      } else if (hold.grant().state().phase() == Phase.LOST && !hold.givenBack) {
-        book(hold);
-      }
-      hold = next;
+    Hold hold = holder;
+    if (hold != null && hold.grant().state().phase() == Phase.LOST) {
+      book(hold);
     }
   }
 
@@ -420,27 +355,13 @@ public final class Holds {
     for (Handle handle : hold.open) {
       listeners.addAll(handle.lossListeners());
     }
-    boolean frees = !current.isShared(hold) && !isGuarded(hold.grant());
-    queue.closeToOthers(hold.grant());
-    LossNotice notice = new LossNotice(hold, loss, listeners, hold.seen, frees);
+    LossNotice notice = new LossNotice(hold, loss, listeners, hold.seen, hold.openGuards > 0);
     hold.loss = loss;
     hold.untold = notice;
     hold.nextLost = firstLost;
     firstLost = hold;
-    current.end(hold);
+    holder = null;
     queue.passTurn();
-  }
-
-  private boolean isGuarded(ActiveGrant grant) {
-    if (current.isGuarded(grant)) {
-      return true;
-    }
-    for (Hold hold = firstLost; hold != null; hold = hold.nextLost) {
-      if (hold.grant() == grant && hold.openGuards > 0) {
-        return true;
-      }
-    }
-    return false;
   }
 
   /** Makes the loss of a hold, as listeners see it. */
@@ -470,20 +391,24 @@ public final class Holds {
     return false;
   }
 
-  /** Returns the grant with this owner id, if there is a current hold of it. */
-  @Nullable
-  ActiveGrant withOwnerId(String ownerId) {
-    bookIfLost();
-    return current.withOwnerId(ownerId);
+  private @Nullable Hold holdOf(ActiveGrant grant) {
+    if (holder != null && holder.grant() == grant) {
+      return holder;
+    }
+    for (Hold lost = firstLost; lost != null; lost = lost.nextLost) {
+      if (lost.grant() == grant) {
+        return lost;
+      }
+    }
+    return null;
   }
 
   private @Nullable Hold holdOwnedBy(Thread thread) {
-    Hold owned = current.ownedBy(thread);
-    if (owned != null) {
-      return owned;
+    if (holder != null && holder.owner == thread) {
+      return holder;
     }
     for (Hold lost = firstLost; lost != null; lost = lost.nextLost) {
-      if (lost.isOwnedBy(thread) && !lost.open.isEmpty()) {
+      if (lost.owner == thread && !lost.open.isEmpty()) {
         return lost;
       }
     }

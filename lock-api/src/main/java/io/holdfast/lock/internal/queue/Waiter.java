@@ -18,12 +18,6 @@ public final class Waiter {
   public record HandedOn(Handle handle) implements News {}
 
   /**
-   * The thread has the lock, a read lock: it shares the grant of another thread of this client. The
-   * hold has taken over the use of the queue from the thread's attempt.
-   */
-  public record LetIn(Handle handle) implements News {}
-
-  /**
    * The lock is taken, and the thread has no time left.
    *
    * @param holder the holder, if it is of this client
@@ -54,10 +48,6 @@ public final class Waiter {
 
   /** Whether it is in the queue; guarded by the mutex. */
   boolean queued;
-
-  /** The queue in which it leads when it gets a turn, if it waits for a permit. */
-  @Nullable
-  WaitQueue ownQueue;
 
   /** The next waiter to be woken after the mutex is released. */
   @Nullable

@@ -1,9 +1,6 @@
 package io.holdfast.lock.internal.queue;
 
-import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.internal.queue.Waiter.News;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
@@ -90,17 +87,6 @@ final class Waiters {
     for (Waiter waiter = first; waiter != null; waiter = first) {
       tell(waiter, news);
     }
-  }
-
-  /** Returns those that wait with these options, in their order. */
-  List<Waiter> withOptions(LockOptions options) {
-    List<Waiter> found = new ArrayList<>();
-    for (Waiter waiter = first; waiter != null; waiter = waiter.next) {
-      if (waiter.options().equals(options)) {
-        found.add(waiter);
-      }
-    }
-    return found;
   }
 
   /** Tells the waiters whose time is over that the lock is taken. */

@@ -3,10 +3,10 @@ package io.holdfast.lock.internal.renewal;
 import io.holdfast.lock.internal.grant.ActiveGrant;
 import io.holdfast.lock.internal.grant.RenewalSchedule;
 import io.holdfast.lock.internal.log.SafeLogger;
+import io.holdfast.lock.internal.task.EngineThreads;
 import io.holdfast.lock.internal.time.ClockReading;
 import io.holdfast.lock.internal.time.Clocks;
 import io.holdfast.lock.internal.time.Nanos;
-import io.holdfast.lock.spi.ClientThreads;
 import io.holdfast.lock.spi.LockStore;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -76,13 +76,13 @@ public final class Keeper {
   private final Clocks time;
   private final Chores chores;
   private final Consumer<ActiveGrant> onRenewed;
-  final Thread thread;
-  final ThreadPoolExecutor rounds;
+  private final Thread thread;
+  private final ThreadPoolExecutor rounds;
 
   /** The grants, by owner id. */
-  final Map<String, ActiveGrant> grants = new ConcurrentHashMap<>();
+  private final Map<String, ActiveGrant> grants = new ConcurrentHashMap<>();
 
-  final Set<Group> groupsInFlight = ConcurrentHashMap.newKeySet();
+  private final Set<Group> groupsInFlight = ConcurrentHashMap.newKeySet();
 
   /** The time of the next scan; far in the future during a scan. */
   private final AtomicLong nextScanNanos;
@@ -112,7 +112,7 @@ public final class Keeper {
 
   /** @param onRenewed called for each renewed lease that the store extended */
   public Keeper(
-      ClientThreads threads,
+      EngineThreads threads,
       LockStore store,
       Clocks time,
       Chores chores,
@@ -172,6 +172,22 @@ public final class Keeper {
   /** Has the chores done at once. */
   public void wake() {
     LockSupport.unpark(thread);
+  }
+
+  int kept() {
+    return grants.size();
+  }
+
+  int roundsInFlight() {
+    return groupsInFlight.size();
+  }
+
+  Thread thread() {
+    return thread;
+  }
+
+  ThreadPoolExecutor rounds() {
+    return rounds;
   }
 
   /** Stops the threads soon, without waiting for renewals under way. */

@@ -1,6 +1,5 @@
 package io.holdfast.lock.internal.task;
 
-import com.google.errorprone.annotations.concurrent.GuardedBy;
 import java.util.concurrent.atomic.AtomicIntegerFieldUpdater;
 import org.jspecify.annotations.Nullable;
 
@@ -22,8 +21,7 @@ public abstract class Task {
 
   private volatile int running;
 
-  /** Whether it is in the list. */
-  @GuardedBy("this")
+  /** Whether it is in the list. Guarded by this object's monitor. */
   boolean listed;
 
   /**

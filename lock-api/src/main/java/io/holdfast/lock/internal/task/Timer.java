@@ -1,6 +1,5 @@
 package io.holdfast.lock.internal.task;
 
-import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.holdfast.lock.internal.time.Nanos;
 import io.holdfast.lock.spi.TimeSource;
 import java.util.PriorityQueue;
@@ -9,14 +8,13 @@ import java.util.PriorityQueue;
  * Tasks that are to be run later. Has no thread of its own: an existing thread calls
  * {@link #submitDue} when the next task is due.
  *
- * <p>Threads: any. While the monitor is held, nothing else is locked.
+ * <p>Threads: any. The queue is guarded by a mutex, under which nothing else is locked.
  */
 public final class Timer {
   private final TimeSource time;
   private final Workers workers;
   private final Runnable onEarlier;
 
-  @GuardedBy("this")
   private final PriorityQueue<Entry> entries =
       new PriorityQueue<>((a, b) -> Long.signum(a.atNanos() - b.atNanos()));
 

@@ -1,11 +1,10 @@
 package io.holdfast.lock.internal.task;
 
-import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.holdfast.lock.internal.log.SafeLogger;
-import io.holdfast.lock.spi.ClientThreads;
 import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.TimeSource;
 import java.time.Duration;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -21,11 +20,15 @@ import org.jspecify.annotations.Nullable;
 public final class Workers {
   private static final SafeLogger log = SafeLogger.of(Workers.class);
 
+  private static final long IDLE_SECONDS = 10;
+
   private final ThreadPoolExecutor threads;
   private final Runnable onUnstarted;
 
-  /** The first of the tasks that wait for {@link #retry}. Nothing is locked under its guard. */
-  @GuardedBy("this")
+  /**
+   * The first of the tasks that wait for {@link #retry}. Guarded by this object's monitor, under
+   * which nothing else is locked.
+   */
   private @Nullable Task unstarted;
 
   private volatile boolean closed;
@@ -34,8 +37,15 @@ public final class Workers {
    * @param onUnstarted called, on any thread, when {@link #retry()} has something to do; throws
    *     nothing
    */
-  public Workers(ClientThreads factory, String sort, int threadsMax, Runnable onUnstarted) {
-    this.threads = factory.pool(sort, threadsMax);
+  public Workers(EngineThreads factory, String sort, int threadsMax, Runnable onUnstarted) {
+    this.threads = new ThreadPoolExecutor(
+        threadsMax,
+        threadsMax,
+        IDLE_SECONDS,
+        TimeUnit.SECONDS,
+        new LinkedBlockingQueue<>(),
+        factory.named(sort));
+    threads.allowCoreThreadTimeOut(true);
     this.onUnstarted = onUnstarted;
   }
 

@@ -22,7 +22,7 @@ class WaitQueueLincheckTest {
   /** Threads that use the queue as the client does, with a store that grants at once. */
   public static class Sections {
     private static final LockOptions OPTIONS = LockOptions.defaults();
-    final WaitQueue queue = new WaitQueue(LincheckSetup.KEY, Sharing.BOUNDED, hold -> {});
+    final WaitQueue queue = new WaitQueue(LincheckSetup.KEY, hold -> {});
     private int count;
     private long lastToken;
     boolean granted;
@@ -104,7 +104,8 @@ class WaitQueueLincheckTest {
     }
 
     void close(Handle handle) {
-      if (queue.close(handle, Thread.currentThread(), ONCE, 0) == Closing.TO_BE_RELEASED) {
+      if (queue.close(handle, Thread.currentThread(), ONCE, 0)
+          == WaitQueue.Closing.TO_BE_RELEASED) {
         granted = false;
         gaveBack(handle.hold());
       }
@@ -143,7 +144,8 @@ class WaitQueueLincheckTest {
 
     @Override
     void close(Handle handle) {
-      if (queue.close(handle, Thread.currentThread(), HandOff.NEVER, 0) == Closing.TO_BE_RELEASED) {
+      if (queue.close(handle, Thread.currentThread(), HandOff.NEVER, 0)
+          == WaitQueue.Closing.TO_BE_RELEASED) {
         gaveBack(handle.hold());
         granted = false;
       }

@@ -3,7 +3,6 @@ package io.holdfast.lock.internal.task;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.holdfast.lock.simulation.Eventually;
-import io.holdfast.lock.spi.ClientThreads;
 import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -15,7 +14,7 @@ import org.junit.jupiter.api.Timeout;
 class WorkersTest {
   private final AtomicInteger needs = new AtomicInteger();
   private final Workers workers =
-      new Workers(new ClientThreads("test"), "work", 2, needs::incrementAndGet);
+      new Workers(new EngineThreads("test"), "work", 2, needs::incrementAndGet);
 
   @AfterEach
   void close() {

@@ -4,7 +4,6 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.ReentrantLock;
 import okhttp3.ConnectionPool;
 import okhttp3.MediaType;
@@ -23,7 +22,6 @@ final class BareConsul implements Client {
 
   private final ObjectMapper json = new ObjectMapper();
   private final Gate gate = new Gate();
-  private final AtomicInteger permitHandles = new AtomicInteger();
   private final String url;
   private final OkHttpClient http = new OkHttpClient.Builder()
       .connectionPool(new ConnectionPool(POOL_SIZE, 5, TimeUnit.MINUTES))
@@ -47,12 +45,12 @@ final class BareConsul implements Client {
   }
 
   @Override
-  public Handle mutex(String name) {
+  public Mutex mutex(String name) {
     String key = "bench-floor/" + name;
     ReentrantLock local = gate.of(name);
     String lock = transaction("lock", key);
     String unlock = transaction("unlock", key);
-    return Handle.of(
+    return Mutex.of(
         () -> {
           local.lock();
           while (!perform(lock)) {
@@ -65,12 +63,6 @@ final class BareConsul implements Client {
           }
           local.unlock();
         });
-  }
-
-  /** Returns a handle on one of as many keys as there are permits, always the same one. */
-  @Override
-  public Handle permit(String name, int permits) {
-    return mutex(name + "-" + permitHandles.getAndIncrement() % permits);
   }
 
   private String transaction(String verb, String key) {

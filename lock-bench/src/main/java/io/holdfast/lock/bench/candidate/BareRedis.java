@@ -28,10 +28,10 @@ final class BareRedis implements Client {
   }
 
   @Override
-  public Handle mutex(String name) {
+  public Mutex mutex(String name) {
     ReentrantLock local = gate.of(name);
     String owner = UUID.randomUUID().toString();
-    return Handle.of(
+    return Mutex.of(
         () -> {
           local.lock();
           if (redis.set(name, owner, IF_ABSENT) == null) {

@@ -48,10 +48,10 @@ final class BareRedisWithWake implements Client {
   }
 
   @Override
-  public Handle mutex(String name) {
+  public Mutex mutex(String name) {
     ReentrantLock local = gate.of(name);
     String owner = UUID.randomUUID().toString();
-    return Handle.of(
+    return Mutex.of(
         () -> {
           local.lock();
           released.drainPermits();

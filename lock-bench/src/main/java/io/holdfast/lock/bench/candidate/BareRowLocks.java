@@ -4,15 +4,12 @@ import io.holdfast.lock.bench.server.Sql;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.SQLException;
-import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * A bare program for SQL with two statements: a row lock, held by an open transaction. The server
- * makes the others wait. A reader shares the row.
+ * makes the others wait.
  */
-final class BareRowLocks extends SqlClient {
-  private final AtomicInteger permitHandles = new AtomicInteger();
-
+final class BareRowLocks extends SqlMutexes {
   BareRowLocks(String url) {
     super(url);
     try (Sql sql = new Sql(url)) {
@@ -21,35 +18,15 @@ final class BareRowLocks extends SqlClient {
   }
 
   @Override
-  public Handle mutex(String name) throws SQLException {
-    return row(name, "UPDATE");
-  }
-
-  /** Returns a handle on one of as many rows as there are permits, always the same one. */
-  @Override
-  public Handle permit(String name, int permits) throws SQLException {
-    return mutex(name + "-" + permitHandles.getAndIncrement() % permits);
-  }
-
-  @Override
-  public Handle read(String name) throws SQLException {
-    return row(name, "SHARE");
-  }
-
-  @Override
-  public Handle write(String name) throws SQLException {
-    return mutex(name);
-  }
-
-  private Handle row(String name, String strength) throws SQLException {
+  public Mutex mutex(String name) throws SQLException {
     Connection connection = connection();
     connection.setAutoCommit(true);
     if (!exists(name)) {
       insertIfAbsent(statement("INSERT INTO bench_row VALUES (?)"), name);
     }
     connection.setAutoCommit(false);
-    PreparedStatement take = statement("SELECT name FROM bench_row WHERE name = ? FOR " + strength);
-    return Handle.of(() -> query(take, name), connection::commit);
+    PreparedStatement take = statement("SELECT name FROM bench_row WHERE name = ? FOR UPDATE");
+    return Mutex.of(() -> query(take, name), connection::commit);
   }
 
   /**

@@ -11,7 +11,7 @@ import java.util.concurrent.locks.ReentrantLock;
  * A bare program for SQL with two statements that commit by themselves: one takes the row if it is
  * free, the other frees it if it is ours.
  */
-final class BareUpdates extends SqlClient {
+final class BareUpdates extends SqlMutexes {
   private static final String TAKE =
       "UPDATE bench_floor SET owner = ?, expires_at = CURRENT_TIMESTAMP + INTERVAL '30' SECOND"
           + " WHERE name = ? AND expires_at <= CURRENT_TIMESTAMP";
@@ -32,13 +32,13 @@ final class BareUpdates extends SqlClient {
   }
 
   @Override
-  public Handle mutex(String name) throws SQLException {
+  public Mutex mutex(String name) throws SQLException {
     ReentrantLock local = gate.of(name);
     String owner = UUID.randomUUID().toString();
     insertIfAbsent(statement(INSERT), name);
     PreparedStatement take = statement(TAKE);
     PreparedStatement give = statement(GIVE);
-    return Handle.of(
+    return Mutex.of(
         () -> {
           local.lock();
           take.setString(1, owner);

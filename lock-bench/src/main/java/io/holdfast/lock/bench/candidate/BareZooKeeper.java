@@ -45,11 +45,11 @@ final class BareZooKeeper implements Client {
   }
 
   @Override
-  public Handle mutex(String name) throws Exception {
+  public Mutex mutex(String name) throws Exception {
     String folder = ROOT + "/" + name;
     createIfAbsent(folder);
     ReentrantLock local = gate.of(name);
-    return new Handle() {
+    return new Mutex() {
       private String own = "";
 
       @Override

@@ -1,10 +1,8 @@
 package io.holdfast.lock.bench.candidate;
 
 import io.holdfast.lock.bench.BenchException;
-import io.holdfast.lock.bench.scenario.Locks;
 import io.holdfast.lock.bench.scenario.Scenario;
 import io.holdfast.lock.consul.ConsulLocks;
-import java.util.EnumSet;
 import java.util.List;
 import okhttp3.OkHttpClient;
 import org.kiwiproject.consul.Consul;
@@ -18,13 +16,8 @@ final class ConsulCandidates {
   static List<Candidate> all() {
     return Candidate.list(
         List.of(Candidate.floor(
-            "floor",
-            "two transactions",
-            OkHttpClient.class,
-            Scenario.of(EnumSet.of(Locks.MUTEXES, Locks.SEMAPHORES)),
-            BareConsul::new)),
-        HoldfastClient.candidates(
-            EnumSet.allOf(Locks.class), url -> ConsulLocks.builder(new OkHttpClient(), url)),
+            "floor", "two transactions", OkHttpClient.class, Scenario.ALL, BareConsul::new)),
+        HoldfastClient.candidates(url -> ConsulLocks.builder(new OkHttpClient(), url)),
         Candidate.peer(
             "consul-client",
             "consul-client",
@@ -42,7 +35,7 @@ final class ConsulCandidates {
         .getId();
     return name -> {
       String key = "bench-consul-client/" + name;
-      return Handle.of(
+      return Mutex.of(
           () -> check(keys.acquireLock(key, session), "taken"),
           () -> check(keys.releaseLock(key, session), "lost"));
     };

@@ -4,12 +4,13 @@ import io.holdfast.lock.DistributedLock;
 import io.holdfast.lock.Lease;
 import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockClientBuilder;
-import io.holdfast.lock.bench.scenario.Locks;
 import io.holdfast.lock.bench.scenario.Scenario;
 import java.util.EnumSet;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
 
 /** Holdfast, on any store. */
 final class HoldfastClient implements Client {
@@ -26,25 +27,17 @@ final class HoldfastClient implements Client {
    * Returns Holdfast as it is, and Holdfast without the hand-off within a JVM, for scenarios in
    * which that would be measured instead of the store.
    *
-   * @param kinds the kinds of lock that Holdfast has on the store
    * @param builder makes a builder of a client of the server with this URL
    */
-  static List<Candidate> candidates(
-      Set<Locks> kinds, Function<String, LockClientBuilder<?>> builder) {
+  static List<Candidate> candidates(Function<String, LockClientBuilder<?>> builder) {
     return List.of(
-        candidate(HOLDFAST, "Holdfast", Scenario.of(kinds), builder, true),
+        candidate(HOLDFAST, "Holdfast", Scenario.ALL, builder, true),
         candidate(
             "holdfast-no-hand-off",
             "Holdfast, local hand-off off",
-            withoutHandOff(kinds),
+            EnumSet.of(Scenario.ONE_CLIENT, Scenario.FOUR_JVMS),
             builder,
             false));
-  }
-
-  private static Set<Scenario> withoutHandOff(Set<Locks> kinds) {
-    Set<Scenario> scenarios = Scenario.of(kinds);
-    scenarios.retainAll(EnumSet.of(Scenario.ONE_CLIENT, Scenario.FOUR_JVMS, Scenario.PERMITS));
-    return scenarios;
   }
 
   private static Candidate candidate(
@@ -63,26 +56,20 @@ final class HoldfastClient implements Client {
   }
 
   @Override
-  public Handle mutex(String name) {
-    return handle(locks.get(name));
-  }
+  public Mutex mutex(String name) {
+    DistributedLock lock = locks.get(name);
+    return new Mutex() {
+      private @Nullable Lease lease;
 
-  @Override
-  public Handle permit(String name, int permits) {
-    return handle(locks.semaphore(name, permits));
-  }
+      @Override
+      public void lock() throws InterruptedException {
+        lease = lock.lock();
+      }
 
-  @Override
-  public Handle read(String name) {
-    return handle(locks.readWrite(name).read());
-  }
-
-  @Override
-  public Handle write(String name) {
-    return handle(locks.readWrite(name).write());
-  }
-
-  private static Handle handle(DistributedLock lock) {
-    return Handle.keeping(lock::lock, Lease::close);
+      @Override
+      public void unlock() {
+        Objects.requireNonNull(lease).close();
+      }
+    };
   }
 }

@@ -2,16 +2,13 @@ package io.holdfast.lock.bench.candidate;
 
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
-import io.holdfast.lock.bench.scenario.Locks;
 import io.holdfast.lock.bench.scenario.Scenario;
 import io.holdfast.lock.bench.server.Sql;
 import io.holdfast.lock.jdbc.JdbcLocks;
 import io.holdfast.lock.jdbc.SchemaMode;
 import java.sql.Driver;
 import java.time.Duration;
-import java.util.EnumSet;
 import java.util.List;
-import java.util.Set;
 import net.javacrumbs.shedlock.provider.jdbctemplate.JdbcTemplateLockProvider;
 import org.springframework.core.io.ClassPathResource;
 import org.springframework.integration.jdbc.lock.DefaultLockRepository;
@@ -24,14 +21,6 @@ import org.springframework.jdbc.support.JdbcTransactionManager;
 final class JdbcCandidates {
   private static final Duration SPRING_TTL = Duration.ofSeconds(60);
 
-  /** The scenarios in which a floor has to wait in the server. */
-  private static final Set<Scenario> WAITED_FOR =
-      EnumSet.copyOf(Scenario.of(EnumSet.of(Locks.SEMAPHORES, Locks.READ_WRITE_LOCKS)));
-
-  static {
-    WAITED_FOR.addAll(Scenario.SEVERAL_JVMS);
-  }
-
   private JdbcCandidates() {}
 
   static List<Candidate> mySql() {
@@ -39,8 +28,7 @@ final class JdbcCandidates {
         com.mysql.cj.jdbc.Driver.class,
         "mysql",
         "MySQL GET_LOCK",
-        EnumSet.of(Locks.MUTEXES),
-        NamedLocks::new);
+        url -> new SessionLocks(url, "SELECT GET_LOCK(?, -1)", "SELECT RELEASE_LOCK(?)"));
   }
 
   static List<Candidate> postgres() {
@@ -48,24 +36,27 @@ final class JdbcCandidates {
         org.postgresql.Driver.class,
         "postgresql",
         "PostgreSQL advisory lock",
-        EnumSet.of(Locks.MUTEXES, Locks.READ_WRITE_LOCKS),
-        AdvisoryLocks::new);
+        url -> new SessionLocks(
+            url,
+            "SELECT pg_advisory_lock(hashtextextended(?, 0))",
+            "SELECT pg_advisory_unlock(hashtextextended(?, 0))"));
   }
 
   private static List<Candidate> all(
       Class<? extends Driver> driver,
       String dialect,
       String sessionLabel,
-      Set<Locks> sessionKinds,
       Client.Opener sessionLocks) {
     return Candidate.list(
         List.of(
             Candidate.floor("floor", "UPDATE, UPDATE", driver, Scenario.ONE_JVM, BareUpdates::new),
             Candidate.floor(
-                "floor-row", "SELECT FOR UPDATE, COMMIT", driver, WAITED_FOR, BareRowLocks::new)),
-        HoldfastClient.candidates(
-            EnumSet.allOf(Locks.class),
-            url -> JdbcLocks.builder(pool(url)).schema(SchemaMode.CREATE)),
+                "floor-row",
+                "SELECT FOR UPDATE, COMMIT",
+                driver,
+                Scenario.SEVERAL_JVMS,
+                BareRowLocks::new)),
+        HoldfastClient.candidates(url -> JdbcLocks.builder(pool(url)).schema(SchemaMode.CREATE)),
         Candidate.peer(
             "spring",
             "Spring Integration",
@@ -83,7 +74,7 @@ final class JdbcCandidates {
             sessionLabel,
             Candidate.Role.SESSION,
             driver,
-            Scenario.of(sessionKinds),
+            Scenario.ALL,
             sessionLocks));
   }
 

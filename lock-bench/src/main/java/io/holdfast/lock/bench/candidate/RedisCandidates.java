@@ -1,18 +1,14 @@
 package io.holdfast.lock.bench.candidate;
 
-import io.holdfast.lock.bench.scenario.Locks;
 import io.holdfast.lock.bench.scenario.Scenario;
 import io.holdfast.lock.redis.RedisLocks;
 import java.net.URI;
-import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Lock;
 import java.util.function.BiFunction;
 import net.javacrumbs.shedlock.provider.redis.spring.RedisLockProvider;
 import org.redisson.Redisson;
-import org.redisson.api.RPermitExpirableSemaphore;
 import org.redisson.api.RedissonClient;
 import org.redisson.config.Config;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
@@ -22,8 +18,6 @@ import redis.clients.jedis.RedisClient;
 
 /** The candidates on Redis. */
 final class RedisCandidates {
-  private static final int PERMIT_SECONDS = 30;
-
   private RedisCandidates() {}
 
   static List<Candidate> all() {
@@ -37,15 +31,10 @@ final class RedisCandidates {
                 RedisClient.class,
                 Scenario.SEVERAL_JVMS,
                 BareRedisWithWake::new)),
-        HoldfastClient.candidates(
-            EnumSet.allOf(Locks.class),
-            url -> RedisLocks.builder(RedisClient.create(URI.create(url)))),
-        redisson("redisson", "Redisson RLock", Scenario.OF_MUTEXES, RedissonClient::getLock),
+        HoldfastClient.candidates(url -> RedisLocks.builder(RedisClient.create(URI.create(url)))),
+        redisson("redisson", "Redisson RLock", Scenario.ALL, RedissonClient::getLock),
         redisson(
-            "redisson-fenced",
-            "Redisson RFencedLock",
-            Scenario.OF_MUTEXES,
-            RedissonClient::getFencedLock),
+            "redisson-fenced", "Redisson RFencedLock", Scenario.ALL, RedissonClient::getFencedLock),
         redisson(
             "redisson-fair",
             "Redisson fair lock",
@@ -58,25 +47,7 @@ final class RedisCandidates {
             "ShedLock",
             RedisLockProvider.class,
             Scenario.FREE,
-            RedisCandidates::shedLock),
-        Candidate.peer(
-            "redisson-permits",
-            "Redisson RPermitExpirableSemaphore",
-            RedissonClient.class,
-            Scenario.of(EnumSet.of(Locks.SEMAPHORES)),
-            RedisCandidates::redissonPermits),
-        Candidate.peer(
-            "redisson-read-write",
-            "Redisson RReadWriteLock",
-            RedissonClient.class,
-            Scenario.of(EnumSet.of(Locks.READ_WRITE_LOCKS)),
-            url -> Client.ofReadWriteLocks(redisson(url)::getReadWriteLock)));
-  }
-
-  private static RedissonClient redisson(String url) {
-    Config config = new Config();
-    config.useSingleServer().setAddress(url);
-    return Redisson.create(config);
+            RedisCandidates::shedLock));
   }
 
   private static Candidate redisson(
@@ -85,19 +56,10 @@ final class RedisCandidates {
       Set<Scenario> scenarios,
       BiFunction<RedissonClient, String, Lock> lock) {
     return Candidate.peer(id, label, RedissonClient.class, scenarios, url -> {
-      RedissonClient redisson = redisson(url);
+      Config config = new Config();
+      config.useSingleServer().setAddress(url);
+      RedissonClient redisson = Redisson.create(config);
       return Client.of(name -> lock.apply(redisson, name));
-    });
-  }
-
-  private static Client redissonPermits(String url) {
-    RedissonClient redisson = redisson(url);
-    return Client.ofSemaphores((name, permits) -> {
-      RPermitExpirableSemaphore semaphore = redisson.getPermitExpirableSemaphore(name);
-      semaphore.trySetPermits(permits);
-      // Without a lease time, the permit of a holder that crashed would be lost for good.
-      return Handle.keeping(
-          () -> semaphore.acquire(PERMIT_SECONDS, TimeUnit.SECONDS), semaphore::release);
     });
   }
 

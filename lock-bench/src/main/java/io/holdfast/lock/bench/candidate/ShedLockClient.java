@@ -20,8 +20,8 @@ final class ShedLockClient implements Client {
   }
 
   @Override
-  public Handle mutex(String name) {
-    return new Handle() {
+  public Mutex mutex(String name) {
+    return new Mutex() {
       private @Nullable SimpleLock held;
 
       @Override

@@ -9,16 +9,12 @@ public enum Figure {
    * Cycles of acquire and release per second; in scenarios that hold locks, locks taken per second.
    */
   RATE("cycles/s"),
-  /** The median latency of a cycle, of a hand-off, or of a writer's acquire. */
+  /** The median latency of a cycle, or of a hand-off. */
   P50_MICROS("p50 µs"),
   P99_MICROS("p99 µs"),
   P999_MICROS("p99.9 µs"),
   /** The longest latency, of all rounds and not of the median round. */
   MAX_MICROS("max µs"),
-  /** The longest time for which a reader had the lock, of all rounds. */
-  READ_MAX_MICROS("longest read µs"),
-  /** 1 if the writer had to wait until the readers ended, else 0. */
-  STARVED("starved"),
   /** The number of latencies that were measured. */
   SAMPLES("samples"),
   /**
@@ -55,11 +51,6 @@ public enum Figure {
 
   Figure(String title) {
     this.title = title;
-  }
-
-  /** Whether of several rounds the greatest counts, and not the median. */
-  boolean isLongest() {
-    return this == MAX_MICROS || this == READ_MAX_MICROS;
   }
 
   /** Rounds to four digits; more would be noise. */

@@ -1,6 +1,5 @@
 package io.holdfast.lock.bench.report;
 
-import io.holdfast.lock.bench.scenario.Locks;
 import io.holdfast.lock.bench.scenario.Scenario;
 import java.io.IOException;
 import java.io.Reader;
@@ -19,7 +18,7 @@ public final class Page {
   /** Below this share of the floor an explanation is due. */
   private static final double FLOOR_SHARE_MIN = 0.85;
 
-  /** The reasons why Holdfast is behind somewhere, by {@code STORE.SCENARIO}: written by hand. */
+  /** Why Holdfast is behind somewhere, by {@code STORE.SCENARIO}: written by hand. */
   private static final String CAUSES = "causes.properties";
 
   private final List<Kept> stores;
@@ -50,7 +49,7 @@ public final class Page {
         "Holdfast beside what one would use instead, and beside the floor: the fewest requests that can"
             + " do the job, sent by the bare driver. All of a table was measured in one run, on one machine,"
             + " in turns. To repeat it: `dev/bench`, or in ten minutes `dev/bench --quick`, which leaves out"
-            + " semaphores, read-write locks, leases and how costs grow. [All figures](benchmarks/tables.md), the machine, the servers and"
+            + " leases and how costs grow. [All figures](benchmarks/tables.md), the machine, the servers and"
             + " the method are on a page of their own.");
     caution();
     overview();
@@ -102,7 +101,7 @@ public final class Page {
     }
     add(head.toString(), rule.toString());
     for (Scenario scenario : Scenario.values()) {
-      if (Terminal.hasRatios(scenario) && scenario.series().isEmpty() && isMeasured(scenario)) {
+      if (Terminal.hasRatios(scenario) && scenario.series().isEmpty()) {
         StringBuilder row = new StringBuilder("| " + scenario.title() + " |");
         for (Kept kept : stores) {
           row.append(' ').append(cell(kept, scenario)).append(" |");
@@ -118,10 +117,6 @@ public final class Page {
     }
   }
 
-  private boolean isMeasured(Scenario scenario) {
-    return stores.stream().anyMatch(kept -> kept.result(scenario, Target.HOLDFAST) != null);
-  }
-
   private static String cell(Kept kept, Scenario scenario) {
     @Nullable Result ours = kept.result(scenario, Target.HOLDFAST);
     if (ours == null) {
@@ -130,21 +125,15 @@ public final class Page {
     if (ours.fault() != null) {
       return "failed";
     }
-    List<String> ratios = new ArrayList<>();
-    if (ours.ofFloor() != null) {
-      ratios.add(Terminal.ratio(ours.ofFloor()) + " of the floor");
+    String floor = ours.ofFloor() == null ? "" : Terminal.ratio(ours.ofFloor()) + " of the floor";
+    if (ours.ofBestPeer() == null || ours.bestPeer() == null) {
+      return floor + (floor.isEmpty() ? "" : "; ") + "no peer waits";
     }
-    @Nullable Result peer = ours.bestPeer() == null ? null : kept.result(scenario, ours.bestPeer());
-    if (ours.ofBestPeer() == null || peer == null) {
-      ratios.add(scenario.locks() == Locks.MUTEXES ? "no peer waits" : "no peer has one");
-    } else {
-      ratios.add(Terminal.ratio(ours.ofBestPeer()) + " of " + kept.label(peer.candidate())
-          + (peer.figures().getOrDefault(Figure.STARVED, 0.0) > 0 ? ", where it starves" : ""));
-    }
-    if (ours.ofSession() != null) {
-      ratios.add(Terminal.ratio(ours.ofSession()) + " of the session lock");
-    }
-    return String.join("; ", ratios);
+    String session = ours.ofSession() == null
+        ? ""
+        : "; " + Terminal.ratio(ours.ofSession()) + " of the session lock";
+    return floor + "; " + Terminal.ratio(ours.ofBestPeer()) + " of " + kept.label(ours.bestPeer())
+        + session;
   }
 
   private void targets() {

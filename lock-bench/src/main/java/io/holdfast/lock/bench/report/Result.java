@@ -17,14 +17,14 @@ import org.jspecify.annotations.Nullable;
 /**
  * The result of one candidate in one scenario.
  *
- * @param figures for each figure the median of all rounds, except that of what is longest the
+ * @param figures for each figure the median of all rounds, except that of the longest latency the
  *     maximum is taken
  * @param ofFloor the median of the ratios to the floor in the same round, above 1 if better
  * @param ofBestPeer the median of the ratios to the peer with the best median
  * @param bestPeer the id of that peer
  * @param ofSession the median of the ratios to the database's own lock, which ends with its
  *     connection
- * @param fault why the figures don't count: too many holders at once, or an error
+ * @param fault why the figures don't count: two holders at once, or an error
  */
 public record Result(
     String scenario,
@@ -88,7 +88,7 @@ public record Result(
   private static @Nullable String fault(List<Round> own) {
     long violations = own.stream().mapToLong(Round::violations).sum();
     if (violations > 0) {
-      return "too many holders at once, " + violations + " times";
+      return "two holders at once, " + violations + " times";
     }
     return own.stream().map(Round::error).filter(Objects::nonNull).findFirst().orElse(null);
   }
@@ -97,7 +97,7 @@ public record Result(
     Map<Figure, Double> summary = new EnumMap<>(Figure.class);
     for (Figure figure : Figure.values()) {
       Function<Round, @Nullable Double> value = round -> round.figures().get(figure);
-      (figure.isLongest() ? values(own, value).max() : median(own, value))
+      (figure == Figure.MAX_MICROS ? values(own, value).max() : median(own, value))
           .ifPresent(one -> summary.put(figure, one));
     }
     return summary;
@@ -122,7 +122,7 @@ public record Result(
   private static @Nullable Double score(Scenario scenario, Round round) {
     return switch (scenario.kind()) {
       case CYCLES, WALK -> round.figures().get(Figure.RATE);
-      case HAND_OFF, WRITER -> {
+      case HAND_OFF -> {
         @Nullable Double micros = round.figures().get(Figure.P50_MICROS);
         yield micros == null || micros == 0 ? null : 1 / micros;
       }

@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
  * The result of one candidate in one round.
  *
  * @param figures the figures that were measured
- * @param violations the number of times that too many holders were inside at once
+ * @param violations the number of times that two holders were inside at once
  * @param error the failure that ended the round, if any
  */
 public record Round(

@@ -109,22 +109,14 @@ public final class Tables {
         "- In *Free lock, 1 thread* Redis, which has one thread, is kept on one core and the client's"
             + " JVM on the other. Else the kernel has them share a core in some rounds and not in others,"
             + " which tells more than the candidate does.");
-    add("- Along runs a check of what all this is for: memory that all JVMs of a candidate share"
-        + " notices when two threads are inside at once, of a semaphore a fourth, or anybody beside a"
-        + " writer. A candidate that fails it is marked, and has no ratio.");
+    add(
+        "- Along runs a check of what all this is for: memory that all JVMs of a candidate share"
+            + " notices when two threads are inside at once. A candidate that fails it is marked, and has no ratio.");
     add(
         "- Each peer is used as its documentation says, with its defaults, but for one: Spring's JDBC"
             + " locks last 60 s instead of 10, since they are not renewed. Those that cannot wait for a lock"
             + " (ShedLock, consul-client) take no part where one has to, and those that do not renew (Spring,"
-            + " ShedLock) none in held leases. Redisson's permits are taken for 30 s: without a time, that of"
-            + " a holder that crashes would be lost for good.");
-    add(
-        "- Of semaphores and read-write locks the databases' and Consul's floors have no more than row"
-            + " locks and keys: a thread always takes the same one of three in place of any permit, and"
-            + " readers share a row.");
-    add("- *longest read* is the longest time for which a reader had the lock, and *starved* says"
-        + " whether the writer had to wait until the readers ended, after 3 s; its wait is then at least"
-        + " that of the table. *cycles/s* are the readers'.");
+            + " ShedLock) none in held leases.");
     add(
         "- Redisson's fair lock takes no part with 1,000 waiters: the last of them had not had its turn"
             + " after four minutes.");

@@ -6,14 +6,10 @@ import static io.holdfast.lock.bench.candidate.Store.POSTGRES;
 import static io.holdfast.lock.bench.candidate.Store.REDIS;
 import static io.holdfast.lock.bench.candidate.Store.ZOOKEEPER;
 import static io.holdfast.lock.bench.scenario.Scenario.FOUR_JVMS;
-import static io.holdfast.lock.bench.scenario.Scenario.FOUR_JVMS_READERS;
 import static io.holdfast.lock.bench.scenario.Scenario.HAND_OFF;
 import static io.holdfast.lock.bench.scenario.Scenario.LEASES;
 import static io.holdfast.lock.bench.scenario.Scenario.ONE_CLIENT;
-import static io.holdfast.lock.bench.scenario.Scenario.PERMITS;
-import static io.holdfast.lock.bench.scenario.Scenario.READERS;
 import static io.holdfast.lock.bench.scenario.Scenario.UNCONTENDED_1;
-import static io.holdfast.lock.bench.scenario.Scenario.WRITER_AMONG_READERS;
 
 import io.holdfast.lock.bench.candidate.Store;
 import io.holdfast.lock.bench.scenario.Scenario;
@@ -33,26 +29,18 @@ sealed interface Target {
       new Speed(REDIS, FOUR_JVMS, Target.HOLDFAST, "redisson", 3),
       new Limit(REDIS, FOUR_JVMS, Target.HOLDFAST, Figure.MAX_MICROS, 250_000),
       new Limit(REDIS, LEASES, Target.HOLDFAST, Figure.OWN_CPU, 10),
-      new Speed(REDIS, PERMITS, Target.HOLDFAST, "redisson-permits", 2),
       new Speed(MYSQL, UNCONTENDED_1, Target.HOLDFAST, "floor", 0.85),
       new Speed(MYSQL, ONE_CLIENT, Target.HOLDFAST, "spring", 10),
       new Limit(MYSQL, HAND_OFF, Target.HOLDFAST, Figure.P50_MICROS, 10_000),
-      Multiple.ofTheLongestRead(MYSQL),
       new Speed(POSTGRES, UNCONTENDED_1, Target.HOLDFAST, "floor", 0.85),
       new Speed(POSTGRES, ONE_CLIENT, Target.HOLDFAST, "spring", 10),
       new Limit(POSTGRES, HAND_OFF, Target.HOLDFAST, Figure.P50_MICROS, 3_000),
-      Multiple.ofTheLongestRead(POSTGRES),
       new Speed(ZOOKEEPER, UNCONTENDED_1, Target.HOLDFAST, "curator", 1.2),
       new Speed(ZOOKEEPER, ONE_CLIENT, Target.HOLDFAST, "curator", 10),
       new Speed(ZOOKEEPER, HAND_OFF, Target.HOLDFAST, "curator", 1),
-      new Speed(ZOOKEEPER, PERMITS, Target.HOLDFAST, "curator-permits", 3),
-      new Speed(ZOOKEEPER, READERS, Target.HOLDFAST, "curator-read-write", 10),
-      new Speed(ZOOKEEPER, FOUR_JVMS_READERS, Target.HOLDFAST, "curator-read-write", 2),
-      Multiple.ofTheLongestRead(ZOOKEEPER),
       new Speed(CONSUL, UNCONTENDED_1, Target.HOLDFAST, "floor", 0.85),
       new Speed(CONSUL, UNCONTENDED_1, Target.HOLDFAST, "consul-client", 0.9),
-      new Speed(CONSUL, HAND_OFF, Target.HOLDFAST, "floor", 1 / 1.2),
-      Multiple.ofTheLongestRead(CONSUL));
+      new Speed(CONSUL, HAND_OFF, Target.HOLDFAST, "floor", 1 / 1.2));
 
   /** The id of Holdfast as it is. */
   String HOLDFAST = "holdfast";
@@ -106,49 +94,6 @@ sealed interface Target {
       return own == null || other == null || own.fault() != null || other.fault() != null
           ? null
           : own.of(scenario, other);
-    }
-  }
-
-  /**
-   * A target for a figure that must not exceed a multiple of another of the same candidate.
-   *
-   * @param base the other figure
-   * @param max the greatest multiple
-   */
-  record Multiple(
-      Store store, Scenario scenario, String candidate, Figure figure, Figure base, double max)
-      implements Target {
-    /** A writer waits for the reads that have begun, and for its own request. */
-    static Multiple ofTheLongestRead(Store store) {
-      return new Multiple(
-          store, WRITER_AMONG_READERS, HOLDFAST, Figure.MAX_MICROS, Figure.READ_MAX_MICROS, 2);
-    }
-
-    @Override
-    public String wanted(Kept kept) {
-      return figure.title() + " at most " + Terminal.ratio(max) + " of " + base.title();
-    }
-
-    @Override
-    public @Nullable String reached(Kept kept) {
-      @Nullable Double multiple = multiple(kept);
-      return multiple == null ? null : Terminal.ratio(multiple);
-    }
-
-    @Override
-    public boolean isMet(Kept kept) {
-      @Nullable Double multiple = multiple(kept);
-      return multiple != null && multiple <= max;
-    }
-
-    private @Nullable Double multiple(Kept kept) {
-      @Nullable Result own = kept.result(scenario, candidate);
-      if (own == null || own.fault() != null) {
-        return null;
-      }
-      @Nullable Double value = own.figures().get(figure);
-      @Nullable Double measure = own.figures().get(base);
-      return value == null || measure == null || measure == 0 ? null : value / measure;
     }
   }
 

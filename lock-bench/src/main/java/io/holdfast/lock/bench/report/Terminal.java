@@ -101,14 +101,6 @@ public final class Terminal {
             Figure.P999_MICROS,
             Figure.MAX_MICROS,
             Figure.SAMPLES));
-      case WRITER ->
-        columns.addAll(List.of(
-            Figure.P50_MICROS,
-            Figure.MAX_MICROS,
-            Figure.SAMPLES,
-            Figure.STARVED,
-            Figure.READ_MAX_MICROS,
-            Figure.RATE));
       case WAITERS -> columns.addAll(List.of(Figure.DRAIN_MILLIS, Figure.TURN_MICROS));
       case LEASES -> columns.add(Figure.RATE);
     }
@@ -130,9 +122,6 @@ public final class Terminal {
     }
     if (figure == Figure.FAIRNESS) {
       return String.format(Locale.ROOT, "%.2f", value);
-    }
-    if (figure == Figure.STARVED) {
-      return value > 0 ? "yes" : "no";
     }
     if (figure == Figure.SAMPLES || figure == Figure.THREADS) {
       return String.format(Locale.ROOT, "%.0f", value);

@@ -11,7 +11,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 
 /**
- * Memory that all JVMs of a candidate share. It records what is inside each lock, so that too many
+ * Memory that all JVMs of a candidate share. It records who is inside each lock, so that two
  * holders at once are noticed whatever the store says, and the times of hand-offs.
  */
 public final class Arena {
@@ -39,19 +39,14 @@ public final class Arena {
     }
   }
 
-  /** Enters a lock; returns whether all that is inside now may be there together. */
-  public boolean enter(int slot, Use use) {
-    return add(slot, use.weight()) + use.weight() <= use.weightMax();
+  /** Enters a lock; returns whether nobody was inside. */
+  public boolean enter(int slot, long who) {
+    return (long) LONGS.getAndSet(memory, at(FIRST_SLOT + slot), who) == 0;
   }
 
-  /** Leaves a lock; returns whether all that was inside until now may be there together. */
-  public boolean leave(int slot, Use use) {
-    return add(slot, -use.weight()) <= use.weightMax();
-  }
-
-  /** Returns the weight before. */
-  private long add(int slot, long weight) {
-    return (long) LONGS.getAndAdd(memory, at(FIRST_SLOT + slot), weight);
+  /** Leaves a lock; returns whether nobody came in meanwhile. */
+  public boolean leave(int slot, long who) {
+    return LONGS.compareAndSet(memory, at(FIRST_SLOT + slot), who, 0L);
   }
 
   public long get(int index) {

@@ -48,38 +48,6 @@ public enum Scenario {
       "Hand-off between 2 JVMs",
       "From just before one JVM's unlock until the other, which waits, has the lock; held for 1 to"
           + " 100 ms, at random."),
-  PERMITS(
-      Task.Action.PERMITS,
-      Locks.SEMAPHORES,
-      4,
-      4,
-      "Semaphore of 3 permits, 4 JVMs x 4 threads",
-      "Four JVMs with four threads each fight for the three permits of one semaphore."),
-  READERS(
-      Task.Action.READS,
-      Locks.READ_WRITE_LOCKS,
-      1,
-      8,
-      "One read lock, 8 threads of one client",
-      "Eight threads of one client read under one lock, and nobody writes; after each round, nine"
-          + " reads and a write in turn show that the lock excludes."),
-  FOUR_JVMS_READERS(
-      Task.Action.READS_AND_WRITES,
-      Locks.READ_WRITE_LOCKS,
-      4,
-      4,
-      "One read-write lock, 4 JVMs x 4 threads",
-      "Four JVMs with four threads each read under one lock, and write every tenth time."),
-  WRITER_AMONG_READERS(
-      Kind.WRITER,
-      Task.Action.READS_AND_WRITES,
-      Locks.READ_WRITE_LOCKS,
-      5,
-      8,
-      1,
-      "A writer among 4 JVMs x 8 readers",
-      "From one JVM's request for the write lock until it has it, while four other JVMs with eight"
-          + " threads each read without a pause, for 25 to 50 ms each time, at random."),
   WAITERS_1(2, 1, "1 waiter", "One JVM's thread waits for a lock that another JVM holds."),
   WAITERS_50(
       3, 25, "50 waiters", "Two JVMs with 25 threads each wait for a lock that a third holds."),
@@ -113,11 +81,6 @@ public enum Scenario {
      * goes on.
      */
     HAND_OFF,
-    /**
-     * Wait for the write lock among readers: the median time until the writer has it, and how many
-     * reads the others get done.
-     */
-    WRITER,
     /** Wait for a lock that stays taken: the cost of waiting, in commands per second. */
     WAITERS,
     /** Hold locks: the cost of that, in commands per second. */
@@ -157,42 +120,19 @@ public enum Scenario {
   }
 
   private final Kind kind;
-  private final Task.Action action;
-  private final Locks locks;
   private final int jvms;
   private final int threads;
   private final int names;
   private final String title;
   private final String description;
 
-  Scenario(
-      Kind kind,
-      Task.Action action,
-      Locks locks,
-      int jvms,
-      int threads,
-      int names,
-      String title,
-      String description) {
+  Scenario(Kind kind, int jvms, int threads, int names, String title, String description) {
     this.kind = kind;
-    this.action = action;
-    this.locks = locks;
     this.jvms = jvms;
     this.threads = threads;
     this.names = names;
     this.title = title;
     this.description = description;
-  }
-
-  /** Makes a scenario of mutexes. */
-  Scenario(Kind kind, int jvms, int threads, int names, String title, String description) {
-    this(kind, Task.Action.CYCLES, Locks.MUTEXES, jvms, threads, names, title, description);
-  }
-
-  /** Makes a scenario in which all threads want the same lock, again and again. */
-  Scenario(
-      Task.Action action, Locks locks, int jvms, int threads, String title, String description) {
-    this(Kind.CYCLES, action, locks, jvms, threads, 1, title, description);
   }
 
   /** Makes a scenario in which threads wait in all JVMs but the first. */
@@ -215,27 +155,15 @@ public enum Scenario {
             names));
   }
 
-  public static final Set<Scenario> OF_MUTEXES = of(EnumSet.of(Locks.MUTEXES));
   public static final Set<Scenario> FREE =
       EnumSet.of(UNCONTENDED_1, UNCONTENDED_8, NAMES_10, NAMES_1000, NAMES_100000);
   public static final Set<Scenario> ONE_JVM = EnumSet.of(ONE_CLIENT, FREE.toArray(Scenario[]::new));
   public static final Set<Scenario> SEVERAL_JVMS =
       EnumSet.of(FOUR_JVMS, HAND_OFF, WAITERS_1, WAITERS_50, WAITERS_1000);
-  public static final Set<Scenario> ALL_BUT_LEASES = mutexesBut(LEASES);
-  public static final Set<Scenario> ALL_BUT_1000_WAITERS = mutexesBut(WAITERS_1000);
-
-  /** Returns all scenarios of these kinds of lock. */
-  public static Set<Scenario> of(Set<Locks> kinds) {
-    return Arrays.stream(values())
-        .filter(one -> kinds.contains(one.locks))
-        .collect(Collectors.toCollection(() -> EnumSet.noneOf(Scenario.class)));
-  }
-
-  private static Set<Scenario> mutexesBut(Scenario left) {
-    Set<Scenario> others = EnumSet.copyOf(OF_MUTEXES);
-    others.remove(left);
-    return others;
-  }
+  public static final Set<Scenario> ALL_BUT_LEASES = EnumSet.complementOf(EnumSet.of(LEASES));
+  public static final Set<Scenario> ALL_BUT_1000_WAITERS =
+      EnumSet.complementOf(EnumSet.of(WAITERS_1000));
+  public static final Set<Scenario> ALL = EnumSet.allOf(Scenario.class);
 
   /** The scenarios that show the most important results within a few minutes. */
   public static final Set<Scenario> QUICK =
@@ -283,22 +211,13 @@ public enum Scenario {
     return kind;
   }
 
-  /** Returns what all threads do in a round of {@link Kind#CYCLES} or {@link Kind#WALK}. */
-  public Task.Action action() {
-    return action;
-  }
-
-  public Locks locks() {
-    return locks;
-  }
-
   public int jvms() {
     return jvms;
   }
 
   /**
-   * Returns the number of threads of each JVM; if the first JVM does something else than the others
-   * do, that one has one thread.
+   * Returns the number of threads of each JVM; if the others wait for the first JVM, that one has
+   * one thread.
    */
   public int threads() {
     return threads;

@@ -10,8 +10,8 @@ package io.holdfast.lock.bench.scenario;
  * @param threads the number of this worker's threads
  * @param first the number of this worker's first thread among those of all workers
  * @param allThreads the number of threads of all workers
- * @param holdMillisMax the longest time for which a lock is held that is handed off or read for
- *     long, in milliseconds: at random, and at least 1 or, if it is read, half as long
+ * @param holdMillisMax the longest time for which a lock that is handed off is held, in
+ *     milliseconds: from 1 to this, at random
  */
 public record Task(
     Action action,
@@ -39,16 +39,6 @@ public record Task(
     TOUCH,
     /** Acquire and release until the time is over. */
     CYCLES,
-    /** Do the same with permits of semaphores. */
-    PERMITS,
-    /** Do the same with read locks. */
-    READS,
-    /** Do the same with read-write locks: nine reads, and then a write. */
-    READS_AND_WRITES,
-    /** Read until the time is over, and hold the lock for a while each time. */
-    LONG_READS,
-    /** Write now and then until the time is over. */
-    RARE_WRITES,
     /** Take turns with the other worker until the time is over. */
     HAND_OFF,
     /** Take the locks and keep them. */

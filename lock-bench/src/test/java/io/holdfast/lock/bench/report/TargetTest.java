@@ -30,16 +30,6 @@ class TargetTest {
   }
 
   @Test
-  void aMultipleOfAFigureIsReachedUpToTheGreatestOne() {
-    Kept kept = kept(
-        result("holdfast", Map.of(Figure.MAX_MICROS, 100_000.0, Figure.READ_MAX_MICROS, 50_000.0)));
-
-    assertThat(multiple(2).reached(kept)).isEqualTo("2.00");
-    assertThat(multiple(2).isMet(kept)).isTrue();
-    assertThat(multiple(1.9).isMet(kept)).isFalse();
-  }
-
-  @Test
   void whatWasNotMeasuredIsNotReached() {
     Kept kept = kept(result("floor", Figure.RATE, 1000));
 
@@ -47,8 +37,6 @@ class TargetTest {
     assertThat(speed(0.85).isMet(kept)).isFalse();
     assertThat(limit(1).reached(kept)).isNull();
     assertThat(limit(1).isMet(kept)).isFalse();
-    assertThat(multiple(2).reached(kept)).isNull();
-    assertThat(multiple(2).isMet(kept)).isFalse();
   }
 
   @Test
@@ -70,11 +58,6 @@ class TargetTest {
     return new Target.Limit(Store.REDIS, SCENARIO, "holdfast", Figure.MAX_MICROS, max);
   }
 
-  private static Target multiple(double max) {
-    return new Target.Multiple(
-        Store.REDIS, SCENARIO, "holdfast", Figure.MAX_MICROS, Figure.READ_MAX_MICROS, max);
-  }
-
   private static Kept kept(Result... results) {
     return new Kept(
         Store.REDIS,
@@ -83,11 +66,7 @@ class TargetTest {
   }
 
   private static Result result(String candidate, Figure figure, double value) {
-    return result(candidate, Map.of(figure, value));
-  }
-
-  private static Result result(String candidate, Map<Figure, Double> figures) {
-    Round round = new Round(candidate, 1, figures, 0, null);
+    Round round = new Round(candidate, 1, Map.of(figure, value), 0, null);
     return new Result(
         SCENARIO.id(), candidate, round.figures(), null, null, null, null, null, List.of(round));
   }

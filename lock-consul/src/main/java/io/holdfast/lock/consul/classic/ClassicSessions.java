@@ -10,7 +10,6 @@ import io.holdfast.lock.consul.session.ConsulGrant;
 import io.holdfast.lock.consul.session.Session;
 import io.holdfast.lock.consul.session.Ticker;
 import io.holdfast.lock.spi.Claim;
-import io.holdfast.lock.spi.ClientThreads;
 import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoreSettings;
@@ -61,7 +60,7 @@ public final class ClassicSessions {
     this.settings = settings;
     requests = new SessionRequests(http, settings.clientName());
     time = settings.time();
-    ticker = new Ticker(new ClientThreads(settings.clientName()), this::tick);
+    ticker = new Ticker(settings.clientName(), this::tick);
   }
 
   Ticker ticker() {

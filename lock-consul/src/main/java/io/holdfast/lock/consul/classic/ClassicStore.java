@@ -93,7 +93,7 @@ public final class ClassicStore implements LockStore {
       throw new UnsupportedOperationException(
           "ConsulLocks.classic has the lock with one holder at a"
               + " time, get(name), and no others, for good: its one key per name has one holder. Use"
-              + " a client of ConsulLocks.builder");
+              + " another store");
     }
   }
 

@@ -7,7 +7,6 @@ import io.holdfast.lock.consul.http.Transaction;
 import io.holdfast.lock.consul.line.Keys;
 import io.holdfast.lock.consul.line.Line;
 import io.holdfast.lock.consul.line.Mark;
-import io.holdfast.lock.consul.line.PermitLine;
 import io.holdfast.lock.consul.session.Attempt;
 import io.holdfast.lock.consul.session.ConsulGrant;
 import io.holdfast.lock.consul.session.Session;
@@ -39,9 +38,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The protocol on Consul's keys. Each attempt has a key under the lock's folder, locked by a
- * session of its client; the one that was locked first has the lock, with those that follow it if
- * all of them read. So nobody's key is ever written by two, and the index at which it was locked is
- * the grant's number. Semaphores are those of {@link Permits}.
+ * session of its client; the one that was locked first has the lock. So nobody's key is ever
+ * written by two, and the index at which it was locked is the grant's number.
  *
  * <p>Every request that changes a key names the index that it saw, so that it counts once however
  * often it is sent, and never after another. See docs/decisions/consul-a-key-for-each-attempt.md.
@@ -52,13 +50,14 @@ public final class ConsulStore implements LockStore {
   private final Sessions sessions;
   private final TimeSource time;
   private final LastTaken lastTaken = new LastTaken();
-  private final Joining joining;
-  private final Permits permits;
 
   /**
    * After twice its TTL a session ends, and once more its holder may have believed in it before.
    */
   private static final int TTLS_OF_A_CRASH = 3;
+
+  /** The most sessions that may end under one acquire. */
+  private static final int SESSIONS_LOST_MAX = 2;
 
   /** @param http is closed with this store */
   public ConsulStore(ConsulHttp http, String prefix, StoreSettings settings) {
@@ -66,8 +65,6 @@ public final class ConsulStore implements LockStore {
     keys = new Keys(prefix);
     time = settings.time();
     sessions = new Sessions(http, keys, settings);
-    joining = new Joining(http, keys, sessions, time);
-    permits = new Permits(http, keys, sessions, joining, time);
   }
 
   ConsulHttp http() {
@@ -88,67 +85,37 @@ public final class ConsulStore implements LockStore {
   }
 
   @Override
-  public void checkKind(LockKind kind) {
-    // All kinds are supported.
-  }
-
-  @Override
   public Optional<Grant> tryAcquire(Claim claim) throws StoreException {
-    if (claim.key().kind() == LockKind.PERMIT) {
-      return permits.tryAcquire(claim);
-    }
     Deadline deadline = http.deadline();
     if (lastTaken.contains(claim.key())) {
       Line line = line(claim.key(), deadline);
-      List<Line.Place> inTheWay = inTheWay(line, claim);
-      if (!inTheWay.isEmpty() && clear(line, inTheWay.get(0), deadline) > 0) {
-        countDown(line, claim);
+      if (!line.isEmpty() && clear(line, deadline) > 0) {
+        sessions.countDown(line, claim);
         return Optional.empty();
       }
     }
     lastTaken.remove(claim.key());
-    Joined joined = joining.join(claim, Sessions.NO_BID, this::place, deadline);
+    Joined joined = join(claim, deadline);
     if (joined.grant() != null) {
       return Optional.of(joined.grant());
     }
     lastTaken.add(claim.key());
     try {
       leave(joined.attempt(), deadline);
-      if (joined.attempt().placeIn(joined.line()) == null && !isHeld(joined.line(), claim)) {
+      if (joined.attempt().placeIn(joined.line()) == null && !joined.line().isHeld()) {
         throw StoreException.unanswered("The attempt ended while it asked for the lock", null);
       }
     } catch (StoreException e) {
-      throw Joining.afterJoining(e);
+      throw afterJoining(e);
     }
-    countDown(joined.line(), claim);
+    sessions.countDown(joined.line(), claim);
     return Optional.empty();
-  }
-
-  /** Those that a claim which comes now must wait for, in order. */
-  private static List<Line.Place> inTheWay(Line line, Claim claim) {
-    return claim.key().kind() == LockKind.READ ? line.writers() : line.places();
-  }
-
-  /** Whether a session that lives keeps a claim out: then nobody can end that but its client. */
-  private static boolean isHeld(Line line, Claim claim) {
-    List<Line.Place> inTheWay = inTheWay(line, claim);
-    return !inTheWay.isEmpty() && !inTheWay.get(0).isTimed();
-  }
-
-  /** Has Consul count down what keeps a claim out, if only time ends that. */
-  void countDown(Line line, Claim claim) {
-    inTheWay(line, claim).stream()
-        .findFirst()
-        .ifPresent(first -> sessions.countDown(line, first, claim));
   }
 
   @Override
   public Acquisition acquireOrQueue(Claim claim, Runnable wakeUp) throws StoreException {
-    if (claim.key().kind() == LockKind.PERMIT) {
-      return permits.acquireOrQueue(claim, wakeUp);
-    }
     Session.Sent sent = now();
-    Joined joined = joining.join(claim, Sessions.NO_BID, this::place, http.deadline());
+    Joined joined = join(claim, http.deadline());
     if (joined.grant() != null) {
       return new Acquisition.Granted(joined.grant());
     }
@@ -158,12 +125,118 @@ public final class ConsulStore implements LockStore {
   }
 
   /**
-   * An attempt's place in its line: it has the lock if nobody is in its way.
+   * An attempt's place in its line: the first has the lock.
    *
    * @param looks what {@link Session#looks} was before
    */
   private record Joined(
       Attempt attempt, Line line, int looks, @Nullable ConsulGrant grant) {}
+
+  private Joined join(Claim claim, Deadline deadline) throws StoreException {
+    int sessionsLost = 0;
+    while (true) {
+      Attempt attempt = sessions.register(claim, sessionsLost, deadline);
+      boolean sent = true;
+      boolean settled = false;
+      try {
+        int looks = attempt.session().looks();
+        long sentNanos = time.nanos();
+        Line line = lock(attempt, deadline);
+        if (line != null) {
+          Joined joined = place(attempt, line, looks, sentNanos, deadline);
+          settled = true;
+          return joined;
+        }
+      } catch (StoreException e) {
+        sent = e.mayHaveHappened();
+        throw e;
+      } finally {
+        if (!sent) {
+          sessions.unused(attempt);
+        } else if (!settled) {
+          sessions.abandoned().add(attempt);
+        }
+      }
+      if (attempt.session().isLost()) {
+        sessionsLost++;
+        if (sessionsLost == SESSIONS_LOST_MAX) {
+          throw http.sessionGone("No session lived for long enough to lock a key");
+        }
+      }
+    }
+  }
+
+  /**
+   * Locks an attempt's key, if that is as this client knows it.
+   *
+   * @return the line; null: the key was something else, or the session has ended
+   */
+  private @Nullable Line lock(Attempt attempt, Deadline deadline) throws StoreException {
+    Session session = attempt.session();
+    String gate = keys.gate(session.id());
+    String folder = keys.line(attempt.claim().key());
+    boolean isNew = attempt.indexBefore() == 0;
+    while (true) {
+      Transaction transaction = new Transaction();
+      if (isNew) {
+        transaction.checkIndex(gate, session.gateIndex()).checkNotExists(attempt.key());
+      } else {
+        transaction.checkIndex(attempt.key(), attempt.indexBefore());
+      }
+      transaction.lock(attempt.key(), attempt.mark().text(), session.id()).tree(folder);
+      ConsulHttp.Outcome outcome = http.transact(transaction, deadline);
+      boolean hasGate = true;
+      if (outcome instanceof ConsulHttp.Outcome.Failed failed) {
+        if (sessions.isGone(session, failed)) {
+          return null;
+        }
+        // The gate was closed meanwhile, or the key is not as it was: which this very request can
+        // have done, if something on its way sends it twice.
+        outcome = checkAfterFailure(new Transaction().tree(gate).tree(folder), deadline);
+        hasGate = outcome instanceof ConsulHttp.Outcome.Applied shown
+            && shown.entries().stream().anyMatch(entry -> entry.key().equals(gate));
+      }
+      Line line = null;
+      if (outcome instanceof ConsulHttp.Outcome.Applied applied) {
+        line = new Line(applied.entries().stream()
+            .filter(entry -> !learnGate(session, gate, entry))
+            .toList());
+        Line.Place own = attempt.placeIn(line);
+        if (own != null) {
+          attempt.joined(own.number());
+          return line;
+        }
+      }
+      if (!isNew) {
+        return null;
+      }
+      if (!hasGate) {
+        // The withdrawal makes it anew.
+        throw StoreException.unanswered("Somebody deleted the key " + gate, null);
+      }
+      if (deadline.isOver()) {
+        throw StoreException.unanswered("Consul locked no key in time: " + outcome, null);
+      }
+    }
+  }
+
+  /** Without an answer, the key may be locked for the attempt. */
+  private ConsulHttp.Outcome checkAfterFailure(Transaction look, Deadline deadline)
+      throws StoreException {
+    try {
+      return http.check(look, deadline);
+    } catch (StoreException e) {
+      throw afterJoining(e);
+    }
+  }
+
+  private static boolean learnGate(Session session, String gate, Entry entry) {
+    boolean isGate = entry.key().equals(gate);
+    if (isGate) {
+      session.gateIndex(entry.modifyIndex());
+    }
+    return isGate;
+  }
 
   private Joined place(
       Attempt attempt, Line inLine, int looksBefore, long joinedNanos, Deadline deadline)
@@ -176,12 +249,11 @@ public final class ConsulStore implements LockStore {
       // What is removed here, or a look for what was taken by force, takes another reading.
       while (true) {
         // Without it if the session has ended in between.
-        Line.Place own = attempt.placeIn(line);
-        if (own == null) {
+        if (attempt.placeIn(line) == null) {
           return new Joined(attempt, line, looks, null);
         }
-        List<Line.Place> inTheWay = line.inTheWayOf(own);
-        if (inTheWay.isEmpty()) {
+        Line.Place first = line.first();
+        if (attempt.isAt(first)) {
           ConsulGrant grant = attempt.hold(sentNanos, sentNanos);
           if (grant == null || attempt.session().isLost()) {
             throw StoreException.unanswered("The session ended while it was given the lock", null);
@@ -189,7 +261,7 @@ public final class ConsulStore implements LockStore {
           if (attempt.session().looks() == looks) {
             return new Joined(attempt, line, looks, grant);
           }
-        } else if (clear(line, inTheWay.get(0), deadline) > 0) {
+        } else if (clear(line, deadline) > 0) {
           return new Joined(attempt, line, looks, null);
         }
         looks = attempt.session().looks();
@@ -197,8 +269,13 @@ public final class ConsulStore implements LockStore {
         line = line(attempt, deadline);
       }
     } catch (StoreException e) {
-      throw Joining.afterJoining(e);
+      throw afterJoining(e);
     }
+  }
+
+  /** The place in the line may still be there, so the claim must be withdrawn whatever failed. */
+  private static StoreException afterJoining(StoreException e) {
+    return e.mayHaveHappened() ? e : StoreException.unanswered(String.valueOf(e.getMessage()), e);
   }
 
   private Line line(LockKey key, Deadline deadline) throws StoreException {
@@ -208,12 +285,12 @@ public final class ConsulStore implements LockStore {
   }
 
   /**
-   * Ends a place of a line, if nobody but time can end it and its time is over.
+   * Ends the first place of a line, if nobody but time can end it and its time is over.
    *
    * @return for how long it is to be left alone yet; zero: it is over
    */
-  long clear(Line line, Line.Place place, Deadline deadline) throws StoreException {
-    return place.isTimed() ? sessions.orphans().clear(line, place, deadline) : Long.MAX_VALUE;
+  long clear(Line line, Deadline deadline) throws StoreException {
+    return line.first().isTimed() ? sessions.orphans().clear(line, deadline) : Long.MAX_VALUE;
   }
 
   Line line(Attempt attempt, Deadline deadline) throws StoreException {
@@ -234,8 +311,7 @@ public final class ConsulStore implements LockStore {
     ConsulHttp.Outcome outcome;
     try {
       outcome = http.transact(
-          new Transaction().setAt(attempt.key(), grant.number(), mark, attempt.flagsOfEnd()),
-          deadline);
+          new Transaction().setAt(attempt.key(), grant.number(), mark, Line.HAD_LOCK), deadline);
     } catch (StoreException e) {
       if (e.mayHaveHappened()) {
         attempt.noteRelease();
@@ -327,14 +403,6 @@ public final class ConsulStore implements LockStore {
     return line.isEmpty() ? Optional.empty() : Optional.of(holder(line.first()));
   }
 
-  @Override
-  public List<StoredHolder> holders(LockKey key) throws StoreException {
-    Line line = line(key, http.deadline());
-    List<Line.Place> holders =
-        key.kind() == LockKind.PERMIT ? new PermitLine(line).holders() : line.holders();
-    return holders.stream().map(this::holder).toList();
-  }
-
   private StoredHolder holder(Line.Place first) {
     return sessions.orphans().holder(first, first.mark().holder(), TTLS_OF_A_CRASH);
   }
@@ -362,8 +430,7 @@ public final class ConsulStore implements LockStore {
         Line inOrder = new Line(entries);
         sessions.orphans().note(inOrder);
         if (lock != null && !inOrder.isEmpty()) {
-          OptionalInt waiting =
-              OptionalInt.of(inOrder.size() - inOrder.holders().size());
+          OptionalInt waiting = OptionalInt.of(inOrder.size() - 1);
           held.add(new StoredLock(lock, holder(inOrder.first()), waiting));
         }
       });
@@ -375,8 +442,16 @@ public final class ConsulStore implements LockStore {
   public boolean forceRelease(LockKey key, long number) throws StoreException {
     Deadline deadline = http.deadline();
     while (true) {
-      Line.Place place = holder(key, number, deadline);
+      Line line = line(key, deadline);
+      Line.Place place = line.holder(number);
       if (place == null) {
+        if (line.isDoubtful(number)) {
+          throw StoreException.refused(
+              "That token no longer tells which lease is meant, since a session has ended: give the"
+                  + " one that inspect() shows for the holder "
+                  + line.first().mark().holder(),
+              null);
+        }
         return false;
       }
       Entry entry = place.entry();
@@ -385,7 +460,7 @@ public final class ConsulStore implements LockStore {
           .setAt(
               entry.key(),
               entry.modifyIndex(),
-              mark.over(place.number(), 0).text(),
+              new Mark(true, 0, place.number(), mark.since(), mark.holder()).text(),
               // Nobody knows whether it had it yet.
               0);
       if (place.hasSession()) {
@@ -404,29 +479,6 @@ public final class ConsulStore implements LockStore {
         throw StoreException.unanswered("Consul did not answer the first time", null);
       }
     }
-  }
-
-  /**
-   * The place that has the lock, or a permit, by that number; null: none has.
-   *
-   * @throws StoreException nobody can tell
-   */
-  private Line.@Nullable Place holder(LockKey key, long number, Deadline deadline)
-      throws StoreException {
-    Line line = line(key, deadline);
-    PermitLine permitLine = new PermitLine(line);
-    boolean isPermit = key.kind() == LockKind.PERMIT;
-    Line.Place place = isPermit ? permitLine.holder(number) : line.holder(number);
-    if (place == null && (isPermit ? permitLine.isDoubtful(number) : line.isDoubtful(number))) {
-      throw StoreException.refused(
-          "That token no longer tells which lease is meant, since a session has ended: give the"
-              + " one that "
-              + (isPermit
-                  ? "holders() shows"
-                  : "inspect() shows for the holder " + line.first().mark().holder()),
-          null);
-    }
-    return place;
   }
 
   @Override

@@ -17,11 +17,10 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A place in a line with others in its way: whoever is before it, or of those the ones that write,
- * if it reads. It hears of the end of the last of them, by one long poll on that one's key, so that
- * a release wakes who can enter and not all.
+ * A place in a line that is not the first. It hears of the end of the attempt before it, by one
+ * long poll on that one's key, so that a release wakes one waiter and not all.
  *
- * <p>If that one was alone in its way, its end leaves nobody there: nobody comes before. Then the
+ * <p>If that attempt was the first, its end makes this one the first: nobody comes before. Then the
  * long poll's answer is the grant, and nothing more is asked, as long as the session is sure to
  * live.
  *
@@ -42,7 +41,7 @@ public final class ConsulTicket implements Ticket {
   // The waiting thread's own.
   private @Nullable PlaceAhead longPoll;
 
-  /** The places in its way, as the line was last read. */
+  /** The places before this one, as the line was last read. */
   private List<Line.Place> ahead = List.of();
 
   private long doubtUntilNanos;
@@ -81,17 +80,17 @@ public final class ConsulTicket implements Ticket {
     if (own == null) {
       return Duration.ZERO;
     }
-    ahead = line.inTheWayOf(own);
+    holder = line.first().mark().holder();
+    ahead = line.ahead(own);
     if (!ahead.isEmpty()) {
-      holder = ahead.get(0).mark().holder();
       Line.Place before = ahead.get(ahead.size() - 1);
       if (longPoll == null || !longPoll.isOn(before.entry())) {
         stop();
         longPoll = new PlaceAhead(before);
         longPoll.start();
       }
-      if (ahead.size() == 1) {
-        longPoll.looksOfLast = looks;
+      if (line.first().equals(before)) {
+        longPoll.looksOfFirst = looks;
       }
     }
     return recheckAfter;
@@ -106,12 +105,12 @@ public final class ConsulTicket implements Ticket {
     PlaceAhead heard = longPoll;
     if (heard != null
         && heard.isIdle()
-        && heard.looksOfLast != null
+        && heard.looksOfFirst != null
         && doubtUntilNanos - now.nanos() <= 0
         && session.isSure(now)
         // Renewals are answered from what a leader remembers, even one that is none any more.
         && session.isRecent(seen, now)) {
-      Status status = granted(now.nanos(), seen.nanos(), heard.looksOfLast);
+      Status status = granted(now.nanos(), seen.nanos(), heard.looksOfFirst);
       if (status != null) {
         return status;
       }
@@ -121,14 +120,13 @@ public final class ConsulTicket implements Ticket {
       Session.Sent sent = store.now();
       Line line = store.line(attempt, deadline);
       doubt(line);
-      Line.Place own = attempt.placeIn(line);
-      if (own == null) {
+      if (attempt.placeIn(line) == null) {
         return over();
       }
       seen = sent;
-      List<Line.Place> inTheWay = line.inTheWayOf(own);
+      Line.Place first = line.first();
       Duration doubted = Duration.ofNanos(doubtUntilNanos - store.now().nanos());
-      if (inTheWay.isEmpty()) {
+      if (attempt.isAt(first)) {
         if (!doubted.isNegative() && !doubted.isZero()) {
           stop();
           return new Waiting(least(doubted, recheckAfter));
@@ -140,7 +138,7 @@ public final class ConsulTicket implements Ticket {
         continue;
       }
       Duration recheck = wait(line, looks);
-      long leftNanos = store.clear(line, inTheWay.get(0), deadline);
+      long leftNanos = store.clear(line, deadline);
       if (leftNanos > 0) {
         return new Waiting(least(Duration.ofNanos(leftNanos), recheck));
       }
@@ -235,7 +233,7 @@ public final class ConsulTicket implements Ticket {
     seenLine = null;
     if (left != null) {
       // This client may be gone before it has seen an orphan for long enough.
-      store.countDown(left, attempt.claim());
+      store.sessions().countDown(left, attempt.claim());
     }
   }
 
@@ -251,10 +249,10 @@ public final class ConsulTicket implements Ticket {
     private final Line.Place place;
 
     /**
-     * The value of {@link Session#looks} before the place was seen to be the last in the way; the
-     * waiter's own.
+     * The value of {@link Session#looks} before the place was seen to be the first; the waiter's
+     * own.
      */
-    private @Nullable Integer looksOfLast;
+    private @Nullable Integer looksOfFirst;
 
     PlaceAhead(Line.Place place) {
       super(store.http(), store.sessions().ticker()::later, place.entry(), wakeUp);

@@ -1,6 +1,5 @@
 package io.holdfast.lock.consul.fair;
 
-import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.holdfast.lock.spi.LockKey;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -12,8 +11,7 @@ import java.util.Map;
 public final class LastTaken {
   private static final int KEYS_MAX = 1_000;
 
-  /** The one that was asked for least lately first. */
-  @GuardedBy("this")
+  // Under the monitor. The one that was asked for least lately first.
   private final Map<LockKey, Boolean> keys = new LinkedHashMap<>(16, 0.75f, true) {
     @Override
     protected boolean removeEldestEntry(Map.Entry<LockKey, Boolean> eldest) {

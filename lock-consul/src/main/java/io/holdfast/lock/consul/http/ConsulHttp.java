@@ -1,7 +1,6 @@
 package io.holdfast.lock.consul.http;
 
 import io.holdfast.lock.consul.ConsulException;
-import io.holdfast.lock.spi.ClientThreads;
 import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoreSettings;
@@ -60,13 +59,8 @@ public final class ConsulHttp implements AutoCloseable {
     Exception cause(ConsulException.Problem problem, int status, String message);
   }
 
-  /**
-   * An answer.
-   *
-   * @param index of the state of Consul that it tells of; zero: it says none
-   * @param resent whether the request had been sent before without one
-   */
-  record Answer(int status, String body, long index, boolean resent) {
+  /** An answer, and whether the request had been sent before without one. */
+  record Answer(int status, String body, boolean resent) {
     @Nullable
     Object json() throws StoreException {
       try {
@@ -86,7 +80,7 @@ public final class ConsulHttp implements AutoCloseable {
 
     /** Some operations failed, and nothing was applied. */
     record Failed(List<Failure> failures, boolean resent) implements Outcome {
-      /** Returns the reason for the first failure. */
+      /** Why the first failed. */
       public String what() {
         return failures.get(0).what();
       }
@@ -98,12 +92,11 @@ public final class ConsulHttp implements AutoCloseable {
 
   public ConsulHttp(Settings settings, StoreSettings store) {
     executor = new ThreadPoolExecutor(
-        0,
-        Integer.MAX_VALUE,
-        2,
-        TimeUnit.SECONDS,
-        new SynchronousQueue<>(),
-        new ClientThreads(store.clientName()).named("consul"));
+        0, Integer.MAX_VALUE, 2, TimeUnit.SECONDS, new SynchronousQueue<>(), task -> {
+          Thread thread = new Thread(task, "holdfast-" + store.clientName() + "-consul");
+          thread.setDaemon(true);
+          return thread;
+        });
     // Its own, since the default allows five requests to a host at once, and a long poll is one.
     Dispatcher dispatcher = new Dispatcher(executor);
     dispatcher.setMaxRequests(Integer.MAX_VALUE);
@@ -199,44 +192,6 @@ public final class ConsulHttp implements AutoCloseable {
       return keys.stream().map(String.class::cast).toList();
     }
     throw failure(answer.status(), answer.body(), answer.resent());
-  }
-
-  /**
-   * All keys that begin so, and of which state of Consul that tells.
-   *
-   * @param index an index that is no earlier than the last change of any of them; what changes
-   *     later gets a higher one
-   */
-  public record Tree(List<Entry> entries, long index) {}
-
-  /** The keys that begin so, as the leader shows them after it asked a majority. */
-  public Tree tree(String prefix, Deadline deadline) throws StoreException {
-    return tree(url("v1/kv/" + prefix), deadline);
-  }
-
-  /** The same, once one of them has changed after this index, or that long after the question. */
-  public Tree treeAfter(String prefix, long index, Duration wait, Deadline deadline)
-      throws StoreException {
-    return tree(waiting(prefix, index, wait), deadline);
-  }
-
-  private Tree tree(HttpUrl.Builder prefix, Deadline deadline) throws StoreException {
-    HttpUrl url = prefix
-        .addQueryParameter("recurse", "")
-        .addQueryParameter("consistent", "")
-        .build();
-    Answer answer = send(request(url).get().build(), deadline);
-    if (answer.status() == 404) {
-      return new Tree(List.of(), answer.index());
-    }
-    if (answer.status() != 200) {
-      throw failure(answer.status(), answer.body(), answer.resent());
-    }
-    try {
-      return new Tree(entries(answer.json()), answer.index());
-    } catch (IllegalArgumentException e) {
-      throw unreadable(e);
-    }
   }
 
   /** Any PUT; answers of 404 are for the caller to understand. */
@@ -349,7 +304,7 @@ public final class ConsulHttp implements AutoCloseable {
       String body = response.body().string();
       int status = response.code();
       if (status == 200 || status == 404 || status == 409) {
-        return new Answer(status, body, index(response), resent);
+        return new Answer(status, body, resent);
       }
       throw failure(status, body, resent);
     }
@@ -423,46 +378,11 @@ public final class ConsulHttp implements AutoCloseable {
 
   /** Waits, for that long at most, for the key to have an index above this one. */
   public Call watch(String key, long index, Duration wait, Heard heard) {
-    return watch(waiting(key, index, wait), wait, new HeardTree() {
-      @Override
-      public void answered(Tree tree) {
-        List<Entry> entries = tree.entries();
-        if (entries.size() > 1) {
-          heard.failed("Not one key-value entry");
-        } else {
-          heard.answered(entries.isEmpty() ? null : entries.get(0), tree.index());
-        }
-      }
-
-      @Override
-      public void failed(String why) {
-        heard.failed(why);
-      }
-    });
-  }
-
-  /** A receiver of the answer to a long poll on a folder; called on a thread of this client. */
-  public interface HeardTree {
-    /** The answer; of the state that it tells of, or a later one. */
-    void answered(Tree tree);
-
-    /** No answer, or another one. */
-    void failed(String why);
-  }
-
-  /** Waits, for that long at most, for one of the keys that begin so to change after this index. */
-  public Call watchTree(String prefix, long index, Duration wait, HeardTree heard) {
-    return watch(waiting(prefix, index, wait).addQueryParameter("recurse", ""), wait, heard);
-  }
-
-  private HttpUrl.Builder waiting(String path, long index, Duration wait) {
-    return url("v1/kv/" + path)
+    HttpUrl url = url("v1/kv/" + key)
         .addQueryParameter("index", Long.toString(index))
-        .addQueryParameter("wait", wait.toMillis() + "ms");
-  }
-
-  private Call watch(HttpUrl.Builder url, Duration wait, HeardTree heard) {
-    Call call = client.newCall(request(url.build()).get().build());
+        .addQueryParameter("wait", wait.toMillis() + "ms")
+        .build();
+    Call call = client.newCall(request(url).get().build());
     call.timeout().timeout(longPollMax(wait).toMillis(), TimeUnit.MILLISECONDS);
     call.enqueue(new Callback() {
       @Override
@@ -472,10 +392,10 @@ public final class ConsulHttp implements AutoCloseable {
 
       @Override
       public void onResponse(Call answered, Response response) {
-        Tree news = null;
+        News news = null;
         String failure = "Consul's answer was not read";
         try (response) {
-          news = news(response);
+          news = News.of(response);
         } catch (IOException | IllegalArgumentException e) {
           failure = e.toString();
         } finally {
@@ -485,40 +405,31 @@ public final class ConsulHttp implements AutoCloseable {
           }
         }
         if (news != null) {
-          heard.answered(news);
+          heard.answered(news.entry(), news.index());
         }
       }
     });
     return call;
   }
 
-  private static Tree news(Response response) throws IOException {
-    String body = response.body().string();
-    if (response.code() != 200 && response.code() != 404) {
-      throw new IOException("Consul answered " + response.code());
-    }
-    List<Entry> entries = response.code() == 404 ? List.of() : entries(Json.parse(body));
-    return new Tree(entries, index(response));
-  }
-
-  /** Zero: it says none, or no number. */
-  private static long index(Response response) {
-    try {
-      return Long.parseLong(String.valueOf(response.header("X-Consul-Index", "0")));
-    } catch (NumberFormatException e) {
-      return 0;
+  /** The answer to a long poll, as {@link Heard#answered} is told it. */
+  private record News(@Nullable Entry entry, long index) {
+    static News of(Response response) throws IOException {
+      String body = response.body().string();
+      if (response.code() != 200 && response.code() != 404) {
+        throw new IOException("Consul answered " + response.code());
+      }
+      Entry entry = response.code() == 404 ? null : single(Json.parse(body));
+      String index = response.header("X-Consul-Index", "0");
+      return new News(entry, Long.parseLong(String.valueOf(index)));
     }
   }
 
-  private static List<Entry> entries(@Nullable Object json) {
-    if (!(json instanceof List<?> list) || list.isEmpty()) {
-      throw new IllegalArgumentException("No key-value entries");
+  private static Entry single(@Nullable Object json) {
+    if (json instanceof List<?> list && list.size() == 1 && list.get(0) instanceof Map<?, ?> kv) {
+      return Entry.of(kv);
     }
-    List<Entry> entries = new ArrayList<>(list.size());
-    for (Object kv : list) {
-      entries.add(Entry.of(kv));
-    }
-    return entries;
+    throw new IllegalArgumentException("Not one key-value entry");
   }
 
   private HttpUrl.Builder url(String path) {

@@ -29,15 +29,14 @@ public final class Countdowns {
   private final Map<String, Found> found = new ConcurrentHashMap<>();
 
   /** Held while countdowns are begun; closing the client waits for that. */
-  private final ReentrantLock mutex = new ReentrantLock();
+  private final ReentrantLock working = new ReentrantLock();
 
   /**
    * A line that is to be counted down.
    *
-   * @param place what keeps others waiting
    * @param sureSeconds a TTL that this Consul has sessions of
    */
-  private record Found(Line line, Line.Place place, long sureSeconds) {}
+  private record Found(Line line, long sureSeconds) {}
 
   public Countdowns(ConsulHttp http, Keys keys, SessionRequests requests) {
     this.http = http;
@@ -46,22 +45,13 @@ public final class Countdowns {
   }
 
   /**
-   * Has a line counted down, if a key without a session keeps others waiting, and that is not under
-   * way.
+   * Has it counted down, if it begins with a key without a session, and that is not under way.
    *
    * @param sureSeconds a TTL that this Consul has sessions of
    */
   public void add(Line line, long sureSeconds) {
-    Line.Place place = line.toCountDown();
-    if (place != null) {
-      add(line, place, sureSeconds);
-    }
-  }
-
-  /** The same, of a place that keeps whoever asks here waiting, whatever is before it. */
-  public void add(Line line, Line.Place place, long sureSeconds) {
-    if (!place.hasSession() && !line.isCountedDown(place)) {
-      found.put(keys.lineOf(place.entry().key()), new Found(line, place, sureSeconds));
+    if (!line.isEmpty() && !line.first().hasSession() && !line.isCountedDown(line.first())) {
+      found.put(keys.lineOf(line.first().entry().key()), new Found(line, sureSeconds));
     }
   }
 
@@ -73,8 +63,8 @@ public final class Countdowns {
    * Begins all, and waits for those that are being begun. What fails is left to the next finder.
    */
   public void begin(Deadline deadline) {
-    boolean mine =
-        deadline.awaitUninterruptibly(leftNanos -> mutex.tryLock(leftNanos, TimeUnit.NANOSECONDS));
+    boolean mine = deadline.awaitUninterruptibly(
+        leftNanos -> working.tryLock(leftNanos, TimeUnit.NANOSECONDS));
     if (!mine) {
       return;
     }
@@ -86,7 +76,7 @@ public final class Countdowns {
         }
       }
     } finally {
-      mutex.unlock();
+      working.unlock();
     }
   }
 
@@ -94,13 +84,13 @@ public final class Countdowns {
     try {
       begin(folder, one, deadline);
     } catch (StoreException | RuntimeException e) {
-      log.debug("Not counted down: {}", one.place(), e);
+      log.debug("Not counted down: {}", one.line().first(), e);
     }
   }
 
   private void begin(String folder, Found found, Deadline deadline) throws StoreException {
     Line line = found.line();
-    long ttlSeconds = ttlSeconds(found.place());
+    long ttlSeconds = ttlSeconds(line.first());
     String one;
     try {
       one = requests.createTimer(ttlSeconds, "", deadline);
@@ -125,7 +115,7 @@ public final class Countdowns {
     // If somebody else was faster, that one's goes on. Nor are these sessions destroyed then: the
     // answer can be that to a second copy of a request that got through.
     ConsulHttp.Outcome outcome = http.transact(begin, deadline);
-    log.debug("Counting down {}: {}", found.place(), outcome);
+    log.debug("Counting down {}: {}", line.first(), outcome);
   }
 
   /** As short as Consul takes it, since Consul ends a session after up to twice that. */

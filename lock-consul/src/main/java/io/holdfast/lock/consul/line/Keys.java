@@ -34,10 +34,8 @@ public final class Keys {
 
   /** Returns the prefix of the folders of all names that begin so. */
   public String lines(LockKind kind, String namePrefix) {
-    // Readers stand in the line of the writers.
-    LockKind ofLine = kind == LockKind.READ ? LockKind.MUTEX : kind;
     // How a character is written depends on what was before it and never on what follows.
-    return prefix + "/" + ofLine.code() + "/" + escape(namePrefix);
+    return prefix + "/" + kind.code() + "/" + escape(namePrefix);
   }
 
   /** The folder that a key is in. */

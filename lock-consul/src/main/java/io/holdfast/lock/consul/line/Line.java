@@ -28,11 +28,6 @@ public final class Line {
    * @param from the lowest that the index at which it joined can be
    */
   public record Place(Entry entry, Mark mark, long number, long from) {
-    /** Whether it shares the lock with others that do so. */
-    public boolean reads() {
-      return (entry.flags() & READS) != 0;
-    }
-
     boolean isOrphan() {
       return !hasSession() && !mark.released();
     }
@@ -61,8 +56,8 @@ public final class Line {
       transaction.setAt(
           entry.key(),
           entry.modifyIndex(),
-          mark.over(over, 0).text(),
-          reads() ? READS : mark.released() ? HAD_LOCK : 0);
+          new Mark(true, 0, over, mark.since(), mark.holder()).text(),
+          mark.released() ? HAD_LOCK : 0);
     }
 
     public static Place of(Entry entry, Mark mark) {
@@ -77,17 +72,8 @@ public final class Line {
     }
   }
 
-  /**
-   * The flags of a key whose last attempt had the lock, alone, before it was marked as over: all
-   * before it were over then.
-   */
+  /** The flags of a key whose last attempt had the lock before it was marked as over. */
   public static final long HAD_LOCK = 1;
-
-  /**
-   * The flags of a key whose attempt shares the lock with others that do so. Its value is like any
-   * other's, so that a client which knows nothing of reading takes it for one that locks.
-   */
-  public static final long READS = 2;
 
   private final Map<String, Entry> entries = new LinkedHashMap<>();
   private final List<Place> places;
@@ -105,10 +91,8 @@ public final class Line {
         countdownParts.add(entry);
       } else if (!mark.isIdle()) {
         // A foreign text is none of ours: it has no TTL.
-        if (!entry.session().isEmpty() || mark.outlivesSession()) {
+        if (!entry.session().isEmpty() || mark.millis() > 0) {
           places.add(Place.of(entry, mark));
-        } else if (mark.bid() != null) {
-          useless.add(entry);
         }
       } else if (entry.session().isEmpty()) {
         useless.add(entry);
@@ -124,11 +108,16 @@ public final class Line {
   /** Whether it says that it is an attempt's: by that alone, since a write resets its LockIndex. */
   private static boolean isOrphan(Entry entry) {
     Mark mark = Mark.of(entry);
-    return entry.session().isEmpty() && !mark.released() && mark.outlivesSession();
+    return entry.session().isEmpty() && !mark.released() && mark.millis() > 0;
   }
 
   public boolean isEmpty() {
     return places.isEmpty();
+  }
+
+  /** Whether a session that lives has the lock: then nobody can have it but by that one's doing. */
+  public boolean isHeld() {
+    return !isEmpty() && !first().isTimed();
   }
 
   public int size() {
@@ -144,7 +133,7 @@ public final class Line {
   }
 
   /** The places that only time may end. */
-  public List<Place> timed() {
+  List<Place> timed() {
     return places.stream().filter(Place::isTimed).toList();
   }
 
@@ -166,25 +155,6 @@ public final class Line {
     return countdown != null && !countdown.isVoid() && countdown.covers(timed);
   }
 
-  /**
-   * The place that Consul is to count down, if whoever sees this line can't stay for that long;
-   * null: there is none, or that is under way.
-   */
-  @Nullable
-  Place toCountDown() {
-    if (isEmpty()) {
-      return null;
-    }
-    if (first().mark().bid() == null) {
-      // Those behind it keep nobody waiting before it is over.
-      return first().hasSession() || isCountedDown(first()) ? null : first();
-    }
-    // Each keeps a permit. One after the other, since a new countdown ends the one before.
-    return places.stream().anyMatch(this::isCountedDown)
-        ? null
-        : places.stream().filter(place -> !place.hasSession()).findFirst().orElse(null);
-  }
-
   /** Whether Consul has measured that its time is over. */
   boolean hasRunOut(Place timed) {
     return countdown != null && countdown.isOver() && countdown.covers(timed);
@@ -201,16 +171,7 @@ public final class Line {
    */
   @Nullable
   public Place holder(long number) {
-    return withNumber(number, mayHaveIt(places));
-  }
-
-  /** Whether nobody can tell whose number that is: an orphan's, or that of a lease before it. */
-  public boolean isDoubtful(long number) {
-    return isDoubtful(number, mayHaveIt(places));
-  }
-
-  static @Nullable Place withNumber(long number, List<Place> holders) {
-    for (Place place : holders) {
+    for (Place place : mayHaveIt()) {
       if (place.number() == number) {
         return place;
       }
@@ -218,29 +179,19 @@ public final class Line {
     return null;
   }
 
-  static boolean isDoubtful(long number, List<Place> holders) {
-    return holders.stream().anyMatch(place -> place.from() <= number && number < place.number());
+  /** Whether nobody can tell whose number that is: an orphan's, or that of a lease before it. */
+  public boolean isDoubtful(long number) {
+    return mayHaveIt().stream()
+        .anyMatch(place -> place.from() <= number && number < place.number());
   }
 
-  /**
-   * Each that may be a holder: all that keep it out are orphans, which may stand too early in the
-   * line.
-   */
-  static List<Place> mayHaveIt(List<Place> inOrder) {
-    List<Place> may = new ArrayList<>();
-    boolean isRead = false;
-    for (Place place : inOrder) {
-      if (place.reads() || !isRead) {
-        may.add(place);
-      }
-      if (!place.isOrphan()) {
-        if (!place.reads()) {
-          break;
-        }
-        isRead = true;
-      }
+  /** The orphans that it begins with, and who comes after them: each of them may have the lock. */
+  private List<Place> mayHaveIt() {
+    int orphans = 0;
+    while (orphans < places.size() && places.get(orphans).isOrphan()) {
+      orphans++;
     }
-    return may;
+    return places.subList(0, Math.min(orphans + 1, places.size()));
   }
 
   /** Returns the places, in order. */
@@ -248,30 +199,9 @@ public final class Line {
     return places;
   }
 
-  /** The places that do not share the lock, in order. */
-  public List<Place> writers() {
-    return places.stream().filter(place -> !place.reads()).toList();
-  }
-
-  /** Those that must be over before that one has the lock, in order. */
-  public List<Place> inTheWayOf(Place place) {
-    List<Place> ahead = places.subList(0, places.indexOf(place));
-    return place.reads() ? ahead.stream().filter(one -> !one.reads()).toList() : List.copyOf(ahead);
-  }
-
-  /** Returns those that have the lock: one, or those that share it. */
-  public List<Place> holders() {
-    List<Place> holders = new ArrayList<>();
-    for (Place place : places) {
-      if (!holders.isEmpty() && !place.reads()) {
-        break;
-      }
-      holders.add(place);
-      if (!place.reads()) {
-        break;
-      }
-    }
-    return holders;
+  /** The places before that one, in order. */
+  public List<Place> ahead(Place place) {
+    return List.copyOf(places.subList(0, places.indexOf(place)));
   }
 
   public boolean contains(Place place) {

@@ -3,7 +3,6 @@ package io.holdfast.lock.consul.line;
 import io.holdfast.lock.consul.http.Entry;
 import java.time.DateTimeException;
 import java.time.Instant;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The value of a key, for humans and for those who wait.
@@ -16,41 +15,23 @@ import org.jspecify.annotations.Nullable;
  * @param since when its holder asked for the lock, by the holder's wall clock: Consul tells no time
  *     in its answers
  * @param holder who
- * @param bid which permit it is about; null: it is about no semaphore
  */
-public record Mark(
-    boolean released,
-    long millis,
-    long over,
-    Instant since,
-    String holder,
-    @Nullable Bid bid) {
+public record Mark(boolean released, long millis, long over, Instant since, String holder) {
   private static final String HELD = "attempt";
   private static final String RELEASED = "released";
-
-  /** Between the first word and the bid. */
-  private static final char BID = ':';
-
-  /** Of a lock that has one holder at a time. */
-  public Mark(boolean released, long millis, long over, Instant since, String holder) {
-    this(released, millis, over, since, holder, null);
-  }
 
   public static Mark of(Entry entry) {
     return parse(entry.value());
   }
 
-  /**
-   * One that says that all attempts up to this index are over; the name, or permit, is to stay
-   * taken for that long.
-   */
-  public Mark over(long index, long holdNanos) {
-    return new Mark(true, (holdNanos + 999_999) / 1_000_000, index, since, holder, bid);
+  /** One whose attempt is over; the name is to stay taken for that long. */
+  public static Mark released(long over, long holdNanos, Instant since, String holder) {
+    return new Mark(true, (holdNanos + 999_999) / 1_000_000, over, since, holder);
   }
 
   /** The same, once the name is to stay taken for so long; zero: it is free again. */
   public Mark withHold(long holdNanos) {
-    return over(over, holdNanos);
+    return released(over, holdNanos, since, holder);
   }
 
   /** Whether the key keeps nobody waiting: it is there for its client's next attempt. */
@@ -58,30 +39,16 @@ public record Mark(
     return released && millis == 0;
   }
 
-  /**
-   * Whether somebody can believe in it although its session has ended. Who waits for a permit can't
-   * have one: a key that lost its session can't be written to for it any more.
-   */
-  boolean outlivesSession() {
-    return millis > 0 && (bid == null || bid.isForPermit());
-  }
-
   /** A foreign text is somebody's attempt of an unknown length at an unknown time. */
   public static Mark parse(String text) {
     String[] words = text.split(" ", 5);
-    if (words.length == 5) {
+    if (words.length == 5 && (words[0].equals(HELD) || words[0].equals(RELEASED))) {
       try {
-        int bidAt = words[0].indexOf(BID);
-        String word = bidAt < 0 ? words[0] : words[0].substring(0, bidAt);
-        Bid bid = bidAt < 0 ? null : Bid.parse(words[0].substring(bidAt + 1));
         long millis = Long.parseLong(words[1]);
         long over = Long.parseLong(words[2]);
         Instant since = Instant.parse(words[3]);
-        if ((word.equals(HELD) || word.equals(RELEASED))
-            && (bid == null) == (bidAt < 0)
-            && millis >= 0
-            && over >= 0) {
-          return new Mark(word.equals(RELEASED), millis, over, since, words[4], bid);
+        if (millis >= 0 && over >= 0) {
+          return new Mark(words[0].equals(RELEASED), millis, over, since, words[4]);
         }
       } catch (NumberFormatException | DateTimeException e) {
         return foreign(text);
@@ -95,15 +62,6 @@ public record Mark(
   }
 
   public String text() {
-    return (released ? RELEASED : HELD)
-        + (bid == null ? "" : BID + bid.text())
-        + " "
-        + millis
-        + " "
-        + over
-        + " "
-        + since
-        + " "
-        + holder;
+    return (released ? RELEASED : HELD) + " " + millis + " " + over + " " + since + " " + holder;
   }
 }

@@ -107,46 +107,23 @@ public final class Orphans {
       note(first);
       left = Duration.ofNanos(Math.max(0, leftNanos(first)));
     }
-    Bid bid = mark.bid();
-    int permit = bid == null ? 0 : bid.permit();
-    return new StoredHolder(
-        first.number(), description, mark.since(), left, mark.released(), permit);
+    return new StoredHolder(first.number(), description, mark.since(), left, mark.released());
   }
 
   /**
-   * Ends a place of a line, if its time is over: if this client has seen it, or Consul has counted
-   * it down, for long enough.
+   * Ends what a line begins with, if its time is over: if this client has seen it, or Consul has
+   * counted it down, for long enough.
    *
    * @return for how long it is to be left alone yet; zero: it is over, or something else by now
    */
-  public long clear(Line line, Line.Place place, Deadline deadline) throws StoreException {
-    long leftNanos = leftNanos(place, line);
+  public long clear(Line line, Deadline deadline) throws StoreException {
+    long leftNanos = leftNanos(line.first(), line);
     if (leftNanos > 0) {
       return leftNanos;
     }
     // All at once, since a process that died can have left many.
-    end(line.timed().stream().filter(one -> leftNanos(one, line) <= 0).toList(), deadline);
+    end(line.timed().stream().filter(place -> leftNanos(place, line) <= 0).toList(), deadline);
     return 0;
-  }
-
-  /**
-   * Ends whatever in a line is over, since nothing but time could end it and this client has seen
-   * it, or Consul has counted it down, for long enough.
-   *
-   * @return for how long the rest is to be left alone yet, at least; zero: something is over, or
-   *     something else by now
-   */
-  public long clearAll(Line line, Deadline deadline) throws StoreException {
-    List<Line.Place> over =
-        line.timed().stream().filter(place -> leftNanos(place, line) <= 0).toList();
-    if (!over.isEmpty()) {
-      end(over, deadline);
-      return 0;
-    }
-    return line.timed().stream()
-        .mapToLong(place -> leftNanos(place, line))
-        .min()
-        .orElse(Long.MAX_VALUE);
   }
 
   /** The same, of a place without a line. */

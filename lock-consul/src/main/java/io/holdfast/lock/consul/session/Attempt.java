@@ -1,12 +1,9 @@
 package io.holdfast.lock.consul.session;
 
-import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.holdfast.lock.consul.http.LongPoll;
-import io.holdfast.lock.consul.line.Bid;
 import io.holdfast.lock.consul.line.Line;
 import io.holdfast.lock.consul.line.Mark;
 import io.holdfast.lock.spi.Claim;
-import io.holdfast.lock.spi.LockKind;
 import io.holdfast.lock.spi.TimeSource;
 import java.time.Duration;
 import java.time.Instant;
@@ -31,23 +28,20 @@ public final class Attempt {
   private final Claim claim;
   private final Session session;
   private final String key;
+  private final long indexBefore;
   private final Instant asked;
 
-  @GuardedBy("this")
+  // All under the monitor.
   private Phase phase = Phase.ASKING;
   /** The end of its TTL; while it asks, the time after which nobody can want it any more. */
-  @GuardedBy("this")
   private long endNanos;
   /** The same, or when its session may end, if that is sooner. */
-  @GuardedBy("this")
   private long expiresAtNanos;
 
   private final AtomicBoolean freed = new AtomicBoolean();
 
   private volatile int renewedWith;
-  private volatile long indexBefore;
   private volatile long number;
-  private volatile @Nullable Bid bid;
   private volatile @Nullable ConsulGrant grant;
   private volatile @Nullable Runnable wakeUp;
   private volatile boolean releaseSent;
@@ -79,36 +73,14 @@ public final class Attempt {
     return indexBefore;
   }
 
-  /** Returns the permit that it asks for; null: it is no semaphore's. */
-  public @Nullable Bid bid() {
-    return bid;
-  }
-
-  /** Says which permit it asks for, before anything is sent for it. */
-  public void bid(Bid first) {
-    bid = first;
-  }
-
-  /**
-   * Asks for another permit, or none, by what is written to its key next: from then on what was
-   * written before is over, like an attempt of its own. One thread's at a time.
-   */
-  public void bidAnew(Bid next) {
-    // Until its new number is known, who ends it reads its key.
-    indexBefore = number;
-    number = 0;
-    bid = next;
-  }
-
   /** Returns what is written under its key while it asks and holds. */
   public Mark mark() {
-    long ttlMillis = session.ttlNanos() / 1_000_000;
-    return new Mark(false, ttlMillis, indexBefore, asked, claim.holder(), bid);
+    return new Mark(false, session.ttlNanos() / 1_000_000, indexBefore, asked, claim.holder());
   }
 
   /** Returns what is written there when it is over, and keeps the name taken for that long. */
   public Mark releasedMark(long index, long holdNanos) {
-    return mark().over(index, holdNanos);
+    return Mark.released(index, holdNanos, asked, claim.holder());
   }
 
   /** Returns its own place in a line; null: it has none any more. */
@@ -129,7 +101,7 @@ public final class Attempt {
         && (number == 0 ? place.number() > indexBefore : place.number() == number);
   }
 
-  /** Returns the part of its session's attempts that it is renewed with. */
+  /** Which part of its session's attempts it is renewed with. */
   public int renewedWith() {
     return renewedWith;
   }
@@ -152,15 +124,9 @@ public final class Attempt {
     return grant;
   }
 
-  /** Returns the flags of its key while it asks and holds. */
-  public long flags() {
-    return claim.key().kind() == LockKind.READ ? Line.READS : 0;
-  }
-
   /** Returns the flags of its key for when it is marked as over. */
-  public long flagsOfEnd() {
-    // Who reads has not waited for all before it.
-    return flags() == 0 && grant != null ? Line.HAD_LOCK : flags();
+  long flagsOfEnd() {
+    return grant == null ? 0 : Line.HAD_LOCK;
   }
 
   public void onNews(Runnable run) {

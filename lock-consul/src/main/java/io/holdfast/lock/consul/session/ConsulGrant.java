@@ -1,22 +1,18 @@
 package io.holdfast.lock.consul.session;
 
-import io.holdfast.lock.consul.line.Bid;
 import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Grant;
 import java.time.Duration;
 
-/** A grant by a key: the first of its line, or of those that ask for its permit. */
+/** A grant by a key: the first of its line. */
 public final class ConsulGrant implements Grant {
   private final Attempt attempt;
   private final long number;
-  private final int permit;
   private final Duration validFor;
 
   ConsulGrant(Attempt attempt, long number, long validForNanos) {
-    Bid bid = attempt.bid();
     this.attempt = attempt;
     this.number = number;
-    this.permit = bid == null ? 0 : bid.permit();
     this.validFor = Duration.ofNanos(Math.max(0, validForNanos));
   }
 
@@ -32,11 +28,6 @@ public final class ConsulGrant implements Grant {
   @Override
   public long number() {
     return number;
-  }
-
-  @Override
-  public int permit() {
-    return permit;
   }
 
   @Override

@@ -3,7 +3,6 @@ package io.holdfast.lock.consul.session;
 import io.holdfast.lock.consul.http.ConsulHttp;
 import io.holdfast.lock.consul.http.Entry;
 import io.holdfast.lock.consul.http.Transaction;
-import io.holdfast.lock.consul.line.Bid;
 import io.holdfast.lock.consul.line.Countdowns;
 import io.holdfast.lock.consul.line.Keys;
 import io.holdfast.lock.consul.line.Line;
@@ -105,11 +104,7 @@ public final class Leftovers {
   void spare(Attempt attempt, long index) {
     String key = attempt.key();
     Session session = attempt.session();
-    Bid bid = attempt.bid();
-    int permit = bid == null ? Bid.NONE : bid.permit();
-    session
-        .spareKeys()
-        .give(new SpareKeys.Spare(keys.lineOf(key), key, index, permit, time.nanos()));
+    session.spareKeys().give(new SpareKeys.Spare(keys.lineOf(key), key, index, time.nanos()));
     if (session.isLost()) {
       // Its spare keys may have been collected before.
       estates.add(session.id(), takeSpares(session));
@@ -216,8 +211,7 @@ public final class Leftovers {
     String over = Mark.of(mark).withHold(0).text();
     while (mark != null) {
       ConsulHttp.Outcome outcome = http.transact(
-          new Transaction().setAt(key, mark.modifyIndex(), over, hold.attempt().flagsOfEnd()),
-          deadline);
+          new Transaction().setAt(key, mark.modifyIndex(), over, Line.HAD_LOCK), deadline);
       if (outcome instanceof ConsulHttp.Outcome.Applied applied) {
         spare(hold.attempt(), applied.entries().get(0).modifyIndex());
         return;
@@ -253,7 +247,7 @@ public final class Leftovers {
     String text = Mark.of(mark).withHold(leftNanos).text();
     ConsulHttp.Outcome outcome = http.transact(
         new Transaction()
-            .setAt(key, mark.modifyIndex(), text, hold.attempt().flagsOfEnd())
+            .setAt(key, mark.modifyIndex(), text, Line.HAD_LOCK)
             .tree(keys.lineOf(key)),
         deadline);
     if (outcome instanceof ConsulHttp.Outcome.Applied applied) {

@@ -1,6 +1,5 @@
 package io.holdfast.lock.consul.session;
 
-import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.consul.http.SessionRequests;
 import io.holdfast.lock.consul.line.Keys;
@@ -29,11 +28,10 @@ public final class Session {
   private final Duration crashBound;
   private final ConcurrentHashMap<String, Attempt> attempts = new ConcurrentHashMap<>();
 
-  @GuardedBy("this")
+  // Under the monitor.
   private boolean retired;
 
   /** The number of attempts in each part that is renewed together. */
-  @GuardedBy("this")
   private final List<Integer> parts = new ArrayList<>();
 
   private volatile boolean lost;
@@ -290,7 +288,6 @@ public final class Session {
   }
 
   /** The first that has room, so that they are as few as they can be. */
-  @GuardedBy("this")
   private int joinPart() {
     for (int part = 0; part < parts.size(); part++) {
       if (parts.get(part) < RENEWED_TOGETHER_MAX) {
@@ -302,7 +299,6 @@ public final class Session {
     return parts.size() - 1;
   }
 
-  @GuardedBy("this")
   private void leavePart(Attempt attempt) {
     int part = attempt.renewedWith();
     parts.set(part, parts.get(part) - 1);

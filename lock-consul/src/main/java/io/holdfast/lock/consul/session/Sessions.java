@@ -4,13 +4,11 @@ import io.holdfast.lock.LeaseLoss;
 import io.holdfast.lock.consul.http.ConsulHttp;
 import io.holdfast.lock.consul.http.SessionRequests;
 import io.holdfast.lock.consul.http.Transaction;
-import io.holdfast.lock.consul.line.Bid;
 import io.holdfast.lock.consul.line.Countdowns;
 import io.holdfast.lock.consul.line.Keys;
 import io.holdfast.lock.consul.line.Line;
 import io.holdfast.lock.consul.line.Orphans;
 import io.holdfast.lock.spi.Claim;
-import io.holdfast.lock.spi.ClientThreads;
 import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoreSettings;
@@ -60,7 +58,7 @@ public final class Sessions implements AutoCloseable {
 
   /** The session of one TTL, and who makes it. */
   private static final class Slot {
-    final ReentrantLock mutex = new ReentrantLock();
+    final ReentrantLock making = new ReentrantLock();
     volatile @Nullable Session session;
   }
 
@@ -76,7 +74,7 @@ public final class Sessions implements AutoCloseable {
     this.countdowns = new Countdowns(http, keys, requests);
     this.estates = new Estates(http, keys, requests, orphans, time);
     this.leftovers = new Leftovers(http, keys, this, abandoned, orphans, estates, countdowns, time);
-    ticker = new Ticker(new ClientThreads(settings.clientName()), this::tick);
+    ticker = new Ticker(settings.clientName(), this::tick);
   }
 
   public Abandoned abandoned() {
@@ -96,11 +94,6 @@ public final class Sessions implements AutoCloseable {
     countdowns.add(line, Session.ttlSeconds(claim.ttl().toNanos()));
   }
 
-  /** The same, of a place in the line. */
-  public void countDown(Line line, Line.Place inTheWay, Claim claim) {
-    countdowns.add(line, inTheWay, Session.ttlSeconds(claim.ttl().toNanos()));
-  }
-
   /** Returns the attempt of a claim; null if it has nothing at Consul. */
   @Nullable
   public Attempt attempt(Claim claim) {
@@ -117,37 +110,18 @@ public final class Sessions implements AutoCloseable {
     return attempts.size();
   }
 
-  /** Says what a new attempt at a semaphore asks for. */
-  public interface Bidding {
-    /**
-     * Returns what it asks for; null: it is at no semaphore.
-     *
-     * @param permitBefore that of the last attempt at its key; {@link Bid#NONE}: none is known
-     */
-    @Nullable
-    Bid bid(int permitBefore);
-  }
-
-  /** That of an attempt at a lock that has one holder at a time. */
-  public static final Bidding NO_BID = unused -> null;
-
   /**
    * Registers a new attempt in a session that suits it; makes one if there is none.
    *
    * @param again how many attempts of the claim there were before
    */
-  public Attempt register(Claim claim, Bidding bidding, int again, Deadline deadline)
-      throws StoreException {
+  public Attempt register(Claim claim, int again, Deadline deadline) throws StoreException {
     while (true) {
       Session session = shared(Session.ttlSeconds(claim.ttl().toNanos()), deadline);
       SpareKeys.Spare spare = session.spareKeys().take(keys.line(claim.key()));
       Attempt attempt = spare == null
           ? new Attempt(claim, session, keys.attempt(claim, again), 0, time)
           : new Attempt(claim, session, spare.key(), spare.index(), time);
-      Bid bid = bidding.bid(spare == null ? Bid.NONE : spare.permit());
-      if (bid != null) {
-        attempt.bid(bid);
-      }
       if (session.add(attempt)) {
         attempts.put(claim.ownerId(), attempt);
         return attempt;
@@ -180,7 +154,7 @@ public final class Sessions implements AutoCloseable {
       return session;
     }
     boolean mine = deadline.awaitUninterruptibly(
-        leftNanos -> slot.mutex.tryLock(leftNanos, TimeUnit.NANOSECONDS));
+        leftNanos -> slot.making.tryLock(leftNanos, TimeUnit.NANOSECONDS));
     if (!mine) {
       throw timedOut(deadline);
     }
@@ -192,7 +166,7 @@ public final class Sessions implements AutoCloseable {
       }
       return session;
     } finally {
-      slot.mutex.unlock();
+      slot.making.unlock();
     }
   }
 

@@ -1,10 +1,6 @@
 package io.holdfast.lock.consul.session;
 
-import com.google.errorprone.annotations.concurrent.GuardedBy;
-import io.holdfast.lock.consul.line.Bid;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Deque;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -23,43 +19,23 @@ public final class SpareKeys {
    *
    * @param line the folder that it is in
    * @param index the key's index since then
-   * @param permit the permit that its last attempt asked for; {@link Bid#NONE}: none
    * @param sinceNanos when that was
    */
-  public record Spare(String line, String key, long index, int permit, long sinceNanos) {}
+  public record Spare(String line, String key, long index, long sinceNanos) {}
 
-  /** The one that was given least lately first. */
-  @GuardedBy("this")
+  // Both under the monitor. The one that was given least lately first.
   private final Map<String, Spare> spares = new LinkedHashMap<>();
+  private final Map<String, String> keysOfLines = new HashMap<>();
 
-  @GuardedBy("this")
-  private final Map<String, Deque<String>> keysOfLines = new HashMap<>();
-
-  /** Takes a key out, for one caller: the one that was given last; null: there is none. */
+  /** Takes a key out, for one caller; null: there is none. */
   public synchronized @Nullable Spare take(String line) {
-    Deque<String> keys = keysOfLines.get(line);
-    if (keys == null) {
-      return null;
-    }
-    Spare spare = spares.get(keys.getLast());
-    if (spare != null) {
-      remove(spare);
-    }
-    return spare;
+    String key = keysOfLines.remove(line);
+    return key == null ? null : spares.remove(key);
   }
 
   public synchronized void give(Spare spare) {
     spares.put(spare.key(), spare);
-    keysOfLines.computeIfAbsent(spare.line(), unused -> new ArrayDeque<>()).add(spare.key());
-  }
-
-  @GuardedBy("this")
-  private void remove(Spare spare) {
-    spares.remove(spare.key());
-    Deque<String> keys = keysOfLines.get(spare.line());
-    if (keys != null && keys.remove(spare.key()) && keys.isEmpty()) {
-      keysOfLines.remove(spare.line());
-    }
+    keysOfLines.put(spare.line(), spare.key());
   }
 
   /** Whether some were given at that moment or before. */
@@ -76,7 +52,10 @@ public final class SpareKeys {
       }
       old.add(spare);
     }
-    old.forEach(this::remove);
+    for (Spare spare : old) {
+      spares.remove(spare.key());
+      keysOfLines.remove(spare.line(), spare.key());
+    }
     return old;
   }
 }

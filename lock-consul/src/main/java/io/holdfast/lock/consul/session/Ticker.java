@@ -1,6 +1,5 @@
 package io.holdfast.lock.consul.session;
 
-import io.holdfast.lock.spi.ClientThreads;
 import io.holdfast.lock.spi.Deadline;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
@@ -18,8 +17,12 @@ public final class Ticker {
   private final ScheduledThreadPoolExecutor executor;
 
   /** @param tick what it does five times a second */
-  public Ticker(ClientThreads threads, Runnable tick) {
-    executor = new ScheduledThreadPoolExecutor(1, task -> threads.only("sessions", task));
+  public Ticker(String clientName, Runnable tick) {
+    executor = new ScheduledThreadPoolExecutor(1, task -> {
+      Thread thread = new Thread(task, "holdfast-" + clientName + "-sessions");
+      thread.setDaemon(true);
+      return thread;
+    });
     var unused = executor.scheduleWithFixedDelay(
         () -> safely(tick), TICK_MILLIS, TICK_MILLIS, TimeUnit.MILLISECONDS);
   }

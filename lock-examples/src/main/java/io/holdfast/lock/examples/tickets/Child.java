@@ -18,7 +18,7 @@ import java.util.concurrent.TimeUnit;
 /** A seller's process, seen from its parent. Used by one thread, but for {@link #end()}. */
 final class Child {
   private final String name;
-  final Process process;
+  private final Process process;
   private final Path errors;
 
   /** Lines that nobody has read yet; an empty one is the end. */
@@ -137,6 +137,11 @@ final class Child {
     } catch (IOException e) {
       // A log file that stays in the temporary directory harms nobody.
     }
+  }
+
+  /** Ends the input of the child, which takes its parent to be gone then. */
+  void hangUp() throws IOException {
+    process.getOutputStream().close();
   }
 
   boolean isAlive() {

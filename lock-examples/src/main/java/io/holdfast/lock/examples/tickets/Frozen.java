@@ -68,7 +68,7 @@ final class Frozen {
             ? "its write went through; the seat is sold twice."
             : "its write DID NOT go through; something stopped it.");
     for (Child.Said lost : frozen.get(0).heard(Word.LOST)) {
-      story.line("      Too late, from close(): %s", lost.rest());
+      story.line("                     Too late, close() says: %s", lost.rest());
     }
     boolean refused = !frozen.get(1).heard(Word.REFUSED).isEmpty() && guarded.ticketsSold() == 1;
     story.line(
@@ -77,7 +77,7 @@ final class Frozen {
             ? "its write was refused; the seat is sold once."
             : "its write WENT THROUGH; the seat is sold twice.");
     for (Child.Said why : frozen.get(1).heard(Word.REFUSED)) {
-      story.line("      %s", why.rest());
+      story.line("                     %s", why.rest());
     }
     return new Verdict(
         plainWrote && refused,

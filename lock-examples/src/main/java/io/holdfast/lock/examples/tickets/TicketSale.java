@@ -49,12 +49,10 @@ public final class TicketSale {
     PrintStream out = new PrintStream(System.out, true, StandardCharsets.UTF_8);
     Staff staff = new Staff(database);
     CountDownLatch ended = new CountDownLatch(1);
-    Thread end = new Thread(
-        () -> {
-          staff.close();
-          awaitEnd(ended);
-        },
-        "sale-end");
+    Thread end = new Thread(() -> {
+      staff.close();
+      awaitEnd(ended);
+    });
     Runtime.getRuntime().addShutdownHook(end);
     try {
       return play(database, staff, out);

@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Comparator;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.regex.MatchResult;
@@ -16,13 +15,9 @@ import org.junit.jupiter.api.Test;
 
 /**
  * docs/troubleshooting.md quotes the engine: what it says is logged or thrown is, word for word.
- * The warnings of the integrations are on their own pages.
  */
 class TroubleshootingTest {
   private static final Path ROOT = Path.of("").toAbsolutePath().getParent();
-
-  private static final Pattern WARNED =
-      Pattern.compile("\\.(?:warn|error)\\(\\s*\"((?:[^\"\\\\]|\\\\.)*)\"");
 
   /** A call of a logger with a text; {@code debug} and {@code trace} are not on the page. */
   private static final Pattern LOGGED =
@@ -38,20 +33,15 @@ class TroubleshootingTest {
 
   TroubleshootingTest() throws IOException {}
 
-  /** Returns the engine's sources. */
+  /** Returns the engine's sources, with each text in one piece. */
   private static String code() throws IOException {
-    return text(ROOT.resolve("lock-api/src/main/java"), ".*\\.java");
-  }
-
-  /** Returns the files below a folder as one, with each text of theirs in one piece. */
-  private static String text(Path folder, String name) throws IOException {
-    StringBuilder text = new StringBuilder();
-    try (Stream<Path> files = Files.walk(folder)) {
-      for (Path file : files.filter(f -> f.toString().matches(name)).toList()) {
-        text.append(Files.readString(file));
+    StringBuilder code = new StringBuilder();
+    try (Stream<Path> files = Files.walk(ROOT.resolve("lock-api/src/main/java"))) {
+      for (Path file : files.filter(f -> f.toString().endsWith(".java")).toList()) {
+        code.append(Files.readString(file));
       }
     }
-    return text.toString().replaceAll("\"\\s*\\+\\s*\"", "");
+    return code.toString().replaceAll("\"\\s*\\+\\s*\"", "");
   }
 
   @Test
@@ -85,25 +75,6 @@ class TroubleshootingTest {
           .map(Pattern::quote)
           .collect(Collectors.joining("\"[^;]{0,200}\""));
       assertThat(Pattern.compile(thrown).matcher(code).find()).as(message).isTrue();
-    });
-  }
-
-  @Test
-  void theWarningsOfTheIntegrationsAreOnTheirPages() throws IOException {
-    Set<String> warnings = WARNED
-        .matcher(text(ROOT.resolve("integrations"), ".*/src/main/.*\\.java"))
-        .results()
-        .map(line -> line.group(1))
-        .collect(Collectors.toCollection(TreeSet::new));
-    String pages = text(ROOT.resolve("docs/integrations"), ".*\\.md").replaceAll("\\s+", " ");
-    assertThat(warnings).as("warnings of integrations").hasSizeGreaterThan(2);
-    assertThat(warnings).allSatisfy(warning -> {
-      String longestPart = Stream.of(warning.split("\\{}"))
-          .max(Comparator.comparingInt(String::length))
-          .orElseThrow();
-      assertThat(pages)
-          .as(warning)
-          .contains(longestPart.replaceFirst("[.(].*", "").strip());
     });
   }
 

@@ -63,7 +63,7 @@ class StaffTest {
     try (Staff staff = new Staff(server.database())) {
       Child child = staff.start(orders.subList(0, 1)).get(0);
       child.begin();
-      child.process.getOutputStream().close(); // It takes its parent to be gone then.
+      child.hangUp();
       assertThatThrownBy(() -> child.await(Word.LOST, java.time.Duration.ofSeconds(30)))
           .hasMessageContaining("ended");
     }

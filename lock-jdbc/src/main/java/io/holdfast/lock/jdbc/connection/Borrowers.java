@@ -1,13 +1,14 @@
 package io.holdfast.lock.jdbc.connection;
 
-import io.holdfast.lock.spi.ClientThreads;
 import io.holdfast.lock.spi.Deadline;
 import java.sql.Connection;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * Threads that borrow from the pool in the caller's place. Before a pool hands out idle
@@ -21,12 +22,26 @@ final class Borrowers implements AutoCloseable {
   /** The most threads, so that an outage does not start one for each caller. */
   private static final int THREADS_MAX = 8;
 
+  private static final long IDLE_SECONDS = 10;
+
   private final PoolWatch watch;
   private final ThreadPoolExecutor threads;
 
-  Borrowers(PoolWatch watch, ClientThreads clientThreads) {
+  Borrowers(PoolWatch watch, String threadName) {
     this.watch = watch;
-    threads = clientThreads.pool("borrower", THREADS_MAX);
+    AtomicInteger number = new AtomicInteger();
+    threads = new ThreadPoolExecutor(
+        THREADS_MAX,
+        THREADS_MAX,
+        IDLE_SECONDS,
+        TimeUnit.SECONDS,
+        new LinkedBlockingQueue<>(),
+        task -> {
+          Thread thread = new Thread(task, threadName + "-" + number.incrementAndGet());
+          thread.setDaemon(true);
+          return thread;
+        });
+    threads.allowCoreThreadTimeOut(true);
   }
 
   /**

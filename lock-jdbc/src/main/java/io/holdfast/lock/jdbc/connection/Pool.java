@@ -1,6 +1,5 @@
 package io.holdfast.lock.jdbc.connection;
 
-import io.holdfast.lock.spi.ClientThreads;
 import io.holdfast.lock.spi.Deadline;
 import java.sql.Connection;
 import java.sql.SQLException;
@@ -41,11 +40,12 @@ public final class Pool implements Lender, AutoCloseable {
    *     reached safely
    */
   public Pool(
-      DataSource given, boolean withoutAutoCommit, Duration storeTimeout, ClientThreads threads) {
+      DataSource given, boolean withoutAutoCommit, Duration storeTimeout, String clientName) {
     DataSource dataSource = SpringProxies.inside(given);
     SpringProxies.refuse(dataSource);
-    this.watch = new PoolWatch(dataSource, storeTimeout.toNanos(), threads);
-    this.borrowers = new Borrowers(watch, threads);
+    this.watch =
+        new PoolWatch(dataSource, storeTimeout.toNanos(), "holdfast-" + clientName + "-pool-watch");
+    this.borrowers = new Borrowers(watch, "holdfast-" + clientName + "-borrower");
     this.withoutAutoCommit = withoutAutoCommit;
   }
 

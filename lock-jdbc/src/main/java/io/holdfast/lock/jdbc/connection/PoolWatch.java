@@ -1,6 +1,5 @@
 package io.holdfast.lock.jdbc.connection;
 
-import io.holdfast.lock.spi.ClientThreads;
 import io.holdfast.lock.spi.Deadline;
 import java.sql.Connection;
 import java.sql.SQLException;
@@ -38,10 +37,11 @@ final class PoolWatch implements AutoCloseable {
   private volatile boolean asleep;
   private volatile boolean closed;
 
-  PoolWatch(DataSource dataSource, long storeTimeoutNanos, ClientThreads threads) {
+  PoolWatch(DataSource dataSource, long storeTimeoutNanos, String threadName) {
     this.dataSource = dataSource;
     tickNanos = Math.max(TICK_NANOS_MIN, Math.min(TICK_NANOS_MAX, storeTimeoutNanos / 20));
-    thread = threads.only("pool-watch", this::run);
+    thread = new Thread(this::run, threadName);
+    thread.setDaemon(true);
     thread.start();
   }
 

@@ -1,6 +1,5 @@
 package io.holdfast.lock.jdbc.connection;
 
-import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.holdfast.lock.spi.Deadline;
 import java.sql.Connection;
 import java.sql.SQLException;
@@ -44,19 +43,15 @@ public final class SpareConnection implements Lender, AutoCloseable {
   /** One over this is the share of a borrower's time that a change may take. */
   private static final int SHARE_OF_DEADLINE = 4;
 
-  private static final Logger log = LoggerFactory.getLogger(SpareConnection.class);
+  private static final Logger LOG = LoggerFactory.getLogger(SpareConnection.class);
 
   private final Lender pool;
   private final Duration closeMax;
-  private final ReentrantLock mutex = new ReentrantLock();
+  private final ReentrantLock borrowed = new ReentrantLock();
 
-  @GuardedBy("mutex")
+  // Guarded by the lock.
   private @Nullable Connection connection;
-
-  @GuardedBy("mutex")
   private long usedAtNanos;
-
-  @GuardedBy("mutex")
   private long changeAtNanos;
 
   private volatile boolean expired;
@@ -98,7 +93,7 @@ public final class SpareConnection implements Lender, AutoCloseable {
       return current;
     } finally {
       if (!lent) {
-        mutex.unlock();
+        borrowed.unlock();
       }
     }
   }
@@ -121,14 +116,14 @@ public final class SpareConnection implements Lender, AutoCloseable {
       try {
         take(patience);
       } catch (NoConnectionException e) {
-        log.debug("The client's own connection stays, since the pool gives no other", e);
+        LOG.debug("The client's own connection stays, since the pool gives no other", e);
         changeAtNanos = System.nanoTime() + RETRY_NANOS;
         return;
       }
       // A pool does not check a connection that was given back just now, and this one may be dead.
       pool.giveBack(old, trusted);
     } finally {
-      mutex.unlock();
+      borrowed.unlock();
     }
   }
 
@@ -137,7 +132,6 @@ public final class SpareConnection implements Lender, AutoCloseable {
     expired = true;
   }
 
-  @GuardedBy("mutex")
   private Connection take(Deadline deadline) throws NoConnectionException {
     expired = false;
     Connection taken = pool.lend(deadline);
@@ -147,7 +141,6 @@ public final class SpareConnection implements Lender, AutoCloseable {
     return taken;
   }
 
-  @GuardedBy("mutex")
   private boolean isToBeChanged() {
     return expired || System.nanoTime() - changeAtNanos >= 0;
   }
@@ -161,7 +154,7 @@ public final class SpareConnection implements Lender, AutoCloseable {
         pool.giveBack(lent, usable);
       }
     } finally {
-      mutex.unlock();
+      borrowed.unlock();
     }
   }
 
@@ -174,7 +167,7 @@ public final class SpareConnection implements Lender, AutoCloseable {
     closed = true;
     Deadline deadline = Deadlines.after(closeMax);
     if (!lock(deadline)) {
-      log.warn(
+      LOG.warn(
           "The client's own connection is still in use after {}; it is closed after that",
           closeMax);
       return;
@@ -186,7 +179,7 @@ public final class SpareConnection implements Lender, AutoCloseable {
         pool.giveBack(current, works(current, deadline));
       }
     } finally {
-      mutex.unlock();
+      borrowed.unlock();
     }
   }
 
@@ -199,12 +192,11 @@ public final class SpareConnection implements Lender, AutoCloseable {
       Sessions.execute(connection, deadline, "SELECT 1");
       return true;
     } catch (SQLException e) {
-      log.debug("The client's own connection was broken at its close", e);
+      LOG.debug("The client's own connection was broken at its close", e);
       return false;
     }
   }
 
-  @GuardedBy("mutex")
   private boolean isTrusted(Connection current, Deadline deadline) {
     if (isLatelyUsed()) {
       return true;
@@ -217,13 +209,12 @@ public final class SpareConnection implements Lender, AutoCloseable {
     }
   }
 
-  @GuardedBy("mutex")
   private boolean isLatelyUsed() {
     return System.nanoTime() - usedAtNanos < TRUSTED_NANOS;
   }
 
   private boolean lock(Deadline deadline) {
     return deadline.awaitUninterruptibly(
-        leftNanos -> mutex.tryLock(leftNanos, TimeUnit.NANOSECONDS));
+        leftNanos -> borrowed.tryLock(leftNanos, TimeUnit.NANOSECONDS));
   }
 }

@@ -15,10 +15,9 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>The line of a lock is its wait queue in the database: the waiters that are alive and whose
  * place is above the lock's {@code served}. A hand-over raises {@code served} to the place of the
- * waiter that got the lock, so a row that it leaves behind is in no line. A reader that enters
- * while others are before it in the line leaves its row behind as dead. While {@code wanted_until}
- * is in the future there may be a line. {@link #acquire} and {@link #release} do nothing then, and
- * so stay as cheap as if there were no lines.
+ * waiter that got the lock, so a row that it leaves behind is in no line. While
+ * {@code wanted_until} is in the future there may be a line. {@link #acquire} and {@link #release}
+ * do nothing then, and so stay as cheap as if there were no lines.
  *
  * <p>Threads: immutable, and safe for use by any number of threads.
  */
@@ -46,15 +45,6 @@ public abstract sealed class Dialect extends Syntax permits MySql, Postgres, H2 
 
   /** The time within which a waiter must accept a lock that was handed over to it. */
   public static final long HANDED_OVER_MICROS = 3_000_000;
-
-  /** The owner in the row of a lock that readers have: their own ids are in rows of their own. */
-  static final String READERS = "readers";
-
-  /** The first character of the owner id of a waiter that reads: no other has it. */
-  public static final String READER = "r";
-
-  /** The condition for a waiter {@code a} that does not read. */
-  static final String WRITES = "a.owner NOT LIKE '" + READER + "%'";
 
   /** The condition for waiters {@code a} in the line of lock {@code l}. */
   static final String LINE =
@@ -86,8 +76,7 @@ public abstract sealed class Dialect extends Syntax permits MySql, Postgres, H2 
     extend = sql(extendTemplate());
     handOver = sql(handOverTemplate());
     withdraw = sql(handOverTemplate("owner = :owner"));
-    forceRelease = sql(
-        handOverTemplate("number = :number AND expires_at > {now} AND owner <> '" + READERS + "'"));
+    forceRelease = sql(handOverTemplate("number = :number AND expires_at > {now}"));
     join = sql(joinTemplate());
     accept = sql(acceptTemplate());
     take = taking(
@@ -96,35 +85,26 @@ public abstract sealed class Dialect extends Syntax permits MySql, Postgres, H2 
     guard = sql("UPDATE {table} SET guarded = guarded + 1"
         + " WHERE name = :key AND owner = :owner AND number = :number");
     look = listSql(Row.SELECT + " FROM {table} l WHERE l.name IN (:keys)");
-    lookAtLine = lookAtLineSql(LINE);
+    lookAtLine = listSql(Row.SELECT
+        + ", COALESCE(w.owner, ''), (SELECT COUNT(*) "
+        + LINE
+        + " AND (w.place IS NULL OR a.place < w.place)),"
+        + " CASE WHEN w.place > l.served THEN 1 ELSE 0 END"
+        + " FROM {table} l LEFT JOIN {waiters} w ON w.name = l.name AND w.owner IN (:owners)"
+        + " WHERE l.name IN (:keys)");
     renew = listSql(updateUnlocked(
         "name IN (:keys) AND owner IN (:owners) AND expires_at > {now} + {late}",
         "expires_at = {now} + :ttl"));
     announce = listSql(updateUnlocked(
         "name IN (:keys) AND expires_at > {now}",
         "wanted_until = GREATEST(wanted_until, {now} + {alive})"));
-    // Zero: a reader that has left the line.
     keepAlive = listSql("UPDATE {waiters} SET alive_until = {now} + {alive}"
-        + " WHERE name IN (:keys) AND owner IN (:owners) AND alive_until > 0");
+        + " WHERE name IN (:keys) AND owner IN (:owners)");
     leave = listSql("DELETE FROM {waiters} WHERE name IN (:keys) AND owner IN (:owners)");
   }
 
-  /** @param line who counts as being ahead */
-  final ListSql lookAtLineSql(String line) {
-    return listSql(Row.SELECT
-        + ", COALESCE(w.owner, ''), (SELECT COUNT(*) "
-        + line
-        + " AND (w.place IS NULL OR a.place < w.place)),"
-        + " CASE WHEN w.place > l.served THEN 1 ELSE 0 END"
-        + " FROM {table} l LEFT JOIN {waiters} w ON w.name = l.name AND w.owner IN (:owners)"
-        + " WHERE l.name IN (:keys)");
-  }
-
   private Sql taking(String condition, String served) {
-    return sql(takeTemplate()
-        .replace("{condition}", condition)
-        .replace("{served}", served)
-        .replace("{next}", "GREATEST(number + 1, " + takenAt() + ")"));
+    return sql(takeTemplate().replace("{condition}", condition).replace("{served}", served));
   }
 
   /**
@@ -309,17 +289,6 @@ public abstract sealed class Dialect extends Syntax permits MySql, Postgres, H2 
     return number(connection, take, attempt, place);
   }
 
-  /** A statement that tells a number. */
-  @FunctionalInterface
-  interface Question {
-    long ask() throws SQLException;
-  }
-
-  /** Asks for a number that is {@link #NONE} if the row is locked. */
-  long unlessLocked(Question question) throws SQLException {
-    return question.ask();
-  }
-
   /** Runs a statement that reports the number of a grant, or the place of a waiter. */
   private long number(Connection connection, Sql sql, Attempt attempt, long place)
       throws SQLException {
@@ -391,18 +360,11 @@ public abstract sealed class Dialect extends Syntax permits MySql, Postgres, H2 
    * Reads rows and their lines without locking them; rows that don't exist are missing from the
    * result.
    *
-   * @param owners the owner ids of waiters; a name is in the result once for each of its waiters
-   *     among them, or once if it has none
+   * @param owners the owner ids of waiters, at most one for each name
    */
   public final List<Standing> lookAtLine(
       Connection connection, List<String> keys, List<String> owners) throws SQLException {
-    return lookAtLine(connection, lookAtLine, keys, owners);
-  }
-
-  final List<Standing> lookAtLine(
-      Connection connection, ListSql bySize, List<String> keys, List<String> owners)
-      throws SQLException {
-    Sql sql = bySize.of(Math.max(keys.size(), owners.size()));
+    Sql sql = lookAtLine.of(keys.size());
     try (PreparedStatement statement = connection.prepareStatement(sql.text())) {
       sql.set(statement, "keys", keys);
       sql.set(statement, "owners", owners);
@@ -485,26 +447,6 @@ public abstract sealed class Dialect extends Syntax permits MySql, Postgres, H2 
   }
 
   // What the dialects fill in.
-
-  /**
-   * Tells the first waiter of the line to look, if the database notifies.
-   *
-   * @throws SQLException the database failed
-   */
-  public void wakeFirst(Connection connection, String line) throws SQLException {}
-
-  /**
-   * Tells those at the head of the line that read to look, if the database notifies.
-   *
-   * @throws SQLException the database failed
-   */
-  public void wakeReaders(Connection connection, String line) throws SQLException {}
-
-  /**
-   * Takes a reader out of the line that has entered, if the statement of {@link #followTemplate}
-   * did not.
-   */
-  void leaveEntered(Connection connection, String line, long place) throws SQLException {}
 
   /** Returns where a waiter of this client is notified; empty if the database does not notify. */
   String inbox() {

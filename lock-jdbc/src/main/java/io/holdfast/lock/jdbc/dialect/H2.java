@@ -21,7 +21,6 @@ public final class H2 extends Dialect {
   private final Sql createRow;
   private final Sql lockRow;
   private final Sql selectRowNoWait;
-  private final Sql leaveEntered;
 
   H2(String table) {
     super(table);
@@ -36,8 +35,6 @@ public final class H2 extends Dialect {
             """);
     lockRow = sql("UPDATE {table} SET guarded = guarded + 1, changed_at = {now} WHERE name = :key");
     selectRowNoWait = sql("SELECT 1 FROM {table} WHERE name = :key FOR UPDATE NOWAIT");
-    leaveEntered =
-        sql("UPDATE {waiters} SET alive_until = 0 WHERE name = :line AND place = :place");
   }
 
   @Override
@@ -45,7 +42,7 @@ public final class H2 extends Dialect {
     return """
         SELECT number FROM FINAL TABLE (
           UPDATE {table}
-          SET number = {next}, owner = :owner, changed_at = {now},
+          SET number = GREATEST(number + 1, {now}), owner = :owner, changed_at = {now},
             expires_at = {now} + :ttl, holder = :holder, served = {served}
           WHERE expires_at <= {now} AND name = (
             SELECT name FROM {table} l WHERE name = :key AND expires_at <= {now} AND {condition}
@@ -116,171 +113,6 @@ public final class H2 extends Dialect {
         SELECT number FROM FINAL TABLE (
           UPDATE {table} SET expires_at = {now} + :ttl, holder = :holder
           WHERE name = :key AND owner = :owner AND expires_at > {now})
-        """;
-  }
-
-  @Override
-  String createTemplate() {
-    return """
-        INSERT INTO {table}
-          (name, owner, number, changed_at, expires_at, wanted_until, served, guarded, holder)
-        VALUES (:key, '', :number, {now}, 0, 0, 0, 0, '')
-        """;
-  }
-
-  @Override
-  String takePermitTemplate() {
-    return """
-        SELECT number FROM FINAL TABLE (
-          MERGE INTO {table} USING (
-            SELECT s.name AS free_name, l.name AS line_name FROM {table} l JOIN {table} s
-              ON s.name = :key
-            WHERE l.name = :line AND l.served < :place
-              AND s.expires_at <= {now} AND s.served = :permits AND {first}
-            FOR UPDATE SKIP LOCKED
-          ) free ON name = free_name OR name = line_name
-          WHEN MATCHED THEN UPDATE
-          SET number = CASE WHEN name = free_name THEN {next} ELSE number END,
-            owner = CASE WHEN name = free_name THEN :owner ELSE owner END,
-            changed_at = {now},
-            expires_at = CASE WHEN name = free_name THEN {now} + :ttl ELSE expires_at END,
-            holder = CASE WHEN name = free_name THEN :holder ELSE holder END,
-            served = CASE WHEN name = free_name THEN served ELSE GREATEST(served, :served) END
-        ) WHERE name = :key
-        """;
-  }
-
-  @Override
-  String handOverPermitTemplate(String condition) {
-    return """
-        SELECT CASE WHEN MAX(CASE WHEN name = :key THEN owner ELSE '' END) = '' THEN 1
-          ELSE MAX(CASE WHEN name = :line THEN served ELSE 0 END) + 1 END
-        FROM FINAL TABLE (
-          MERGE INTO {table} USING (
-            SELECT p.name AS mine_name, l.name AS line_name, CAST(:hold AS BIGINT) AS hold,
-              {first place} AS next_place, {first owner} AS next_owner,
-              {first holder} AS next_holder
-            FROM {table} p LEFT JOIN {table} l ON l.name = :line
-            WHERE p.name = :key AND {condition}
-            FOR UPDATE
-          ) mine ON name = mine_name OR name = line_name
-          WHEN MATCHED THEN UPDATE
-          SET owner = CASE WHEN name = mine_name THEN COALESCE(next_owner, '') ELSE owner END,
-            holder = CASE WHEN name = mine_name THEN COALESCE(next_holder, holder) ELSE holder END,
-            number = CASE WHEN name = mine_name AND next_place IS NOT NULL
-              THEN {next} ELSE number END,
-            served = CASE WHEN name = mine_name THEN served ELSE COALESCE(next_place, served) END,
-            changed_at = CASE WHEN next_place IS NOT NULL OR (name = mine_name AND hold = 0)
-              THEN {now} ELSE changed_at END,
-            expires_at = CASE WHEN name <> mine_name THEN expires_at
-              WHEN next_place IS NOT NULL THEN {now} + {handed}
-              WHEN hold = 0 THEN 0 ELSE {now} + hold END,
-            wanted_until = CASE WHEN name = mine_name AND hold = 0 AND next_place IS NULL
-              THEN 0 ELSE wanted_until END
-        )
-        """.replace("{condition}", condition).replaceAll(
-        "\\{first (\\w+)}",
-        "CASE WHEN CAST(:hold AS BIGINT) = 0 THEN (SELECT a.$1 " + LINE
-            + " ORDER BY a.place LIMIT 1) END");
-  }
-
-  /** {@link #leaveEntered} does the rest. */
-  @Override
-  String followTemplate(String condition) {
-    return enterTemplate("EXISTS (SELECT 1 FROM {waiters} w WHERE w.name = l.name"
-        + " AND w.place = :place AND w.alive_until > 0) AND " + condition);
-  }
-
-  @Override
-  void leaveEntered(Connection connection, String line, long place) throws SQLException {
-    try (PreparedStatement statement = connection.prepareStatement(leaveEntered.text())) {
-      leaveEntered.set(statement, "line", line);
-      leaveEntered.set(statement, "place", place);
-      statement.executeUpdate();
-    }
-  }
-
-  @Override
-  String enterTemplate(String condition) {
-    return """
-        SELECT number FROM FINAL TABLE (
-          MERGE INTO {table} USING (
-            SELECT s.name AS free_name, l.name AS line_name,
-              GREATEST(l.number + 1, {now}) AS next,
-              CASE WHEN l.owner = '{readers}' AND l.expires_at > {now}
-                THEN l.guarded + 1 ELSE GREATEST(l.number + 1, {now}) * {step} + 1 END AS readers
-            FROM {table} l JOIN {table} s ON s.name = :key
-            WHERE l.name = :line AND s.expires_at <= {now} AND {condition}
-            FOR UPDATE SKIP LOCKED
-          ) free ON name = free_name OR name = line_name
-          WHEN MATCHED THEN UPDATE
-          SET number = next,
-            owner = CASE WHEN name = free_name THEN :owner ELSE '{readers}' END,
-            changed_at = {now},
-            expires_at = GREATEST(expires_at, {now} + :ttl),
-            holder = :holder,
-            guarded = CASE WHEN name = free_name THEN guarded ELSE readers END
-        ) WHERE name = :key
-        """.replace("{condition}", condition);
-  }
-
-  @Override
-  String exitTemplate(String condition) {
-    return """
-        SELECT CASE WHEN owner = '{readers}' AND guarded % {step} = 0 THEN 2 ELSE 1 END FROM FINAL TABLE (
-          MERGE INTO {table} USING (
-            SELECT s.name AS mine_name, l.name AS line_name,
-              CAST(:hold AS BIGINT) AS hold,
-              l.guarded % {step} = 1 AND CAST(:hold AS BIGINT) = 0 AS is_last,
-              l.wanted_until > {now} AS is_wanted
-            FROM {table} l JOIN {table} s ON s.name = :key
-            WHERE l.name = :line AND l.owner = '{readers}' AND s.expires_at > {now} AND {condition}
-            FOR UPDATE
-          ) mine ON name = mine_name OR name = line_name
-          WHEN MATCHED THEN UPDATE
-          SET guarded = CASE WHEN name = mine_name OR hold > 0 THEN guarded ELSE guarded - 1 END,
-            owner =
-              CASE WHEN name = mine_name OR (is_last AND NOT is_wanted) THEN '' ELSE owner END,
-            changed_at = CASE WHEN is_last OR (name = mine_name AND hold = 0)
-              THEN {now} ELSE changed_at END,
-            expires_at = CASE
-              WHEN name = mine_name THEN CASE WHEN hold = 0 THEN 0 ELSE {now} + hold END
-              WHEN is_last AND NOT is_wanted THEN 0
-              WHEN hold = 0 THEN expires_at ELSE GREATEST(expires_at, {now} + hold) END
-        ) WHERE name = :line
-        """.replace("{condition}", condition);
-  }
-
-  @Override
-  String countOverTemplate() {
-    return """
-        SELECT COUNT(*) FROM (
-          SELECT s.name FROM {table} s
-          WHERE s.name IN (:keys) AND s.expires_at <= {now} FOR UPDATE SKIP LOCKED
-        ) ended
-        """;
-  }
-
-  @Override
-  String adoptTemplate() {
-    return """
-        MERGE INTO {table} USING (
-          SELECT locked_name FROM (
-            SELECT locked_name, SUM(CASE WHEN until > {now} AND permits <> :permits THEN 1 ELSE 0 END)
-              OVER () AS others
-            FROM (
-              SELECT s.name AS locked_name, s.expires_at AS until, s.served AS permits
-              FROM {table} l JOIN {table} s ON s.name IN (:keys)
-              WHERE l.name = :line AND l.guarded = :version
-              FOR UPDATE NOWAIT
-            ) locked
-          ) counted WHERE others = 0
-        ) line ON name = locked_name
-        WHEN MATCHED THEN UPDATE
-        SET number = CASE WHEN name = :line THEN :permits ELSE number END,
-          changed_at = CASE WHEN name = :line THEN {now} ELSE changed_at END,
-          guarded = CASE WHEN name = :line THEN guarded + 1 ELSE guarded END,
-          served = CASE WHEN name = :line THEN served ELSE :permits END
         """;
   }
 

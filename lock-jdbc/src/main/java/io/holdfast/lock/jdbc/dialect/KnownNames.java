@@ -1,6 +1,5 @@
 package io.holdfast.lock.jdbc.dialect;
 
-import com.google.errorprone.annotations.concurrent.GuardedBy;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
@@ -13,8 +12,7 @@ import java.util.Map;
 final class KnownNames {
   private static final int MAX = 10_000;
 
-  /** The names, in the order of their last use. */
-  @GuardedBy("this")
+  /** The names, in the order of their last use; guarded by this object's monitor. */
   private final Map<String, Boolean> names = new LinkedHashMap<>(16, 0.75f, true) {
     private static final long serialVersionUID = 1;
 

@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
  * will do.
  */
 final class ListSql {
-  private static final int[] SIZES = {1, 8, 64, Dialect.BATCH_MAX, 2 * Dialect.BATCH_MAX};
+  private static final int[] SIZES = {1, 8, 64, Dialect.BATCH_MAX};
 
   private final Syntax syntax;
   private final String template;

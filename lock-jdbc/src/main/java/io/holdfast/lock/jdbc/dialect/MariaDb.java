@@ -36,7 +36,7 @@ final class MariaDb extends MySql {
     return """
         SET STATEMENT innodb_lock_wait_timeout = 0 FOR
         UPDATE {table} l
-        SET number = LAST_INSERT_ID({next}), owner = :owner,
+        SET number = LAST_INSERT_ID(GREATEST(number + 1, {now})), owner = :owner,
           changed_at = {now}, expires_at = {now} + :ttl, holder = :holder, served = {served}
         WHERE name = :key AND expires_at <= {now} AND {condition}
         """;
@@ -72,8 +72,12 @@ final class MariaDb extends MySql {
     return unlessLocked(() -> super.extend(connection, key, owner, number, ttlMicros));
   }
 
-  @Override
-  long unlessLocked(Question question) throws SQLException {
+  /** A statement that tells a number. */
+  private interface Question {
+    long ask() throws SQLException;
+  }
+
+  private static long unlessLocked(Question question) throws SQLException {
     try {
       return question.ask();
     } catch (SQLException e) {

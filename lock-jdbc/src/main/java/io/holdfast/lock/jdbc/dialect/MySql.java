@@ -61,7 +61,7 @@ public sealed class MySql extends Dialect permits MariaDb {
   String takeTemplate() {
     return """
         UPDATE {table}
-        SET number = LAST_INSERT_ID({next}), owner = :owner,
+        SET number = LAST_INSERT_ID(GREATEST(number + 1, {now})), owner = :owner,
           changed_at = {now}, expires_at = {now} + :ttl, holder = :holder, served = {served}
         WHERE name = (SELECT name FROM (
           SELECT name FROM {table} l WHERE name = :key AND expires_at <= {now} AND {condition}
@@ -111,8 +111,7 @@ public sealed class MySql extends Dialect permits MariaDb {
    */
   @Override
   String handOverTemplate(String condition) {
-    return bounded(
-        """
+    return bounded("""
         UPDATE {table} LEFT JOIN (
           SELECT a.place AS next_place, a.owner AS next_owner, a.holder AS next_holder
           FROM {table} b STRAIGHT_JOIN {waiters} a ON a.name = b.name AND a.place > b.served
@@ -127,7 +126,7 @@ public sealed class MySql extends Dialect permits MariaDb {
           expires_at = IF(next_place IS NULL, IF(:hold = 0, 0, {now} + :hold), {now} + {handed}),
           wanted_until = IF(:hold = 0 AND next_place IS NULL, 0, wanted_until)
         WHERE {table}.name = :key AND {condition}
-        """.replace("{condition}", condition.replaceAll("(?<!:)\\bowner ", "{table}.owner ")));
+        """.replace("{condition}", condition.replace("owner =", "{table}.owner =")));
   }
 
   @Override
@@ -145,171 +144,6 @@ public sealed class MySql extends Dialect permits MariaDb {
         SET number = LAST_INSERT_ID(number), expires_at = {now} + :ttl, holder = :holder
         WHERE name = :key AND owner = :owner AND expires_at > {now}
         """);
-  }
-
-  @Override
-  String createTemplate() {
-    return """
-        INSERT INTO {table}
-          (name, owner, number, changed_at, expires_at, wanted_until, served, guarded, holder)
-        VALUES (:key, '', :number, {now}, 0, 0, 0, 0, '')
-        """;
-  }
-
-  /** The inner query locks both rows if they are not locked; otherwise nothing matches. */
-  @Override
-  String takePermitTemplate() {
-    return """
-        UPDATE /*+ NO_MERGE(free) */ (
-          SELECT s.name AS free_name FROM {table} l STRAIGHT_JOIN {table} s
-          WHERE l.name = :line AND l.served < :place AND s.name = :key
-            AND s.expires_at <= {now} AND s.served = :permits AND {first}
-          FOR UPDATE SKIP LOCKED
-        ) free STRAIGHT_JOIN {table} t FORCE INDEX (PRIMARY)
-        SET t.number = IF(t.name = free_name, LAST_INSERT_ID({next}), t.number),
-          t.owner = IF(t.name = free_name, :owner, t.owner),
-          t.changed_at = {now},
-          t.expires_at = IF(t.name = free_name, {now} + :ttl, t.expires_at),
-          t.holder = IF(t.name = free_name, :holder, t.holder),
-          t.served = IF(t.name = free_name, t.served, GREATEST(t.served, :served))
-        WHERE t.name IN (:key, :line)
-        """;
-  }
-
-  /**
-   * The first waiter is found by a query of its own: to sort the joined rows, the server would lock
-   * the whole line, and nobody could join it meanwhile. The number to report is a part of an
-   * assignment that changes nothing.
-   */
-  @Override
-  String handOverPermitTemplate(String condition) {
-    return bounded("""
-        UPDATE /*+ NO_MERGE(mine) */ (
-          SELECT p.name AS mine_name, a.place AS next_place, a.owner AS next_owner,
-            a.holder AS next_holder
-          FROM {table} p LEFT JOIN {table} l ON l.name = :line AND :hold = 0
-            LEFT JOIN {waiters} a ON a.name = :line AND a.place = (
-              SELECT b.place FROM {waiters} b
-              WHERE b.name = :line AND b.place > l.served AND b.alive_until > {now}
-              ORDER BY b.place LIMIT 1)
-          WHERE p.name = :key AND {condition}
-          FOR UPDATE
-        ) mine STRAIGHT_JOIN {table} t FORCE INDEX (PRIMARY)
-        SET t.number = IF(LAST_INSERT_ID(COALESCE(next_place, 0) + 1) > 0
-            AND t.name = mine_name AND next_place IS NOT NULL, t.{next}, t.number),
-          t.owner = IF(t.name = mine_name, COALESCE(next_owner, ''), t.owner),
-          t.holder = IF(t.name = mine_name, COALESCE(next_holder, t.holder), t.holder),
-          t.served = IF(t.name = mine_name, t.served, COALESCE(next_place, t.served)),
-          t.changed_at = IF(IF(t.name = mine_name, :hold = 0, next_place IS NOT NULL), {now},
-            t.changed_at),
-          t.expires_at = IF(t.name = mine_name,
-            IF(next_place IS NULL, IF(:hold = 0, 0, {now} + :hold), {now} + {handed}),
-            t.expires_at),
-          t.wanted_until = IF(t.name = mine_name AND :hold = 0 AND next_place IS NULL, 0,
-            t.wanted_until)
-        WHERE t.name IN (:key, :line)
-        """.replace("{condition}", condition));
-  }
-
-  @Override
-  String enterTemplate(String condition) {
-    return entering("l.name = :line", condition, "", "");
-  }
-
-  @Override
-  String followTemplate(String condition) {
-    return entering(
-        "l.name = :line AND w.name = l.name AND w.place = :place AND w.alive_until > 0",
-        condition,
-        "STRAIGHT_JOIN {waiters} w",
-        "x.alive_until = 0,");
-  }
-
-  /** Each row that is written is locked by the inner query, if it was not locked. */
-  private static String entering(String where, String condition, String waiter, String leave) {
-    return """
-        UPDATE /*+ NO_MERGE(free) */ (
-          SELECT s.name AS free_name, GREATEST(l.number + 1, {now}) AS next,
-            IF(l.owner = '{readers}' AND l.expires_at > {now}, l.guarded + 1,
-              GREATEST(l.number + 1, {now}) * {step} + 1) AS readers
-          FROM {table} l STRAIGHT_JOIN {table} s {waiter}
-          WHERE {where} AND s.name = :key AND s.expires_at <= {now} AND {condition}
-          FOR UPDATE SKIP LOCKED
-        ) free STRAIGHT_JOIN {table} t FORCE INDEX (PRIMARY) {left}
-        SET {leave} t.number = LAST_INSERT_ID(next),
-          t.owner = IF(t.name = free_name, :owner, '{readers}'),
-          t.changed_at = {now},
-          t.expires_at = GREATEST(t.expires_at, {now} + :ttl),
-          t.holder = :holder,
-          t.guarded = IF(t.name = free_name, t.guarded, readers)
-        WHERE t.name IN (:key, :line)
-        """.replace(
-            "{left}",
-            leave.isEmpty()
-                ? ""
-                : "LEFT JOIN {waiters} x ON x.name = :line AND x.place = :place AND t.name = :line")
-        .replace("{waiter}", waiter)
-        .replace("{leave}", leave)
-        .replace("{where}", where)
-        .replace("{condition}", condition);
-  }
-
-  /** The number to report is a part of an assignment that changes nothing. */
-  @Override
-  String exitTemplate(String condition) {
-    return bounded("""
-        UPDATE /*+ NO_MERGE(mine) */ (
-          SELECT s.name AS mine_name, l.guarded % {step} = 1 AND :hold = 0 AS is_last,
-            l.wanted_until > {now} AS is_wanted
-          FROM {table} l STRAIGHT_JOIN {table} s
-          WHERE l.name = :line AND l.owner = '{readers}' AND s.name = :key
-            AND s.expires_at > {now} + {late} AND {condition}
-          FOR UPDATE
-        ) mine STRAIGHT_JOIN {table} t FORCE INDEX (PRIMARY)
-        SET t.number = IF(LAST_INSERT_ID(IF(is_last AND is_wanted, 2, 1)) > 0, t.number, t.number),
-          t.guarded = IF(t.name = mine_name OR :hold > 0, t.guarded, t.guarded - 1),
-          t.owner = IF(t.name = mine_name OR (is_last AND NOT is_wanted), '', t.owner),
-          t.changed_at =
-            IF((t.name = mine_name AND :hold = 0) OR is_last, {now}, t.changed_at),
-          t.expires_at = IF(t.name = mine_name, IF(:hold = 0, 0, {now} + :hold),
-            IF(is_last AND NOT is_wanted, 0,
-              IF(:hold = 0, t.expires_at, GREATEST(t.expires_at, {now} + :hold))))
-        WHERE t.name IN (:key, :line)
-        """.replace("{condition}", condition));
-  }
-
-  @Override
-  String countOverTemplate() {
-    return """
-        SELECT counted FROM (
-          SELECT COUNT(*) AS counted FROM {table} s FORCE INDEX (PRIMARY)
-          WHERE s.name IN (:keys) AND s.expires_at <= {now} FOR UPDATE SKIP LOCKED
-        ) ended
-        """;
-  }
-
-  /**
-   * The inner query locks the semaphore's row first, then reads its permits as they are. (The list
-   * has the semaphore's own name, too; its row is never taken.) The index is forced, since of a
-   * small table the server would read, and lock, all rows.
-   */
-  @Override
-  String adoptTemplate() {
-    return """
-        UPDATE (
-          SELECT l.name AS line_name
-          FROM {table} l STRAIGHT_JOIN {table} s FORCE INDEX (PRIMARY)
-          WHERE l.name = :line AND l.guarded = :version AND s.name IN (:keys)
-          GROUP BY l.name
-          HAVING COUNT(CASE WHEN s.expires_at > {now} AND s.served <> :permits THEN 1 END) = 0
-          FOR UPDATE NOWAIT
-        ) line STRAIGHT_JOIN {table} t FORCE INDEX (PRIMARY)
-        SET t.number = IF(t.name = line_name, :permits, t.number),
-          t.changed_at = IF(t.name = line_name, {now}, t.changed_at),
-          t.guarded = IF(t.name = line_name, t.guarded + 1, t.guarded),
-          t.served = IF(t.name = line_name, t.served, :permits)
-        WHERE t.name IN (:keys)
-        """;
   }
 
   /**

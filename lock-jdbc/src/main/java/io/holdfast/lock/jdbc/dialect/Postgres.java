@@ -20,15 +20,6 @@ import org.jspecify.annotations.Nullable;
 public final class Postgres extends Dialect {
   private static final String CHANNEL_PREFIX = "holdfast_";
 
-  /** The text behind the owner id in a notification that tells a waiter to look. */
-  public static final String LOOK = " look";
-
-  /**
-   * The text between the grant's number and the number of permits, in a notification that a permit
-   * was handed over.
-   */
-  public static final String OF = " of ";
-
   /**
    * A release does not wait until it is on disk. If the server crashes in between, the lock stays
    * taken until its TTL is over, as after a crash of its holder. A client that takes the lock in
@@ -45,8 +36,6 @@ public final class Postgres extends Dialect {
   private final Sql createRow;
   private final Sql lockCreation;
   private final Sql tryLockCreation;
-  private final Sql wakeFirst;
-  private final Sql wakeReaders;
 
   /** The last part of the name of the client's channel. */
   private final String inbox = UUID.randomUUID().toString();
@@ -66,9 +55,6 @@ public final class Postgres extends Dialect {
             ON CONFLICT (name) DO NOTHING
             """);
     lockCreation = sql("SELECT 1 FROM pg_advisory_xact_lock(hashtextextended(:key, 0))");
-    wakeFirst = sql(wakingTemplate("") + "ORDER BY a.place LIMIT 1");
-    wakeReaders = sql(wakingTemplate(" AND a.place < COALESCE((SELECT MIN(a.place) " + LINE
-        + " AND " + WRITES + "), " + NO_PLACE + ")"));
     tryLockCreation = sql("SELECT pg_try_advisory_xact_lock(hashtextextended(:key, 0))::int");
   }
 
@@ -80,7 +66,7 @@ public final class Postgres extends Dialect {
           WHERE name = :key AND expires_at <= {now} AND {condition} FOR UPDATE SKIP LOCKED
         )
         UPDATE {table}
-        SET number = {next}, owner = :owner, changed_at = now,
+        SET number = GREATEST(number + 1, now), owner = :owner, changed_at = now,
           expires_at = now + :ttl, holder = :holder, served = {served}
         FROM free WHERE name = free_name
         RETURNING number
@@ -184,217 +170,6 @@ public final class Postgres extends Dialect {
         UPDATE {table} SET expires_at = {now} + :ttl, holder = :holder
         WHERE name = :key AND owner = :owner AND expires_at > {now}
         RETURNING number
-        """;
-  }
-
-  @Override
-  String takenAt() {
-    return "now";
-  }
-
-  @Override
-  String createTemplate() {
-    return """
-        INSERT INTO {table}
-          (name, owner, number, changed_at, expires_at, wanted_until, served, guarded, holder)
-        VALUES (:key, '', :number, {now}, 0, 0, 0, 0, '')
-        ON CONFLICT (name) DO NOTHING
-        """;
-  }
-
-  @Override
-  String takePermitTemplate() {
-    return """
-        WITH free AS (
-          SELECT s.name AS free_name, l.name AS line_name, {now} AS now
-          FROM {table} l JOIN {table} s ON s.name = :key
-          WHERE l.name = :line AND l.served < :place
-            AND s.expires_at <= {now} AND s.served = :permits AND {first}
-          FOR UPDATE SKIP LOCKED
-        ), moved AS (
-          UPDATE {table} SET served = GREATEST(served, :served), changed_at = now
-          FROM free WHERE name = line_name
-        )
-        UPDATE {table}
-        SET number = {next}, owner = :owner, changed_at = now, expires_at = now + :ttl,
-          holder = :holder
-        FROM free WHERE name = free_name
-        RETURNING number
-        """;
-  }
-
-  /**
-   * Reads the line's row as it is once it is locked, so that no waiter is served twice. Notifies no
-   * waiter of this client, which learns from the report. The number of permits is in the
-   * notification, since the waiter may have come with another.
-   */
-  @Override
-  String handOverPermitTemplate(String condition) {
-    return """
-        WITH mine AS (
-          SELECT p.name AS mine_name, :hold::bigint AS hold FROM {table} p
-          WHERE p.name = :key AND {condition} FOR UPDATE
-        ), line AS (
-          SELECT l.name AS line_name, l.served AS line_served
-          FROM mine JOIN {table} l ON l.name = :line AND hold = 0 FOR UPDATE OF l
-        ), next AS (
-          SELECT a.place AS next_place, a.owner AS next_owner, a.holder AS next_holder,
-            a.inbox AS next_inbox
-          FROM line JOIN {waiters} a ON a.name = line_name AND a.place > line_served
-          WHERE a.alive_until > {now}
-          ORDER BY a.place LIMIT 1 FOR UPDATE OF a
-        ), moved AS (
-          UPDATE {table} SET served = next_place, changed_at = {now} FROM next WHERE name = :line
-        ), ended AS (
-          UPDATE {table}
-          SET owner = COALESCE(next_owner, ''), holder = COALESCE(next_holder, holder),
-            number = CASE WHEN next_place IS NULL THEN number ELSE {next} END,
-            changed_at = CASE WHEN hold = 0 THEN {now} ELSE changed_at END,
-            expires_at = CASE WHEN next_place IS NOT NULL THEN {now} + {handed}
-              WHEN hold = 0 THEN 0 ELSE {now} + hold END,
-            wanted_until =
-              CASE WHEN hold = 0 AND next_place IS NULL THEN 0 ELSE wanted_until END
-          FROM mine LEFT JOIN next ON true WHERE name = mine_name
-          RETURNING next_place, next_owner, next_inbox, number, served, expires_at
-        )
-        SELECT COALESCE(next_place, 0) + 1, CASE WHEN next_inbox <> :inbox
-          THEN pg_notify('{prefix}' || next_inbox,
-            next_owner || ' ' || number || '{of}' || served)::text END, {more}
-        FROM ended
-        """.replace("{condition}", condition)
-        .replace("{prefix}", CHANNEL_PREFIX)
-        .replace("{of}", OF)
-        .replace("{more}", SOON_DURABLE);
-  }
-
-  /** The query that notifies waiters of the line that they should look. */
-  private static String wakingTemplate(String condition) {
-    return """
-        SELECT pg_notify('{prefix}' || a.inbox, a.owner || '{look}')::text
-        FROM {table} l JOIN {waiters} a ON a.name = l.name AND a.place > l.served
-        WHERE l.name = :line AND a.alive_until > {now} AND a.inbox IS NOT NULL{condition}
-        """.replace("{prefix}", CHANNEL_PREFIX)
-        .replace("{look}", LOOK)
-        .replace("{condition}", condition);
-  }
-
-  @Override
-  public void wakeFirst(Connection connection, String line) throws SQLException {
-    wake(connection, wakeFirst, line);
-  }
-
-  @Override
-  public void wakeReaders(Connection connection, String line) throws SQLException {
-    wake(connection, wakeReaders, line);
-  }
-
-  private static void wake(Connection connection, Sql sql, String line) throws SQLException {
-    try (PreparedStatement statement = connection.prepareStatement(sql.text())) {
-      sql.set(statement, "line", line);
-      statement.execute();
-    }
-  }
-
-  @Override
-  String enterTemplate(String condition) {
-    return entering(condition, "", "");
-  }
-
-  @Override
-  String followTemplate(String condition) {
-    return entering(
-        condition,
-        "JOIN {waiters} w ON w.name = :line AND w.place = :place AND w.alive_until > 0",
-        """
-        , left_line AS (
-          UPDATE {waiters} SET alive_until = 0 FROM free WHERE name = line_name AND place = :place
-        )""");
-  }
-
-  private static String entering(String condition, String waiter, String leave) {
-    return """
-        WITH free AS (
-          SELECT s.name AS free_name, l.name AS line_name, {now} AS now,
-            GREATEST(l.number + 1, {now}) AS next
-          FROM {table} l JOIN {table} s ON s.name = :key {waiter}
-          WHERE l.name = :line AND s.expires_at <= {now} AND {condition}
-          FOR UPDATE SKIP LOCKED
-        ), entered AS (
-          UPDATE {table}
-          SET number = next, owner = '{readers}', changed_at = now,
-            expires_at = GREATEST(expires_at, now + :ttl), holder = :holder,
-            guarded = CASE WHEN owner = '{readers}' AND expires_at > now THEN guarded + 1
-              ELSE next * {step} + 1 END
-          FROM free WHERE name = line_name
-        ){leave}
-        UPDATE {table}
-        SET number = next, owner = :owner, changed_at = now, expires_at = now + :ttl,
-          holder = :holder
-        FROM free WHERE name = free_name
-        RETURNING number
-        """.replace("{waiter}", waiter)
-        .replace("{leave}", leave)
-        .replace("{condition}", condition);
-  }
-
-  @Override
-  String exitTemplate(String condition) {
-    return """
-        WITH mine AS (
-          SELECT s.name AS mine_name, l.name AS line_name, {now} AS now,
-            :hold::bigint AS hold, l.guarded % {step} = 1 AND :hold::bigint = 0 AS is_last,
-            l.wanted_until > {now} AS is_wanted
-          FROM {table} l JOIN {table} s ON s.name = :key
-          WHERE l.name = :line AND l.owner = '{readers}' AND s.expires_at > {now} AND {condition}
-          FOR UPDATE
-        ), freed AS (
-          UPDATE {table}
-          SET owner = '', changed_at = CASE WHEN hold = 0 THEN now ELSE changed_at END,
-            expires_at = CASE WHEN hold = 0 THEN 0 ELSE now + hold END
-          FROM mine WHERE name = mine_name
-        )
-        UPDATE {table}
-        SET guarded = CASE WHEN hold = 0 THEN guarded - 1 ELSE guarded END,
-          owner = CASE WHEN is_last AND NOT is_wanted THEN '' ELSE owner END,
-          changed_at = CASE WHEN is_last THEN now ELSE changed_at END,
-          expires_at = CASE WHEN is_last AND NOT is_wanted THEN 0
-            WHEN hold = 0 THEN expires_at ELSE GREATEST(expires_at, now + hold) END
-        FROM mine WHERE name = line_name
-        RETURNING CASE WHEN is_last AND is_wanted THEN 2 ELSE 1 END
-        """.replace("{condition}", condition);
-  }
-
-  @Override
-  String countOverTemplate() {
-    return """
-        SELECT COUNT(*) FROM (
-          SELECT s.name FROM {table} s
-          WHERE s.name IN (:keys) AND s.expires_at <= {now} FOR UPDATE SKIP LOCKED
-        ) over
-        """.replace("over\n", "ended\n");
-  }
-
-  /**
-   * The semaphore's row is locked first, and only in the version that the caller has seen. So the
-   * statement sees each permit whose number was ever set: that changes the version.
-   */
-  @Override
-  String adoptTemplate() {
-    return """
-        WITH line AS (
-          SELECT name AS line_name FROM {table}
-          WHERE name = :line AND guarded = :version FOR UPDATE NOWAIT
-        ), locked AS (
-          SELECT s.name AS locked_name, s.expires_at AS until, s.served AS permits
-          FROM line JOIN {table} s ON s.name IN (:keys) FOR UPDATE OF s NOWAIT
-        )
-        UPDATE {table}
-        SET number = CASE WHEN name = :line THEN :permits ELSE number END,
-          changed_at = CASE WHEN name = :line THEN {now} ELSE changed_at END,
-          guarded = CASE WHEN name = :line THEN guarded + 1 ELSE guarded END,
-          served = CASE WHEN name = :line THEN served ELSE :permits END
-        WHERE name IN (SELECT locked_name FROM locked)
-          AND NOT EXISTS (SELECT 1 FROM locked WHERE until > {now} AND permits <> :permits)
         """;
   }
 

@@ -17,10 +17,6 @@ import java.sql.SQLException;
  * @param remainingMicros the time for which it is still taken; zero or less if it is free
  * @param wantedMicros the time for which there may be a line; zero or less if there is none
  * @param holder the description of its last holder
- * @param served the place of the last waiter that got it; of a permit, the number of permits that
- *     its semaphore has
- * @param guarded the number of times that a transaction was guarded; of a semaphore, the number of
- *     times that its number of permits was set; of a lock that readers have, see {@link ReaderRows}
  */
 public record Row(
     String key,
@@ -30,20 +26,12 @@ public record Row(
     long changedAtMicros,
     long remainingMicros,
     long wantedMicros,
-    String holder,
-    long served,
-    long guarded) {
-
-  /** The most by which the times of one row differ because the clock went on while it was read. */
-  private static final long READING_MICROS = 1_000;
-
-  /** The number of columns of {@link #SELECT}. */
-  static final int COLUMNS = 10;
+    String holder) {
 
   /** The beginning of a query of rows: their columns, in the order of the components. */
   static final String SELECT = """
       SELECT l.name, l.owner, l.number, {now} - l.changed_at, l.changed_at, l.expires_at - {now},
-        l.wanted_until - {now}, l.holder, l.served, l.guarded""";
+        l.wanted_until - {now}, l.holder""";
 
   /** Reads the row at which the result is. */
   static Row read(ResultSet result, Syntax syntax) throws SQLException {
@@ -55,34 +43,7 @@ public record Row(
         result.getLong(5),
         result.getLong(6),
         result.getLong(7),
-        result.getString(8),
-        result.getLong(9),
-        result.getLong(10));
-  }
-
-  /** Whether this is the row of a lock that readers have, or had when its time ended. */
-  public boolean isRead() {
-    return owner.equals(Dialect.READERS);
-  }
-
-  /** Returns this row with another time left. */
-  public Row withRemaining(long micros) {
-    return new Row(
-        key,
-        owner,
-        number,
-        sinceMicros,
-        changedAtMicros,
-        micros,
-        wantedMicros,
-        holder,
-        served,
-        guarded);
-  }
-
-  /** Returns its end, in microseconds since 1970: not later than it is. */
-  public long endMicros() {
-    return changedAtMicros + sinceMicros + remainingMicros - READING_MICROS;
+        result.getString(8));
   }
 
   /** Whether the lock can be taken. */

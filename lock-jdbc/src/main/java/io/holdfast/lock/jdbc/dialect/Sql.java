@@ -26,7 +26,7 @@ final class Sql {
   private static final Set<String> LISTS = Set.of("keys", "owners");
 
   /** The parameters that are stored names. */
-  private static final Set<String> KEYS = Set.of("key", "keys", "line", "from", "below");
+  private static final Set<String> KEYS = Set.of("key", "keys", "from", "below");
 
   private static final int[] NOWHERE = {};
 

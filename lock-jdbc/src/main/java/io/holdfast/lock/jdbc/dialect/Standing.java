@@ -13,17 +13,9 @@ import java.sql.SQLException;
  */
 public record Standing(Row row, String waiter, int ahead, boolean inLine) {
 
-  /** Returns this standing with another row. */
-  public Standing withRow(Row other) {
-    return new Standing(other, waiter, ahead, inLine);
-  }
-
   /** Reads a row that has three columns more: the waiter, those ahead, and 1 if it is in line. */
   static Standing read(ResultSet result, Syntax syntax) throws SQLException {
     return new Standing(
-        Row.read(result, syntax),
-        result.getString(Row.COLUMNS + 1),
-        result.getInt(Row.COLUMNS + 2),
-        result.getInt(Row.COLUMNS + 3) != 0);
+        Row.read(result, syntax), result.getString(9), result.getInt(10), result.getInt(11) != 0);
   }
 }

@@ -63,15 +63,9 @@ abstract sealed class Syntax permits Dialect {
 
   /**
    * The statement that takes the lock if it is free, {@code {condition}} holds, and its row is not
-   * locked; {@code {next}} is the number of its grant, and {@code {served}} the value of
-   * {@code served} afterwards.
+   * locked; {@code {served}} is the value of {@code served} afterwards.
    */
   abstract String takeTemplate();
-
-  /** The expression for the time at which {@link #takeTemplate} takes the lock. */
-  String takenAt() {
-    return "{now}";
-  }
 
   abstract String insertTemplate();
 
@@ -90,57 +84,6 @@ abstract sealed class Syntax permits Dialect {
   }
 
   abstract String joinTemplate();
-
-  /** The statement that adds a free row with a number, unless there is one of this name. */
-  abstract String createTemplate();
-
-  /**
-   * The statement that takes the free permit {@code :key} of the semaphore {@code :line} for the
-   * place, if no waiter is before that; {@code {next}} is the number of the grant. It waits for no
-   * locked row.
-   */
-  abstract String takePermitTemplate();
-
-  /**
-   * The statement that hands the permit {@code :key} of the semaphore {@code :line}, for which the
-   * condition on {@code p} holds, to the first in the line, or frees it; {@code {next}} is the
-   * number of the waiter's grant. It locks the permit's row first, since a transaction that is
-   * guarded by the permit may keep that locked for long. It reports one more than the waiter's
-   * place, or 1 if nobody waits.
-   */
-  abstract String handOverPermitTemplate(String condition);
-
-  /**
-   * The statement that takes the free place {@code :key} of a reader of the lock {@code :line}, for
-   * which the condition holds. It waits for no locked row.
-   */
-  abstract String enterTemplate(String condition);
-
-  /**
-   * The statement that does the same for the waiter {@code :place} in the line, and takes that out
-   * of the line: its {@code alive_until} is 0 then.
-   */
-  abstract String followTemplate(String condition);
-
-  /**
-   * The statement that frees a reader's place for which the condition holds, if its time is not
-   * over, and the lock if that was the last reader and nobody can be in the line. It reports 2 if
-   * that was the last one and somebody may be in the line, else 1.
-   */
-  abstract String exitTemplate(String condition);
-
-  /**
-   * The query that counts those rows {@code :keys} whose time is over, which it locks; it passes
-   * over locked ones.
-   */
-  abstract String countOverTemplate();
-
-  /**
-   * The statement that gives a semaphore its number of permits, if none is held that was granted
-   * with another number. It locks all rows of the semaphore, its own first, before it looks at
-   * them, and fails if one is locked.
-   */
-  abstract String adoptTemplate();
 
   abstract String acceptTemplate();
 
@@ -185,8 +128,6 @@ abstract sealed class Syntax permits Dialect {
         .replace("{waiters}", waiters())
         .replace("{now}", now())
         .replace("{late}", late())
-        .replace("{readers}", Dialect.READERS)
-        .replace("{step}", String.valueOf(ReaderRows.STEP))
         .replace("{alive}", String.valueOf(ALIVE_MICROS))
         .replace("{handed}", String.valueOf(Dialect.HANDED_OVER_MICROS));
   }

@@ -2,11 +2,9 @@
 -- Times are microseconds since 1970 by the database's clock. Safe to run again.
 
 CREATE TABLE IF NOT EXISTS holdfast_lock (
-  -- The kind of lock ('m': mutex, 'p': semaphore), a colon, and the name in UTF-8; of a
-  -- permit, its number is before the colon. Of a reader: 'r', and a number behind the name.
+  -- The kind of lock ('m': mutex), a colon, and the name in UTF-8.
   name         VARBINARY(802) NOT NULL,
-  -- The owner id of the grant that has the lock; empty: nobody, or only a minimum hold; 'readers':
-  -- readers, which have rows of their own.
+  -- The owner id of the grant that has the lock; empty: nobody, or only a minimum hold.
   owner        VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
   -- The number of the last grant; only rises.
   number       BIGINT NOT NULL,
@@ -16,10 +14,9 @@ CREATE TABLE IF NOT EXISTS holdfast_lock (
   expires_at   BIGINT NOT NULL,
   -- Until when there may be waiters; in the past: there are none.
   wanted_until BIGINT NOT NULL,
-  -- The place of the last waiter that got the lock; those behind it are in line. Of a permit: the
-  -- number of permits.
+  -- The place of the last waiter that got the lock; those behind it are in line.
   served       BIGINT NOT NULL,
-  -- Counts transactions that were guarded by a lease of this lock; while readers have it, them.
+  -- Counts transactions that were guarded by a lease of this lock.
   guarded      BIGINT NOT NULL,
   -- Who took it last, for a human.
   holder       VARCHAR(200) CHARACTER SET utf8mb4 NOT NULL,
@@ -31,9 +28,9 @@ CREATE TABLE IF NOT EXISTS holdfast_lock_waiter (
   name         VARBINARY(802) NOT NULL,
   -- Who came later has a higher one.
   place        BIGINT AUTO_INCREMENT,
-  -- The owner id of the grant that the waiter would have; of a reader, with an r in front.
+  -- The owner id of the grant that the waiter would have.
   owner        VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
-  -- Until when the waiter counts as alive; it moves this on every second. 0: a reader that entered.
+  -- Until when the waiter counts as alive; it moves this on every second.
   alive_until  BIGINT NOT NULL,
   -- Who waits, for a human.
   holder       VARCHAR(200) CHARACTER SET utf8mb4 NOT NULL,

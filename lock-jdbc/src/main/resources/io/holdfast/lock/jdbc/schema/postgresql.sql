@@ -2,12 +2,9 @@
 -- Times are microseconds since 1970 by the database's clock. Safe to run again.
 
 CREATE TABLE IF NOT EXISTS holdfast_lock (
-  -- The kind of lock ('m': mutex, 'p': semaphore), a colon, and the name; of a
-  -- permit, its number is before the colon. Of a reader: 'r', and a number behind the name.
-  -- Bytewise comparison: no two texts are equal.
+  -- The kind of lock ('m': mutex), a colon, and the name. Bytewise comparison: no two texts are equal.
   name         text COLLATE "C" NOT NULL,
-  -- The owner id of the grant that has the lock; empty: nobody, or only a minimum hold; 'readers':
-  -- readers, which have rows of their own.
+  -- The owner id of the grant that has the lock; empty: nobody, or only a minimum hold.
   owner        text COLLATE "C" NOT NULL,
   -- The number of the last grant; only rises.
   number       bigint NOT NULL,
@@ -17,10 +14,9 @@ CREATE TABLE IF NOT EXISTS holdfast_lock (
   expires_at   bigint NOT NULL,
   -- Until when there may be waiters; in the past: there are none.
   wanted_until bigint NOT NULL,
-  -- The place of the last waiter that got the lock; those behind it are in line. Of a permit: the
-  -- number of permits.
+  -- The place of the last waiter that got the lock; those behind it are in line.
   served       bigint NOT NULL,
-  -- Counts transactions that were guarded by a lease of this lock; while readers have it, them.
+  -- Counts transactions that were guarded by a lease of this lock.
   guarded      bigint NOT NULL,
   -- Who took it last, for a human.
   holder       text NOT NULL,
@@ -32,9 +28,9 @@ CREATE TABLE IF NOT EXISTS holdfast_lock_waiter (
   name         text COLLATE "C" NOT NULL,
   -- Who came later has a higher one.
   place        bigint GENERATED ALWAYS AS IDENTITY,
-  -- The owner id of the grant that the waiter would have; of a reader, with an r in front.
+  -- The owner id of the grant that the waiter would have.
   owner        text COLLATE "C" NOT NULL,
-  -- Until when the waiter counts as alive; it moves this on every second. 0: a reader that entered.
+  -- Until when the waiter counts as alive; it moves this on every second.
   alive_until  bigint NOT NULL,
   -- Who waits, for a human.
   holder       text NOT NULL,

@@ -13,13 +13,13 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
 
 /**
- * The common part of links: which faults there are at the moment. One mutex guards them and all
- * that goes over the link; {@link #changed} is signalled whenever any of it changes.
+ * The common part of links: which faults there are at the moment. One lock guards them and all that
+ * goes over the link; {@link #changed} is signalled whenever any of it changes.
  */
 abstract class FaultLink implements Link {
-  final ReentrantLock mutex = new ReentrantLock();
-  final Condition changed = mutex.newCondition();
-  // All fields below are guarded by the mutex.
+  final ReentrantLock lock = new ReentrantLock();
+  final Condition changed = lock.newCondition();
+  // All fields below are guarded by the lock.
   final Set<Direction> held = EnumSet.noneOf(Direction.class);
   boolean blackhole;
   boolean refusing;
@@ -33,7 +33,7 @@ abstract class FaultLink implements Link {
     change(() -> delayNanos.put(direction, delay.toNanos()));
   }
 
-  /** Under the mutex. */
+  /** Under the lock. */
   final long delayNanos(Direction direction) {
     return delayNanos.getOrDefault(direction, 0L);
   }
@@ -60,7 +60,7 @@ abstract class FaultLink implements Link {
     }
   }
 
-  /** Ends the faults that are noted here; under the mutex. */
+  /** Ends the faults that are noted here; under the lock. */
   final void forgetFaults() {
     delayNanos.clear();
     held.clear();
@@ -101,11 +101,11 @@ abstract class FaultLink implements Link {
   }
 
   final <T> T locked(Supplier<T> body) {
-    mutex.lock();
+    lock.lock();
     try {
       return body.get();
     } finally {
-      mutex.unlock();
+      lock.unlock();
     }
   }
 }

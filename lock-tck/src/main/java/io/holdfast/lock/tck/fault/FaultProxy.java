@@ -22,8 +22,8 @@ import org.jspecify.annotations.Nullable;
  * protocol.
  *
  * <p>Each connection has two pipes, and each pipe has two threads: one reads data and stamps it
- * with its due time, and one writes the data that is due. One mutex guards the faults and all
- * pipes; nothing blocks while it is held.
+ * with its due time, and one writes the data that is due. One lock guards the faults and all pipes;
+ * nothing blocks while it is held.
  */
 public final class FaultProxy extends FaultLink implements Link {
   private static final int CONNECT_TIMEOUT_MILLIS = 5_000;
@@ -38,7 +38,7 @@ public final class FaultProxy extends FaultLink implements Link {
   private volatile InetSocketAddress server;
   private final ServerSocket listener;
 
-  // All fields below are guarded by the mutex.
+  // All fields below are guarded by the lock.
   private final Set<Connection> connections = new LinkedHashSet<>();
   private final Set<Direction> lost = EnumSet.noneOf(Direction.class);
   private boolean closed;
@@ -85,8 +85,8 @@ public final class FaultProxy extends FaultLink implements Link {
   }
 
   /**
-   * Drops one request: the {@code n}-th from now, counted from 1, is not carried out, and its
-   * connection is reset. Happens once.
+   * The {@code n}-th request from now, counted from 1, is not carried out: it is dropped and the
+   * connection reset. Happens once.
    *
    * @throws IllegalArgumentException {@code n} is not positive
    */
@@ -96,17 +96,16 @@ public final class FaultProxy extends FaultLink implements Link {
   }
 
   /**
-   * Silently drops everything in this direction, and delivers everything in the other;
-   * {@link #heal()} resets connections that lost data.
+   * Nothing arrives in this direction, silently, and everything in the other; {@link #heal()}
+   * resets what lost something.
    */
   public void lose(Direction direction) {
     change(() -> lost.add(direction));
   }
 
   /**
-   * Half-closes every connection, once: in this direction the receiver reads an end of the stream,
-   * and the sender is not told; the other direction stays open. {@link #heal()} resets these
-   * connections; new ones work.
+   * Half-closes every connection, once: in this direction the receiver reads an end, and the sender
+   * is not told; the other direction stays open. {@link #heal()} resets them, new ones work.
    */
   public void shut(Direction direction) {
     change(() -> connections.forEach(connection -> connection.shut(direction)));
@@ -199,7 +198,7 @@ public final class FaultProxy extends FaultLink implements Link {
   private final class Connection {
     private final Socket client;
     private final Socket upstream;
-    // All fields below are guarded by the mutex.
+    // All fields below are guarded by the lock.
     private boolean lostBytes;
     private boolean gone;
     private boolean inRequest;
@@ -228,7 +227,7 @@ public final class FaultProxy extends FaultLink implements Link {
     }
 
     /**
-     * Notes, under the mutex, that data arrived from that side; returns whether to throw it away.
+     * Notes, under the lock, that data arrived from that side; returns whether to throw it away.
      */
     boolean arrived(Direction direction) {
       if (blackhole || lost.contains(direction) || shut.contains(direction)) {
@@ -252,15 +251,15 @@ public final class FaultProxy extends FaultLink implements Link {
       return dropsRequest;
     }
 
-    /** Under the mutex. */
+    /** Under the lock. */
     void shut(Direction direction) {
       shut.add(direction);
       lostBytes = true;
     }
 
     /**
-     * Notes, under the mutex, that one pipe has delivered everything and its sender is done;
-     * returns whether both pipes have ended.
+     * Notes, under the lock, that one pipe has delivered everything and its sender is done; returns
+     * whether both pipes have ended.
      */
     boolean pipeEnded() {
       return --pipesOpen == 0;
@@ -276,7 +275,7 @@ public final class FaultProxy extends FaultLink implements Link {
     private final Direction direction;
     private final Socket from;
     private final Socket to;
-    // Both fields are guarded by the mutex.
+    // Both fields are guarded by the lock.
     private final Deque<Chunk> chunks = new ArrayDeque<>();
     private boolean ended;
 
@@ -311,7 +310,7 @@ public final class FaultProxy extends FaultLink implements Link {
     /** Takes in a chunk that was read; returns whether to go on reading. */
     private boolean pass(Chunk chunk) {
       boolean resets;
-      mutex.lock();
+      lock.lock();
       try {
         boolean thrownAway = connection.arrived(direction);
         if (!thrownAway) {
@@ -326,7 +325,7 @@ public final class FaultProxy extends FaultLink implements Link {
           return false;
         }
       } finally {
-        mutex.unlock();
+        lock.unlock();
       }
       if (resets) {
         connection.reset();
@@ -354,7 +353,7 @@ public final class FaultProxy extends FaultLink implements Link {
 
     /** Waits for the next chunk that is due; null if there are no more. */
     private @Nullable Chunk next() {
-      mutex.lock();
+      lock.lock();
       try {
         while (true) {
           boolean isLast = ended || connection.shut.contains(direction);
@@ -374,7 +373,7 @@ public final class FaultProxy extends FaultLink implements Link {
           await(waitNanos);
         }
       } finally {
-        mutex.unlock();
+        lock.unlock();
       }
     }
 

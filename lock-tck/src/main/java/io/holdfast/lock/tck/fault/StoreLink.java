@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class StoreLink extends FaultLink implements Link {
   /**
-   * The number of cuts so far, guarded by the mutex: a call that waits for its reply ends when it
+   * The number of cuts so far, guarded by the lock: a call that waits for its reply ends when it
    * rises.
    */
   private long cuts;
@@ -124,7 +124,7 @@ public final class StoreLink extends FaultLink implements Link {
       boolean direct;
       boolean dropped;
       long cutsBefore;
-      mutex.lock();
+      lock.lock();
       try {
         requests++;
         if (refusing) {
@@ -140,7 +140,7 @@ public final class StoreLink extends FaultLink implements Link {
           late.start();
         }
       } finally {
-        mutex.unlock();
+        lock.unlock();
       }
       if (direct) {
         exchange.carryOut(request);
@@ -156,7 +156,7 @@ public final class StoreLink extends FaultLink implements Link {
     private void awaitReply(Exchange<?> exchange, long sentNanos, long cutsBefore)
         throws StoreException {
       boolean interrupted = false;
-      mutex.lock();
+      lock.lock();
       try {
         while (true) {
           long now = System.nanoTime();
@@ -181,7 +181,7 @@ public final class StoreLink extends FaultLink implements Link {
           }
         }
       } finally {
-        mutex.unlock();
+        lock.unlock();
         if (interrupted) {
           Thread.currentThread().interrupt();
         }
@@ -189,7 +189,7 @@ public final class StoreLink extends FaultLink implements Link {
     }
 
     private <T> void deliver(Exchange<T> exchange, Request<T> request, long sentNanos) {
-      mutex.lock();
+      lock.lock();
       try {
         while (true) {
           long waitNanos = sentNanos + delayNanos(Direction.REQUESTS) - System.nanoTime();
@@ -204,7 +204,7 @@ public final class StoreLink extends FaultLink implements Link {
       } catch (InterruptedException e) {
         throw new IllegalStateException("Nobody interrupts threads of the link", e);
       } finally {
-        mutex.unlock();
+        lock.unlock();
       }
       exchange.carryOut(request);
       change(() -> exchange.done = true);

@@ -44,8 +44,6 @@ import org.jspecify.annotations.Nullable;
  *   <tr><td>{@code close}</td><td>{@code closed} or {@code lost}</td></tr>
  *   <tr><td>{@code count NAME THREADS SECTIONS FOLDER}</td>
  *       <td>{@code counted}: see {@link #section}</td></tr>
- *   <tr><td>{@code contend FOLDER SEAT NAME WRITERS READERS PERMITS}</td>
- *       <td>{@code contending}: see {@link Contention}</td></tr>
  *   <tr><td>{@code exit}</td><td>{@code bye}, and the program ends without closing anything</td></tr>
  * </table>
  *
@@ -137,16 +135,6 @@ public final class ChildMain {
         count(words[1], Integer.parseInt(words[2]), Integer.parseInt(words[3]), Path.of(words[4]));
         yield "counted";
       }
-      case "contend" -> {
-        new Contention(Path.of(words[1]), Integer.parseInt(words[2]))
-            .start(
-                client(),
-                words[3],
-                Integer.parseInt(words[4]),
-                Integer.parseInt(words[5]),
-                Integer.parseInt(words[6]));
-        yield "contending";
-      }
       case "exit" -> "bye";
       default -> throw new IllegalArgumentException("Unknown command " + words[0]);
     };
@@ -221,8 +209,7 @@ public final class ChildMain {
   }
 
   private void count(String name, int threads, int sections, Path folder) throws Exception {
-    ExecutorService executor =
-        Executors.newFixedThreadPool(threads, task -> new Thread(task, "count"));
+    ExecutorService executor = Executors.newFixedThreadPool(threads);
     DistributedLock lock = client().get(name);
     List<Future<?>> work = new ArrayList<>();
     for (int t = 0; t < threads; t++) {

@@ -24,10 +24,6 @@ import java.util.function.Consumer;
  * input and writes answers as lines to its standard output ({@link ChildMain} lists the commands).
  * It ends when its standard input does, so that none outlives the tests.
  *
- * <p>A child that does not do what a method expects of it fails the test, with an
- * {@link AssertionError} that says what the child wrote last. So does an interrupt, which stays
- * pending.
- *
  * <p>Threads: for one thread at a time, except {@link #freeze}, {@link #thaw}, {@link #kill} and
  * {@link #close}.
  */
@@ -53,10 +49,7 @@ public final class ChildProcess implements AutoCloseable {
    */
   public record Entry(Class<? extends StoreAccessFactory> factory, List<String> arguments) {}
 
-  /**
-   * Starts a child, and waits for up to 60 s until it has opened its access to the store and built
-   * a client.
-   */
+  /** Starts a child, and waits until it has opened its access to the store and built a client. */
   public static ChildProcess start(Entry entry) {
     List<String> command = new ArrayList<>();
     command.add(System.getProperty("java.home") + File.separator + "bin" + File.separator + "java");
@@ -88,7 +81,7 @@ public final class ChildProcess implements AutoCloseable {
     }
   }
 
-  /** Waits for the next reply, and returns its words. */
+  /** Returns the words of the next reply. */
   public List<String> reply(Duration within) {
     try {
       String line = replies.poll(within.toNanos(), TimeUnit.NANOSECONDS);
@@ -122,7 +115,7 @@ public final class ChildProcess implements AutoCloseable {
     signal("CONT");
   }
 
-  /** Kills the child without warning (SIGKILL), and waits for up to 10 s until it is gone. */
+  /** Kills the child without warning (SIGKILL), and waits until it is gone. */
   public void kill() {
     process.destroyForcibly();
     awaitEnd(Duration.ofSeconds(10));
@@ -140,7 +133,7 @@ public final class ChildProcess implements AutoCloseable {
     }
   }
 
-  /** Kills the child if it is alive, and returns at once. */
+  /** Kills the child if it is alive. */
   @Override
   public void close() {
     process.destroyForcibly();

@@ -81,7 +81,6 @@ public abstract class KitRules extends RuleTest {
       }
       case LEFTOVERS -> assertThat(fixture.leftovers()).isNotEmpty();
       case SEMAPHORES -> take(client().semaphore(freshName(), 1)).close();
-      case READ_WRITE_LOCKS -> take(client().readWrite(freshName()).read()).close();
       case CALLER_TRANSACTIONS -> {
         AtomicBoolean ran = new AtomicBoolean();
         assertThat(fixture.isRolledBackAround(() -> ran.getAndSet(true))).isTrue();

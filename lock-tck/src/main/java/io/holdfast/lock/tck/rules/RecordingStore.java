@@ -1,13 +1,17 @@
 package io.holdfast.lock.tck.rules;
 
+import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.spi.Acquisition;
 import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Grant;
+import io.holdfast.lock.spi.LockKey;
+import io.holdfast.lock.spi.LockKind;
 import io.holdfast.lock.spi.LockStore;
 import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.Renewal;
 import io.holdfast.lock.spi.StoreException;
-import io.holdfast.lock.tck.internal.ForwardingStore;
+import io.holdfast.lock.spi.StoredHolder;
+import io.holdfast.lock.spi.StoredLock;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -20,7 +24,9 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /** A store that passes every call on, and records what the rules ask about. */
-final class RecordingStore extends ForwardingStore {
+final class RecordingStore implements LockStore {
+  private final LockStore store;
+
   /** The owner ids of grants that were released. */
   private final Set<String> released = ConcurrentHashMap.newKeySet();
 
@@ -35,7 +41,7 @@ final class RecordingStore extends ForwardingStore {
 
   /** Makes a store that records the calls to this one. */
   RecordingStore(LockStore store) {
-    super(store);
+    this.store = store;
   }
 
   /**
@@ -66,6 +72,16 @@ final class RecordingStore extends ForwardingStore {
   }
 
   @Override
+  public void checkOptions(LockOptions options) {
+    store.checkOptions(options);
+  }
+
+  @Override
+  public void checkKind(LockKind kind) {
+    store.checkKind(kind);
+  }
+
+  @Override
   public Optional<Grant> tryAcquire(Claim claim) throws StoreException {
     Optional<Grant> grant = store.tryAcquire(claim);
     answerAcquire();
@@ -93,6 +109,11 @@ final class RecordingStore extends ForwardingStore {
     return outcome;
   }
 
+  @Override
+  public void withdraw(Claim claim) throws StoreException {
+    store.withdraw(claim);
+  }
+
   /** Called by the engine just before it has a grant renewed on another thread, and so recorded. */
   @Override
   public Object renewalGroup(Grant grant) {
@@ -114,5 +135,40 @@ final class RecordingStore extends ForwardingStore {
       }
     }
     return store.renew(grants);
+  }
+
+  @Override
+  public Optional<Duration> extend(Grant grant, Duration ttl) throws StoreException {
+    return store.extend(grant, ttl);
+  }
+
+  @Override
+  public Optional<Duration> verify(Grant grant) throws StoreException {
+    return store.verify(grant);
+  }
+
+  @Override
+  public Optional<StoredHolder> inspect(LockKey key) throws StoreException {
+    return store.inspect(key);
+  }
+
+  @Override
+  public List<StoredHolder> holders(LockKey key) throws StoreException {
+    return store.holders(key);
+  }
+
+  @Override
+  public List<StoredLock> list(LockKind kind, String namePrefix, int limit) throws StoreException {
+    return store.list(kind, namePrefix, limit);
+  }
+
+  @Override
+  public boolean forceRelease(LockKey key, long number) throws StoreException {
+    return store.forceRelease(key, number);
+  }
+
+  @Override
+  public void close() {
+    store.close();
   }
 }

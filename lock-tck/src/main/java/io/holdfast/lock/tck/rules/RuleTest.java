@@ -8,7 +8,6 @@ import io.holdfast.lock.Lease;
 import io.holdfast.lock.LeaseLoss;
 import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockClientBuilder;
-import io.holdfast.lock.LockListener;
 import io.holdfast.lock.LockLostException;
 import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.LockStoreException;
@@ -32,9 +31,7 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.Callable;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
@@ -73,7 +70,6 @@ public abstract class RuleTest {
   private @Nullable Fixture fixture;
   private final Deque<AutoCloseable> closeables = new ArrayDeque<>(); // under its own monitor
   private final List<Worker<?>> workers = new ArrayList<>(); // under its own monitor
-  private final InLine inLine = new InLine();
 
   /** For JUnit. */
   RuleTest() {}
@@ -240,7 +236,6 @@ public abstract class RuleTest {
     LockClientBuilder<?> named = builder.clientName("tck-" + random());
     LockClientBuilder<?> timed =
         named.storeTimeout(timing().storeTimeout()).defaultOptions(renewed());
-    var unused = timed.addListener(inLine);
     settings.accept(timed);
     return closeLater(open(timed));
   }
@@ -459,38 +454,5 @@ public abstract class RuleTest {
       }
       return true;
     });
-  }
-
-  /**
-   * Waits until the worker stands in line, as its client says: behind a thread of that client, or
-   * at the store. A thread that only waits for an answer of the store could still be overtaken.
-   */
-  final void awaitInLine(Worker<?> worker) {
-    eventually("the thread stands in line", LONG, () -> {
-      assertThat(worker.isDone()).as("the thread ended in place of waiting").isFalse();
-      return inLine.has(worker);
-    });
-  }
-
-  /** Returns when all of these threads wait but one, which may be asking the store. */
-  final void awaitAllButOneInLine(List<? extends Worker<?>> workers) {
-    eventually("all threads but one stand in line", LONG, () -> {
-      assertThat(workers).as("threads that ended in place of waiting").noneMatch(Worker::isDone);
-      return workers.stream().filter(inLine::has).count() >= workers.size() - 1;
-    });
-  }
-
-  /** Notes the threads that began to wait. */
-  private static final class InLine implements LockListener {
-    private final Set<Thread> threads = ConcurrentHashMap.newKeySet();
-
-    @Override
-    public void waiting(LockEvent event) {
-      threads.add(Thread.currentThread());
-    }
-
-    boolean has(Worker<?> worker) {
-      return threads.stream().anyMatch(worker::runsOn);
-    }
   }
 }

@@ -264,7 +264,7 @@ public abstract class SemaphoreRules extends RuleTest {
       assertThat(holder.name()).isEqualTo(name);
       assertThat(holder.description()).isNotBlank();
       assertThat(holder.isReleased()).isFalse();
-      assertThat(holder.remaining()).isPositive().isLessThanOrEqualTo(lease.crashBound());
+      assertThat(holder.remaining()).isPositive().isLessThanOrEqualTo(LONG_TTL);
     }
     assertThat(admin.inspect().orElseThrow().permit()).isEqualTo(holders.get(0).permit());
     assertThat(admin.forceRelease(leases.get(0).token())).isTrue();
@@ -302,7 +302,7 @@ public abstract class SemaphoreRules extends RuleTest {
         return lease;
       });
       workers.add(worker);
-      awaitInLine(worker);
+      awaitWaiting(worker);
     }
     Lease next = held.get(0);
     for (int i = 0; i < workers.size(); i++) {
@@ -333,7 +333,7 @@ public abstract class SemaphoreRules extends RuleTest {
     for (int i = 0; i < PERMITS; i++) {
       Worker<Lease> worker = start(semaphore::lock);
       workers.add(worker);
-      awaitInLine(worker);
+      awaitWaiting(worker);
     }
     held.forEach(Lease::close);
     List<Lease> leases = new ArrayList<>();

@@ -1,6 +1,5 @@
 package io.holdfast.lock.tck.rules;
 
-import com.google.errorprone.annotations.concurrent.GuardedBy;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
@@ -28,10 +27,7 @@ final class StallWatch {
   /** A time in which the watch should have looked and did not. */
   private record Stall(long nanos, long endedAtNanos) {}
 
-  @GuardedBy("this")
   private final Deque<Stall> stalls = new ArrayDeque<>();
-
-  @GuardedBy("this")
   private long lookedAtNanos = System.nanoTime();
 
   private StallWatch() {

@@ -36,10 +36,6 @@ final class Worker<T> {
     return result.isDone();
   }
 
-  boolean runsOn(Thread other) {
-    return thread == other;
-  }
-
   boolean isWaiting() {
     Thread.State state = thread.getState();
     return state == Thread.State.WAITING || state == Thread.State.TIMED_WAITING;

@@ -1,7 +1,6 @@
 package io.holdfast.lock.tck.broken;
 
 import io.holdfast.lock.DistributedLock;
-import io.holdfast.lock.DistributedReadWriteLock;
 import io.holdfast.lock.Lease;
 import io.holdfast.lock.LeaseAction;
 import io.holdfast.lock.LeaseFunction;
@@ -12,7 +11,6 @@ import java.lang.reflect.Proxy;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.UnaryOperator;
-import java.util.stream.Stream;
 
 /** Clients whose leases, or whose own methods, are not what they should be. */
 final class ClientDecorator {
@@ -43,11 +41,6 @@ final class ClientDecorator {
     return client -> (LockClient) changed(client, UnaryOperator.identity(), bugs);
   }
 
-  /** A lock with bugs. */
-  static DistributedLock lock(DistributedLock real, Map<String, Bug> bugs) {
-    return (DistributedLock) changed(real, UnaryOperator.identity(), bugs);
-  }
-
   private static UnaryOperator<Object> wrapper(
       Map<String, Bug> leaseBugs, Map<String, Bug> lockBugs) {
     return new UnaryOperator<>() {
@@ -62,9 +55,6 @@ final class ClientDecorator {
         if (object instanceof DistributedLock lock) {
           return changed(lock, this, lockBugs);
         }
-        if (object instanceof DistributedReadWriteLock lock) {
-          return changed(lock, this, Map.of());
-        }
         if (object instanceof LeaseAction<?> action) {
           return (LeaseAction<?>) lease -> action.run((Lease) apply(lease));
         }
@@ -77,10 +67,9 @@ final class ClientDecorator {
   }
 
   private static Object changed(Object real, UnaryOperator<Object> wrapper, Map<String, Bug> bugs) {
-    Class<?> type = Stream.of(Lease.class, DistributedLock.class, DistributedReadWriteLock.class)
-        .filter(each -> each.isInstance(real))
-        .findFirst()
-        .orElse(LockClient.class);
+    Class<?> type = real instanceof Lease
+        ? Lease.class
+        : real instanceof DistributedLock ? DistributedLock.class : LockClient.class;
     return Proxy.newProxyInstance(
         type.getClassLoader(), new Class<?>[] {type}, (proxy, method, arguments) -> {
           Object[] changed = arguments == null ? new Object[0] : arguments.clone();

@@ -36,11 +36,7 @@ public class InMemoryFixture implements Fixture {
   @Override
   public Set<Capability> capabilities() {
     return EnumSet.of(
-        Capability.TAP,
-        Capability.FAULTS,
-        Capability.GUARDED_WRITES,
-        Capability.SEMAPHORES,
-        Capability.READ_WRITE_LOCKS);
+        Capability.TAP, Capability.FAULTS, Capability.GUARDED_WRITES, Capability.SEMAPHORES);
   }
 
   @Override

@@ -31,15 +31,14 @@ final class RemoteFixture extends RemoteAccess implements Fixture {
 
   @Override
   public Set<Capability> capabilities() {
-    return EnumSet.complementOf(EnumSet.of(
-        Capability.CALLER_TRANSACTIONS, Capability.SEMAPHORES, Capability.READ_WRITE_LOCKS));
+    return EnumSet.complementOf(EnumSet.of(Capability.CALLER_TRANSACTIONS, Capability.SEMAPHORES));
   }
 
   @Override
   public String whyNot(Capability missing) {
-    return missing == Capability.CALLER_TRANSACTIONS
-        ? "the server has no transactions"
-        : "the server has locks with one holder alone";
+    return missing == Capability.SEMAPHORES
+        ? "the server has no semaphores"
+        : "the server has no transactions";
   }
 
   @Override

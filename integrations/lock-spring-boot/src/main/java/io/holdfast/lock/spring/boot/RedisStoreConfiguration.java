@@ -24,6 +24,10 @@ import redis.clients.jedis.exceptions.JedisException;
 @ConditionalOnStore(StoreKind.REDIS)
 @ConditionalOnClass({RedisClient.class, RedisSentinelClient.class, RedisClusterClient.class})
 class RedisStoreConfiguration {
+  static final String WHEN_UNREACHABLE =
+      "check spring.data.redis.host, spring.data.redis.port, spring.data.redis.username and"
+          + " spring.data.redis.password (or spring.data.redis.url, or holdfast.redis.uri)";
+
   private static final List<Class<? extends UnifiedJedis>> TYPES =
       List.of(RedisClient.class, RedisSentinelClient.class, RedisClusterClient.class);
 
@@ -39,8 +43,7 @@ class RedisStoreConfiguration {
     }
     Found<? extends UnifiedJedis> client = client(beans);
     if (client != null) {
-      String bean = client.described();
-      return new RedisSource(client.bean(), false, bean, "check the " + bean, redis);
+      return new RedisSource(client.bean(), false, client.described(), redis);
     }
     RedisServers configured = servers.getIfAvailable();
     if (configured == null) {
@@ -77,13 +80,12 @@ class RedisStoreConfiguration {
 
   private static RedisSource connect(RedisServers servers, HoldfastProperties.Redis properties) {
     try {
-      return new RedisSource(
-          servers.connect(), true, servers.place(), servers.whenUnreachable(), properties);
+      return new RedisSource(servers.connect(), true, servers.place(), properties);
     } catch (JedisException e) {
       throw new LockConfigurationException(
           "The locks are to be in Redis (" + servers.place() + "), which can't be used: "
               + Property.message(e),
-          servers.whenUnreachable(),
+          WHEN_UNREACHABLE,
           e);
     }
   }

@@ -4,9 +4,6 @@ import io.holdfast.lock.LockClientBuilder;
 
 /** The store as the application has it: what the lock client is built on. */
 interface StoreSource {
-  /** Returns which store this is. */
-  StoreKind kind();
-
   /**
    * Returns a new builder, set up with the properties of this store.
    *
@@ -14,7 +11,7 @@ interface StoreSource {
    */
   LockClientBuilder<?> builder();
 
-  /** Returns where it is, for the log; without secrets. */
+  /** Returns which store this is and where, for the log; without secrets. */
   String place();
 
   /** Returns what to do if the store gives no usable answer; names the properties. */

@@ -25,8 +25,8 @@ import org.springframework.integration.support.locks.RenewableLockRegistry;
  * of the key. Registries of the same client and prefix have the same locks; to have locks of
  * another TTL, make another registry.
  *
- * <p>The {@link Lock}s of this registry belong to the thread that acquired them, like those of
- * {@link DistributedLock#asLock()}, with these differences:
+ * <p>The {@link Lock}s of this registry belong to the thread, as {@link DistributedLock#asLock()}
+ * does, with these differences:
  *
  * <ul>
  *   <li>{@code unlock()} throws a {@link ConcurrentModificationException} if the lease was lost;
@@ -48,8 +48,8 @@ import org.springframework.integration.support.locks.RenewableLockRegistry;
  * on, and none before, so this class implements the raw type: declare variables and beans as
  * {@link LockRegistry}.
  *
- * <p>Threads: safe for use by any number of threads. {@link #obtain} and {@link #token} return at
- * once; {@code renewLock} asks the store.
+ * <p>Threads: safe for use by any number of threads. {@link #obtain} returns at once; what else
+ * asks the store says so.
  */
 @SuppressWarnings("rawtypes")
 public final class HoldfastLockRegistry implements RenewableLockRegistry {
@@ -92,8 +92,8 @@ public final class HoldfastLockRegistry implements RenewableLockRegistry {
   }
 
   /**
-   * Returns the lock of a key. No I/O. It does not matter whether you keep a lock or obtain it
-   * again for the same key.
+   * Returns the lock of a key. No I/O. Locks of the same key are equal in all that they do, and
+   * need not be kept.
    *
    * @param lockKey a string
    * @throws IllegalArgumentException the key is no string: two JVMs may not agree on its text
@@ -104,8 +104,8 @@ public final class HoldfastLockRegistry implements RenewableLockRegistry {
   }
 
   /**
-   * Makes sure that the calling thread still has the lock of a key. Asks the store: it confirms a
-   * lease that is renewed, and extends a fixed one, so that it lasts for at least its TTL from now.
+   * Makes sure that the calling thread has the lock of a key, for as long as the options say. Asks
+   * the store: it confirms a lease that is renewed, and extends a fixed one by its TTL.
    *
    * @throws IllegalArgumentException the key is no string
    * @throws IllegalMonitorStateException the calling thread has no lease of the lock that is valid
@@ -120,9 +120,9 @@ public final class HoldfastLockRegistry implements RenewableLockRegistry {
   }
 
   /**
-   * Makes sure that the calling thread still has the lock of a key. Asks the store: it confirms a
-   * lease that is renewed, for which {@code ttl} means nothing, and extends a fixed one, so that it
-   * lasts for at least {@code ttl} from now.
+   * Makes sure that the calling thread has the lock of a key. Asks the store: it extends a fixed
+   * lease, so that it lasts for at least {@code ttl} from now, and confirms one that is renewed,
+   * which lasts as long as its thread and client do, whatever {@code ttl} says.
    *
    * @param ttl as in {@link Lease#extend}
    * @throws IllegalArgumentException the key is no string, or the lease is fixed and the time is

@@ -1,4 +1,0 @@
-@NullMarked
-package io.holdfast.lock.tck.process;
-
-import org.jspecify.annotations.NullMarked;
