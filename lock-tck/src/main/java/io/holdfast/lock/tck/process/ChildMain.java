@@ -97,7 +97,7 @@ public final class ChildMain {
     try {
       Files.createFile(inside);
     } catch (FileAlreadyExistsException e) {
-      throw new AssertionError("Two holders were in the section at once", e);
+      throw new AssertionError("Unsafe: two holders were in the section at once", e);
     }
     Path counter = folder.resolve("counter");
     int count;

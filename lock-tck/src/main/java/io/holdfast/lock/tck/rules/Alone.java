@@ -4,10 +4,15 @@ import java.lang.annotation.ElementType;
 import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
+import org.junit.jupiter.api.parallel.ResourceLock;
 
 /**
  * Marks a test during which no other runs, since it disturbs the server or counts what is there.
  */
 @Retention(RetentionPolicy.RUNTIME)
 @Target(ElementType.METHOD)
-@interface Alone {}
+@ResourceLock(Alone.SERVER)
+@interface Alone {
+  /** The resource that every test of the kit shares, and a test that runs alone does not. */
+  String SERVER = "io.holdfast.lock.tck.server";
+}

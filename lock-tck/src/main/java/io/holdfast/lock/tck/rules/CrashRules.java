@@ -129,7 +129,9 @@ public abstract class CrashRules extends RuleTest {
     assertThat(child.ask(LONG, "append", log, "stale"))
         .as("a guarded write by a process that was frozen past its TTL")
         .containsExactly("refused");
-    assertThat(writes.read(log)).containsExactly("before", "by-the-next");
+    assertThat(writes.read(log))
+        .as("Unsafe: the guarded writes, none of them stale")
+        .containsExactly("before", "by-the-next");
     next.close();
   }
 

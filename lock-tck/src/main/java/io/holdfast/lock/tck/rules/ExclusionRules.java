@@ -79,7 +79,7 @@ public abstract class ExclusionRules extends RuleTest {
         one.get(LONG).ifPresent(leases::add);
       }
       assertThat(leases)
-          .as("leases of one name, asked for at once by many clients")
+          .as("Unsafe: leases of one name, asked for at once by many clients")
           .hasSize(1);
       leases.forEach(Lease::close);
     }
@@ -147,9 +147,14 @@ public abstract class ExclusionRules extends RuleTest {
       }
     }
     workers.forEach(worker -> worker.get(LONG.multipliedBy(2)));
-    assertThat(overlapped).as("two sections ran at once").isFalse();
-    assertThat(unprotected[0]).as("sections counted").isEqualTo(clients * threads * sections);
-    assertThat(tokens).as("tokens in the order of the sections").isSorted().doesNotHaveDuplicates();
+    assertThat(overlapped).as("Unsafe: two sections ran at once").isFalse();
+    assertThat(unprotected[0])
+        .as("Unsafe: sections counted")
+        .isEqualTo(clients * threads * sections);
+    assertThat(tokens)
+        .as("Unsafe: tokens in the order of the sections")
+        .isSorted()
+        .doesNotHaveDuplicates();
   }
 
   @Rule("L-2.5")
@@ -169,11 +174,11 @@ public abstract class ExclusionRules extends RuleTest {
       assertThat(child.reply(LONG.multipliedBy(2))).containsExactly("counted");
     }
     assertThat(Files.readString(folder.resolve("counter")))
-        .as("sections counted")
+        .as("Unsafe: sections counted")
         .isEqualTo(Integer.toString(children.size() * threads * sections));
     assertThat(Files.readAllLines(folder.resolve("tokens")))
         .extracting(Long::parseLong)
-        .as("tokens in the order of the sections")
+        .as("Unsafe: tokens in the order of the sections")
         .isSorted()
         .doesNotHaveDuplicates();
   }

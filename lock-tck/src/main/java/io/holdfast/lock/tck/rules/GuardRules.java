@@ -31,7 +31,9 @@ public abstract class GuardRules extends RuleTest {
     Lease lease = take(client().get(freshName()));
     writes.append(log, lease, "first");
     writes.append(log, lease, "second");
-    assertThat(writes.read(log)).containsExactly("first", "second");
+    assertThat(writes.read(log))
+        .as("Unsafe: the guarded writes, none of them stale")
+        .containsExactly("first", "second");
     assertThat(lease.isHeld()).isTrue();
     lease.close();
   }
@@ -53,7 +55,9 @@ public abstract class GuardRules extends RuleTest {
     assertThatExceptionOfType(LockLostException.class)
         .as("a guarded write by a lease that was taken away")
         .isThrownBy(() -> writes.append(log, stale, "stale"));
-    assertThat(writes.read(log)).containsExactly("while held", "by the next");
+    assertThat(writes.read(log))
+        .as("Unsafe: the guarded writes, none of them stale")
+        .containsExactly("while held", "by the next");
     assertThatExceptionOfType(LockLostException.class).isThrownBy(stale::close);
     next.verify();
     next.close();
@@ -72,7 +76,9 @@ public abstract class GuardRules extends RuleTest {
     assertThatExceptionOfType(LockLostException.class)
         .as("a guarded write by a lease that expired")
         .isThrownBy(() -> writes.append(log, stale, "stale"));
-    assertThat(writes.read(log)).isEmpty();
+    assertThat(writes.read(log))
+        .as("Unsafe: the guarded writes, none of them stale")
+        .isEmpty();
     next.close();
   }
 
@@ -111,7 +117,7 @@ public abstract class GuardRules extends RuleTest {
     }
     next.close();
     assertThat(writes.read(log))
-        .as("the writes, where the lease ran out between check and write")
+        .as("Unsafe: the writes, where the lease ran out between check and write")
         .isEqualTo(accepted ? List.of("slow", "successor") : List.of("successor"));
     assertThatExceptionOfType(LockLostException.class).isThrownBy(slow::close);
   }
@@ -147,7 +153,9 @@ public abstract class GuardRules extends RuleTest {
     if (!refusedToClose.get()) {
       assertThat(accepted).as("a guarded write after its lease was closed").isFalse();
     }
-    assertThat(writes.read(log)).isEqualTo(accepted ? List.of("entry") : List.of());
+    assertThat(writes.read(log))
+        .as("Unsafe: the guarded writes, none of them stale")
+        .isEqualTo(accepted ? List.of("entry") : List.of());
     // Whichever closed first, nothing keeps the lock now.
     takeWhenFree(other, name, renewed(), slack()).close();
   }
@@ -171,7 +179,9 @@ public abstract class GuardRules extends RuleTest {
           .as("a guarded write of the closed lease")
           .isThrownBy(() -> throwLost(writes, log, lease));
     }
-    assertThat(writes.read(log)).hasSize(5);
+    assertThat(writes.read(log))
+        .as("Unsafe: the guarded writes, none of them stale")
+        .hasSize(5);
   }
 
   /** Appends under a closed lease; the exception for misuse counts as a refusal too. */
@@ -202,7 +212,9 @@ public abstract class GuardRules extends RuleTest {
     assertThatIllegalArgumentException()
         .as("a guarded write by a lease that no client gave")
         .isThrownBy(() -> writes.append(log, mock, "mock"));
-    assertThat(writes.read(log)).isEmpty();
+    assertThat(writes.read(log))
+        .as("Unsafe: the guarded writes, none of them stale")
+        .isEmpty();
   }
 
   private String newLog(GuardedWrites writes) throws Exception {

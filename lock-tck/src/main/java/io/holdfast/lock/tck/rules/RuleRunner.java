@@ -7,14 +7,10 @@ import io.holdfast.lock.tck.Requires;
 import java.lang.management.LockInfo;
 import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadInfo;
-import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.time.Duration;
-import java.util.List;
-import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicReference;
-import java.util.concurrent.locks.Lock;
-import java.util.concurrent.locks.ReentrantReadWriteLock;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.extension.ExtensionContext;
 import org.junit.jupiter.api.extension.InvocationInterceptor;
@@ -24,16 +20,10 @@ import org.opentest4j.TestAbortedException;
 
 /**
  * Runs each test on a thread of its own, with a deadline after which all threads are dumped and the
- * test fails. Skips tests that the fixture can't support, keeps tests apart that disturb each
- * other, and repeats a test that failed while the machine stood still.
+ * test fails. Skips tests that the fixture can't support.
  */
 public final class RuleRunner implements InvocationInterceptor {
   private static final Duration DEADLINE = Duration.ofMinutes(2);
-
-  /** The lock that tests which run alone hold exclusively. Fair, so that those get their turn. */
-  private static final ReentrantReadWriteLock SERVER = new ReentrantReadWriteLock(true);
-
-  private static final Semaphore HEAVY = new Semaphore(1, true);
 
   /** For JUnit. */
   RuleRunner() {}
@@ -54,27 +44,7 @@ public final class RuleRunner implements InvocationInterceptor {
       invocation.skip();
       throw e;
     }
-    Lock server = method.isAnnotationPresent(Alone.class) ? SERVER.writeLock() : SERVER.readLock();
-    boolean heavy = method.isAnnotationPresent(Heavy.class);
-    if (heavy) {
-      HEAVY.acquire();
-    }
-    server.lock();
-    try {
-      Trial.untilConclusive(number -> {
-        if (number == 1) {
-          return run(method, () -> withItsEnd(test, invocation::proceed));
-        }
-        context.publishReportEntry("inconclusive", "the machine stood still: trial " + number);
-        List<Object> arguments = invocationContext.getArguments();
-        return run(method, () -> withItsEnd(test, () -> again(test, method, arguments)));
-      });
-    } finally {
-      server.unlock();
-      if (heavy) {
-        HEAVY.release();
-      }
-    }
+    run(method, () -> withItsEnd(test, invocation::proceed));
   }
 
   private static void skipWithout(Fixture fixture, Method method) {
@@ -88,8 +58,8 @@ public final class RuleRunner implements InvocationInterceptor {
   }
 
   /** Runs a test to its end, or past its deadline. */
-  private static Trial run(Method method, Body body) throws InterruptedException {
-    AtomicReference<Throwable> failure = new AtomicReference<>();
+  private static void run(Method method, Body body) throws Throwable {
+    AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();
     Thread thread = new Thread(
         () -> {
           try {
@@ -100,17 +70,17 @@ public final class RuleRunner implements InvocationInterceptor {
         },
         "tck-" + method.getName());
     thread.setDaemon(true);
-    StallWatch stalls = StallWatch.shared();
-    long beganNanos = System.nanoTime();
     thread.start();
     thread.join(DEADLINE.toMillis());
-    Duration stall = stalls.longestSince(beganNanos);
     if (thread.isAlive()) {
       String where = dump();
       thread.interrupt();
       throw new AssertionError("Not done within " + DEADLINE + "; all threads:\n" + where);
     }
-    return new Trial(failure.get(), stall);
+    Throwable failed = failure.get();
+    if (failed != null) {
+      throw failed;
+    }
   }
 
   private interface Body {
@@ -133,15 +103,6 @@ public final class RuleRunner implements InvocationInterceptor {
       throw failure;
     }
     test.closeEverything();
-  }
-
-  static void again(Object test, Method method, List<Object> arguments) throws Throwable {
-    method.setAccessible(true);
-    try {
-      method.invoke(test, arguments.toArray());
-    } catch (InvocationTargetException e) {
-      throw e.getCause();
-    }
   }
 
   private static String dump() {

@@ -45,6 +45,9 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
+import org.junit.jupiter.api.parallel.ResourceAccessMode;
+import org.junit.jupiter.api.parallel.ResourceLock;
+import org.junit.jupiter.api.parallel.ResourceLockTarget;
 
 /**
  * The base class of all chapters: clients that are closed after the test, threads whose failures
@@ -56,8 +59,12 @@ import org.junit.jupiter.api.parallel.ExecutionMode;
 @ExtendWith(RuleRunner.class)
 @DisplayNameGeneration(RuleNames.class)
 @Execution(ExecutionMode.CONCURRENT)
-// The runner has a deadline that begins with the test.
-@Timeout(value = 30, unit = TimeUnit.MINUTES)
+@ResourceLock(
+    value = Alone.SERVER,
+    mode = ResourceAccessMode.READ,
+    target = ResourceLockTarget.CHILDREN)
+// The runner has a deadline of its own, which comes first.
+@Timeout(value = 5, unit = TimeUnit.MINUTES)
 public abstract class RuleTest {
   private static final Duration POLL = Duration.ofMillis(10);
 

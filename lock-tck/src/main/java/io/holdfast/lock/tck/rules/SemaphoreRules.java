@@ -419,7 +419,9 @@ public abstract class SemaphoreRules extends RuleTest {
         .as("a guarded write under a lost lease, while another has the permit")
         .isThrownBy(() -> writes.append(log, lost, "lost"));
     writes.append(log, held, "still held");
-    assertThat(writes.read(log)).containsExactly("held", "still held");
+    assertThat(writes.read(log))
+        .as("Unsafe: the guarded writes, none of them stale")
+        .containsExactly("held", "still held");
     held.close();
     next.ifPresent(Lease::close);
   }

@@ -22,9 +22,9 @@ import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** Each rule about several names has been seen to fail, on joint locks with its bug. */
+@Tag("nightly")
 @Execution(ExecutionMode.CONCURRENT)
 @Timeout(600)
-@Tag("one-jdk")
 class BrokenJointLocksTest {
 
   /** A client whose joint locks are made by this. */

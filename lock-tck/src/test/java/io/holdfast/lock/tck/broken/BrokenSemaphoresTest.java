@@ -26,9 +26,9 @@ import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** Each rule about semaphores has been seen to fail, on a store or a client with its bug. */
+@Tag("nightly")
 @Execution(ExecutionMode.CONCURRENT)
 @Timeout(600)
-@Tag("one-jdk")
 class BrokenSemaphoresTest {
 
   private static Claim changed(Claim claim, String name, Duration ttl, int permits) {

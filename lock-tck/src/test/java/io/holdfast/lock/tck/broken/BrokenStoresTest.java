@@ -52,9 +52,9 @@ import org.junit.jupiter.api.parallel.ExecutionMode;
 /**
  * Each rule has been seen to fail: on a store, an engine or a guard with the bug that it is for.
  */
+@Tag("nightly")
 @Execution(ExecutionMode.CONCURRENT)
 @Timeout(600)
-@Tag("one-jdk")
 class BrokenStoresTest {
 
   // ---- names
