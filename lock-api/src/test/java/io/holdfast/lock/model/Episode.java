@@ -7,7 +7,6 @@ import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.LockStoreException;
 import io.holdfast.lock.internal.Engine;
 import io.holdfast.lock.internal.ModelEngine;
-import io.holdfast.lock.schedule.Dice;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockKind;
 import java.time.Duration;

@@ -1,7 +1,5 @@
 package io.holdfast.lock.model;
 
-import io.holdfast.lock.schedule.Dice;
-
 /**
  * Something that goes wrong.
  *

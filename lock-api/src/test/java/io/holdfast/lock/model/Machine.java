@@ -1,6 +1,5 @@
 package io.holdfast.lock.model;
 
-import io.holdfast.lock.schedule.Dice;
 import io.holdfast.lock.spi.TimeSource;
 import java.util.ArrayList;
 import java.util.List;

@@ -1,7 +1,5 @@
 package io.holdfast.lock.model;
 
-import io.holdfast.lock.schedule.Dice;
-
 /**
  * The ways between the machines and the server, and what is wrong with them: requests and answers
  * are lost, late, or carried out twice; the server refuses, is away, or stands still for a while.

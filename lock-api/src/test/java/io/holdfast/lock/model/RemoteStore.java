@@ -1,7 +1,6 @@
 package io.holdfast.lock.model;
 
 import io.holdfast.lock.LockOptions;
-import io.holdfast.lock.schedule.Dice;
 import io.holdfast.lock.spi.Acquisition;
 import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Grant;

@@ -1,7 +1,6 @@
 package io.holdfast.lock.model;
 
 import io.holdfast.lock.LockOptions;
-import io.holdfast.lock.schedule.Dice;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

@@ -1,6 +1,5 @@
 package io.holdfast.lock.model;
 
-import io.holdfast.lock.schedule.FirstBroken;
 import java.io.IOException;
 import java.lang.reflect.Method;
 import java.net.MalformedURLException;
@@ -21,9 +20,6 @@ import java.util.stream.Stream;
  * their classes.
  */
 final class Undone {
-  /** Of the clocks alone, and much quicker. */
-  private static final long SCHEDULES = 20_000;
-
   private Undone() {}
 
   public static void main(String[] arguments) throws Exception {
@@ -77,12 +73,8 @@ final class Undone {
     return Path.of(entry).toUri().toURL();
   }
 
-  /** The first schedule or episode that breaks a rule: how many it took, and which rule. */
+  /** The first episode that breaks a rule: how many it took, and which rule. */
   static String first(long count) {
-    String schedule = FirstBroken.schedule(SCHEDULES);
-    if (schedule != null) {
-      return "schedule\t" + schedule;
-    }
     Script script = new Script();
     for (long seed = 0; seed < count; seed++) {
       Broken broken = script.run(seed);

@@ -9,7 +9,6 @@ import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.LockStoreException;
 import io.holdfast.lock.LockTimeoutException;
 import io.holdfast.lock.internal.ModelEngine;
-import io.holdfast.lock.schedule.Dice;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;

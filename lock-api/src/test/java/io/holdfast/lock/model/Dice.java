@@ -1,19 +1,19 @@
-package io.holdfast.lock.schedule;
+package io.holdfast.lock.model;
 
 /**
  * The numbers of one step, all made from one: so a step stays what it is if others are left out.
  */
-public final class Dice {
+final class Dice {
   private long state;
 
   /** Begins anew. */
-  public Dice of(long seed) {
+  Dice of(long seed) {
     state = seed;
     return this;
   }
 
   /** SplitMix64. */
-  public long next() {
+  long next() {
     state += 0x9E3779B97F4A7C15L;
     long z = state;
     z = (z ^ (z >>> 30)) * 0xBF58476D1CE4E5B9L;
@@ -22,17 +22,17 @@ public final class Dice {
   }
 
   /** From zero to below that. */
-  public int below(int bound) {
+  int below(int bound) {
     return (int) (((next() >>> 33) * bound) >>> 31);
   }
 
   /** True one time of so many. */
-  public boolean oneIn(int n) {
+  boolean oneIn(int n) {
     return below(n) == 0;
   }
 
   /** Up to that; of every order of magnitude down to a millionth of it alike. */
-  public long upTo(long max) {
+  long upTo(long max) {
     long x = next();
     long magnitude = max >> (int) (((x >>> 58) * 20) >>> 6);
     double part = (x & 0xFFFFFF) / (double) 0x1000000;
@@ -40,7 +40,7 @@ public final class Dice {
   }
 
   /** A part of it. */
-  public long partOf(long max) {
+  long partOf(long max) {
     return (long) (max * ((next() >>> 11) / (double) (1L << 53)));
   }
 }
