@@ -7,10 +7,12 @@ import java.nio.file.Path;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** A heap that is really full, without injection. */
+@Tag("nightly")
 class FullHeapTest {
   private static final Pattern RESULT =
       Pattern.compile("RESULT held=(\\w+) renewals=(\\d+) left=(\\d+)");

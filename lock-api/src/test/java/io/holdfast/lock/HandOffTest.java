@@ -71,7 +71,7 @@ class HandOffTest extends EngineTest {
       assertThat(waiter.result()).isTrue();
     }
 
-    assertThat(tokens).isSorted().doesNotHaveDuplicates().hasSize(51);
+    assertThat(tokens).as("Unsafe: tokens").isSorted().doesNotHaveDuplicates().hasSize(51);
     // 100 ms in one grant, then the others get their turn.
     assertThat(store.count(ACQUIRE_OR_QUEUE)).isBetween(3, 6);
   }
@@ -119,7 +119,7 @@ class HandOffTest extends EngineTest {
       tokens.add(waiter.result());
     }
 
-    assertThat(tokens).isSorted().doesNotHaveDuplicates();
+    assertThat(tokens).as("Unsafe: tokens").isSorted().doesNotHaveDuplicates();
     assertThat(tokens.stream().filter(token -> token >>> 10 == grant).count()).isEqualTo(1_023);
   }
 

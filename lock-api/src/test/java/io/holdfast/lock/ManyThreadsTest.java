@@ -42,7 +42,7 @@ class ManyThreadsTest {
         one.get(100, TimeUnit.SECONDS);
       }
       assertThat(counter[0]).isEqualTo(16_000);
-      assertThat(tokens).isSorted().doesNotHaveDuplicates();
+      assertThat(tokens).as("Unsafe: tokens").isSorted().doesNotHaveDuplicates();
     } finally {
       pool.shutdownNow();
     }

@@ -17,11 +17,9 @@ import java.util.UUID;
 import okhttp3.OkHttpClient;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Locks on a Consul that forbids what it does not allow. */
-@Tag("one-jdk")
 class AclTest {
   /** As docs/backends/consul.md has it. */
   private static final String LEAST_POLICY =

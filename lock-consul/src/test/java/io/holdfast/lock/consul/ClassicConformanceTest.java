@@ -17,7 +17,7 @@ import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.extension.ExtensionContext;
 
 /** The rules of docs/SPEC.md on keys that others lock as well. */
-@Tag("soak")
+@Tag("nightly")
 @ExtendWith(ClassicConformanceTest.ButForTheFloor.class)
 class ClassicConformanceTest extends LockConformance {
   @Override

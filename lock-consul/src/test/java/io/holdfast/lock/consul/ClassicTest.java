@@ -25,9 +25,11 @@ import okhttp3.OkHttpClient;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Locks that are shared with {@code consul lock} and with whoever locks a key by a session. */
+@Tag("nightly")
 class ClassicTest {
   private static final String PREFIX = "shop";
 

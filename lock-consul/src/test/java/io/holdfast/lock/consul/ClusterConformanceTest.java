@@ -13,7 +13,7 @@ import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.Tag;
 
 /** The rules of docs/SPEC.md on three servers, seen through an agent that is none. */
-@Tag("soak")
+@Tag("nightly")
 class ClusterConformanceTest extends LockConformance {
   @Override
   protected Fixture openFixture() throws Exception {

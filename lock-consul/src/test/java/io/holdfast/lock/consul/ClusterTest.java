@@ -33,7 +33,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** Three servers whose leader is killed, and a local agent that ends while locks are held. */
-@Tag("one-jdk")
+@Tag("nightly")
 @Timeout(180)
 class ClusterTest {
   private static final Duration TTL = Duration.ofSeconds(30);

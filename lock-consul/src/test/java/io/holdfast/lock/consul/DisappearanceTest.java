@@ -31,7 +31,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** A key that is gone without a word: who waits for it, and who had it. */
-@Tag("one-jdk")
+@Tag("nightly")
 class DisappearanceTest {
   private static final Duration TTL = Duration.ofSeconds(10);
 

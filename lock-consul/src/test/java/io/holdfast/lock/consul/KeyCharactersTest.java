@@ -19,12 +19,10 @@ import okhttp3.OkHttpClient;
 import okhttp3.Response;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** Whatever a lock is called, no key needs a character that a newer Consul or a proxy refuses. */
-@Tag("one-jdk")
 class KeyCharactersTest {
   private static final List<String> NAMES = List.of(
       "orders",

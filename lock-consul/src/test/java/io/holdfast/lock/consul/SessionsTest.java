@@ -23,6 +23,7 @@ import okhttp3.Request;
 import okhttp3.Response;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** The cost of sessions and long polls, and the fate of locks whose session ends. */
@@ -67,6 +68,7 @@ class SessionsTest {
     }
   }
 
+  @Tag("nightly")
   @Test
   void manyHeldLocksAreKeptByOneSession() throws Exception {
     try (LockClient client = client()) {
@@ -147,6 +149,7 @@ class SessionsTest {
   }
 
   /** It looks every 10 s, but at least twice in its session's TTL. */
+  @Tag("nightly")
   @Test
   void anIdleWaiterAsksLittle() throws Exception {
     ExecutorService threads = Executors.newCachedThreadPool();
@@ -192,6 +195,7 @@ class SessionsTest {
     return true;
   }
 
+  @Tag("nightly")
   @Test
   void aFixedLeaseLastsForItsTtlHoweverOldItsSessionIs() throws Exception {
     Duration ttl = Duration.ofSeconds(10);

@@ -20,7 +20,6 @@ import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
-import org.junit.jupiter.params.provider.EnumSource;
 
 /** A client that can't work is refused when it is built, and not when its first lock is used. */
 class BuildTest {
@@ -156,8 +155,7 @@ class BuildTest {
     }
   }
 
-  @ParameterizedTest
-  @EnumSource
+  @EachServer
   void theTrialOfManyClientsLeavesOneRowAndNoLock(Server server) throws Exception {
     String table = "trial_" + UUID.randomUUID().toString().substring(0, 8);
     try (HikariDataSource pool = server.pool(3);

@@ -34,7 +34,6 @@ import java.util.stream.IntStream;
 import javax.sql.DataSource;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.jdbc.datasource.DataSourceTransactionManager;
 import org.springframework.jdbc.datasource.DelegatingDataSource;
@@ -46,8 +45,7 @@ import org.springframework.transaction.support.TransactionTemplate;
 /** Whatever the caller's transactions and pools are like: nothing of theirs is ever committed. */
 class CallersDataTest {
 
-  @ParameterizedTest
-  @EnumSource
+  @EachServer
   void aLockInTheMiddleOfATransactionCommitsNothingOfIt(Server server) throws Exception {
     try (HikariDataSource pool = server.pool(4);
         LockClient locks = JdbcLocks.builder(pool).schema(SchemaMode.CREATE).build();
@@ -88,8 +86,7 @@ class CallersDataTest {
     }
   }
 
-  @ParameterizedTest
-  @EnumSource
+  @EachServer
   void aPoolWithoutAutoCommitIsRefusedUnlessItIsAffirmed(Server server) throws Exception {
     try (HikariDataSource pool = server.pool(4, config -> config.setAutoCommit(false))) {
       JdbcLocks.Builder builder = JdbcLocks.builder(pool).schema(SchemaMode.CREATE);
@@ -113,8 +110,7 @@ class CallersDataTest {
     }
   }
 
-  @ParameterizedTest
-  @EnumSource
+  @EachServer
   void theWholeProtocolWorksWithoutAutoCommit(Server server) throws Exception {
     try (HikariDataSource pool = server.pool(4, config -> config.setAutoCommit(false));
         JdbcStore store = Stores.open(
@@ -135,8 +131,7 @@ class CallersDataTest {
     }
   }
 
-  @ParameterizedTest
-  @EnumSource
+  @EachServer
   void strictIsolationOfThePoolLetsNoErrorThrough(Server server) throws Exception {
     for (String isolation : List.of("TRANSACTION_REPEATABLE_READ", "TRANSACTION_SERIALIZABLE")) {
       try (HikariDataSource pool =
@@ -176,8 +171,7 @@ class CallersDataTest {
     return grants;
   }
 
-  @ParameterizedTest
-  @EnumSource
+  @EachServer
   void whatSpringsProxiesWrapIsUsedApartFromTheCallersTransaction(Server server) throws Exception {
     try (HikariDataSource pool = server.pool(6);
         Payouts payouts = new Payouts(server);
@@ -237,8 +231,7 @@ class CallersDataTest {
     }
   }
 
-  @ParameterizedTest
-  @EnumSource
+  @EachServer
   void aConnectionThatTurnsOutToBeInATransactionIsRefusedAndNotCommitted(Server server)
       throws Exception {
     try (HikariDataSource pool = server.pool(4);

@@ -28,8 +28,7 @@ class ClockTest {
       Server.MARIADB_BY_MYSQL_DRIVER, "SET time_zone = '%s'",
       Server.POSTGRES, "SET TIME ZONE INTERVAL '%s' HOUR TO MINUTE");
 
-  @ParameterizedTest
-  @EnumSource
+  @EachServer
   void sessionsInAnyTimeZoneAgreeHowLongALockIsTaken(Server server) throws Exception {
     AtomicReference<String> zone = new AtomicReference<>("+00:00");
     try (HikariDataSource pool = server.pool(4)) {

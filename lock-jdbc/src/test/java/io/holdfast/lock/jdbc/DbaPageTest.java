@@ -17,12 +17,10 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** The statements of the page for the DBA do what it says. */
-@Tag("one-jdk")
 class DbaPageTest {
   private static final Path PAGE = Path.of("../docs/backends/jdbc-dba.md");
   private static final Pattern SQL = Pattern.compile("```sql\n(.*?)```", Pattern.DOTALL);

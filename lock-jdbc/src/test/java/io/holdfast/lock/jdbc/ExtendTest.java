@@ -26,15 +26,12 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
 
 /** An extension gives a lease more time, and never less, nor anything to a lease that is over. */
 class ExtendTest {
   private static final Duration LONG = Duration.ofMinutes(10);
 
-  @ParameterizedTest
-  @EnumSource
+  @EachServer
   void anExtendedLeaseEndsLaterAndVerifyTellsIt(Server server) throws Exception {
     try (HikariDataSource pool = server.pool(4);
         JdbcStore store = Stores.open(pool)) {
@@ -52,8 +49,7 @@ class ExtendTest {
     }
   }
 
-  @ParameterizedTest
-  @EnumSource
+  @EachServer
   void anExtensionNeverShortensALease(Server server) throws Exception {
     try (HikariDataSource pool = server.pool(4);
         JdbcStore store = Stores.open(pool)) {
@@ -67,8 +63,7 @@ class ExtendTest {
     }
   }
 
-  @ParameterizedTest
-  @EnumSource
+  @EachServer
   void aLeaseThatIsOverIsNotRevived(Server server) throws Exception {
     try (HikariDataSource pool = server.pool(4);
         JdbcStore store = Stores.open(pool)) {
@@ -90,8 +85,7 @@ class ExtendTest {
     }
   }
 
-  @ParameterizedTest
-  @EnumSource
+  @EachServer
   void theLeaseOfTheNextHolderIsLeftAlone(Server server) throws Exception {
     try (HikariDataSource pool = server.pool(4);
         JdbcStore store = Stores.open(pool)) {
@@ -111,8 +105,7 @@ class ExtendTest {
     }
   }
 
-  @ParameterizedTest
-  @EnumSource
+  @EachServer
   void aGuardedTransactionHoldsUpAnExtensionForTheStoreTimeoutAtMost(Server server)
       throws Exception {
     Duration storeTimeout = Duration.ofSeconds(2);
@@ -141,8 +134,7 @@ class ExtendTest {
     }
   }
 
-  @ParameterizedTest
-  @EnumSource
+  @EachServer
   void anExtensionGoesOnWhenTheGuardedTransactionIsOver(Server server) throws Exception {
     ExecutorService executor = Executors.newSingleThreadExecutor();
     try (HikariDataSource pool = server.pool(4);
@@ -170,16 +162,14 @@ class ExtendTest {
         .isTrue();
   }
 
-  @ParameterizedTest
-  @EnumSource(names = "H2", mode = EnumSource.Mode.EXCLUDE)
+  @EachRealServer
   @Execution(ExecutionMode.CONCURRENT)
   void anExtensionThatIsHeldUpPastTheEndRevivesNothing(Server server) throws Exception {
     assertThat(heldUpPastTheEnd(server, (store, grant) -> store.extend(grant, LONG)))
         .isEqualTo(Optional.empty());
   }
 
-  @ParameterizedTest
-  @EnumSource(names = "H2", mode = EnumSource.Mode.EXCLUDE)
+  @EachRealServer
   @Execution(ExecutionMode.CONCURRENT)
   void aRenewalThatIsHeldUpPastTheEndRevivesNothing(Server server) throws Exception {
     assertThat(heldUpPastTheEnd(server, (store, grant) -> store.renew(List.of(grant))))
@@ -253,8 +243,7 @@ class ExtendTest {
     }
   }
 
-  @ParameterizedTest
-  @EnumSource
+  @EachServer
   void anExhaustedPoolDoesNotKeepALeaseFromBeingExtended(Server server) throws Exception {
     try (HikariDataSource pool = server.pool(2);
         JdbcStore store = Stores.open(Stores.settings(pool), Duration.ofSeconds(4))) {

@@ -13,9 +13,11 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Threads that have no memory for a moment go on afterwards. */
+@Tag("nightly")
 class FullHeapTest {
 
   /** Its poller is told that the heap is full, at each of the first looks at the clock. */

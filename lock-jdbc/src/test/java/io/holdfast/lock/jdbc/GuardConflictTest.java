@@ -23,8 +23,6 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
 
 /** Writes between a guarded transaction's first read and its end cost a try, and no lease. */
 class GuardConflictTest {
@@ -34,15 +32,13 @@ class GuardConflictTest {
   /** Renewed every three seconds. */
   private static final LockOptions RENEWED = LockOptions.renewed(Duration.ofSeconds(9));
 
-  @ParameterizedTest
-  @EnumSource
+  @EachServer
   @Execution(ExecutionMode.CONCURRENT)
   void transactionsOfALeaseThatOthersWaitForAllCommit(Server server) throws Exception {
     commitAll(server, 12, Duration.ofMillis(300));
   }
 
-  @ParameterizedTest
-  @EnumSource
+  @EachServer
   @Tag("soak")
   void aThousandTransactionsOfALeaseThatOthersWaitForAllCommit(Server server) throws Exception {
     commitAll(server, 1_000, Duration.ofMillis(server == Server.MARIADB ? 300 : 30));
@@ -94,8 +90,7 @@ class GuardConflictTest {
   }
 
   /** The row is written to as a renewal or a waiter's note would, after the snapshot was made. */
-  @ParameterizedTest
-  @EnumSource
+  @EachServer
   @Execution(ExecutionMode.CONCURRENT)
   void aLeaseWhoseRowWasOnlyWrittenToIsNotCalledLost(Server server) throws Exception {
     try (GuardFixture fixture = new GuardFixture(server)) {
@@ -123,8 +118,7 @@ class GuardConflictTest {
   }
 
   /** A refused guard that has not rolled back yet keeps nobody from its lock. */
-  @ParameterizedTest
-  @EnumSource
+  @EachServer
   @Execution(ExecutionMode.CONCURRENT)
   void aRefusedGuardLocksNobodysRow(Server server) throws Exception {
     try (GuardFixture fixture = new GuardFixture(server)) {
@@ -155,8 +149,7 @@ class GuardConflictTest {
     assertThatThrownBy(stale::close).isInstanceOf(LockLostException.class);
   }
 
-  @ParameterizedTest
-  @EnumSource
+  @EachServer
   @Execution(ExecutionMode.CONCURRENT)
   void workIsRunAgainFromItsStartWhenTheDatabaseUndidItAndNoOftenerThanAsked(Server server)
       throws Exception {

@@ -30,7 +30,7 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** The rules of guards, at every isolation level, with whatever can come between. */
-@Tag("one-jdk")
+@Tag("nightly")
 class GuardIsolationTest {
   private static final int TRIES = 6;
 

@@ -19,13 +19,10 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
 
 /** A stale holder can't commit, and a guarded one can't be overtaken before it has. */
 class GuardTest {
-  @ParameterizedTest
-  @EnumSource
+  @EachServer
   @Execution(ExecutionMode.CONCURRENT)
   void aHolderCommits(Server server) throws Exception {
     try (GuardFixture fixture = new GuardFixture(server)) {
@@ -44,8 +41,7 @@ class GuardTest {
     }
   }
 
-  @ParameterizedTest
-  @EnumSource
+  @EachServer
   @Execution(ExecutionMode.CONCURRENT)
   void aHolderThatWasOvertakenCannotCommit(Server server) throws Exception {
     try (GuardFixture fixture = new GuardFixture(server)) {
@@ -72,8 +68,7 @@ class GuardTest {
     }
   }
 
-  @ParameterizedTest
-  @EnumSource
+  @EachServer
   @Execution(ExecutionMode.CONCURRENT)
   void aLockThatNobodyTookSinceItWasForcedFreeIsLostAllTheSame(Server server) throws Exception {
     try (GuardFixture fixture = new GuardFixture(server)) {
@@ -87,8 +82,7 @@ class GuardTest {
     }
   }
 
-  @ParameterizedTest
-  @EnumSource
+  @EachServer
   @Execution(ExecutionMode.CONCURRENT)
   void nobodyOvertakesAVerifiedTransactionEvenAfterTheLeaseRanOut(Server server) throws Exception {
     try (GuardFixture fixture = new GuardFixture(server)) {
@@ -127,8 +121,7 @@ class GuardTest {
     }
   }
 
-  @ParameterizedTest
-  @EnumSource
+  @EachServer
   @Execution(ExecutionMode.CONCURRENT)
   void renewalGoesOnAroundAnOpenTransactionAndNobodyIsHeldUp(Server server) throws Exception {
     try (GuardFixture fixture = new GuardFixture(server)) {
@@ -155,8 +148,7 @@ class GuardTest {
     }
   }
 
-  @ParameterizedTest
-  @EnumSource
+  @EachServer
   @Execution(ExecutionMode.CONCURRENT)
   void closingTheLeaseUnderAnOpenGuardThrowsAndReleasesWhenTheGuardCloses(Server server)
       throws Exception {
@@ -174,8 +166,7 @@ class GuardTest {
     }
   }
 
-  @ParameterizedTest
-  @EnumSource
+  @EachServer
   @Execution(ExecutionMode.CONCURRENT)
   void aTransactionThatFailsIsRolledBackAndItsConnectionGivenBackAsItWas(Server server)
       throws Exception {

@@ -20,12 +20,8 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
-import org.junit.jupiter.api.Tag;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
 
 /** A lock that was handed over is its waiter's at once, and never for longer than the row says. */
-@Tag("one-jdk")
 class HandedOverTest {
   private static final Duration HANDED_OVER =
       Duration.of(Dialect.HANDED_OVER_MICROS, ChronoUnit.MICROS);
@@ -54,8 +50,7 @@ class HandedOverTest {
     }
   }
 
-  @ParameterizedTest
-  @EnumSource
+  @EachServer
   void aWaiterFindsWhatItHasWithoutAcceptingItAndTheRowSaysItForAsLong(Server server)
       throws Exception {
     LockKey key = freshKey();
@@ -89,8 +84,7 @@ class HandedOverTest {
     }
   }
 
-  @ParameterizedTest
-  @EnumSource
+  @EachServer
   void newsThatComeLateAreWorthWhatIsLeftSinceItJoined(Server server) throws Exception {
     HandMovedTime time = new HandMovedTime();
     try (HikariDataSource pool = server.pool(4);
@@ -106,8 +100,7 @@ class HandedOverTest {
     }
   }
 
-  @ParameterizedTest
-  @EnumSource
+  @EachServer
   void newsOfATurnThatLapsedAreNoGrantAndTheWaiterAsksAnew(Server server) throws Exception {
     HandMovedTime time = new HandMovedTime();
     LockKey key = freshKey();
@@ -128,8 +121,7 @@ class HandedOverTest {
     }
   }
 
-  @ParameterizedTest
-  @EnumSource
+  @EachServer
   void whatItHeardBeforeTheDatabaseSaidNoIsNoGrantAfterIt(Server server) throws Exception {
     HandMovedTime time = new HandMovedTime();
     LockKey key = freshKey();

@@ -26,7 +26,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** The cost of one lock that many clients want, however many they are. */
-@Tag("one-jdk")
+@Tag("nightly")
 @Isolated("the server counts all statements")
 class LineCostTest {
   private static final int RUNS_MAX = 3;

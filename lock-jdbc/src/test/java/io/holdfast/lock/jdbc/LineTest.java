@@ -23,17 +23,14 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** Those who wait for a lock stand in a line that the database keeps. */
-@Tag("one-jdk")
 class LineTest {
   private static final Duration LONG_TTL = Duration.ofMinutes(5);
 
-  @ParameterizedTest
-  @EnumSource
+  @EachServer
   void aReleaseHandsTheLockToTheOneThatWaitsLongestAndNumbersRise(Server server) throws Exception {
     LockKey key = freshKey();
     try (Line line = new Line(server, 4)) {
@@ -60,8 +57,7 @@ class LineTest {
     Stores.await("nobody is in the table", () -> waitersInTable(server, key) == 0);
   }
 
-  @ParameterizedTest
-  @EnumSource
+  @EachServer
   void aLockThatIsWaitedForIsNotTakenByNewcomers(Server server) throws Exception {
     LockKey key = freshKey();
     try (Line line = new Line(server, 2)) {
@@ -77,8 +73,7 @@ class LineTest {
     }
   }
 
-  @ParameterizedTest
-  @EnumSource
+  @EachServer
   void aWaiterThatLeavesKeepsNobodyOut(Server server) throws Exception {
     LockKey key = freshKey();
     try (Line line = new Line(server, 3)) {
@@ -98,8 +93,7 @@ class LineTest {
     }
   }
 
-  @ParameterizedTest
-  @EnumSource
+  @EachServer
   void aWaiterThatLeavesAfterItGotTheLockUnseenGivesItToTheNext(Server server) throws Exception {
     LockKey key = freshKey();
     try (Line line = new Line(server, 3)) {
@@ -114,8 +108,7 @@ class LineTest {
     }
   }
 
-  @ParameterizedTest
-  @EnumSource
+  @EachServer
   void aDeadWaiterCostsSecondsAndNotATtl(Server server) throws Exception {
     LockKey key = freshKey();
     try (Line line = new Line(server, 2)) {
@@ -131,8 +124,7 @@ class LineTest {
     }
   }
 
-  @ParameterizedTest
-  @EnumSource
+  @EachServer
   void aWaiterWhoseTurnHasBeenOrWhoseRowIsGoneAsksAnew(Server server) throws Exception {
     LockKey key = freshKey();
     try (Line line = new Line(server, 2)) {
@@ -152,8 +144,7 @@ class LineTest {
     }
   }
 
-  @ParameterizedTest
-  @EnumSource
+  @EachServer
   void whoeverFreesALockHandsItOver(Server server) throws Exception {
     LockKey key = freshKey();
     try (Line line = new Line(server, 3)) {
@@ -171,8 +162,7 @@ class LineTest {
     }
   }
 
-  @ParameterizedTest
-  @EnumSource
+  @EachServer
   void theFirstInLineTakesALockWhoseHolderDied(Server server) throws Exception {
     LockKey key = freshKey();
     try (Line line = new Line(server, 3)) {
@@ -189,8 +179,7 @@ class LineTest {
     }
   }
 
-  @ParameterizedTest
-  @EnumSource
+  @EachServer
   void aMinimumHoldIsWaitedOutAndThenTheFirstInLineHasTheLock(Server server) throws Exception {
     LockKey key = freshKey();
     try (Line line = new Line(server, 2)) {
@@ -247,8 +236,7 @@ class LineTest {
     }
   }
 
-  @ParameterizedTest
-  @EnumSource
+  @EachServer
   void aListTellsHowManyWait(Server server) throws Exception {
     LockKey key = freshKey();
     try (Line line = new Line(server, 3)) {

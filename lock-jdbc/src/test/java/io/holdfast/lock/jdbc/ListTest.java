@@ -26,15 +26,12 @@ import java.util.List;
 import java.util.Locale;
 import java.util.UUID;
 import java.util.stream.IntStream;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
 
 /** The list of held locks for an administrator: which, by whom, and since when. */
 class ListTest {
   private static final int MANY = 1_000;
 
-  @ParameterizedTest
-  @EnumSource
+  @EachServer
   void aPrefixIsComparedCharacterByCharacter(Server server) throws Exception {
     try (HikariDataSource pool = server.pool(4);
         JdbcStore store = Stores.open(pool)) {
@@ -78,8 +75,7 @@ class ListTest {
     }
   }
 
-  @ParameterizedTest
-  @EnumSource
+  @EachServer
   void onlyWhatIsTakenIsListedAndAMinimumHoldCounts(Server server) throws Exception {
     try (HikariDataSource pool = server.pool(4);
         JdbcStore store = Stores.open(pool)) {
@@ -111,8 +107,7 @@ class ListTest {
     }
   }
 
-  @ParameterizedTest
-  @EnumSource
+  @EachServer
   void noMoreThanTheLimitIsListed(Server server) throws Exception {
     try (HikariDataSource pool = server.pool(4);
         JdbcStore store = Stores.open(pool)) {
@@ -127,8 +122,7 @@ class ListTest {
   }
 
   /** More names than one statement looks at. */
-  @ParameterizedTest
-  @EnumSource
+  @EachServer
   void heldLocksAreFoundAmongManyThatAreFree(Server server) throws Exception {
     int rows = 25_000;
     int every = 2_500;
@@ -185,8 +179,7 @@ class ListTest {
   }
 
   /** The end of a new lease is the time of its grant and the TTL, so the grant's time is known. */
-  @ParameterizedTest
-  @EnumSource
+  @EachServer
   void aHolderIsShownWithTheTimeOfItsGrantWhateverCameAfter(Server server) throws Exception {
     try (HikariDataSource pool = server.pool(4);
         JdbcStore store = Stores.open(pool)) {

@@ -6,7 +6,7 @@ import java.sql.SQLException;
 import org.junit.jupiter.api.Tag;
 
 /** The rules of docs/SPEC.md on this database. */
-@Tag("one-jdk")
+@Tag("nightly")
 class MariaDbConformanceTest extends LockConformance {
   @Override
   protected Fixture openFixture() throws SQLException {

@@ -30,7 +30,7 @@ import org.testcontainers.containers.GenericContainer;
 import org.testcontainers.containers.wait.strategy.Wait;
 
 /** A pooler between the clients and PostgreSQL. */
-@Tag("one-jdk")
+@Tag("nightly")
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 @Timeout(120)
 class PgBouncerTest {

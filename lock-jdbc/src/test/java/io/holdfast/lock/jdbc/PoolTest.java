@@ -28,14 +28,10 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import javax.sql.DataSource;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
 import org.springframework.jdbc.datasource.DriverManagerDataSource;
 
 /** A client's use of the connections of a pool that is not its own. */
-@Tag("one-jdk")
 class PoolTest {
   private static final Duration SHORT = Duration.ofMillis(300);
 
@@ -101,8 +97,7 @@ class PoolTest {
     }
   }
 
-  @ParameterizedTest
-  @EnumSource(names = "H2", mode = EnumSource.Mode.EXCLUDE)
+  @EachRealServer
   void aReadOnlyServerIsToldSoonAndNotStormedWithConnections(Server server) throws Exception {
     try (HikariDataSource writing = server.pool(4);
         JdbcStore usual = Stores.open(writing)) {
@@ -253,8 +248,7 @@ class PoolTest {
     }
   }
 
-  @ParameterizedTest
-  @EnumSource(names = "H2", mode = EnumSource.Mode.EXCLUDE)
+  @EachRealServer
   void aKeptConnectionThatTheServerEndedIsReplaced(Server server) throws Exception {
     try (HikariDataSource pool = server.pool(4);
         JdbcStore store = Stores.open(pool)) {
@@ -296,8 +290,7 @@ class PoolTest {
     }
   }
 
-  @ParameterizedTest
-  @EnumSource(names = {"MYSQL", "MARIADB", "POSTGRES"})
+  @EachRealServer
   void aServerThatDoesNotAnswerIsAFailureWithinTheStoreTimeout(Server server) throws Exception {
     try (HikariDataSource pool = server.pool(4);
         JdbcStore store = Stores.open(Stores.settings(pool), Duration.ofSeconds(4))) {

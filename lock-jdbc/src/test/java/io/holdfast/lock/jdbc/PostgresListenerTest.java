@@ -16,11 +16,9 @@ import java.time.Duration;
 import java.util.UUID;
 import java.util.concurrent.atomic.AtomicInteger;
 import javax.sql.DataSource;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Notifications that do not come. */
-@Tag("one-jdk")
 class PostgresListenerTest {
 
   @Test

@@ -24,15 +24,14 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** Rows of locks that nobody uses any more can be deleted at any time. */
-@Tag("one-jdk")
+@Tag("nightly")
 class PurgeTest {
   private static final Duration UNUSED_FOR = Duration.ofHours(1);
 
   /** The row of the trials that clients make when they are built. */
   private static final int TRIAL = 1;
 
-  @ParameterizedTest
-  @EnumSource
+  @EachServer
   void deadRowsGoAndNumbersKeepRising(Server server) throws Exception {
     try (Table table = new Table(server);
         JdbcStore store = Stores.open(table.settings(), Stores.STORE_TIMEOUT)) {
@@ -58,8 +57,7 @@ class PurgeTest {
     }
   }
 
-  @ParameterizedTest
-  @EnumSource
+  @EachServer
   void aRowThatIsHeldOrWantedOrLockedIsLeftAlone(Server server) throws Exception {
     try (Table table = new Table(server);
         JdbcStore store = Stores.open(table.settings(), Stores.STORE_TIMEOUT)) {
@@ -80,8 +78,7 @@ class PurgeTest {
     }
   }
 
-  @ParameterizedTest
-  @EnumSource
+  @EachServer
   void aLockInUseIsNeverDoubledOrLostByAPurge(Server server) throws Exception {
     try (Table table = new Table(server);
         JdbcStore store = Stores.open(table.settings(), Stores.STORE_TIMEOUT)) {

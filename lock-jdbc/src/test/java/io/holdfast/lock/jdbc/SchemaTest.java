@@ -23,7 +23,6 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** A client's errors about a table that is not as it needs it. */
@@ -33,8 +32,7 @@ class SchemaTest {
     return "locks_" + UUID.randomUUID().toString().substring(0, 8);
   }
 
-  @ParameterizedTest
-  @EnumSource
+  @EachServer
   void aMissingTableIsAnErrorThatNamesTheScript(Server server) {
     String table = freshTable();
     try (HikariDataSource pool = server.pool(3)) {
@@ -47,8 +45,7 @@ class SchemaTest {
     }
   }
 
-  @ParameterizedTest
-  @EnumSource
+  @EachServer
   void theShippedScriptMakesATableThatValidatesAndMayRunAgain(Server server) throws Exception {
     try (HikariDataSource pool = server.pool(3);
         Connection connection = server.connect()) {
@@ -68,8 +65,7 @@ class SchemaTest {
     }
   }
 
-  @ParameterizedTest
-  @EnumSource
+  @EachServer
   void severalClientsMayCreateTheTableAtOnce(Server server) throws Exception {
     String table = freshTable();
     try (HikariDataSource pool = server.pool(12, config -> config.setMinimumIdle(12))) {
@@ -92,8 +88,7 @@ class SchemaTest {
     }
   }
 
-  @ParameterizedTest
-  @EnumSource
+  @EachServer
   void aTableInAnotherSchemaIsFoundByItsFullName(Server server) throws Exception {
     String schema = "other_" + UUID.randomUUID().toString().substring(0, 8);
     try (HikariDataSource pool = server.pool(3);
@@ -112,8 +107,7 @@ class SchemaTest {
     }
   }
 
-  @ParameterizedTest
-  @EnumSource
+  @EachServer
   void eachFlawOfATableIsTold(Server server) throws Exception {
     String bigint = server == Server.POSTGRES ? "ALTER COLUMN number TYPE integer" : "";
     if (server == Server.H2) {

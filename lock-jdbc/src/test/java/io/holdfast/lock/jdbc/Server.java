@@ -6,9 +6,11 @@ import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.Locale;
 import java.util.Map;
 import java.util.function.Consumer;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Assumptions;
 import org.testcontainers.DockerClientFactory;
 import org.testcontainers.containers.GenericContainer;
@@ -30,6 +32,18 @@ enum Server {
 
   Server(String urlPattern) {
     this.urlPattern = urlPattern;
+  }
+
+  /** The databases of {@link EachServer}. */
+  static Stream<Server> ofThisRun() {
+    boolean all = System.getProperty("test.all") != null;
+    return Arrays.stream(values())
+        .filter(server -> all || (server != MARIADB && server != MARIADB_BY_MYSQL_DRIVER));
+  }
+
+  /** The databases of {@link EachRealServer}. */
+  static Stream<Server> realOfThisRun() {
+    return ofThisRun().filter(server -> server != H2);
   }
 
   /** A pool as users have it, with autocommit. */

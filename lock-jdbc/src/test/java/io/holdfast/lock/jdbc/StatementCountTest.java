@@ -18,19 +18,14 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.parallel.Isolated;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
 
 /** The cost of locks in statements, counted by the server. */
-@Tag("one-jdk")
 @Isolated("the server counts all statements")
 class StatementCountTest {
 
-  @ParameterizedTest
-  @EnumSource(names = "H2", mode = EnumSource.Mode.EXCLUDE)
+  @EachRealServer
   void oneStatementTakesOneFreesAndNoneReenters(Server server) throws Exception {
     try (StatementCounter counter = new StatementCounter(server);
         HikariDataSource pool = full(server.pool(4, config -> config.setMinimumIdle(4)));
@@ -55,8 +50,7 @@ class StatementCountTest {
     }
   }
 
-  @ParameterizedTest
-  @EnumSource(names = "H2", mode = EnumSource.Mode.EXCLUDE)
+  @EachRealServer
   void aThousandLeasesAreRenewedWithAHandfulOfStatements(Server server) throws Exception {
     try (StatementCounter counter = new StatementCounter(server);
         HikariDataSource pool = full(server.pool(4, config -> config.setMinimumIdle(4)));
@@ -77,8 +71,7 @@ class StatementCountTest {
     }
   }
 
-  @ParameterizedTest
-  @EnumSource(names = "H2", mode = EnumSource.Mode.EXCLUDE)
+  @EachRealServer
   void oneStatementExtendsALeaseAndTwoList(Server server) throws Exception {
     try (StatementCounter counter = new StatementCounter(server);
         HikariDataSource pool = full(server.pool(4, config -> config.setMinimumIdle(4)));
@@ -95,8 +88,7 @@ class StatementCountTest {
     }
   }
 
-  @ParameterizedTest
-  @EnumSource(names = "H2", mode = EnumSource.Mode.EXCLUDE)
+  @EachRealServer
   @Timeout(120)
   void manyWhoWaitLongCostLittle(Server server) throws Exception {
     int clients = 10;

@@ -29,14 +29,11 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
 
 /** The protocol, statement by statement, on each database and driver. */
 class StoreTest {
 
-  @ParameterizedTest
-  @EnumSource
+  @EachServer
   void takesRefusesAndFreesALock(Server server) throws Exception {
     try (HikariDataSource pool = server.pool(4);
         JdbcStore store = Stores.open(pool)) {
@@ -55,8 +52,7 @@ class StoreTest {
     }
   }
 
-  @ParameterizedTest
-  @EnumSource
+  @EachServer
   @Execution(ExecutionMode.CONCURRENT)
   void anExpiredLockCanBeTakenAndNotReleasedOrRenewedByItsFirstHolder(Server server)
       throws Exception {
@@ -82,8 +78,7 @@ class StoreTest {
     }
   }
 
-  @ParameterizedTest
-  @EnumSource
+  @EachServer
   void renewalExtendsWhatStandsAndRevivesNothing(Server server) throws Exception {
     try (HikariDataSource pool = server.pool(4);
         JdbcStore store = Stores.open(pool)) {
@@ -104,8 +99,7 @@ class StoreTest {
     }
   }
 
-  @ParameterizedTest
-  @EnumSource
+  @EachServer
   void aThousandGrantsAreRenewedTogether(Server server) throws Exception {
     try (HikariDataSource pool = server.pool(4);
         JdbcStore store = Stores.open(pool)) {
@@ -128,8 +122,7 @@ class StoreTest {
     }
   }
 
-  @ParameterizedTest
-  @EnumSource
+  @EachServer
   void aRowThatSomebodyHasLockedIsBusyAndNotWaitedFor(Server server) throws Exception {
     try (HikariDataSource pool = server.pool(4);
         JdbcStore store = Stores.open(pool);
@@ -158,8 +151,7 @@ class StoreTest {
     }
   }
 
-  @ParameterizedTest
-  @EnumSource
+  @EachServer
   @Execution(ExecutionMode.CONCURRENT)
   void aMinimumHoldKeepsTheNameTakenAfterTheRelease(Server server) throws Exception {
     try (HikariDataSource pool = server.pool(4);
@@ -188,8 +180,7 @@ class StoreTest {
     }
   }
 
-  @ParameterizedTest
-  @EnumSource
+  @EachServer
   void anAdministratorFreesTheExpectedGrantAndNoOther(Server server) throws Exception {
     try (HikariDataSource pool = server.pool(4);
         JdbcStore store = Stores.open(pool)) {
@@ -215,8 +206,7 @@ class StoreTest {
     }
   }
 
-  @ParameterizedTest
-  @EnumSource
+  @EachServer
   void aWithdrawnAttemptLeavesNothingAndTouchesNobodyElse(Server server) throws Exception {
     try (HikariDataSource pool = server.pool(4);
         JdbcStore store = Stores.open(pool)) {
@@ -231,8 +221,7 @@ class StoreTest {
     }
   }
 
-  @ParameterizedTest
-  @EnumSource
+  @EachServer
   void namesThatDifferInAnyWayAreDifferentLocks(Server server) throws Exception {
     try (HikariDataSource pool = server.pool(4);
         JdbcStore store = Stores.open(pool)) {
@@ -275,8 +264,7 @@ class StoreTest {
     }
   }
 
-  @ParameterizedTest
-  @EnumSource
+  @EachServer
   void aHolderThatNoDatabaseCanWriteIsMadeReadable(Server server) throws Exception {
     try (HikariDataSource pool = server.pool(4);
         JdbcStore store = Stores.open(pool)) {
@@ -291,8 +279,7 @@ class StoreTest {
     }
   }
 
-  @ParameterizedTest
-  @EnumSource
+  @EachServer
   void oneOfManyWhoTryAtOnceGetsALockAndNumbersRise(Server server) throws Exception {
     int threads = 8;
     try (HikariDataSource pool = server.pool(threads + 1);
@@ -332,8 +319,7 @@ class StoreTest {
     }
   }
 
-  @ParameterizedTest
-  @EnumSource
+  @EachServer
   void oneOfManyWhoUseANameForTheFirstTimeGetsIt(Server server) throws Exception {
     int threads = 8;
     try (HikariDataSource pool = server.pool(threads + 1);
@@ -360,8 +346,7 @@ class StoreTest {
     }
   }
 
-  @ParameterizedTest
-  @EnumSource
+  @EachServer
   @Execution(ExecutionMode.CONCURRENT)
   void aTicketIsWokenByTheReleaseAndByTheExpiry(Server server) throws Exception {
     try (HikariDataSource pool = server.pool(8);

@@ -22,6 +22,7 @@ import org.junit.jupiter.api.Timeout;
  * Another server takes over, with all that the old one had: leases go on, nobody has a lock twice,
  * and new ones are granted at once.
  */
+@Tag("nightly")
 @Timeout(120)
 class SwitchoverTest {
   /** So long that a lease outlasts a switchover on a busy machine. */
@@ -31,25 +32,21 @@ class SwitchoverTest {
   private static final Duration NEW_ACQUIRES_MAX = Duration.ofSeconds(5);
 
   @Test
-  @Tag("one-jdk")
   void mySqlWhoseOldPrimaryStaysUpReadOnly() throws Exception {
     switchOver(ServerPair.mySql(), Old.READ_ONLY);
   }
 
   @Test
-  @Tag("one-jdk")
   void mySqlWhoseOldPrimaryStaysUpWritable() throws Exception {
     switchOver(ServerPair.mySql(), Old.WRITABLE);
   }
 
   @Test
-  @Tag("one-jdk")
   void postgresWhoseOldPrimaryStops() throws Exception {
     switchOver(ServerPair.postgres(), Old.STOPPED);
   }
 
   @Test
-  @Tag("one-jdk")
   void postgresWhoseOldPrimaryStaysUpReadOnly() throws Exception {
     switchOver(ServerPair.postgres(), Old.READ_ONLY);
   }

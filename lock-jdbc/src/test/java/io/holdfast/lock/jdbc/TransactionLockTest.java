@@ -37,8 +37,7 @@ class TransactionLockTest {
     });
   }
 
-  @ParameterizedTest
-  @EnumSource
+  @EachServer
   void aTransactionHasTheLockUntilItEnds(Server server) throws Exception {
     try (HikariDataSource pool = pool(server, 6)) {
       JdbcLocks.builder(pool).schema(SchemaMode.CREATE).build().close();
@@ -122,8 +121,7 @@ class TransactionLockTest {
     }
   }
 
-  @ParameterizedTest
-  @EnumSource
+  @EachServer
   void theCallersTransactionGoesOnWhetherItGotTheLockOrNot(Server server) throws Exception {
     try (HikariDataSource pool = pool(server, 6);
         Connection admin = server.connect()) {
@@ -150,8 +148,7 @@ class TransactionLockTest {
     }
   }
 
-  @ParameterizedTest
-  @EnumSource
+  @EachServer
   void manyTransactionsThatUseANameForTheFirstTimeFollowEachOther(Server server) throws Exception {
     int threads = 6;
     try (HikariDataSource pool = pool(server, threads + 2)) {
@@ -181,8 +178,7 @@ class TransactionLockTest {
     }
   }
 
-  @ParameterizedTest
-  @EnumSource
+  @EachServer
   @Execution(ExecutionMode.CONCURRENT)
   void aNewNameThatATransactionHasKeepsNobodyFromTheirOwnNewNames(Server server) throws Exception {
     try (HikariDataSource pool = pool(server, 8);
@@ -204,8 +200,7 @@ class TransactionLockTest {
     }
   }
 
-  @ParameterizedTest
-  @EnumSource
+  @EachServer
   @Execution(ExecutionMode.CONCURRENT)
   void newNamesThatAreLockedAtTheSameTimeDoNotCollide(Server server) throws Exception {
     try (HikariDataSource pool = pool(server, 4)) {
@@ -235,8 +230,7 @@ class TransactionLockTest {
     }
   }
 
-  @ParameterizedTest
-  @EnumSource
+  @EachServer
   @Execution(ExecutionMode.CONCURRENT)
   void aNameThatWasUsedLatelyIsNotPurged(Server server) throws Exception {
     try (HikariDataSource pool = pool(server, 6);
@@ -265,8 +259,7 @@ class TransactionLockTest {
     }
   }
 
-  @ParameterizedTest
-  @EnumSource
+  @EachServer
   void whatIsReadAfterTheLockIsCurrentWhateverTheIsolation(Server server) throws Exception {
     int threads = 4;
     int writesEach = 10;
@@ -356,8 +349,7 @@ class TransactionLockTest {
     }
   }
 
-  @ParameterizedTest
-  @EnumSource
+  @EachServer
   void aStaleWriterIsRefused(Server server) throws Exception {
     try (Connection connection = server.connect()) {
       String table = "item_" + UUID.randomUUID().toString().substring(0, 8);

@@ -31,14 +31,11 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 import javax.sql.DataSource;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
 
 /** Waiting for a lock: how it passes on, to whom, and with which connections. */
 class WaitingTest {
 
-  @ParameterizedTest
-  @EnumSource
+  @EachServer
   void aLockPassesFromClientToClientWithoutWaitingOutAnyInterval(Server server) throws Exception {
     int rounds = 20;
     try (HikariDataSource pool = server.pool(12);
@@ -70,8 +67,7 @@ class WaitingTest {
     }
   }
 
-  @ParameterizedTest
-  @EnumSource
+  @EachServer
   void everyClientGetsItsShareAndTokensRise(Server server) throws Exception {
     int clients = 3;
     int threadsEach = 2;
@@ -120,8 +116,7 @@ class WaitingTest {
     }
   }
 
-  @ParameterizedTest
-  @EnumSource
+  @EachServer
   void nobodyHoldsAConnectionWhileWaiting(Server server) throws Exception {
     try (HikariDataSource pool = server.pool(12);
         JdbcStore store = Stores.open(pool);

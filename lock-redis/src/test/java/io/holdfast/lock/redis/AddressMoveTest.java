@@ -33,7 +33,7 @@ import redis.clients.jedis.Protocol;
 import redis.clients.jedis.RedisClient;
 
 /** An address that leads to another server from now on, while the old one stays up. */
-@Tag("one-jdk")
+@Tag("nightly")
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class AddressMoveTest {
   private static final int POOL_SIZE = 4;

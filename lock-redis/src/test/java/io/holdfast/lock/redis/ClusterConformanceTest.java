@@ -5,7 +5,7 @@ import io.holdfast.lock.tck.LockConformance;
 import org.junit.jupiter.api.Tag;
 
 /** The rules of docs/SPEC.md on a Cluster of three primaries. */
-@Tag("one-jdk")
+@Tag("nightly")
 class ClusterConformanceTest extends LockConformance {
   @Override
   protected Fixture openFixture() throws Exception {

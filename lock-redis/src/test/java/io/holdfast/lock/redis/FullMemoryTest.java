@@ -12,12 +12,10 @@ import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.Ticket;
 import java.time.Duration;
 import java.util.List;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import redis.clients.jedis.RedisClient;
 
 /** A server whose memory is full grants nothing, and what is held can be let go. */
-@Tag("one-jdk")
 class FullMemoryTest {
 
   @Test

@@ -17,6 +17,7 @@ import redis.clients.jedis.RedisClusterClient;
 import redis.clients.jedis.util.JedisClusterCRC16;
 
 /** A server is killed in the middle of contention. */
+@Tag("nightly")
 class KillTest {
   private static final int CONTENDERS = 4;
 

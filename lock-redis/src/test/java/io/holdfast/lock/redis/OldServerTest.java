@@ -10,13 +10,11 @@ import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.RedisClient;
 
 /** A server that has no version that scripts can see, as Redis before 7.0. */
-@Tag("one-jdk")
 class OldServerTest {
 
   @Test

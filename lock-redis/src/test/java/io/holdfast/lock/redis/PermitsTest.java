@@ -24,7 +24,6 @@ import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import redis.clients.jedis.RedisClient;
 
@@ -242,7 +241,6 @@ class PermitsTest {
         .allMatch(Renewal.Renewed.class::isInstance);
   }
 
-  @Tag("one-jdk")
   @Test
   void whatIsHeldIsRenewedAndFreedThoughTheMemoryIsFull() throws Exception {
     try (RedisContainer server = RedisContainer.start(

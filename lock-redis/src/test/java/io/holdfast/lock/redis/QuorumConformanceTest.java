@@ -5,7 +5,7 @@ import io.holdfast.lock.tck.LockConformance;
 import org.junit.jupiter.api.Tag;
 
 /** The rules of docs/SPEC.md on a quorum of three servers. */
-@Tag("one-jdk")
+@Tag("nightly")
 class QuorumConformanceTest extends LockConformance {
   @Override
   protected Fixture openFixture() throws Exception {

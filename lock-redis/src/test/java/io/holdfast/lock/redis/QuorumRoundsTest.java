@@ -36,7 +36,7 @@ import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.RedisClient;
 
 /** Requests to the servers of a quorum that come late, or stand behind others. */
-@Tag("one-jdk")
+@Tag("nightly")
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class QuorumRoundsTest {
   private static final StoreSettings HURRIED =
@@ -94,7 +94,7 @@ class QuorumRoundsTest {
       long before = Stores.calls(clients.get(0), "evalsha");
       way.deliver();
       Stores.await("arrived", () -> Stores.calls(clients.get(0), "evalsha") > before);
-      assertThat(others.tryAcquire(Stores.claim(key))).as("two holders").isEmpty();
+      assertThat(others.tryAcquire(Stores.claim(key))).as("Unsafe: two holders").isEmpty();
       assertThat(store.renew(List.of(granted[0]))).allMatch(Renewal.Renewed.class::isInstance);
       assertThat(store.verify(granted[0])).isPresent();
       store.withdraw(claim);

@@ -53,6 +53,7 @@ import redis.clients.jedis.RedisClient;
 import redis.clients.jedis.exceptions.JedisConnectionException;
 
 /** The failures that a quorum of three bears, and those that it does not. */
+@Tag("nightly")
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class QuorumTest {
   private static final int SERVERS = 3;

@@ -27,7 +27,7 @@ import org.junit.jupiter.api.TestInstance;
 import redis.clients.jedis.RedisClient;
 
 /** Grants that count only once a replica has them. */
-@Tag("one-jdk")
+@Tag("nightly")
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class ReplicasTest {
   private static final Duration UNMET_AFTER = Duration.ofSeconds(1);

@@ -39,8 +39,8 @@ import redis.clients.jedis.RedisClusterClient;
 import redis.clients.jedis.providers.ClusterConnectionProvider;
 
 /** A Cluster that moves a slot, for as long as that takes. */
+@Tag("nightly")
 @Tag("each-jedis")
-@Tag("one-jdk")
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 @TestMethodOrder(MethodOrderer.OrderAnnotation.class)
 class ReshardTest {
@@ -234,7 +234,7 @@ class ReshardTest {
             String name = isNew ? move.nextName() : shared.get(index);
             try (Lease lease = client.get(name).lock()) {
               if (!isNew && holders.getAndSet(index, me) != null) {
-                troubles.add("Two holders of " + name);
+                troubles.add("Unsafe: two holders of " + name);
               }
               lease.verify();
               if (!isNew) {

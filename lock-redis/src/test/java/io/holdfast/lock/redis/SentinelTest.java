@@ -24,7 +24,7 @@ import redis.clients.jedis.RedisClient;
 import redis.clients.jedis.RedisSentinelClient;
 
 /** A primary that Sentinels name, and its replica. */
-@Tag("one-jdk")
+@Tag("nightly")
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 @TestMethodOrder(MethodOrderer.OrderAnnotation.class)
 class SentinelTest {

@@ -23,8 +23,8 @@ import redis.clients.jedis.Protocol;
 import redis.clients.jedis.RedisClient;
 
 /** The servers' own readings of their clocks. */
+@Tag("nightly")
 @Execution(ExecutionMode.CONCURRENT)
-@Tag("one-jdk")
 class ServerClocksTest {
   /** Redis is asked for whole seconds. */
   private static final long NEAR_MILLIS = 1_000;

@@ -21,8 +21,8 @@ import org.testcontainers.DockerClientFactory;
  * One short schedule on each store, three at a time, since they wait most of the time;
  * {@code dev/torture} runs as many as you like.
  */
+@Tag("nightly")
 @Execution(ExecutionMode.CONCURRENT)
-@Tag("one-jdk")
 class TortureTest {
   private static final int SECONDS = 6;
   private static final long SEED = Plan.SERVER_CLOCKS_SEED + 1;

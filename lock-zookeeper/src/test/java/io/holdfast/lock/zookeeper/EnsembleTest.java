@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** On three servers, one of which is killed, frozen or cut off. */
-@Tag("one-jdk")
+@Tag("nightly")
 @Timeout(120)
 class EnsembleTest {
   private static final Duration SESSION_TIMEOUT = Duration.ofSeconds(8);

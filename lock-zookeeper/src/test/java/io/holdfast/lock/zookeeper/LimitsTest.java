@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** A server that is started again with a lower limit of session timeouts. */
-@Tag("one-jdk")
+@Tag("nightly")
 @Timeout(120)
 class LimitsTest {
   private static final Duration BEFORE = Duration.ofSeconds(60);

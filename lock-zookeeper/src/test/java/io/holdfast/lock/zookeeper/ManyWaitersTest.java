@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** Two hundred waiters from four JVMs: one is woken at a time, in the order in which they came. */
-@Tag("one-jdk")
+@Tag("nightly")
 @Timeout(value = 180, unit = TimeUnit.SECONDS)
 class ManyWaitersTest {
   private static final int JVMS = 4;

@@ -23,7 +23,7 @@ final class ZooKeeperFixture extends ZooKeeperAccess implements Fixture {
    * The session timeout of clients whose links are cut. A quarter of it is what a session that is
    * new is trusted for: a TTL of the kit, and enough for a busy machine to connect again.
    */
-  static final Duration LINKED_SESSION_TIMEOUT = Duration.ofSeconds(32);
+  static final Duration LINKED_SESSION_TIMEOUT = Duration.ofSeconds(24);
 
   /**
    * The slack has room for a session to time out: who is cut off can't delete its node itself. A

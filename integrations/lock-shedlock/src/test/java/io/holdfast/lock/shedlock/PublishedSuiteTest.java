@@ -7,7 +7,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 
-/** The published suite on every store. */
+/** The published suite on every store; in {@code dev/verify}, on H2 and PostgreSQL. */
 class PublishedSuiteTest {
 
   @Nested
@@ -35,7 +35,6 @@ class PublishedSuiteTest {
 
   @Nested
   @Execution(ExecutionMode.CONCURRENT)
-  @Tag("one-jdk")
   class OnPostgres extends PublishedSuite {
     private static TestStore store;
 
@@ -58,8 +57,8 @@ class PublishedSuiteTest {
   }
 
   @Nested
+  @Tag("nightly")
   @Execution(ExecutionMode.CONCURRENT)
-  @Tag("one-jdk")
   class OnMySql extends PublishedSuite {
     private static TestStore store;
 
@@ -82,8 +81,8 @@ class PublishedSuiteTest {
   }
 
   @Nested
+  @Tag("nightly")
   @Execution(ExecutionMode.CONCURRENT)
-  @Tag("one-jdk")
   class OnRedis extends PublishedSuite {
     private static TestStore store;
 
@@ -106,8 +105,8 @@ class PublishedSuiteTest {
   }
 
   @Nested
+  @Tag("nightly")
   @Execution(ExecutionMode.CONCURRENT)
-  @Tag("one-jdk")
   class OnZooKeeper extends PublishedSuite {
     private static TestStore store;
 
@@ -130,8 +129,8 @@ class PublishedSuiteTest {
   }
 
   @Nested
+  @Tag("nightly")
   @Execution(ExecutionMode.CONCURRENT)
-  @Tag("one-jdk")
   class OnConsul extends PublishedSuite {
     private static TestStore store;
 

@@ -25,7 +25,7 @@ import org.testcontainers.containers.GenericContainer;
 import org.testcontainers.containers.wait.strategy.Wait;
 
 /** A process that is stopped within its transaction, while others get its locks. */
-@Tag("one-jdk")
+@Tag("nightly")
 class FrozenHolderTest {
   private static final Duration TAKEOVER_MAX = Duration.ofSeconds(30);
 

@@ -9,10 +9,12 @@ import java.time.Duration;
 import org.jetbrains.lincheck.datastructures.ModelCheckingOptions;
 import org.jetbrains.lincheck.datastructures.Operation;
 import org.junit.jupiter.api.Assertions;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** A lease that was once seen to be over is never seen to stand again. */
+@Tag("nightly")
 @Timeout(600)
 class ExpiryLincheckTest {
   private static final Duration TTL = Duration.ofSeconds(30);

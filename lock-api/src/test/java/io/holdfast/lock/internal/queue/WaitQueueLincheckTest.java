@@ -6,6 +6,7 @@ import io.holdfast.lock.internal.grant.ActiveGrant;
 import java.util.concurrent.locks.LockSupport;
 import org.jetbrains.lincheck.datastructures.Operation;
 import org.junit.jupiter.api.Assertions;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -14,6 +15,7 @@ import org.junit.jupiter.api.Timeout;
  * an operation, and the count of sections must be that of some order of them. A thread that waits
  * for ever, and a second holder, fail too.
  */
+@Tag("nightly")
 @Timeout(600) // Lincheck's threads spin: slow where others keep the machine busy
 class WaitQueueLincheckTest {
   /** Handed on once, then given back. */

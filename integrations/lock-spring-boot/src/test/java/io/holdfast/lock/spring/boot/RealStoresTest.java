@@ -26,7 +26,6 @@ import org.testcontainers.containers.GenericContainer;
 import org.testcontainers.containers.wait.strategy.Wait;
 
 /** Each store's real server, through the client that the application gets. */
-@Tag("one-jdk")
 class RealStoresTest {
   private static final Duration STARTUP_MAX = Duration.ofMinutes(2);
   private static final String PASSWORD = "holdfast";
@@ -70,6 +69,7 @@ class RealStoresTest {
   }
 
   @Test
+  @Tag("nightly")
   void redisWithAPasswordInAnApplicationThatUsesLettuce() {
     try (GenericContainer<?> server = new GenericContainer<>("redis:8.0")
         .withCommand("--requirepass", PASSWORD)
@@ -104,6 +104,7 @@ class RealStoresTest {
   }
 
   @Test
+  @Tag("nightly")
   void zookeeperByConnectStringAndByTheApplicationsFramework() {
     try (GenericContainer<?> server = new GenericContainer<>("zookeeper:3.9")
         .withExposedPorts(2181)
@@ -128,6 +129,7 @@ class RealStoresTest {
   }
 
   @Test
+  @Tag("nightly")
   void consulByItsAddress() {
     try (GenericContainer<?> server = new GenericContainer<>("consul:1.8")
         .withCommand(

@@ -10,6 +10,7 @@ import io.holdfast.lock.redis.RedisLocks;
 import io.holdfast.lock.tck.fault.FaultProxy;
 import java.time.Duration;
 import java.util.Map;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Assumptions;
 import org.testcontainers.DockerClientFactory;
 import org.testcontainers.containers.GenericContainer;
@@ -54,6 +55,11 @@ enum Server {
 
   private static final String PASSWORD = "holdfast";
   static final Duration STORE_TIMEOUT = Duration.ofSeconds(1);
+
+  /** All of them with {@code -Dtest.all}, and else one. */
+  static Stream<Server> ofThisRun() {
+    return System.getProperty("test.all") == null ? Stream.of(POSTGRES) : Stream.of(values());
+  }
 
   abstract GenericContainer<?> container();
 
