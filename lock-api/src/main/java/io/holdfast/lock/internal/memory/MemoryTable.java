@@ -165,8 +165,12 @@ public final class MemoryTable {
     if (place == null) {
       return ReleaseOutcome.ALREADY_LOST;
     }
-    place.released = true;
-    place.untilNanos = nowNanos + holdFor.toNanos();
+    if (holdFor.isZero()) {
+      place.owner = null; // Free at once, also for a caller that read the clock before this one.
+    } else {
+      place.released = true;
+      place.untilNanos = nowNanos + holdFor.toNanos();
+    }
     tidy(grant.claim().key(), row(grant.claim().key()), nowNanos);
     return ReleaseOutcome.RELEASED;
   }
