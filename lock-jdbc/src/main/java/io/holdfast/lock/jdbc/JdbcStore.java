@@ -48,8 +48,8 @@ import org.slf4j.LoggerFactory;
  * and another frees, by the database's clock. There is one row per waiter, and a release hands the
  * lock over to the first of them.
  *
- * <p>Each statement is a transaction of its own. None waits for a locked row, except those that
- * free a lock.
+ * <p>Each statement is a transaction of its own. None waits for a locked row of a lock: a guarded
+ * transaction keeps it locked for as long as it likes.
  */
 final class JdbcStore implements LockStore {
   private static final Logger LOG = LoggerFactory.getLogger(JdbcStore.class);
@@ -66,6 +66,7 @@ final class JdbcStore implements LockStore {
   private final Database database;
   private final TimeSource time;
   private final Renewer renewer;
+  private final Releaser releaser;
   private final Poller poller;
   private final SpareConnection spare;
   private final Pool pool;
@@ -105,6 +106,7 @@ final class JdbcStore implements LockStore {
     this.spare = spare;
     time = settings.time();
     renewer = new Renewer(database);
+    releaser = new Releaser(database);
     String threads = "holdfast-" + settings.clientName();
     poller = new Poller(
         database,
@@ -128,8 +130,8 @@ final class JdbcStore implements LockStore {
     boolean opened = false;
     try {
       Deadline deadline = Deadlines.after(timeout);
-      Dialect dialect = detect(spare, deadline, settings.table());
-      prepare(pool, deadline, dialect, settings.schema());
+      Dialect detected = detect(spare, deadline, settings.table());
+      Dialect dialect = prepare(pool, deadline, detected, settings.schema());
       Database database = new Database(dialect, pool, spare, timeout);
       if (settings.schema() != SchemaMode.NONE) {
         Trial.run(database);
@@ -165,8 +167,12 @@ final class JdbcStore implements LockStore {
     }
   }
 
-  /** Prepares the tables on a second connection, which also shows that the pool has one. */
-  private static void prepare(Pool pool, Deadline deadline, Dialect dialect, SchemaMode mode)
+  /**
+   * Prepares the tables on a second connection, which also shows that the pool has one.
+   *
+   * @return the dialect for the tables in the schema in which they are now
+   */
+  private static Dialect prepare(Pool pool, Deadline deadline, Dialect dialect, SchemaMode mode)
       throws StoreException {
     Connection connection;
     try {
@@ -184,9 +190,9 @@ final class JdbcStore implements LockStore {
           e);
     }
     try {
-      Sessions.run(connection, deadline, c -> {
+      return Sessions.run(connection, deadline, c -> {
         Schema.prepare(c, dialect, mode);
-        return true;
+        return Dialect.of(c, dialect.qualifiedTable(c));
       });
     } catch (SQLException e) {
       throw StoreException.refused("The table could not be checked: " + e, e);
@@ -226,6 +232,9 @@ final class JdbcStore implements LockStore {
     Row row = ((Attempted.Busy) attempted).row();
     // Sent on its own: if it were repeated with another statement that failed, it would join twice.
     long place = database.onPool(database.deadline(), (d, c) -> d.join(c, attempt));
+    if (Dialect.isSetBack(row, place)) {
+      database.onPool(database.deadline(), (d, c) -> d.reopenLine(c, row.key(), place));
+    }
     if (Poller.isToBeAnnounced(row)) {
       announce(row.key());
     }
@@ -294,10 +303,11 @@ final class JdbcStore implements LockStore {
    * is the first.
    */
   Optional<JdbcGrant> acceptOrTake(Claim claim, Attempt attempt, long place) throws StoreException {
-    long number = database.onPool(database.deadline(), (d, c) -> {
-      long accepted = d.accept(c, attempt);
-      return accepted == Dialect.NONE ? d.take(c, attempt, place) : accepted;
-    });
+    Deadline deadline = database.deadline();
+    long number = database.onPool(deadline, (d, c) -> d.accept(c, attempt));
+    if (number == Dialect.NONE) {
+      number = database.onPool(deadline, (d, c) -> d.take(c, attempt, place));
+    }
     return number == Dialect.NONE
         ? Optional.empty()
         : Optional.of(granted(claim, number, claim.ttl()));
@@ -310,25 +320,14 @@ final class JdbcStore implements LockStore {
 
   @Override
   public ReleaseOutcome release(Grant grant, Duration holdFor) throws StoreException {
-    JdbcGrant given = (JdbcGrant) grant;
-    String key = given.key();
-    String ownerId = given.claim().ownerId();
-    long holdMicros = Keys.microsUp(holdFor);
-    boolean released = database.onPoolOrSpare(
-        database.deadline(),
-        (d, c) -> (!given.fromLine() && d.release(c, key, ownerId, given.number(), holdMicros))
-            || d.handOver(c, key, ownerId, given.number(), holdMicros));
-    return released ? ReleaseOutcome.RELEASED : ReleaseOutcome.ALREADY_LOST;
+    return releaser.release((JdbcGrant) grant, holdFor)
+        ? ReleaseOutcome.RELEASED
+        : ReleaseOutcome.ALREADY_LOST;
   }
 
   @Override
   public void withdraw(Claim claim) throws StoreException {
-    String key = Keys.of(claim.key());
-    database.onPoolOrSpare(database.deadline(), (d, c) -> {
-      // Deletes the waiter first, so that nothing is handed over to it after the second statement.
-      d.leave(c, List.of(key), List.of(claim.ownerId()));
-      return d.withdraw(c, key, claim.ownerId());
-    });
+    releaser.withdraw(claim);
   }
 
   /** All grants are one group: there is one database, and no row can delay the others. */
@@ -419,8 +418,7 @@ final class JdbcStore implements LockStore {
 
   @Override
   public boolean forceRelease(LockKey key, long number) throws StoreException {
-    return database.onPoolOrSpare(
-        database.deadline(), (d, c) -> d.forceRelease(c, Keys.of(key), number));
+    return releaser.forceRelease(Keys.of(key), number);
   }
 
   @Override
@@ -436,8 +434,11 @@ final class JdbcStore implements LockStore {
    */
   static long purge(Settings settings, Duration unusedFor) throws StoreException {
     try (Pool pool = settings.pool(PURGE_STATEMENT_TIMEOUT, "purge")) {
-      Dialect dialect = detect(pool, Deadlines.after(PURGE_STATEMENT_TIMEOUT), settings.table());
-      prepare(pool, Deadlines.after(PURGE_STATEMENT_TIMEOUT), dialect, SchemaMode.VALIDATE);
+      Dialect dialect = prepare(
+          pool,
+          Deadlines.after(PURGE_STATEMENT_TIMEOUT),
+          detect(pool, Deadlines.after(PURGE_STATEMENT_TIMEOUT), settings.table()),
+          SchemaMode.VALIDATE);
       Database database = new Database(
           dialect,
           pool,

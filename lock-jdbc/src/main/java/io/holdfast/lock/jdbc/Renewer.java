@@ -141,7 +141,8 @@ final class Renewer {
     }
   }
 
-  private static StoreException locked() {
+  /** Makes the exception for a row that stayed locked. */
+  static StoreException locked() {
     return StoreException.refused("Another transaction has the lock's row locked", null);
   }
 

@@ -82,6 +82,7 @@ final class Schema {
       flaw = flaw(connection, dialect);
     }
     if (flaw != null && failure != null) {
+      refuseWordOfSql(failure, dialect);
       throw new IllegalStateException(
           "The table "
               + dialect.table()
@@ -112,12 +113,26 @@ final class Schema {
       return flaw == null ? null : "of its second table " + dialect.waiters() + ", " + flaw;
     } catch (SQLException e) {
       rollBack(connection);
+      refuseWordOfSql(e, dialect);
       String state = e.getSQLState();
       if (state != null && state.startsWith("42")) {
         return "it is missing or may not be read ("
             + String.valueOf(e.getMessage()).strip() + ")";
       }
       throw e;
+    }
+  }
+
+  /** Names are put into statements without quotes. */
+  private static void refuseWordOfSql(SQLException failure, Dialect dialect) {
+    if (dialect.isSyntaxError(failure)) {
+      throw new IllegalStateException(
+          "The table's name '"
+              + dialect.table()
+              + "' is a word of "
+              + dialect.database()
+              + "'s own language: set another one with table(...)",
+          failure);
     }
   }
 

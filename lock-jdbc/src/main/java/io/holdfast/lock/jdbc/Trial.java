@@ -35,9 +35,8 @@ final class Trial {
       }
       database.onSpare(deadline, (d, c) -> d.renew(c, List.of(key), List.of(owner), ttlMicros));
       // If another client is in its trial, this one gets no lock, and frees none.
-      long taken = number;
-      boolean released = database.onSpare(deadline, (d, c) -> d.handOver(c, key, owner, taken, 0));
-      if (taken != Dialect.NONE && !released) {
+      boolean released = new Releaser(database).handOver(deadline, key, owner, number, 0);
+      if (number != Dialect.NONE && !released) {
         throw StoreException.refused("the row was not as it had been written", null);
       }
       database.onSpare(deadline, (d, c) -> {

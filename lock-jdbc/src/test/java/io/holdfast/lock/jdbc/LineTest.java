@@ -113,7 +113,7 @@ class LineTest {
     LockKey key = freshKey();
     try (Line line = new Line(server, 2)) {
       Grant grant = line.stores.get(0).tryAcquire(claim(key, LONG_TTL)).orElseThrow();
-      dies(server, key);
+      dies(server, key, Duration.ofSeconds(4));
       Waiting alive = Waiting.join(line.stores.get(1), key);
 
       assertThat(line.stores.get(0).release(grant, Duration.ZERO))
@@ -121,6 +121,63 @@ class LineTest {
       assertThat(line.stores.get(0).inspect(key).orElseThrow().description()).isEqualTo("who died");
 
       assertThat(alive.awaitGrant().number()).isGreaterThan(grant.number());
+    }
+  }
+
+  /** As after TRUNCATE, RESTART IDENTITY, or a move to a server that did not get the counter. */
+  @EachServer
+  void thereIsALineAlsoWhenTheCounterOfPlacesWasSetBack(Server server) throws Exception {
+    LockKey key = freshKey();
+    try (Line line = new Line(server, 3)) {
+      Grant grant = line.stores.get(0).tryAcquire(claim(key, LONG_TTL)).orElseThrow();
+      Stores.update(server, key, "UPDATE holdfast_lock SET served = 1000000000 WHERE name = ?");
+      Waiting first = Waiting.join(line.stores.get(1), key);
+      Waiting second = Waiting.join(line.stores.get(2), key);
+
+      assertThat(line.stores.get(0).release(grant, Duration.ZERO))
+          .isEqualTo(ReleaseOutcome.RELEASED);
+      Grant next = first.awaitGrant();
+      assertThat(line.stores.get(1).release(next, Duration.ZERO))
+          .isEqualTo(ReleaseOutcome.RELEASED);
+      assertThat(second.awaitGrant().number()).isGreaterThan(next.number());
+    }
+  }
+
+  @EachServer
+  void whoLeavesDeletesThoseThatDiedLongAgo(Server server) throws Exception {
+    LockKey key = freshKey();
+    try (Line line = new Line(server, 2)) {
+      assertThat(line.stores.get(0).tryAcquire(claim(key, LONG_TTL))).isPresent();
+      dies(server, key, Duration.ofMinutes(-11));
+      dies(server, key, Duration.ofMinutes(-1));
+      Waiting.join(line.stores.get(1), key).ticket.close();
+
+      assertThat(waitersInTable(server, key)).isEqualTo(1);
+    }
+  }
+
+  /** Then what it reported lies further in the future than it can. */
+  @EachServer
+  void aWaiterThatDiedBeforeTheClockWasSetBackKeepsNobodyOut(Server server) throws Exception {
+    LockKey key = freshKey();
+    Duration setBack = Duration.ofMinutes(1);
+    try (Line line = new Line(server, 2)) {
+      Grant grant = line.stores.get(0).tryAcquire(claim(key, LONG_TTL)).orElseThrow();
+      dies(server, key, setBack);
+      Waiting alive = Waiting.join(line.stores.get(1), key);
+      assertThat(line.stores.get(0).release(grant, Duration.ZERO))
+          .isEqualTo(ReleaseOutcome.RELEASED);
+      Grant next = alive.awaitGrant();
+      assertThat(line.stores.get(1).release(next, Duration.ZERO))
+          .isEqualTo(ReleaseOutcome.RELEASED);
+
+      Stores.update(
+          server,
+          key,
+          "UPDATE holdfast_lock SET served = 0, wanted_until = " + in(server, setBack)
+              + " WHERE name = ?");
+      assertThat(line.stores.get(0).inspect(key)).isEmpty();
+      assertThat(line.stores.get(0).tryAcquire(claim(key))).isPresent();
     }
   }
 
@@ -257,19 +314,23 @@ class LineTest {
   }
 
   /** A client that joins the line and is never heard of again. */
-  private static void dies(Server server, LockKey key) throws SQLException {
+  private static void dies(Server server, LockKey key, Duration aliveFor) throws SQLException {
+    Stores.update(
+        server,
+        key,
+        "INSERT INTO holdfast_lock_waiter (name, owner, alive_until, holder) VALUES (?, 'dead', "
+            + in(server, aliveFor)
+            + ", 'who died')");
+  }
+
+  /** The expression for a time by the server's clock. */
+  private static String in(Server server, Duration time) {
     String now = switch (server) {
       case H2 -> "CAST(EXTRACT(EPOCH FROM CURRENT_TIMESTAMP) * 1000000 AS BIGINT)";
       case POSTGRES -> "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
       default -> "TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))";
     };
-    Stores.update(
-        server,
-        key,
-        "INSERT INTO holdfast_lock_waiter (name, owner, alive_until, holder)"
-            + " VALUES (?, 'dead', "
-            + now
-            + " + 4000000, 'who died')");
+    return now + " + " + TimeUnit.NANOSECONDS.toMicros(time.toNanos());
   }
 
   private static long waitersInTable(Server server, LockKey key) {

@@ -2,21 +2,28 @@ package io.holdfast.lock.jdbc;
 
 import static io.holdfast.lock.jdbc.Stores.claim;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.zaxxer.hikari.HikariDataSource;
 import io.holdfast.lock.spi.Acquisition;
 import io.holdfast.lock.spi.Grant;
+import io.holdfast.lock.spi.ReleaseOutcome;
+import io.holdfast.lock.spi.StoreException;
+import io.holdfast.lock.spi.Ticket;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.sql.Statement;
 import java.time.Duration;
 import java.util.UUID;
 import java.util.concurrent.atomic.AtomicInteger;
 import javax.sql.DataSource;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.ResourceLock;
+import org.junit.jupiter.api.parallel.Resources;
 
 /** Notifications that do not come. */
 class PostgresListenerTest {
@@ -53,6 +60,54 @@ class PostgresListenerTest {
       Stores.pause(Duration.ofSeconds(2));
       assertThat(isListening(application)).isFalse();
       store.release(grant, Duration.ZERO);
+    }
+  }
+
+  /** Somebody listens in a transaction that does not end. */
+  @Test
+  @ResourceLock(Resources.GLOBAL) // The queue is that of the whole server.
+  void aHandOverIsFoundWithoutANotificationWhileTheirQueueIsFull() throws Exception {
+    try (HikariDataSource pool = Server.POSTGRES.pool(8);
+        JdbcStore holder = Stores.open(pool);
+        JdbcStore store = Stores.open(pool);
+        Connection deaf = Server.POSTGRES.connect();
+        Connection sender = Server.POSTGRES.connect()) {
+      Grant grant = holder.tryAcquire(claim(Stores.freshKey())).orElseThrow();
+      Ticket ticket = ((Acquisition.Queued)
+              store.acquireOrQueue(claim(grant.claim().key()), () -> {}))
+          .ticket();
+      execute(deaf, "LISTEN nobody_reads");
+      deaf.setAutoCommit(false);
+      execute(deaf, "SELECT 1");
+      try {
+        assertThatThrownBy(() -> fillTheQueue(sender))
+            .hasMessageContaining("too many notifications in the NOTIFY queue");
+
+        assertThat(holder.release(grant, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
+        Stores.await("the lock was handed over", () -> isGranted(ticket));
+      } finally {
+        deaf.rollback();
+      }
+    }
+  }
+
+  private static void fillTheQueue(Connection sender) throws SQLException {
+    for (int i = 0; i < 1_000; i++) {
+      execute(sender, "SELECT pg_notify('nobody_reads', repeat('x', 7900) || " + i + ")");
+    }
+  }
+
+  private static boolean isGranted(Ticket ticket) {
+    try {
+      return ticket.poll() instanceof Ticket.Granted;
+    } catch (StoreException e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  private static void execute(Connection connection, String sql) throws SQLException {
+    try (Statement statement = connection.createStatement()) {
+      statement.execute(sql);
     }
   }
 

@@ -46,6 +46,19 @@ class SchemaTest {
   }
 
   @EachServer
+  void aTableWhoseNameIsAWordOfSqlIsRefusedForThat(Server server) {
+    try (HikariDataSource pool = server.pool(3)) {
+      for (SchemaMode mode : List.of(SchemaMode.VALIDATE, SchemaMode.CREATE)) {
+        assertThatThrownBy(
+                () -> JdbcLocks.builder(pool).table("order").schema(mode).build())
+            .isInstanceOf(IllegalStateException.class)
+            .hasMessageContaining("'order' is a word of ")
+            .hasMessageContaining("table(...)");
+      }
+    }
+  }
+
+  @EachServer
   void theShippedScriptMakesATableThatValidatesAndMayRunAgain(Server server) throws Exception {
     try (HikariDataSource pool = server.pool(3);
         Connection connection = server.connect()) {

@@ -164,6 +164,8 @@ enum Server {
         "-c",
         "synchronous_commit=off",
         "-c",
+        "max_notify_queue_pages=64",
+        "-c",
         "shared_preload_libraries=pg_stat_statements",
         "-c",
         "pg_stat_statements.track_utility=on");

@@ -120,6 +120,26 @@ public final class Database {
     }
   }
 
+  /**
+   * Breaks a connection on which somebody began a transaction, and so undoes what was just written:
+   * whoever ends that transaction could undo it later. Only now is this known, since drivers learn
+   * it from answers; from an error, they may not.
+   */
+  private void refuseIfInTransaction(Connection connection, Deadline deadline)
+      throws StoreException, SQLException {
+    if (!connection.getAutoCommit() || !dialect.isInTransaction(connection)) {
+      return;
+    }
+    Sessions.execute(connection, deadline, "SELECT 1");
+    if (dialect.isInTransaction(connection)) {
+      Sessions.breakQuietly(connection);
+      throw StoreException.unanswered(
+          "The data source gave a connection that is in a transaction: somebody began one by SQL text"
+              + " and gave the connection back without COMMIT or ROLLBACK. It was closed",
+          null);
+    }
+  }
+
   private <T> T askUninterrupted(
       Lender lender, Deadline patience, Deadline deadline, Question<T> question)
       throws StoreException, NoConnectionException {
@@ -130,6 +150,7 @@ public final class Database {
       boolean usable = false;
       try {
         T answer = Sessions.run(connection, deadline, c -> question.ask(dialect, c));
+        refuseIfInTransaction(connection, deadline);
         usable = true;
         return answer;
       } catch (SQLException e) {

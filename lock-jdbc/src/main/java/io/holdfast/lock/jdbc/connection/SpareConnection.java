@@ -25,9 +25,11 @@ import org.slf4j.LoggerFactory;
  */
 public final class SpareConnection implements Lender, AutoCloseable {
   /**
-   * The idle time after which the connection is checked before use: a firewall may have dropped it.
+   * The idle time after which the connection is checked, before it is used and before it goes back
+   * to the pool: the server or a firewall may have ended it. Pools do not check a connection that
+   * was given back less than this ago.
    */
-  private static final long TRUSTED_NANOS = TimeUnit.SECONDS.toNanos(20);
+  private static final long TRUSTED_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
   /**
    * The shortest time for which a connection is kept. The time is random, so that clients do not
@@ -112,7 +114,7 @@ public final class SpareConnection implements Lender, AutoCloseable {
       if (closed || old == null) {
         return;
       }
-      boolean trusted = isLatelyUsed() && !expired;
+      boolean trusted = !expired && isTrusted(old, patience);
       try {
         take(patience);
       } catch (NoConnectionException e) {
@@ -120,7 +122,6 @@ public final class SpareConnection implements Lender, AutoCloseable {
         changeAtNanos = System.nanoTime() + RETRY_NANOS;
         return;
       }
-      // A pool does not check a connection that was given back just now, and this one may be dead.
       pool.giveBack(old, trusted);
     } finally {
       borrowed.unlock();
@@ -136,6 +137,7 @@ public final class SpareConnection implements Lender, AutoCloseable {
     expired = false;
     Connection taken = pool.lend(deadline);
     connection = taken;
+    usedAtNanos = System.nanoTime();
     changeAtNanos =
         System.nanoTime() + ThreadLocalRandom.current().nextLong(AGE_NANOS_MIN, AGE_NANOS_MAX);
     return taken;
@@ -202,8 +204,12 @@ public final class SpareConnection implements Lender, AutoCloseable {
       return true;
     }
     try {
-      return current.isValid(
+      boolean valid = current.isValid(
           (int) Math.max(1, TimeUnit.MILLISECONDS.toSeconds(deadline.leftMillis()) / 2));
+      if (valid) {
+        usedAtNanos = System.nanoTime();
+      }
+      return valid;
     } catch (SQLException e) {
       return false;
     }

@@ -16,8 +16,8 @@ import org.jspecify.annotations.Nullable;
  * <p>The line of a lock is its wait queue in the database: the waiters that are alive and whose
  * place is above the lock's {@code served}. A hand-over raises {@code served} to the place of the
  * waiter that got the lock, so a row that it leaves behind is in no line. While
- * {@code wanted_until} is in the future there may be a line. {@link #acquire} and {@link #release}
- * do nothing then, and so stay as cheap as if there were no lines.
+ * {@code wanted_until} is in the near future there may be a line. {@link #acquire} and
+ * {@link #release} do nothing then, and so stay as cheap as if there were no lines.
  *
  * <p>Threads: immutable, and safe for use by any number of threads.
  */
@@ -43,12 +43,14 @@ public abstract sealed class Dialect extends Syntax permits MySql, Postgres, H2 
   /** The place of a client that is not in the line: behind all waiters. */
   public static final long NO_PLACE = Long.MAX_VALUE;
 
+  private static final long PLACES_OF_A_CLUSTER = 1_000;
+
   /** The time within which a waiter must accept a lock that was handed over to it. */
   public static final long HANDED_OVER_MICROS = 3_000_000;
 
   /** The condition for waiters {@code a} in the line of lock {@code l}. */
   static final String LINE =
-      "FROM {waiters} a WHERE a.name = l.name AND a.place > l.served AND a.alive_until > {now}";
+      "FROM {waiters} a WHERE a.name = l.name AND a.place > l.served AND {alive waiter}";
 
   private final Sql acquire;
   private final Sql insert;
@@ -61,6 +63,7 @@ public abstract sealed class Dialect extends Syntax permits MySql, Postgres, H2 
   private final Sql accept;
   private final Sql take;
   private final Sql guard;
+  private final ListSql reopen;
   private final ListSql look;
   private final ListSql lookAtLine;
   private final ListSql renew;
@@ -70,7 +73,7 @@ public abstract sealed class Dialect extends Syntax permits MySql, Postgres, H2 
 
   Dialect(String table) {
     super(table);
-    acquire = taking("wanted_until <= {now}", "served");
+    acquire = taking("{unwanted}", "served");
     insert = sql(insertTemplate());
     release = sql(releaseTemplate());
     extend = sql(extendTemplate());
@@ -84,23 +87,28 @@ public abstract sealed class Dialect extends Syntax permits MySql, Postgres, H2 
         "GREATEST(served, :served)");
     guard = sql("UPDATE {table} SET guarded = guarded + 1"
         + " WHERE name = :key AND owner = :owner AND number = :number");
-    look = listSql(Row.SELECT + " FROM {table} l WHERE l.name IN (:keys)");
+    // With a limit of its own, a query is not cut short by MySQL's sql_select_limit: a missing row
+    // is a lost lock.
+    String all = " LIMIT " + BATCH_MAX;
+    reopen = listSql(updateUnlocked("name IN (:keys) AND served >= :place", "served = :place - 1"));
+    look = listSql(Row.SELECT + " FROM {table} l WHERE l.name IN (:keys)" + all);
     lookAtLine = listSql(Row.SELECT
         + ", COALESCE(w.owner, ''), (SELECT COUNT(*) "
         + LINE
         + " AND (w.place IS NULL OR a.place < w.place)),"
         + " CASE WHEN w.place > l.served THEN 1 ELSE 0 END"
         + " FROM {table} l LEFT JOIN {waiters} w ON w.name = l.name AND w.owner IN (:owners)"
-        + " WHERE l.name IN (:keys)");
+        + " WHERE l.name IN (:keys)"
+        + all);
     renew = listSql(updateUnlocked(
         "name IN (:keys) AND owner IN (:owners) AND expires_at > {now} + {late}",
         "expires_at = {now} + :ttl"));
-    announce = listSql(updateUnlocked(
-        "name IN (:keys) AND expires_at > {now}",
-        "wanted_until = GREATEST(wanted_until, {now} + {alive})"));
+    announce = listSql(
+        updateUnlocked("name IN (:keys) AND expires_at > {now}", "wanted_until = {now} + {alive}"));
     keepAlive = listSql("UPDATE {waiters} SET alive_until = {now} + {alive}"
         + " WHERE name IN (:keys) AND owner IN (:owners)");
-    leave = listSql("DELETE FROM {waiters} WHERE name IN (:keys) AND owner IN (:owners)");
+    leave = listSql("DELETE FROM {waiters} WHERE name IN (:keys)"
+        + " AND (owner IN (:owners) OR alive_until < {now} - {dead})");
   }
 
   private Sql taking(String condition, String served) {
@@ -151,6 +159,38 @@ public abstract sealed class Dialect extends Syntax permits MySql, Postgres, H2 
   public void checkServer(Connection connection) throws SQLException {}
 
   /**
+   * Returns the name of the table with its schema before it, as this session finds the table now;
+   * whatever schema a session is in later does not matter then.
+   */
+  public final String qualifiedTable(Connection connection) throws SQLException {
+    if (table().indexOf('.') >= 0) {
+      return table();
+    }
+    String schema = quotedSchema(connection);
+    return schema == null ? table() : schema + '.' + table();
+  }
+
+  /**
+   * Whether a connection with autocommit is in a transaction all the same, since somebody began one
+   * by SQL text. No I/O: the driver knows from the last answer, and may say so after an error
+   * without knowing. False if the driver is an unknown one.
+   */
+  public boolean isInTransaction(Connection connection) throws SQLException {
+    return false;
+  }
+
+  /** Asks for the table's schema, as it is put into statements; null if there is none. */
+  abstract @Nullable String quotedSchema(Connection connection) throws SQLException;
+
+  /** Asks a question whose answer is a text; null if there is none. */
+  final @Nullable String text(Connection connection, String question) throws SQLException {
+    try (PreparedStatement statement = connection.prepareStatement(question);
+        ResultSet result = statement.executeQuery()) {
+      return result.next() ? result.getString(1) : null;
+    }
+  }
+
+  /**
    * Checks that the table has a unique key on the name alone, and whatever else guards rely on.
    *
    * @return what is wrong, or null if nothing is
@@ -189,7 +229,7 @@ public abstract sealed class Dialect extends Syntax permits MySql, Postgres, H2 
   }
 
   /**
-   * Frees the lock if the grant has it and nobody can be in its line.
+   * Frees the lock if the grant has it and nobody can be in its line; leaves a locked row alone.
    *
    * @param holdMicros the time for which it stays taken, in microseconds
    * @return whether it was freed; if not, call {@link #handOver}
@@ -221,11 +261,12 @@ public abstract sealed class Dialect extends Syntax permits MySql, Postgres, H2 
   // The line.
 
   /**
-   * Hands the lock to the first in line if the grant has it, or frees it if the line is empty.
+   * Hands the lock to the first in line if the grant has it, or frees it if the line is empty;
+   * leaves a locked row alone.
    *
    * @param holdMicros the time for which it stays taken, in microseconds; unless it is zero, the
    *     lock is not handed over now
-   * @return whether the grant had the lock
+   * @return whether it did; if not, the grant does not have the lock, or its row is locked
    */
   public boolean handOver(
       Connection connection, String key, String owner, long number, long holdMicros)
@@ -235,28 +276,42 @@ public abstract sealed class Dialect extends Syntax permits MySql, Postgres, H2 
 
   /**
    * Does {@link #handOver} for the grant of this owner id, if it was granted at all; returns
-   * whether it had the lock.
+   * whether it did.
    */
   public final boolean withdraw(Connection connection, String key, String owner)
       throws SQLException {
     return end(connection, withdraw, key, owner, NONE, 0);
   }
 
-  /** Does {@link #handOver} for the grant of this number; returns whether it had the lock. */
+  /** Does {@link #handOver} for the grant of this number; returns whether it did. */
   public final boolean forceRelease(Connection connection, String key, long number)
       throws SQLException {
     return end(connection, forceRelease, key, "", number, 0);
   }
 
-  /** Runs a statement that ends a grant; returns whether the grant had the lock. */
-  final boolean end(
+  /** Runs a statement that ends a grant; returns whether it did. */
+  boolean end(
       Connection connection, Sql sql, String key, String owner, long number, long holdMicros)
+      throws SQLException {
+    return end(connection, sql, key, owner, number, holdMicros, true);
+  }
+
+  /** @param notify whether to notify the next holder, if the database notifies */
+  final boolean end(
+      Connection connection,
+      Sql sql,
+      String key,
+      String owner,
+      long number,
+      long holdMicros,
+      boolean notify)
       throws SQLException {
     try (PreparedStatement statement = connection.prepareStatement(sql.text())) {
       sql.set(statement, "key", key);
       sql.set(statement, "owner", owner);
       sql.set(statement, "number", number);
       sql.set(statement, "hold", holdMicros);
+      sql.set(statement, "notify", notify ? 1 : 0);
       return isDone(statement);
     }
   }
@@ -271,11 +326,34 @@ public abstract sealed class Dialect extends Syntax permits MySql, Postgres, H2 
   }
 
   /**
-   * Accepts the lock that was handed over to this waiter, which then has it for its TTL from now.
+   * Whether the counter of places was set back (by TRUNCATE or RESTART IDENTITY, or on a replica
+   * that did not get it), so that nobody who joins would be in the line for a long time. Places
+   * that are a little lower are given out by other nodes of a cluster.
    *
-   * @return the grant's number, or {@link #NONE} if it was not handed over, or too long ago
+   * @param place that of a waiter that joined after the row was read
    */
-  public final long accept(Connection connection, Attempt attempt) throws SQLException {
+  public static boolean isSetBack(Row row, long place) {
+    return row.served() - place > PLACES_OF_A_CLUSTER;
+  }
+
+  /** Puts a waiter of this place into the line, and all behind it. */
+  public final int reopenLine(Connection connection, String key, long place) throws SQLException {
+    Sql sql = reopen.of(1);
+    try (PreparedStatement statement = connection.prepareStatement(sql.text())) {
+      sql.set(statement, "keys", List.of(key));
+      sql.set(statement, "place", place);
+      return statement.executeUpdate();
+    }
+  }
+
+  /**
+   * Accepts the lock that was handed over to this waiter, which then has it for its TTL from now;
+   * leaves a locked row alone.
+   *
+   * @return the grant's number, or {@link #NONE} if it was not handed over, or too long ago, or if
+   *     the row is locked
+   */
+  public long accept(Connection connection, Attempt attempt) throws SQLException {
     return number(connection, accept, attempt, NO_PLACE);
   }
 
@@ -396,7 +474,10 @@ public abstract sealed class Dialect extends Syntax permits MySql, Postgres, H2 
     return update(connection, keepAlive, keys, owners, 0);
   }
 
-  /** Deletes these waiters; returns how many. */
+  /**
+   * Deletes these waiters, and those for the same locks that died long ago, or else they would be
+   * found again by each statement about waiters; returns how many.
+   */
   public final int leave(Connection connection, List<String> keys, List<String> owners)
       throws SQLException {
     return update(connection, leave, keys, owners, 0);
@@ -426,6 +507,11 @@ public abstract sealed class Dialect extends Syntax permits MySql, Postgres, H2 
   /** Whether the server or the session is read-only, as a replica is. */
   public boolean isReadOnly(SQLException e) {
     return "25006".equals(e.getSQLState());
+  }
+
+  /** Whether the database did not understand the statement. */
+  public boolean isSyntaxError(SQLException e) {
+    return "42601".equals(e.getSQLState());
   }
 
   /** Whether an insert failed since there is a row of this name. */

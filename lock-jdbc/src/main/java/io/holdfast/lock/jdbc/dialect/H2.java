@@ -11,6 +11,8 @@ import org.jspecify.annotations.Nullable;
 public final class H2 extends Dialect {
   private static final int DUPLICATE = 23505;
 
+  private static final Set<Integer> SYNTAX_ERRORS = Set.of(42000, 42001);
+
   private static final int LOCKED = 50200;
   private static final int DEADLOCK = 40001;
   private static final int CONCURRENT_UPDATE = 90131;
@@ -26,8 +28,8 @@ public final class H2 extends Dialect {
     super(table);
     hold = sql("""
             UPDATE {table} SET owner = '', expires_at = {now} + :hold
-            WHERE name = :key AND owner = :owner AND number = :number
-            """);
+            WHERE {unlocked}
+            """.replace("{unlocked}", unlocked("owner = :owner AND number = :number")));
     createRow = sql("""
             INSERT INTO {table}
               (name, owner, number, changed_at, expires_at, wanted_until, served, guarded, holder)
@@ -67,20 +69,18 @@ public final class H2 extends Dialect {
         SET owner = '',
           changed_at = CASE WHEN CAST(:hold AS BIGINT) = 0 THEN {now} ELSE changed_at END,
           expires_at = CASE WHEN CAST(:hold AS BIGINT) = 0 THEN 0 ELSE {now} + :hold END
-        WHERE name = :key AND owner = :owner AND number = :number AND wanted_until <= {now}
-        """;
+        WHERE {unlocked}
+        """.replace(
+            "{unlocked}", unlocked("owner = :owner AND number = :number AND {unwanted}"));
   }
 
   @Override
   String extendTemplate() {
     return """
         SELECT expires_at - {now} FROM FINAL TABLE (
-          UPDATE {table} SET expires_at = GREATEST(expires_at, {now} + :ttl)
-          WHERE owner = :owner AND number = :number AND expires_at > {now} AND name = (
-            SELECT name FROM {table}
-            WHERE name = :key AND owner = :owner AND number = :number AND expires_at > {now}
-            FOR UPDATE SKIP LOCKED))
-        """;
+          UPDATE {table} SET expires_at = GREATEST(expires_at, {now} + :ttl) WHERE {unlocked})
+        """.replace(
+            "{unlocked}", unlocked("owner = :owner AND number = :number AND expires_at > {now}"));
   }
 
   @Override
@@ -93,8 +93,8 @@ public final class H2 extends Dialect {
             CASE WHEN {first place} IS NULL THEN number ELSE GREATEST(number + 1, {now}) END,
           expires_at = CASE WHEN {first place} IS NULL THEN 0 ELSE {now} + {handed} END,
           wanted_until = CASE WHEN {first place} IS NULL THEN 0 ELSE wanted_until END
-        WHERE name = :key AND {condition}
-        """.replace("{condition}", condition)
+        WHERE {unlocked}
+        """.replace("{unlocked}", unlocked(condition))
         .replaceAll("\\{first (\\w+)}", "(SELECT a.$1 " + LINE + " ORDER BY a.place LIMIT 1)");
   }
 
@@ -112,8 +112,16 @@ public final class H2 extends Dialect {
     return """
         SELECT number FROM FINAL TABLE (
           UPDATE {table} SET expires_at = {now} + :ttl, holder = :holder
-          WHERE name = :key AND owner = :owner AND expires_at > {now})
-        """;
+          WHERE {unlocked})
+        """.replace("{unlocked}", unlocked("owner = :owner AND expires_at > {now}"));
+  }
+
+  /** The condition for the row of one name that fulfils this condition and is not locked. */
+  private static String unlocked(String condition) {
+    return condition
+        + " AND name = (SELECT name FROM {table} WHERE name = :key AND "
+        + condition
+        + " FOR UPDATE SKIP LOCKED)";
   }
 
   @Override
@@ -124,6 +132,12 @@ public final class H2 extends Dialect {
   @Override
   public String script() {
     return "h2.sql";
+  }
+
+  @Override
+  @Nullable
+  String quotedSchema(Connection connection) throws SQLException {
+    return text(connection, "SELECT QUOTE_IDENT(CURRENT_SCHEMA)");
   }
 
   @Override
@@ -186,6 +200,11 @@ public final class H2 extends Dialect {
     }
     lockRow(transaction, key);
     return true;
+  }
+
+  @Override
+  public boolean isSyntaxError(SQLException e) {
+    return SYNTAX_ERRORS.contains(e.getErrorCode());
   }
 
   @Override

@@ -1,5 +1,7 @@
 package io.holdfast.lock.jdbc.dialect;
 
+import com.mysql.cj.jdbc.JdbcConnection;
+import com.mysql.cj.protocol.ServerSession;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
@@ -19,6 +21,12 @@ import org.jspecify.annotations.Nullable;
  * session, as after any insert.
  */
 public sealed class MySql extends Dialect permits MariaDb {
+  private static final Driver DRIVER = Driver.of(
+      "com.mysql.cj.jdbc.JdbcConnection",
+      connection -> connection.isWrapperFor(JdbcConnection.class)
+          && isInTransaction(
+              connection.unwrap(JdbcConnection.class).getSession().getServerSession()));
+
   /** The error code of MariaDB's snapshot isolation; its SQL state is HY000. */
   private static final int RECORD_CHANGED = 1020;
 
@@ -31,6 +39,8 @@ public sealed class MySql extends Dialect permits MariaDb {
 
   private static final Set<Integer> TRANSIENT = Set.of(
       RECORD_CHANGED, LOCK_WAIT_TIMEOUT, DEADLOCK, ROLLED_BACK_BY_PLUGIN, LOCKED_AND_NO_WAIT);
+
+  private static final int SYNTAX_ERROR = 1064;
 
   /** The error code for a duplicate key. */
   private static final int DUPLICATE = 1062;
@@ -56,18 +66,12 @@ public sealed class MySql extends Dialect permits MariaDb {
     selectRowNoWait = sql("SELECT 1 FROM {table} WHERE name = :key FOR UPDATE NOWAIT");
   }
 
-  /** The inner query locks the row if it is not locked; otherwise nothing matches. */
   @Override
   String takeTemplate() {
-    return """
-        UPDATE {table}
-        SET number = LAST_INSERT_ID(GREATEST(number + 1, {now})), owner = :owner,
-          changed_at = {now}, expires_at = {now} + :ttl, holder = :holder, served = {served}
-        WHERE name = (SELECT name FROM (
-          SELECT name FROM {table} l WHERE name = :key AND expires_at <= {now} AND {condition}
-          FOR UPDATE SKIP LOCKED
-        ) free)
-        """;
+    return updateUnlessLocked("expires_at <= {now} AND {condition}", """
+        number = LAST_INSERT_ID(GREATEST(number + 1, {now})), owner = :owner,
+        changed_at = {now}, expires_at = {now} + :ttl, holder = :holder, served = {served}
+        """);
   }
 
   @Override
@@ -81,52 +85,48 @@ public sealed class MySql extends Dialect permits MariaDb {
 
   @Override
   String releaseTemplate() {
-    return bounded("""
-        UPDATE {table}
-        SET owner = '', changed_at = IF(:hold = 0, {now}, changed_at),
-          expires_at = IF(:hold = 0, 0, {now} + :hold)
-        WHERE name = :key AND owner = :owner AND number = :number AND wanted_until <= {now}
+    return updateUnlessLocked("owner = :owner AND number = :number AND {unwanted}", """
+        owner = '', changed_at = IF(:hold = 0, {now}, changed_at),
+        expires_at = IF(:hold = 0, 0, {now} + :hold)
         """);
   }
 
-  /** Finds the row as {@link #takeTemplate} does. */
   @Override
   String extendTemplate() {
-    return """
-        UPDATE {table}
-        SET expires_at = {now} + LAST_INSERT_ID(GREATEST(expires_at - {now}, :ttl))
-        WHERE name = (SELECT name FROM (
-          SELECT name FROM {table}
-          WHERE name = :key AND owner = :owner AND number = :number
-            AND expires_at > {now} + {late}
-          FOR UPDATE SKIP LOCKED
-        ) mine)
-        """;
+    return updateUnlessLocked(
+        "owner = :owner AND number = :number AND expires_at > {now} + {late}",
+        "expires_at = {now} + LAST_INSERT_ID(GREATEST(expires_at - {now}, :ttl))");
   }
 
   /**
-   * The inner query locks the lock's row first, then its waiters' rows; so a waiter that leaves
-   * either is not found, or finds that it has the lock. No assignment reads what another one
+   * The inner query locks the lock's row first, then its first waiter's row; so a waiter that
+   * leaves either is not found, or finds that it has the lock. No assignment reads what another one
    * writes, since their order is not defined.
    */
   @Override
   String handOverTemplate(String condition) {
-    return bounded("""
-        UPDATE {table} LEFT JOIN (
-          SELECT a.place AS next_place, a.owner AS next_owner, a.holder AS next_holder
-          FROM {table} b STRAIGHT_JOIN {waiters} a ON a.name = b.name AND a.place > b.served
-          WHERE b.name = :key AND :hold = 0 AND a.alive_until > {now}
-          ORDER BY a.place LIMIT 1 FOR UPDATE
-        ) next ON TRUE
-        SET {table}.owner = COALESCE(next_owner, ''),
-          {table}.holder = COALESCE(next_holder, {table}.holder),
+    return """
+        UPDATE (
+          SELECT b.name AS mine_name, a.place AS next_place, a.owner AS next_owner,
+            a.holder AS next_holder
+          FROM {table} b LEFT JOIN {waiters} a
+            ON a.name = b.name AND a.place > b.served AND :hold = 0 AND {alive waiter}
+          WHERE b.name = :key AND {condition}
+          ORDER BY a.place LIMIT 1 {lock}
+        ) next STRAIGHT_JOIN {table} ON name = mine_name
+        SET owner = COALESCE(next_owner, ''), holder = COALESCE(next_holder, holder),
           served = COALESCE(next_place, served),
           number = IF(next_place IS NULL, number, GREATEST(number + 1, {now})),
           changed_at = IF(:hold = 0, {now}, changed_at),
           expires_at = IF(next_place IS NULL, IF(:hold = 0, 0, {now} + :hold), {now} + {handed}),
           wanted_until = IF(:hold = 0 AND next_place IS NULL, 0, wanted_until)
-        WHERE {table}.name = :key AND {condition}
-        """.replace("{condition}", condition.replace("owner =", "{table}.owner =")));
+        """.replace("{lock}", lockForHandOver())
+        .replace("{condition}", condition.replace("owner =", "b.owner ="));
+  }
+
+  /** The clause that locks lock {@code b}, unless it is locked, and its waiter {@code a}. */
+  String lockForHandOver() {
+    return "FOR UPDATE OF b SKIP LOCKED FOR UPDATE OF a";
   }
 
   @Override
@@ -139,11 +139,21 @@ public sealed class MySql extends Dialect permits MariaDb {
 
   @Override
   String acceptTemplate() {
-    return bounded("""
-        UPDATE {table}
-        SET number = LAST_INSERT_ID(number), expires_at = {now} + :ttl, holder = :holder
-        WHERE name = :key AND owner = :owner AND expires_at > {now}
-        """);
+    return updateUnlessLocked(
+        "owner = :owner AND expires_at > {now}",
+        "number = LAST_INSERT_ID(number), expires_at = {now} + :ttl, holder = :holder");
+  }
+
+  /**
+   * Builds an update of the row of one name, which does nothing if the row is locked: the inner
+   * query locks it if it is not.
+   */
+  String updateUnlessLocked(String condition, String set) {
+    return "UPDATE {table} SET "
+        + set
+        + " WHERE name = (SELECT name FROM (SELECT name FROM {table} l WHERE name = :key AND "
+        + condition
+        + " FOR UPDATE SKIP LOCKED) mine)";
   }
 
   /**
@@ -157,13 +167,6 @@ public sealed class MySql extends Dialect permits MariaDb {
         VALUES (:key, '', 0, {now}, 0, 0, 0, 0, '')
         ON DUPLICATE KEY UPDATE guarded = {table}.guarded + 1, changed_at = {now}
         """;
-  }
-
-  /**
-   * Builds an update of one row, with a limit on its wait for a row lock if the database has one.
-   */
-  String bounded(String update) {
-    return update;
   }
 
   @Override
@@ -196,6 +199,22 @@ public sealed class MySql extends Dialect permits MariaDb {
           + " fails at READ COMMITTED: SET GLOBAL binlog_format = 'ROW' (the default; MIXED will"
           + " do, too), in the server's configuration as well, and open new connections");
     }
+  }
+
+  @Override
+  public boolean isInTransaction(Connection connection) throws SQLException {
+    return DRIVER.isInTransaction(connection);
+  }
+
+  /** As the server's last answer said; that autocommit was switched off, too. */
+  private static boolean isInTransaction(ServerSession session) {
+    return session.inTransactionOnServer() || !session.isAutocommit();
+  }
+
+  @Override
+  @Nullable
+  String quotedSchema(Connection connection) throws SQLException {
+    return text(connection, "SELECT CONCAT('`', REPLACE(DATABASE(), '`', '``'), '`')");
   }
 
   @Override
@@ -319,6 +338,11 @@ public sealed class MySql extends Dialect permits MariaDb {
   @Override
   public boolean isTransient(SQLException e) {
     return TRANSIENT.contains(e.getErrorCode()) || "40001".equals(e.getSQLState());
+  }
+
+  @Override
+  public boolean isSyntaxError(SQLException e) {
+    return e.getErrorCode() == SYNTAX_ERROR;
   }
 
   @Override

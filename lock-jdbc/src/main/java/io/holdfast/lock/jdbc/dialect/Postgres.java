@@ -7,6 +7,8 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
+import org.postgresql.core.TransactionState;
+import org.postgresql.jdbc.PgConnection;
 
 /**
  * PostgreSQL 12 and later.
@@ -19,6 +21,14 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Postgres extends Dialect {
   private static final String CHANNEL_PREFIX = "holdfast_";
+
+  /** The SQL state of an error for which a full queue of notifications is one reason. */
+  private static final String TOO_MANY_NOTIFICATIONS = "54000";
+
+  private static final Driver DRIVER = Driver.of(
+      "org.postgresql.jdbc.PgConnection",
+      connection -> connection.isWrapperFor(PgConnection.class)
+          && connection.unwrap(PgConnection.class).getTransactionState() != TransactionState.IDLE);
 
   /**
    * A release does not wait until it is on disk. If the server crashes in between, the lock stays
@@ -87,11 +97,15 @@ public final class Postgres extends Dialect {
   @Override
   String releaseTemplate() {
     return """
-        WITH freed AS (
+        WITH mine AS (
+          SELECT name AS mine_name FROM {table}
+          WHERE name = :key AND owner = :owner AND number = :number AND {unwanted}
+          FOR UPDATE SKIP LOCKED
+        ), freed AS (
           UPDATE {table}
           SET owner = '', changed_at = CASE WHEN :hold = 0 THEN {now} ELSE changed_at END,
             expires_at = CASE WHEN :hold = 0 THEN 0 ELSE {now} + :hold END
-          WHERE name = :key AND owner = :owner AND number = :number AND wanted_until <= {now}
+          FROM mine WHERE name = mine_name
           RETURNING expires_at
         )
         SELECT 1, {more} FROM freed
@@ -123,12 +137,15 @@ public final class Postgres extends Dialect {
   }
 
   /**
-   * The waiter's row is locked, so that a waiter that leaves either is not found, or finds that it
-   * has the lock.
+   * Locks the lock's row first, then its first waiter's row; so a waiter that leaves either is not
+   * found, or finds that it has the lock.
    */
   private static String handOverTemplate(String condition, String more) {
     return """
-        WITH ended AS (
+        WITH mine AS (
+          SELECT name AS mine_name, served AS mine_served, :hold::bigint AS hold FROM {table}
+          WHERE name = :key AND {condition} FOR UPDATE SKIP LOCKED
+        ), ended AS (
           UPDATE {table} l
           SET owner = COALESCE(next_owner, ''), holder = COALESCE(next_holder, holder),
             served = COALESCE(next_place, served),
@@ -138,17 +155,18 @@ public final class Postgres extends Dialect {
               WHEN hold = 0 THEN 0 ELSE {now} + hold END,
             wanted_until =
               CASE WHEN hold = 0 AND next_place IS NULL THEN 0 ELSE wanted_until END
-          FROM (SELECT :key::text AS key, :hold::bigint AS hold) given LEFT JOIN LATERAL (
+          FROM mine LEFT JOIN LATERAL (
             SELECT a.place AS next_place, a.owner AS next_owner, a.holder AS next_holder,
               a.inbox AS next_inbox
-            FROM {table} b JOIN {waiters} a ON a.name = b.name AND a.place > b.served
-            WHERE b.name = key AND hold = 0 AND a.alive_until > {now}
-            ORDER BY a.place LIMIT 1 FOR UPDATE OF a
+            FROM {waiters} a
+            WHERE a.name = mine_name AND a.place > mine_served AND hold = 0
+              AND {alive waiter}
+            ORDER BY a.place LIMIT 1 FOR UPDATE
           ) next ON true
-          WHERE l.name = key AND {condition}
+          WHERE l.name = mine_name
           RETURNING next_owner, next_inbox, number, expires_at
         )
-        SELECT 1, CASE WHEN next_inbox IS NOT NULL
+        SELECT 1, CASE WHEN :notify = 1 AND next_inbox IS NOT NULL
           THEN pg_notify('{prefix}' || next_inbox, next_owner || ' ' || number)::text END{more}
         FROM ended
         """.replace("{more}", more)
@@ -167,8 +185,12 @@ public final class Postgres extends Dialect {
   @Override
   String acceptTemplate() {
     return """
+        WITH mine AS (
+          SELECT name AS mine_name FROM {table}
+          WHERE name = :key AND owner = :owner AND expires_at > {now} FOR UPDATE SKIP LOCKED
+        )
         UPDATE {table} SET expires_at = {now} + :ttl, holder = :holder
-        WHERE name = :key AND owner = :owner AND expires_at > {now}
+        FROM mine WHERE name = mine_name
         RETURNING number
         """;
   }
@@ -206,6 +228,22 @@ public final class Postgres extends Dialect {
             + ", which can't hold every lock name; it must be UTF8");
       }
     }
+  }
+
+  @Override
+  public boolean isInTransaction(Connection connection) throws SQLException {
+    return DRIVER.isInTransaction(connection);
+  }
+
+  @Override
+  @Nullable
+  String quotedSchema(Connection connection) throws SQLException {
+    return text(
+        connection,
+        "SELECT quote_ident(COALESCE((SELECT n.nspname FROM pg_class c"
+            + " JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = to_regclass('"
+            + table()
+            + "')), current_schema()))");
   }
 
   @Override
@@ -281,6 +319,21 @@ public final class Postgres extends Dialect {
   /** Returns the name of the advisory lock under which the row of this name is inserted. */
   private String creation(String key) {
     return table() + ' ' + key;
+  }
+
+  /** While the queue of notifications is full, the next holder learns of it at its next poll. */
+  @Override
+  boolean end(
+      Connection connection, Sql sql, String key, String owner, long number, long holdMicros)
+      throws SQLException {
+    try {
+      return super.end(connection, sql, key, owner, number, holdMicros);
+    } catch (SQLException e) {
+      if (TOO_MANY_NOTIFICATIONS.equals(e.getSQLState())) {
+        return end(connection, sql, key, owner, number, holdMicros, false);
+      }
+      throw e;
+    }
   }
 
   @Override

@@ -16,6 +16,7 @@ import java.sql.SQLException;
  * @param changedAtMicros when that was, in microseconds since 1970
  * @param remainingMicros the time for which it is still taken; zero or less if it is free
  * @param wantedMicros the time for which there may be a line; zero or less if there is none
+ * @param served the place of the last waiter that got the lock
  * @param holder the description of its last holder
  */
 public record Row(
@@ -26,12 +27,13 @@ public record Row(
     long changedAtMicros,
     long remainingMicros,
     long wantedMicros,
+    long served,
     String holder) {
 
   /** The beginning of a query of rows: their columns, in the order of the components. */
   static final String SELECT = """
       SELECT l.name, l.owner, l.number, {now} - l.changed_at, l.changed_at, l.expires_at - {now},
-        l.wanted_until - {now}, l.holder""";
+        l.wanted_until - {now}, l.served, l.holder""";
 
   /** Reads the row at which the result is. */
   static Row read(ResultSet result, Syntax syntax) throws SQLException {
@@ -42,8 +44,13 @@ public record Row(
         result.getLong(4),
         result.getLong(5),
         result.getLong(6),
-        result.getLong(7),
-        result.getString(8));
+        believed(result.getLong(7)),
+        result.getLong(8),
+        result.getString(9));
+  }
+
+  private static long believed(long wantedMicros) {
+    return wantedMicros > Syntax.BELIEVED_MICROS ? 0 : wantedMicros;
   }
 
   /** Whether the lock can be taken. */

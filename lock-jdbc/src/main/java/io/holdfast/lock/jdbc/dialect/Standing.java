@@ -16,6 +16,6 @@ public record Standing(Row row, String waiter, int ahead, boolean inLine) {
   /** Reads a row that has three columns more: the waiter, those ahead, and 1 if it is in line. */
   static Standing read(ResultSet result, Syntax syntax) throws SQLException {
     return new Standing(
-        Row.read(result, syntax), result.getString(9), result.getInt(10), result.getInt(11) != 0);
+        Row.read(result, syntax), result.getString(10), result.getInt(11), result.getInt(12) != 0);
   }
 }

@@ -19,6 +19,15 @@ abstract sealed class Syntax permits Dialect {
    */
   private static final long ALIVE_MICROS = 4_000_000;
 
+  /** The time without a report after which a waiter's row is deleted by others that leave. */
+  private static final long DEAD_MICROS = 600_000_000;
+
+  /**
+   * The longest time for which what a waiter reported is believed: more, for the statements that
+   * were on their way, and bounded, since the clock may have been set back after the report.
+   */
+  static final long BELIEVED_MICROS = 2 * ALIVE_MICROS;
+
   private final String table;
 
   Syntax(String table) {
@@ -126,9 +135,13 @@ abstract sealed class Syntax permits Dialect {
         .strip()
         .replace("{table}", table)
         .replace("{waiters}", waiters())
+        .replace("{alive waiter}", "a.alive_until BETWEEN {now} AND {now} + {believed}")
+        .replace("{unwanted}", "wanted_until NOT BETWEEN {now} AND {now} + {believed}")
         .replace("{now}", now())
         .replace("{late}", late())
         .replace("{alive}", String.valueOf(ALIVE_MICROS))
+        .replace("{dead}", String.valueOf(DEAD_MICROS))
+        .replace("{believed}", String.valueOf(BELIEVED_MICROS))
         .replace("{handed}", String.valueOf(Dialect.HANDED_OVER_MICROS));
   }
 }

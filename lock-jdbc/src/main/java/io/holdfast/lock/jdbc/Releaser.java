@@ -1,0 +1,95 @@
+package io.holdfast.lock.jdbc;
+
+import io.holdfast.lock.jdbc.connection.Database;
+import io.holdfast.lock.jdbc.connection.Deadlines;
+import io.holdfast.lock.jdbc.dialect.Dialect;
+import io.holdfast.lock.jdbc.dialect.Row;
+import io.holdfast.lock.spi.Claim;
+import io.holdfast.lock.spi.Deadline;
+import io.holdfast.lock.spi.StoreException;
+import java.time.Duration;
+import java.util.List;
+import java.util.function.Predicate;
+
+/**
+ * Ends grants, and hands their locks over. A row that a transaction has locked is not waited for at
+ * the database, where a request could outlive its client, but tried again.
+ *
+ * <p>Threads: immutable, and safe for use by any number of threads.
+ */
+final class Releaser {
+  private final Database database;
+
+  Releaser(Database database) {
+    this.database = database;
+  }
+
+  /** Ends a grant; returns whether it had the lock. */
+  boolean release(JdbcGrant grant, Duration holdFor) throws StoreException {
+    Deadline deadline = database.deadline();
+    String key = grant.key();
+    String ownerId = grant.claim().ownerId();
+    long number = grant.number();
+    long holdMicros = Keys.microsUp(holdFor);
+    boolean released = !grant.fromLine()
+        && database.onPoolOrSpare(
+            deadline, (d, c) -> d.release(c, key, ownerId, number, holdMicros));
+    return released || handOver(deadline, key, ownerId, number, holdMicros);
+  }
+
+  /** Does {@link Dialect#handOver}; returns whether the grant had the lock. */
+  boolean handOver(Deadline deadline, String key, String ownerId, long number, long holdMicros)
+      throws StoreException {
+    return end(
+        deadline,
+        key,
+        row -> row.isOf(ownerId, number),
+        (d, c) -> d.handOver(c, key, ownerId, number, holdMicros));
+  }
+
+  /** Ends the claim's wait and its grant, whichever there is. */
+  void withdraw(Claim claim) throws StoreException {
+    Deadline deadline = database.deadline();
+    String key = Keys.of(claim.key());
+    String ownerId = claim.ownerId();
+    // Deletes the waiter first, so that nothing is handed over to it after that.
+    database.onPoolOrSpare(deadline, (d, c) -> d.leave(c, List.of(key), List.of(ownerId)));
+    if (shows(deadline, key, row -> row.isOwnedBy(ownerId))) {
+      end(deadline, key, row -> row.isOwnedBy(ownerId), (d, c) -> d.withdraw(c, key, ownerId));
+    }
+  }
+
+  /** Ends the grant of this number; returns whether it had the lock. */
+  boolean forceRelease(String key, long number) throws StoreException {
+    return end(
+        database.deadline(),
+        key,
+        row -> !row.isFree() && row.number() == number,
+        (d, c) -> d.forceRelease(c, key, number));
+  }
+
+  /**
+   * Ends a grant by this statement, which leaves a locked row alone, and is tried again for as long
+   * as the row shows the grant.
+   *
+   * @return whether it ended the grant
+   */
+  private boolean end(
+      Deadline deadline, String key, Predicate<Row> grant, Database.Question<Boolean> statement)
+      throws StoreException {
+    for (int tries = 0; !database.onPoolOrSpare(deadline, statement); tries++) {
+      if (!shows(deadline, key, grant)) {
+        return false;
+      }
+      if (!Deadlines.pause(deadline, tries)) {
+        throw Renewer.locked();
+      }
+    }
+    return true;
+  }
+
+  private boolean shows(Deadline deadline, String key, Predicate<Row> grant) throws StoreException {
+    return database.onPoolOrSpare(deadline, (d, c) -> d.look(c, List.of(key))).stream()
+        .anyMatch(grant);
+  }
+}

@@ -1,0 +1,265 @@
+package io.holdfast.lock.jdbc;
+
+import static io.holdfast.lock.jdbc.Stores.claim;
+import static io.holdfast.lock.jdbc.Stores.freshKey;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import com.zaxxer.hikari.HikariDataSource;
+import io.holdfast.lock.Lease;
+import io.holdfast.lock.LockClient;
+import io.holdfast.lock.spi.Acquisition;
+import io.holdfast.lock.spi.Grant;
+import io.holdfast.lock.spi.LockKey;
+import io.holdfast.lock.spi.ReleaseOutcome;
+import io.holdfast.lock.spi.StoreException;
+import io.holdfast.lock.spi.Ticket;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.parallel.Isolated;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** No request waits at the server for the row of a lock, which a transaction can keep locked. */
+@Isolated("the server is asked for all of its sessions")
+class LockedRowTest {
+  /** A guard's transaction hangs, and its lease is over. */
+  @EachRealServer
+  void waitersForTheLockOfAGuardThatHangsWaitInTheirClients(Server server) throws Exception {
+    waitForAGuard(server, 4, 3, Duration.ofSeconds(3));
+  }
+
+  @EachRealServer
+  @Tag("soak")
+  @Timeout(300)
+  void fortyWaitersForTheLockOfAGuardThatHangsWaitInTheirClients(Server server) throws Exception {
+    waitForAGuard(server, 40, 2, Duration.ofSeconds(60));
+  }
+
+  private static void waitForAGuard(Server server, int clients, int sessionsEach, Duration hang)
+      throws Exception {
+    String name = freshKey().name();
+    List<AutoCloseable> opened = new ArrayList<>();
+    List<CompletableFuture<Void>> waits = new ArrayList<>();
+    ExecutorService executor = Executors.newCachedThreadPool();
+    try (Sessions sessions = new Sessions(server);
+        HikariDataSource pool = server.pool(sessionsEach);
+        LockClient holder = client(pool)) {
+      Lease lease = holder.get(name).lock();
+      Stores.update(
+          server, Stores.key(name), "UPDATE holdfast_lock SET expires_at = 1 WHERE name = ?");
+      try (JdbcGuard guard = JdbcGuard.open(lease);
+          Connection transaction = server.connect()) {
+        transaction.setAutoCommit(false);
+        guard.verify(transaction);
+        for (int i = 0; i < clients; i++) {
+          HikariDataSource ofWaiter = server.pool(sessionsEach);
+          opened.add(0, ofWaiter);
+          LockClient waiter = client(ofWaiter);
+          opened.add(0, waiter);
+          waits.add(CompletableFuture.runAsync(() -> takeOnce(waiter, name), executor));
+        }
+        long end = System.nanoTime() + hang.toNanos();
+        while (System.nanoTime() - end < 0) {
+          assertThat(sessions.thatWaitForLocks()).isZero();
+          // Those of the pools, of the guard, and the one that asks.
+          assertThat(sessions.all()).isLessThanOrEqualTo(sessionsEach * (clients + 1) + 2);
+          Stores.pause(Duration.ofMillis(100));
+        }
+        assertThat(waits).noneMatch(CompletableFuture::isDone);
+        transaction.rollback();
+      }
+      for (CompletableFuture<Void> wait : waits) {
+        wait.get(Stores.PATIENCE.toSeconds(), TimeUnit.SECONDS);
+      }
+    } finally {
+      for (AutoCloseable closeable : opened) {
+        closeable.close();
+      }
+      executor.shutdown();
+    }
+  }
+
+  private static void takeOnce(LockClient client, String name) {
+    try (Lease lease = client.get(name).lock()) {
+      assertThat(lease.isHeld()).isTrue();
+    } catch (InterruptedException e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  private static LockClient client(HikariDataSource pool) {
+    return JdbcLocks.builder(pool).schema(SchemaMode.CREATE).build();
+  }
+
+  @EachServer
+  void nothingThatEndsAGrantOrAWaitHangsAndAllOfItIsDoneLater(Server server) throws Exception {
+    LockKey key = freshKey();
+    Duration storeTimeout = Duration.ofSeconds(2);
+    try (Sessions sessions = new Sessions(server);
+        HikariDataSource pool = server.pool(6);
+        JdbcStore store = Stores.open(Stores.settings(pool), storeTimeout);
+        Connection transaction = server.connect()) {
+      Grant grant = store.tryAcquire(claim(key)).orElseThrow();
+      Ticket waiter = queue(store, key);
+      Ticket leaver = queue(store, key);
+      transaction.setAutoCommit(false);
+      lockRow(transaction, server, key);
+
+      for (Ending ending : List.<Ending>of(
+          () -> store.release(grant, Duration.ZERO),
+          () -> store.withdraw(grant.claim()),
+          () -> store.forceRelease(key, grant.number()))) {
+        assertThatThrownBy(ending::run)
+            .isInstanceOf(StoreException.class)
+            .hasMessageContaining("has the lock's row locked");
+      }
+      assertThat(waiter.poll()).isInstanceOf(Ticket.Waiting.class);
+      leaver.close();
+      assertThat(sessions.thatWaitForLocks()).isZero();
+
+      transaction.rollback();
+      assertThat(store.release(grant, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
+      Stores.await("the lock was handed over", () -> isGranted(waiter));
+      waiter.close();
+      assertThat(store.inspect(key)).isEmpty();
+    }
+  }
+
+  /** Something that ends a grant. */
+  private interface Ending {
+    void run() throws StoreException;
+  }
+
+  private static Ticket queue(JdbcStore store, LockKey key) throws StoreException {
+    return ((Acquisition.Queued) store.acquireOrQueue(claim(key), () -> {})).ticket();
+  }
+
+  private static boolean isGranted(Ticket ticket) {
+    try {
+      return ticket.poll() instanceof Ticket.Granted;
+    } catch (StoreException e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  /** Between the two statements of a waiter that leaves, without autocommit and at one snapshot. */
+  @ParameterizedTest
+  @EnumSource(names = {"POSTGRES", "MYSQL"})
+  void aWaiterThatLeavesWhileItGetsTheLockGivesItBack(Server server) throws Exception {
+    LockKey key = freshKey();
+    try (Sessions sessions = new Sessions(server);
+        HikariDataSource pool = server.pool(6, config -> {
+          config.setAutoCommit(false);
+          config.setTransactionIsolation("TRANSACTION_REPEATABLE_READ");
+        });
+        JdbcStore store = Stores.open(
+            new JdbcStore.Settings(pool, JdbcLocks.DEFAULT_TABLE, SchemaMode.CREATE, true, false),
+            Stores.STORE_TIMEOUT);
+        Connection handOver = server.connect()) {
+      assertThat(store.tryAcquire(claim(key))).isPresent();
+      var leaving = claim(key);
+      Ticket leaver = ((Acquisition.Queued) store.acquireOrQueue(leaving, () -> {})).ticket();
+      handOver.setAutoCommit(false);
+      execute(
+          handOver,
+          server,
+          key,
+          "SELECT place FROM holdfast_lock_waiter WHERE name = ? FOR UPDATE");
+      CompletableFuture<Void> left = CompletableFuture.runAsync(() -> {
+        try {
+          leaver.close();
+        } catch (StoreException e) {
+          throw new AssertionError(e);
+        }
+      });
+      Stores.await("its row is waited for", () -> sessions.thatWaitForRows() > 0);
+      execute(
+          handOver,
+          server,
+          key,
+          "UPDATE holdfast_lock SET owner = '" + leaving.ownerId() + "' WHERE name = ?");
+      handOver.commit();
+
+      left.get(Stores.PATIENCE.toSeconds(), TimeUnit.SECONDS);
+      assertThat(store.inspect(key)).isEmpty();
+    }
+  }
+
+  private static void lockRow(Connection transaction, Server server, LockKey key)
+      throws SQLException {
+    execute(transaction, server, key, "SELECT number FROM holdfast_lock WHERE name = ? FOR UPDATE");
+  }
+
+  private static void execute(Connection transaction, Server server, LockKey key, String sql)
+      throws SQLException {
+    try (PreparedStatement statement = Stores.prepare(transaction, server, key, sql)) {
+      statement.execute();
+    }
+  }
+
+  /** The server's sessions. H2 has none that outlive a request. */
+  private static final class Sessions implements AutoCloseable {
+    private final Server server;
+    private final Connection connection;
+
+    Sessions(Server server) throws SQLException {
+      this.server = server;
+      connection = server.connect();
+    }
+
+    long all() {
+      return ask(
+          server == Server.POSTGRES
+              ? "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'"
+              : "SELECT COUNT(*) FROM information_schema.processlist WHERE user = 'root'");
+    }
+
+    /** Those that have waited for a lock for longer than statements of ours lock a row. */
+    long thatWaitForLocks() {
+      return switch (server) {
+        case H2 -> 0;
+        case POSTGRES ->
+          ask("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+              + " AND state_change < clock_timestamp() - interval '1 s'");
+        default ->
+          ask("SELECT COUNT(*) FROM information_schema.innodb_trx"
+              + " WHERE trx_wait_started < NOW() - INTERVAL 1 SECOND");
+      };
+    }
+
+    long thatWaitForRows() {
+      return ask(
+          server == Server.POSTGRES
+              ? "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+              : "SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'");
+    }
+
+    private long ask(String question) {
+      try (Statement statement = connection.createStatement();
+          ResultSet result = statement.executeQuery(question)) {
+        result.next();
+        return result.getLong(1);
+      } catch (SQLException e) {
+        throw new AssertionError(e);
+      }
+    }
+
+    @Override
+    public void close() throws SQLException {
+      connection.close();
+    }
+  }
+}
