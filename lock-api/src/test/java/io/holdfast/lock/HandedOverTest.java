@@ -6,8 +6,10 @@ import static io.holdfast.lock.simulation.ScriptedStore.Op.RELEASE;
 import static io.holdfast.lock.simulation.ScriptedStore.Op.RENEW;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.holdfast.lock.internal.EngineProbe;
 import io.holdfast.lock.simulation.Actor;
 import io.holdfast.lock.simulation.EngineTest;
+import io.holdfast.lock.simulation.Eventually;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LeaseGuard;
 import java.time.Duration;
@@ -112,6 +114,22 @@ class HandedOverTest extends EngineTest {
   void ifTheWallClockRanAheadSinceTheQuestionTheStoreIsAsked() throws Exception {
     Lease others = others("x").lock();
     Actor<Lease> waiter = start("waiter", () -> lock("x").lock()).awaitParked();
+    time.jumpWallClock(Duration.ofSeconds(2));
+    others.close();
+
+    waiter.result().close();
+    assertThat(store.count(POLL)).isOne();
+  }
+
+  /** L-9.5. */
+  @Test
+  void soItIsIfTheWallClockWasSetBackASecondBefore() throws Exception {
+    Lease others = others("x").lock();
+    Actor<Lease> waiter = start("waiter", () -> lock("x").lock()).awaitParked();
+    settle();
+    time.jumpWallClock(Duration.ofSeconds(-10));
+    time.advance(Duration.ofMillis(1_100));
+    Eventually.await("the keeper to rest", () -> time.isParked(EngineProbe.keeper(client())));
     time.jumpWallClock(Duration.ofSeconds(2));
     others.close();
 

@@ -2,7 +2,9 @@ package io.holdfast.lock;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.holdfast.lock.internal.EngineProbe;
 import io.holdfast.lock.simulation.EngineTest;
+import io.holdfast.lock.simulation.Eventually;
 import io.holdfast.lock.simulation.Gate;
 import io.holdfast.lock.simulation.ScriptedStore;
 import io.holdfast.lock.simulation.ScriptedStore.Op;
@@ -79,6 +81,32 @@ class SuspensionTest extends EngineTest {
 
     assertThat(lease.isHeld()).isFalse();
     lease.close();
+  }
+
+  /** The client has no lease that it looks after yet. */
+  @Test
+  void aWallClockThatIsSetBackDuringTheRequestHidesNoSuspensionDuringItEither() {
+    farStore.next(Op.TRY_ACQUIRE, call -> {
+      Object answer = call.call();
+      settle();
+      time.jumpWallClock(HOUR.negated());
+      passTwoSeconds();
+      storesTime.advance(SHOWS);
+      time.jumpWallClock(SHOWS);
+      return answer;
+    });
+    Lease lease = heldForAnHour();
+
+    assertThat(farStore.count(Op.VERIFY)).isOne();
+    assertThat(lease.remaining()).isLessThan(HOUR.minus(SHOWS));
+    lease.close();
+  }
+
+  /** Nothing makes the keeper look but what it waits for. */
+  private void passTwoSeconds() {
+    storesTime.advance(Duration.ofSeconds(2));
+    time.advance(Duration.ofSeconds(2));
+    Eventually.await("the keeper to rest", () -> time.isParked(EngineProbe.keeper(client)));
   }
 
   @Test

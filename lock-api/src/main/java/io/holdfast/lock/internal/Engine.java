@@ -6,6 +6,7 @@ import io.holdfast.lock.LockListener;
 import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.LockStoreException;
 import io.holdfast.lock.internal.log.SafeLogger;
+import io.holdfast.lock.internal.time.Clocks;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockStore;
 import io.holdfast.lock.spi.StoreEvents;
@@ -55,11 +56,11 @@ public final class Engine {
     EngineClasses.initialize();
     String hostName = HostName.get();
     String clientName = settings.clientName() == null ? hostName : settings.clientName();
+    Clocks time = new Clocks(settings.time());
     Relay relay = new Relay();
     LockStore store;
     try {
-      store = opener.open(
-          new StoreSettings(clientName, settings.storeTimeout(), settings.time(), relay));
+      store = opener.open(new StoreSettings(clientName, settings.storeTimeout(), time, relay));
     } catch (StoreException e) {
       throw new LockStoreException("", "The lock store could not be opened: " + e.getMessage(), e);
     }
@@ -67,7 +68,7 @@ public final class Engine {
     try {
       store.checkOptions(settings.defaultOptions());
       EngineClient client =
-          new EngineClient(settings, clientName, new Claims(clientName, hostName), store);
+          new EngineClient(settings, time, clientName, new Claims(clientName, hostName), store);
       relay.client = client;
       client.start();
       started = true;

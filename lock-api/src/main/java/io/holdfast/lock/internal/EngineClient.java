@@ -81,10 +81,11 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
   private final KeeperChores chores;
   private final ClientClosing closing;
 
-  EngineClient(Engine.Settings settings, String clientName, Claims claims, LockStore store) {
+  EngineClient(
+      Engine.Settings settings, Clocks time, String clientName, Claims claims, LockStore store) {
     this.defaultOptions = settings.defaultOptions();
     this.storeTimeout = settings.storeTimeout();
-    this.time = new Clocks(settings.time());
+    this.time = time;
     this.store = store;
     this.claims = claims;
     EngineThreads threads = new EngineThreads(clientName);
@@ -95,11 +96,16 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
     this.events = new Events(settings.listeners(), callbacks, time);
     this.timer = new Timer(time, cleaners, this::wakeKeeper);
     this.droppedLeases = new DroppedLeases(settlers);
+    this.queues = new WaitQueues(this::releaseHold);
     this.chores = new KeeperChores(
-        time, List.of(settlers, cleaners, callbackThreads), callbacks, timer, droppedLeases);
+        time,
+        List.of(settlers, cleaners, callbackThreads),
+        callbacks,
+        timer,
+        droppedLeases,
+        queues);
     this.keeper = new Keeper(threads, store, time, chores, this::renewedInRound);
     this.cleanup = new Cleanup(store, time, cleaners, timer, Nanos.of(storeTimeout));
-    this.queues = new WaitQueues(this::releaseHold);
     HandOff handOff = settings.localHandOff() ? HandOff.BOUNDED : HandOff.NEVER;
     this.settlement =
         new Settlement(store, time, handOff, queues, keeper, cleanup, cleaners, events, callbacks);

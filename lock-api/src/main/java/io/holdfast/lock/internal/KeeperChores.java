@@ -1,6 +1,7 @@
 package io.holdfast.lock.internal;
 
 import io.holdfast.lock.internal.event.Callbacks;
+import io.holdfast.lock.internal.queue.WaitQueues;
 import io.holdfast.lock.internal.renewal.Keeper;
 import io.holdfast.lock.internal.task.Timer;
 import io.holdfast.lock.internal.task.Workers;
@@ -18,6 +19,7 @@ final class KeeperChores implements Keeper.Chores {
   private final Callbacks callbacks;
   private final Timer timer;
   private final DroppedLeases droppedLeases;
+  private final WaitQueues queues;
 
   private boolean retries;
   private long retryAtNanos;
@@ -27,12 +29,14 @@ final class KeeperChores implements Keeper.Chores {
       List<Workers> workers,
       Callbacks callbacks,
       Timer timer,
-      DroppedLeases droppedLeases) {
+      DroppedLeases droppedLeases,
+      WaitQueues queues) {
     this.time = time;
     this.workers = workers;
     this.callbacks = callbacks;
     this.timer = timer;
     this.droppedLeases = droppedLeases;
+    this.queues = queues;
   }
 
   @Override
@@ -42,6 +46,11 @@ final class KeeperChores implements Keeper.Chores {
     long nextNanos = Nanos.earlier(timer.submitDue(), callbacks.retryAtNanos());
     retryTasks();
     return retries ? Nanos.earlier(nextNanos, retryAtNanos) : nextNanos;
+  }
+
+  @Override
+  public boolean areLocksInUse() {
+    return !queues.all().isEmpty();
   }
 
   @Override

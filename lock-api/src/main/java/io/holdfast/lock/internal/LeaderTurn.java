@@ -223,6 +223,7 @@ final class LeaderTurn {
       Claim claim = client.claims().next(key, permits, options);
       queue().earlyEvents().asksWith(claim.ownerId());
       taken = false;
+      client.keeper().watchClock();
       ClockReading asked = time.read();
       boolean confirmed = true;
       if (mode.stillWaits(time)) {

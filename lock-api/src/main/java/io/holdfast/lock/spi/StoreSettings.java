@@ -7,7 +7,8 @@ import java.time.Duration;
  *
  * @param clientName the client's name, for threads, connections and sessions
  * @param storeTimeout the longest time that a call to the store may take
- * @param time the clock to use
+ * @param time the clocks to use; if the machine's wall clock is set back, theirs goes on from what
+ *     it showed
  * @param events receives the events that the store reports on its own initiative
  */
 public record StoreSettings(

@@ -8,6 +8,7 @@ import io.holdfast.lock.internal.grant.GrantState.Phase;
 import io.holdfast.lock.internal.queue.Handle;
 import io.holdfast.lock.internal.queue.WaitQueue;
 import io.holdfast.lock.internal.renewal.KeeperProbe;
+import io.holdfast.lock.internal.time.Clocks;
 import io.holdfast.lock.internal.time.ClocksProbe;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockKind;
@@ -61,7 +62,8 @@ public final class ModelEngine {
     } catch (IllegalAccessException e) {
       throw new LinkageError(e.getMessage(), e);
     }
-    EngineClient client = new EngineClient(settings, name, claims, store);
+    EngineClient client =
+        new EngineClient(settings, new Clocks(settings.time()), name, claims, store);
     EngineProbe.changeThreads(client, factory -> task -> threads.apply(task, "worker"));
     KeeperProbe.runOn(client.keeper(), task -> threads.apply(task, "keeper"));
     client.start();

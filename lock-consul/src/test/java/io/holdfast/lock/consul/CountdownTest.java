@@ -15,7 +15,6 @@ import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.atomic.AtomicInteger;
 import okhttp3.Request;
-import okio.Buffer;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -106,20 +105,9 @@ class CountdownTest {
     return hold.minusNanos(System.nanoTime() - beforeNanos);
   }
 
-  private static boolean hasText(Request request, String text) {
-    try {
-      Buffer body = new Buffer();
-      if (request.body() != null) {
-        request.body().writeTo(body);
-      }
-      return body.readUtf8().contains(text);
-    } catch (IOException e) {
-      throw new IllegalStateException(e);
-    }
-  }
-
   private static boolean isTimer(Request request) {
-    return request.url().encodedPath().equals("/v1/session/create") && hasText(request, " timer");
+    return request.url().encodedPath().equals("/v1/session/create")
+        && Script.hasText(request, " timer");
   }
 
   @Test
@@ -213,7 +201,7 @@ class CountdownTest {
     holdFor(hold);
     holder.script.next(
         Integer.MAX_VALUE,
-        request -> Script.TRANSACTION.test(request) && hasText(request, "delete"),
+        request -> Script.TRANSACTION.test(request) && Script.hasText(request, "delete"),
         chain -> Script.answer(chain, 500, 0, "No cluster leader"));
     holder.close();
     awaitCountdown(leftOf(hold, before), hold);

@@ -17,6 +17,7 @@ import java.net.InetAddress;
 import java.net.Socket;
 import java.net.SocketAddress;
 import java.time.Duration;
+import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
@@ -27,12 +28,14 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import javax.net.SocketFactory;
 import okhttp3.OkHttpClient;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Any reply of Consul's that is no answer is an error with a name, and never "busy". */
 class FaultsTest {
@@ -115,6 +118,50 @@ class FaultsTest {
   }
 
   @Test
+  void anAddressWithAWrongPathIsAnErrorThatNamesIt() {
+    String address = server.address() + "/wrong";
+    assertThatExceptionOfType(LockStoreException.class)
+        .isThrownBy(() -> ConsulLocks.builder(new OkHttpClient(), address).build())
+        .withMessageContaining(address);
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = ';',
+      value = {
+        "404; 404 page not found",
+        "404; {\"message\":\"no Route matched with those values\"}",
+        "200; <html>Welcome</html>",
+        "200; {}"
+      })
+  void whatAnswersInConsulsPlaceSaysNothingAboutLocks(int status, String body) throws Exception {
+    for (Mode mode : Mode.values()) {
+      try (LockClient client = mode.builder(users, server.address(), "faults").build();
+          LockClient other =
+              mode.builder(new OkHttpClient(), server.address(), "faults").build()) {
+        Lease lease = client.get(name).lock();
+        answers.begin("/v1/", status, body);
+        for (ThrowingCallable question : List.<ThrowingCallable>of(
+            () -> client.list("", 10),
+            () -> client.get(name).inspect(),
+            () -> client.get(name).forceRelease(lease.token()),
+            () -> client.get("free/" + name).tryLock(),
+            () -> client.get("free/" + name).tryLock(Duration.ofSeconds(1)),
+            lease::verify,
+            () -> mode.builder(users, server.address(), "faults").build())) {
+          assertThatExceptionOfType(LockStoreException.class)
+              .isThrownBy(question)
+              .withMessageContaining(server.address());
+        }
+        assertThat(lease.isHeld()).isTrue();
+        lease.close();
+        answers.end();
+        eventually("it is free", () -> other.get(name).inspect().isEmpty());
+      }
+    }
+  }
+
+  @Test
   void aSessionThatIsGoneUnnoticedIsReplaced() throws Exception {
     try (LockClient client = client()) {
       // Nothing tells the client of the end of its session.
@@ -179,14 +226,15 @@ class FaultsTest {
     }
   }
 
-  @Test
-  void aWaiterWhoseLongPollsAreRefusedLooksNowAndThenAndGetsTheLock() throws Exception {
+  @ParameterizedTest
+  @ValueSource(ints = {429, 404})
+  void aWaiterWhoseLongPollsAreRefusedLooksNowAndThenAndGetsTheLock(int status) throws Exception {
     ExecutorService thread = Executors.newSingleThreadExecutor();
     try (LockClient holder = client(new OkHttpClient());
         LockClient waiting = client()) {
       Lease lease = holder.get(name).lock();
       waiting.get("warm").lock().close();
-      answers.begin("/v1/kv/", 429, "Too many");
+      answers.begin("/v1/kv/", status, "No answer of Consul's");
       requests.forget();
       long begin = System.nanoTime();
       Future<Long> turn = thread.submit(() -> {

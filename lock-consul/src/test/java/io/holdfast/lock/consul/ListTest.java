@@ -103,7 +103,18 @@ class ListTest {
         "x/.lock",
         "x/.lock/y",
         "orders/42",
-        "orders/43");
+        "orders/43",
+        "-",
+        "-_",
+        "-_20",
+        "job-",
+        "job-1",
+        "job/1",
+        "job-/1",
+        "%",
+        "_",
+        "[",
+        "\\");
     TreeSet<String> prefixes = new TreeSet<>(List.of("", "none"));
     try (LockClient client = client(mode)) {
       List<Lease> leases = new ArrayList<>();

@@ -12,6 +12,7 @@ import okhttp3.Protocol;
 import okhttp3.Request;
 import okhttp3.Response;
 import okhttp3.ResponseBody;
+import okio.Buffer;
 
 /** A plan of what happens to the next requests of a kind; all others pass. */
 final class Script implements Interceptor {
@@ -35,6 +36,18 @@ final class Script implements Interceptor {
   /** Whether it asks for whatever there is, and does not wait for news. */
   static boolean isFromAnew(Request request) {
     return "0".equals(request.url().queryParameter("index"));
+  }
+
+  static boolean hasText(Request request, String text) {
+    try {
+      Buffer body = new Buffer();
+      if (request.body() != null) {
+        request.body().writeTo(body);
+      }
+      return body.readUtf8().contains(text);
+    } catch (IOException e) {
+      throw new IllegalStateException(e);
+    }
   }
 
   private static String path(Request request) {

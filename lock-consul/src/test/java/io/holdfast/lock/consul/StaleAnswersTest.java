@@ -4,18 +4,27 @@ import static io.holdfast.lock.consul.Eventually.eventually;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
+import io.holdfast.lock.Lease;
+import io.holdfast.lock.LockClient;
 import io.holdfast.lock.consul.http.Entry;
 import io.holdfast.lock.consul.http.Json;
 import io.holdfast.lock.consul.session.ConsulGrant;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.Ticket;
+import io.holdfast.lock.spi.TimeSource;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.Comparator;
 import java.util.List;
 import java.util.UUID;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import okhttp3.Interceptor;
+import okhttp3.OkHttpClient;
 import okhttp3.Response;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
@@ -134,6 +143,79 @@ class StaleAnswersTest {
         .isInstanceOfSatisfying(
             Ticket.Granted.class,
             granted -> assertThat(granted.grant().number()).isGreaterThan(held.number()));
+  }
+
+  /** L-9.5: its session may have ended while the machine slept, whatever became of its clocks. */
+  @Test
+  void afterASleepNothingIsGrantedWithoutAQuestionThoughTheWallClockWasSetBackBefore()
+      throws Exception {
+    SetTime time = new SetTime();
+    Script script = new Script();
+    Script.Gate gate = new Script.Gate();
+    AtomicInteger questions = new AtomicInteger();
+    script.next(1, Script::isOnAttempt, gate::answerLater);
+    script.next(Integer.MAX_VALUE, request -> Script.hasText(request, "get-tree"), chain -> {
+      questions.incrementAndGet();
+      return chain.proceed(chain.request());
+    });
+    Requests requests = new Requests();
+    OkHttpClient users = new OkHttpClient.Builder()
+        .addInterceptor(requests)
+        .addInterceptor(script)
+        .build();
+    ExecutorService thread = Executors.newSingleThreadExecutor();
+    try (LockClient client =
+            ConsulLocks.builder(users, server.address()).timeSource(time).build();
+        Lease other = client.get("other-" + name).lock()) {
+      ConsulGrant held = holder.acquire(name);
+      Future<Long> turn = thread.submit(() -> client.get(name).call(Lease::token));
+      eventually("it waits", () -> requests.longPolls() == 1);
+      holder.store.release(held, Duration.ZERO);
+      eventually("its turn has come, and it has not heard of that", gate::isReached);
+      int asked = questions.get();
+      time.setWallAhead(Duration.ofMinutes(-10));
+      eventually("the client has seen that its clock was set back", () -> time.reads() > 3);
+      time.setWallAhead(Duration.ofMinutes(-2));
+      gate.open();
+      assertThat(turn.get(45, TimeUnit.SECONDS)).isGreaterThan(held.number());
+      assertThat(questions).as("questions").hasValueGreaterThan(asked);
+      other.verify();
+    } finally {
+      thread.shutdownNow();
+    }
+  }
+
+  /** The machine's clocks, with a wall clock that can be set, and that counts who looks at it. */
+  private static final class SetTime implements TimeSource {
+    private final TimeSource system = TimeSource.system();
+    private final AtomicInteger reads = new AtomicInteger();
+    private volatile long aheadMillis;
+
+    void setWallAhead(Duration ahead) {
+      aheadMillis = ahead.toMillis();
+      reads.set(0);
+    }
+
+    /** The number of looks at the wall clock since it was set. */
+    int reads() {
+      return reads.get();
+    }
+
+    @Override
+    public long nanos() {
+      return system.nanos();
+    }
+
+    @Override
+    public long wallMillis() {
+      reads.incrementAndGet();
+      return system.wallMillis() + aheadMillis;
+    }
+
+    @Override
+    public void park(Object blocker, long nanos) {
+      system.park(blocker, nanos);
+    }
   }
 
   @Test

@@ -77,14 +77,26 @@ final class Failures {
   }
 
   private static String remedy(String error) {
-    String code =
-        startsWithAny(error, "READONLY", "LOADING", "NOPERM", "WRONGPASS", "NOAUTH", "TRYAGAIN");
+    String code = startsWithAny(
+        error,
+        "READONLY",
+        "LOADING",
+        "MISCONF",
+        "NOREPLICAS",
+        "NOPERM",
+        "WRONGPASS",
+        "NOAUTH",
+        "TRYAGAIN");
     if (code == null) {
       return "";
     }
     return switch (code) {
       case "READONLY" -> ". This server is a replica: the client must be given the primary";
       case "LOADING" -> ". It has just been started and takes no commands yet";
+      case "MISCONF" ->
+        ". The server can't save its data to disk, and takes no writes: see its log";
+      case "NOREPLICAS" ->
+        ". It takes no writes, since fewer replicas follow than its min-replicas-to-write says";
       case "TRYAGAIN" ->
         ". The Cluster is moving the slot, and these keys are not all there: try again later";
       case "NOPERM" -> ". What the user must be allowed is listed in docs/backends/redis.md";

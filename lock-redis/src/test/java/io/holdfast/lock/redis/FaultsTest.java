@@ -331,6 +331,20 @@ class FaultsTest {
         .isEqualTo(mayHave);
   }
 
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = ';',
+      value = {
+        "MISCONF Redis is configured to save RDB snapshots; can't save its data",
+        "MISCONF Errors writing to the AOF file: No space left on device; can't save its data",
+        "NOREPLICAS Not enough good replicas to write. script: abc; min-replicas-to-write"
+      })
+  void aServerThatTakesNoWritesSaysWhyInPlainWords(String error, String words) {
+    assertThat(Failures.answered(new JedisDataException(error)))
+        .hasMessageContaining(error)
+        .hasMessageContaining(words);
+  }
+
   @Tag("each-jedis")
   @Test
   void theLeastThatAUserMustBeAllowedIsEnough() throws Exception {

@@ -60,9 +60,9 @@ public final class Keeper {
   private static final long FAILURE_INTERVAL_NANOS = 100_000_000;
 
   /**
-   * The time between two samples of the wall clock while leases are held. A clock that is set back
-   * and a suspension, in either order, can be told apart if a sample lies between them (see
-   * Clocks).
+   * The time between two samples of the wall clock while locks are held or asked for. A clock that
+   * is set back and a suspension, in either order, can be told apart if a sample lies between them
+   * (see Clocks).
    */
   private static final long SAMPLE_INTERVAL_NANOS = 1_000_000_000;
 
@@ -90,10 +90,10 @@ public final class Keeper {
   /** Whether a scan is wanted at once. */
   private volatile boolean scanWanted;
 
-  /** Whether a grant came since the last look. */
+  /** Whether a lock was asked for since the last look. */
   private volatile boolean active;
 
-  /** Whether no sample of the wall clock is due, so that the next grant must ask for one. */
+  /** Whether no sample of the wall clock is due, so that who asks for a lock must ask for one. */
   private volatile boolean idle = true;
 
   private volatile boolean stopped;
@@ -105,6 +105,9 @@ public final class Keeper {
      * that is held during I/O.
      */
     long run();
+
+    /** Whether a lock is held or asked for. */
+    boolean areLocksInUse();
 
     /** Logs on another thread: an appender can block. */
     void log(Runnable line);
@@ -147,6 +150,10 @@ public final class Keeper {
     }
     scanAt(
         Nanos.earlier(grant.state().validity().deadlineNanos(), grant.schedule().askAtNanos()));
+  }
+
+  /** Has the wall clock sampled from now on for as long as locks are in use. */
+  public void watchClock() {
     if (!active) {
       active = true;
     }
@@ -260,8 +267,8 @@ public final class Keeper {
       scan(nowNanos);
     }
     long nextNanos = Nanos.earlier(choresAtNanos, nextScanNanos.get());
-    idle = !wasActive && grants.isEmpty();
-    // A grant that came too early to see "idle" has set "active".
+    idle = !wasActive && !chores.areLocksInUse();
+    // Who asked too early to see "idle" has set "active".
     if (!idle || active) {
       idle = false;
       nextNanos = Nanos.earlier(nextNanos, nowNanos + SAMPLE_INTERVAL_NANOS);

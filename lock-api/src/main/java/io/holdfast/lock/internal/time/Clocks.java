@@ -11,7 +11,7 @@ import java.util.concurrent.atomic.AtomicReferenceFieldUpdater;
  * backward adjustment before or after hides one of them.
  *
  * <p>All changes between two readings are seen as one. So the clocks are read at least every second
- * while leases are held.
+ * while locks are held or asked for.
  *
  * <p>Threads: any.
  */

@@ -413,7 +413,9 @@ public final class ConsulStore implements LockStore {
     Deadline deadline = http.deadline();
     Map<String, LockKey> locks = new LinkedHashMap<>();
     for (String line : http.keys(keys.lines(kind, namePrefix), "/", deadline)) {
-      keys.lock(kind, line).ifPresent(lock -> locks.put(line, lock));
+      keys.lock(kind, line)
+          .filter(lock -> lock.name().startsWith(namePrefix))
+          .ifPresent(lock -> locks.put(line, lock));
     }
     List<String> lines = List.copyOf(locks.keySet());
     List<StoredLock> held = new ArrayList<>();

@@ -34,6 +34,8 @@ import org.jspecify.annotations.Nullable;
 public final class ConsulHttp implements AutoCloseable {
   private static final MediaType JSON = MediaType.get("application/json; charset=utf-8");
   private static final int IDLE_CONNECTIONS_MAX = 64;
+  private static final String INDEX = "X-Consul-Index";
+  private static final int BODY_SHOWN_MAX = 200;
   private static final String MESSAGE_OF_NO_LEADER = "no cluster leader";
 
   /** Consul adds up to this part of a long poll's time at random. */
@@ -59,14 +61,20 @@ public final class ConsulHttp implements AutoCloseable {
     Exception cause(ConsulException.Problem problem, int status, String message);
   }
 
-  /** An answer, and whether the request had been sent before without one. */
-  record Answer(int status, String body, boolean resent) {
+  /**
+   * An answer, of Consul or of something else that is in its place.
+   *
+   * @param hasIndex whether it says of which state of Consul it tells, as each about keys does
+   * @param resent whether the request had been sent before without an answer
+   */
+  record Answer(int status, String body, boolean hasIndex, boolean resent) {
+    /** What it says as JSON; null: it is none. */
     @Nullable
-    Object json() throws StoreException {
+    Object json() {
       try {
         return Json.parse(body);
       } catch (IllegalArgumentException e) {
-        throw unreadable(e);
+        return null;
       }
     }
   }
@@ -185,13 +193,13 @@ public final class ConsulHttp implements AutoCloseable {
         .addQueryParameter("consistent", "")
         .build();
     Answer answer = send(request(url).get().build(), deadline);
-    if (answer.status() == 404) {
+    if (answer.status() == 404 && answer.hasIndex()) {
       return List.of();
     }
     if (answer.status() == 200 && answer.json() instanceof List<?> keys) {
       return keys.stream().map(String.class::cast).toList();
     }
-    throw failure(answer.status(), answer.body(), answer.resent());
+    throw notConsuls(answer);
   }
 
   /** Any PUT; answers of 404 are for the caller to understand. */
@@ -206,10 +214,10 @@ public final class ConsulHttp implements AutoCloseable {
   }
 
   private Outcome outcome(Answer answer) throws StoreException {
+    if (!(answer.json() instanceof Map<?, ?> json && json.containsKey("Results"))) {
+      throw notConsuls(answer);
+    }
     try {
-      if (!(answer.json() instanceof Map<?, ?> json)) {
-        throw new IllegalArgumentException("No object");
-      }
       if (json.get("Errors") instanceof List<?> errors && !errors.isEmpty()) {
         return new Outcome.Failed(failures(errors, answer), answer.resent());
       }
@@ -225,6 +233,21 @@ public final class ConsulHttp implements AutoCloseable {
     } catch (IllegalArgumentException e) {
       throw unreadable(e);
     }
+  }
+
+  /** The failure that an answer is none of Consul's, but a gateway's or another server's. */
+  StoreException notConsuls(Answer answer) {
+    String body = answer.body().strip();
+    return StoreException.unanswered(
+        "What answered at "
+            + base
+            + " is not Consul's HTTP API: is the address right, with the path before /v1 if there is"
+            + " one? It answered "
+            + answer.status()
+            + ", with the text '"
+            + body.substring(0, Math.min(body.length(), BODY_SHOWN_MAX))
+            + "'",
+        null);
   }
 
   private static StoreException unreadable(IllegalArgumentException e) {
@@ -304,7 +327,7 @@ public final class ConsulHttp implements AutoCloseable {
       String body = response.body().string();
       int status = response.code();
       if (status == 200 || status == 404 || status == 409) {
-        return new Answer(status, body, resent);
+        return new Answer(status, body, response.header(INDEX) != null, resent);
       }
       throw failure(status, body, resent);
     }
@@ -416,12 +439,12 @@ public final class ConsulHttp implements AutoCloseable {
   private record News(@Nullable Entry entry, long index) {
     static News of(Response response) throws IOException {
       String body = response.body().string();
-      if (response.code() != 200 && response.code() != 404) {
+      String index = response.header(INDEX);
+      if (index == null || (response.code() != 200 && response.code() != 404)) {
         throw new IOException("Consul answered " + response.code());
       }
       Entry entry = response.code() == 404 ? null : single(Json.parse(body));
-      String index = response.header("X-Consul-Index", "0");
-      return new News(entry, Long.parseLong(String.valueOf(index)));
+      return new News(entry, Long.parseLong(index));
     }
   }
 

@@ -97,38 +97,40 @@ public final class SessionRequests {
         && json.get("ID") instanceof String id) {
       return id;
     }
-    throw StoreException.unanswered(
-        "Consul made no session, it answered " + answer.status() + ": " + answer.body(), null);
+    throw http.notConsuls(answer);
   }
 
   /** Renews a session; false: it is gone for certain. */
   public boolean renew(String id, Deadline deadline) throws StoreException {
     ConsulHttp.Answer answer = http.put("v1/session/renew/" + id, "", deadline);
-    if (answer.status() != 404) {
+    if (answer.status() != 404 && !sessions(answer).isEmpty()) {
       return true;
     }
     // A leader that was just elected says so before it has read its log. A consistent read waits.
-    ConsulHttp.Answer info = http.get("v1/session/info/" + id, deadline);
-    if (info.status() == 200 && info.body().contains(id)) {
+    if (!sessions(http.get("v1/session/info/" + id, deadline)).isEmpty()) {
       throw StoreException.refused("Consul's leader does not know its sessions yet", null);
     }
     return false;
   }
 
+  /** The sessions that an answer tells of. */
+  private List<?> sessions(ConsulHttp.Answer answer) throws StoreException {
+    if (answer.status() == 200 && answer.json() instanceof List<?> sessions) {
+      return sessions;
+    }
+    throw http.notConsuls(answer);
+  }
+
   /** The node that a session is of, and with which it ends. */
   public String node(String id, Deadline deadline) throws StoreException {
-    ConsulHttp.Answer answer = http.get("v1/session/info/" + id, deadline);
-    if (answer.status() == 200
-        && answer.json() instanceof List<?> sessions
-        && sessions.size() == 1
+    List<?> sessions = sessions(http.get("v1/session/info/" + id, deadline));
+    if (sessions.size() == 1
         && sessions.get(0) instanceof Map<?, ?> session
         && session.get("Node") instanceof String node
         && !node.isEmpty()) {
       return node;
     }
-    throw StoreException.refused(
-        "Consul told no node of a session, it answered " + answer.status() + ": " + answer.body(),
-        null);
+    throw StoreException.refused("Consul told no node of a session: " + sessions, null);
   }
 
   /** Ends a session. Should that fail, it ends by its TTL. */
@@ -142,6 +144,9 @@ public final class SessionRequests {
 
   /** Ends a session, so that no request that is still on its way can use it. */
   public void destroyForCertain(String id, Deadline deadline) throws StoreException {
-    ConsulHttp.Answer unused = http.put("v1/session/destroy/" + id, "", deadline);
+    ConsulHttp.Answer answer = http.put("v1/session/destroy/" + id, "", deadline);
+    if (answer.status() != 200 || !Boolean.TRUE.equals(answer.json())) {
+      throw http.notConsuls(answer);
+    }
   }
 }

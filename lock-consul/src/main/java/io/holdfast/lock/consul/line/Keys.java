@@ -32,7 +32,10 @@ public final class Keys {
     return lines(key.kind(), key.name()) + "/";
   }
 
-  /** Returns the prefix of the folders of all names that begin so. */
+  /**
+   * Returns a prefix of the folders of all names that begin so; if it ends in a dash, others may
+   * have it as well, since escapes begin so.
+   */
   public String lines(LockKind kind, String namePrefix) {
     // How a character is written depends on what was before it and never on what follows.
     return prefix + "/" + kind.code() + "/" + escape(namePrefix);

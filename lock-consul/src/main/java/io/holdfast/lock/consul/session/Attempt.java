@@ -29,6 +29,8 @@ public final class Attempt {
   private final Session session;
   private final String key;
   private final long indexBefore;
+
+  /** By the machine's wall clock, for who looks at the store; the client's may be ahead of it. */
   private final Instant asked;
 
   // All under the monitor.
@@ -52,7 +54,7 @@ public final class Attempt {
     this.session = session;
     this.key = key;
     this.indexBefore = indexBefore;
-    this.asked = Instant.ofEpochMilli(time.wallMillis());
+    this.asked = Instant.now();
     seen(time.nanos());
   }
 

@@ -276,6 +276,10 @@ public abstract class ExclusionRules extends RuleTest {
         "a/",
         ".",
         "..",
+        "-",
+        "--",
+        "a-",
+        "-_",
         "\\",
         "\\%",
         "'",
@@ -336,12 +340,14 @@ public abstract class ExclusionRules extends RuleTest {
     LockClient holder = client();
     LockClient other = client();
     List<Lease> leases = new ArrayList<>();
+    List<Lease> others = new ArrayList<>();
     for (int i = 0; i < 5; i++) {
-      leases.add(take(holder.get(base + i, lasting())));
+      others.add(take(holder.get(base + "%" + i, lasting())));
+      leases.add(take(holder.get(base + "-x" + i, lasting())));
     }
     List<String> all = leases.stream().map(Lease::name).toList();
     for (int limit = 1; limit <= 6; limit++) {
-      assertThat(names(other.list(base, limit)))
+      assertThat(names(other.list(base + "-", limit)))
           .as("5 held locks, listed with the limit %s", limit)
           .hasSize(Math.min(limit, 5))
           .isSubsetOf(all)
@@ -349,6 +355,7 @@ public abstract class ExclusionRules extends RuleTest {
           .isSorted();
     }
     leases.forEach(Lease::close);
+    others.forEach(Lease::close);
   }
 
   @Rule("L-2.9")

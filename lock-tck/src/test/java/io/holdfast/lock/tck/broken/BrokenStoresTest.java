@@ -29,6 +29,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.Comparator;
 import java.util.EnumSet;
 import java.util.HashMap;
 import java.util.List;
@@ -201,6 +202,24 @@ class BrokenStoresTest {
         "the held locks whose names begin with");
   }
 
+  @Test
+  void aListThatComparesEscapedNamesIsCaught() {
+    assertCaught(
+        BrokenFixture.store(store -> new PrefixMatcher(store) {
+          @Override
+          boolean matches(String name, String prefix) {
+            return escaped(name).startsWith(escaped(prefix));
+          }
+
+          private static String escaped(String name) {
+            return name.replace("%", "-_25").replace("/", "-_2F");
+          }
+        }),
+        "L-2.9",
+        "aListHasTheHeldLocksThatBeginWithThePrefixAndNoOther",
+        "the held locks whose names begin with");
+  }
+
   private abstract static class PrefixMatcher extends StoreDecorator {
     PrefixMatcher(LockStore store) {
       super(store);
@@ -239,6 +258,25 @@ class BrokenStoresTest {
           public List<StoredLock> list(LockKind kind, String namePrefix, int limit)
               throws StoreException {
             return super.list(kind, namePrefix, Integer.MAX_VALUE);
+          }
+        }),
+        "L-2.9",
+        "aListHasAtMostAsManyLocksAsItIsAskedFor",
+        "5 held locks, listed with the limit");
+  }
+
+  @Test
+  void aListWhoseLimitCountsOtherNamesTooIsCaught() {
+    assertCaught(
+        BrokenFixture.store(store -> new StoreDecorator(store) {
+          @Override
+          public List<StoredLock> list(LockKind kind, String namePrefix, int limit)
+              throws StoreException {
+            return super.list(kind, "", Integer.MAX_VALUE).stream()
+                .sorted(Comparator.comparing(lock -> lock.key().name()))
+                .limit(limit)
+                .filter(lock -> lock.key().name().startsWith(namePrefix))
+                .toList();
           }
         }),
         "L-2.9",
