@@ -20,7 +20,9 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import org.apache.curator.framework.CuratorFramework;
+import org.apache.curator.framework.api.BackgroundCallback;
 import org.apache.curator.framework.imps.CuratorFrameworkState;
 import org.apache.curator.utils.ZKPaths;
 import org.apache.zookeeper.KeeperException;
@@ -101,10 +103,31 @@ final class ZooKeeperStore implements LockStore {
       requireUnmasked(root, pathsAcl);
       acl = pathsAcl;
     }
-    ZooKeeperStore store = new ZooKeeperStore(framework, wire, trust, settings, root, acl);
-    framework.getConnectionStateListenable().addListener(store.watch);
-    store.watch.start(store.background);
+    ZooKeeperStore store =
+        new ZooKeeperStore(whole(framework, wire), wire, trust, settings, root, acl);
+    store.watch.start(store.framework, store.background);
     return store;
+  }
+
+  /**
+   * Returns the framework that this is a view of, or itself: views with a namespace don't tell that
+   * it is being closed, and only to a callback is it shown.
+   */
+  private static CuratorFramework whole(CuratorFramework framework, Wire wire)
+      throws StoreException {
+    try {
+      var unused = framework.getCuratorListenable();
+      return framework;
+    } catch (UnsupportedOperationException e) {
+      CompletableFuture<Answer<CuratorFramework>> shown = new CompletableFuture<>();
+      BackgroundCallback callback = (whole, event) -> shown.complete(new Answer<>(Code.OK, whole));
+      try {
+        var unused = framework.checkExists().inBackground(callback).forPath("/");
+      } catch (Exception refused) {
+        throw StoreException.refused("Curator sent no request: " + refused, refused);
+      }
+      return wire.await(shown, wire.deadline()).get();
+    }
   }
 
   /** Returns the ACL of the locks' path, which is created if it is missing. */
@@ -258,9 +281,9 @@ final class ZooKeeperStore implements LockStore {
           null);
     }
     Grant grant = node.session() == zk.getSessionId() ? node.grant(time.nanos(), trusted) : null;
-    // When a session ends, it is forgotten before the holders of grants are told. So a grant that
-    // came too late to be told is noticed here.
-    if (grant == null || trust.left(zk).isZero()) {
+    // When a session ends, it is forgotten, or the framework closed, before the holders of grants
+    // are told. So a grant that came too late to be told is noticed here.
+    if (grant == null || trust.left(zk).isZero() || !wire.isOpen()) {
       node.abandon();
       throw StoreException.unanswered(
           "The session ended, or the machine slept, as the lock was acquired", null);
@@ -458,7 +481,7 @@ final class ZooKeeperStore implements LockStore {
 
   @Override
   public void close() {
-    framework.getConnectionStateListenable().removeListener(watch);
+    watch.end(framework);
     // Nodes that could not be deleted are deleted when there is a connection again.
     nodes.close();
   }

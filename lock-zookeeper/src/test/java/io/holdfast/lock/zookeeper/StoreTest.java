@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.holdfast.lock.Lease;
+import io.holdfast.lock.LeaseLoss;
 import io.holdfast.lock.LeaseState;
 import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockLostException;
@@ -27,6 +28,7 @@ import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.CyclicBarrier;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -494,6 +496,105 @@ class StoreTest {
     });
     assertThat(told.renew(List.of(grant))).containsExactly(new Renewal.Lost());
     assertThat(told.release(grant, Duration.ZERO)).isEqualTo(ReleaseOutcome.ALREADY_LOST);
+  }
+
+  @Test
+  void aFrameworkThatIsClosedFirstLosesItsLeasesBeforeAnotherHasTheLock() throws Exception {
+    CuratorFramework its = framework();
+    assertThatItsCloseIsSeenFirst(its, its, framework);
+  }
+
+  @Test
+  void soDoesAFrameworkThatTheClientKnowsAViewOf() throws Exception {
+    CuratorFramework its = framework();
+    assertThatItsCloseIsSeenFirst(
+        its, its.usingNamespace("team"), framework.usingNamespace("team"));
+  }
+
+  private void assertThatItsCloseIsSeenFirst(
+      CuratorFramework its, CuratorFramework view, CuratorFramework others) throws Exception {
+    String name = Stores.freshName();
+    LockClient client = closeLater(ZooKeeperLocks.builder(view).build());
+    LockClient other = closeLater(ZooKeeperLocks.builder(others).build());
+    Lease lease = client.get(name).tryLock().orElseThrow();
+    List<LeaseLoss.Reason> told = java.util.Collections.synchronizedList(new ArrayList<>());
+    lease.onLost(loss -> told.add(loss.reason()));
+    its.close();
+    try (Lease next = other.get(name).lockWithin(Duration.ofSeconds(60))) {
+      assertThat(lease.isHeld()).as("Unsafe: held while another has the lock").isFalse();
+      assertThat(next.token()).isGreaterThan(lease.token());
+    }
+    Stores.eventually("the loss is told", () -> !told.isEmpty());
+    assertThat(told).containsExactly(LeaseLoss.Reason.SESSION_LOST);
+  }
+
+  @Test
+  void anAnswerThatComesWhileTheFrameworkIsClosedGrantsNothing() throws Exception {
+    FaultProxy proxy = closeLater(FaultProxy.open(server.host(), server.port()));
+    CuratorFramework far =
+        closeLater(Frameworks.open(ZooKeeperServer.address(proxy.host(), proxy.port())));
+    Stores.Events events = new Stores.Events();
+    ZooKeeperStore farStore = closeLater(Stores.open(far, events));
+    Grant held = Stores.take(farStore, Stores.claim(Stores.freshName()));
+    String name = lastingName();
+    ExecutorService both = Executors.newFixedThreadPool(2);
+    closeLater(both::shutdownNow);
+    proxy.hold(Link.Direction.REPLIES);
+    Future<Optional<Grant>> late = both.submit(() -> farStore.tryAcquire(Stores.claim(name)));
+    Stores.eventually("the request has arrived", () -> {
+      try {
+        return !children(name).isEmpty();
+      } catch (Exception e) {
+        throw new IllegalStateException(e);
+      }
+    });
+    Future<?> closing = both.submit(far::close);
+    Stores.eventually("the close is told", () -> events.lost.contains(held));
+    proxy.heal();
+    assertThatExceptionOfType(ExecutionException.class)
+        .as("Unsafe: a lock in a session that ends at once")
+        .isThrownBy(late::get)
+        .withCauseInstanceOf(StoreException.class);
+    closing.get(30, TimeUnit.SECONDS);
+  }
+
+  @Test
+  void aWaiterWhoseFrameworkIsClosedIsCalled() throws Exception {
+    String name = Stores.freshName();
+    Grant grant = Stores.take(store, Stores.claim(name));
+    CuratorFramework its = framework();
+    ZooKeeperStore two = closeLater(Stores.open(its));
+    CountDownLatch called = new CountDownLatch(1);
+    Acquisition.Queued queued = Stores.queue(two, Stores.claim(name), called::countDown);
+    its.close();
+    await(called);
+    assertThatExceptionOfType(StoreException.class)
+        .isThrownBy(() -> queued.ticket().poll())
+        .withMessageContaining("closed");
+    store.release(grant, Duration.ZERO);
+  }
+
+  @Test
+  void aHandleThatIsClosedWithoutCuratorLosesItsLeases() throws Exception {
+    CuratorFramework its = framework();
+    Stores.Events events = new Stores.Events();
+    ZooKeeperStore two = closeLater(Stores.open(its, events));
+    Grant grant = Stores.take(two, Stores.claim(Stores.freshName()));
+    Frameworks.handle(its).close();
+    Stores.eventually("the loss is told", () -> events.lost.contains(grant));
+  }
+
+  @Test
+  void aHandleThatCuratorReplacesLosesItsLeasesBeforeTheNextIsConnected() throws Exception {
+    FaultProxy proxy = closeLater(FaultProxy.open(server.host(), server.port()));
+    CuratorFramework far = closeLater(Frameworks.open(
+        ZooKeeperServer.address(proxy.host(), proxy.port()), Duration.ofSeconds(60)));
+    Stores.Events events = new Stores.Events();
+    ZooKeeperStore farStore = closeLater(Stores.open(far, events));
+    Grant grant = Stores.take(farStore, Stores.claim(Stores.freshName()));
+    proxy.refuse();
+    far.getZookeeperClient().reset();
+    Stores.eventually("the loss is told", () -> events.lost.contains(grant));
   }
 
   @Test
