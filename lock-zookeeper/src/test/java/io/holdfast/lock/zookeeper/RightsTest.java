@@ -15,6 +15,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
+import org.apache.curator.framework.api.ACLProvider;
 import org.apache.curator.retry.RetryForever;
 import org.apache.zookeeper.ZooDefs.Ids;
 import org.apache.zookeeper.ZooDefs.Perms;
@@ -51,13 +52,16 @@ class RightsTest {
   }
 
   private CuratorFramework framework(String user) {
-    return closeLater(Frameworks.start(CuratorFrameworkFactory.builder()
+    return closeLater(Frameworks.start(builder(user).build()));
+  }
+
+  private CuratorFrameworkFactory.Builder builder(String user) {
+    return CuratorFrameworkFactory.builder()
         .connectString(server.address())
         .authorization("digest", user.getBytes(StandardCharsets.UTF_8))
         .sessionTimeoutMs((int) Frameworks.SESSION_TIMEOUT.toMillis())
         .retryPolicy(new RetryForever(100))
-        .ensembleTracker(false)
-        .build()));
+        .ensembleTracker(false);
   }
 
   private static ACL rights(int rights, String user) throws Exception {
@@ -89,6 +93,30 @@ class RightsTest {
         assertThat(ops.getACL().forPath(node)).containsExactlyInAnyOrderElementsOf(acl);
         lease.verify();
       }
+    }
+  }
+
+  @Test
+  void theFrameworksAclMayBeAListThatForbidsNull() throws Exception {
+    List<ACL> acl = List.of(rights(Perms.ALL, "app:secret"));
+    CuratorFramework app = closeLater(Frameworks.start(builder("app:secret")
+        .aclProvider(new ACLProvider() {
+          @Override
+          public List<ACL> getDefaultAcl() {
+            return acl;
+          }
+
+          @Override
+          public List<ACL> getAclForPath(String path) {
+            return acl;
+          }
+        })
+        .build()));
+    String locks = path + "/for/locks";
+    LockClient client = closeLater(ZooKeeperLocks.builder(app).path(locks).build());
+    client.get("a").tryLock().orElseThrow().close();
+    for (String made : List.of(path, locks, locks + "/m-a")) {
+      assertThat(app.getACL().forPath(made)).as(made).isEqualTo(acl);
     }
   }
 
