@@ -3,7 +3,9 @@ package io.holdfast.lock.zookeeper;
 import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.StoreException;
 import java.util.List;
+import java.util.UUID;
 import org.apache.curator.framework.CuratorFramework;
+import org.apache.zookeeper.CreateMode;
 import org.apache.zookeeper.KeeperException.Code;
 import org.apache.zookeeper.Op;
 import org.apache.zookeeper.OpResult;
@@ -11,12 +13,15 @@ import org.apache.zookeeper.ZooKeeper;
 import org.apache.zookeeper.data.ACL;
 import org.jspecify.annotations.Nullable;
 
-/** The path of the locks, which a client makes if it is missing, when it is opened. */
+/** The path of the locks, which a client makes if it is missing, and tries, when it is opened. */
 final class LocksPath {
   private static final byte[] NOTHING = new byte[0];
 
   /** The text that a server shows in place of a digest to a session without the right ADMIN. */
   private static final String MASKED = ":x";
+
+  /** The rights that the steps of a trial need. */
+  private static final List<String> RIGHTS = List.of("CREATE", "CREATE", "READ", "WRITE", "DELETE");
 
   private final CuratorFramework framework;
   private final Wire wire;
@@ -35,7 +40,8 @@ final class LocksPath {
    * Returns the ACL of the nodes below the path.
    *
    * @param given what the user wants it to be; null for the ACL of the path itself
-   * @throws IllegalStateException the session may not make or use the path, or read its ACL
+   * @throws IllegalStateException the session may not make or use the path, or read its ACL, or not
+   *     do there what locks do
    */
   List<ACL> open(@Nullable List<ACL> given) throws StoreException {
     List<ACL> acl = ownAcl();
@@ -44,6 +50,7 @@ final class LocksPath {
     } else {
       acl = given;
     }
+    requireRights(acl);
     return acl;
   }
 
@@ -112,6 +119,33 @@ final class LocksPath {
             + " in full, and so can't give it to the nodes of locks: give the session the right"
             + " ADMIN there, or tell the builder the acl(...) for the nodes of locks");
       }
+    }
+  }
+
+  /** Tries what locks do, in a request whose last step fails, so that nothing of it is done. */
+  private void requireRights(List<ACL> acl) throws StoreException {
+    String lock = root + "/trial-" + UUID.randomUUID();
+    String node = lock + "/node";
+    List<Op> steps = List.of(
+        Op.create(lock, NOTHING, acl, CreateMode.CONTAINER),
+        Op.create(node, NOTHING, acl, CreateMode.EPHEMERAL),
+        Op.check(node, -1),
+        Op.setData(node, NOTHING, -1),
+        Op.delete(node, -1),
+        Op.check(node, -1));
+    ZooKeeper zk = wire.handle();
+    Answer<List<OpResult>> tried = wire.askAgain(() -> Wire.multi(zk, steps), deadline);
+    int failed = Wire.firstFailed(tried);
+    if (tried.code() == Code.NOAUTH) {
+      throw new IllegalStateException("This session lacks the right "
+          + RIGHTS.get(failed)
+          + (failed == 0 ? " at " : " at the nodes of locks below ")
+          + root
+          + ": it needs all rights except ADMIN, at that path and by the ACL of those nodes, which"
+          + " is the path's own unless you tell the builder another acl(...)");
+    }
+    if (failed < RIGHTS.size()) {
+      throw tried.failure();
     }
   }
 }

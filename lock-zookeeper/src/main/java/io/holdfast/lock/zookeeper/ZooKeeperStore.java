@@ -75,8 +75,7 @@ final class ZooKeeperStore implements LockStore {
    *
    * @param path the path of the locks, within the framework's namespace
    * @param givenAcl the ACL of all nodes below it; null for that of the path itself
-   * @throws IllegalStateException the framework is not started, or may not use the path or read its
-   *     ACL
+   * @throws IllegalStateException the framework is not started, or its session lacks a right
    */
   static ZooKeeperStore open(
       CuratorFramework framework, String path, @Nullable List<ACL> givenAcl, StoreSettings settings)

@@ -25,6 +25,8 @@ import org.apache.zookeeper.server.auth.DigestAuthenticationProvider;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** The rights that a client needs at the path of the locks, and the user's data there. */
 class RightsTest {
@@ -120,16 +122,55 @@ class RightsTest {
     }
   }
 
-  @Test
-  void aMissingRightIsToldAsSuch() throws Exception {
+  private static List<ACL> rightsOfAll(int rights) throws Exception {
+    return List.of(new ACL(rights, Ids.ANYONE_ID_UNSAFE), rights(Perms.ALL, "ops:ops"));
+  }
+
+  @ParameterizedTest(name = "{0}")
+  @CsvSource({
+    "CREATE, at, 1",
+    "CREATE, at the nodes of locks below, 27",
+    "READ, at the nodes of locks below, 30",
+    "WRITE, at the nodes of locks below, 29",
+    "DELETE, at the nodes of locks below, 23"
+  })
+  void aMissingRightIsToldBeforeThereIsALock(String missing, String where, int rights)
+      throws Exception {
+    boolean ofThePath = where.equals("at");
     CuratorFramework ops = framework("ops:ops");
-    ops.create()
-        .withACL(List.of(new ACL(Perms.READ, Ids.ANYONE_ID_UNSAFE), rights(Perms.ALL, "ops:ops")))
-        .forPath(path);
+    ops.create().withACL(rightsOfAll(ofThePath ? rights : Perms.ALL)).forPath(path);
+    CuratorFramework app = framework("app:secret");
+    ZooKeeperLocks.Builder builder =
+        ZooKeeperLocks.builder(app).path(path).acl(rightsOfAll(ofThePath ? Perms.ALL : rights));
+    assertThatIllegalStateException()
+        .isThrownBy(() -> builder.build().close())
+        .withMessageContaining("the right " + missing + " " + where + " " + path);
+    assertThat(ops.getChildren().forPath(path)).isEmpty();
+  }
+
+  @Test
+  void whatIsTriedAtFirstLeavesNothing() throws Exception {
+    CuratorFramework ops = framework("ops:ops");
+    // None of these are needed at the path itself but READ and CREATE.
+    ops.create().withACL(rightsOfAll(Perms.READ | Perms.CREATE)).forPath(path);
+    LockClient client = closeLater(ZooKeeperLocks.builder(framework("app:secret"))
+        .path(path)
+        .acl(rightsOfAll(ALL_BUT_ADMIN))
+        .build());
+    assertThat(ops.getChildren().forPath(path)).isEmpty();
+    assertThat(ops.checkExists().forPath(path).getCversion()).isZero();
+    client.get("a").tryLock().orElseThrow().close();
+  }
+
+  @Test
+  void aRightThatIsTakenAwayIsToldAsSuch() throws Exception {
+    CuratorFramework ops = framework("ops:ops");
+    ops.create().withACL(rightsOfAll(Perms.ALL)).forPath(path);
     LockClient client = closeLater(ZooKeeperLocks.builder(framework("app:secret"))
         .path(path)
         .acl(Ids.OPEN_ACL_UNSAFE)
         .build());
+    ops.setACL().withACL(rightsOfAll(Perms.READ)).forPath(path);
     assertThatExceptionOfType(LockStoreException.class)
         .isThrownBy(() -> client.get("a").tryLock())
         .withMessageContaining("NoAuth");
