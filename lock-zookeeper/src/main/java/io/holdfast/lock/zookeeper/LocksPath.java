@@ -44,6 +44,7 @@ final class LocksPath {
    *     do there what locks do
    */
   List<ACL> open(@Nullable List<ACL> given) throws StoreException {
+    requireVersion();
     List<ACL> acl = ownAcl();
     if (given == null) {
       requireUnmasked(acl);
@@ -52,6 +53,16 @@ final class LocksPath {
     }
     requireRights(acl);
     return acl;
+  }
+
+  /** The oldest version that locks work on is the first that bears a read in a {@code multi}. */
+  private void requireVersion() throws StoreException {
+    ZooKeeper zk = wire.handle();
+    Answer<?> read = wire.askAgain(() -> Wire.multi(zk, List.of(Op.getData(root))), deadline);
+    if (read.code() == Code.UNIMPLEMENTED) {
+      throw new IllegalStateException("The server is older than ZooKeeper 3.6, which is the oldest"
+          + " that is supported: update it");
+    }
   }
 
   private List<ACL> ownAcl() throws StoreException {
@@ -88,6 +99,11 @@ final class LocksPath {
       throw new IllegalStateException(
           "This session may not make " + path + ": make it, or give the session the right to",
           made.failure());
+    }
+    if (made.isAbsent() && slash == 0) {
+      throw new IllegalStateException("The connect string "
+          + framework.getZookeeperClient().getCurrentConnectionString()
+          + " ends with a path (the chroot) that does not exist: make it, or leave it out");
     }
     // Another client may have been first.
     if (made.code() != Code.NODEEXISTS) {

@@ -39,8 +39,12 @@ import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
 import org.apache.curator.framework.recipes.locks.InterProcessMutex;
 import org.apache.curator.retry.RetryForever;
+import org.apache.zookeeper.AsyncCallback;
 import org.apache.zookeeper.CreateMode;
 import org.apache.zookeeper.KeeperException;
+import org.apache.zookeeper.KeeperException.Code;
+import org.apache.zookeeper.Op;
+import org.apache.zookeeper.Watcher;
 import org.apache.zookeeper.ZooDefs;
 import org.apache.zookeeper.ZooKeeper;
 import org.apache.zookeeper.data.ACL;
@@ -783,13 +787,11 @@ class StoreTest {
     ZooKeeper zk = Frameworks.handle(framework);
     String target = "/target-" + System.nanoTime();
     Lease lease = client.get(Stores.freshName()).tryLock().orElseThrow();
-    org.apache.zookeeper.Op check = ZooKeeperGuard.of(lease).check();
+    Op check = ZooKeeperGuard.of(lease).check();
     zk.multi(List.of(
-        check,
-        org.apache.zookeeper.Op.create(
-            target, new byte[0], ZooDefs.Ids.OPEN_ACL_UNSAFE, CreateMode.PERSISTENT)));
+        check, Op.create(target, new byte[0], ZooDefs.Ids.OPEN_ACL_UNSAFE, CreateMode.PERSISTENT)));
     lease.close();
-    assertThatThrownBy(() -> zk.multi(List.of(check, org.apache.zookeeper.Op.delete(target, -1))))
+    assertThatThrownBy(() -> zk.multi(List.of(check, Op.delete(target, -1))))
         .isInstanceOf(KeeperException.NoNodeException.class);
     assertThat(framework.checkExists().forPath(target)).isNotNull();
   }
@@ -805,6 +807,53 @@ class StoreTest {
         .isInstanceOf(IllegalArgumentException.class);
     assertThatThrownBy(() -> ZooKeeperLocks.builder(framework).path("locks"))
         .isInstanceOf(IllegalArgumentException.class);
+  }
+
+  @Test
+  void aChrootThatDoesNotExistIsToldWhenTheClientIsBuilt() throws Exception {
+    String chroot = "/missing-" + System.nanoTime();
+    CuratorFramework inside = closeLater(Frameworks.open(server.address() + chroot));
+    assertThatThrownBy(
+            () -> ZooKeeperLocks.builder(inside).path("/my/locks").build().close())
+        .isInstanceOf(IllegalStateException.class)
+        .hasMessageContaining(chroot)
+        .hasMessageContaining("does not exist");
+    framework.create().forPath(chroot);
+    LockClient client =
+        closeLater(ZooKeeperLocks.builder(inside).path("/my/locks").build());
+    client.get("a").tryLock().orElseThrow().close();
+  }
+
+  /** A handle of a server that knows no read in a multi, as those before 3.6. */
+  @SuppressWarnings("try") // close() is ZooKeeper's, and can be interrupted
+  private static final class OldServer extends ZooKeeper {
+    OldServer(String address, int sessionTimeout, Watcher watcher) throws Exception {
+      super(address, sessionTimeout, watcher);
+    }
+
+    @Override
+    public void multi(Iterable<Op> ops, AsyncCallback.MultiCallback callback, Object context) {
+      if (ops.iterator().next().getKind() == Op.OpKind.READ) {
+        callback.processResult(Code.UNIMPLEMENTED.intValue(), null, context, null);
+      } else {
+        super.multi(ops, callback, context);
+      }
+    }
+  }
+
+  @Test
+  void aServerThatIsTooOldIsToldWhenTheClientIsBuilt() {
+    CuratorFramework its = closeLater(Frameworks.start(CuratorFrameworkFactory.builder()
+        .connectString(server.address())
+        .sessionTimeoutMs((int) Frameworks.SESSION_TIMEOUT.toMillis())
+        .retryPolicy(new RetryForever(100))
+        .ensembleTracker(false)
+        .zookeeperFactory((address, sessionTimeout, watcher, canBeReadOnly) ->
+            new OldServer(address, sessionTimeout, watcher))
+        .build()));
+    assertThatThrownBy(() -> ZooKeeperLocks.builder(its).build().close())
+        .isInstanceOf(IllegalStateException.class)
+        .hasMessageContaining("3.6");
   }
 
   @Test
@@ -913,7 +962,7 @@ class StoreTest {
     };
     Wire wire = new Wire(framework, recording, Duration.ofSeconds(5));
     Thread.currentThread().interrupt();
-    wire.pauseBeforeRetry(new Answer<>(KeeperException.Code.CONNECTIONLOSS, null), wire.deadline());
+    wire.pauseBeforeRetry(new Answer<>(Code.CONNECTIONLOSS, null), wire.deadline());
     assertThat(Thread.interrupted()).as("the flag afterwards").isTrue();
     assertThat(interruptedAtPark).containsExactly(false);
   }
