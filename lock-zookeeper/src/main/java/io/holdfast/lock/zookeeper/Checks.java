@@ -101,7 +101,7 @@ final class Checks {
       } else if (answer.isSessionOver()) {
         break;
       } else if (answer.isAbsent()) {
-        open.remove(Wire.firstAbsent(answer));
+        open.remove(Wire.firstFailed(answer));
       } else if (answer.isConnectionLost()) {
         trust.disconnected(moment);
         wire.pauseBeforeRetry(answer, deadline);

@@ -72,7 +72,7 @@ final class LineTicket implements Ticket, Watcher {
     Watched now = watched.get();
     if (event.getType() == EventType.None) {
       // Without a connection there is nothing to ask, and watches survive a reconnect.
-      if (event.getState() == KeeperState.Expired) {
+      if (event.getState() == KeeperState.Expired || event.getState() == KeeperState.Closed) {
         wakeUp.run();
       }
     } else if (now == null || !now.path().equals(event.getPath())) {

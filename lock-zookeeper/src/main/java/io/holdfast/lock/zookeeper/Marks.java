@@ -162,7 +162,7 @@ final class Marks {
         answer.requireOk();
         return Duration.ZERO;
       }
-      int absent = Wire.firstAbsent(answer);
+      int absent = Wire.firstFailed(answer);
       if (absent == 0) {
         return LOOK_AGAIN_AFTER;
       }

@@ -98,6 +98,12 @@ final class OwnNode {
     return zk == null ? Duration.ZERO : Duration.ofMillis(zk.getSessionTimeout());
   }
 
+  /** Whether the handle of its session was closed. */
+  boolean isHandleClosed() {
+    ZooKeeper zk = handle;
+    return zk != null && !zk.getState().isAlive();
+  }
+
   /**
    * Makes it a grant, until the TTL has passed without a renewal.
    *

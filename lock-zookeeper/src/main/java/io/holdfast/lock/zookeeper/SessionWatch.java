@@ -7,8 +7,13 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.curator.framework.CuratorFramework;
+import org.apache.curator.framework.api.CuratorEvent;
+import org.apache.curator.framework.api.CuratorEventType;
+import org.apache.curator.framework.api.CuratorListener;
 import org.apache.curator.framework.state.ConnectionState;
 import org.apache.curator.framework.state.ConnectionStateListener;
+import org.apache.zookeeper.WatchedEvent;
+import org.apache.zookeeper.Watcher.Event.KeeperState;
 import org.apache.zookeeper.ZooKeeper;
 import org.jspecify.annotations.Nullable;
 
@@ -20,7 +25,7 @@ import org.jspecify.annotations.Nullable;
  * of grants are told. A thread that has just got a grant checks afterwards that something is known
  * about the session, so that none is missed.
  */
-final class SessionWatch implements ConnectionStateListener {
+final class SessionWatch implements ConnectionStateListener, CuratorListener {
   private static final long LOOK_MILLIS = 1_000;
 
   /**
@@ -47,8 +52,16 @@ final class SessionWatch implements ConnectionStateListener {
     this.root = root;
   }
 
-  void start(Background background) {
+  /** @param framework the one that closes the session, and no view of it */
+  void start(CuratorFramework framework, Background background) {
+    framework.getConnectionStateListenable().addListener(this);
+    framework.getCuratorListenable().addListener(this);
     background.repeat(LOOK_MILLIS, this::look);
+  }
+
+  void end(CuratorFramework framework) {
+    framework.getConnectionStateListenable().removeListener(this);
+    framework.getCuratorListenable().removeListener(this);
   }
 
   private void look() {
@@ -59,6 +72,8 @@ final class SessionWatch implements ConnectionStateListener {
     if (zk != null && (trust.isQuiet(zk) || !zk.getState().isConnected())) {
       giveSignOfLife();
     }
+    // Curator closes a handle that it replaces, and tells nobody until the next one is connected.
+    grants().stream().filter(grant -> grant.node().isHandleClosed()).forEach(this::lose);
     // Without a handle, too: Curator gives none once an outage has lasted for a while.
     if (trust.isOverdrawn(OVERDRAWN_MARGIN)) {
       grants().forEach(this::lose);
@@ -97,12 +112,27 @@ final class SessionWatch implements ConnectionStateListener {
         // The later it is sent, the more the reconnect proves.
         giveSignOfLife();
       }
-      case LOST -> {
-        trust.forget();
-        grants().forEach(this::lose);
-      }
+      case LOST -> sessionIsOver();
       case CONNECTED, RECONNECTED -> connected();
     }
+  }
+
+  /**
+   * Hears that the framework is being closed, on the thread that closes it and before it closes the
+   * session. If somebody closes the handle itself, that is heard when the session has been closed.
+   */
+  @Override
+  public void eventReceived(CuratorFramework framework, CuratorEvent event) {
+    WatchedEvent watched = event.getWatchedEvent();
+    if (event.getType() == CuratorEventType.CLOSING
+        || (watched != null && watched.getState() == KeeperState.Closed)) {
+      sessionIsOver();
+    }
+  }
+
+  private void sessionIsOver() {
+    trust.forget();
+    grants().forEach(this::lose);
   }
 
   private void connected() {

@@ -13,7 +13,6 @@ import java.util.concurrent.TimeoutException;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.imps.CuratorFrameworkState;
 import org.apache.zookeeper.CreateMode;
-import org.apache.zookeeper.KeeperException.Code;
 import org.apache.zookeeper.Op;
 import org.apache.zookeeper.OpResult;
 import org.apache.zookeeper.Watcher;
@@ -240,12 +239,12 @@ final class Wire {
     return future;
   }
 
-  /** Returns the index of the operation that failed for want of its node. */
-  static int firstAbsent(Answer<List<OpResult>> answer) throws StoreException {
+  /** Returns the index of the operation because of which all failed. */
+  static int firstFailed(Answer<List<OpResult>> answer) throws StoreException {
     List<OpResult> results = answer.value();
     for (int i = 0; results != null && i < results.size(); i++) {
       if (results.get(i) instanceof OpResult.ErrorResult error
-          && error.getErr() == Code.NONODE.intValue()) {
+          && error.getErr() == answer.code().intValue()) {
         return i;
       }
     }

@@ -35,8 +35,8 @@ public final class ZooKeeperLocks {
   /**
    * Returns a builder of a client in the session of this framework.
    *
-   * @param framework must be started; close it yourself, after the lock client. Its namespace,
-   *     chroot, authentication and ACL provider apply to the locks too
+   * @param framework must be started; close it yourself, after the lock client: its close loses all
+   *     leases. Its namespace, chroot, authentication and ACL provider apply to the locks too
    */
   public static Builder builder(CuratorFramework framework) {
     return new Builder(Objects.requireNonNull(framework));

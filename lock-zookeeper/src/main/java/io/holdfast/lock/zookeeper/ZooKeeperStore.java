@@ -20,10 +20,11 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import org.apache.curator.framework.CuratorFramework;
+import org.apache.curator.framework.api.BackgroundCallback;
 import org.apache.curator.framework.imps.CuratorFrameworkState;
 import org.apache.curator.utils.ZKPaths;
-import org.apache.zookeeper.KeeperException;
 import org.apache.zookeeper.KeeperException.Code;
 import org.apache.zookeeper.ZooKeeper;
 import org.apache.zookeeper.data.ACL;
@@ -34,11 +35,6 @@ import org.jspecify.annotations.Nullable;
  * for each attempt; the lowest of them has the lock.
  */
 final class ZooKeeperStore implements LockStore {
-  private static final byte[] NOTHING = new byte[0];
-
-  /** The text that a server shows in place of a digest to a session without the right ADMIN. */
-  private static final String MASKED = ":x";
-
   private final CuratorFramework framework;
   private final Wire wire;
   private final TimeSource time;
@@ -79,8 +75,7 @@ final class ZooKeeperStore implements LockStore {
    *
    * @param path the path of the locks, within the framework's namespace
    * @param givenAcl the ACL of all nodes below it; null for that of the path itself
-   * @throws IllegalStateException the framework is not started, or may not use the path or read its
-   *     ACL
+   * @throws IllegalStateException the framework is not started, or its session lacks a right
    */
   static ZooKeeperStore open(
       CuratorFramework framework, String path, @Nullable List<ACL> givenAcl, StoreSettings settings)
@@ -94,63 +89,32 @@ final class ZooKeeperStore implements LockStore {
     SessionTrust trust = new SessionTrust(settings.time());
     SessionTrust.Asked asked = trust.asking(wire.handle());
     String root = ZKPaths.fixForNamespace(framework.getNamespace(), path);
-    List<ACL> pathsAcl = aclOf(framework, wire, root, path);
+    List<ACL> acl = new LocksPath(framework, wire, root).open(givenAcl);
     trust.answered(asked);
-    List<ACL> acl = givenAcl;
-    if (acl == null) {
-      requireUnmasked(root, pathsAcl);
-      acl = pathsAcl;
-    }
-    ZooKeeperStore store = new ZooKeeperStore(framework, wire, trust, settings, root, acl);
-    framework.getConnectionStateListenable().addListener(store.watch);
-    store.watch.start(store.background);
+    ZooKeeperStore store =
+        new ZooKeeperStore(whole(framework, wire), wire, trust, settings, root, acl);
+    store.watch.start(store.framework, store.background);
     return store;
   }
 
-  /** Returns the ACL of the locks' path, which is created if it is missing. */
-  private static List<ACL> aclOf(CuratorFramework framework, Wire wire, String root, String path)
+  /**
+   * Returns the framework that this is a view of, or itself: views with a namespace don't tell that
+   * it is being closed, and only to a callback is it shown.
+   */
+  private static CuratorFramework whole(CuratorFramework framework, Wire wire)
       throws StoreException {
-    Answer<List<ACL>> acl = readAcl(wire, root);
-    if (acl.isAbsent()) {
-      makeRoot(framework, path);
-      acl = readAcl(wire, root);
-    }
-    if (acl.code() == Code.NOAUTH) {
-      throw new IllegalStateException("This session may not use "
-          + root
-          + ": give the framework the authentication that its ACL asks for, or the locks another"
-          + " path");
-    }
-    return acl.get();
-  }
-
-  private static void requireUnmasked(String root, List<ACL> acl) {
-    for (ACL one : acl) {
-      if (one.getId().getScheme().equals("digest") && one.getId().getId().endsWith(MASKED)) {
-        throw new IllegalStateException("This session may not read the ACL of "
-            + root
-            + " in full, and so can't give it to the nodes of locks: give the session the right"
-            + " ADMIN there, or tell the builder the acl(...) for the nodes of locks");
-      }
-    }
-  }
-
-  private static Answer<List<ACL>> readAcl(Wire wire, String root) throws StoreException {
-    Deadline deadline = wire.deadline();
-    ZooKeeper zk = wire.handle();
-    return wire.askAgain(() -> Wire.acl(zk, root), deadline);
-  }
-
-  private static void makeRoot(CuratorFramework framework, String path) throws StoreException {
     try {
-      String unused = framework.create().creatingParentsIfNeeded().forPath(path, NOTHING);
-    } catch (KeeperException.NodeExistsException e) {
-      // Another client was first.
-    } catch (KeeperException.NoAuthException e) {
-      throw new IllegalStateException(
-          "This session may not make " + path + ": make it, or give the session the right to", e);
-    } catch (Exception e) {
-      throw StoreException.refused("The path of the locks could not be made: " + e, e);
+      var unused = framework.getCuratorListenable();
+      return framework;
+    } catch (UnsupportedOperationException e) {
+      CompletableFuture<Answer<CuratorFramework>> shown = new CompletableFuture<>();
+      BackgroundCallback callback = (whole, event) -> shown.complete(new Answer<>(Code.OK, whole));
+      try {
+        var unused = framework.checkExists().inBackground(callback).forPath("/");
+      } catch (Exception refused) {
+        throw StoreException.refused("Curator sent no request: " + refused, refused);
+      }
+      return wire.await(shown, wire.deadline()).get();
     }
   }
 
@@ -258,9 +222,9 @@ final class ZooKeeperStore implements LockStore {
           null);
     }
     Grant grant = node.session() == zk.getSessionId() ? node.grant(time.nanos(), trusted) : null;
-    // When a session ends, it is forgotten before the holders of grants are told. So a grant that
-    // came too late to be told is noticed here.
-    if (grant == null || trust.left(zk).isZero()) {
+    // When a session ends, it is forgotten, or the framework closed, before the holders of grants
+    // are told. So a grant that came too late to be told is noticed here.
+    if (grant == null || trust.left(zk).isZero() || !wire.isOpen()) {
       node.abandon();
       throw StoreException.unanswered(
           "The session ended, or the machine slept, as the lock was acquired", null);
@@ -458,7 +422,7 @@ final class ZooKeeperStore implements LockStore {
 
   @Override
   public void close() {
-    framework.getConnectionStateListenable().removeListener(watch);
+    watch.end(framework);
     // Nodes that could not be deleted are deleted when there is a connection again.
     nodes.close();
   }

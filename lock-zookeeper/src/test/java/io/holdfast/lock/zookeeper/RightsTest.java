@@ -15,6 +15,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
+import org.apache.curator.framework.api.ACLProvider;
 import org.apache.curator.retry.RetryForever;
 import org.apache.zookeeper.ZooDefs.Ids;
 import org.apache.zookeeper.ZooDefs.Perms;
@@ -24,6 +25,8 @@ import org.apache.zookeeper.server.auth.DigestAuthenticationProvider;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** The rights that a client needs at the path of the locks, and the user's data there. */
 class RightsTest {
@@ -51,13 +54,16 @@ class RightsTest {
   }
 
   private CuratorFramework framework(String user) {
-    return closeLater(Frameworks.start(CuratorFrameworkFactory.builder()
+    return closeLater(Frameworks.start(builder(user).build()));
+  }
+
+  private CuratorFrameworkFactory.Builder builder(String user) {
+    return CuratorFrameworkFactory.builder()
         .connectString(server.address())
         .authorization("digest", user.getBytes(StandardCharsets.UTF_8))
         .sessionTimeoutMs((int) Frameworks.SESSION_TIMEOUT.toMillis())
         .retryPolicy(new RetryForever(100))
-        .ensembleTracker(false)
-        .build()));
+        .ensembleTracker(false);
   }
 
   private static ACL rights(int rights, String user) throws Exception {
@@ -93,15 +99,78 @@ class RightsTest {
   }
 
   @Test
-  void aMissingRightIsToldAsSuch() throws Exception {
+  void theFrameworksAclMayBeAListThatForbidsNull() throws Exception {
+    List<ACL> acl = List.of(rights(Perms.ALL, "app:secret"));
+    CuratorFramework app = closeLater(Frameworks.start(builder("app:secret")
+        .aclProvider(new ACLProvider() {
+          @Override
+          public List<ACL> getDefaultAcl() {
+            return acl;
+          }
+
+          @Override
+          public List<ACL> getAclForPath(String path) {
+            return acl;
+          }
+        })
+        .build()));
+    String locks = path + "/for/locks";
+    LockClient client = closeLater(ZooKeeperLocks.builder(app).path(locks).build());
+    client.get("a").tryLock().orElseThrow().close();
+    for (String made : List.of(path, locks, locks + "/m-a")) {
+      assertThat(app.getACL().forPath(made)).as(made).isEqualTo(acl);
+    }
+  }
+
+  private static List<ACL> rightsOfAll(int rights) throws Exception {
+    return List.of(new ACL(rights, Ids.ANYONE_ID_UNSAFE), rights(Perms.ALL, "ops:ops"));
+  }
+
+  @ParameterizedTest(name = "{0}")
+  @CsvSource({
+    "CREATE, at, 1",
+    "CREATE, at the nodes of locks below, 27",
+    "READ, at the nodes of locks below, 30",
+    "WRITE, at the nodes of locks below, 29",
+    "DELETE, at the nodes of locks below, 23"
+  })
+  void aMissingRightIsToldBeforeThereIsALock(String missing, String where, int rights)
+      throws Exception {
+    boolean ofThePath = where.equals("at");
     CuratorFramework ops = framework("ops:ops");
-    ops.create()
-        .withACL(List.of(new ACL(Perms.READ, Ids.ANYONE_ID_UNSAFE), rights(Perms.ALL, "ops:ops")))
-        .forPath(path);
+    ops.create().withACL(rightsOfAll(ofThePath ? rights : Perms.ALL)).forPath(path);
+    CuratorFramework app = framework("app:secret");
+    ZooKeeperLocks.Builder builder =
+        ZooKeeperLocks.builder(app).path(path).acl(rightsOfAll(ofThePath ? Perms.ALL : rights));
+    assertThatIllegalStateException()
+        .isThrownBy(() -> builder.build().close())
+        .withMessageContaining("the right " + missing + " " + where + " " + path);
+    assertThat(ops.getChildren().forPath(path)).isEmpty();
+  }
+
+  @Test
+  void whatIsTriedAtFirstLeavesNothing() throws Exception {
+    CuratorFramework ops = framework("ops:ops");
+    // None of these are needed at the path itself but READ and CREATE.
+    ops.create().withACL(rightsOfAll(Perms.READ | Perms.CREATE)).forPath(path);
+    LockClient client = closeLater(ZooKeeperLocks.builder(framework("app:secret"))
+        .path(path)
+        .acl(rightsOfAll(ALL_BUT_ADMIN))
+        .build());
+    assertThat(ops.getChildren().forPath(path)).isEmpty();
+    assertThat(ops.checkExists().forPath(path).getCversion()).isZero();
+    client.get("a").tryLock().orElseThrow().close();
+  }
+
+  @Test
+  void aRightThatIsTakenAwayIsToldAsSuch() throws Exception {
+    CuratorFramework ops = framework("ops:ops");
+    ops.create().withACL(rightsOfAll(Perms.ALL)).forPath(path);
     LockClient client = closeLater(ZooKeeperLocks.builder(framework("app:secret"))
         .path(path)
         .acl(Ids.OPEN_ACL_UNSAFE)
         .build());
+    ops.setACL().withACL(rightsOfAll(Perms.READ)).forPath(path);
     assertThatExceptionOfType(LockStoreException.class)
         .isThrownBy(() -> client.get("a").tryLock())
         .withMessageContaining("NoAuth");

@@ -232,4 +232,23 @@ class SessionTrustTest {
     time.pass(Duration.ofSeconds(40));
     assertThat(trust.isOverdrawn(Duration.ZERO)).isTrue();
   }
+
+  @ParameterizedTest(name = "{0} times the old timeout")
+  @CsvSource({"2, 0", "3, 5", "6, 5"})
+  void whatIsGrantedAfterAReconnectThatRaisedTheTimeout(int times, int sixteenthsUntil) {
+    getKnown();
+    assertThat(SessionTrust.isEnough(zk, confirm())).isTrue();
+    Duration raised = TIMEOUT.multipliedBy(times);
+    zk.reconnect(raised);
+    trust.connected(zk);
+    Duration step = raised.dividedBy(640);
+    int stepsUntil = 0;
+    for (int i = 1; i <= 640; i++) {
+      stepsUntil = SessionTrust.isEnough(zk, confirm()) ? stepsUntil : i;
+      time.pass(step);
+    }
+    assertThat(stepsUntil)
+        .as("the last 640th of the new timeout in which nothing is granted")
+        .isEqualTo(40 * sixteenthsUntil);
+  }
 }

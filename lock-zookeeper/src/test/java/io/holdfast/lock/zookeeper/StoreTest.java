@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.holdfast.lock.Lease;
+import io.holdfast.lock.LeaseLoss;
 import io.holdfast.lock.LeaseState;
 import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockLostException;
@@ -27,6 +28,7 @@ import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.CyclicBarrier;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -37,8 +39,12 @@ import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
 import org.apache.curator.framework.recipes.locks.InterProcessMutex;
 import org.apache.curator.retry.RetryForever;
+import org.apache.zookeeper.AsyncCallback;
 import org.apache.zookeeper.CreateMode;
 import org.apache.zookeeper.KeeperException;
+import org.apache.zookeeper.KeeperException.Code;
+import org.apache.zookeeper.Op;
+import org.apache.zookeeper.Watcher;
 import org.apache.zookeeper.ZooDefs;
 import org.apache.zookeeper.ZooKeeper;
 import org.apache.zookeeper.data.ACL;
@@ -497,6 +503,105 @@ class StoreTest {
   }
 
   @Test
+  void aFrameworkThatIsClosedFirstLosesItsLeasesBeforeAnotherHasTheLock() throws Exception {
+    CuratorFramework its = framework();
+    assertThatItsCloseIsSeenFirst(its, its, framework);
+  }
+
+  @Test
+  void soDoesAFrameworkThatTheClientKnowsAViewOf() throws Exception {
+    CuratorFramework its = framework();
+    assertThatItsCloseIsSeenFirst(
+        its, its.usingNamespace("team"), framework.usingNamespace("team"));
+  }
+
+  private void assertThatItsCloseIsSeenFirst(
+      CuratorFramework its, CuratorFramework view, CuratorFramework others) throws Exception {
+    String name = Stores.freshName();
+    LockClient client = closeLater(ZooKeeperLocks.builder(view).build());
+    LockClient other = closeLater(ZooKeeperLocks.builder(others).build());
+    Lease lease = client.get(name).tryLock().orElseThrow();
+    List<LeaseLoss.Reason> told = java.util.Collections.synchronizedList(new ArrayList<>());
+    lease.onLost(loss -> told.add(loss.reason()));
+    its.close();
+    try (Lease next = other.get(name).lockWithin(Duration.ofSeconds(60))) {
+      assertThat(lease.isHeld()).as("Unsafe: held while another has the lock").isFalse();
+      assertThat(next.token()).isGreaterThan(lease.token());
+    }
+    Stores.eventually("the loss is told", () -> !told.isEmpty());
+    assertThat(told).containsExactly(LeaseLoss.Reason.SESSION_LOST);
+  }
+
+  @Test
+  void anAnswerThatComesWhileTheFrameworkIsClosedGrantsNothing() throws Exception {
+    FaultProxy proxy = closeLater(FaultProxy.open(server.host(), server.port()));
+    CuratorFramework far =
+        closeLater(Frameworks.open(ZooKeeperServer.address(proxy.host(), proxy.port())));
+    Stores.Events events = new Stores.Events();
+    ZooKeeperStore farStore = closeLater(Stores.open(far, events));
+    Grant held = Stores.take(farStore, Stores.claim(Stores.freshName()));
+    String name = lastingName();
+    ExecutorService both = Executors.newFixedThreadPool(2);
+    closeLater(both::shutdownNow);
+    proxy.hold(Link.Direction.REPLIES);
+    Future<Optional<Grant>> late = both.submit(() -> farStore.tryAcquire(Stores.claim(name)));
+    Stores.eventually("the request has arrived", () -> {
+      try {
+        return !children(name).isEmpty();
+      } catch (Exception e) {
+        throw new IllegalStateException(e);
+      }
+    });
+    Future<?> closing = both.submit(far::close);
+    Stores.eventually("the close is told", () -> events.lost.contains(held));
+    proxy.heal();
+    assertThatExceptionOfType(ExecutionException.class)
+        .as("Unsafe: a lock in a session that ends at once")
+        .isThrownBy(late::get)
+        .withCauseInstanceOf(StoreException.class);
+    closing.get(30, TimeUnit.SECONDS);
+  }
+
+  @Test
+  void aWaiterWhoseFrameworkIsClosedIsCalled() throws Exception {
+    String name = Stores.freshName();
+    Grant grant = Stores.take(store, Stores.claim(name));
+    CuratorFramework its = framework();
+    ZooKeeperStore two = closeLater(Stores.open(its));
+    CountDownLatch called = new CountDownLatch(1);
+    Acquisition.Queued queued = Stores.queue(two, Stores.claim(name), called::countDown);
+    its.close();
+    await(called);
+    assertThatExceptionOfType(StoreException.class)
+        .isThrownBy(() -> queued.ticket().poll())
+        .withMessageContaining("closed");
+    store.release(grant, Duration.ZERO);
+  }
+
+  @Test
+  void aHandleThatIsClosedWithoutCuratorLosesItsLeases() throws Exception {
+    CuratorFramework its = framework();
+    Stores.Events events = new Stores.Events();
+    ZooKeeperStore two = closeLater(Stores.open(its, events));
+    Grant grant = Stores.take(two, Stores.claim(Stores.freshName()));
+    Frameworks.handle(its).close();
+    Stores.eventually("the loss is told", () -> events.lost.contains(grant));
+  }
+
+  @Test
+  void aHandleThatCuratorReplacesLosesItsLeasesBeforeTheNextIsConnected() throws Exception {
+    FaultProxy proxy = closeLater(FaultProxy.open(server.host(), server.port()));
+    CuratorFramework far = closeLater(Frameworks.open(
+        ZooKeeperServer.address(proxy.host(), proxy.port()), Duration.ofSeconds(60)));
+    Stores.Events events = new Stores.Events();
+    ZooKeeperStore farStore = closeLater(Stores.open(far, events));
+    Grant grant = Stores.take(farStore, Stores.claim(Stores.freshName()));
+    proxy.refuse();
+    far.getZookeeperClient().reset();
+    Stores.eventually("the loss is told", () -> events.lost.contains(grant));
+  }
+
+  @Test
   void aWaiterWhoseSessionExpiredIsCalledAndAsksAnew() throws Exception {
     CuratorFramework holders = framework();
     ZooKeeperStore holder = closeLater(Stores.open(holders));
@@ -682,13 +787,11 @@ class StoreTest {
     ZooKeeper zk = Frameworks.handle(framework);
     String target = "/target-" + System.nanoTime();
     Lease lease = client.get(Stores.freshName()).tryLock().orElseThrow();
-    org.apache.zookeeper.Op check = ZooKeeperGuard.of(lease).check();
+    Op check = ZooKeeperGuard.of(lease).check();
     zk.multi(List.of(
-        check,
-        org.apache.zookeeper.Op.create(
-            target, new byte[0], ZooDefs.Ids.OPEN_ACL_UNSAFE, CreateMode.PERSISTENT)));
+        check, Op.create(target, new byte[0], ZooDefs.Ids.OPEN_ACL_UNSAFE, CreateMode.PERSISTENT)));
     lease.close();
-    assertThatThrownBy(() -> zk.multi(List.of(check, org.apache.zookeeper.Op.delete(target, -1))))
+    assertThatThrownBy(() -> zk.multi(List.of(check, Op.delete(target, -1))))
         .isInstanceOf(KeeperException.NoNodeException.class);
     assertThat(framework.checkExists().forPath(target)).isNotNull();
   }
@@ -704,6 +807,53 @@ class StoreTest {
         .isInstanceOf(IllegalArgumentException.class);
     assertThatThrownBy(() -> ZooKeeperLocks.builder(framework).path("locks"))
         .isInstanceOf(IllegalArgumentException.class);
+  }
+
+  @Test
+  void aChrootThatDoesNotExistIsToldWhenTheClientIsBuilt() throws Exception {
+    String chroot = "/missing-" + System.nanoTime();
+    CuratorFramework inside = closeLater(Frameworks.open(server.address() + chroot));
+    assertThatThrownBy(
+            () -> ZooKeeperLocks.builder(inside).path("/my/locks").build().close())
+        .isInstanceOf(IllegalStateException.class)
+        .hasMessageContaining(chroot)
+        .hasMessageContaining("does not exist");
+    framework.create().forPath(chroot);
+    LockClient client =
+        closeLater(ZooKeeperLocks.builder(inside).path("/my/locks").build());
+    client.get("a").tryLock().orElseThrow().close();
+  }
+
+  /** A handle of a server that knows no read in a multi, as those before 3.6. */
+  @SuppressWarnings("try") // close() is ZooKeeper's, and can be interrupted
+  private static final class OldServer extends ZooKeeper {
+    OldServer(String address, int sessionTimeout, Watcher watcher) throws Exception {
+      super(address, sessionTimeout, watcher);
+    }
+
+    @Override
+    public void multi(Iterable<Op> ops, AsyncCallback.MultiCallback callback, Object context) {
+      if (ops.iterator().next().getKind() == Op.OpKind.READ) {
+        callback.processResult(Code.UNIMPLEMENTED.intValue(), null, context, null);
+      } else {
+        super.multi(ops, callback, context);
+      }
+    }
+  }
+
+  @Test
+  void aServerThatIsTooOldIsToldWhenTheClientIsBuilt() {
+    CuratorFramework its = closeLater(Frameworks.start(CuratorFrameworkFactory.builder()
+        .connectString(server.address())
+        .sessionTimeoutMs((int) Frameworks.SESSION_TIMEOUT.toMillis())
+        .retryPolicy(new RetryForever(100))
+        .ensembleTracker(false)
+        .zookeeperFactory((address, sessionTimeout, watcher, canBeReadOnly) ->
+            new OldServer(address, sessionTimeout, watcher))
+        .build()));
+    assertThatThrownBy(() -> ZooKeeperLocks.builder(its).build().close())
+        .isInstanceOf(IllegalStateException.class)
+        .hasMessageContaining("3.6");
   }
 
   @Test
@@ -812,7 +962,7 @@ class StoreTest {
     };
     Wire wire = new Wire(framework, recording, Duration.ofSeconds(5));
     Thread.currentThread().interrupt();
-    wire.pauseBeforeRetry(new Answer<>(KeeperException.Code.CONNECTIONLOSS, null), wire.deadline());
+    wire.pauseBeforeRetry(new Answer<>(Code.CONNECTIONLOSS, null), wire.deadline());
     assertThat(Thread.interrupted()).as("the flag afterwards").isTrue();
     assertThat(interruptedAtPark).containsExactly(false);
   }
