@@ -171,7 +171,7 @@ public abstract class RenewalRules extends RuleTest {
     Duration ttl = ttl().multipliedBy(2);
     Lease lease = take(client.get(name, renewed().withTtl(ttl)));
     link.refuse();
-    pause(ttl.dividedBy(2)); // the first renewal is due after a third
+    eventually("a renewal has failed", ttl, () -> lease.state() != LeaseState.HELD);
     link.heal();
     never("the lease ends although the store is back", ttl, () -> !lease.isHeld());
     lease.verify();
