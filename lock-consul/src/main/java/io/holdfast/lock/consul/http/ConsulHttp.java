@@ -68,7 +68,7 @@ public final class ConsulHttp implements AutoCloseable {
    * @param resent whether the request had been sent before without an answer
    */
   record Answer(int status, String body, boolean hasIndex, boolean resent) {
-    /** What it says as JSON; null: it is none. */
+    /** The answer's body as JSON; null if it is none. */
     @Nullable
     Object json() {
       try {

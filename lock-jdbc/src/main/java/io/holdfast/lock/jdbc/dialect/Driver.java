@@ -4,8 +4,8 @@ import java.sql.Connection;
 import java.sql.SQLException;
 
 /**
- * What one driver knows of a session and JDBC does not tell. The driver need not be there, and may
- * be of a version that does not know it.
+ * A JDBC driver's own knowledge of a session, beyond what JDBC tells. The driver need not be there,
+ * and may be of a version that does not know it.
  */
 @FunctionalInterface
 interface Driver {
