@@ -137,6 +137,30 @@ class LockedRowTest {
     }
   }
 
+  /** As each waiter's own report that it is alive does, for a moment. */
+  @EachRealServer
+  void aHandOverDoesNotWaitForTheRowOfAnyWaiterButTheFirst(Server server) throws Exception {
+    LockKey key = freshKey();
+    try (HikariDataSource pool = server.pool(6);
+        JdbcStore store = Stores.open(pool);
+        Connection transaction = server.connect()) {
+      Grant grant = store.tryAcquire(claim(key)).orElseThrow();
+      Ticket first = queue(store, key);
+      queue(store, key);
+      transaction.setAutoCommit(false);
+      execute(
+          transaction,
+          server,
+          key,
+          "SELECT place FROM holdfast_lock_waiter WHERE name = ? ORDER BY place DESC LIMIT 1"
+              + " FOR UPDATE");
+
+      assertThat(store.release(grant, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
+      Stores.await("the lock was handed over", () -> isGranted(first));
+      transaction.rollback();
+    }
+  }
+
   /** Something that ends a grant. */
   private interface Ending {
     void run() throws StoreException;

@@ -55,7 +55,7 @@ final class MariaDb extends MySql {
   }
 
   @Override
-  String lockForHandOver() {
+  String lockRowAndWaiter() {
     return "FOR UPDATE";
   }
 

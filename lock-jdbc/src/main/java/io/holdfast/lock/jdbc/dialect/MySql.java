@@ -99,33 +99,36 @@ public sealed class MySql extends Dialect permits MariaDb {
   }
 
   /**
-   * The inner query locks the lock's row first, then its first waiter's row; so a waiter that
-   * leaves either is not found, or finds that it has the lock. No assignment reads what another one
-   * writes, since their order is not defined.
+   * The inner queries lock the lock's row before its first waiter's row, and no other's; so a
+   * waiter that leaves either is not found, or finds that it has the lock. No assignment reads what
+   * another one writes, since their order is not defined. With a limit, an inner query is not
+   * merged into the update, which waits for locked rows.
    */
   @Override
   String handOverTemplate(String condition) {
     return """
         UPDATE (
-          SELECT b.name AS mine_name, a.place AS next_place, a.owner AS next_owner,
-            a.holder AS next_holder
-          FROM {table} b LEFT JOIN {waiters} a
-            ON a.name = b.name AND a.place > b.served AND :hold = 0 AND {alive waiter}
-          WHERE b.name = :key AND {condition}
-          ORDER BY a.place LIMIT 1 {lock}
-        ) next STRAIGHT_JOIN {table} ON name = mine_name
+          SELECT name AS mine_name FROM {table} WHERE name = :key AND {condition}
+          LIMIT 1 {lock row}
+        ) mine LEFT JOIN (
+          SELECT a.place AS next_place, a.owner AS next_owner, a.holder AS next_holder
+          FROM {table} b STRAIGHT_JOIN {waiters} a ON a.name = b.name AND a.place > b.served
+          WHERE b.name = :key AND :hold = 0 AND {alive waiter}
+          ORDER BY a.place LIMIT 1 {lock row and waiter}
+        ) next ON TRUE STRAIGHT_JOIN {table} ON name = mine_name
         SET owner = COALESCE(next_owner, ''), holder = COALESCE(next_holder, holder),
           served = COALESCE(next_place, served),
           number = IF(next_place IS NULL, number, GREATEST(number + 1, {now})),
           changed_at = IF(:hold = 0, {now}, changed_at),
           expires_at = IF(next_place IS NULL, IF(:hold = 0, 0, {now} + :hold), {now} + {handed}),
           wanted_until = IF(:hold = 0 AND next_place IS NULL, 0, wanted_until)
-        """.replace("{lock}", lockForHandOver())
-        .replace("{condition}", condition.replace("owner =", "b.owner ="));
+        """.replace("{condition}", condition)
+        .replace("{lock row}", "FOR UPDATE SKIP LOCKED")
+        .replace("{lock row and waiter}", lockRowAndWaiter());
   }
 
-  /** The clause that locks lock {@code b}, unless it is locked, and its waiter {@code a}. */
-  String lockForHandOver() {
+  /** The clause that locks row {@code b}, unless it is locked, and then waiter {@code a}. */
+  String lockRowAndWaiter() {
     return "FOR UPDATE OF b SKIP LOCKED FOR UPDATE OF a";
   }
 
