@@ -111,6 +111,14 @@ public final class FaultProxy extends FaultLink implements Link {
     change(() -> connections.forEach(connection -> connection.shut(direction)));
   }
 
+  /**
+   * Silently drops everything on the connections that are open now, as a firewall does that has
+   * forgotten them; new ones work. {@link #heal()} resets those that lost something.
+   */
+  public void silence() {
+    change(() -> connections.forEach(connection -> connection.silent = true));
+  }
+
   @Override
   public void cut() {
     locked(() -> List.copyOf(connections)).forEach(Connection::reset);
@@ -200,6 +208,7 @@ public final class FaultProxy extends FaultLink implements Link {
     private final Socket upstream;
     // All fields below are guarded by the lock.
     private boolean lostBytes;
+    private boolean silent;
     private boolean gone;
     private boolean inRequest;
     private boolean dropsReply;
@@ -230,7 +239,7 @@ public final class FaultProxy extends FaultLink implements Link {
      * Notes, under the lock, that data arrived from that side; returns whether to throw it away.
      */
     boolean arrived(Direction direction) {
-      if (blackhole || lost.contains(direction) || shut.contains(direction)) {
+      if (blackhole || silent || lost.contains(direction) || shut.contains(direction)) {
         lostBytes = true;
         return true;
       }

@@ -225,6 +225,22 @@ class FaultProxyTest {
   }
 
   @Test
+  void silencesTheConnectionsThatAreOpenAndTakesNewOnes() throws Exception {
+    try (Client client = new Client(proxy.port())) {
+      assertThat(client.ask("one")).isEqualTo("one");
+      proxy.silence();
+      client.send("two");
+      client.assertSilent();
+      try (Client next = new Client(proxy.port())) {
+        assertThat(next.ask("three")).isEqualTo("three");
+      }
+      assertThat(server.lines()).doesNotContain("two");
+      proxy.heal();
+      client.assertReset();
+    }
+  }
+
+  @Test
   void cutsOnceAndTakesNewConnections() throws IOException {
     try (Client client = new Client(proxy.port())) {
       assertThat(client.ask("one")).isEqualTo("one");
