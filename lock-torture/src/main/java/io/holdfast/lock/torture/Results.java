@@ -117,12 +117,9 @@ final class Results {
     }
     if (Files.exists(caught(folder))) {
       page.append(CAUGHT_HEADING);
-      Files.readAllLines(caught(folder)).stream()
-          .distinct()
-          .sorted()
-          .forEach(line -> page.append("| ").append(line.replace("\t", " | ")).append(" |\n"));
+      appendCaught(page, Files.readAllLines(caught(folder)));
     }
-    page.append('\n').append(prose(folder, "found.md"));
+    page.append('\n').append(prose(folder, "found.txt"));
     page.append("\n## Seeds\n\n");
     for (StoreKind store : StoreKind.values()) {
       List<Row> rows = read(folder, store);
@@ -135,6 +132,21 @@ final class Results {
       }
     }
     return page.toString();
+  }
+
+  /** Adds how many stores each mistake was seen on, and the most schedules that this took. */
+  private static void appendCaught(StringBuilder page, List<String> lines) {
+    for (Wrong wrong : Wrong.values()) {
+      List<String[]> seen = lines.stream()
+          .map(line -> line.split("\t", -1))
+          .filter(cells -> cells[1].equals(wrong.option()))
+          .toList();
+      long stores = seen.stream().map(cells -> cells[0]).distinct().count();
+      int most = seen.stream().mapToInt(cells -> Integer.parseInt(cells[2])).max().orElse(0);
+      if (stores > 0) {
+        page.append(String.format(Locale.ROOT, "| %s | %d | %d |%n", wrong.option(), stores, most));
+      }
+    }
   }
 
   /** The text of the page that is written by hand; empty if there is no such file. */
@@ -178,9 +190,9 @@ final class Results {
 
       ## The judge is judged
 
-      With workers that do it wrong, schedules until it was seen (before some of the faults above were added):
+      With workers that do it wrong (`--wrong`), before some of the faults above were added:
 
-      | Store | Mistake | Schedules |
+      | Mistake | Seen on stores | After schedules, at most |
       |---|---|---|
       """;
 }
