@@ -117,7 +117,7 @@ final class Results {
     }
     if (Files.exists(caught(folder))) {
       page.append(CAUGHT_HEADING);
-      appendCaught(page, Files.readAllLines(caught(folder)));
+      sumUpCaught(page, Files.readAllLines(caught(folder)));
     }
     page.append('\n').append(prose(folder, "found.txt"));
     page.append("\n## Seeds\n\n");
@@ -135,7 +135,7 @@ final class Results {
   }
 
   /** Adds how many stores each mistake was seen on, and the most schedules that this took. */
-  private static void appendCaught(StringBuilder page, List<String> lines) {
+  private static void sumUpCaught(StringBuilder page, List<String> lines) {
     for (Wrong wrong : Wrong.values()) {
       List<String[]> seen = lines.stream()
           .map(line -> line.split("\t", -1))
