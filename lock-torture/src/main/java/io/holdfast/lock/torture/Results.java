@@ -4,8 +4,6 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
-import java.util.ArrayList;
-import java.util.Collections;
 import java.util.List;
 import java.util.Locale;
 import java.util.stream.Collectors;
@@ -120,17 +118,6 @@ final class Results {
       sumUpCaught(page, Files.readAllLines(caught(folder)));
     }
     page.append('\n').append(prose(folder, "found.txt"));
-    page.append("\n## Seeds\n\n");
-    for (StoreKind store : StoreKind.values()) {
-      List<Row> rows = read(folder, store);
-      if (!rows.isEmpty()) {
-        page.append("- ").append(store.option()).append(": ").append(seeds(rows, false));
-        if (rows.stream().anyMatch(row -> row.violations > 0)) {
-          page.append("; with violations: ").append(seeds(rows, true));
-        }
-        page.append('\n');
-      }
-    }
     return page.toString();
   }
 
@@ -153,32 +140,6 @@ final class Results {
   private static String prose(Path folder, String file) throws IOException {
     Path path = folder.resolve(file);
     return Files.exists(path) ? Files.readString(path) : "";
-  }
-
-  /** Those that follow one another as "1 to 9", with the length where it is needed to repeat it. */
-  private static String seeds(List<Row> rows, boolean failed) {
-    List<String> parts = new ArrayList<>();
-    for (long seconds : rows.stream().map(Row::seconds).distinct().sorted().toList()) {
-      List<Long> seeds = new ArrayList<>(rows.stream()
-          .filter(row -> row.seconds == seconds && (!failed || row.violations > 0))
-          .map(Row::seed)
-          .distinct()
-          .toList());
-      Collections.sort(seeds);
-      List<String> runs = new ArrayList<>();
-      for (int i = 0; i < seeds.size(); ) {
-        int j = i;
-        while (j + 1 < seeds.size() && seeds.get(j + 1) == seeds.get(j) + 1) {
-          j++;
-        }
-        runs.add(i == j ? "" + seeds.get(i) : seeds.get(i) + " to " + seeds.get(j));
-        i = j + 1;
-      }
-      if (!runs.isEmpty()) {
-        parts.add(String.join(", ", runs) + " of " + seconds + " s");
-      }
-    }
-    return String.join("; ", parts);
   }
 
   private static final String TABLE = """
