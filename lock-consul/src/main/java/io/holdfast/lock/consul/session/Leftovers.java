@@ -106,7 +106,7 @@ public final class Leftovers {
   void spare(Attempt attempt, long index) {
     String key = attempt.key();
     Session session = attempt.session();
-    session.spareKeys().give(new SpareKeys.Spare(keys.lineOf(key), key, index, time.nanos()));
+    session.spareKeys().give(new SpareKeys.Spare(Keys.lineOf(key), key, index, time.nanos()));
     if (session.isLost()) {
       // Its spare keys may have been collected before.
       estates.add(session.id(), takeSpares(session));
@@ -184,7 +184,7 @@ public final class Leftovers {
       safely(() -> orphans.endDue(http.deadline()));
       safely(() -> orphans.deleteDue(http.deadline()));
       safely(this::purge);
-      safely(() -> estates.sweepIfDue(http.deadline()));
+      safely(estates::sweepIfDue);
     }
     safely(() -> countdowns.begin(http.deadline()));
   }
@@ -266,7 +266,7 @@ public final class Leftovers {
     ConsulHttp.Outcome outcome = http.transact(
         new Transaction()
             .setAt(key, mark.modifyIndex(), text, Line.HAD_LOCK)
-            .tree(keys.lineOf(key)),
+            .tree(Keys.lineOf(key)),
         deadline);
     if (outcome instanceof ConsulHttp.Outcome.Applied applied) {
       Line line = new Line(applied.entries());
