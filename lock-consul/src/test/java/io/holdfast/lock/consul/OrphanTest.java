@@ -128,6 +128,27 @@ class OrphanTest {
   }
 
   @Test
+  void ofNamesThatNobodyAsksForAgainNothingStaysWhileSomeClientLives() throws Exception {
+    ConsulGrant held = lost.acquire(OpenStore.claim(name, TTL));
+    ConsulGrant used = lost.acquire(OpenStore.claim(name + "-used", TTL));
+    lost.store.release(used, Duration.ZERO);
+    ConsulGrant counted = lost.acquire(OpenStore.claim(name + "-counted", TTL));
+    Ticket unused = lost.queue(OpenStore.claim(name + "-counted", TTL));
+    end(held.attempt());
+    try (OpenStore passing = new OpenStore(server.address())) {
+      assertThat(passing.store.tryAcquire(OpenStore.claim(name + "-counted", TTL)))
+          .isEmpty();
+    }
+    assertThat(http.keys(counted.attempt().key().replaceFirst("[^/]*$", Countdown.KEY)))
+        .hasSize(2);
+    eventually("nothing is left", () -> {
+      time.by(Duration.ofMinutes(1));
+      return isGone("holdfast/m/" + name)
+          && isGone("holdfast/session/" + held.attempt().session().id());
+    });
+  }
+
+  @Test
   void itIsCountedDownOnceHoweverManyFindIt() throws Exception {
     end(lost.acquire(OpenStore.claim(name, TTL)).attempt());
     assertThat(isGrantedInPassing()).isFalse();

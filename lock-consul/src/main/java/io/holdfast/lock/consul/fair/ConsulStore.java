@@ -33,7 +33,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Set;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -422,20 +421,14 @@ public final class ConsulStore implements LockStore {
     for (int from = 0; from < lines.size() && held.size() < limit; ) {
       int to =
           Math.min(lines.size(), from + Math.min(Transaction.OPERATIONS_MAX, limit - held.size()));
-      Transaction look = new Transaction();
-      lines.subList(from, to).forEach(look::tree);
-      from = to;
-      Map<String, List<Entry>> found = http.read(look, deadline).stream()
-          .collect(Collectors.groupingBy(entry -> keys.lineOf(entry.key())));
-      found.forEach((line, entries) -> {
-        LockKey lock = locks.get(line);
-        Line inOrder = new Line(entries);
-        sessions.orphans().note(inOrder);
-        if (lock != null && !inOrder.isEmpty()) {
-          OptionalInt waiting = OptionalInt.of(inOrder.size() - 1);
-          held.add(new StoredLock(lock, holder(inOrder.first()), waiting));
+      sessions.orphans().read(lines.subList(from, to), deadline).forEach((folder, line) -> {
+        LockKey lock = locks.get(folder);
+        if (lock != null && !line.isEmpty()) {
+          OptionalInt waiting = OptionalInt.of(line.size() - 1);
+          held.add(new StoredLock(lock, holder(line.first()), waiting));
         }
       });
+      from = to;
     }
     return held;
   }
