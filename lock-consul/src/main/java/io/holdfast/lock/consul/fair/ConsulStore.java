@@ -50,11 +50,6 @@ public final class ConsulStore implements LockStore {
   private final TimeSource time;
   private final LastTaken lastTaken = new LastTaken();
 
-  /**
-   * After twice its TTL a session ends, and once more its holder may have believed in it before.
-   */
-  private static final int TTLS_OF_A_CRASH = 3;
-
   /** The most sessions that may end under one acquire. */
   private static final int SESSIONS_LOST_MAX = 2;
 
@@ -403,7 +398,7 @@ public final class ConsulStore implements LockStore {
   }
 
   private StoredHolder holder(Line.Place first) {
-    return sessions.orphans().holder(first, first.mark().holder(), TTLS_OF_A_CRASH);
+    return sessions.orphans().holder(first, first.mark().holder(), Session.TTLS_OF_A_CRASH);
   }
 
   /** Asks for the names first: Consul has no pages, and their lines can be long. */
