@@ -49,6 +49,7 @@ public final class SessionRequests {
       throws StoreException {
     // An empty list of checks, or the health of the agent's node would end it. Lock-delays are
     // forgotten by servers that restart, and prove nothing.
+    // "release": if its keys ended with it, others could start while its holder believes.
     String body = "{\"Name\":"
         + Json.quote(name)
         + (node.isEmpty() ? "" : ",\"Node\":" + Json.quote(node))
