@@ -49,7 +49,7 @@ public final class SessionRequests {
       throws StoreException {
     // An empty list of checks, or the health of the agent's node would end it. Lock-delays are
     // forgotten by servers that restart, and prove nothing.
-    // "release": if its keys ended with it, others could start while its holder believes.
+    // Its keys are released, not deleted: a holder may trust its lease for a while yet.
     String body = "{\"Name\":"
         + Json.quote(name)
         + (node.isEmpty() ? "" : ",\"Node\":" + Json.quote(node))
