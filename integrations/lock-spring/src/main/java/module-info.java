@@ -8,9 +8,6 @@ module io.holdfast.lock.spring {
   requires transitive spring.core;
   requires spring.aop;
   requires spring.expression;
-  requires org.objectweb.asm;
-  requires org.objectweb.asm.tree;
-  requires org.objectweb.asm.tree.analysis;
   requires org.slf4j;
   requires static java.sql;
   requires static io.holdfast.lock.jdbc;
