@@ -110,8 +110,11 @@ record HoldfastProperties(
    *
    * @param forceRelease Whether the endpoint may take a lock from its holder. It also needs the
    *     endpoint's access to be unrestricted.
+   * @param page Whether the endpoint has a page for humans, at "locks/page".
    */
-  record Actuator(@DefaultValue("false") boolean forceRelease) {}
+  record Actuator(
+      @DefaultValue("false") boolean forceRelease,
+      @DefaultValue("false") boolean page) {}
 
   private static String hidden(@Nullable String secret) {
     return secret == null ? "none" : "******";

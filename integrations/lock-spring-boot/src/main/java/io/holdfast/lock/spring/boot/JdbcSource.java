@@ -12,6 +12,11 @@ record JdbcSource(DataSource dataSource, String described, HoldfastProperties.Jd
     implements StoreSource {
 
   @Override
+  public StoreKind kind() {
+    return StoreKind.JDBC;
+  }
+
+  @Override
   public LockClientBuilder<?> builder() {
     JdbcLocks.Builder builder = JdbcLocks.builder(dataSource).schema(mode());
     builder = Property.apply("holdfast.jdbc.table", properties.table(), builder::table);

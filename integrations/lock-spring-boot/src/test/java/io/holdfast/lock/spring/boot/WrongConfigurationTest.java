@@ -5,11 +5,13 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.util.ArrayList;
 import java.util.List;
+import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.springframework.boot.SpringApplication;
 import org.springframework.boot.WebApplicationType;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
+import org.springframework.boot.data.redis.autoconfigure.DataRedisConnectionDetails;
 import org.springframework.boot.test.context.FilteredClassLoader;
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
@@ -17,6 +19,7 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.core.io.DefaultResourceLoader;
 import org.springframework.jdbc.datasource.DriverManagerDataSource;
+import org.springframework.util.ReflectionUtils;
 
 /**
  * An application that is configured wrongly does not start, and the last that it prints is what is
@@ -131,6 +134,23 @@ class WrongConfigurationTest {
         "holdfast.store-timeout=1s");
 
     assertThat(output).contains("gave no usable answer", "Check spring.data.redis.host");
+  }
+
+  @Test
+  void redisServersOfWhichNobodySaysWhichIsThePrimary(CapturedOutput output) {
+    Assumptions.assumeTrue(
+        ReflectionUtils.findMethod(DataRedisConnectionDetails.class, "getMasterReplica") != null,
+        "Spring Boot 4.0 does not know such servers");
+    start(
+        App.class,
+        null,
+        "holdfast.store=redis",
+        "spring.data.redis.masterreplica.nodes=localhost:1,localhost:2",
+        "holdfast.store-timeout=1s");
+
+    assertThat(output)
+        .contains("spring.data.redis.masterreplica.nodes does not say which")
+        .contains("Set holdfast.redis.uri to the address of the primary");
   }
 
   @Test
