@@ -12,7 +12,10 @@ module io.holdfast.lock.spring {
   requires static java.sql;
   requires static io.holdfast.lock.jdbc;
   requires static spring.jdbc;
+  requires static spring.orm;
   requires static spring.tx;
+  requires static jakarta.persistence;
+  requires static org.hibernate.orm.core;
   requires static org.jspecify;
 
   exports io.holdfast.lock.spring;

@@ -2,6 +2,7 @@ package io.holdfast.lock.spring;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 import com.zaxxer.hikari.HikariDataSource;
 import io.holdfast.lock.LockClient;
@@ -13,6 +14,7 @@ import jakarta.persistence.Id;
 import jakarta.persistence.PersistenceContext;
 import java.util.Map;
 import java.util.UUID;
+import java.util.function.Consumer;
 import javax.sql.DataSource;
 import org.hibernate.Session;
 import org.junit.jupiter.api.AfterEach;
@@ -22,11 +24,13 @@ import org.springframework.context.annotation.AnnotationConfigApplicationContext
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.jdbc.core.JdbcTemplate;
+import org.springframework.orm.jpa.EntityManagerHolder;
 import org.springframework.orm.jpa.JpaTransactionManager;
 import org.springframework.orm.jpa.LocalContainerEntityManagerFactoryBean;
 import org.springframework.orm.jpa.vendor.HibernateJpaVendorAdapter;
 import org.springframework.transaction.annotation.EnableTransactionManagement;
 import org.springframework.transaction.annotation.Transactional;
+import org.springframework.transaction.support.TransactionSynchronizationManager;
 
 /** A guard on the commits of JPA, whose writes Hibernate sends at the commit and not before. */
 class JpaTest {
@@ -92,6 +96,39 @@ class JpaTest {
   void withoutAGuardAnOvertakenHolderCommits() {
     assertThatExceptionOfType(LockLostException.class)
         .isThrownBy(() -> shop.unguarded(1, this::steal));
+    assertThat(sold()).isEqualTo(1);
+  }
+
+  /** Spring Boot's open-in-view does so for each web request. */
+  private void withAContextOfTheCaller(Consumer<EntityManager> call) {
+    EntityManagerFactory factory = context.getBean(EntityManagerFactory.class);
+    try (EntityManager entities = factory.createEntityManager()) {
+      TransactionSynchronizationManager.bindResource(factory, new EntityManagerHolder(entities));
+      try {
+        call.accept(entities);
+      } finally {
+        TransactionSynchronizationManager.unbindResource(factory);
+      }
+    }
+  }
+
+  @Test
+  void aCallAfterEntitiesWereReadIsRefusedBeforeAnythingIsLocked() {
+    shop.unguarded(1, () -> {});
+    withAContextOfTheCaller(entities -> {
+      assertThat(entities.find(Ticket.class, 1L)).isNotNull();
+      assertThatIllegalStateException()
+          .isThrownBy(() -> shop.unguarded(2, () -> {}))
+          .withMessageContaining("spring.jpa.open-in-view=false");
+      assertThatIllegalStateException().isThrownBy(() -> shop.guarded(2, () -> {}));
+    });
+    assertThat(sold()).isEqualTo(1);
+    assertThat(others.get("tickets").inspect()).isEmpty();
+  }
+
+  @Test
+  void aContextOfTheCallerThatHasReadNothingIsAllowed() {
+    withAContextOfTheCaller(entities -> shop.unguarded(1, () -> {}));
     assertThat(sold()).isEqualTo(1);
   }
 

@@ -3,6 +3,8 @@ package io.holdfast.lock.spring;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
+import io.holdfast.lock.Lease;
+import io.holdfast.lock.LockTimeoutException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
 import java.util.stream.Stream;
@@ -31,7 +33,7 @@ class RefusedAtStartTest {
         mistake(NoUnit.class, "attribute waitFor", "'10' has no unit", "10s"),
         mistake(NoDuration.class, "attribute minHold", "'soon' is not a duration"),
         mistake(Negative.class, "attribute waitFor", "negative"),
-        mistake(ShortTtl.class, "attribute ttl", "PT1S"),
+        mistake(ShortTtl.class, "attribute ttl", "PT1S", "take a TTL of at least"),
         mistake(MaxOfFixed.class, "attribute maxHold", "fixed"),
         mistake(LongMinHold.class, "attribute minHold", "TTL"),
         mistake(NoSuchClient.class, "attribute client", "no bean 'nobody'"),
@@ -65,6 +67,16 @@ class RefusedAtStartTest {
           assertThat(e.getMessage()).contains(said).contains("Bean '", bean.getSimpleName() + ".");
           assertThat(e.getMessage()).isEqualTo(e.problem() + ": " + e.remedy());
         });
+  }
+
+  @Test
+  void aBeanThatAPostProcessorNeedsIsLocked() {
+    try (App app = App.start(NeedsEarly.class, NeededEarly.class);
+        Lease taken = app.others.get("early").tryLock().orElseThrow()) {
+      NeededEarly bean = app.get(NeededEarly.class);
+      assertThatExceptionOfType(LockTimeoutException.class).isThrownBy(bean::run);
+      assertThat(taken.isHeld()).isTrue();
+    }
   }
 
   @Test
@@ -280,6 +292,15 @@ class RefusedAtStartTest {
     public int getOrder() {
       return HIGHEST_PRECEDENCE;
     }
+  }
+
+  static class NeedsEarly implements BeanPostProcessor {
+    NeedsEarly(NeededEarly needed) {}
+  }
+
+  static class NeededEarly {
+    @Locked("early")
+    public void run() {}
   }
 
   static class Fine {

@@ -7,9 +7,14 @@ import io.holdfast.lock.spring.boot.HoldfastProperties.TableMode;
 import java.util.Locale;
 import javax.sql.DataSource;
 
-/** A SQL database, through a data source of the application. */
-record JdbcSource(DataSource dataSource, String described, HoldfastProperties.Jdbc properties)
-    implements StoreSource {
+/**
+ * A SQL database, through a data source.
+ *
+ * @param own whether the data source was made for the locks, and is to be closed with them
+ */
+record JdbcSource(
+    DataSource dataSource, boolean own, String described, HoldfastProperties.Jdbc properties)
+    implements StoreSource, AutoCloseable {
 
   @Override
   public StoreKind kind() {
@@ -56,5 +61,12 @@ record JdbcSource(DataSource dataSource, String described, HoldfastProperties.Jd
                 + " holdfast.jdbc.schema=create")
         + "; if this is about the data source, " + described + ", name another one in"
         + " holdfast.jdbc.data-source";
+  }
+
+  @Override
+  public void close() throws Exception {
+    if (own && dataSource instanceof AutoCloseable pool) {
+      pool.close();
+    }
   }
 }

@@ -3,6 +3,7 @@ package io.holdfast.lock.spring.boot;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.holdfast.lock.spring.Locked;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Assumptions;
@@ -122,6 +123,29 @@ class WrongConfigurationTest {
             + "org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration");
 
     assertThat(output).contains("the application has no data source", "Set spring.datasource.url");
+  }
+
+  @Test
+  void noStarterThatMakesADataSource(CapturedOutput output) {
+    start(
+        App.class,
+        without("org.springframework.boot.jdbc.autoconfigure"),
+        "holdfast.store=jdbc",
+        "spring.datasource.url=" + Runners.url("no-starter"));
+
+    assertThat(output)
+        .contains("the application has no data source")
+        .contains("Add the dependency org.springframework.boot:spring-boot-starter-jdbc");
+  }
+
+  @Test
+  void aMethodThatCannotBeLocked(CapturedOutput output) {
+    start(WithAWrongMethod.class, null, "holdfast.store=memory");
+
+    assertThat(output)
+        .contains("APPLICATION FAILED TO START", "attribute waitFor of @Locked: '10' has no unit.")
+        .contains("Write 10s or 10ms.")
+        .doesNotContain("\tat ");
   }
 
   @Test
@@ -254,5 +278,19 @@ class WrongConfigurationTest {
           .close();
       return "the first one sets the password";
     }
+  }
+
+  @Configuration(proxyBeanMethods = false)
+  @EnableAutoConfiguration
+  static class WithAWrongMethod {
+    @Bean
+    WrongMethod wrongMethod() {
+      return new WrongMethod();
+    }
+  }
+
+  static class WrongMethod {
+    @Locked(name = "a", waitFor = "10")
+    public void run() {}
   }
 }
