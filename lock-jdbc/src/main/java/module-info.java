@@ -6,6 +6,7 @@ module io.holdfast.lock.jdbc {
   requires transitive java.sql;
   requires org.slf4j;
   requires static org.jspecify;
+  requires static com.zaxxer.hikari;
   requires static mysql.connector.j;
   requires static org.mariadb.jdbc;
   requires static org.postgresql.jdbc;

@@ -8,6 +8,7 @@ import io.holdfast.lock.spi.StoreException;
 import java.time.Duration;
 import java.time.temporal.ChronoUnit;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
  * A grant that is recorded in a row.
@@ -17,13 +18,24 @@ import java.util.List;
  * @param validFor the time for which it is valid, from the beginning of the call that got it; the
  *     database counts from a moment within that call, or later
  * @param fromLine whether it came through the wait queue, so that others may be waiting there
+ * @param guarded whether a guard has written to the row, so that a transaction may have it locked
  * @param database the database that has the row
  */
-record JdbcGrant(Claim claim, long number, Duration validFor, boolean fromLine, Database database)
+record JdbcGrant(
+    Claim claim,
+    long number,
+    Duration validFor,
+    boolean fromLine,
+    AtomicBoolean guarded,
+    Database database)
     implements Grant {
   /** The time for which a lock that was handed over is taken, whatever its TTL. */
   private static final Duration HANDED_OVER =
       Duration.of(Dialect.HANDED_OVER_MICROS, ChronoUnit.MICROS);
+
+  JdbcGrant(Claim claim, long number, Duration validFor, boolean fromLine, Database database) {
+    this(claim, number, validFor, fromLine, new AtomicBoolean(), database);
+  }
 
   @Override
   public Duration crashBound() {

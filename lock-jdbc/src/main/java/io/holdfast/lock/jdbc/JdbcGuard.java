@@ -96,6 +96,7 @@ public final class JdbcGuard implements AutoCloseable {
     }
     guard.suspendRenewal();
     JdbcGrant grant = guard.grant();
+    grant.guarded().set(true);
     if (grant.dialect().guardLocksWhatItRefuses() && !isShown(grant)) {
       throw guard.lost();
     }

@@ -304,10 +304,13 @@ final class JdbcStore implements LockStore {
    */
   Optional<JdbcGrant> acceptOrTake(Claim claim, Attempt attempt, long place) throws StoreException {
     Deadline deadline = database.deadline();
-    long number = database.onPool(deadline, (d, c) -> d.accept(c, attempt));
-    if (number == Dialect.NONE) {
-      number = database.onPool(deadline, (d, c) -> d.take(c, attempt, place));
-    }
+    long number = database.twice(deadline, () -> {
+      // What was taken, but not answered, is accepted.
+      long accepted = database.onPool(deadline, (d, c) -> d.accept(c, attempt));
+      return accepted != Dialect.NONE
+          ? accepted
+          : database.onPool(deadline, (d, c) -> d.take(c, attempt, place));
+    });
     return number == Dialect.NONE
         ? Optional.empty()
         : Optional.of(granted(claim, number, claim.ttl()));
@@ -412,7 +415,10 @@ final class JdbcStore implements LockStore {
   private record Page(List<Standing> held, @Nullable String next) {}
 
   private Optional<Row> look(String key) throws StoreException {
-    return database.onPool(database.deadline(), (d, c) -> d.look(c, List.of(key))).stream()
+    Deadline deadline = database.deadline();
+    return database
+        .twice(deadline, () -> database.onPool(deadline, (d, c) -> d.look(c, List.of(key))))
+        .stream()
         .findFirst();
   }
 

@@ -31,7 +31,9 @@ final class Releaser {
     String ownerId = grant.claim().ownerId();
     long number = grant.number();
     long holdMicros = Keys.microsUp(holdFor);
+    // With waiters or a locked row, only a hand-over helps.
     boolean released = !grant.fromLine()
+        && !grant.guarded().get()
         && database.onPoolOrSpare(
             deadline, (d, c) -> d.release(c, key, ownerId, number, holdMicros));
     return released || handOver(deadline, key, ownerId, number, holdMicros);

@@ -16,8 +16,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Renews grants, up to {@value Dialect#BATCH_MAX} with two statements: one extends those that are
@@ -36,8 +34,6 @@ final class Renewer {
 
   /** If the time left in a row is below the TTL by more than this, the row was not extended. */
   private static final long SLACK_MICROS = 2_000;
-
-  private static final Logger LOG = LoggerFactory.getLogger(Renewer.class);
 
   private final Database database;
 
@@ -78,20 +74,8 @@ final class Renewer {
     return Arrays.asList(results);
   }
 
-  /**
-   * Asks on the client's own connection. If there is no answer, asks again at once on a new one:
-   * asking twice does no harm, and the lease's time is running out.
-   */
   private <T> T onSpare(Deadline deadline, Database.Question<T> question) throws StoreException {
-    try {
-      return database.onSpare(deadline, question);
-    } catch (StoreException e) {
-      if (deadline.isOver()) {
-        throw e;
-      }
-      LOG.debug("A renewal is tried again", e);
-      return database.onSpare(deadline, question);
-    }
+    return database.twice(deadline, () -> database.onSpare(deadline, question));
   }
 
   private void renewBatch(

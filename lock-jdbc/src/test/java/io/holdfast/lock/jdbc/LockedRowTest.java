@@ -137,6 +137,31 @@ class LockedRowTest {
     }
   }
 
+  /** The guard was closed too early. */
+  @EachServer
+  void aReleaseDoesNotWaitForTheTransactionOfAGuard(Server server) throws Exception {
+    String name = freshKey().name();
+    try (Sessions sessions = new Sessions(server);
+        HikariDataSource pool = server.pool(6);
+        LockClient holder = client(pool);
+        LockClient next = client(pool);
+        Connection transaction = server.connect()) {
+      Lease lease = holder.get(name).lock();
+      transaction.setAutoCommit(false);
+      try (JdbcGuard guard = JdbcGuard.open(lease)) {
+        guard.verify(transaction);
+      }
+      CompletableFuture<Void> closed = CompletableFuture.runAsync(lease::close);
+      long end = System.nanoTime() + Duration.ofSeconds(3).toNanos();
+      while (System.nanoTime() - end < 0) {
+        assertThat(sessions.thatWaitForLocks()).isZero();
+      }
+      transaction.rollback();
+      closed.get(Stores.PATIENCE.toSeconds(), TimeUnit.SECONDS);
+      Stores.await("the lock is free", () -> next.get(name).inspect().isEmpty());
+    }
+  }
+
   /** As each waiter's own report that it is alive does, for a moment. */
   @EachRealServer
   void aHandOverDoesNotWaitForTheRowOfAnyWaiterButTheFirst(Server server) throws Exception {

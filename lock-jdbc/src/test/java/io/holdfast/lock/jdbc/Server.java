@@ -2,6 +2,7 @@ package io.holdfast.lock.jdbc;
 
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
+import io.holdfast.lock.tck.fault.FaultProxy;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.SQLException;
@@ -90,8 +91,20 @@ enum Server {
       return urlPattern;
     }
     GenericContainer<?> container = container();
-    return String.format(
-        Locale.ROOT, urlPattern, container.getHost(), container.getFirstMappedPort());
+    return url(container.getHost(), container.getFirstMappedPort());
+  }
+
+  private String url(String host, int port) {
+    return String.format(Locale.ROOT, urlPattern, host, port);
+  }
+
+  FaultProxy openProxy() {
+    GenericContainer<?> container = container();
+    return FaultProxy.open(container.getHost(), container.getFirstMappedPort());
+  }
+
+  String url(FaultProxy proxy) {
+    return url(proxy.host(), proxy.port());
   }
 
   String user() {

@@ -54,7 +54,7 @@ final class Borrowers implements AutoCloseable {
     return deadline.awaitUninterruptibly(leftNanos -> await(borrowed, leftNanos, deadline));
   }
 
-  private static Connection await(
+  private Connection await(
       CompletableFuture<Connection> borrowed, long leftNanos, Deadline deadline)
       throws NoConnectionException, InterruptedException {
     try {
@@ -64,9 +64,7 @@ final class Borrowers implements AutoCloseable {
         return await(borrowed, 0, deadline); // The connection came at just this moment.
       }
       throw NoConnectionException.none(
-          "The data source gave no connection within "
-              + deadline.whole()
-              + ": the database does not answer, or the application has exhausted the pool",
+          "The data source gave no connection within " + deadline.whole() + ": " + watch.whyNone(),
           e);
     } catch (ExecutionException e) {
       if (e.getCause() instanceof NoConnectionException none) {

@@ -6,6 +6,8 @@ import io.holdfast.lock.spi.StoreException;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Access to one database: runs statements on a lent connection and within a deadline, repeats them
@@ -16,6 +18,8 @@ import java.time.Duration;
 public final class Database {
   /** The most connections that one call replaces because they lead to a read-only server. */
   private static final int READ_ONLY_TRIES = 5;
+
+  private static final Logger LOG = LoggerFactory.getLogger(Database.class);
 
   private final Dialect dialect;
   private final Lender pool;
@@ -60,6 +64,28 @@ public final class Database {
       return ask(lender, deadline, deadline, question);
     } catch (NoConnectionException e) {
       throw e.toStoreException();
+    }
+  }
+
+  /** A call to the database. */
+  @FunctionalInterface
+  public interface Asking<T> {
+    T ask() throws StoreException;
+  }
+
+  /**
+   * Asks, and asks again at once, on a new connection, if there is no answer: for what does no harm
+   * if it is done twice. The server may have ended a connection that was used just now.
+   */
+  public <T> T twice(Deadline deadline, Asking<T> asking) throws StoreException {
+    try {
+      return asking.ask();
+    } catch (StoreException e) {
+      if (deadline.isOver()) {
+        throw e;
+      }
+      LOG.debug("The database is asked again", e);
+      return asking.ask();
     }
   }
 

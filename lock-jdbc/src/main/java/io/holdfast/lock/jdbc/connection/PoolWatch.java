@@ -72,10 +72,7 @@ final class PoolWatch implements AutoCloseable {
     }
     if (ours || deadline.isOver()) {
       throw NoConnectionException.none(
-          "The data source gave no connection within "
-              + deadline.whole()
-              + ": its pool is probably exhausted by the application; enlarge it, or hold"
-              + " connections for less time",
+          "The data source gave no connection within " + deadline.whole() + ": " + whyNone(),
           failure);
     }
     if (Thread.interrupted()) {
@@ -83,6 +80,11 @@ final class PoolWatch implements AutoCloseable {
       throw (InterruptedException) new InterruptedException().initCause(failure);
     }
     throw NoConnectionException.none("The data source gave no connection: " + failure, failure);
+  }
+
+  /** Returns the reason why the pool gives no connection, and what to do about it. */
+  String whyNone() {
+    return PoolState.whyNone(dataSource);
   }
 
   @Override

@@ -229,7 +229,8 @@ public abstract sealed class Dialect extends Syntax permits MySql, Postgres, H2 
   }
 
   /**
-   * Frees the lock if the grant has it and nobody can be in its line; leaves a locked row alone.
+   * Frees the lock if the grant has it and nobody can be in its line. Not for a grant whose guard
+   * may still have the row locked: this can wait for it.
    *
    * @param holdMicros the time for which it stays taken, in microseconds
    * @return whether it was freed; if not, call {@link #handOver}

@@ -97,15 +97,11 @@ public final class Postgres extends Dialect {
   @Override
   String releaseTemplate() {
     return """
-        WITH mine AS (
-          SELECT name AS mine_name FROM {table}
-          WHERE name = :key AND owner = :owner AND number = :number AND {unwanted}
-          FOR UPDATE SKIP LOCKED
-        ), freed AS (
+        WITH freed AS (
           UPDATE {table}
           SET owner = '', changed_at = CASE WHEN :hold = 0 THEN {now} ELSE changed_at END,
             expires_at = CASE WHEN :hold = 0 THEN 0 ELSE {now} + :hold END
-          FROM mine WHERE name = mine_name
+          WHERE name = :key AND owner = :owner AND number = :number AND {unwanted}
           RETURNING expires_at
         )
         SELECT 1, {more} FROM freed

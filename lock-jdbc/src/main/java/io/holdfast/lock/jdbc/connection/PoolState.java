@@ -1,0 +1,46 @@
+package io.holdfast.lock.jdbc.connection;
+
+import com.zaxxer.hikari.HikariDataSource;
+import com.zaxxer.hikari.HikariPoolMXBean;
+import java.sql.SQLException;
+import javax.sql.DataSource;
+
+/** The reason why a pool gives no connection, as far as the pool tells it. */
+final class PoolState {
+  private static final String UNKNOWN =
+      "the application has exhausted the pool (enlarge it, or hold connections for less time), or"
+          + " the database does not answer";
+
+  private PoolState() {}
+
+  /** Returns the reason, and what to do about it. No I/O. */
+  static String whyNone(DataSource dataSource) {
+    try {
+      return Hikari.whyNone(dataSource);
+    } catch (SQLException | LinkageError e) { // Another pool, or HikariCP is not visible.
+      return UNKNOWN;
+    }
+  }
+
+  /** The part that needs HikariCP to be there. */
+  private static final class Hikari {
+    static String whyNone(DataSource dataSource) throws SQLException {
+      HikariDataSource hikari = dataSource.unwrap(HikariDataSource.class);
+      HikariPoolMXBean pool = hikari.getHikariPoolMXBean();
+      if (pool == null) {
+        return UNKNOWN;
+      }
+      int size = hikari.getMaximumPoolSize();
+      int active = pool.getActiveConnections();
+      return active >= size
+          ? "the application has exhausted the pool, whose "
+              + size
+              + " connections are all in use: enlarge it, or hold connections for less time"
+          : "the database does not answer: of the pool's "
+              + size
+              + " connections only "
+              + active
+              + " are in use, and it opens or checks another one";
+    }
+  }
+}

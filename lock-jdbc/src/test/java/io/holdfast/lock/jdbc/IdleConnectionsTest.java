@@ -1,0 +1,135 @@
+package io.holdfast.lock.jdbc;
+
+import static io.holdfast.lock.jdbc.Stores.freshKey;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.zaxxer.hikari.HikariDataSource;
+import io.holdfast.lock.Lease;
+import io.holdfast.lock.LeaseState;
+import io.holdfast.lock.LockClient;
+import io.holdfast.lock.LockOptions;
+import io.holdfast.lock.tck.fault.FaultProxy;
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.parallel.Isolated;
+
+/** Connections that end, or go silent, while nobody uses them: no lease and no request is lost. */
+@Isolated("the server's idle sessions are ended")
+class IdleConnectionsTest {
+  /** Pools and clients trust a connection that was used within the last half a second. */
+  private static final Duration TRUSTED = Duration.ofMillis(600);
+
+  private static final Duration BETWEEN_FAULTS = Duration.ofMillis(1500);
+
+  /** The pool's own limit for its check of a connection; Hikari's default is 5 s. */
+  private static final long CHECK_MILLIS = 1_000;
+
+  @EachRealServer
+  void theServerEndsThem(Server server) throws Exception {
+    runFor(server, Duration.ofSeconds(8), proxy -> endIdleSessions(server));
+  }
+
+  @EachRealServer
+  void aFirewallForgetsThem(Server server) throws Exception {
+    runFor(server, Duration.ofSeconds(8), FaultProxy::silence);
+  }
+
+  @EachRealServer
+  @Tag("soak")
+  @Timeout(300)
+  void theServerEndsThemForAMinute(Server server) throws Exception {
+    runFor(server, Duration.ofMinutes(1), proxy -> endIdleSessions(server));
+  }
+
+  @EachRealServer
+  @Tag("soak")
+  @Timeout(300)
+  void aFirewallForgetsThemForAMinute(Server server) throws Exception {
+    runFor(server, Duration.ofMinutes(1), FaultProxy::silence);
+  }
+
+  /** What happens to the idle connections. */
+  private interface Fault {
+    void happen(FaultProxy proxy) throws SQLException;
+  }
+
+  private static void runFor(Server server, Duration time, Fault fault) throws Exception {
+    String name = freshKey().name();
+    try (FaultProxy proxy = server.openProxy();
+        FaultProxy busy = server.openProxy();
+        HikariDataSource pool = pool(server, proxy);
+        // A waiter's connections are never idle for long, so that no firewall forgets them.
+        HikariDataSource waitersPool = pool(server, busy);
+        LockClient holder = client(pool);
+        LockClient other = client(waitersPool)) {
+      Lease lease = holder.get(name).lock();
+      CompletableFuture<Void> waiter = CompletableFuture.runAsync(() -> takeOnce(other, name));
+      Stores.await(
+          "the other client waits",
+          () -> holder.list(name, 1).get(0).waiting().orElse(0) > 0);
+      long end = System.nanoTime() + time.toNanos();
+      while (System.nanoTime() - end < 0) {
+        fault.happen(proxy);
+        Stores.pause(TRUSTED);
+        holder.get(freshKey().name()).tryLock().orElseThrow().close();
+        lease.verify();
+        Stores.pause(BETWEEN_FAULTS.minus(TRUSTED));
+      }
+      assertThat(lease.state()).isEqualTo(LeaseState.HELD);
+      assertThat(waiter).isNotDone(); // Nothing ended its wait.
+      lease.close();
+      waiter.get(Stores.PATIENCE.toSeconds(), TimeUnit.SECONDS);
+    }
+  }
+
+  private static HikariDataSource pool(Server server, FaultProxy proxy) {
+    return server.pool(4, config -> {
+      config.setJdbcUrl(server.url(proxy));
+      config.setValidationTimeout(CHECK_MILLIS);
+    });
+  }
+
+  private static LockClient client(HikariDataSource pool) {
+    return JdbcLocks.builder(pool)
+        .schema(SchemaMode.CREATE)
+        .storeTimeout(Duration.ofSeconds(3))
+        .defaultOptions(LockOptions.renewed(Duration.ofSeconds(9)))
+        .build();
+  }
+
+  private static void takeOnce(LockClient client, String name) {
+    try (Lease lease = client.get(name).lock()) {
+      assertThat(lease.isHeld()).isTrue();
+    } catch (InterruptedException e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  private static void endIdleSessions(Server server) throws SQLException {
+    try (Connection connection = server.connect();
+        Statement statement = connection.createStatement()) {
+      if (server == Server.POSTGRES) {
+        statement.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            + " WHERE state = 'idle' AND pid <> pg_backend_pid()");
+        return;
+      }
+      try (ResultSet idle = statement.executeQuery("SELECT id FROM information_schema.processlist"
+          + " WHERE user = 'root' AND id <> CONNECTION_ID() AND command = 'Sleep'")) {
+        while (idle.next()) {
+          try (Statement kill = connection.createStatement()) {
+            kill.execute("KILL " + idle.getLong(1));
+          } catch (SQLException e) {
+            assertThat(e.getErrorCode()).isEqualTo(1094); // It has gone by itself.
+          }
+        }
+      }
+    }
+  }
+}
