@@ -23,8 +23,7 @@ class JdbcStoreConfiguration {
     HoldfastProperties.Jdbc jdbc = properties.jdbc();
     Integer poolSize = jdbc.poolSize();
     if (poolSize != null) {
-      return new JdbcSource(
-          ownPool(poolSize, beans, environment), true, "a pool of its own", jdbc);
+      return new JdbcSource(ownPool(poolSize, beans, environment), true, "a pool of its own", jdbc);
     }
     String name = jdbc.dataSource();
     Found<DataSource> dataSource = name == null ? only(beans) : named(name, beans);

@@ -16,8 +16,7 @@ final class OwnPool {
   private OwnPool() {}
 
   /** @throws LockConfigurationException Spring Boot makes no data source */
-  static DataSource open(
-      int size, ConfigurableListableBeanFactory beans, Environment environment) {
+  static DataSource open(int size, ConfigurableListableBeanFactory beans, Environment environment) {
     JdbcConnectionDetails details =
         beans.getBeanProvider(JdbcConnectionDetails.class).getIfUnique();
     if (details == null) {
