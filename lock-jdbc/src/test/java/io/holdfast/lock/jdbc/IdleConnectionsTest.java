@@ -28,8 +28,8 @@ class IdleConnectionsTest {
 
   private static final Duration BETWEEN_FAULTS = Duration.ofMillis(1500);
 
-  /** The pool's own limit for its check of a connection; Hikari's default is 5 s. */
-  private static final long CHECK_MILLIS = 1_000;
+  /** The pool's limit for its check of each connection; Hikari's default is 5 s. */
+  private static final long CHECK_MILLIS = 500;
 
   @EachRealServer
   void theServerEndsThem(Server server) throws Exception {
@@ -72,8 +72,7 @@ class IdleConnectionsTest {
       Lease lease = holder.get(name).lock();
       CompletableFuture<Void> waiter = CompletableFuture.runAsync(() -> takeOnce(other, name));
       Stores.await(
-          "the other client waits",
-          () -> holder.list(name, 1).get(0).waiting().orElse(0) > 0);
+          "the other client waits", () -> holder.list(name, 1).get(0).waiting().orElse(0) > 0);
       long end = System.nanoTime() + time.toNanos();
       while (System.nanoTime() - end < 0) {
         fault.happen(proxy);
