@@ -38,8 +38,8 @@ import java.util.stream.Stream;
  * proves that the module descriptor resolves and that every exported type can be loaded. Nullness
  * annotations are part of the text; parameter names are not part of an API and are not.
  *
- * <p>The Maven build runs this for every published module; {@code docs/decisions/api-text.md} says
- * why it is our own.
+ * <p>The Maven build runs this for every published module; {@code docs/decisions/build-tools.md}
+ * says why it is our own.
  */
 final class ApiText {
   private final Module module;

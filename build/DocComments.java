@@ -23,7 +23,7 @@ import javax.tools.ToolProvider;
  * Reports what users can see and no comment describes.
  *
  * <p>Javadoc's own check for this cannot be had without a {@code @param} for every parameter and a
- * {@code @return} for every result; {@code docs/decisions/javadoc.md} says why we do not want
+ * {@code @return} for every result; {@code docs/decisions/build-tools.md} says why we do not want
  * those.
  */
 final class DocComments {

@@ -16,9 +16,6 @@ import io.holdfast.lock.spi.Acquisition;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.Ticket;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.Collections;
-import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
@@ -219,18 +216,6 @@ class AcquireTest extends EngineTest {
   }
 
   @Test
-  void aWaiterGetsTheLockWhenAnotherClientLetsGo() throws Exception {
-    Lease others = others("x").lock();
-    Actor<Lease> waiter = start("waiter", () -> lock("x").lock()).awaitParked();
-    others.close();
-
-    Lease lease = waiter.result();
-    assertThat(lease.isHeld()).isTrue();
-    assertThat(lease.token()).isGreaterThan(others.token());
-    lease.close();
-  }
-
-  @Test
   void theLongestWaitThereIsDoesNotOverflow() throws Exception {
     Lease others = others("x").lock();
     Actor<Optional<Lease>> waiter =
@@ -241,28 +226,6 @@ class AcquireTest extends EngineTest {
 
     waiter.result().orElseThrow().close();
     behind.result().orElseThrow().close();
-  }
-
-  @Test
-  void waitersOfOneClientAreServedInTheOrderOfArrival() throws Exception {
-    Lease lease = held("x");
-    List<Integer> served = Collections.synchronizedList(new ArrayList<>());
-    List<Actor<Boolean>> waiters = new ArrayList<>();
-    for (int i = 0; i < 10; i++) {
-      int number = i;
-      waiters.add(start("waiter " + i, () -> {
-            try (Lease waited = lock("x").lock()) {
-              return served.add(number) && waited.isHeld();
-            }
-          })
-          .awaitParked());
-    }
-    lease.close();
-
-    for (Actor<Boolean> waiter : waiters) {
-      assertThat(waiter.result()).isTrue();
-    }
-    assertThat(served).containsExactly(0, 1, 2, 3, 4, 5, 6, 7, 8, 9);
   }
 
   @Test
@@ -307,39 +270,6 @@ class AcquireTest extends EngineTest {
     leaving.awaitCall();
     leaving.open();
     others.close();
-  }
-
-  @Test
-  void differentNamesAreDifferentLocks() {
-    try (Lease a = held("a");
-        Lease b = held("A");
-        Lease c = held("a ")) {
-      assertThat(List.of(a, b, c)).allMatch(Lease::isHeld);
-    }
-  }
-
-  @Test
-  void runReleasesWhateverTheActionThrows() throws Exception {
-    assertThatThrownBy(() -> lock("x").run(lease -> {
-          throw new java.io.IOException("no");
-        }))
-        .isInstanceOf(java.io.IOException.class);
-    assertThat(lock("x").<Integer, RuntimeException>call(lease -> 42)).isEqualTo(42);
-    assertThat(store.count(RELEASE)).isEqualTo(2);
-  }
-
-  @Test
-  void tryRunDoesNothingWhileTheLockIsTaken() throws Exception {
-    Lease others = others("x").lock();
-
-    assertThat(lock("x").tryRun(lease -> {
-          throw new AssertionError("ran");
-        }))
-        .isFalse();
-    assertThat(lock("x").tryCall(lease -> 1)).isEmpty();
-    others.close();
-    assertThat(lock("x").tryRun(lease -> assertThat(lease.isHeld()).isTrue())).isTrue();
-    assertThat(lock("x").tryCall(lease -> 1)).contains(1);
   }
 
   @Test

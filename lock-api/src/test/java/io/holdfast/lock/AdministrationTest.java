@@ -30,30 +30,6 @@ class AdministrationTest extends EngineTest {
   }
 
   @Test
-  void inspectTellsThatOnlyAMinimumHoldIsLeft() {
-    held("x", LockOptions.defaults().withMinHold(Duration.ofMinutes(1))).close();
-
-    assertThat(lock("x").inspect().orElseThrow().isReleased()).isTrue();
-    assertThat(lock("x").forceRelease(lock("x").inspect().orElseThrow().token()))
-        .isTrue();
-    held("x").close();
-  }
-
-  @Test
-  void forceReleaseFreesTheExpectedGrantAndNoOther() {
-    Lease lease = held("x");
-    assertThat(others("x").forceRelease(lease.token() + 1024)).isFalse();
-    assertThat(others("x").forceRelease(lease.token() - 1024 > 0 ? lease.token() - 1024 : 1))
-        .isFalse();
-    assertThat(lease.isHeld()).isTrue();
-    lease.verify();
-    assertThat(others("x").forceRelease(lease.token())).isTrue();
-
-    assertThat(others("x").forceRelease(lease.token())).isFalse();
-    assertThatThrownBy(lease::verify).isInstanceOf(LockLostException.class);
-  }
-
-  @Test
   void theHolderInTheSameClientLearnsAtOnce() {
     Lease lease = held("x");
     assertThat(lock("x").forceRelease(lease.token())).isTrue();
@@ -116,16 +92,5 @@ class AdministrationTest extends EngineTest {
         .isInstanceOf(IllegalArgumentException.class);
     assertThatThrownBy(() -> lock("x").forceRelease(-1))
         .isInstanceOf(IllegalArgumentException.class);
-  }
-
-  @Test
-  void theCrashBoundCanBeReadFromTheLease() {
-    Lease lease = held("x");
-
-    assertThat(lease.crashBound()).isEqualTo(TTL);
-    lease.close();
-    assertThat(lease.crashBound()).isEqualTo(TTL);
-    assertThat(lease.token()).isPositive();
-    assertThat(lease.name()).isEqualTo("x");
   }
 }

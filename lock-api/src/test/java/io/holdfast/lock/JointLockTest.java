@@ -12,8 +12,6 @@ import io.holdfast.lock.simulation.Actor;
 import io.holdfast.lock.simulation.EngineTest;
 import io.holdfast.lock.simulation.Eventually;
 import io.holdfast.lock.simulation.ScriptedStore.Op;
-import io.holdfast.lock.spi.Grant;
-import io.holdfast.lock.spi.LeaseGuard;
 import io.holdfast.lock.spi.StoreException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -391,18 +389,6 @@ class JointLockTest extends EngineTest {
   }
 
   @Test
-  void aLossThatOnlyTheStoreKnowsIsFoundOfAnyName() {
-    Lease lease = all("a", "b").tryLock().orElseThrow();
-    assertThat(others("b").forceRelease(lease.token("b"))).isTrue();
-
-    assertThatThrownBy(lease::verify)
-        .isInstanceOfSatisfying(
-            LockLostException.class, e -> assertThat(e.lockName()).isEqualTo("b"));
-    assertThatThrownBy(lease::close).isInstanceOf(LockLostException.class);
-    assertFree("a");
-  }
-
-  @Test
   void aJumpOfTheWallClockIsSettledForEachName() {
     Lease lease = all("a", "b").tryLock().orElseThrow();
     time.jumpWallClock(Duration.ofHours(1));
@@ -485,18 +471,6 @@ class JointLockTest extends EngineTest {
     assertThat(all(names).tryLock().orElseThrow().isHeld()).isTrue();
   }
 
-  @Test
-  void aGuardRefusesALeaseOfSeveralNames() {
-    Lease lease = all("a", "b").tryLock().orElseThrow();
-    int requests = store.calls().size();
-
-    assertThatThrownBy(() -> LeaseGuard.open(lease, Grant.class))
-        .isInstanceOf(IllegalArgumentException.class)
-        .hasMessageContaining("a, b");
-    assertThat(store.calls()).hasSize(requests);
-    lease.close();
-  }
-
   // Owners
 
   @Test
@@ -510,21 +484,6 @@ class JointLockTest extends EngineTest {
     nested.close();
 
     assertThat(names(TRY_ACQUIRE)).containsExactly("a", "b");
-    assertFree("a", "b");
-  }
-
-  @Test
-  void aThreadTakesANameInsideOfSeveralAndSeveralInsideOfTheFirst() throws Exception {
-    try (Lease outer = all("a", "b").lock();
-        Lease nested = lock("b").lock()) {
-      assertThat(nested.token()).isEqualTo(outer.token("b"));
-    }
-    assertFree("a", "b");
-    try (Lease outer = lock("a").lock();
-        Lease nested = all("a", "b").lock()) {
-      assertThat(nested.token("a")).isEqualTo(outer.token());
-      assertThat(all("a", "b").isHeldByCurrentThread()).isTrue();
-    }
     assertFree("a", "b");
   }
 
@@ -632,17 +591,6 @@ class JointLockTest extends EngineTest {
     assertThat(holder.token()).isEqualTo(second.token());
     second.close();
     third.close();
-  }
-
-  @Test
-  void aForcedReleaseIsOfOneName() {
-    Lease lease = all("a", "b").tryLock().orElseThrow();
-
-    assertThatThrownBy(() -> all("a", "b").forceRelease(lease.token("a")))
-        .isInstanceOf(IllegalStateException.class);
-    assertThat(names(Op.FORCE_RELEASE)).isEmpty();
-    assertThat(store.count(Op.FORCE_RELEASE)).isZero();
-    lease.close();
   }
 
   @Test

@@ -53,16 +53,6 @@ class LossTest extends EngineTest {
   }
 
   @Test
-  void aListenerThatComesAfterTheLossIsToldAtOnce() {
-    Lease lease = held("x");
-    lose("x");
-    lease.onLost(told::add);
-
-    Eventually.await("the call", () -> told.size() == 1);
-    assertThatThrownBy(lease::close).isInstanceOf(LockLostException.class);
-  }
-
-  @Test
   void aListenerThatComesAfterTheClientWasClosedIsToldToo() {
     Lease lease = held("x");
     time.runDuring(client()::close);

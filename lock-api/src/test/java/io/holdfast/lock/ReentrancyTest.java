@@ -7,7 +7,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.holdfast.lock.simulation.Actor;
 import io.holdfast.lock.simulation.EngineTest;
 import java.time.Duration;
-import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
 class ReentrancyTest extends EngineTest {
@@ -30,57 +29,6 @@ class ReentrancyTest extends EngineTest {
     assertThat(store.count(RELEASE)).isZero();
     outer.close();
     assertThat(store.count(RELEASE)).isOne();
-  }
-
-  @Test
-  void theLastCloseFreesTheLockInWhateverOrder() {
-    Lease outer = held("x");
-    Lease nested = held("x");
-    outer.close();
-    assertThat(outer.state()).isEqualTo(LeaseState.RELEASED);
-    assertThat(outer.isHeld()).isFalse();
-    assertThat(nested.isHeld()).isTrue();
-    assertThat(store.holder("x")).isPresent();
-    nested.close();
-
-    assertThat(store.holder("x")).isEmpty();
-  }
-
-  @Test
-  void closingTwiceDoesNotFreeAnOuterLease() {
-    Lease outer = held("x");
-    Lease nested = held("x");
-    nested.close();
-    nested.close();
-
-    assertThat(outer.isHeld()).isTrue();
-    outer.close();
-    outer.close();
-    assertThat(store.count(RELEASE)).isOne();
-  }
-
-  @Test
-  void anotherThreadDoesNotReenter() throws Exception {
-    Lease lease = held("x");
-
-    assertThat(start("other", () -> lock("x").tryLock()).result()).isEmpty();
-    assertThat(lock("x").isHeldByCurrentThread()).isTrue();
-    assertThat(start("other", () -> lock("x").isHeldByCurrentThread()).result()).isFalse();
-    lease.close();
-    assertThat(lock("x").isHeldByCurrentThread()).isFalse();
-  }
-
-  @Test
-  void aNestedAcquireWithOtherOptionsIsMisuse() {
-    Lease outer = held("x");
-
-    assertThatThrownBy(() -> held("x", LockOptions.fixed(TTL)))
-        .isInstanceOf(IllegalStateException.class)
-        .hasMessageContaining("'x'");
-    assertThatThrownBy(() -> held("x", BY_LEASE)).isInstanceOf(IllegalStateException.class);
-    assertThatThrownBy(() -> lock("x", BY_LEASE).lock()).isInstanceOf(IllegalStateException.class);
-    outer.close();
-    held("x", LockOptions.fixed(TTL)).close();
   }
 
   @Test
@@ -118,16 +66,6 @@ class ReentrancyTest extends EngineTest {
   }
 
   @Test
-  void aLeaseThatIsItsOwnOwnerIsNeverReentered() throws Exception {
-    Lease lease = held("x", BY_LEASE);
-
-    assertThat(lock("x", BY_LEASE).tryLock()).isEmpty();
-    assertThat(lock("x").tryLock()).isEmpty();
-    assertThat(lock("x").isHeldByCurrentThread()).isFalse();
-    lease.close();
-  }
-
-  @Test
   void aThreadThatWaitsForALeaseOfItsOwnIsSaidToWaitForItself() throws Exception {
     String[] told = new String[1];
     client(builder -> builder.addListener(new LockListener() {
@@ -146,53 +84,6 @@ class ReentrancyTest extends EngineTest {
     assertThat(told[0]).isEqualTo("x waiter");
     first[0].close();
     assertThat(waiter.result().isHeld()).isTrue();
-  }
-
-  @Test
-  void anyThreadMayCloseAnyLease() throws Exception {
-    Lease lease = held("x");
-    start("other", () -> {
-          lease.close();
-          return true;
-        })
-        .result();
-
-    assertThat(lease.state()).isEqualTo(LeaseState.RELEASED);
-    assertThat(lock("x").isHeldByCurrentThread()).isFalse();
-    assertThat(store.holder("x")).isEmpty();
-  }
-
-  @Test
-  void aDetachedLeaseIsNotReenteredAndAnyThreadCarriesItOn() throws Exception {
-    Lease lease = held("x").detach();
-
-    assertThat(lease.isHeld()).isTrue();
-    assertThat(lock("x").tryLock()).isEmpty();
-    assertThat(lock("x").isHeldByCurrentThread()).isFalse();
-    Actor<Optional<Lease>> waiter =
-        start("waiter", () -> lock("x").tryLock(Duration.ofSeconds(1))).awaitParked();
-    start("other", () -> {
-          lease.ensureHeld();
-          lease.close();
-          return true;
-        })
-        .result();
-    assertThat(waiter.result()).isPresent();
-  }
-
-  @Test
-  void detachIsForTheOwnerOfALeaseWithoutNestedHandles() throws Exception {
-    Lease outer = held("x");
-    Lease nested = held("x");
-
-    assertThatThrownBy(outer::detach).isInstanceOf(IllegalStateException.class);
-    nested.close();
-    assertThatThrownBy(() -> start("other", outer::detach).result())
-        .isInstanceOf(IllegalStateException.class);
-    assertThat(outer.detach()).isSameAs(outer);
-    assertThat(start("other", outer::detach).result()).isSameAs(outer);
-    outer.close();
-    assertThatThrownBy(outer::detach).isInstanceOf(IllegalStateException.class);
   }
 
   @Test

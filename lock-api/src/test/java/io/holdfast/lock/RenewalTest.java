@@ -9,17 +9,19 @@ import io.holdfast.lock.internal.EngineProbe;
 import io.holdfast.lock.simulation.EngineTest;
 import io.holdfast.lock.simulation.Eventually;
 import io.holdfast.lock.simulation.Gate;
+import io.holdfast.lock.simulation.Sneaky;
 import io.holdfast.lock.simulation.TappedTime;
-import io.holdfast.lock.spi.LockKey;
-import io.holdfast.lock.spi.LockKind;
 import io.holdfast.lock.spi.Renewal;
 import io.holdfast.lock.spi.StoreException;
+import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
 
 class RenewalTest extends EngineTest {
   private static final Duration SECOND = Duration.ofSeconds(1);
@@ -198,7 +200,7 @@ class RenewalTest extends EngineTest {
             switch (name) {
               case "a" -> new Renewal.Renewed(TTL);
               case "b" -> new Renewal.Lost();
-              default -> new Renewal.Unknown(new java.io.IOException("no answer"));
+              default -> new Renewal.Unknown(new IOException("no answer"));
             });
       }
       return results;
@@ -220,43 +222,6 @@ class RenewalTest extends EngineTest {
 
     assertThat(lease.state()).isEqualTo(LeaseState.UNCERTAIN);
     lease.close();
-  }
-
-  @Test
-  void anErrorInARenewalIsRepeatedAtADistance() {
-    Lease lease = held("x");
-    store.always(RENEW, call -> {
-      throw new NoClassDefFoundError("gone");
-    });
-    pass(AT_RENEWAL);
-    assertThat(lease.state()).isEqualTo(LeaseState.UNCERTAIN);
-    assertThat(store.count(RENEW)).isOne();
-    pass(SECOND.multipliedBy(3));
-    assertThat(store.count(RENEW)).isEqualTo(2);
-    store.heal();
-    pass(SECOND.multipliedBy(3));
-
-    assertThat(lease.state()).isEqualTo(LeaseState.HELD);
-    lease.close();
-  }
-
-  @Test
-  void aStoreThatCannotTellAGroupDoesNotStopTheRenewalOfOthers() {
-    store.groups(grant -> {
-      if (grant.claim().key().equals(new LockKey(LockKind.MUTEX, "odd"))) {
-        throw new IllegalStateException("broken");
-      }
-      return "one";
-    });
-    Lease odd = held("odd");
-    Lease other = held("other");
-    for (int i = 0; i < 4; i++) {
-      pass(AT_RENEWAL);
-    }
-
-    assertThat(other.state()).isEqualTo(LeaseState.HELD);
-    assertThat(odd.name()).isEqualTo("odd");
-    other.close();
   }
 
   @Test
@@ -458,12 +423,21 @@ class RenewalTest extends EngineTest {
     lease.close();
   }
 
-  /** L-5.5: stores in other languages throw what they did not declare. */
-  @Test
-  void aCheckedExceptionInARenewalIsRepeatedAtADistance() {
+  /** Stores in other languages throw what they did not declare, too. */
+  private static List<Throwable> whatAStoreMayThrow() {
+    return List.of(
+        new NoClassDefFoundError("gone"),
+        new IllegalStateException("broken"),
+        new IOException("a store in another language"));
+  }
+
+  /** L-5.5. */
+  @ParameterizedTest
+  @MethodSource("whatAStoreMayThrow")
+  void whateverARenewalThrowsItIsRepeatedAtADistance(Throwable thrown) {
     Lease lease = held("x");
     store.always(RENEW, call -> {
-      throw new java.io.IOException("a store in another language");
+      throw thrown;
     });
     pass(AT_RENEWAL);
     assertThat(lease.state()).isEqualTo(LeaseState.UNCERTAIN);
@@ -478,11 +452,12 @@ class RenewalTest extends EngineTest {
   }
 
   /** L-5.5. */
-  @Test
-  void anErrorOfAStoreThatIsAskedForAGroupCostsNoLease() {
+  @ParameterizedTest
+  @MethodSource("whatAStoreMayThrow")
+  void whateverAStoreThrowsThatIsAskedForAGroupCostsNoLease(Throwable thrown) {
     store.groups(grant -> {
       if (grant.claim().key().name().equals("odd")) {
-        throw new NoClassDefFoundError("gone");
+        throw Sneaky.thrown(thrown);
       }
       return "one";
     });

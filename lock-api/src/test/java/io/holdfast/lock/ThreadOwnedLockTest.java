@@ -46,23 +46,6 @@ class ThreadOwnedLockTest extends EngineTest {
   }
 
   @Test
-  void aThreadThatDoesNotOwnItCannotUnlockIt() throws Exception {
-    Lock lock = lock("x").asLock();
-    lock.lock();
-    Actor<Boolean> other = start("other", () -> {
-      assertThat(lock.tryLock()).isFalse();
-      lock.unlock();
-      return true;
-    });
-
-    assertThatThrownBy(other::result)
-        .isInstanceOf(IllegalMonitorStateException.class)
-        .hasMessageContaining("'other'");
-    assertThat(lock("x").isHeldByCurrentThread()).isTrue();
-    lock.unlock();
-  }
-
-  @Test
   void unlockingAfterALossSaysSoForEachNesting() {
     Lock lock = lock("x").asLock();
     lock.lock();
@@ -95,29 +78,5 @@ class ThreadOwnedLockTest extends EngineTest {
       assertThat(lock.tryLock(Long.MAX_VALUE, unit)).isTrue();
       lock.unlock();
     }
-  }
-
-  @Test
-  void waitersAreServedInTurn() throws Exception {
-    Lock lock = lock("x").asLock();
-    lock.lock();
-    Actor<Boolean> waiter = start("waiter", () -> {
-          lock.lock();
-          lock.unlock();
-          return true;
-        })
-        .awaitParked();
-    lock.unlock();
-
-    assertThat(waiter.result()).isTrue();
-  }
-
-  @Test
-  void thereIsNoneForLocksThatTheirLeasesOwnAndNoConditions() {
-    assertThatThrownBy(() ->
-            lock("x", LockOptions.defaults().withOwnership(Ownership.LEASE)).asLock())
-        .isInstanceOf(IllegalStateException.class);
-    assertThatThrownBy(() -> lock("x").asLock().newCondition())
-        .isInstanceOf(UnsupportedOperationException.class);
   }
 }

@@ -27,8 +27,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>A client has one Consul session for each TTL that it uses, however many locks it holds, and
  * renews it in the background. While threads wait for a lock, it has one long poll open for that
- * name. If a holder crashes, the name stays taken for up to three times the session's TTL, at least
- * 30 s; {@link io.holdfast.lock.Lease#crashBound()} has the exact time.
+ * name. If a holder crashes, the name stays taken for up to four times the session's TTL, at least
+ * 40 s; {@link io.holdfast.lock.Lease#crashBound()} has the exact time.
  */
 public final class ConsulLocks {
   private static final Pattern PREFIX =

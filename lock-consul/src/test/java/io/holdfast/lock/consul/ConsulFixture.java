@@ -42,12 +42,16 @@ class ConsulFixture extends ConsulAccess implements Fixture {
 
   /**
    * The slack has room for the end of a session, which is no shorter than 10 s: twice its TTL, and
-   * once more for what it had.
+   * once more for what it had. The store timeout has room for an acquire of three writes that each
+   * wait for the disk.
    */
   @Override
   public Timing timing() {
-    Timing usual = Timing.defaults();
-    return new Timing(usual.ttl(), usual.storeTimeout(), Duration.ofSeconds(30), usual.quiet());
+    return new Timing(
+        Duration.ofSeconds(6),
+        Duration.ofSeconds(2),
+        Duration.ofSeconds(30),
+        Timing.defaults().quiet());
   }
 
   @Override

@@ -126,6 +126,31 @@ class CountdownTest {
   }
 
   @Test
+  void aMinimumHoldEndsThoughWhatElseIsToBeClearedAwayIsHeldUp() throws Exception {
+    String other = "other-" + name;
+    holder.store.release(holder.acquire(OpenStore.claim(other, TTL)), Duration.ZERO);
+    Script.Gate gate = new Script.Gate();
+    holder.script.next(
+        1,
+        request -> Script.TRANSACTION.test(request) && Script.hasText(request, "\"delete\""),
+        gate::askLater);
+    try {
+      time.by(Duration.ofSeconds(13));
+      eventually("its key is being deleted", gate::isReached);
+      holdFor(Duration.ofSeconds(1));
+      eventually("the hold is over", () -> {
+        try {
+          return finder.store.inspect(OpenStore.key(name)).isEmpty();
+        } catch (StoreException e) {
+          throw new IllegalStateException(e);
+        }
+      });
+    } finally {
+      gate.open();
+    }
+  }
+
+  @Test
   void aMinimumHoldThatIsOverWhenItsClientIsClosedLeavesTheNameFree() throws Exception {
     holdFor(Duration.ofMinutes(5));
     AtomicInteger sent = new AtomicInteger();

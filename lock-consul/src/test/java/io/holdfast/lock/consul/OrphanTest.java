@@ -118,13 +118,35 @@ class OrphanTest {
 
   @Test
   @Tag("soak")
-  void consulCountsItDownForThoseWhoAskOnceAndEnd() throws Exception {
+  void afterACrashConsulCountsItDownForThoseWhoAskOnceAndEnd() throws Exception {
     ConsulGrant grant = lost.acquire(OpenStore.claim(name, TTL));
-    end(grant.attempt());
-    long ended = System.nanoTime();
+    link.blackhole();
+    long crashed = System.nanoTime();
     eventually("it is granted", this::isGrantedInPassing);
-    assertThat(Duration.ofNanos(System.nanoTime() - ended)).isGreaterThan(TTL);
+    assertThat(Duration.ofNanos(System.nanoTime() - crashed))
+        .isBetween(TTL.multipliedBy(2), grant.crashBound().plusSeconds(5));
     assertThat(http.keys("holdfast/m/" + name)).as("what is left of it").isEmpty();
+  }
+
+  @Test
+  void ofNamesThatNobodyAsksForAgainNothingStaysWhileSomeClientLives() throws Exception {
+    ConsulGrant held = lost.acquire(OpenStore.claim(name, TTL));
+    ConsulGrant used = lost.acquire(OpenStore.claim(name + "-used", TTL));
+    lost.store.release(used, Duration.ZERO);
+    ConsulGrant counted = lost.acquire(OpenStore.claim(name + "-counted", TTL));
+    Ticket unused = lost.queue(OpenStore.claim(name + "-counted", TTL));
+    end(held.attempt());
+    try (OpenStore passing = new OpenStore(server.address())) {
+      assertThat(passing.store.tryAcquire(OpenStore.claim(name + "-counted", TTL)))
+          .isEmpty();
+    }
+    assertThat(http.keys(counted.attempt().key().replaceFirst("[^/]*$", Countdown.KEY)))
+        .hasSize(2);
+    eventually("nothing is left", () -> {
+      time.by(Duration.ofMinutes(1));
+      return isGone("holdfast/m/" + name)
+          && isGone("holdfast/session/" + held.attempt().session().id());
+    });
   }
 
   @Test

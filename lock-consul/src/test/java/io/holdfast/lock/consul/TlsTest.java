@@ -8,6 +8,7 @@ import io.holdfast.lock.Lease;
 import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.LockStoreException;
+import io.holdfast.lock.tck.fault.FaultProxy;
 import io.holdfast.lock.tck.fault.Ports;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
@@ -126,7 +127,7 @@ class TlsTest {
           return chain.proceed(chain.request());
         })
         .build();
-    try (SilentProxy proxy = new SilentProxy(server.getHost(), server.getMappedPort(PORT));
+    try (FaultProxy proxy = FaultProxy.open(server.getHost(), server.getMappedPort(PORT));
         LockClient client = client(users, "127.0.0.1", proxy.port());
         Lease lease = client.get("tls/held").lock()) {
       assertThat(protocols).containsExactly(Protocol.HTTP_2);

@@ -74,11 +74,17 @@ public final class TransactionLock {
    * used the name yet, and on H2 it may wait for a transaction that uses the name for the first
    * time ever.
    *
+   * <p>On MySQL, if this process has used the name, and its row is gone since (by a purge or a
+   * rollback), the gap is locked where it was: new names next to it wait until the transaction
+   * ends.
+   *
    * @param transaction the caller's connection, in a transaction that goes on either way
    * @return whether this transaction has the lock now
    * @throws IllegalArgumentException the name breaks a rule
    * @throws IllegalStateException the connection is in autocommit, or of an unknown database
-   * @throws SQLException the database failed: roll back
+   * @throws SQLException the database failed, or the name is taken and a lock wait that timed out
+   *     undid the transaction (MySQL and MariaDB with {@code innodb_rollback_on_timeout}): roll
+   *     back
    */
   public boolean tryLock(Connection transaction, String name) throws SQLException {
     String key = key(transaction, name);

@@ -76,10 +76,20 @@ final class Delivery {
    * @throws JedisConnectionException the connection broke, and the call may have been carried out
    */
   Server.Answer over(Connection connection) throws StoreException {
+    return over(connection, deadline);
+  }
+
+  /** The same, if there is time for another try: waits for the answer only as long as is usual. */
+  Server.Answer promptlyOver(Connection connection) throws StoreException {
+    return over(connection, deadline.within(Server.ANSWER_IS_PROMPT));
+  }
+
+  private Server.Answer over(Connection connection, Deadline answered) throws StoreException {
     repeated |= isUnanswered;
     isUnanswered = true;
     try {
-      Server.Answer answer = new Server.Answer(Wire.run(connection, deadline, call), repeated);
+      Object reply = Wire.run(connection, answered, deadline, call);
+      Server.Answer answer = new Server.Answer(reply, repeated);
       isUnanswered = !isDoubtful(answer); // If there is no such grant, nothing was changed.
       return answer;
     } catch (JedisDataException e) {

@@ -33,11 +33,10 @@ import redis.clients.jedis.util.Pool;
  */
 final class Server implements AutoCloseable {
   /**
-   * The time within which renewals should be answered; if they are not, they are sent again on a
-   * new connection. A connection that was idle for long can be dead without notice, and a lease
-   * that was just handed over does not last long.
+   * The time within which what may be repeated should be answered; if it is not, it is sent again
+   * on a new connection. A connection that was idle can be dead without notice.
    */
-  private static final Duration RENEWAL_IS_PROMPT = Duration.ofMillis(500);
+  static final Duration ANSWER_IS_PROMPT = Duration.ofMillis(500);
 
   /** As many as Jedis's pools have connections if the user does not say otherwise. */
   private static final int RETURN_THREADS_MAX = 8;
@@ -92,8 +91,8 @@ final class Server implements AutoCloseable {
   }
 
   /**
-   * Runs a script that may be repeated: if its connection turns out to be broken, it is sent again
-   * on another one.
+   * Runs a script that may be repeated: if its connection turns out to be broken or silent, it is
+   * sent again on another one.
    */
   Answer run(Call call, WithoutPool withoutPool) throws StoreException {
     return run(call, withoutPool, deadlineAfter(storeTimeout));
@@ -145,12 +144,13 @@ final class Server implements AutoCloseable {
       throws StoreException, PoolClosedException {
     boolean wasDoubtful = true;
     try {
-      Answer answer = sendFirst(delivery, withoutPool);
+      Answer answer =
+          sendFirst(delivery, withoutPool, mayRepeat ? delivery::promptlyOver : delivery::over);
       if (!delivery.isDoubtful(answer)) {
         return answer;
       }
     } catch (JedisConnectionException e) {
-      if (!mayRepeat || delivery.deadline().isOver() || Failures.isTimeout(e)) {
+      if (!mayRepeat || delivery.deadline().isOver()) {
         throw e;
       }
       wasDoubtful = false;
@@ -168,7 +168,7 @@ final class Server implements AutoCloseable {
     return anew;
   }
 
-  private Answer sendFirst(Delivery delivery, WithoutPool withoutPool)
+  private Answer sendFirst(Delivery delivery, WithoutPool withoutPool, Wire.Use<Answer> use)
       throws StoreException, PoolClosedException {
     Pool<Connection> pool = delivery.pool();
     Deadline deadline = delivery.deadline();
@@ -179,9 +179,9 @@ final class Server implements AutoCloseable {
       if (withoutPool == WithoutPool.FAIL) {
         throw exhausted(pool, deadline, e);
       }
-      return ownOf(pool).use(deadline, delivery::over);
+      return ownOf(pool).use(deadline, use);
     }
-    return onPooled(pool, connection, delivery::over);
+    return onPooled(pool, connection, use);
   }
 
   /** Uses a connection of the pool; it goes back to the pool unless its server is of no use. */
@@ -195,6 +195,8 @@ final class Server implements AutoCloseable {
       throw e;
     } catch (RuntimeException | Error e) {
       usable = false;
+      // What was sent on it must not arrive after what is sent next on another.
+      OwnConnection.closeQuietly(connection);
       throw e;
     } finally {
       giveBack(pool, connection, usable);
@@ -334,7 +336,7 @@ final class Server implements AutoCloseable {
       Pool<Connection> pool, Deadline deadline, List<Call> calls)
       throws StoreException, PoolClosedException {
     Wire.Use<List<Object>> use =
-        connection -> Wire.runAll(connection, deadline.within(RENEWAL_IS_PROMPT), calls);
+        connection -> Wire.runAll(connection, deadline.within(ANSWER_IS_PROMPT), calls);
     try {
       if (pool.getTestOnBorrow()) {
         // The pool may test one dead connection after the other before it lends one that is alive.

@@ -28,10 +28,16 @@ final class Wire {
     T with(Connection connection) throws StoreException;
   }
 
-  /** Runs a script, and waits for replicas if it granted a lock that they must have. */
-  static @Nullable Object run(Connection connection, Deadline deadline, Call call)
+  /**
+   * Runs a script, and waits for replicas if it granted a lock that they must have.
+   *
+   * @param answered until when to wait for the script's reply
+   * @param deadline until when to wait for the replicas
+   */
+  static @Nullable Object run(
+      Connection connection, Deadline answered, Deadline deadline, Call call)
       throws StoreException {
-    Object reply = runInTime(connection, deadline, call);
+    Object reply = runInTime(connection, answered, call);
     Replicas replicas = call.replicas();
     // A grant, whether new, handed over or asked for again: each of them wrote something.
     if (replicas != null && Reply.isGrant(reply)) {

@@ -4,8 +4,6 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
-import java.util.ArrayList;
-import java.util.Collections;
 import java.util.List;
 import java.util.Locale;
 import java.util.stream.Collectors;
@@ -117,56 +115,31 @@ final class Results {
     }
     if (Files.exists(caught(folder))) {
       page.append(CAUGHT_HEADING);
-      Files.readAllLines(caught(folder)).stream()
-          .distinct()
-          .sorted()
-          .forEach(line -> page.append("| ").append(line.replace("\t", " | ")).append(" |\n"));
+      sumUpCaught(page, Files.readAllLines(caught(folder)));
     }
-    page.append('\n').append(prose(folder, "found.md"));
-    page.append("\n## Seeds\n\n");
-    for (StoreKind store : StoreKind.values()) {
-      List<Row> rows = read(folder, store);
-      if (!rows.isEmpty()) {
-        page.append("- ").append(store.option()).append(": ").append(seeds(rows, false));
-        if (rows.stream().anyMatch(row -> row.violations > 0)) {
-          page.append("; with violations: ").append(seeds(rows, true));
-        }
-        page.append('\n');
+    page.append('\n').append(prose(folder, "found.txt"));
+    return page.toString();
+  }
+
+  /** Adds how many stores each mistake was seen on, and the most schedules that this took. */
+  private static void sumUpCaught(StringBuilder page, List<String> lines) {
+    for (Wrong wrong : Wrong.values()) {
+      List<String[]> seen = lines.stream()
+          .map(line -> line.split("\t", -1))
+          .filter(cells -> cells[1].equals(wrong.option()))
+          .toList();
+      long stores = seen.stream().map(cells -> cells[0]).distinct().count();
+      int most = seen.stream().mapToInt(cells -> Integer.parseInt(cells[2])).max().orElse(0);
+      if (stores > 0) {
+        page.append(String.format(Locale.ROOT, "| %s | %d | %d |%n", wrong.option(), stores, most));
       }
     }
-    return page.toString();
   }
 
   /** The text of the page that is written by hand; empty if there is no such file. */
   private static String prose(Path folder, String file) throws IOException {
     Path path = folder.resolve(file);
     return Files.exists(path) ? Files.readString(path) : "";
-  }
-
-  /** Those that follow one another as "1 to 9", with the length where it is needed to repeat it. */
-  private static String seeds(List<Row> rows, boolean failed) {
-    List<String> parts = new ArrayList<>();
-    for (long seconds : rows.stream().map(Row::seconds).distinct().sorted().toList()) {
-      List<Long> seeds = new ArrayList<>(rows.stream()
-          .filter(row -> row.seconds == seconds && (!failed || row.violations > 0))
-          .map(Row::seed)
-          .distinct()
-          .toList());
-      Collections.sort(seeds);
-      List<String> runs = new ArrayList<>();
-      for (int i = 0; i < seeds.size(); ) {
-        int j = i;
-        while (j + 1 < seeds.size() && seeds.get(j + 1) == seeds.get(j) + 1) {
-          j++;
-        }
-        runs.add(i == j ? "" + seeds.get(i) : seeds.get(i) + " to " + seeds.get(j));
-        i = j + 1;
-      }
-      if (!runs.isEmpty()) {
-        parts.add(String.join(", ", runs) + " of " + seconds + " s");
-      }
-    }
-    return String.join("; ", parts);
   }
 
   private static final String TABLE = """
@@ -178,9 +151,9 @@ final class Results {
 
       ## The judge is judged
 
-      With workers that do it wrong, schedules until it was seen (before some of the faults above were added):
+      With workers that do it wrong (`--wrong`), before some of the faults above were added:
 
-      | Store | Mistake | Schedules |
+      | Mistake | Seen on stores | After schedules, at most |
       |---|---|---|
       """;
 }

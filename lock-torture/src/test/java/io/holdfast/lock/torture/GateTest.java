@@ -1,16 +1,26 @@
 package io.holdfast.lock.torture;
 
+import static io.holdfast.lock.tck.Capability.CALLER_TRANSACTIONS;
+import static io.holdfast.lock.tck.Capability.DURABLE;
+import static io.holdfast.lock.tck.Capability.FAULTS;
+import static io.holdfast.lock.tck.Capability.GUARDED_WRITES;
+import static io.holdfast.lock.tck.Capability.SEMAPHORES;
+import static io.holdfast.lock.tck.Capability.SERVER_PAUSE;
+import static io.holdfast.lock.tck.Capability.SERVER_RESTART;
+import static io.holdfast.lock.tck.Capability.TAP;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.holdfast.lock.tck.Capability;
 import io.holdfast.lock.tck.LockConformance;
+import io.holdfast.lock.tck.Requires;
 import io.holdfast.lock.tck.Rule;
 import java.lang.reflect.Method;
 import java.nio.file.Path;
+import java.util.EnumSet;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
-import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import javax.xml.parsers.DocumentBuilderFactory;
 import org.junit.jupiter.api.Nested;
@@ -20,8 +30,8 @@ import org.w3c.dom.Element;
 import org.w3c.dom.NodeList;
 
 /**
- * The rules of docs/SPEC.md that {@code dev/verify} runs, by store: read from the reports of the
- * modules that were tested before this one.
+ * The tests of the rules of docs/SPEC.md that {@code dev/verify} runs, by store: read from the
+ * reports of the modules that were tested before this one.
  */
 @EnabledIfSystemProperty(
     named = "gate.reports",
@@ -30,39 +40,22 @@ import org.w3c.dom.NodeList;
 class GateTest {
   private static final Path ROOT = Path.of(System.getProperty("basedir", ".")).resolve("..");
 
-  /** The rules of semaphores, on stores that have none: L-13.1 is that they say so. */
-  private static final Set<String> SEMAPHORES = Set.of(
-      "L-13.2", "L-13.3", "L-13.4", "L-13.5", "L-13.6", "L-13.7", "L-13.8", "L-13.9", "L-13.10",
-      "L-13.11");
-
-  /** The rule of callers' transactions, on stores that have none. */
-  private static final Set<String> TRANSACTIONS = Set.of("L-10.6");
-
-  /** The rules that need another process or a connection, where there is neither. */
-  private static final Set<String> IN_ONE_PROCESS =
-      Set.of("L-2.5", "L-7.6", "L-9.1", "L-9.2", "L-9.3", "L-9.4", "L-10.5");
-
-  /** The rules that need faults, a tap or a child, none of which the fixture has for H2. */
-  private static final Set<String> WITHOUT_FAULTS = Set.of(
-      "L-4.3", "L-5.5", "L-6.3", "L-6.9", "L-6.11", "L-7.3", "L-7.4", "L-8.7", "L-9.3", "L-9.4",
-      "L-10.3", "L-10.7");
-
-  /** The rules that a store is not asked, since it can't be. */
-  private static final Map<Report, Set<String>> NOT_RUN = Map.of(
+  /** The stores, and what their fixtures can't do; a test that requires it can't be run there. */
+  private static final Map<Report, Set<Capability>> MISSING = Map.of(
       new Report("lock-tck", "tck.memory.InMemoryConformanceTest"),
-      both(IN_ONE_PROCESS, TRANSACTIONS),
+      EnumSet.complementOf(EnumSet.of(TAP, FAULTS, GUARDED_WRITES, SEMAPHORES)),
       new Report("lock-jdbc", "jdbc.H2ConformanceTest"),
-      both(SEMAPHORES, WITHOUT_FAULTS),
+      Set.of(SEMAPHORES, FAULTS, SERVER_PAUSE, SERVER_RESTART, DURABLE),
       new Report("lock-jdbc", "jdbc.PostgresConformanceTest"),
-      SEMAPHORES,
+      Set.of(SEMAPHORES),
       new Report("lock-jdbc", "jdbc.MySqlConformanceTest"),
-      SEMAPHORES,
+      Set.of(SEMAPHORES),
       new Report("lock-redis", "redis.RedisConformanceTest"),
-      TRANSACTIONS,
+      Set.of(CALLER_TRANSACTIONS),
       new Report("lock-zookeeper", "zookeeper.ZooKeeperConformanceTest"),
-      both(SEMAPHORES, TRANSACTIONS),
+      Set.of(SEMAPHORES, CALLER_TRANSACTIONS),
       new Report("lock-consul", "consul.ConsulConformanceTest"),
-      both(SEMAPHORES, TRANSACTIONS));
+      Set.of(SEMAPHORES, CALLER_TRANSACTIONS));
 
   /** The report of a test class, by its module and its name within our package. */
   private record Report(String module, String test) {
@@ -73,44 +66,43 @@ class GateTest {
   }
 
   @Test
-  void everyRuleRunsOnEachStoreButForThoseThatItCannotBeAsked() throws Exception {
-    Map<String, String> rules = rulesByTest();
-    Map<Report, Set<String>> notRun = new HashMap<>();
-    Set<String> runNowhere = new TreeSet<>(rules.values());
-    for (Report store : NOT_RUN.keySet()) {
-      Set<String> ran = rulesThatRan(store, rules);
-      Set<String> left = new TreeSet<>(rules.values());
+  void everyTestOfEveryRuleRunsOnEachStoreThatCanBeAsked() throws Exception {
+    Map<String, Method> tests = testsOfRules();
+    Set<String> runNowhere = new TreeSet<>(tests.keySet());
+    for (Map.Entry<Report, Set<Capability>> store : MISSING.entrySet()) {
+      Set<String> ran = testsThatRan(store.getKey());
+      Set<String> left = new TreeSet<>(tests.keySet());
       left.removeAll(ran);
-      notRun.put(store, left);
+      Set<String> cannotRun = new TreeSet<>(tests.keySet());
+      cannotRun.removeIf(test -> !requires(tests.get(test), store.getValue()));
+      assertThat(left).as("not run: %s", store.getKey()).isEqualTo(cannotRun);
       runNowhere.removeAll(ran);
     }
-    assertThat(notRun).isEqualTo(NOT_RUN);
     assertThat(runNowhere).isEmpty();
   }
 
-  private static Set<String> both(Set<String> some, Set<String> others) {
-    return Stream.concat(some.stream(), others.stream()).collect(Collectors.toUnmodifiableSet());
-  }
-
-  /** Returns the rules by chapter and method, such as {@code Naming.aNameIsKept}. */
-  private static Map<String, String> rulesByTest() {
-    Map<String, String> rules = new HashMap<>();
+  /** Returns the tests by chapter and method, such as {@code Naming.aNameIsKept}. */
+  private static Map<String, Method> testsOfRules() {
+    Map<String, Method> tests = new HashMap<>();
     for (Class<?> chapter : LockConformance.class.getDeclaredClasses()) {
       if (chapter.isAnnotationPresent(Nested.class)) {
         for (Method method : chapter.getSuperclass().getDeclaredMethods()) {
-          Rule rule = method.getAnnotation(Rule.class);
-          if (rule != null) {
-            rules.put(chapter.getName() + "." + method.getName(), rule.value());
+          if (method.isAnnotationPresent(Rule.class)) {
+            tests.put(chapter.getName() + "." + method.getName(), method);
           }
         }
       }
     }
-    return rules;
+    return tests;
   }
 
-  /** Returns the rules of which not every test was skipped. */
-  private static Set<String> rulesThatRan(Report store, Map<String, String> rules)
-      throws Exception {
+  private static boolean requires(Method test, Set<Capability> some) {
+    Requires requires = test.getAnnotation(Requires.class);
+    return requires != null && Stream.of(requires.value()).anyMatch(some::contains);
+  }
+
+  /** Returns the tests that were not skipped. */
+  private static Set<String> testsThatRan(Report store) throws Exception {
     Set<String> ran = new TreeSet<>();
     NodeList cases = DocumentBuilderFactory.newDefaultInstance()
         .newDocumentBuilder()
@@ -118,11 +110,10 @@ class GateTest {
         .getElementsByTagName("testcase");
     for (int i = 0; i < cases.getLength(); i++) {
       Element test = (Element) cases.item(i);
-      // A method's parameters are part of the name.
-      String method = test.getAttribute("name").replaceFirst("\\(.*", "");
-      String rule = rules.get(test.getAttribute("classname") + "." + method);
-      if (rule != null && test.getElementsByTagName("skipped").getLength() == 0) {
-        ran.add(rule);
+      if (test.getElementsByTagName("skipped").getLength() == 0) {
+        // A method's parameters are part of the name.
+        String method = test.getAttribute("name").replaceFirst("\\(.*", "");
+        ran.add(test.getAttribute("classname") + "." + method);
       }
     }
     return ran;

@@ -25,7 +25,7 @@ import org.jspecify.annotations.Nullable;
  * heard nothing for two thirds of the timeout.
  *
  * <p>A reconnect can change the timeout; the least timeout within the time that the proof spans is
- * used. The decision page zookeeper-trusts-half-the-session has the whole proof.
+ * used. The decision page zookeeper-trusts-half-the-session has the formula and its assumptions.
  *
  * <p>Threads: any.
  */

@@ -5,44 +5,28 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.StoreException;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.List;
 import org.apache.curator.framework.CuratorFramework;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** The work of the servers, by their own count; on one server, that does nothing else. */
-class CostTest {
-  private final List<AutoCloseable> closeables = new ArrayList<>();
-  private ZooKeeperServer server;
+class CostTest extends ServerTest {
   private CuratorFramework framework;
   private ZooKeeperStore store;
 
+  /** On the shared server, what other tests left ends later, and each end is a write. */
+  CostTest() {
+    super(ZooKeeperServer.start());
+  }
+
   @BeforeEach
   void open() throws Exception {
-    // One of its own: on the shared one, sessions and empty containers of other tests end later,
-    // and
-    // each end is a write.
-    server = closeLater(ZooKeeperServer.start());
-    framework = closeLater(Frameworks.open(server.address()));
+    framework = openFramework();
     store = closeLater(Stores.open(framework));
   }
 
-  @AfterEach
-  void close() throws Exception {
-    for (int i = closeables.size() - 1; i >= 0; i--) {
-      closeables.get(i).close();
-    }
-  }
-
-  private <T extends AutoCloseable> T closeLater(T closeable) {
-    closeables.add(closeable);
-    return closeable;
-  }
-
   private ZooKeeperStore another() throws StoreException {
-    return closeLater(Stores.open(closeLater(Frameworks.open(server.address()))));
+    return closeLater(Stores.open(openFramework()));
   }
 
   @Test

@@ -10,59 +10,37 @@ import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.tck.fault.FaultProxy;
 import io.holdfast.lock.tck.fault.Link;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.Optional;
 import org.apache.curator.framework.CuratorFramework;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** Fixed leases that are given more time; on one server. */
-class ExtendTest {
+class ExtendTest extends ServerTest {
   private static final Duration TTL = Duration.ofSeconds(15);
 
   /** More than a session is trusted for. */
   private static final Duration LONG = Duration.ofMinutes(10);
 
-  private final List<AutoCloseable> closeables = new ArrayList<>();
   private final Stores.JumpingTime time = new Stores.JumpingTime();
-  private ZooKeeperServer server;
   private CuratorFramework framework;
   private ZooKeeperStore store;
 
   @BeforeEach
   void open() throws Exception {
-    server = ZooKeeperServer.shared();
-    framework = closeLater(Frameworks.open(server.address()));
+    framework = openFramework();
     // Opened so long ago that its session is not new.
     time.jump(Frameworks.SESSION_TIMEOUT.dividedBy(3).negated());
     store = closeLater(Stores.open(framework, "test", time, new Stores.Events()));
     time.jump(Duration.ZERO);
   }
 
-  @AfterEach
-  void close() throws Exception {
-    for (int i = closeables.size() - 1; i >= 0; i--) {
-      closeables.get(i).close();
-    }
-  }
-
-  private <T extends AutoCloseable> T closeLater(T closeable) {
-    closeables.add(closeable);
-    return closeable;
-  }
-
   private static Grant take(ZooKeeperStore store, Duration ttl) throws StoreException {
     return Stores.take(store, Stores.claim(Stores.freshName(), ttl, Duration.ZERO));
   }
 
-  private boolean isThere(Grant grant) {
-    try {
-      return framework.checkExists().forPath(((ZooKeeperGrant) grant).node().path()) != null;
-    } catch (Exception e) {
-      throw new IllegalStateException(e);
-    }
+  private boolean isThere(Grant grant) throws Exception {
+    return framework.checkExists().forPath(((ZooKeeperGrant) grant).node().path()) != null;
   }
 
   private Duration trusted() throws Exception {
@@ -139,13 +117,8 @@ class ExtendTest {
   void aGrantWhoseSessionEndedIsNotRevived() throws Exception {
     Grant grant = take(store, LONG);
     SessionKiller.expire(framework, server.address());
-    Stores.eventually("its session is seen to be over", () -> {
-      try {
-        return store.extend(grant, LONG).isEmpty();
-      } catch (StoreException e) {
-        return false; // There is no connection yet.
-      }
-    });
+    Stores.eventually(
+        "its session is seen to be over", () -> store.extend(grant, LONG).isEmpty());
     assertThat(isThere(grant)).isFalse();
     assertThat(store.verify(grant)).isEmpty();
   }
@@ -163,9 +136,8 @@ class ExtendTest {
 
   @Test
   void anExtensionThatIsNotAnsweredLeavesTheEndWhereItWas() throws Exception {
-    FaultProxy proxy = closeLater(FaultProxy.open(server.host(), server.port()));
-    CuratorFramework far =
-        closeLater(Frameworks.open(ZooKeeperServer.address(proxy.host(), proxy.port())));
+    FaultProxy proxy = openProxy();
+    CuratorFramework far = openFramework(proxy);
     ZooKeeperStore farStore = closeLater(Stores.open(far, "test", time, new Stores.Events()));
     Duration ttl = Duration.ofSeconds(40);
     Grant grant = take(farStore, ttl);
@@ -173,13 +145,7 @@ class ExtendTest {
     assertThatExceptionOfType(StoreException.class)
         .isThrownBy(() -> farStore.extend(grant, LONG).isPresent());
     proxy.heal();
-    Stores.eventually("it is known to stand", () -> {
-      try {
-        return farStore.verify(grant).isPresent();
-      } catch (StoreException e) {
-        return false;
-      }
-    });
+    Stores.eventually("it is known to stand", () -> farStore.verify(grant).isPresent());
     time.jump(ttl);
     Optional<Duration> left = farStore.verify(grant);
     assertThat(left).isEmpty();

@@ -9,7 +9,6 @@ import io.holdfast.lock.LockLostException;
 import io.holdfast.lock.tck.fault.FaultProxy;
 import io.holdfast.lock.tck.fault.Link;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -19,51 +18,30 @@ import org.apache.curator.framework.api.transaction.CuratorTransactionResult;
 import org.apache.curator.framework.api.transaction.OperationType;
 import org.apache.zookeeper.CreateMode;
 import org.apache.zookeeper.KeeperException;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** Guarded writes beyond what the kit asks; on one server. */
-class GuardTest {
+class GuardTest extends ServerTest {
   private static final byte[] WRITTEN = {1};
 
-  private final List<AutoCloseable> closeables = new ArrayList<>();
   private final String target = "/target-" + System.nanoTime();
-  private ZooKeeperServer server;
   private CuratorFramework framework;
 
   @BeforeEach
   void open() throws Exception {
-    server = ZooKeeperServer.shared();
-    framework = closeLater(Frameworks.open(server.address()));
+    framework = openFramework();
     framework.create().forPath(target, new byte[0]);
   }
 
-  @AfterEach
-  void close() throws Exception {
-    for (int i = closeables.size() - 1; i >= 0; i--) {
-      closeables.get(i).close();
-    }
-  }
-
-  private <T extends AutoCloseable> T closeLater(T closeable) {
-    closeables.add(closeable);
-    return closeable;
-  }
-
-  private boolean isWritten() {
-    try {
-      return Arrays.equals(framework.getData().forPath(target), WRITTEN);
-    } catch (Exception e) {
-      throw new IllegalStateException(e);
-    }
+  private boolean isWritten() throws Exception {
+    return Arrays.equals(framework.getData().forPath(target), WRITTEN);
   }
 
   @Test
   void aWriteWhoseAnswerWasLostIsNotToldAsRefused() throws Exception {
-    FaultProxy proxy = closeLater(FaultProxy.open(server.host(), server.port()));
-    CuratorFramework far =
-        closeLater(Frameworks.open(ZooKeeperServer.address(proxy.host(), proxy.port())));
+    FaultProxy proxy = openProxy();
+    CuratorFramework far = openFramework(proxy);
     LockClient client = closeLater(ZooKeeperLocks.builder(far).build());
     LockClient near = closeLater(ZooKeeperLocks.builder(framework).build());
     Lease lease = client.get(Stores.freshName()).tryLock().orElseThrow();

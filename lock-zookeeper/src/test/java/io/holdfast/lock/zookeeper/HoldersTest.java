@@ -23,39 +23,23 @@ import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.api.transaction.CuratorOp;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** The holders of locks, as an administrator sees them; on one server. */
-class HoldersTest {
+class HoldersTest extends ServerTest {
   private static final int ALL = 10_000;
 
-  private final List<AutoCloseable> closeables = new ArrayList<>();
   private final String root = "/holders-" + System.nanoTime();
-  private ZooKeeperServer server;
   private CuratorFramework framework;
   private ZooKeeperStore store;
 
   @BeforeEach
   void open() throws Exception {
-    server = ZooKeeperServer.shared();
-    framework = closeLater(Frameworks.open(server.address()));
+    framework = openFramework();
     store = closeLater(Stores.open(framework, root));
     // The first acquisition at a path makes it.
     take("warm-up").release();
-  }
-
-  @AfterEach
-  void close() throws Exception {
-    for (int i = closeables.size() - 1; i >= 0; i--) {
-      closeables.get(i).close();
-    }
-  }
-
-  private <T extends AutoCloseable> T closeLater(T closeable) {
-    closeables.add(closeable);
-    return closeable;
   }
 
   private record Taken(ZooKeeperStore store, Grant grant) {
@@ -107,8 +91,7 @@ class HoldersTest {
   @Test
   void aListedLockHasItsHolderAndTheCountOfThoseWhoWait() throws Exception {
     Grant grant = take("one").grant();
-    ZooKeeperStore other =
-        closeLater(Stores.open(closeLater(Frameworks.open(server.address())), root));
+    ZooKeeperStore other = closeLater(Stores.open(openFramework(), root));
     List<Acquisition.Queued> line = new ArrayList<>();
     line.add(Stores.queue(other, Stores.claim("one"), () -> {}));
     line.add(Stores.queue(other, Stores.claim("one"), () -> {}));
@@ -136,9 +119,8 @@ class HoldersTest {
     }
     assertThat(list(store, "many/", 100)).hasSize(100);
     assertThat(list(store, "many/", 1)).hasSize(1);
-    FaultProxy proxy = closeLater(FaultProxy.open(server.host(), server.port()));
-    ZooKeeperStore far = closeLater(Stores.open(
-        closeLater(Frameworks.open(ZooKeeperServer.address(proxy.host(), proxy.port()))), root));
+    FaultProxy proxy = openProxy();
+    ZooKeeperStore far = closeLater(Stores.open(openFramework(proxy), root));
     Duration delay = Duration.ofMillis(300);
     proxy.delay(Link.Direction.REQUESTS, delay);
     long beganNanos = System.nanoTime();
@@ -156,15 +138,11 @@ class HoldersTest {
     Instant since = ctime(grant);
     // So that the mark is younger, by the server's clock.
     Stores.eventually("the clock goes on", () -> {
-      try {
-        take("clock").release();
-        Grant later = take("clock").grant();
-        Instant now = ctime(later);
-        store.release(later, Duration.ZERO);
-        return now.isAfter(since);
-      } catch (Exception e) {
-        throw new IllegalStateException(e);
-      }
+      take("clock").release();
+      Grant later = take("clock").grant();
+      Instant now = ctime(later);
+      store.release(later, Duration.ZERO);
+      return now.isAfter(since);
     });
     store.release(grant, hold);
     Acquisition.Queued queued = Stores.queue(store, Stores.claim("held"), () -> {});
@@ -239,13 +217,7 @@ class HoldersTest {
         // The store's own node may be there, too.
         .withMessageMatching("(?s).* 50[12] names under " + root + " .*")
         .withMessageContaining("1048575 bytes");
-    Stores.eventually("there is a connection again", () -> {
-      try {
-        return store.verify(grant).isPresent();
-      } catch (StoreException e) {
-        return false;
-      }
-    });
+    Stores.eventually("there is a connection again", () -> store.verify(grant).isPresent());
     commit(deletions);
     assertThat(list(store, "", ALL)).containsOnlyKeys("before");
   }
@@ -262,9 +234,8 @@ class HoldersTest {
     for (int i = 0; i < 150; i++) {
       var unused = take("many/" + i);
     }
-    FaultProxy proxy = closeLater(FaultProxy.open(server.host(), server.port()));
-    ZooKeeperStore far = closeLater(Stores.open(
-        closeLater(Frameworks.open(ZooKeeperServer.address(proxy.host(), proxy.port()))), root));
+    FaultProxy proxy = openProxy();
+    ZooKeeperStore far = closeLater(Stores.open(openFramework(proxy), root));
     // The names come in time, and the second turn does not.
     proxy.delay(Link.Direction.REQUESTS, Duration.ofMillis(1_500));
     long beganNanos = System.nanoTime();

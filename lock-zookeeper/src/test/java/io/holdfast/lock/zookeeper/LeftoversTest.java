@@ -59,13 +59,8 @@ class LeftoversTest {
       Stores.eventually(
           "no map keeps more than it did: " + before,
           () -> entries(client).equals(before) && entries(other).equals(otherBefore));
-      Stores.eventually("no lock's node is left", () -> {
-        try {
-          return framework.getChildren().forPath(path).isEmpty();
-        } catch (Exception e) {
-          throw new IllegalStateException(e);
-        }
-      });
+      Stores.eventually(
+          "no lock's node is left", () -> framework.getChildren().forPath(path).isEmpty());
     }
     Stores.eventually(
         "no thread of the clients is left",

@@ -8,12 +8,9 @@ import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.LockStoreException;
 import io.holdfast.lock.tck.fault.FaultProxy;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.zookeeper.ZooKeeper;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -22,7 +19,7 @@ import org.junit.jupiter.api.Timeout;
 /** A server that is started again with a lower limit of session timeouts. */
 @Tag("nightly")
 @Timeout(120)
-class LimitsTest {
+class LimitsTest extends ServerTest {
   private static final Duration BEFORE = Duration.ofSeconds(60);
 
   /**
@@ -36,29 +33,18 @@ class LimitsTest {
    */
   private static final Duration CONNECT_MAX = Duration.ofMillis(100);
 
-  private final List<AutoCloseable> closeables = new ArrayList<>();
-  private ZooKeeperServer server;
   private FaultProxy proxy;
   private CuratorFramework framework;
 
+  LimitsTest() {
+    super(ZooKeeperServer.start());
+  }
+
   @BeforeEach
   void open() {
-    server = closeLater(ZooKeeperServer.start());
-    proxy = closeLater(FaultProxy.open(server.host(), server.port()));
+    proxy = openProxy();
     framework = closeLater(
         Frameworks.open(ZooKeeperServer.address(proxy.host(), proxy.port()), BEFORE, CONNECT_MAX));
-  }
-
-  @AfterEach
-  void close() throws Exception {
-    for (int i = closeables.size() - 1; i >= 0; i--) {
-      closeables.get(i).close();
-    }
-  }
-
-  private <T extends AutoCloseable> T closeLater(T closeable) {
-    closeables.add(closeable);
-    return closeable;
   }
 
   private void lowerTheLimit() throws Exception {

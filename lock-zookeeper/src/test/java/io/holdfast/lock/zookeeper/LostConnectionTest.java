@@ -13,7 +13,6 @@ import io.holdfast.lock.tck.fault.FaultProxy;
 import io.holdfast.lock.tck.fault.Link;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import org.apache.curator.framework.CuratorFramework;
@@ -21,7 +20,6 @@ import org.apache.zookeeper.AsyncCallback;
 import org.apache.zookeeper.KeeperException;
 import org.apache.zookeeper.KeeperException.Code;
 import org.apache.zookeeper.ZooKeeper;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -31,10 +29,9 @@ import org.junit.jupiter.params.provider.CsvSource;
  * Calls that lose the connection once, with a request or with its answer: they ask again. What is
  * sent in one go is one request. On one server.
  */
-class LostConnectionTest {
+class LostConnectionTest extends ServerTest {
   private static final Duration HOLD = Duration.ofSeconds(60);
 
-  private final List<AutoCloseable> closeables = new ArrayList<>();
   private final Stores.JumpingTime time = new Stores.JumpingTime();
   private CuratorFramework framework;
   private ZooKeeperStore near;
@@ -45,28 +42,20 @@ class LostConnectionTest {
 
   @BeforeEach
   void open() throws Exception {
-    ZooKeeperServer server = ZooKeeperServer.shared();
-    framework = closeLater(Frameworks.open(server.address()));
+    framework = openFramework();
     near = closeLater(Stores.open(framework));
-    proxy = closeLater(FaultProxy.open(server.host(), server.port()));
-    throughProxy = closeLater(Frameworks.open(ZooKeeperServer.address(proxy.host(), proxy.port())));
+    proxy = openProxy();
+    throughProxy = openFramework(proxy);
     far = closeLater(Stores.open(throughProxy, "test", time, new Stores.Events()));
-  }
-
-  @AfterEach
-  void close() throws Exception {
-    for (int i = closeables.size() - 1; i >= 0; i--) {
-      closeables.get(i).close();
-    }
-  }
-
-  private <T extends AutoCloseable> T closeLater(T closeable) {
-    closeables.add(closeable);
-    return closeable;
   }
 
   /** Loses the connection with the request of that number from now, or with its answer. */
   private void lose(Link.Direction direction, int request) {
+    // No answer comes before all that is sent in one go has been counted as one request, though
+    // its sender may be held up: a sync can be answered before the listing after it is sent, which
+    // would be a request of its own. A listing that is lost alone is not repeated, for it may be
+    // too long (Holders.names).
+    proxy.delay(Link.Direction.REQUESTS, Duration.ofMillis(200));
     requestsBefore = proxy.requests();
     if (direction == Link.Direction.REQUESTS) {
       proxy.dropRequest(request);
@@ -196,13 +185,7 @@ class LostConnectionTest {
     assertLost(1);
     assertThat(children(name)).containsExactly(Names.ofMark(grant.number()));
     time.jump(HOLD.plusSeconds(2));
-    Stores.eventually("the mark is removed", () -> {
-      try {
-        return children(name).isEmpty();
-      } catch (Exception e) {
-        throw new IllegalStateException(e);
-      }
-    });
+    Stores.eventually("the mark is removed", () -> children(name).isEmpty());
   }
 
   /** A handle that never connects; a listing is answered after the connection was lost. */

@@ -11,7 +11,6 @@ import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.LockStoreException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
@@ -22,36 +21,15 @@ import org.apache.zookeeper.ZooDefs.Perms;
 import org.apache.zookeeper.data.ACL;
 import org.apache.zookeeper.data.Id;
 import org.apache.zookeeper.server.auth.DigestAuthenticationProvider;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** The rights that a client needs at the path of the locks, and the user's data there. */
-class RightsTest {
+class RightsTest extends ServerTest {
   private static final int ALL_BUT_ADMIN = Perms.READ | Perms.WRITE | Perms.CREATE | Perms.DELETE;
 
-  private final List<AutoCloseable> closeables = new ArrayList<>();
   private final String path = "/rights-" + System.nanoTime();
-  private ZooKeeperServer server;
-
-  @BeforeEach
-  void open() {
-    server = ZooKeeperServer.shared();
-  }
-
-  @AfterEach
-  void close() throws Exception {
-    for (int i = closeables.size() - 1; i >= 0; i--) {
-      closeables.get(i).close();
-    }
-  }
-
-  private <T extends AutoCloseable> T closeLater(T closeable) {
-    closeables.add(closeable);
-    return closeable;
-  }
 
   private CuratorFramework framework(String user) {
     return closeLater(Frameworks.start(builder(user).build()));

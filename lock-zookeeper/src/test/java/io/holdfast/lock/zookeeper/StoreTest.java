@@ -37,7 +37,6 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
-import org.apache.curator.framework.recipes.locks.InterProcessMutex;
 import org.apache.curator.retry.RetryForever;
 import org.apache.zookeeper.AsyncCallback;
 import org.apache.zookeeper.CreateMode;
@@ -48,38 +47,18 @@ import org.apache.zookeeper.Watcher;
 import org.apache.zookeeper.ZooDefs;
 import org.apache.zookeeper.ZooKeeper;
 import org.apache.zookeeper.data.ACL;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** The store beyond the kit, which knows nothing of ZooKeeper; on one server. */
-class StoreTest {
-  private final List<AutoCloseable> closeables = new ArrayList<>();
-  private ZooKeeperServer server;
+class StoreTest extends ServerTest {
   private CuratorFramework framework;
   private ZooKeeperStore store;
 
   @BeforeEach
   void open() throws Exception {
-    server = ZooKeeperServer.shared();
-    framework = framework();
+    framework = openFramework();
     store = closeLater(Stores.open(framework));
-  }
-
-  @AfterEach
-  void close() throws Exception {
-    for (int i = closeables.size() - 1; i >= 0; i--) {
-      closeables.get(i).close();
-    }
-  }
-
-  private CuratorFramework framework() {
-    return closeLater(Frameworks.open(server.address()));
-  }
-
-  private <T extends AutoCloseable> T closeLater(T closeable) {
-    closeables.add(closeable);
-    return closeable;
   }
 
   /** None, too, when the empty node has been removed. */
@@ -114,9 +93,8 @@ class StoreTest {
     assertThat(acquired - before).as("requests to acquire").isEqualTo(2);
     assertThat(Xids.sent(zk) - acquired).as("requests to release").isEqualTo(1);
 
-    FaultProxy proxy = closeLater(FaultProxy.open(server.host(), server.port()));
-    CuratorFramework far =
-        closeLater(Frameworks.open(ZooKeeperServer.address(proxy.host(), proxy.port())));
+    FaultProxy proxy = openProxy();
+    CuratorFramework far = openFramework(proxy);
     ZooKeeperStore farStore = closeLater(Stores.open(far));
     farStore.release(Stores.take(farStore, Stores.claim(name)), Duration.ZERO);
     // So that what is sent at once is one request to the proxy, also where a sender is held up.
@@ -131,66 +109,9 @@ class StoreTest {
         .isBetween(2L * cycles, 2L * cycles + 2);
   }
 
-  private interface Cycle {
-    void run() throws Exception;
-  }
-
-  @Test
-  void behindASlowLineTwoRoundTripsTakeTwoThirdsOfInterProcessMutexsThree() throws Exception {
-    FaultProxy proxy = closeLater(FaultProxy.open(server.host(), server.port()));
-    CuratorFramework far =
-        closeLater(Frameworks.open(ZooKeeperServer.address(proxy.host(), proxy.port())));
-    LockClient client = closeLater(ZooKeeperLocks.builder(far).build());
-    String name = lastingName();
-    InterProcessMutex mutex = new InterProcessMutex(far, Stores.path(lastingName()));
-    Cycle ours = () -> client.get(name).lock().close();
-    Cycle curators = () -> {
-      mutex.acquire();
-      mutex.release();
-    };
-    ours.run();
-    curators.run();
-    proxy.delay(Link.Direction.REQUESTS, Duration.ofMillis(50));
-    proxy.delay(Link.Direction.REPLIES, Duration.ofMillis(50));
-    int cycles = 11;
-    long[] oursNanos = new long[cycles];
-    long[] curatorsNanos = new long[cycles];
-    long ourRoundTrips = 0;
-    long curatorsRoundTrips = 0;
-    for (int i = 0; i < cycles; i++) {
-      long before = proxy.requests();
-      oursNanos[i] = nanosOf(ours);
-      ourRoundTrips += proxy.requests() - before;
-      before = proxy.requests();
-      curatorsNanos[i] = nanosOf(curators);
-      curatorsRoundTrips += proxy.requests() - before;
-    }
-    // A ping may have been among them.
-    assertThat(ourRoundTrips).isBetween(2L * cycles, 2L * cycles + 2);
-    assertThat(curatorsRoundTrips).isBetween(3L * cycles, 3L * cycles + 2);
-    System.out.printf(
-        "a cycle behind 100 ms, median: %d ms, InterProcessMutex %d ms%n",
-        medianMillis(oursNanos), medianMillis(curatorsNanos));
-    // No answer comes sooner than its line lets it.
-    assertThat(medianMillis(curatorsNanos)).isGreaterThanOrEqualTo(300);
-    assertThat(medianMillis(oursNanos)).isGreaterThanOrEqualTo(200);
-  }
-
-  private static long nanosOf(Cycle cycle) throws Exception {
-    long beganNanos = System.nanoTime();
-    cycle.run();
-    return System.nanoTime() - beganNanos;
-  }
-
-  private static long medianMillis(long[] nanos) {
-    long[] sorted = nanos.clone();
-    java.util.Arrays.sort(sorted);
-    return Duration.ofNanos(sorted[sorted.length / 2]).toMillis();
-  }
-
   @Test
   void aWokenWaiterAsksOnceAndTrustsItsSessionFromItsLastConfirmedWrite() throws Exception {
-    ZooKeeperStore holder = closeLater(Stores.open(framework()));
+    ZooKeeperStore holder = closeLater(Stores.open(openFramework()));
     String name = Stores.freshName();
     Grant first = Stores.take(holder, Stores.claim(name));
     CountDownLatch woken = new CountDownLatch(1);
@@ -211,7 +132,7 @@ class StoreTest {
 
   @Test
   void aWokenWaiterWhoseLastConfirmedWriteIsOldHasItsNodeChecked() throws Exception {
-    ZooKeeperStore holder = closeLater(Stores.open(framework()));
+    ZooKeeperStore holder = closeLater(Stores.open(openFramework()));
     Stores.JumpingTime time = new Stores.JumpingTime();
     ZooKeeperStore waiting = closeLater(Stores.open(framework, "test", time, new Stores.Events()));
     String name = Stores.freshName();
@@ -237,7 +158,7 @@ class StoreTest {
   @Rule("L-9.6")
   @Test
   void aGrantNeverRestsOnWhatAnEarlierSessionLeft() throws Exception {
-    CuratorFramework its = framework();
+    CuratorFramework its = openFramework();
     ZooKeeperStore two = closeLater(Stores.open(its));
     Claim claim = Stores.claim(Stores.freshName());
     String name = claim.key().name();
@@ -265,7 +186,7 @@ class StoreTest {
 
   @Test
   void aLeaseOfAnEarlierSessionIsLost() throws Exception {
-    CuratorFramework its = framework();
+    CuratorFramework its = openFramework();
     ZooKeeperStore two = closeLater(Stores.open(its));
     Grant left = Stores.take(two, Stores.claim(Stores.freshName()));
     var unused = changeSession(its);
@@ -296,12 +217,8 @@ class StoreTest {
     earlier.getTestable().injectSessionExpiration();
     expired.countDown();
     Stores.eventually("there is a new session", () -> {
-      try {
-        ZooKeeper now = Frameworks.handle(framework);
-        return now.getSessionId() != earlier.getSessionId() && now.getState().isConnected();
-      } catch (Exception e) {
-        return false;
-      }
+      ZooKeeper now = Frameworks.handle(framework);
+      return now.getSessionId() != earlier.getSessionId() && now.getState().isConnected();
     });
     return earlier;
   }
@@ -321,13 +238,9 @@ class StoreTest {
     String node = Stores.path(name) + "/" + children(name).get(0);
     assertThat(first.number()).isEqualTo(framework.checkExists().forPath(node).getCzxid());
     store.release(first, Duration.ZERO);
-    Stores.eventually("the empty container is removed", () -> {
-      try {
-        return framework.checkExists().forPath(Stores.path(name)) == null;
-      } catch (Exception e) {
-        throw new IllegalStateException(e);
-      }
-    });
+    Stores.eventually(
+        "the empty container is removed",
+        () -> framework.checkExists().forPath(Stores.path(name)) == null);
     Grant second = Stores.take(store, Stores.claim(name));
     assertThat(children(name).get(0)).endsWith("-0000000000");
     assertThat(second.number()).isGreaterThan(first.number());
@@ -338,7 +251,7 @@ class StoreTest {
   void aMissLeavesNoNodeAndNoWatch() throws Exception {
     String name = Stores.freshName();
     Grant grant = Stores.take(store, Stores.claim(name));
-    ZooKeeperStore other = closeLater(Stores.open(framework()));
+    ZooKeeperStore other = closeLater(Stores.open(openFramework()));
     assertThat(other.tryAcquire(Stores.claim(name))).isEmpty();
     assertThat(children(name)).hasSize(1);
     Acquisition.Queued queued = Stores.queue(other, Stores.claim(name), () -> {});
@@ -381,9 +294,8 @@ class StoreTest {
 
   @Test
   void aCreateWhoseAnswerWasLostLeavesNoSecondNode() throws Exception {
-    FaultProxy proxy = closeLater(FaultProxy.open(server.host(), server.port()));
-    CuratorFramework far =
-        closeLater(Frameworks.open(ZooKeeperServer.address(proxy.host(), proxy.port())));
+    FaultProxy proxy = openProxy();
+    CuratorFramework far = openFramework(proxy);
     ZooKeeperStore farStore = closeLater(Stores.open(far));
     String name = Stores.freshName();
     farStore.release(Stores.take(farStore, Stores.claim(name)), Duration.ZERO);
@@ -398,9 +310,8 @@ class StoreTest {
 
   @Test
   void aReleaseWhoseAnswerWasLostIsARelease() throws Exception {
-    FaultProxy proxy = closeLater(FaultProxy.open(server.host(), server.port()));
-    CuratorFramework far =
-        closeLater(Frameworks.open(ZooKeeperServer.address(proxy.host(), proxy.port())));
+    FaultProxy proxy = openProxy();
+    CuratorFramework far = openFramework(proxy);
     ZooKeeperStore farStore = closeLater(Stores.open(far));
     String name = Stores.freshName();
     Grant grant = Stores.take(farStore, Stores.claim(name));
@@ -414,7 +325,7 @@ class StoreTest {
     String name = Stores.freshName();
     Claim claim = Stores.claim(name);
     Grant grant = Stores.take(store, claim);
-    ZooKeeperStore other = closeLater(Stores.open(framework()));
+    ZooKeeperStore other = closeLater(Stores.open(openFramework()));
     other.withdraw(claim);
     assertThat(children(name)).isEmpty();
     assertThat(store.renew(List.of(grant))).containsExactly(new Renewal.Lost());
@@ -486,17 +397,13 @@ class StoreTest {
     Stores.eventually("the loss is told", () -> events.lost.contains(grant));
     Frameworks.awaitConnection(framework);
     Stores.eventually("a new session takes the lock", () -> {
-      try {
-        Optional<Grant> next = told.tryAcquire(Stores.claim(claim.key().name()));
-        if (next.isEmpty()) {
-          return false; // An attempt whose answer was lost is still to be cleaned up.
-        }
-        assertThat(next.get().number()).isGreaterThan(grant.number());
-        assertThat(told.release(next.get(), Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
-        return true;
-      } catch (StoreException e) {
-        return false;
+      Optional<Grant> next = told.tryAcquire(Stores.claim(claim.key().name()));
+      if (next.isEmpty()) {
+        return false; // An attempt whose answer was lost is still to be cleaned up.
       }
+      assertThat(next.get().number()).isGreaterThan(grant.number());
+      assertThat(told.release(next.get(), Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
+      return true;
     });
     assertThat(told.renew(List.of(grant))).containsExactly(new Renewal.Lost());
     assertThat(told.release(grant, Duration.ZERO)).isEqualTo(ReleaseOutcome.ALREADY_LOST);
@@ -504,13 +411,13 @@ class StoreTest {
 
   @Test
   void aFrameworkThatIsClosedFirstLosesItsLeasesBeforeAnotherHasTheLock() throws Exception {
-    CuratorFramework its = framework();
+    CuratorFramework its = openFramework();
     assertThatItsCloseIsSeenFirst(its, its, framework);
   }
 
   @Test
   void soDoesAFrameworkThatTheClientKnowsAViewOf() throws Exception {
-    CuratorFramework its = framework();
+    CuratorFramework its = openFramework();
     assertThatItsCloseIsSeenFirst(
         its, its.usingNamespace("team"), framework.usingNamespace("team"));
   }
@@ -534,9 +441,8 @@ class StoreTest {
 
   @Test
   void anAnswerThatComesWhileTheFrameworkIsClosedGrantsNothing() throws Exception {
-    FaultProxy proxy = closeLater(FaultProxy.open(server.host(), server.port()));
-    CuratorFramework far =
-        closeLater(Frameworks.open(ZooKeeperServer.address(proxy.host(), proxy.port())));
+    FaultProxy proxy = openProxy();
+    CuratorFramework far = openFramework(proxy);
     Stores.Events events = new Stores.Events();
     ZooKeeperStore farStore = closeLater(Stores.open(far, events));
     Grant held = Stores.take(farStore, Stores.claim(Stores.freshName()));
@@ -545,13 +451,7 @@ class StoreTest {
     closeLater(both::shutdownNow);
     proxy.hold(Link.Direction.REPLIES);
     Future<Optional<Grant>> late = both.submit(() -> farStore.tryAcquire(Stores.claim(name)));
-    Stores.eventually("the request has arrived", () -> {
-      try {
-        return !children(name).isEmpty();
-      } catch (Exception e) {
-        throw new IllegalStateException(e);
-      }
-    });
+    Stores.eventually("the request has arrived", () -> !children(name).isEmpty());
     Future<?> closing = both.submit(far::close);
     Stores.eventually("the close is told", () -> events.lost.contains(held));
     proxy.heal();
@@ -566,7 +466,7 @@ class StoreTest {
   void aWaiterWhoseFrameworkIsClosedIsCalled() throws Exception {
     String name = Stores.freshName();
     Grant grant = Stores.take(store, Stores.claim(name));
-    CuratorFramework its = framework();
+    CuratorFramework its = openFramework();
     ZooKeeperStore two = closeLater(Stores.open(its));
     CountDownLatch called = new CountDownLatch(1);
     Acquisition.Queued queued = Stores.queue(two, Stores.claim(name), called::countDown);
@@ -580,7 +480,7 @@ class StoreTest {
 
   @Test
   void aHandleThatIsClosedWithoutCuratorLosesItsLeases() throws Exception {
-    CuratorFramework its = framework();
+    CuratorFramework its = openFramework();
     Stores.Events events = new Stores.Events();
     ZooKeeperStore two = closeLater(Stores.open(its, events));
     Grant grant = Stores.take(two, Stores.claim(Stores.freshName()));
@@ -590,7 +490,7 @@ class StoreTest {
 
   @Test
   void aHandleThatCuratorReplacesLosesItsLeasesBeforeTheNextIsConnected() throws Exception {
-    FaultProxy proxy = closeLater(FaultProxy.open(server.host(), server.port()));
+    FaultProxy proxy = openProxy();
     CuratorFramework far = closeLater(Frameworks.open(
         ZooKeeperServer.address(proxy.host(), proxy.port()), Duration.ofSeconds(60)));
     Stores.Events events = new Stores.Events();
@@ -603,7 +503,7 @@ class StoreTest {
 
   @Test
   void aWaiterWhoseSessionExpiredIsCalledAndAsksAnew() throws Exception {
-    CuratorFramework holders = framework();
+    CuratorFramework holders = openFramework();
     ZooKeeperStore holder = closeLater(Stores.open(holders));
     String name = Stores.freshName();
     Grant grant = Stores.take(holder, Stores.claim(name));
@@ -611,21 +511,14 @@ class StoreTest {
     Acquisition.Queued queued = Stores.queue(store, Stores.claim(name), called::countDown);
     SessionKiller.expire(framework, server.address());
     Stores.eventually("the waiter is called", () -> called.getCount() == 0);
-    Stores.eventually("its place is gone", () -> {
-      try {
-        return queued.ticket().poll() instanceof Ticket.Gone;
-      } catch (StoreException e) {
-        return false;
-      }
-    });
+    Stores.eventually("its place is gone", () -> queued.ticket().poll() instanceof Ticket.Gone);
     holder.release(grant, Duration.ZERO);
   }
 
   @Test
   void aShortLossOfTheConnectionIsDoubtAndNoLoss() {
-    FaultProxy proxy = closeLater(FaultProxy.open(server.host(), server.port()));
-    CuratorFramework far =
-        closeLater(Frameworks.open(ZooKeeperServer.address(proxy.host(), proxy.port())));
+    FaultProxy proxy = openProxy();
+    CuratorFramework far = openFramework(proxy);
     List<String> states = java.util.Collections.synchronizedList(new ArrayList<>());
     LockClient client = closeLater(ZooKeeperLocks.builder(far)
         .addListener(new io.holdfast.lock.LockListener() {
@@ -650,9 +543,8 @@ class StoreTest {
 
   @Test
   void whatCouldNotBeGivenBackIsDeletedWhenThereIsAConnectionAgain() throws Exception {
-    FaultProxy proxy = closeLater(FaultProxy.open(server.host(), server.port()));
-    CuratorFramework far =
-        closeLater(Frameworks.open(ZooKeeperServer.address(proxy.host(), proxy.port())));
+    FaultProxy proxy = openProxy();
+    CuratorFramework far = openFramework(proxy);
     String clientName = Stores.freshName();
     ZooKeeperStore farStore =
         Stores.open(far, clientName, TimeSource.system(), new Stores.Events());
@@ -665,13 +557,7 @@ class StoreTest {
     assertThat(children(name)).hasSize(1);
     proxy.heal();
     // Sooner than the session could time out: the framework goes on.
-    Stores.eventually("the node is deleted", () -> {
-      try {
-        return children(name).isEmpty();
-      } catch (Exception e) {
-        return true; // Its parent is gone already.
-      }
-    });
+    Stores.eventually("the node is deleted", () -> children(name).isEmpty());
     assertThat(Frameworks.handle(far).getState().isConnected()).isTrue();
     Stores.eventually(
         "no thread of the closed store is left",
@@ -683,7 +569,7 @@ class StoreTest {
   void aMarkKeepsTheNameTakenAndGoesWithItsTime() throws Exception {
     String name = Stores.freshName();
     Duration hold = Duration.ofSeconds(8);
-    ZooKeeperStore other = closeLater(Stores.open(framework()));
+    ZooKeeperStore other = closeLater(Stores.open(openFramework()));
     Grant grant = Stores.take(store, Stores.claim(name, Stores.TTL, hold));
     assertThat(store.release(grant, hold)).isEqualTo(ReleaseOutcome.RELEASED);
     assertThat(other.tryAcquire(Stores.claim(name))).isEmpty();
@@ -694,14 +580,10 @@ class StoreTest {
     });
     Acquisition.Queued queued = Stores.queue(other, Stores.claim(name), () -> {});
     assertThat(queued.recheckAfter()).isLessThanOrEqualTo(hold.plusMillis(1));
-    Stores.eventually("the waiter's turn comes", () -> {
-      try {
-        return queued.ticket().poll() instanceof Ticket.Granted granted
-            && other.release(granted.grant(), Duration.ZERO) == ReleaseOutcome.RELEASED;
-      } catch (StoreException e) {
-        throw new IllegalStateException(e);
-      }
-    });
+    Stores.eventually(
+        "the waiter's turn comes",
+        () -> queued.ticket().poll() instanceof Ticket.Granted granted
+            && other.release(granted.grant(), Duration.ZERO) == ReleaseOutcome.RELEASED);
     assertThat(children(name)).isEmpty();
   }
 
@@ -715,13 +597,9 @@ class StoreTest {
     its.release(grant, hold);
     assertThat(children(name)).containsExactly(Names.ofMark(grant.number()));
     time.jump(hold.plusSeconds(2));
-    Stores.eventually("mark and container are gone", () -> {
-      try {
-        return framework.checkExists().forPath(Stores.path(name)) == null;
-      } catch (Exception e) {
-        throw new IllegalStateException(e);
-      }
-    });
+    Stores.eventually(
+        "mark and container are gone",
+        () -> framework.checkExists().forPath(Stores.path(name)) == null);
   }
 
   @Test
@@ -866,9 +744,8 @@ class StoreTest {
 
   @Test
   void aNodeWhoseAnswerCameTooLateIsDeleted() throws Exception {
-    FaultProxy proxy = closeLater(FaultProxy.open(server.host(), server.port()));
-    CuratorFramework far =
-        closeLater(Frameworks.open(ZooKeeperServer.address(proxy.host(), proxy.port())));
+    FaultProxy proxy = openProxy();
+    CuratorFramework far = openFramework(proxy);
     ZooKeeperStore farStore = closeLater(Stores.open(far));
     String name = Stores.freshName();
     proxy.hold(Link.Direction.REPLIES);
@@ -876,18 +753,14 @@ class StoreTest {
         .isThrownBy(() -> farStore.tryAcquire(Stores.claim(name)).isPresent())
         .satisfies(e -> assertThat(e.mayHaveHappened()).isTrue());
     proxy.heal();
-    Stores.eventually("the late node is deleted", () -> {
-      try {
-        return farStore.nodes().all().isEmpty() && children(name).isEmpty();
-      } catch (Exception e) {
-        return farStore.nodes().all().isEmpty();
-      }
-    });
+    Stores.eventually(
+        "the late node is deleted",
+        () -> farStore.nodes().all().isEmpty() && children(name).isEmpty());
   }
 
   @Test
   void closingATicketThatWasGrantedDoesNothing() throws Exception {
-    ZooKeeperStore holder = closeLater(Stores.open(framework()));
+    ZooKeeperStore holder = closeLater(Stores.open(openFramework()));
     String name = Stores.freshName();
     Grant first = Stores.take(holder, Stores.claim(name));
     CountDownLatch woken = new CountDownLatch(1);

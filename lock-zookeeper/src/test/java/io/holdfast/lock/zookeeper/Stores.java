@@ -18,8 +18,9 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.Queue;
 import java.util.UUID;
+import java.util.concurrent.Callable;
 import java.util.concurrent.ConcurrentLinkedQueue;
-import java.util.function.BooleanSupplier;
+import java.util.concurrent.locks.LockSupport;
 import org.apache.curator.framework.CuratorFramework;
 
 /** Helpers for tests of the store without the engine. */
@@ -139,27 +140,29 @@ final class Stores {
 
   /** Waits until a grant is trusted for so long, as it is once the session is not new any more. */
   static void awaitKnown(LockStore store, Grant grant, Duration trusted) {
-    eventually("it is trusted for " + trusted, () -> {
-      try {
-        return store.renew(List.of(grant)).equals(List.of(new Renewal.Renewed(trusted)));
-      } catch (StoreException e) {
-        throw new IllegalStateException(e);
-      }
-    });
+    eventually(
+        "it is trusted for " + trusted,
+        () -> store.renew(List.of(grant)).equals(List.of(new Renewal.Renewed(trusted))));
   }
 
   static String path(String name) {
     return ZooKeeperLocks.DEFAULT_PATH + "/" + Names.of(new LockKey(LockKind.MUTEX, name));
   }
 
-  /** Waits until it is so. */
-  static void eventually(String what, BooleanSupplier condition) {
+  /** Waits until it is so; what throws is not so yet. */
+  static void eventually(String what, Callable<Boolean> condition) {
     long untilNanos = System.nanoTime() + LONG.toNanos();
-    while (!condition.getAsBoolean()) {
-      if (System.nanoTime() - untilNanos > 0) {
-        throw new AssertionError("Not within " + LONG + ": " + what);
+    Exception last = null;
+    while (System.nanoTime() - untilNanos < 0) {
+      try {
+        if (condition.call()) {
+          return;
+        }
+      } catch (Exception e) {
+        last = e;
       }
-      java.util.concurrent.locks.LockSupport.parkNanos(5_000_000);
+      LockSupport.parkNanos(5_000_000);
     }
+    throw new AssertionError("Not within " + LONG + ": " + what, last);
   }
 }

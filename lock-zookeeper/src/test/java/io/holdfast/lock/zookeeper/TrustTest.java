@@ -10,42 +10,25 @@ import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.Ticket;
 import io.holdfast.lock.tck.fault.FaultProxy;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.apache.curator.framework.CuratorFramework;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** The time for which a grant is trusted, by clocks that jump; on one server. */
-class TrustTest {
+class TrustTest extends ServerTest {
   private static final Duration HOUR = Duration.ofHours(1);
 
-  private final List<AutoCloseable> closeables = new ArrayList<>();
   private final Stores.JumpingTime time = new Stores.JumpingTime();
-  private ZooKeeperServer server;
   private CuratorFramework framework;
   private Duration session;
 
   @BeforeEach
   void open() throws Exception {
-    server = ZooKeeperServer.shared();
-    framework = closeLater(Frameworks.open(server.address()));
+    framework = openFramework();
     session = Duration.ofMillis(Frameworks.handle(framework).getSessionTimeout());
-  }
-
-  @AfterEach
-  void close() throws Exception {
-    for (int i = closeables.size() - 1; i >= 0; i--) {
-      closeables.get(i).close();
-    }
-  }
-
-  private <T extends AutoCloseable> T closeLater(T closeable) {
-    closeables.add(closeable);
-    return closeable;
   }
 
   private ZooKeeperStore store() throws StoreException {
@@ -99,12 +82,8 @@ class TrustTest {
     Frameworks.awaitConnection(framework);
     Grant[] next = new Grant[1];
     Stores.eventually("the next session takes a lock", () -> {
-      try {
-        next[0] = take(store);
-        return true;
-      } catch (StoreException e) {
-        return false;
-      }
+      next[0] = take(store);
+      return true;
     });
     assertThat(next[0].validFor()).isEqualTo(quarter);
     store.release(next[0], Duration.ZERO);
@@ -156,9 +135,8 @@ class TrustTest {
 
   @Test
   void aWaiterWhoseMachineSleptAfterItWasWokenDoesNotTakeWhatIsAnothersByNow() throws Exception {
-    FaultProxy proxy = closeLater(FaultProxy.open(server.host(), server.port()));
-    CuratorFramework far =
-        closeLater(Frameworks.open(ZooKeeperServer.address(proxy.host(), proxy.port())));
+    FaultProxy proxy = openProxy();
+    CuratorFramework far = openFramework(proxy);
     ZooKeeperStore sleeper = closeLater(Stores.open(far, "test", time, new Stores.Events()));
     ZooKeeperStore others = closeLater(Stores.open(framework));
     String name = Stores.freshName();

@@ -8,43 +8,25 @@ import io.holdfast.lock.spi.Ticket;
 import io.holdfast.lock.tck.fault.FaultProxy;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.zookeeper.Watcher.WatcherType;
 import org.apache.zookeeper.ZooKeeper;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** A waiter's watch on the one before it, and what others do to it; on one server. */
-class WatchTest {
-  private final List<AutoCloseable> closeables = new ArrayList<>();
+class WatchTest extends ServerTest {
   private final BlockingQueue<Boolean> wakeUps = new LinkedBlockingQueue<>();
-  private ZooKeeperServer server;
   private CuratorFramework framework;
   private ZooKeeperStore holder;
 
   @BeforeEach
   void open() throws Exception {
-    server = ZooKeeperServer.shared();
-    framework = closeLater(Frameworks.open(server.address()));
+    framework = openFramework();
     holder = closeLater(Stores.open(framework));
-  }
-
-  @AfterEach
-  void close() throws Exception {
-    for (int i = closeables.size() - 1; i >= 0; i--) {
-      closeables.get(i).close();
-    }
-  }
-
-  private <T extends AutoCloseable> T closeLater(T closeable) {
-    closeables.add(closeable);
-    return closeable;
   }
 
   private void awaitWakeUp(String what) throws InterruptedException {
@@ -58,7 +40,7 @@ class WatchTest {
   void aForeignWriteToTheNodeBeforeItCostsAWaiterNothing() throws Exception {
     String name = Stores.freshName();
     Grant first = Stores.take(holder, Stores.claim(name));
-    ZooKeeperStore waiting = closeLater(Stores.open(closeLater(Frameworks.open(server.address()))));
+    ZooKeeperStore waiting = closeLater(Stores.open(openFramework()));
     Acquisition.Queued queued = Stores.queue(waiting, Stores.claim(name), () -> wakeUps.add(true));
     framework
         .setData()
@@ -78,7 +60,7 @@ class WatchTest {
   void aWatchThatAnotherClientOfTheSessionTookBackIsLeftAnew() throws Exception {
     String name = Stores.freshName();
     Grant first = Stores.take(holder, Stores.claim(name));
-    CuratorFramework shared = closeLater(Frameworks.open(server.address()));
+    CuratorFramework shared = openFramework();
     ZooKeeperStore waiting = closeLater(Stores.open(shared));
     Acquisition.Queued queued = Stores.queue(waiting, Stores.claim(name), () -> wakeUps.add(true));
     ZooKeeper zk = Frameworks.handle(shared);
@@ -93,9 +75,8 @@ class WatchTest {
 
   @Test
   void aConnectionThatIsLostAsAWaiterLinesUpCostsItNothing() throws Exception {
-    FaultProxy proxy = closeLater(FaultProxy.open(server.host(), server.port()));
-    CuratorFramework far =
-        closeLater(Frameworks.open(ZooKeeperServer.address(proxy.host(), proxy.port())));
+    FaultProxy proxy = openProxy();
+    CuratorFramework far = openFramework(proxy);
     ZooKeeperStore waiting = closeLater(Stores.open(far));
     for (int request = 1; request <= 2; request++) {
       String name = Stores.freshName();

@@ -47,10 +47,9 @@ public final class Page {
             + " and not this. -->");
     paragraph(
         "Holdfast beside what one would use instead, and beside the floor: the fewest requests that can"
-            + " do the job, sent by the bare driver. All of a table was measured in one run, on one machine,"
-            + " in turns. To repeat it: `dev/bench`, or in ten minutes `dev/bench --quick`, which leaves out"
-            + " leases and how costs grow. [All figures](benchmarks/tables.md), the machine, the servers and"
-            + " the method are on a page of their own.");
+            + " do the job, sent by the bare driver. Measured in one run, on one machine, in turns, by"
+            + " `dev/bench` (`--quick` takes ten minutes). [All figures, and the"
+            + " method](benchmarks/tables.md).");
     caution();
     overview();
     behind();
@@ -81,18 +80,16 @@ public final class Page {
     }
     if (!reasons.isEmpty()) {
       paragraph(
-          "**Rough figures:** " + String.join(", and ", reasons) + ". Ratios below are of the same"
-              + " moments and tell which is faster where they are far from 1; do not read more into"
-              + " them, and nothing into tails.");
+          "**Rough figures:** " + String.join(", and ", reasons) + ". Ratios tell which is faster"
+              + " where they are far from 1, and no more.");
     }
   }
 
   private void overview() {
     add("## At a glance", "");
     paragraph(
-        "What Holdfast reaches of the floor, and of the best peer, in the same round; above 1 is"
-            + " faster. *Session lock*: MySQL's GET_LOCK and PostgreSQL's advisory lock, which write"
-            + " nothing, and last as long as the connection that each held lock keeps.");
+        "Holdfast's rate divided by the floor's, the best peer's and the session lock's (MySQL's"
+            + " GET_LOCK, PostgreSQL's advisory lock) in the same round; above 1 is faster.");
     StringBuilder head = new StringBuilder("| |");
     StringBuilder rule = new StringBuilder("|---|");
     for (Kept kept : stores) {
@@ -111,9 +108,7 @@ public final class Page {
     }
     add("");
     for (Scenario scenario : Charts.scenarios()) {
-      paragraph(
-          "![" + scenario.title() + ": what Holdfast and the best peer reach of the bare driver, on"
-              + " each store](benchmarks/" + Charts.file(scenario) + ")");
+      paragraph("![" + scenario.title() + "](benchmarks/" + Charts.file(scenario) + ")");
     }
   }
 
@@ -125,22 +120,21 @@ public final class Page {
     if (ours.fault() != null) {
       return "failed";
     }
-    String floor = ours.ofFloor() == null ? "" : Terminal.ratio(ours.ofFloor()) + " of the floor";
+    String floor = ours.ofFloor() == null ? "" : Terminal.ratio(ours.ofFloor()) + " floor";
     if (ours.ofBestPeer() == null || ours.bestPeer() == null) {
       return floor + (floor.isEmpty() ? "" : "; ") + "no peer waits";
     }
     String session = ours.ofSession() == null
         ? ""
-        : "; " + Terminal.ratio(ours.ofSession()) + " of the session lock";
-    return floor + "; " + Terminal.ratio(ours.ofBestPeer()) + " of " + kept.label(ours.bestPeer())
+        : "; " + Terminal.ratio(ours.ofSession()) + " session lock";
+    return floor + "; " + Terminal.ratio(ours.ofBestPeer()) + " " + kept.label(ours.bestPeer())
         + session;
   }
 
   private void targets() {
     add("## What we set out to reach", "");
     paragraph(
-        "Ratios are of the same round, above 1 is faster. Wanted is at least that, where it does not"
-            + " say otherwise.");
+        "Ratios are of the same round. Wanted is at least that, where it does not say otherwise.");
     add("| | Scenario | Wanted | Reached |", "|---|---|---:|---:|");
     for (Target target : Target.ALL) {
       for (Kept kept : stores) {
@@ -222,41 +216,40 @@ public final class Page {
   private void sessionLocks() {
     List<String> faster = new ArrayList<>();
     for (Kept kept : stores) {
+      double least = 1;
+      double most = 0;
       for (Scenario scenario : Scenario.values()) {
         @Nullable Result ours = kept.result(scenario, Target.HOLDFAST);
         if (ours != null && ours.ofSession() != null && ours.ofSession() < 1) {
-          faster.add(kept.store().title() + ", " + scenario.title() + " ("
-              + Terminal.ratio(ours.ofSession()) + ")");
+          least = Math.min(least, ours.ofSession());
+          most = Math.max(most, ours.ofSession());
         }
+      }
+      if (most > 0) {
+        String range = Terminal.ratio(least) + " to " + Terminal.ratio(most);
+        faster.add(kept.store().title() + " (" + range + ")");
       }
     }
     if (!faster.isEmpty()) {
-      add("- **The databases' session locks** are faster in: " + String.join("; ", faster)
-          + ". They are kept in the server's memory: where Holdfast commits twice a cycle, and the"
-          + " database writes its log and syncs it, they write nothing. In exchange each held lock"
-          + " keeps a connection, ends with it unnoticed, and has no token. Compare the floor, which"
-          + " commits twice as well.");
+      add("- **The databases' session locks** are mostly faster: " + String.join(", ", faster)
+          + ". They are kept in the server's memory and write nothing, where Holdfast and the floor"
+          + " commit twice a cycle. In exchange each held lock keeps a connection, ends with it"
+          + " unnoticed, and has no token.");
     }
   }
 
   private void limits() {
     add("## What the figures do not say", "");
-    add("- How it is over a network. There, round trips weigh more and the client's CPU less.");
-    add("- How it is on your disk. Where each commit is synced, the disk decides; this machine's is"
-        + " fast.");
-    add("- Absolute speed. Client and server compete for the same cores. Compare within a table"
-        + " only.");
+    add("- How it is over a network, where round trips weigh more, and on a disk that syncs each"
+        + " commit slowly. This machine's is fast.");
+    add("- Absolute speed. Client and server share cores. Compare within a table only.");
     add("- That all candidates give the same. The floors have no fencing token, no renewal and no"
-        + " answer to a crash; they are no locks that one would want. MySQL's GET_LOCK and"
-        + " PostgreSQL's advisory locks keep a connection for each held lock, are lost with it"
-        + " without a word, and have no token. ShedLock and Spring's registries do not renew"
-        + " unless told to. Redisson's RLock has no token, its RFencedLock has.");
-    add("- Tails. The p99.9 of a short round on a busy machine is mostly the machine's.");
+        + " answer to a crash. ShedLock and Spring's registries do not renew unless told to."
+        + " Redisson's RLock has no token, its RFencedLock has.");
+    add("- Tails. The p99.9 of a short round is mostly the machine's.");
     add(
         "- Much about several threads of one client that want one lock: Holdfast passes it on inside the"
-            + " JVM for up to 100 ms without asking the server. That is the point of it, but no measure"
-            + " of the store, and unfair in a round that is short. The row with local hand-off off is the"
-            + " comparable one.",
+            + " JVM for up to 100 ms. The row with local hand-off off is the comparable one.",
         "");
   }
 }

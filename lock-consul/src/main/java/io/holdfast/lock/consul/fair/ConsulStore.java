@@ -33,7 +33,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Set;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -50,11 +49,6 @@ public final class ConsulStore implements LockStore {
   private final Sessions sessions;
   private final TimeSource time;
   private final LastTaken lastTaken = new LastTaken();
-
-  /**
-   * After twice its TTL a session ends, and once more its holder may have believed in it before.
-   */
-  private static final int TTLS_OF_A_CRASH = 3;
 
   /** The most sessions that may end under one acquire. */
   private static final int SESSIONS_LOST_MAX = 2;
@@ -404,7 +398,7 @@ public final class ConsulStore implements LockStore {
   }
 
   private StoredHolder holder(Line.Place first) {
-    return sessions.orphans().holder(first, first.mark().holder(), TTLS_OF_A_CRASH);
+    return sessions.orphans().holder(first, first.mark().holder(), Session.TTLS_OF_A_CRASH);
   }
 
   /** Asks for the names first: Consul has no pages, and their lines can be long. */
@@ -422,20 +416,14 @@ public final class ConsulStore implements LockStore {
     for (int from = 0; from < lines.size() && held.size() < limit; ) {
       int to =
           Math.min(lines.size(), from + Math.min(Transaction.OPERATIONS_MAX, limit - held.size()));
-      Transaction look = new Transaction();
-      lines.subList(from, to).forEach(look::tree);
-      from = to;
-      Map<String, List<Entry>> found = http.read(look, deadline).stream()
-          .collect(Collectors.groupingBy(entry -> keys.lineOf(entry.key())));
-      found.forEach((line, entries) -> {
-        LockKey lock = locks.get(line);
-        Line inOrder = new Line(entries);
-        sessions.orphans().note(inOrder);
-        if (lock != null && !inOrder.isEmpty()) {
-          OptionalInt waiting = OptionalInt.of(inOrder.size() - 1);
-          held.add(new StoredLock(lock, holder(inOrder.first()), waiting));
+      sessions.orphans().read(lines.subList(from, to), deadline).forEach((folder, line) -> {
+        LockKey lock = locks.get(folder);
+        if (lock != null && !line.isEmpty()) {
+          OptionalInt waiting = OptionalInt.of(line.size() - 1);
+          held.add(new StoredLock(lock, holder(line.first()), waiting));
         }
       });
+      from = to;
     }
     return held;
   }

@@ -38,10 +38,20 @@ public final class ConsulHttp implements AutoCloseable {
   private static final int BODY_SHOWN_MAX = 200;
   private static final String MESSAGE_OF_NO_LEADER = "no cluster leader";
 
+  /**
+   * The time within which an answer should come; if it does not, the request is sent again on a new
+   * connection. One that was kept can be dead without notice.
+   */
+  private static final Duration ANSWER_IS_PROMPT = Duration.ofSeconds(1);
+
   /** Consul adds up to this part of a long poll's time at random. */
   private static final int LONG_POLL_MORE = 16;
 
   private final OkHttpClient client;
+
+  /** The same, with a new connection for each request. */
+  private final OkHttpClient unpooled;
+
   private final ThreadPoolExecutor executor;
   private final HttpUrl base;
   private final @Nullable String token;
@@ -123,6 +133,10 @@ public final class ConsulHttp implements AutoCloseable {
         // All requests share one HTTP/2 connection, which is used for ever after it died silently
         // unless something listens. It is given up when a ping is not answered before the next.
         .pingInterval(storeTimeout.dividedBy(2))
+        .build();
+    unpooled = client
+        .newBuilder()
+        .connectionPool(new ConnectionPool(0, 1, TimeUnit.NANOSECONDS))
         .build();
     base = settings.base();
     token = settings.token();
@@ -275,8 +289,8 @@ public final class ConsulHttp implements AutoCloseable {
   }
 
   /**
-   * A request that is sent again if the connection failed, which a kept one does after the agent
-   * was restarted, or if an interrupt broke it off.
+   * A request that is sent once more, on a new connection, if the first one failed or is silent, or
+   * if an interrupt broke it off. A kept one fails after the agent was restarted, for example.
    */
   private final class Sending implements Deadline.TimedWait<Answer, StoreException> {
     private final Request request;
@@ -292,27 +306,32 @@ public final class ConsulHttp implements AutoCloseable {
     public Answer await(long unused) throws InterruptedException, StoreException {
       while (true) {
         try {
-          return sendOnce(request, deadline, resent);
+          return resent
+              ? sendOnce(unpooled, request, deadline, true)
+              : sendOnce(client, request, deadline.within(ANSWER_IS_PROMPT), false);
         } catch (ConnectException | UnknownHostException e) {
           String message = "Consul at " + base + " can't be reached: " + e;
           throw resent ? StoreException.unanswered(message, e) : StoreException.refused(message, e);
-        } catch (InterruptedIOException e) {
-          if (!Thread.interrupted()) {
-            throw StoreException.unanswered("Consul at " + base + " did not answer in time", e);
-          }
-          resent = true;
-          throw new InterruptedException(e.toString());
         } catch (IOException e) {
-          if (resent || deadline.isOver()) {
-            throw StoreException.unanswered("Consul at " + base + " gave no answer: " + e, e);
+          boolean ended = e instanceof InterruptedIOException;
+          boolean interrupted = ended && Thread.interrupted();
+          if (!interrupted && (resent || deadline.isOver())) {
+            throw StoreException.unanswered(
+                "Consul at " + base + (ended ? " did not answer in time" : " gave no answer: " + e),
+                e);
           }
           resent = true;
+          // The others that were kept may be dead as well.
+          client.connectionPool().evictAll();
+          if (interrupted) {
+            throw new InterruptedException(e.toString());
+          }
         }
       }
     }
   }
 
-  private Answer sendOnce(Request request, Deadline deadline, boolean resent)
+  private Answer sendOnce(OkHttpClient over, Request request, Deadline deadline, boolean resent)
       throws IOException, StoreException {
     long leftNanos = deadline.leftNanos();
     if (leftNanos <= 0) {
@@ -321,7 +340,7 @@ public final class ConsulHttp implements AutoCloseable {
           ? StoreException.unanswered(message, null)
           : StoreException.refused(message, null);
     }
-    Call call = client.newCall(request);
+    Call call = over.newCall(request);
     call.timeout().timeout(leftNanos, TimeUnit.NANOSECONDS);
     try (Response response = execute(call)) {
       String body = response.body().string();

@@ -51,7 +51,7 @@ public final class Countdowns {
    */
   public void add(Line line, long sureSeconds) {
     if (!line.isEmpty() && !line.first().hasSession() && !line.isCountedDown(line.first())) {
-      found.put(keys.lineOf(line.first().entry().key()), new Found(line, sureSeconds));
+      found.put(Keys.lineOf(line.first().entry().key()), new Found(line, sureSeconds));
     }
   }
 

@@ -42,7 +42,7 @@ public final class Keys {
   }
 
   /** The folder that a key is in. */
-  public String lineOf(String key) {
+  public static String lineOf(String key) {
     return key.substring(0, key.lastIndexOf('/') + 1);
   }
 

@@ -10,12 +10,14 @@ import io.holdfast.lock.spi.StoredHolder;
 import io.holdfast.lock.spi.TimeSource;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
+import java.util.stream.Collectors;
 
 /**
  * Keys that this client has seen, and since when: {@linkplain Line orphans}, whose holders may go
@@ -55,6 +57,23 @@ public final class Orphans {
   public void note(Line line) {
     line.timed().forEach(this::note);
     line.useless().forEach(this::addUseless);
+  }
+
+  /**
+   * Reads lines together, and notes what is to be waited out and cleared away.
+   *
+   * @param folders as many as a transaction has operations
+   * @return those that are not empty, by their folders
+   */
+  public Map<String, Line> read(List<String> folders, Deadline deadline) throws StoreException {
+    Transaction look = new Transaction();
+    folders.forEach(look::tree);
+    Map<String, Line> lines = new HashMap<>();
+    http.read(look, deadline).stream()
+        .collect(Collectors.groupingBy(entry -> Keys.lineOf(entry.key())))
+        .forEach((folder, entries) -> lines.put(folder, new Line(entries)));
+    lines.values().forEach(this::note);
+    return lines;
   }
 
   private void note(Line.Place place) {

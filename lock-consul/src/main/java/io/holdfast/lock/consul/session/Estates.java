@@ -9,9 +9,11 @@ import io.holdfast.lock.consul.line.Line;
 import io.holdfast.lock.consul.line.Mark;
 import io.holdfast.lock.consul.line.Orphans;
 import io.holdfast.lock.spi.Deadline;
+import io.holdfast.lock.spi.LockKind;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.TimeSource;
 import java.util.List;
+import java.util.Map;
 import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -156,19 +158,23 @@ public final class Estates {
   }
 
   /**
-   * Deletes what sessions had for themselves whose clients did not live to do so. Their attempts'
-   * keys are found by who wants their locks, and by who lists them.
+   * Looks for what processes left that died, or ended before its time was over: what their sessions
+   * had for themselves, and keys in the lines of locks that nobody may ask for again.
    */
-  void sweepIfDue(Deadline deadline) throws StoreException {
+  void sweepIfDue() throws StoreException {
     if (!isSweepDue()) {
       return;
     }
     // Should it fail, it has time.
     sweepNanos = time.nanos() + FIRST_SWEEP_NANOS;
-    List<Entry> ended = http.read(new Transaction().tree(keys.sessions()), deadline).stream()
+    List<Entry> ended = http.read(new Transaction().tree(keys.sessions()), http.deadline()).stream()
         .filter(entry -> entry.session().isEmpty())
         .toList();
-    orphans.delete(ended, deadline);
+    orphans.delete(ended, http.deadline());
+    List<String> lines = http.keys(keys.lines(LockKind.MUTEX, ""), "/", http.deadline());
+    for (List<String> some : Transaction.parts(lines)) {
+      Map<String, Line> unused = orphans.read(some, http.deadline());
+    }
     sweepNanos = time.nanos() + SWEEP_NANOS + ThreadLocalRandom.current().nextLong(SWEEP_NANOS);
   }
 }

@@ -48,6 +48,7 @@ public final class Leftovers {
 
   private final Queue<Purge> purges = new ConcurrentLinkedQueue<>();
   private final AtomicBoolean cleaning = new AtomicBoolean();
+  private final AtomicBoolean endingHolds = new AtomicBoolean();
 
   /** The time from which a failed step may be tried again. */
   private volatile long retryNanos;
@@ -91,6 +92,7 @@ public final class Leftovers {
     if (holdNanos > 0) {
       long untilNanos = time.nanos() + holdNanos;
       holds.put(attempt.key(), new Hold(attempt, mark, untilNanos, untilNanos));
+      sessions.ticker().after(holdNanos, this::tendHolds);
     } else {
       spare(attempt, mark.modifyIndex());
     }
@@ -104,7 +106,7 @@ public final class Leftovers {
   void spare(Attempt attempt, long index) {
     String key = attempt.key();
     Session session = attempt.session();
-    session.spareKeys().give(new SpareKeys.Spare(keys.lineOf(key), key, index, time.nanos()));
+    session.spareKeys().give(new SpareKeys.Spare(Keys.lineOf(key), key, index, time.nanos()));
     if (session.isLost()) {
       // Its spare keys may have been collected before.
       estates.add(session.id(), takeSpares(session));
@@ -127,14 +129,37 @@ public final class Leftovers {
 
   /** Does what is due, unless that is being done. */
   void tend(Collection<Session> inUse) {
-    if (isSomethingDue(inUse) && cleaning.compareAndSet(false, true)) {
-      boolean begun = false;
-      try {
-        begun = http.execute(() -> clean(inUse));
-      } finally {
-        if (!begun) {
-          cleaning.set(false);
+    tendHolds();
+    if (isSomethingDue(inUse)) {
+      begin(cleaning, () -> clean(inUse));
+    }
+  }
+
+  /** Ends the holds that are due, beside all else: somebody may be waiting for that moment. */
+  private void tendHolds() {
+    long nowNanos = time.nanos();
+    if (holds.values().stream().anyMatch(one -> nowNanos - one.endAtNanos() >= 0)) {
+      begin(endingHolds, () -> safely(this::endDueHolds));
+    }
+  }
+
+  /** Begins some work in the background, unless it is under way. */
+  private void begin(AtomicBoolean underWay, Runnable work) {
+    if (!underWay.compareAndSet(false, true)) {
+      return;
+    }
+    boolean begun = false;
+    try {
+      begun = http.execute(() -> {
+        try {
+          work.run();
+        } finally {
+          underWay.set(false);
         }
+      });
+    } finally {
+      if (!begun) {
+        underWay.set(false);
       }
     }
   }
@@ -145,30 +170,23 @@ public final class Leftovers {
     return abandoned.isSomethingDue()
         || countdowns.isSomethingDue()
         || (mayRetry && (!purges.isEmpty() || estates.isSomethingDue() || orphans.isSomethingDue()))
-        || holds.values().stream().anyMatch(one -> nowNanos - one.endAtNanos() >= 0)
         || inUse.stream()
             .anyMatch(session -> session.spareKeys().isOld(nowNanos - Orphans.KEPT_NANOS));
   }
 
   private void clean(Collection<Session> inUse) {
-    try {
-      boolean isRetry = time.nanos() - retryNanos >= 0;
-      safely(abandoned::freeDue);
-      safely(this::endDueHolds);
-      inUse.forEach(this::collectOld);
-      if (isRetry) {
-        // Those that somebody may wait for first. Each has its own time: none keeps the others
-        // back.
-        safely(() -> estates.settle(http::deadline));
-        safely(() -> orphans.endDue(http.deadline()));
-        safely(() -> orphans.deleteDue(http.deadline()));
-        safely(this::purge);
-        safely(() -> estates.sweepIfDue(http.deadline()));
-      }
-      safely(() -> countdowns.begin(http.deadline()));
-    } finally {
-      cleaning.set(false);
+    boolean isRetry = time.nanos() - retryNanos >= 0;
+    safely(abandoned::freeDue);
+    inUse.forEach(this::collectOld);
+    if (isRetry) {
+      // Those that somebody may wait for first. Each has its own time: none keeps the others back.
+      safely(() -> estates.settle(http::deadline));
+      safely(() -> orphans.endDue(http.deadline()));
+      safely(() -> orphans.deleteDue(http.deadline()));
+      safely(this::purge);
+      safely(estates::sweepIfDue);
     }
+    safely(() -> countdowns.begin(http.deadline()));
   }
 
   private interface Task {
@@ -248,7 +266,7 @@ public final class Leftovers {
     ConsulHttp.Outcome outcome = http.transact(
         new Transaction()
             .setAt(key, mark.modifyIndex(), text, Line.HAD_LOCK)
-            .tree(keys.lineOf(key)),
+            .tree(Keys.lineOf(key)),
         deadline);
     if (outcome instanceof ConsulHttp.Outcome.Applied applied) {
       Line line = new Line(applied.entries());

@@ -23,6 +23,13 @@ public final class Session {
    */
   public static final int RENEWED_TOGETHER_MAX = 2_048;
 
+  /**
+   * The longest that locks stay taken if nobody renews their session, in its TTLs. Consul ends it
+   * after up to two; then another must pass, in which a holder might believe in one. If Consul
+   * measures that as well, it can take two.
+   */
+  public static final int TTLS_OF_A_CRASH = 4;
+
   private final String id;
   private final long ttlNanos;
   private final Duration crashBound;

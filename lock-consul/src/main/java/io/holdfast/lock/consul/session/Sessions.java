@@ -192,9 +192,7 @@ public final class Sessions implements AutoCloseable {
         boolean unused = http.execute(() -> requests.destroy(id, http.deadline()));
       }
     }
-    // Consul ends it after up to twice its TTL. Who comes then leaves its locks alone for as long
-    // as a holder might have believed in one.
-    Duration crashBound = Duration.ofSeconds(3 * ttlSeconds);
+    Duration crashBound = Duration.ofSeconds(Session.TTLS_OF_A_CRASH * ttlSeconds);
     Session session = new Session(id, ttlSeconds, sent, noteIndex, crashBound);
     all.add(session);
     watches.begin(session, noteIndex);

@@ -48,9 +48,13 @@ public final class Ticker {
 
   /** Runs something in about half a second, unless it is closed by then. */
   public void later(Runnable task) {
+    after(jittered(TimeUnit.MILLISECONDS.toNanos(500)), task);
+  }
+
+  /** Runs something after that time, unless it is closed by then. */
+  void after(long nanos, Runnable task) {
     try {
-      var unused = executor.schedule(
-          task, jittered(TimeUnit.MILLISECONDS.toNanos(500)), TimeUnit.NANOSECONDS);
+      var unused = executor.schedule(() -> safely(task), nanos, TimeUnit.NANOSECONDS);
     } catch (RejectedExecutionException e) {
       log.trace("Closed meanwhile", e);
     }

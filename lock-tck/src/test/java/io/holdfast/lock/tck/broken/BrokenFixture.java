@@ -1,65 +1,102 @@
 package io.holdfast.lock.tck.broken;
 
+import io.holdfast.lock.DistributedLock;
+import io.holdfast.lock.Lease;
 import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockClientBuilder;
 import io.holdfast.lock.spi.LockStore;
 import io.holdfast.lock.spi.StoreSettings;
 import io.holdfast.lock.tck.GuardedWrites;
 import io.holdfast.lock.tck.TappedBuilder;
+import io.holdfast.lock.tck.broken.Decorator.Bug;
 import io.holdfast.lock.tck.fault.Link;
 import io.holdfast.lock.tck.fault.StoreLink;
 import io.holdfast.lock.tck.memory.InMemoryFixture;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import java.util.function.UnaryOperator;
 
 /** The in-memory store with a bug. */
 final class BrokenFixture extends InMemoryFixture {
-  private UnaryOperator<LockStore> storeBug = UnaryOperator.identity();
-  private UnaryOperator<LockStore> engineBug = UnaryOperator.identity();
-  private UnaryOperator<LockClient> clientBug = UnaryOperator.identity();
+  private Function<LockStore, LockStore> storeBug = store -> store;
+  private Function<LockStore, LockStore> engineBug = store -> store;
+  private UnaryOperator<LockClient> clientBug = client -> client;
   private Consumer<LockClientBuilder<?>> settingsBug = builder -> {};
-  private UnaryOperator<GuardedWrites> guardBug = UnaryOperator.identity();
+  private UnaryOperator<GuardedWrites> guardBug = writes -> writes;
 
   /** In the store itself: behind the link, and behind what watches the store. */
-  static BrokenFixture store(UnaryOperator<LockStore> bug) {
+  static BrokenFixture store(Function<LockStore, LockStore> bug) {
     BrokenFixture fixture = new BrokenFixture();
     fixture.storeBug = bug;
     return fixture;
   }
 
   /** In what calls the store: before the link, and before what watches the store. */
-  static BrokenFixture engine(UnaryOperator<LockStore> bug) {
+  static BrokenFixture engine(Function<LockStore, LockStore> bug) {
     BrokenFixture fixture = new BrokenFixture();
     fixture.engineBug = bug;
     return fixture;
   }
 
-  /** In what calls the store, and in how clients are built. */
-  static BrokenFixture engine(
-      UnaryOperator<LockStore> bug, Consumer<LockClientBuilder<?>> settingsBug) {
-    BrokenFixture fixture = engine(bug);
-    fixture.settingsBug = settingsBug;
-    return fixture;
+  /** In what users call. */
+  static BrokenFixture client(String method, Bug<LockClient> bug) {
+    return client(client -> Decorator.with(LockClient.class, client, method, bug));
   }
 
-  /** In what users call. */
-  static BrokenFixture client(UnaryOperator<LockClient> bug) {
+  static BrokenFixture locks(String method, Bug<DistributedLock> bug) {
+    return client(new Decorator.OfAll<>(DistributedLock.class, method, bug));
+  }
+
+  static BrokenFixture leases(String method, Bug<Lease> bug) {
+    return client(new Decorator.OfAll<>(Lease.class, method, bug));
+  }
+
+  private static BrokenFixture client(UnaryOperator<LockClient> bug) {
     BrokenFixture fixture = new BrokenFixture();
     fixture.clientBug = bug;
     return fixture;
   }
 
-  /** In how clients are built, whatever the rules ask for. */
-  static BrokenFixture settings(Consumer<LockClientBuilder<?>> bug) {
-    BrokenFixture fixture = new BrokenFixture();
-    fixture.settingsBug = bug;
-    return fixture;
+  /** And in how clients are built, whatever the rules ask for. */
+  BrokenFixture withSettings(Consumer<LockClientBuilder<?>> bug) {
+    settingsBug = bug;
+    return this;
+  }
+
+  /** What a guard does before it writes. */
+  interface Check {
+    void run(GuardedWrites real, String log, Lease lease, GuardedWrites.Step beforeEffect)
+        throws Exception;
   }
 
   /** In the guarded write. */
-  static BrokenFixture guard(UnaryOperator<GuardedWrites> bug) {
+  static BrokenFixture guard(Check bug) {
     BrokenFixture fixture = new BrokenFixture();
-    fixture.guardBug = bug;
+    fixture.guardBug = real -> new GuardedWrites() {
+      private final Map<String, List<String>> logs = new ConcurrentHashMap<>();
+
+      @Override
+      public void create(String log) throws Exception {
+        logs.put(log, new CopyOnWriteArrayList<>());
+        real.create(log);
+      }
+
+      @Override
+      public void append(String log, Lease lease, String entry, Step beforeEffect)
+          throws Exception {
+        bug.run(real, log, lease, beforeEffect);
+        logs.get(log).add(entry);
+      }
+
+      @Override
+      public List<String> read(String log) {
+        return logs.get(log);
+      }
+    };
     return fixture;
   }
 
@@ -77,7 +114,7 @@ final class BrokenFixture extends InMemoryFixture {
   public LockClientBuilder<?> newClient(Link link) {
     return new TappedBuilder(
         settings -> ((StoreLink) link).through(openStore(settings), settings.storeTimeout()),
-        engineBug);
+        engineBug::apply);
   }
 
   @Override

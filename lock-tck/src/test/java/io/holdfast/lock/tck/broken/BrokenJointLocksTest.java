@@ -1,20 +1,20 @@
 package io.holdfast.lock.tck.broken;
 
+import static io.holdfast.lock.tck.broken.BrokenFixture.guard;
+import static io.holdfast.lock.tck.broken.BrokenFixture.leases;
+import static io.holdfast.lock.tck.broken.BrokenFixture.locks;
 import static io.holdfast.lock.tck.broken.RuleCheck.assertCaught;
 
 import io.holdfast.lock.DistributedLock;
 import io.holdfast.lock.Lease;
 import io.holdfast.lock.LockClient;
-import io.holdfast.lock.tck.GuardedWrites;
 import java.lang.reflect.Proxy;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
-import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -29,12 +29,12 @@ class BrokenJointLocksTest {
 
   /** A client whose joint locks are made by this. */
   private static BrokenFixture joint(Joint bug) {
-    return BrokenFixture.client(ClientDecorator.ofClient(Map.of("all", (real, arguments, call) -> {
+    return BrokenFixture.client("all", (client, arguments, call) -> {
       Collection<?> names = (Collection<?>) arguments[0];
       DistributedLock made =
-          bug.make((LockClient) real, names.stream().map(String.class::cast).toList());
+          bug.make(client, names.stream().map(String.class::cast).toList());
       return made == null ? call.proceed(arguments) : made;
-    })));
+    });
   }
 
   private interface Joint {
@@ -81,118 +81,89 @@ class BrokenJointLocksTest {
   @Test
   void aJointLockOfNoNameIsCaught() {
     assertCaught(
-        joint((client, names) -> names.isEmpty() ? client.get("none") : null),
-        "L-12.1",
-        "namesThatCanNotBeTakenAreRefused",
-        "all() of 0 names");
+        "L-12.1 namesThatCanNotBeTakenAreRefused",
+        "all() of 0 names",
+        joint((client, names) -> names.isEmpty() ? client.get("none") : null));
   }
 
   @Test
   void aJointLockOfTheFirstNameIsCaught() {
     assertCaught(
-        joint((client, names) -> client.get(names.get(0))),
-        "L-12.2",
-        "aJointLeaseExcludesTheLocksOfEachOfItsNames",
-        "a joint lease has it");
+        "L-12.2 aJointLeaseExcludesTheLocksOfEachOfItsNames",
+        "a joint lease has it",
+        joint((client, names) -> client.get(names.get(0))));
   }
 
   @Test
   void aJointLockInTheCallersOrderIsCaught() {
     assertCaught(
-        joint((client, names) -> naive(client, names, true)),
-        "L-12.2",
-        "callersThatNameTheLocksInAnyOrderAllGetTheirTurn",
-        "another thread");
+        "L-12.2 callersThatNameTheLocksInAnyOrderAllGetTheirTurn",
+        "another thread",
+        joint((client, names) -> naive(client, names, true)));
   }
 
   @Test
   void aJointLockThatKeepsWhatItHasIsCaught() {
     assertCaught(
-        joint((client, names) -> naive(client, names.stream().sorted().toList(), false)),
-        "L-12.3",
-        "aCallWithoutALeaseLeavesNothingTaken",
-        "the first is free, after tryLock()");
+        "L-12.3 aCallWithoutALeaseLeavesNothingTaken",
+        "the first is free, after tryLock()",
+        joint((client, names) -> naive(client, names.stream().sorted().toList(), false)));
   }
 
   @Test
   void aWaitLimitForEachNameIsCaught() {
     assertCaught(
-        joint((client, names) -> naive(client, names, true)),
-        "L-12.3",
-        "aWaitLimitIsForAllNamesTogether",
-        "time in tryLock(");
+        "L-12.3 aWaitLimitIsForAllNamesTogether",
+        "time in tryLock(",
+        joint((client, names) -> naive(client, names, true)));
   }
 
   @Test
   void aJointLeaseThatMissesALossIsCaught() {
     assertCaught(
-        BrokenFixture.client(
-            ClientDecorator.ofLeases(Map.of("verify", (real, arguments, call) -> null))),
-        "L-12.4",
-        "theLossOfOneIsTheLossOfAll",
-        "one of whose names was taken away");
+        "L-12.4 theLossOfOneIsTheLossOfAll",
+        "one of whose names was taken away",
+        leases("verify", (lease, arguments, call) -> null));
   }
 
   @Test
   void aJointLeaseWithOneTokenIsCaught() {
     assertCaught(
-        BrokenFixture.client(ClientDecorator.ofLeases(Map.of(
+        "L-12.5 eachNameHasItsToken",
+        "token(",
+        leases(
             "token",
-            (real, arguments, call) ->
-                arguments.length == 0 ? call.proceed(arguments) : (Object) 1024L))),
-        "L-12.5",
-        "eachNameHasItsToken",
-        "token(");
+            (lease, arguments, call) ->
+                arguments.length == 0 ? call.proceed(arguments) : (Object) 1024L));
   }
 
   @Test
   void aJointLockThatWaitsOutOfOrderIsCaught() {
     assertCaught(
-        BrokenFixture.client(ClientDecorator.ofLocks(Map.of("lock", (real, arguments, call) -> {
+        "L-12.6 jointLocksAreReenteredByName",
+        "lock() of an earlier name",
+        locks("lock", (lock, arguments, call) -> {
           try {
             return call.proceed(arguments);
           } catch (IllegalStateException e) {
-            return ((DistributedLock) real).tryLock().orElseThrow();
+            return lock.tryLock().orElseThrow();
           }
-        }))),
-        "L-12.6",
-        "jointLocksAreReenteredByName",
-        "lock() of an earlier name");
+        }));
   }
 
   @Test
   void aJointLeaseThatTellsTheMostTimeIsCaught() {
     assertCaught(
-        BrokenFixture.client(ClientDecorator.ofLeases(
-            Map.of("remaining", (real, arguments, call) -> Duration.ofDays(1)))),
-        "L-12.7",
-        "theTimeLeftIsTheLeast",
-        "remaining(), where one name");
+        "L-12.7 theTimeLeftIsTheLeast",
+        "remaining(), where one name",
+        leases("remaining", (lease, arguments, call) -> Duration.ofDays(1)));
   }
 
   @Test
   void aGuardThatTakesAJointLeaseIsCaught() {
-    UnaryOperator<GuardedWrites> bug = writes -> new GuardedWrites() {
-      @Override
-      public void create(String log) throws Exception {
-        writes.create(log);
-      }
-
-      @Override
-      public void append(String log, Lease lease, String entry, Step beforeEffect)
-          throws Exception {
-        beforeEffect.run();
-      }
-
-      @Override
-      public List<String> read(String log) throws Exception {
-        return writes.read(log);
-      }
-    };
     assertCaught(
-        BrokenFixture.guard(bug),
-        "L-12.8",
-        "aGuardRefusesAJointLease",
-        "a guarded write under a joint lease");
+        "L-12.8 aGuardRefusesAJointLease",
+        "a guarded write under a joint lease",
+        guard((real, log, lease, beforeEffect) -> beforeEffect.run()));
   }
 }

@@ -1,8 +1,13 @@
 package io.holdfast.lock.tck.broken;
 
+import static io.holdfast.lock.tck.broken.BrokenFixture.client;
+import static io.holdfast.lock.tck.broken.BrokenFixture.engine;
+import static io.holdfast.lock.tck.broken.BrokenFixture.guard;
+import static io.holdfast.lock.tck.broken.BrokenFixture.store;
+import static io.holdfast.lock.tck.broken.Decorator.in;
 import static io.holdfast.lock.tck.broken.RuleCheck.assertCaught;
 
-import io.holdfast.lock.LockClient;
+import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.spi.Acquisition;
 import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Grant;
@@ -12,13 +17,13 @@ import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoredHolder;
 import io.holdfast.lock.spi.Ticket;
-import io.holdfast.lock.tck.GuardedWrites;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Function;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -31,36 +36,27 @@ import org.junit.jupiter.api.parallel.ExecutionMode;
 @Timeout(600)
 class BrokenSemaphoresTest {
 
-  private static Claim changed(Claim claim, String name, Duration ttl, int permits) {
-    return new Claim(
-        new LockKey(claim.key().kind(), name),
-        claim.ownerId(),
-        ttl,
-        claim.minHold(),
-        claim.holder(),
-        permits);
-  }
-
   @Test
   void aSemaphoreOfNoPermitIsCaught() {
     assertCaught(
-        BrokenFixture.client(ClientDecorator.ofClient(Map.of(
+        "L-13.1 whatIsNoSemaphoreIsRefused",
+        "semaphore() with 0 permits",
+        client(
             "semaphore",
             (real, arguments, call) -> (int) arguments[1] < 1
-                ? ((LockClient) real).semaphore((String) arguments[0], 1)
-                : call.proceed(arguments)))),
-        "L-13.1",
-        "whatIsNoSemaphoreIsRefused",
-        "semaphore() with 0 permits");
+                ? real.semaphore((String) arguments[0], 1)
+                : call.proceed(arguments)));
   }
 
   @Test
   void oneMoreThanThereArePermitsIsCaught() {
     assertCaught(
-        BrokenFixture.store(store -> new GrantDecorator(store) {
+        "L-13.2 thereAreAsManyLeasesAsPermits",
+        "one more lease than permits",
+        store(new OtherGrants() {
           @Override
           Claim asked(Claim claim) {
-            return changed(claim, claim.key().name(), claim.ttl(), claim.permits() + 1);
+            return changed(claim, claim.ttl(), claim.permits() + 1);
           }
 
           @Override
@@ -68,243 +64,172 @@ class BrokenSemaphoresTest {
             int permit = Math.min(real.permit(), claim.permits() - 1);
             return new Changed(real, claim, real.number(), claim.ttl(), permit);
           }
-        }),
-        "L-13.2",
-        "thereAreAsManyLeasesAsPermits",
-        "one more lease than permits");
+        }));
   }
 
   @Test
   void aPermitThatTwoHaveIsCaught() {
     assertCaught(
-        BrokenFixture.store(store -> new GrantDecorator(store) {
+        "L-13.2 noPermitIsHeldTwiceAtATime", "holders of permit 0", store(new OtherGrants() {
           @Override
           Changed told(Grant real, Claim claim, Duration took) {
             return new Changed(real, claim, real.number(), claim.ttl(), 0);
           }
-        }),
-        "L-13.2",
-        "noPermitIsHeldTwiceAtATime",
-        "holders of permit 0");
+        }));
   }
 
   @Test
   void aCrashedPermitThatNeverComesBackIsCaught() {
     assertCaught(
-        BrokenFixture.store(store -> new GrantDecorator(store) {
+        "L-13.3 thePermitOfACrashedHolderComesBack",
+        "the crashed holder's permit comes back",
+        store(new OtherGrants() {
           @Override
           Claim asked(Claim claim) {
-            return changed(claim, claim.key().name(), Duration.ofDays(1), claim.permits());
+            return changed(claim, Duration.ofDays(1), claim.permits());
           }
-        }),
-        "L-13.3",
-        "thePermitOfACrashedHolderComesBack",
-        "the crashed holder's permit comes back");
+        }));
   }
 
   @Test
   void aReleaseByPermitIsCaught() {
     assertCaught(
-        BrokenFixture.store(store -> new StoreDecorator(store) {
-          @Override
-          public ReleaseOutcome release(Grant grant, Duration holdFor) throws StoreException {
-            for (StoredHolder holder : holders(grant.claim().key())) {
-              if (holder.permit() == grant.permit()) {
-                boolean unused = forceRelease(grant.claim().key(), holder.number());
-                return ReleaseOutcome.RELEASED;
-              }
+        "L-13.4 aSecondReleaseFreesNothing",
+        "a second release of the same grant",
+        store(in("release", (LockStore real, Grant grant, Duration holdFor) -> {
+          for (StoredHolder holder : real.holders(grant.claim().key())) {
+            if (holder.permit() == grant.permit()) {
+              boolean unused = real.forceRelease(grant.claim().key(), holder.number());
+              return ReleaseOutcome.RELEASED;
             }
-            return ReleaseOutcome.ALREADY_LOST;
           }
-        }),
-        "L-13.4",
-        "aSecondReleaseFreesNothing",
-        "a second release of the same grant");
+          return ReleaseOutcome.ALREADY_LOST;
+        })));
   }
 
   @Test
   void aTokenThatFallsIsCaught() {
-    assertCaught(
-        BrokenFixture.store(store -> new GrantDecorator(store) {
-          @Override
-          Changed told(Grant real, Claim claim, Duration took) {
-            return new Changed(real, claim, 1_000_000 - real.number(), claim.ttl());
-          }
-        }),
-        "L-13.5",
-        "theTokensOfAPermitRise",
-        "token of permit");
+    assertCaught("L-13.5 theTokensOfAPermitRise", "token of permit", store(new OtherGrants() {
+      @Override
+      Changed told(Grant real, Claim claim, Duration took) {
+        return new Changed(real, claim, 1_000_000 - real.number(), claim.ttl());
+      }
+    }));
   }
 
   @Test
   void aNumberOfPermitsThatNobodyComparesIsCaught() {
     assertCaught(
-        BrokenFixture.store(store -> new GrantDecorator(store) {
+        "L-13.6 anotherNumberIsRefusedWhilePermitsAreHeld",
+        "an acquire with another number of permits",
+        store(new OtherGrants() {
           @Override
           Claim asked(Claim claim) {
-            return changed(claim, claim.key().name(), claim.ttl(), 2);
+            return changed(claim, claim.ttl(), 2);
           }
-        }),
-        "L-13.6",
-        "anotherNumberIsRefusedWhilePermitsAreHeld",
-        "an acquire with another number of permits");
+        }));
   }
 
   @Test
   void holdersOfWhichOneIsShownAreCaught() {
     assertCaught(
-        BrokenFixture.store(store -> new StoreDecorator(store) {
-          @Override
-          public List<StoredHolder> holders(LockKey key) throws StoreException {
-            return super.holders(key).stream().limit(1).toList();
-          }
-        }),
-        "L-13.7",
-        "whoHasWhichPermitIsShownAndOneCanBeTakenAway",
-        "holders()");
+        "L-13.7 whoHasWhichPermitIsShownAndOneCanBeTakenAway",
+        "holders()",
+        store(in(
+            "holders",
+            (LockStore real, LockKey key) -> real.holders(key).stream().limit(1).toList())));
   }
 
   @Test
   void aForcedReleaseOfAllPermitsIsCaught() {
     assertCaught(
-        BrokenFixture.store(store -> new StoreDecorator(store) {
-          @Override
-          public boolean forceRelease(LockKey key, long number) throws StoreException {
-            boolean freed = super.forceRelease(key, number);
-            for (StoredHolder holder : holders(key)) {
-              boolean unused = super.forceRelease(key, holder.number());
-            }
-            return freed;
+        "L-13.7 whoHasWhichPermitIsShownAndOneCanBeTakenAway",
+        "holders() after forceRelease()",
+        store(in("forceRelease", (LockStore real, LockKey key, Long number) -> {
+          boolean freed = real.forceRelease(key, number);
+          for (StoredHolder holder : real.holders(key)) {
+            boolean unused = real.forceRelease(key, holder.number());
           }
-        }),
-        "L-13.7",
-        "whoHasWhichPermitIsShownAndOneCanBeTakenAway",
-        "holders() after forceRelease()");
+          return freed;
+        })));
   }
 
   /** Waiters that keep no place, and ask again after such a time. */
-  private abstract static class WithoutLine extends StoreDecorator {
-    WithoutLine(LockStore store) {
-      super(store);
-    }
+  private static BrokenFixture withoutLine(Function<Claim, Duration> pause) {
+    return store(in("acquireOrQueue", (LockStore real, Claim claim, Runnable wakeUp) -> {
+      Optional<Grant> grant = real.tryAcquire(claim);
+      Ticket noPlace = new Ticket() {
+        @Override
+        public Status poll() throws StoreException {
+          Optional<Grant> late = real.tryAcquire(claim);
+          return late.isPresent() ? new Granted(late.get()) : new Waiting(pause.apply(claim));
+        }
 
-    abstract Duration pause(Claim claim);
+        @Override
+        public Optional<String> holder() {
+          return Optional.empty();
+        }
 
-    @Override
-    public Acquisition acquireOrQueue(Claim claim, Runnable wakeUp) throws StoreException {
-      Optional<Grant> grant = tryAcquire(claim);
+        @Override
+        public void close() {}
+      };
       return grant.isPresent()
           ? new Acquisition.Granted(grant.get())
-          : new Acquisition.Queued(
-              new Ticket() {
-                @Override
-                public Status poll() throws StoreException {
-                  Optional<Grant> late = tryAcquire(claim);
-                  return late.isPresent() ? new Granted(late.get()) : new Waiting(pause(claim));
-                }
-
-                @Override
-                public Optional<String> holder() {
-                  return Optional.empty();
-                }
-
-                @Override
-                public void close() {
-                  // It has no place.
-                }
-              },
-              pause(claim));
-    }
+          : new Acquisition.Queued(noPlace, pause.apply(claim));
+    }));
   }
 
   @Test
   void aStoreThatServesTheLastFirstIsCaught() {
     Map<String, AtomicInteger> arrivals = new ConcurrentHashMap<>();
+    Map<String, Duration> pauses = new ConcurrentHashMap<>();
     assertCaught(
-        BrokenFixture.store(store -> new WithoutLine(store) {
-          private final Map<String, Duration> pauses = new ConcurrentHashMap<>();
-
-          @Override
-          Duration pause(Claim claim) {
-            return pauses.computeIfAbsent(claim.ownerId(), id -> {
-              int before = arrivals
-                  .computeIfAbsent(claim.key().name(), name -> new AtomicInteger())
-                  .getAndIncrement();
-              return before == 0 ? Duration.ofSeconds(3) : Duration.ofMillis(10);
-            });
-          }
-        }),
-        "L-13.8",
-        "thoseWhoWaitAreServedInTheOrderOfTheirArrival",
-        "served so far, in order");
+        "L-13.8 thoseWhoWaitAreServedInTheOrderOfTheirArrival",
+        "served so far, in order",
+        withoutLine(claim -> pauses.computeIfAbsent(claim.ownerId(), id -> {
+          int before = arrivals
+              .computeIfAbsent(claim.key().name(), name -> new AtomicInteger())
+              .getAndIncrement();
+          return before == 0 ? Duration.ofSeconds(3) : Duration.ofMillis(10);
+        })));
   }
 
   @Test
   void waitersThatNobodyWakesAreCaught() {
     assertCaught(
-        BrokenFixture.store(store -> new WithoutLine(store) {
-          @Override
-          Duration pause(Claim claim) {
-            return Duration.ofMinutes(5);
-          }
-        }),
-        "L-13.8",
-        "allPermitsThatBecomeFreeAreGivenToThoseWhoWait",
-        "Another thread was not done within");
+        "L-13.8 allPermitsThatBecomeFreeAreGivenToThoseWhoWait",
+        "Another thread was not done within",
+        withoutLine(claim -> Duration.ofMinutes(5)));
   }
 
   @Test
   void aReentrantSemaphoreIsCaught() {
     assertCaught(
-        BrokenFixture.client(ClientDecorator.ofClient(Map.of(
+        "L-13.9 eachAcquireTakesAPermitAndNoOtherLock",
+        "the permit of a second acquire by the same thread",
+        client(
             "semaphore",
-            (real, arguments, call) -> ((LockClient) real)
-                .get(arguments[0] + "/s", (io.holdfast.lock.LockOptions) arguments[2])))),
-        "L-13.9",
-        "eachAcquireTakesAPermitAndNoOtherLock",
-        "the permit of a second acquire by the same thread");
+            (real, arguments, call) -> real.get(arguments[0] + "/s", (LockOptions) arguments[2])));
   }
 
   @Test
   void aThirdRequestIsCaught() {
     assertCaught(
-        BrokenFixture.engine(store -> new StoreDecorator(store) {
-          @Override
-          public Optional<Grant> tryAcquire(Claim claim) throws StoreException {
-            List<StoredHolder> unused = holders(claim.key());
-            return super.tryAcquire(claim);
-          }
-        }),
-        "L-13.10",
-        "acquireAndReleaseAreTwoRequests",
-        "acquire and release of a permit");
+        "L-13.10 acquireAndReleaseAreTwoRequests",
+        "acquire and release of a permit",
+        engine(in("tryAcquire", (LockStore real, Claim claim) -> {
+          List<StoredHolder> unused = real.holders(claim.key());
+          return real.tryAcquire(claim);
+        })));
   }
 
   @Test
   void aGuardThatLooksForAnyHolderIsCaught() {
     assertCaught(
-        BrokenFixture.guard(real -> new GuardedWrites() {
-          private final Map<String, List<String>> logs = new ConcurrentHashMap<>();
-
-          @Override
-          public void create(String log) {
-            logs.put(log, new java.util.concurrent.CopyOnWriteArrayList<>());
-          }
-
-          @Override
-          public void append(
-              String log, io.holdfast.lock.Lease lease, String entry, Step beforeEffect) {
-            // Somebody has a permit.
-            boolean unused = logs.get(log).add(entry);
-          }
-
-          @Override
-          public List<String> read(String log) {
-            return logs.get(log);
-          }
-        }),
-        "L-13.11",
-        "aGuardChecksTheLeaseAndNotTheSemaphore",
-        "a guarded write under a lost lease");
+        "L-13.11 aGuardChecksTheLeaseAndNotTheSemaphore",
+        "a guarded write under a lost lease",
+        guard((real, log, lease, beforeEffect) -> {
+          // Somebody has a permit.
+        }));
   }
 }

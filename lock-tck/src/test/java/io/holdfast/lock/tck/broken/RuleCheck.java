@@ -40,10 +40,12 @@ final class RuleCheck {
   }
 
   /**
-   * Asserts that this test of the rule fails on the broken fixture with such a message, and that
-   * all tests of the rule pass on the correct one.
+   * Asserts that this test of a rule, as in {@code L-1.2 aTest}, fails on the broken fixture with
+   * such a message, and that all tests of the rule pass on the correct one.
    */
-  static void assertCaught(Fixture broken, String rule, String test, String message) {
+  static void assertCaught(String ruleAndTest, String message, Fixture broken) {
+    String rule = ruleAndTest.substring(0, ruleAndTest.indexOf(' '));
+    String test = ruleAndTest.substring(rule.length() + 1);
     assertThat(CORRECT.computeIfAbsent(rule, same -> failures(new InMemoryFixture(), same)))
         .as("failures of the correct store")
         .isEmpty();

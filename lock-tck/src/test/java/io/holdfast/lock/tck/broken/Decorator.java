@@ -1,0 +1,134 @@
+package io.holdfast.lock.tck.broken;
+
+import io.holdfast.lock.DistributedLock;
+import io.holdfast.lock.Lease;
+import io.holdfast.lock.LeaseAction;
+import io.holdfast.lock.LeaseFunction;
+import io.holdfast.lock.LockClient;
+import io.holdfast.lock.spi.LockStore;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.lang.reflect.Proxy;
+import java.util.Optional;
+import java.util.function.UnaryOperator;
+import java.util.stream.Stream;
+
+/** Stores and clients of which a method, told by its name, does something else. */
+final class Decorator {
+  private Decorator() {}
+
+  /** Stands for one call of the real object. */
+  interface Call {
+    Object proceed(Object... arguments) throws Throwable;
+  }
+
+  /** What is done in place of a method. */
+  interface Bug<T> {
+    Object run(T real, Object[] arguments, Call call) throws Throwable;
+  }
+
+  /** What is done in place of a store's method that has one argument. */
+  interface OfOne<A> {
+    Object run(LockStore real, A argument) throws Exception;
+  }
+
+  /** What is done in place of a store's method that has two arguments. */
+  interface OfTwo<A, B> {
+    Object run(LockStore real, A first, B second) throws Exception;
+  }
+
+  /** What is done in place of a store's method that has three arguments. */
+  interface OfThree<A, B, C> {
+    Object run(LockStore real, A first, B second, C third) throws Exception;
+  }
+
+  @SuppressWarnings("unchecked") // The lambda names the types of the method's arguments.
+  static <A> UnaryOperator<LockStore> in(String method, OfOne<A> bug) {
+    return store ->
+        with(LockStore.class, store, method, (real, of, call) -> bug.run(real, (A) of[0]));
+  }
+
+  @SuppressWarnings("unchecked") // as above
+  static <A, B> UnaryOperator<LockStore> in(String method, OfTwo<A, B> bug) {
+    return store -> with(
+        LockStore.class, store, method, (real, of, call) -> bug.run(real, (A) of[0], (B) of[1]));
+  }
+
+  @SuppressWarnings("unchecked") // as above
+  static <A, B, C> UnaryOperator<LockStore> in(String method, OfThree<A, B, C> bug) {
+    return store -> with(
+        LockStore.class,
+        store,
+        method,
+        (real, of, call) -> bug.run(real, (A) of[0], (B) of[1], (C) of[2]));
+  }
+
+  static <T> T with(Class<T> type, T real, String method, Bug<T> bug) {
+    return around(
+        type,
+        real,
+        (called, arguments, call) ->
+            called.equals(method) ? bug.run(real, arguments, call) : call.proceed(arguments));
+  }
+
+  /** What is done in place of any method. */
+  interface Around {
+    Object run(String method, Object[] arguments, Call call) throws Throwable;
+  }
+
+  static <T> T around(Class<T> type, T real, Around bug) {
+    return type.cast(Proxy.newProxyInstance(
+        type.getClassLoader(),
+        new Class<?>[] {type},
+        (proxy, method, arguments) -> bug.run(
+            method.getName(),
+            arguments == null ? new Object[0] : arguments,
+            actual -> invoke(real, method, actual))));
+  }
+
+  private static Object invoke(Object real, Method method, Object[] arguments) throws Throwable {
+    try {
+      method.setAccessible(true);
+      return method.invoke(real, arguments);
+    } catch (InvocationTargetException e) {
+      throw e.getCause();
+    }
+  }
+
+  /** A client all of whose locks, or all of whose leases, have the bug. */
+  record OfAll<T>(Class<T> type, String method, Bug<T> bug) implements UnaryOperator<LockClient> {
+    @Override
+    public LockClient apply(LockClient client) {
+      return wrapped(LockClient.class, client);
+    }
+
+    private Object changed(Object object) {
+      if (object instanceof Lease lease) {
+        return wrapped(Lease.class, lease);
+      }
+      if (object instanceof DistributedLock lock) {
+        return wrapped(DistributedLock.class, lock);
+      }
+      if (object instanceof Optional<?> optional) {
+        return optional.map(this::changed);
+      }
+      if (object instanceof LeaseAction<?> action) {
+        return (LeaseAction<?>) lease -> action.run((Lease) changed(lease));
+      }
+      if (object instanceof LeaseFunction<?, ?> function) {
+        return (LeaseFunction<?, ?>) lease -> function.call((Lease) changed(lease));
+      }
+      return object;
+    }
+
+    private <W> W wrapped(Class<W> wrapper, W real) {
+      return around(wrapper, real, (called, arguments, call) -> {
+        Object[] changed = Stream.of(arguments).map(this::changed).toArray();
+        return changed(
+            wrapper == type && called.equals(method)
+                ? bug.run(type.cast(real), changed, call)
+                : call.proceed(changed));
+      });
+    }
+  }
+}
