@@ -1,15 +1,11 @@
 package io.holdfast.lock.consul;
 
 import io.holdfast.lock.LockClientBuilder;
-import io.holdfast.lock.consul.classic.ClassicStore;
 import io.holdfast.lock.consul.fair.ConsulStore;
 import io.holdfast.lock.consul.http.ConsulHttp;
-import io.holdfast.lock.consul.http.SessionRequests;
 import io.holdfast.lock.spi.LockStore;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoreSettings;
-import java.time.Duration;
-import java.time.temporal.ChronoUnit;
 import java.util.Objects;
 import java.util.regex.Pattern;
 import okhttp3.HttpUrl;
@@ -48,33 +44,6 @@ public final class ConsulLocks {
    */
   public static Builder builder(OkHttpClient client, String address) {
     return new Builder(Objects.requireNonNull(client), HttpUrl.get(address));
-  }
-
-  /**
-   * Returns a builder of a client that shares its locks with {@code consul lock}, and with other
-   * programs that lock one key by a session. The lock {@code orders/42} of a client with the prefix
-   * {@code shop} is the one that {@code consul lock shop/orders/42 COMMAND} takes.
-   *
-   * <p>Use it only if another program shares the locks. It offers less than {@link #builder}, and
-   * the two kinds of lock do not exclude each other:
-   *
-   * <ul>
-   *   <li>There is no queue: after a release, the client that asks first gets the lock.
-   *   <li>Each lease has a session of its own. An acquire and its release are five requests, and a
-   *       renewal is two for each lease.
-   *   <li>A holder learns only at its next renewal that somebody took its lock by force.
-   *   <li>After a crash, the {@linkplain ClassicBuilder#lockDelay lock-delay} is added to the time
-   *       for which the name stays taken.
-   * </ul>
-   *
-   * <p>Tokens rise, and {@link ConsulGuard} works, as with {@link #builder}.
-   *
-   * @param client as for {@link #builder}
-   * @param address as for {@link #builder}
-   * @throws IllegalArgumentException the address is not an HTTP URL
-   */
-  public static ClassicBuilder classic(OkHttpClient client, String address) {
-    return new ClassicBuilder(Objects.requireNonNull(client), HttpUrl.get(address));
   }
 
   private static String checkPrefix(String prefix) {
@@ -144,69 +113,6 @@ public final class ConsulLocks {
       ConsulHttp.Settings http =
           new ConsulHttp.Settings(client, address, token, ConsulException::new);
       return new ConsulStore(ConsulHttp.open(http, prefix, settings), prefix, settings);
-    }
-  }
-
-  /** Builds clients on Consul that share their locks with other programs. */
-  public static final class ClassicBuilder extends LockClientBuilder<ClassicBuilder> {
-    private final OkHttpClient client;
-    private final HttpUrl address;
-    private String prefix = "holdfast-classic";
-    private @Nullable Duration lockDelay;
-    private @Nullable String token;
-
-    private ClassicBuilder(OkHttpClient client, HttpUrl address) {
-      this.client = client;
-      this.address = address;
-    }
-
-    /**
-     * Sets the folder of all keys; the default is {@code holdfast-classic}. The key of a lock is
-     * {@code PREFIX/NAME/.lock}.
-     *
-     * @throws IllegalArgumentException not words of ASCII letters, digits and {@code - _ .} with
-     *     single slashes between them, of at most 200 characters
-     */
-    public ClassicBuilder prefix(String prefix) {
-      this.prefix = checkPrefix(prefix);
-      return this;
-    }
-
-    /**
-     * Sets Consul's lock-delay: the time for which nobody gets a lock whose holder crashed or whose
-     * session was destroyed, counted from the end of its session. The default is the session's TTL,
-     * at most 60 s. With less than that TTL two clients can hold the lock at once, since a holder
-     * that is cut off trusts its lease for up to the TTL. A release, forced or not, is not delayed.
-     *
-     * @param lockDelay 0 to 60 s, rounded down to the millisecond
-     * @throws IllegalArgumentException the time is out of that range
-     */
-    public ClassicBuilder lockDelay(Duration lockDelay) {
-      if (lockDelay.isNegative()
-          || lockDelay.compareTo(Duration.ofSeconds(SessionRequests.LOCK_DELAY_SECONDS_MAX)) > 0) {
-        throw new IllegalArgumentException(
-            "Consul has lock-delays of 0 to 60 s, was given " + lockDelay);
-      }
-      this.lockDelay = lockDelay.truncatedTo(ChronoUnit.MILLIS);
-      return this;
-    }
-
-    /**
-     * Sets the ACL token; by default there is none but what an interceptor of your client adds.
-     *
-     * @throws IllegalArgumentException it has a space or another character that is not printable
-     *     ASCII; the message does not show the token
-     */
-    public ClassicBuilder token(String token) {
-      this.token = checkToken(token);
-      return this;
-    }
-
-    @Override
-    protected LockStore openStore(StoreSettings settings) throws StoreException {
-      ConsulHttp.Settings http =
-          new ConsulHttp.Settings(client, address, token, ConsulException::new);
-      return new ClassicStore(ConsulHttp.open(http, prefix, settings), prefix, lockDelay, settings);
     }
   }
 }

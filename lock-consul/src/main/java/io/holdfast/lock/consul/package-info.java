@@ -6,7 +6,7 @@
  */
 // For those who change it: the packages below, of which none is exported, refer to each other in
 // one
-// direction: fair and classic to session, that to line, and all to http. Read them from the bottom
+// direction: fair to session, that to line, and all to http. Read them from the bottom
 // up.
 @NullMarked
 package io.holdfast.lock.consul;

@@ -20,8 +20,7 @@ import okhttp3.OkHttpClient;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.api.Test;
 
 /**
  * An attempt that its client gave up while it could not reach Consul blocks its name for no longer
@@ -56,16 +55,16 @@ class AbandonedTest {
     threads.shutdownNow();
   }
 
-  private LockClient client(Mode mode, String address) {
-    return mode.builder(new OkHttpClient(), address, "abandoned")
+  private LockClient client(String address) {
+    return ConsulLocks.builder(new OkHttpClient(), address)
         .storeTimeout(STORE_TIMEOUT)
         .defaultOptions(OPTIONS)
         .build();
   }
 
   /** One for which a busy machine is not too slow. */
-  private LockClient patientClient(Mode mode) {
-    return mode.builder(new OkHttpClient(), server.address(), "abandoned")
+  private LockClient patientClient() {
+    return ConsulLocks.builder(new OkHttpClient(), server.address())
         .storeTimeout(STORE_TIMEOUT.multipliedBy(5))
         .build();
   }
@@ -91,18 +90,17 @@ class AbandonedTest {
     eventually(duration + " are over", () -> System.nanoTime() - began > duration.toNanos());
   }
 
-  @ParameterizedTest
-  @EnumSource
-  void afterAnOutageLongerThanTheTtlTheNameIsFree(Mode mode) throws Exception {
+  @Test
+  void afterAnOutageLongerThanTheTtlTheNameIsFree() throws Exception {
     String address = "http://" + link.host() + ":" + link.port();
-    try (LockClient holder = client(mode, address);
-        LockClient waiting = client(mode, address);
-        LockClient other = patientClient(mode)) {
+    try (LockClient holder = client(address);
+        LockClient waiting = client(address);
+        LockClient other = patientClient()) {
       // So that its session is there before the outage, and lives on after it.
       Lease kept = lock(waiting, "kept-" + name);
       Lease lease = lock(holder, name);
       Future<Lease> turn = threads.submit(() -> waiting.get(name).lock());
-      eventually("somebody waits", () -> isInLine(mode));
+      eventually("somebody waits", () -> isInLine());
       link.refuse();
       assertThatExceptionOfType(java.util.concurrent.ExecutionException.class)
           .isThrownBy(() -> turn.get(30, TimeUnit.SECONDS))
@@ -113,18 +111,15 @@ class AbandonedTest {
       long healed = System.nanoTime();
       Lease next = other.get(name).tryLock(Duration.ofSeconds(20)).orElseThrow();
       // Documented: two store timeouts and two seconds. More on a busy machine.
-      assertThat(Duration.ofNanos(System.nanoTime() - healed))
-          .isLessThan(Duration.ofSeconds(mode == Mode.OWN ? 15 : 20));
+      assertThat(Duration.ofNanos(System.nanoTime() - healed)).isLessThan(Duration.ofSeconds(15));
       next.close();
       assertThat(kept.isHeld()).isFalse();
     }
   }
 
-  private boolean isInLine(Mode mode) {
+  private boolean isInLine() {
     try {
-      // In the classic mode there is none, and its session is made when the key is free.
-      return mode == Mode.CLASSIC
-          || new TestHttp(server.address()).keys("abandoned/m/" + name + "/").size() == 2;
+      return new TestHttp(server.address()).keys("holdfast/m/" + name + "/").size() == 2;
     } catch (IOException e) {
       throw new IllegalStateException(e);
     }

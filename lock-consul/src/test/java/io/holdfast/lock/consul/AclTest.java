@@ -98,25 +98,6 @@ class AclTest {
   }
 
   @Test
-  void theLeastPolicyOfAClassicClientHasItsPrefix() throws Exception {
-    String token =
-        token("key_prefix \"shop/\" { policy = \"write\" } session_prefix \"\" { policy ="
-            + " \"write\" }");
-    try (LockClient client = ConsulLocks.classic(new OkHttpClient(), server.address())
-        .token(token)
-        .prefix("shop")
-        .build()) {
-      try (Lease lease = client.get("acl").lock()) {
-        lease.verify();
-        assertThat(client.get("acl").inspect()).isPresent();
-        assertThat(client.list("acl", 10)).hasSize(1);
-      }
-      Lease taken = client.get("acl").lock();
-      assertThat(client.get("acl").forceRelease(taken.token())).isTrue();
-    }
-  }
-
-  @Test
   void aTokenThatMayNotMakeSessionsIsAnErrorThatSaysSo() throws Exception {
     String token = token(KEYS_ALONE);
     try (LockClient client = client(token).build()) {

@@ -101,7 +101,6 @@ class ConsulFixture extends ConsulAccess implements Fixture {
 
   @Override
   public Map<String, Long> leftovers() throws IOException {
-    // The classic mode's as well.
     return Map.of("keys", (long) http.keys("holdfast").size(), "sessions", (long)
         http.sessions().size());
   }

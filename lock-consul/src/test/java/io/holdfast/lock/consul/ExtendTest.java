@@ -19,8 +19,7 @@ import java.util.UUID;
 import okhttp3.OkHttpClient;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.api.Test;
 
 /** More time for a fixed lease, whose end only its own client knows. */
 class ExtendTest {
@@ -39,8 +38,8 @@ class ExtendTest {
     server.close();
   }
 
-  private LockStore open(Mode mode) throws StoreException {
-    return mode.open(server.address(), prefix);
+  private LockStore open() throws StoreException {
+    return PlainStore.open(server.address(), prefix);
   }
 
   private Grant acquire(LockStore store, Duration ttl) throws StoreException {
@@ -70,11 +69,10 @@ class ExtendTest {
     eventually(duration + " are over", () -> since(beganNanos).compareTo(duration) > 0);
   }
 
-  @ParameterizedTest
-  @EnumSource
-  void anExtendedLeaseLastsUntilItsNewEndAndNoLonger(Mode mode) throws Exception {
-    try (LockStore store = open(mode);
-        LockStore other = open(mode)) {
+  @Test
+  void anExtendedLeaseLastsUntilItsNewEndAndNoLonger() throws Exception {
+    try (LockStore store = open();
+        LockStore other = open()) {
       Grant grant = acquire(store, Duration.ofSeconds(4));
       long extended = System.nanoTime();
       assertThat(store.extend(grant, Duration.ofSeconds(8))).contains(Duration.ofSeconds(8));
@@ -88,10 +86,9 @@ class ExtendTest {
     }
   }
 
-  @ParameterizedTest
-  @EnumSource
-  void whatIsLeftIsNeverShortened(Mode mode) throws Exception {
-    try (LockStore store = open(mode)) {
+  @Test
+  void whatIsLeftIsNeverShortened() throws Exception {
+    try (LockStore store = open()) {
       Grant grant = acquire(store, Duration.ofMinutes(1));
       assertThat(store.extend(grant, Duration.ofSeconds(2)).orElseThrow())
           .isGreaterThan(Duration.ofSeconds(30));
@@ -100,11 +97,10 @@ class ExtendTest {
   }
 
   /** Each answer is good for as long as the session is sure to live, so it is asked again. */
-  @ParameterizedTest
-  @EnumSource
-  void aLeaseCanLastForLongerThanItsSessionWithoutRenewal(Mode mode) throws Exception {
+  @Test
+  void aLeaseCanLastForLongerThanItsSessionWithoutRenewal() throws Exception {
     Duration sessionTtl = Duration.ofSeconds(10);
-    try (LockStore store = open(mode)) {
+    try (LockStore store = open()) {
       Grant grant = acquire(store, Duration.ofSeconds(4));
       long extended = System.nanoTime();
       assertThat(store.extend(grant, Duration.ofSeconds(60)).orElseThrow())
@@ -118,10 +114,9 @@ class ExtendTest {
     }
   }
 
-  @ParameterizedTest
-  @EnumSource
-  void aLeaseWhoseSessionIsGoneIsNotRevived(Mode mode) throws Exception {
-    try (LockStore store = open(mode)) {
+  @Test
+  void aLeaseWhoseSessionIsGoneIsNotRevived() throws Exception {
+    try (LockStore store = open()) {
       Grant grant = acquire(store, Duration.ofMinutes(1));
       String session = ((ConsulGrant) grant).attempt().session().id();
       new TestHttp(server.address()).destroySession(session);
@@ -132,11 +127,10 @@ class ExtendTest {
   }
 
   /** Of which nothing tells, unlike of the use of force. */
-  @ParameterizedTest
-  @EnumSource
-  void aLeaseWhoseKeyWasDeletedByHandIsNotRevived(Mode mode) throws Exception {
-    try (LockStore store = open(mode);
-        LockStore other = open(mode)) {
+  @Test
+  void aLeaseWhoseKeyWasDeletedByHandIsNotRevived() throws Exception {
+    try (LockStore store = open();
+        LockStore other = open()) {
       Grant grant = acquire(store, Duration.ofMinutes(1));
       for (String key : keysOfLocks()) {
         new TestHttp(server.address()).delete("/v1/kv/" + key);
@@ -148,11 +142,10 @@ class ExtendTest {
     }
   }
 
-  @ParameterizedTest
-  @EnumSource
-  void aLeaseThatWasTakenByForceIsNotRevived(Mode mode) throws Exception {
-    try (LockStore store = open(mode);
-        LockStore other = open(mode)) {
+  @Test
+  void aLeaseThatWasTakenByForceIsNotRevived() throws Exception {
+    try (LockStore store = open();
+        LockStore other = open()) {
       Grant grant = acquire(store, Duration.ofMinutes(1));
       assertThat(other.forceRelease(OpenStore.key(name), grant.number())).isTrue();
       assertThat(store.extend(grant, Duration.ofMinutes(2))).isEmpty();
@@ -163,10 +156,9 @@ class ExtendTest {
     }
   }
 
-  @ParameterizedTest
-  @EnumSource
-  void aLeaseThatRanOutIsNotRevived(Mode mode) throws Exception {
-    try (LockStore store = open(mode)) {
+  @Test
+  void aLeaseThatRanOutIsNotRevived() throws Exception {
+    try (LockStore store = open()) {
       Grant grant = acquire(store, Duration.ofSeconds(2));
       long granted = System.nanoTime();
       await(Duration.ofSeconds(2), granted);
@@ -175,14 +167,13 @@ class ExtendTest {
     }
   }
 
-  @ParameterizedTest
-  @EnumSource
-  void afterAnExtensionTheNameStaysTakenForItsMinimumHoldAsEver(Mode mode) throws Exception {
+  @Test
+  void afterAnExtensionTheNameStaysTakenForItsMinimumHoldAsEver() throws Exception {
     Duration hold = Duration.ofSeconds(3);
     Claim plain = OpenStore.claim(name, Duration.ofSeconds(4));
     Claim claim = new Claim(plain.key(), plain.ownerId(), plain.ttl(), hold, plain.holder());
-    try (LockStore store = open(mode);
-        LockStore other = open(mode)) {
+    try (LockStore store = open();
+        LockStore other = open()) {
       Grant grant = store.tryAcquire(claim).orElseThrow();
       assertThat(store.extend(grant, Duration.ofMinutes(1))).isPresent();
       long released = System.nanoTime();
@@ -192,10 +183,10 @@ class ExtendTest {
     }
   }
 
-  @ParameterizedTest
-  @EnumSource
-  void aFixedLeaseIsHeldForLongerOnceItIsExtended(Mode mode) throws Exception {
-    try (LockClient client = mode.builder(new OkHttpClient(), server.address(), prefix)
+  @Test
+  void aFixedLeaseIsHeldForLongerOnceItIsExtended() throws Exception {
+    try (LockClient client = ConsulLocks.builder(new OkHttpClient(), server.address())
+            .prefix(prefix)
             .storeTimeout(Duration.ofSeconds(3))
             .build();
         Lease lease = client.get(name, LockOptions.fixed(Duration.ofSeconds(4))).lock()) {

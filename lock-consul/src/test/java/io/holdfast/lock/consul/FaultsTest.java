@@ -34,7 +34,6 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
-import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Any reply of Consul's that is no answer is an error with a name, and never "busy". */
@@ -135,29 +134,26 @@ class FaultsTest {
         "200; {}"
       })
   void whatAnswersInConsulsPlaceSaysNothingAboutLocks(int status, String body) throws Exception {
-    for (Mode mode : Mode.values()) {
-      try (LockClient client = mode.builder(users, server.address(), "faults").build();
-          LockClient other =
-              mode.builder(new OkHttpClient(), server.address(), "faults").build()) {
-        Lease lease = client.get(name).lock();
-        answers.begin("/v1/", status, body);
-        for (ThrowingCallable question : List.<ThrowingCallable>of(
-            () -> client.list("", 10),
-            () -> client.get(name).inspect(),
-            () -> client.get(name).forceRelease(lease.token()),
-            () -> client.get("free/" + name).tryLock(),
-            () -> client.get("free/" + name).tryLock(Duration.ofSeconds(1)),
-            lease::verify,
-            () -> mode.builder(users, server.address(), "faults").build())) {
-          assertThatExceptionOfType(LockStoreException.class)
-              .isThrownBy(question)
-              .withMessageContaining(server.address());
-        }
-        assertThat(lease.isHeld()).isTrue();
-        lease.close();
-        answers.end();
-        eventually("it is free", () -> other.get(name).inspect().isEmpty());
+    try (LockClient client = client();
+        LockClient other = client(new OkHttpClient())) {
+      Lease lease = client.get(name).lock();
+      answers.begin("/v1/", status, body);
+      for (ThrowingCallable question : List.<ThrowingCallable>of(
+          () -> client.list("", 10),
+          () -> client.get(name).inspect(),
+          () -> client.get(name).forceRelease(lease.token()),
+          () -> client.get("free/" + name).tryLock(),
+          () -> client.get("free/" + name).tryLock(Duration.ofSeconds(1)),
+          lease::verify,
+          this::client)) {
+        assertThatExceptionOfType(LockStoreException.class)
+            .isThrownBy(question)
+            .withMessageContaining(server.address());
       }
+      assertThat(lease.isHeld()).isTrue();
+      lease.close();
+      answers.end();
+      eventually("it is free", () -> other.get(name).inspect().isEmpty());
     }
   }
 
@@ -178,11 +174,10 @@ class FaultsTest {
     }
   }
 
-  @ParameterizedTest
-  @EnumSource
-  void aSessionThatTheServersSettingsForbidIsARefusalThatSaysSo(Mode mode) throws Exception {
-    try (LockClient client = mode.builder(users, server.address(), "faults").build();
-        LockStore store = mode.open(users, server.address(), "faults")) {
+  @Test
+  void aSessionThatTheServersSettingsForbidIsARefusalThatSaysSo() throws Exception {
+    try (LockClient client = client();
+        LockStore store = PlainStore.open(users, server.address(), "faults")) {
       // As Consul says it.
       answers.begin(
           "/v1/session/create",

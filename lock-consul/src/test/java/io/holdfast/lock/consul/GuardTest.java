@@ -11,8 +11,7 @@ import java.util.UUID;
 import okhttp3.OkHttpClient;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.api.Test;
 
 /** A write under a guard is refused from the close of its lease on. */
 class GuardTest {
@@ -31,12 +30,11 @@ class GuardTest {
   }
 
   /** Its name stays taken, by the same session. */
-  @ParameterizedTest
-  @EnumSource
-  void afterTheCloseNothingIsWrittenWhileTheMinimumHoldRuns(Mode mode) throws Exception {
+  @Test
+  void afterTheCloseNothingIsWrittenWhileTheMinimumHoldRuns() throws Exception {
     LockOptions options = LockOptions.defaults().withMinHold(Duration.ofSeconds(20));
     try (LockClient client =
-        mode.builder(new OkHttpClient(), server.address(), "guards").build()) {
+        ConsulLocks.builder(new OkHttpClient(), server.address()).build()) {
       String write;
       try (Lease lease = client.get(name, options).lock()) {
         write = "["
@@ -52,11 +50,10 @@ class GuardTest {
   }
 
   /** Whose key is the one of before. */
-  @ParameterizedTest
-  @EnumSource
-  void nothingIsWrittenForAnEarlierLease(Mode mode) throws Exception {
+  @Test
+  void nothingIsWrittenForAnEarlierLease() throws Exception {
     try (LockClient client =
-        mode.builder(new OkHttpClient(), server.address(), "guards").build()) {
+        ConsulLocks.builder(new OkHttpClient(), server.address()).build()) {
       Lease lease = client.get(name).lock();
       String write = "[" + ConsulGuard.of(lease).operation() + "]";
       assertThat(status(write)).isEqualTo(200);

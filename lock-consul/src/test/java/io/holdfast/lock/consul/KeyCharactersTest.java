@@ -19,8 +19,7 @@ import okhttp3.OkHttpClient;
 import okhttp3.Response;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.api.Test;
 
 /** Whatever a lock is called, no key needs a character that a newer Consul or a proxy refuses. */
 class KeyCharactersTest {
@@ -68,17 +67,16 @@ class KeyCharactersTest {
     }
   }
 
-  private LockClient client(Mode mode) {
+  private LockClient client() {
     OkHttpClient users = new OkHttpClient.Builder().addInterceptor(refuses).build();
-    return mode.builder(users, server.address(), "characters").build();
+    return ConsulLocks.builder(users, server.address()).build();
   }
 
-  @ParameterizedTest
-  @EnumSource
-  void everyNameIsLockedWaitedForListedAndFreed(Mode mode) throws Exception {
+  @Test
+  void everyNameIsLockedWaitedForListedAndFreed() throws Exception {
     ExecutorService thread = Executors.newSingleThreadExecutor();
-    try (LockClient holder = client(mode);
-        LockClient waiting = client(mode)) {
+    try (LockClient holder = client();
+        LockClient waiting = client()) {
       for (String name : NAMES) {
         DistributedLock lock = holder.get(name);
         Lease lease = lock.lock();
@@ -91,7 +89,7 @@ class KeyCharactersTest {
         assertThat(waiting.get(name).forceRelease(taken.token())).isTrue();
       }
       assertThat(refuses.refused).isEmpty();
-      for (String key : new TestHttp(server.address()).keys("characters/")) {
+      for (String key : new TestHttp(server.address()).keys("holdfast/m/")) {
         assertThat(key).matches("[A-Za-z0-9_./-]+").doesNotContain("..");
       }
     } finally {

@@ -27,8 +27,6 @@ import okhttp3.OkHttpClient;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
 
 /** The locks that are held, and what is told of their holders. */
 class ListTest {
@@ -50,15 +48,16 @@ class ListTest {
     server.close();
   }
 
-  private LockClient client(Mode mode) {
+  private LockClient client() {
     OkHttpClient users = new OkHttpClient.Builder().addInterceptor(requests).build();
-    return mode.builder(users, server.address(), prefix)
+    return ConsulLocks.builder(users, server.address())
+        .prefix(prefix)
         .storeTimeout(Duration.ofSeconds(5))
         .build();
   }
 
-  private LockStore open(Mode mode) throws Exception {
-    return mode.open(server.address(), prefix);
+  private LockStore open() throws Exception {
+    return PlainStore.open(server.address(), prefix);
   }
 
   private static List<String> names(LockClient client, String namePrefix) {
@@ -71,9 +70,8 @@ class ListTest {
     return held.get(0);
   }
 
-  @ParameterizedTest
-  @EnumSource
-  void aPrefixIsComparedCharacterByCharacter(Mode mode) throws Exception {
+  @Test
+  void aPrefixIsComparedCharacterByCharacter() throws Exception {
     List<String> names = List.of(
         "a",
         "A",
@@ -116,7 +114,7 @@ class ListTest {
         "[",
         "\\");
     TreeSet<String> prefixes = new TreeSet<>(List.of("", "none"));
-    try (LockClient client = client(mode)) {
+    try (LockClient client = client()) {
       List<Lease> leases = new ArrayList<>();
       for (String name : names) {
         leases.add(client.get(name).lock());
@@ -135,10 +133,9 @@ class ListTest {
     }
   }
 
-  @ParameterizedTest
-  @EnumSource
-  void noMoreAreToldThanWereAskedForAndInFewRequests(Mode mode) throws Exception {
-    try (LockClient client = client(mode)) {
+  @Test
+  void noMoreAreToldThanWereAskedForAndInFewRequests() throws Exception {
+    try (LockClient client = client()) {
       List<Lease> leases = new ArrayList<>();
       for (int i = 0; i < 150; i++) {
         // For so long that none is renewed, and so asked for, meanwhile.
@@ -156,10 +153,9 @@ class ListTest {
     }
   }
 
-  @ParameterizedTest
-  @EnumSource
-  void aReleasedLockIsListedForItsMinimumHoldOnly(Mode mode) throws Exception {
-    try (LockClient client = client(mode)) {
+  @Test
+  void aReleasedLockIsListedForItsMinimumHoldOnly() throws Exception {
+    try (LockClient client = client()) {
       client
           .get("held", LockOptions.defaults().withMinHold(Duration.ofSeconds(20)))
           .lock()
@@ -172,10 +168,9 @@ class ListTest {
     }
   }
 
-  @ParameterizedTest
-  @EnumSource
-  void aListedLockIsToldOfAsByInspecting(Mode mode) throws Exception {
-    try (LockClient client = client(mode);
+  @Test
+  void aListedLockIsToldOfAsByInspecting() throws Exception {
+    try (LockClient client = client();
         Lease lease = client.get("told").lock()) {
       HeldLock held = single(client);
       LockHolder holder = client.get("told").inspect().orElseThrow();
@@ -188,9 +183,9 @@ class ListTest {
   }
 
   @Test
-  void whoWaitsIsCountedWhereThereIsALine() throws Exception {
-    try (LockStore holder = open(Mode.OWN);
-        LockStore waiting = open(Mode.OWN)) {
+  void whoWaitsIsCounted() throws Exception {
+    try (LockStore holder = open();
+        LockStore waiting = open()) {
       Grant grant = holder.tryAcquire(OpenStore.claim("line")).orElseThrow();
       List<Ticket> tickets = new ArrayList<>();
       for (int before = 0; before < 3; before++) {
@@ -211,18 +206,6 @@ class ListTest {
     }
   }
 
-  @Test
-  void whoWaitsForASharedKeyIsNotKnown() throws Exception {
-    try (LockStore holder = open(Mode.CLASSIC);
-        LockStore waiting = open(Mode.CLASSIC)) {
-      Grant unused = holder.tryAcquire(OpenStore.claim("key")).orElseThrow();
-      queue(waiting, "key");
-      assertThat(holder.list(LockKind.MUTEX, "key", MANY))
-          .extracting(StoredLock::waiting)
-          .containsExactly(OptionalInt.empty());
-    }
-  }
-
   private static Ticket queue(LockStore store, String name) throws Exception {
     return ((Acquisition.Queued) store.acquireOrQueue(OpenStore.claim(name), () -> {})).ticket();
   }
@@ -230,7 +213,7 @@ class ListTest {
   @Test
   void keysOfOthersAreNoLocks() throws Exception {
     String session = http.createSession();
-    try (LockClient client = client(Mode.OWN)) {
+    try (LockClient client = client()) {
       for (String key : List.of("m:plain", "m:a%20b/x", "m:%2541/x", "m:/x", "x:lock/x")) {
         assertThat(http.put(key(key) + "?acquire=" + session, "").body()).isEqualTo("true");
       }
@@ -241,32 +224,13 @@ class ListTest {
     }
   }
 
-  @Test
-  void whoLocksASharedKeyByASessionOfItsOwnIsListedSinceAnUnknownTime() throws Exception {
-    String session = http.createSession();
-    try (LockClient client = client(Mode.CLASSIC)) {
-      for (String key : List.of("theirs/.lock", ".lock", "a%20b/.lock", "a/x")) {
-        assertThat(http.put(key(key) + "?acquire=" + session, "them").body()).isEqualTo("true");
-      }
-      assertThat(http.put(key("free/.lock"), "").body()).isEqualTo("true");
-      HeldLock held = single(client);
-      assertThat(held.name()).isEqualTo("theirs");
-      assertThat(held.description()).isEqualTo("them");
-      assertThat(held.since()).isEqualTo(Instant.EPOCH);
-      assertThat(held.waiting()).isEmpty();
-    } finally {
-      http.destroySession(session);
-    }
-  }
-
   private String key(String below) {
     return "/v1/kv/" + prefix + "/" + below;
   }
 
-  @ParameterizedTest
-  @EnumSource
-  void aHolderIsToldToHoldSinceItAskedUntilItsMinimumHoldIsOver(Mode mode) throws Exception {
-    try (LockClient client = client(mode)) {
+  @Test
+  void aHolderIsToldToHoldSinceItAskedUntilItsMinimumHoldIsOver() throws Exception {
+    try (LockClient client = client()) {
       // Kept to the millisecond.
       Instant before = Instant.now().truncatedTo(ChronoUnit.MILLIS);
       Lease lease = client
@@ -281,10 +245,9 @@ class ListTest {
     }
   }
 
-  @ParameterizedTest
-  @EnumSource
-  void aServerThatDoesNotAnswerIsAnErrorAndNotAnEmptyList(Mode mode) {
-    try (LockClient client = client(mode)) {
+  @Test
+  void aServerThatDoesNotAnswerIsAnErrorAndNotAnEmptyList() {
+    try (LockClient client = client()) {
       server.pause();
       try {
         long began = System.nanoTime();

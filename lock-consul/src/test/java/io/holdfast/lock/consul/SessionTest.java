@@ -6,7 +6,6 @@ import io.holdfast.lock.consul.session.Attempt;
 import io.holdfast.lock.consul.session.Session;
 import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.TimeSource;
-import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.List;
@@ -19,7 +18,7 @@ import org.junit.jupiter.api.Test;
 class SessionTest {
   @Test
   void theEndOfAnEarlierAttemptOfAClaimLeavesTheNextInItsSession() {
-    Session session = new Session("id", 10, new Session.Sent(0, 0), 1, Duration.ZERO);
+    Session session = new Session("id", 10, new Session.Sent(0, 0), 1);
     Claim claim = OpenStore.claim("twice");
     Attempt earlier = new Attempt(claim, session, "earlier", 0, TimeSource.system());
     Attempt next = new Attempt(claim, session, "next", 0, TimeSource.system());
@@ -34,7 +33,7 @@ class SessionTest {
 
   @Test
   void whoIsInASessionAtItsEndIsToldToOneCallerThoughSomebodyForgetsIt() {
-    Session session = new Session("id", 10, new Session.Sent(0, 0), 1, Duration.ZERO);
+    Session session = new Session("id", 10, new Session.Sent(0, 0), 1);
     Attempt attempt = new Attempt(OpenStore.claim("ended"), session, "key", 0, TimeSource.system());
     assertThat(session.add(attempt)).isTrue();
     List<Attempt> ended = session.end();
@@ -45,7 +44,7 @@ class SessionTest {
 
   @Test
   void howeverManyComeAndGoNoMoreAreRenewedTogetherThanFitIntoAStoreTimeout() {
-    Session session = new Session("id", 10, new Session.Sent(0, 0), 1, Duration.ZERO);
+    Session session = new Session("id", 10, new Session.Sent(0, 0), 1);
     Deque<Attempt> attempts = new ArrayDeque<>();
     Random random = new Random(17);
     int most = 2 * Session.RENEWED_TOGETHER_MAX;

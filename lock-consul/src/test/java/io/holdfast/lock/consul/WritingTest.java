@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import io.holdfast.lock.LockOptions;
-import io.holdfast.lock.consul.classic.ClassicStore;
 import io.holdfast.lock.consul.fair.ConsulStore;
 import io.holdfast.lock.consul.http.ConsulHttp;
 import io.holdfast.lock.consul.http.Json;
@@ -23,8 +22,6 @@ import java.util.concurrent.TimeUnit;
 import okhttp3.HttpUrl;
 import okhttp3.OkHttpClient;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
 
 /** The text that is written to Consul and read from it. */
 class WritingTest {
@@ -70,19 +67,16 @@ class WritingTest {
     }
   }
 
-  @ParameterizedTest
-  @EnumSource
-  void aLeaseThatNoSessionCanHaveIsRefusedWithoutARequest(Mode mode) throws StoreException {
+  @Test
+  void aLeaseThatNoSessionCanHaveIsRefusedWithoutARequest() throws StoreException {
     StoreSettings settings =
-        new StoreSettings("unused", Duration.ofSeconds(5), TimeSource.system(), new Mode.Unheard());
+        new StoreSettings("unused", Duration.ofSeconds(5), TimeSource.system(), PlainStore.UNHEARD);
     HttpUrl url = HttpUrl.get("http://nowhere.invalid");
     ConsulHttp nowhere = new ConsulHttp(
         new ConsulHttp.Settings(new OkHttpClient(), url, null, ConsulException::new), settings);
     Duration day = Duration.ofDays(1);
     LockOptions options = LockOptions.defaults();
-    try (LockStore store = mode == Mode.OWN
-        ? new ConsulStore(nowhere, "unused", settings)
-        : new ClassicStore(nowhere, "unused", Duration.ZERO, settings)) {
+    try (LockStore store = new ConsulStore(nowhere, "unused", settings)) {
       store.checkOptions(options.withTtl(day).withMinHold(day));
       assertThatIllegalArgumentException()
           .isThrownBy(() -> store.checkOptions(options.withTtl(day.plusSeconds(1))))

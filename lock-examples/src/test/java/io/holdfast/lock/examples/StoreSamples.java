@@ -53,15 +53,6 @@ abstract class StoreSamples {
     // end::consul[]
   }
 
-  LockClient consulClassic() {
-    // tag::consul-classic[]
-    LockClient locks = ConsulLocks.classic(new OkHttpClient(), "http://localhost:8500")
-        .prefix("shop")
-        .build();
-    // end::consul-classic[]
-    return locks;
-  }
-
   void zooKeeper(CuratorFramework curatorFramework, long order) throws Exception {
     // tag::zookeeper[]
     LockClient locks = ZooKeeperLocks.builder(curatorFramework).build();

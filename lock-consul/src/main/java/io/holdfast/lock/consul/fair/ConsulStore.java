@@ -398,7 +398,7 @@ public final class ConsulStore implements LockStore {
   }
 
   private StoredHolder holder(Line.Place first) {
-    return sessions.orphans().holder(first, first.mark().holder(), Session.TTLS_OF_A_CRASH);
+    return sessions.orphans().holder(first, Session.TTLS_OF_A_CRASH);
   }
 
   /** Asks for the names first: Consul has no pages, and their lines can be long. */
@@ -406,7 +406,7 @@ public final class ConsulStore implements LockStore {
   public List<StoredLock> list(LockKind kind, String namePrefix, int limit) throws StoreException {
     Deadline deadline = http.deadline();
     Map<String, LockKey> locks = new LinkedHashMap<>();
-    for (String line : http.keys(keys.lines(kind, namePrefix), "/", deadline)) {
+    for (String line : http.keys(keys.lines(kind, namePrefix), deadline)) {
       keys.lock(kind, line)
           .filter(lock -> lock.name().startsWith(namePrefix))
           .ifPresent(lock -> locks.put(line, lock));

@@ -195,15 +195,13 @@ public final class ConsulHttp implements AutoCloseable {
   }
 
   /**
-   * The keys that begin with that, as the leader shows them after it asked a majority.
-   *
-   * @param separator keys that go on beyond it are told once for all, up to it; empty: none is
+   * The keys and folders that begin with that, as the leader shows them after it asked a majority.
+   * What is in a folder is told once for all, up to the slash.
    */
-  public List<String> keys(String prefix, String separator, Deadline deadline)
-      throws StoreException {
+  public List<String> keys(String prefix, Deadline deadline) throws StoreException {
     HttpUrl url = url("v1/kv/" + prefix)
         .addQueryParameter("keys", "")
-        .addQueryParameter("separator", separator)
+        .addQueryParameter("separator", "/")
         .addQueryParameter("consistent", "")
         .build();
     Answer answer = send(request(url).get().build(), deadline);

@@ -3,9 +3,7 @@ package io.holdfast.lock.consul.http;
 import io.holdfast.lock.consul.line.Countdown;
 import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.StoreException;
-import java.time.Duration;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -19,9 +17,6 @@ public final class SessionRequests {
 
   public static final long TTL_SECONDS_MAX = 86_400;
 
-  /** Consul takes no longer one. */
-  public static final long LOCK_DELAY_SECONDS_MAX = 60;
-
   private final ConsulHttp http;
   private final String clientName;
 
@@ -30,22 +25,13 @@ public final class SessionRequests {
     this.clientName = clientName;
   }
 
-  /** The fate of a session's keys when it ends. */
-  public enum Behavior {
-    /** They stay, and no session has them. */
-    RELEASE,
-    DELETE
-  }
-
   /**
-   * Makes a session.
+   * Makes a session. Its keys outlive it.
    *
-   * @param lockDelay for how long nobody may lock a key that it had when it ended
    * @return its id
    */
-  public String create(long ttlSeconds, Behavior behavior, Duration lockDelay, Deadline deadline)
-      throws StoreException {
-    return create("holdfast " + clientName, ttlSeconds, behavior, lockDelay, "", deadline);
+  public String create(long ttlSeconds, Deadline deadline) throws StoreException {
+    return create("holdfast " + clientName, ttlSeconds, "", deadline);
   }
 
   /**
@@ -56,28 +42,19 @@ public final class SessionRequests {
    */
   public String createTimer(long ttlSeconds, String node, Deadline deadline) throws StoreException {
     String name = "holdfast " + clientName + " timer: if it is destroyed, two may hold a lock";
-    return create(name, ttlSeconds, Behavior.RELEASE, Duration.ZERO, node, deadline);
+    return create(name, ttlSeconds, node, deadline);
   }
 
-  private String create(
-      String name,
-      long ttlSeconds,
-      Behavior behavior,
-      Duration lockDelay,
-      String node,
-      Deadline deadline)
+  private String create(String name, long ttlSeconds, String node, Deadline deadline)
       throws StoreException {
-    // An empty list of checks, or the health of the agent's node would end it.
+    // An empty list of checks, or the health of the agent's node would end it. Lock-delays are
+    // forgotten by servers that restart, and prove nothing.
     String body = "{\"Name\":"
         + Json.quote(name)
         + (node.isEmpty() ? "" : ",\"Node\":" + Json.quote(node))
         + ",\"TTL\":\""
         + ttlSeconds
-        + "s\",\"Behavior\":\""
-        + behavior.name().toLowerCase(Locale.ROOT)
-        + "\",\"LockDelay\":\""
-        + lockDelay.toMillis()
-        + "ms\",\"Checks\":[]}";
+        + "s\",\"Behavior\":\"release\",\"LockDelay\":\"0ms\",\"Checks\":[]}";
     ConsulHttp.Answer answer;
     try {
       answer = http.put("v1/session/create", body, deadline);

@@ -22,15 +22,8 @@ public final class Transaction {
   }
 
   public Transaction lock(String key, String value, String session) {
-    return lock(key, value, 0, session);
-  }
-
-  /** Locks a key that others know by its flags. */
-  public Transaction lock(String key, String value, long flags, String session) {
     begin("lock", key)
-        .append(",\"Flags\":")
-        .append(Long.toUnsignedString(flags))
-        .append(",\"Session\":")
+        .append(",\"Flags\":0,\"Session\":")
         .append(Json.quote(session))
         .append(value(value));
     return this;
@@ -67,14 +60,6 @@ public final class Transaction {
   /** Fails if there is such a key. */
   public Transaction checkNotExists(String key) {
     begin("check-not-exists", key).append("}}");
-    return this;
-  }
-
-  public Transaction checkSession(String key, String session) {
-    begin("check-session", key)
-        .append(",\"Session\":")
-        .append(Json.quote(session))
-        .append("}}");
     return this;
   }
 

@@ -6,7 +6,6 @@ import io.holdfast.lock.spi.LockKind;
 import java.io.ByteArrayOutputStream;
 import java.nio.charset.StandardCharsets;
 import java.util.Optional;
-import java.util.function.UnaryOperator;
 
 /**
  * The keys of locks: {@code PREFIX/KIND/NAME/OWNER-ID}, the name escaped. They are of ASCII
@@ -50,7 +49,7 @@ public final class Keys {
   public Optional<LockKey> lock(LockKind kind, String line) {
     int from = lines(kind, "").length();
     return line.endsWith("/") && line.length() > from
-        ? named(kind, line.substring(from, line.length() - 1), Keys::escape)
+        ? named(kind, line.substring(from, line.length() - 1))
         : Optional.empty();
   }
 
@@ -90,11 +89,10 @@ public final class Keys {
   }
 
   /** The lock whose name is written so; empty: none is, so that others made the key. */
-  public static Optional<LockKey> named(
-      LockKind kind, String escaped, UnaryOperator<String> escape) {
+  private static Optional<LockKey> named(LockKind kind, String escaped) {
     try {
       LockKey key = new LockKey(kind, unescape(escaped));
-      return escape.apply(key.name()).equals(escaped) ? Optional.of(key) : Optional.empty();
+      return escape(key.name()).equals(escaped) ? Optional.of(key) : Optional.empty();
     } catch (IllegalArgumentException e) {
       // No escape, or no name.
       return Optional.empty();

@@ -50,7 +50,7 @@ public final class Line {
     }
 
     /** Adds what ends it for everybody who knows it, if nothing wrote to it since. */
-    public void end(Transaction transaction) {
+    void end(Transaction transaction) {
       // An orphan was locked before its session ended.
       long over = isOrphan() ? entry.modifyIndex() : number;
       transaction.setAt(
@@ -60,7 +60,7 @@ public final class Line {
           mark.released() ? HAD_LOCK : 0);
     }
 
-    public static Place of(Entry entry, Mark mark) {
+    static Place of(Entry entry, Mark mark) {
       long number = mark.released() ? mark.over() : entry.modifyIndex();
       long from = number;
       if (Line.isOrphan(entry)) {

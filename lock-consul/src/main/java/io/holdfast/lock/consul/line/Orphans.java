@@ -36,7 +36,6 @@ public final class Orphans {
 
   private final ConsulHttp http;
   private final TimeSource time;
-  private final BiConsumer<Transaction, Line.Place> end;
 
   /** By what stays the same when a mark's session ends. */
   private final Map<Entry, Seen> seen = new ConcurrentHashMap<>();
@@ -46,11 +45,9 @@ public final class Orphans {
 
   private final Map<Entry, Long> uselessNanos = new ConcurrentHashMap<>();
 
-  /** @param end adds what ends a place whose time is over */
-  public Orphans(ConsulHttp http, TimeSource time, BiConsumer<Transaction, Line.Place> end) {
+  public Orphans(ConsulHttp http, TimeSource time) {
     this.http = http;
     this.time = time;
-    this.end = end;
   }
 
   /** Remembers what is to be waited out, and cleared away. */
@@ -119,14 +116,14 @@ public final class Orphans {
    *
    * @param ttlsOfACrash after how many TTLs of its session it is over if nobody renews that
    */
-  public StoredHolder holder(Line.Place first, String description, int ttlsOfACrash) {
+  public StoredHolder holder(Line.Place first, int ttlsOfACrash) {
     Mark mark = first.mark();
     Duration left = Duration.ofMillis(mark.millis()).multipliedBy(ttlsOfACrash);
     if (first.isTimed()) {
       note(first);
       left = Duration.ofNanos(Math.max(0, leftNanos(first)));
     }
-    return new StoredHolder(first.number(), description, mark.since(), left, mark.released());
+    return new StoredHolder(first.number(), mark.holder(), mark.since(), left, mark.released());
   }
 
   /**
@@ -145,20 +142,10 @@ public final class Orphans {
     return 0;
   }
 
-  /** The same, of a place without a line. */
-  public long clear(Line.Place place, Deadline deadline) throws StoreException {
-    note(place);
-    long leftNanos = leftNanos(place);
-    if (leftNanos > 0) {
-      return leftNanos;
-    }
-    end(List.of(place), deadline);
-    return 0;
-  }
-
   /** Ends places whose time is over for certain. */
   public void end(List<Line.Place> over, Deadline deadline) throws StoreException {
-    transactEach(over, end, place -> seen.remove(identity(place)), deadline);
+    transactEach(
+        over, (end, place) -> place.end(end), place -> seen.remove(identity(place)), deadline);
   }
 
   /** Deletes keys as they are, and leaves those alone that somebody wrote to. */

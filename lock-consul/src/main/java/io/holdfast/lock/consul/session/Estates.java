@@ -171,7 +171,7 @@ public final class Estates {
         .filter(entry -> entry.session().isEmpty())
         .toList();
     orphans.delete(ended, http.deadline());
-    List<String> lines = http.keys(keys.lines(LockKind.MUTEX, ""), "/", http.deadline());
+    List<String> lines = http.keys(keys.lines(LockKind.MUTEX, ""), http.deadline());
     for (List<String> some : Transaction.parts(lines)) {
       Map<String, Line> unused = orphans.read(some, http.deadline());
     }

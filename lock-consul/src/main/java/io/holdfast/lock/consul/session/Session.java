@@ -32,7 +32,6 @@ public final class Session {
 
   private final String id;
   private final long ttlNanos;
-  private final Duration crashBound;
   private final ConcurrentHashMap<String, Attempt> attempts = new ConcurrentHashMap<>();
 
   // Under the monitor.
@@ -69,12 +68,10 @@ public final class Session {
   /**
    * @param sent when it was asked for
    * @param madeIndex the index of {@link Keys#session} and {@link Keys#gate}, when they were made
-   * @param crashBound how long its locks can stay taken if nobody renews it
    */
-  public Session(String id, long ttlSeconds, Sent sent, long madeIndex, Duration crashBound) {
+  public Session(String id, long ttlSeconds, Sent sent, long madeIndex) {
     this.id = id;
     this.ttlNanos = TimeUnit.SECONDS.toNanos(ttlSeconds);
-    this.crashBound = crashBound;
     this.renewed = sent;
     this.usedNanos = sent.nanos();
     this.noteIndex = madeIndex;
@@ -129,15 +126,11 @@ public final class Session {
 
   /** Returns the longest that its locks stay taken if nobody renews it. */
   Duration crashBound() {
-    return crashBound;
+    return Duration.ofNanos(ttlNanos).multipliedBy(TTLS_OF_A_CRASH);
   }
 
   public boolean isLost() {
     return lost;
-  }
-
-  public void markLost() {
-    lost = true;
   }
 
   /**

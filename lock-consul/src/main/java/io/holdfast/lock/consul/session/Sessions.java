@@ -13,7 +13,6 @@ import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoreSettings;
 import io.holdfast.lock.spi.TimeSource;
-import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -70,7 +69,7 @@ public final class Sessions implements AutoCloseable {
     this.time = settings.time();
     this.abandoned = new Abandoned(http, keys, this, time);
     this.watches = new Watches(http, keys, this, settings);
-    this.orphans = new Orphans(http, time, (end, place) -> place.end(end));
+    this.orphans = new Orphans(http, time);
     this.countdowns = new Countdowns(http, keys, requests);
     this.estates = new Estates(http, keys, requests, orphans, time);
     this.leftovers = new Leftovers(http, keys, this, abandoned, orphans, estates, countdowns, time);
@@ -180,9 +179,7 @@ public final class Sessions implements AutoCloseable {
       throw StoreException.refused("The client was closed", null);
     }
     Session.Sent sent = Session.Sent.now(time);
-    // Lock-delays are forgotten by servers that restart, and prove nothing.
-    String id =
-        requests.create(ttlSeconds, SessionRequests.Behavior.RELEASE, Duration.ZERO, deadline);
+    String id = requests.create(ttlSeconds, deadline);
     long noteIndex = 0;
     try {
       noteIndex = writeNote(id, deadline);
@@ -192,8 +189,7 @@ public final class Sessions implements AutoCloseable {
         boolean unused = http.execute(() -> requests.destroy(id, http.deadline()));
       }
     }
-    Duration crashBound = Duration.ofSeconds(Session.TTLS_OF_A_CRASH * ttlSeconds);
-    Session session = new Session(id, ttlSeconds, sent, noteIndex, crashBound);
+    Session session = new Session(id, ttlSeconds, sent, noteIndex);
     all.add(session);
     watches.begin(session, noteIndex);
     log.debug("Session {} of {} s made", id, ttlSeconds);
