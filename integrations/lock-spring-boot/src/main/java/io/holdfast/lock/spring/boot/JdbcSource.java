@@ -4,6 +4,8 @@ import io.holdfast.lock.LockClientBuilder;
 import io.holdfast.lock.jdbc.JdbcLocks;
 import io.holdfast.lock.jdbc.SchemaMode;
 import io.holdfast.lock.spring.boot.HoldfastProperties.TableMode;
+import java.io.Closeable;
+import java.io.IOException;
 import java.util.Locale;
 import javax.sql.DataSource;
 
@@ -14,7 +16,7 @@ import javax.sql.DataSource;
  */
 record JdbcSource(
     DataSource dataSource, boolean own, String described, HoldfastProperties.Jdbc properties)
-    implements StoreSource, AutoCloseable {
+    implements StoreSource, Closeable {
 
   @Override
   public StoreKind kind() {
@@ -64,8 +66,8 @@ record JdbcSource(
   }
 
   @Override
-  public void close() throws Exception {
-    if (own && dataSource instanceof AutoCloseable pool) {
+  public void close() throws IOException {
+    if (own && dataSource instanceof Closeable pool) {
       pool.close();
     }
   }
