@@ -2,10 +2,8 @@ package io.holdfast.lock.torture;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import io.holdfast.lock.torture.Attempt.Closing;
 import io.holdfast.lock.torture.Attempt.Interval;
 import io.holdfast.lock.torture.Attempt.Nested;
-import io.holdfast.lock.torture.Attempt.Write;
 import io.holdfast.lock.torture.Fault.Kind;
 import io.holdfast.lock.torture.Finding.Rule;
 import java.util.List;
@@ -16,44 +14,35 @@ class JudgeTest {
     return story.judged().stream().map(Finding::rule).distinct().toList();
   }
 
+  private static void assertViolation(Story story) {
+    assertThat(story.judged()).singleElement().matches(Finding::isViolation);
+  }
+
+  private static void assertDocumented(Story story, String page) {
+    assertThat(story.judged())
+        .singleElement()
+        .matches(finding -> !finding.isViolation())
+        .matches(finding -> finding.documented().contains(page));
+  }
+
   /** One that held from 10 to 50, and closed. */
   private static Story before(StoreKind store) {
     return Story.on(store)
-        .worker(0)
-        .asked(1)
-        .got(100, 10)
-        .believed(11, 49)
-        .closed(Closing.NORMAL, 50, 55)
-        .told();
+        .told("worker 0, asked 1, granted 100 at 10, believed 11 to 49, closed NORMAL 50 to 55");
   }
 
   @Test
   void oneAfterTheOtherIsNoFinding() {
     Story story = before(StoreKind.POSTGRES)
-        .worker(1)
-        .asked(5)
-        .got(200, 52)
-        .believed(53, 70)
-        .closed(Closing.NORMAL, 71, 75)
-        .told();
+        .told("worker 1, asked 5, granted 200 at 52, believed 53 to 70, closed NORMAL 71 to 75");
     assertThat(story.judged()).isEmpty();
   }
 
   @Test
   void twoThatBelievedAtOneTimeAreTwoHolders() {
     Story story = Story.on(StoreKind.POSTGRES)
-        .worker(0)
-        .asked(1)
-        .got(100, 10)
-        .believed(11, 60)
-        .closed(Closing.LOST, 61, 62)
-        .told()
-        .worker(1)
-        .asked(5)
-        .got(200, 52)
-        .believed(59, 80)
-        .closed(Closing.NORMAL, 81, 82)
-        .told();
+        .told("worker 0, asked 1, granted 100 at 10, believed 11 to 60, closed LOST 61 to 62")
+        .told("worker 1, asked 5, granted 200 at 52, believed 59 to 80, closed NORMAL 81 to 82");
     assertThat(rules(story)).containsExactly(Rule.TWO_HOLDERS);
     assertThat(story.judged().get(0).text()).contains("for 8.000 ms"); // from the answer at 52
   }
@@ -61,21 +50,9 @@ class JudgeTest {
   @Test
   void aLeaseThatAnotherOutlastsOverlapsAllThatCameMeanwhile() {
     Story story = Story.on(StoreKind.REDIS)
-        .worker(0)
-        .asked(1)
-        .got(100, 10)
-        .believed(11, 99)
-        .told()
-        .worker(1)
-        .asked(20)
-        .got(200, 30)
-        .believed(31, 40)
-        .told()
-        .worker(2)
-        .asked(50)
-        .got(300, 60)
-        .believed(61, 70)
-        .told();
+        .told("worker 0, asked 1, granted 100 at 10, believed 11 to 99")
+        .told("worker 1, asked 20, granted 200 at 30, believed 31 to 40")
+        .told("worker 2, asked 50, granted 300 at 60, believed 61 to 70");
     assertThat(story.judged())
         .extracting(Finding::rule)
         .containsExactly(Rule.TWO_HOLDERS, Rule.TWO_HOLDERS);
@@ -86,18 +63,8 @@ class JudgeTest {
     // Frozen from 20 to 90, after it asked its clock and before it asked the lease: what it is
     // told then is no, and the last look that said yes began at 19.
     Story story = Story.on(StoreKind.POSTGRES)
-        .worker(0)
-        .asked(1)
-        .got(100, 10)
-        .believed(11, 19)
-        .closed(Closing.LOST, 91, 92)
-        .told()
-        .worker(1)
-        .asked(20)
-        .got(200, 60)
-        .believed(61, 70)
-        .closed(Closing.NORMAL, 71, 75)
-        .told();
+        .told("worker 0, asked 1, granted 100 at 10, believed 11 to 19, closed LOST 91 to 92")
+        .told("worker 1, asked 20, granted 200 at 60, believed 61 to 70, closed NORMAL 71 to 75");
     assertThat(story.judged()).isEmpty();
   }
 
@@ -105,18 +72,8 @@ class JudgeTest {
   void aCloseThatReturnedSaysThatAllBeforeItWasExclusive() {
     // It looked at 11 alone, and closed at 80 as if all had been well.
     Story story = Story.on(StoreKind.POSTGRES)
-        .worker(0)
-        .asked(1)
-        .got(100, 10)
-        .believed(11, 11)
-        .closed(Closing.NORMAL, 80, 81)
-        .told()
-        .worker(1)
-        .asked(20)
-        .got(200, 40)
-        .believed(41, 50)
-        .closed(Closing.NORMAL, 51, 52)
-        .told();
+        .told("worker 0, asked 1, granted 100 at 10, believed 11 to 11, closed NORMAL 80 to 81")
+        .told("worker 1, asked 20, granted 200 at 40, believed 41 to 50, closed NORMAL 51 to 52");
     assertThat(rules(story)).containsExactly(Rule.TWO_HOLDERS);
   }
 
@@ -124,170 +81,107 @@ class JudgeTest {
   void aReleaseThatIsOnItsWayIsNoBelief() {
     // The next one has it before the first one's close returned.
     Story story = before(StoreKind.POSTGRES)
-        .worker(1)
-        .asked(5)
-        .got(200, 51)
-        .believed(51, 70)
-        .closed(Closing.NORMAL, 71, 75)
-        .told();
+        .told("worker 1, asked 5, granted 200 at 51, believed 51 to 70, closed NORMAL 71 to 75");
     assertThat(story.judged()).isEmpty();
   }
 
   @Test
   void aWorkerThatWasKilledBelievedUntilItsLastLook() {
     Story story = Story.on(StoreKind.POSTGRES)
-        .worker(0)
-        .asked(1)
-        .got(100, 10)
-        .believed(11, 30)
-        .told();
+        .told("worker 0, asked 1, granted 100 at 10, believed 11 to 30");
     assertThat(story.attempt(0).sure()).isEqualTo(new Interval(11_000_000, 30_000_000));
   }
 
   @Test
   void aLeaseThatWasNeverSeenToStandIsSureOfNothing() {
     Story story = Story.on(StoreKind.POSTGRES)
-        .worker(0)
-        .asked(1)
-        .got(100, 10)
-        .closed(Closing.LOST, 20, 21)
-        .told();
+        .told("worker 0, asked 1, granted 100 at 10, closed LOST 20 to 21");
     assertThat(story.attempt(0).sure()).isNull();
   }
 
   @Test
   void otherNamesAndAttemptsWithoutALeaseAreNoOnesBusiness() {
-    Story story = before(StoreKind.POSTGRES).worker(1).asked(12).told();
+    Story story = before(StoreKind.POSTGRES).told("worker 1, asked 12");
     assertThat(story.judged()).isEmpty();
   }
 
   @Test
   void aLaterLeaseWithoutAHigherTokenIsFound() {
     Story story = before(StoreKind.POSTGRES)
-        .worker(1)
-        .asked(5)
-        .got(90, 60)
-        .believed(61, 70)
-        .closed(Closing.NORMAL, 71, 75)
-        .told();
+        .told("worker 1, asked 5, granted 90 at 60, believed 61 to 70, closed NORMAL 71 to 75");
     assertThat(rules(story)).containsExactly(Rule.TOKEN_FELL);
   }
 
   @Test
   void aTokenThatFellIsFoundThoughNobodyLookedAtTheLease() {
-    Story story = before(StoreKind.POSTGRES).worker(1).asked(9).got(99, 60).told();
+    Story story = before(StoreKind.POSTGRES).told("worker 1, asked 9, granted 99 at 60");
     assertThat(story.judged()).isEmpty(); // It may have been granted before the other's answer.
-    story.worker(2).asked(61).got(98, 62).told();
+    story.told("worker 2, asked 61, granted 98 at 62");
     assertThat(rules(story)).containsExactly(Rule.TOKEN_FELL);
   }
 
   @Test
   void oneTokenForTwoLeasesIsFound() {
-    Story story = before(StoreKind.POSTGRES).worker(1).asked(9).got(100, 60).told();
+    Story story = before(StoreKind.POSTGRES).told("worker 1, asked 9, granted 100 at 60");
     assertThat(rules(story)).containsExactly(Rule.TOKEN_FELL);
   }
 
   @Test
   void anOlderTokenBehindANewerOneIsAStaleWrite() {
     Story story = Story.on(StoreKind.POSTGRES)
-        .worker(0)
-        .asked(1)
-        .got(100, 2)
-        .wrote(Write.UNANSWERED)
-        .told()
-        .worker(1)
-        .asked(3)
-        .got(200, 4)
-        .wrote(Write.DONE)
-        .told();
+        .told("worker 0, asked 1, granted 100 at 2, write UNANSWERED")
+        .told("worker 1, asked 3, granted 200 at 4, write DONE");
     assertThat(rules(story.logged(1, 200))).isEmpty();
     assertThat(rules(story.logged(0, 100))).containsExactly(Rule.STALE_WRITE);
   }
 
   @Test
   void aRefusedWriteThatIsThereIsFound() {
-    Story story = Story.on(StoreKind.POSTGRES)
-        .worker(0)
-        .asked(1)
-        .got(100, 2)
-        .wrote(Write.REFUSED)
-        .told();
+    Story story =
+        Story.on(StoreKind.POSTGRES).told("worker 0, asked 1, granted 100 at 2, write REFUSED");
     assertThat(rules(story)).isEmpty();
     assertThat(rules(story.logged(0, 100))).containsExactly(Rule.REFUSED_WRITE_IS_THERE);
   }
 
   @Test
   void aConfirmedWriteThatIsGoneIsFound() {
-    Story story = Story.on(StoreKind.REDIS)
-        .worker(0)
-        .asked(1)
-        .got(100, 2)
-        .wrote(Write.DONE)
-        .told();
+    Story story = Story.on(StoreKind.REDIS).told("worker 0, asked 1, granted 100 at 2, write DONE");
     assertThat(rules(story)).containsExactly(Rule.CONFIRMED_WRITE_IS_GONE);
   }
 
   @Test
   void anExceptionThatNoPageSpeaksOfIsFound() {
-    Story story = Story.on(StoreKind.REDIS).worker(0).asked(1).threw(2).told();
+    Story story = Story.on(StoreKind.REDIS).told("worker 0, asked 1, undocumented at 2");
     assertThat(rules(story)).containsExactly(Rule.UNDOCUMENTED_EXCEPTION);
   }
 
   private static Story twoHolders(StoreKind store) {
     return Story.on(store)
-        .worker(0)
-        .asked(1)
-        .got(100, 10)
-        .believed(11, 60)
-        .told()
-        .worker(1)
-        .asked(5)
-        .got(200, 52)
-        .believed(53, 80)
-        .told();
+        .told("worker 0, asked 1, granted 100 at 10, believed 11 to 60")
+        .told("worker 1, asked 5, granted 200 at 52, believed 53 to 80");
   }
 
   @Test
   void twoHoldersAfterAFailoverAreDocumentedWhereThePageSaysSo() {
-    assertThat(twoHolders(StoreKind.REDIS_SENTINEL).unsettled(20, 40).judged())
-        .singleElement()
-        .matches(finding -> !finding.isViolation());
+    assertDocumented(twoHolders(StoreKind.REDIS_SENTINEL).unsettled(20, 40), "failover");
     // Not if the servers had settled before the first was granted, or until both had it; not for
     // the fault of a server alone; and not on a store that does not forget.
-    assertThat(twoHolders(StoreKind.REDIS_SENTINEL).unsettled(-20, 0).judged())
-        .singleElement()
-        .matches(Finding::isViolation);
-    assertThat(twoHolders(StoreKind.REDIS_SENTINEL).unsettled(70, 75).judged())
-        .singleElement()
-        .matches(Finding::isViolation);
-    assertThat(twoHolders(StoreKind.REDIS_SENTINEL)
-            .broke(Kind.KILL_SERVER.of(0), 20, 40)
-            .judged())
-        .singleElement()
-        .matches(Finding::isViolation);
-    assertThat(twoHolders(StoreKind.POSTGRES).unsettled(20, 40).judged())
-        .singleElement()
-        .matches(Finding::isViolation);
+    assertViolation(twoHolders(StoreKind.REDIS_SENTINEL).unsettled(-20, 0));
+    assertViolation(twoHolders(StoreKind.REDIS_SENTINEL).unsettled(70, 75));
+    assertViolation(twoHolders(StoreKind.REDIS_SENTINEL).broke(Kind.KILL_SERVER.of(0), 20, 40));
+    assertViolation(twoHolders(StoreKind.POSTGRES).unsettled(20, 40));
   }
 
   @Test
   void twoHoldersAfterAJumpOfAServersClockAreDocumentedWhereLeasesEndByIt() {
     for (StoreKind store : List.of(StoreKind.POSTGRES, StoreKind.REDIS, StoreKind.REDIS_QUORUM)) {
-      assertThat(twoHolders(store).jumpedAhead(20, 21).judged())
-          .singleElement()
-          .matches(finding -> finding.documented().contains("jumps ahead"));
+      assertDocumented(twoHolders(store).jumpedAhead(20, 21), "jumps ahead");
       // Not if it jumped before the first was granted, or when both had it already.
-      assertThat(twoHolders(store).jumpedAhead(-20, 0).judged())
-          .singleElement()
-          .matches(Finding::isViolation);
-      assertThat(twoHolders(store).jumpedAhead(70, 71).judged())
-          .singleElement()
-          .matches(Finding::isViolation);
+      assertViolation(twoHolders(store).jumpedAhead(-20, 0));
+      assertViolation(twoHolders(store).jumpedAhead(70, 71));
     }
     for (StoreKind store : List.of(StoreKind.ZOOKEEPER_3, StoreKind.CONSUL)) {
-      assertThat(twoHolders(store).jumpedAhead(20, 21).judged())
-          .singleElement()
-          .matches(Finding::isViolation);
+      assertViolation(twoHolders(store).jumpedAhead(20, 21));
     }
   }
 
@@ -296,16 +190,8 @@ class JudgeTest {
     for (long until : new long[] {3_000, 5_000}) {
       Story story = Story.on(StoreKind.POSTGRES)
           .jumpedAhead(20, 21)
-          .worker(0)
-          .asked(1)
-          .got(100, 10)
-          .believed(11, until)
-          .told()
-          .worker(1)
-          .asked(30)
-          .got(200, 40)
-          .believed(41, 6_000)
-          .told();
+          .told("worker 0, asked 1, granted 100 at 10, believed 11 to " + until)
+          .told("worker 1, asked 30, granted 200 at 40, believed 41 to 6000");
       assertThat(story.judged())
           .singleElement()
           .matches(finding -> finding.isViolation() == (until == 5_000));
@@ -317,16 +203,8 @@ class JudgeTest {
     Story story = Story.on(StoreKind.POSTGRES)
         .jumpedAhead(3, 3)
         .broke(Kind.SET_SERVER_CLOCK.of(0, 5_000), 3, 9)
-        .worker(0)
-        .asked(1)
-        .got(200, 2)
-        .wrote(Write.DONE)
-        .told()
-        .worker(1)
-        .asked(4)
-        .got(100, 5)
-        .wrote(Write.DONE)
-        .told()
+        .told("worker 0, asked 1, granted 200 at 2, write DONE")
+        .told("worker 1, asked 4, granted 100 at 5, write DONE")
         .logged(0, 200)
         .logged(1, 100);
     assertThat(story.judged())
@@ -339,96 +217,54 @@ class JudgeTest {
   void aTokenMayFallIfTheNumberIsLostAndTheClockIsBehind() {
     Story story = before(StoreKind.REDIS_SENTINEL)
         .unsettled(20, 60)
-        .worker(1)
-        .asked(61)
-        .got(90, 62)
-        .told();
-    assertThat(story.judged()).singleElement().matches(Finding::isViolation);
+        .told("worker 1, asked 61, granted 90 at 62");
+    assertViolation(story);
     // The number that was lost can be ahead for as long as the clock was.
-    assertThat(story.broke(Kind.SET_SERVER_CLOCK.of(0, 100), -200, -95).judged())
-        .singleElement()
-        .matches(finding -> finding.documented().contains("token can fall"));
+    assertDocumented(story.broke(Kind.SET_SERVER_CLOCK.of(0, 100), -200, -95), "token can fall");
   }
 
   @Test
   void aFailoverThatWasLongAgoExcusesNothing() {
     Story story = Story.on(StoreKind.REDIS_CLUSTER)
         .unsettled(20, 40)
-        .worker(0)
-        .asked(1)
-        .got(100, 10)
-        .believed(11, 9_000)
-        .told()
-        .worker(1)
-        .asked(5)
-        .got(200, 8_000)
-        .believed(8_001, 8_500)
-        .told();
-    assertThat(story.judged()).singleElement().matches(Finding::isViolation);
+        .told("worker 0, asked 1, granted 100 at 10, believed 11 to 9000")
+        .told("worker 1, asked 5, granted 200 at 8000, believed 8001 to 8500");
+    assertViolation(story);
   }
 
   @Test
   void aWriteThatAFailoverTookIsDocumentedIfItWasMadeMeanwhile() {
     Story story = Story.on(StoreKind.REDIS_SENTINEL)
-        .worker(0)
-        .asked(3_000)
-        .got(100, 3_001)
-        .wrote(Write.DONE)
-        .closed(Closing.NORMAL, 3_002, 3_003)
-        .told();
-    assertThat(story.unsettled(10, 2_000).judged()).singleElement().matches(Finding::isViolation);
-    assertThat(story.unsettled(3_500, 9_000).judged())
-        .singleElement()
-        .matches(finding -> !finding.isViolation());
+        .told("worker 0, asked 3000, granted 100 at 3001, write DONE, closed NORMAL 3002 to 3003");
+    assertViolation(story.unsettled(10, 2_000));
+    assertDocumented(story.unsettled(3_500, 9_000), "failover");
+  }
+
+  /** One that closed at once, and another. */
+  private static Story minHold(long next) {
+    return Story.on(StoreKind.ZOOKEEPER)
+        .told("worker 0, asked 50, granted 100 at 52, keeping 500, closed NORMAL 55 to 56")
+        .told("worker 1, asked 60, granted 200 at " + next);
   }
 
   @Test
   void aMinHoldThatWasCutShortIsFound() {
-    for (long next : new long[] {400, 560}) {
-      Story story = Story.on(StoreKind.POSTGRES)
-          .worker(0)
-          .asked(50)
-          .got(100, 52)
-          .keeping(500)
-          .believed(53, 54)
-          .closed(Closing.NORMAL, 55, 56)
-          .told()
-          .worker(1)
-          .asked(60)
-          .got(200, next)
-          .told();
-      if (next == 400) {
-        assertThat(rules(story)).containsExactly(Rule.MIN_HOLD_CUT_SHORT);
-      } else {
-        assertThat(story.judged()).isEmpty();
-      }
-    }
+    assertThat(rules(minHold(400))).containsExactly(Rule.MIN_HOLD_CUT_SHORT);
+    assertThat(minHold(560).judged()).isEmpty();
   }
 
   @Test
   void aMinHoldIsCutShortByAServersClockThatJumps() {
-    Story story = Story.on(StoreKind.ZOOKEEPER)
-        .jumpedAhead(100, 101)
-        .worker(0)
-        .asked(50)
-        .got(100, 52)
-        .keeping(500)
-        .told()
-        .worker(1)
-        .asked(60)
-        .got(200, 400)
-        .told();
-    assertThat(story.judged())
-        .singleElement()
-        .matches(finding -> finding.documented().contains("jumps ahead"));
+    assertDocumented(minHold(400).jumpedAhead(100, 101), "jumps ahead");
   }
 
   private static Story waited(long most, long until, long stalled) {
     Story story = Story.on(StoreKind.POSTGRES);
     for (int cold = 0; cold < 2 * Worker.THREADS; cold++) {
-      story.worker(0).asked(1).waiting(0).taken(9_000).told(); // While classes are loaded.
+      story.told("worker 0, asked 1, waiting 0, taken at 9000"); // While classes are loaded.
     }
-    return story.worker(0).asked(1).waiting(most).stalled(stalled).taken(until).told();
+    return story.told(
+        "worker 0, asked 1, waiting " + most + ", stalled " + stalled + ", taken at " + until);
   }
 
   @Test
@@ -454,13 +290,8 @@ class JudgeTest {
   void aThreadThatIsRefusedWhatItHasIsFound() {
     for (Nested nested : Nested.values()) {
       Story story = Story.on(StoreKind.POSTGRES)
-          .worker(0)
-          .asked(1)
-          .got(100, 2)
-          .believed(3, 4)
-          .askedAgain(nested)
-          .closed(Closing.NORMAL, 5, 6)
-          .told();
+          .told("worker 0, asked 1, granted 100 at 2, believed 3 to 4, nested " + nested
+              + ", closed NORMAL 5 to 6");
       assertThat(rules(story).contains(Rule.REENTRY)).isEqualTo(nested == Nested.WRONG);
     }
   }

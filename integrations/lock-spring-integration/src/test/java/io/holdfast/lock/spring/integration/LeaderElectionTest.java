@@ -22,7 +22,8 @@ import org.springframework.integration.support.locks.LockRegistry;
 @Tag("each-spring-integration")
 class LeaderElectionTest {
   private static final String ROLE = "poller";
-  private static final LockOptions OPTIONS = LockOptions.renewed(Duration.ofSeconds(30));
+  /** Renewed, and over, long after a test has stopped waiting. */
+  private static final LockOptions OPTIONS = LockOptions.renewed(Duration.ofMinutes(5));
 
   private final InMemoryServer server = new InMemoryServer();
   private final LockClient clientA = InMemoryLocks.builder(server).build();
@@ -61,7 +62,7 @@ class LeaderElectionTest {
   void aLeaderThatStopsIsFollowedAtOnce() {
     aLeadsAndBWaits();
     a.stop();
-    Await.until("b leads", b::isLeading); // Far sooner than the TTL is over: the time is up then.
+    Await.until("b leads", b::isLeading);
 
     Await.until("both are told", () -> history.size() == 3);
     assertThat(history).containsExactlyInAnyOrder("a granted", "a revoked", "b granted");
@@ -93,10 +94,7 @@ class LeaderElectionTest {
     a.start();
     Await.until("a leads", a::isLeading);
     assertThat(clientB.get("leader/" + ROLE).forceRelease(a.token())).isTrue();
-    // Not only when the lease is due to be renewed, 10 s later.
-    long sinceNanos = System.nanoTime();
     Await.until("a is revoked", () -> history.contains("a revoked"));
-    assertThat(Duration.ofNanos(System.nanoTime() - sinceNanos)).isLessThan(Duration.ofSeconds(8));
     Await.until("a leads again", a::isLeading);
     assertThat(history).containsExactly("a granted", "a revoked", "a granted");
   }
