@@ -13,6 +13,7 @@ import org.springframework.boot.SpringApplication;
 import org.springframework.boot.WebApplicationType;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
 import org.springframework.boot.data.redis.autoconfigure.DataRedisConnectionDetails;
+import org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration;
 import org.springframework.boot.test.context.FilteredClassLoader;
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
@@ -129,8 +130,9 @@ class WrongConfigurationTest {
   void noStarterThatMakesADataSource(CapturedOutput output) {
     start(
         App.class,
-        without("org.springframework.boot.jdbc.autoconfigure"),
+        new FilteredClassLoader(DataSourceAutoConfiguration.class),
         "holdfast.store=jdbc",
+        "spring.autoconfigure.exclude=" + DataSourceAutoConfiguration.class.getName(),
         "spring.datasource.url=" + Runners.url("no-starter"));
 
     assertThat(output)
