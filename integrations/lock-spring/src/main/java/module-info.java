@@ -8,14 +8,14 @@ module io.holdfast.lock.spring {
   requires transitive spring.core;
   requires spring.aop;
   requires spring.expression;
-  requires org.objectweb.asm;
-  requires org.objectweb.asm.tree;
-  requires org.objectweb.asm.tree.analysis;
   requires org.slf4j;
   requires static java.sql;
   requires static io.holdfast.lock.jdbc;
   requires static spring.jdbc;
+  requires static spring.orm;
   requires static spring.tx;
+  requires static jakarta.persistence;
+  requires static org.hibernate.orm.core;
   requires static org.jspecify;
 
   exports io.holdfast.lock.spring;

@@ -129,7 +129,8 @@ final class Results {
           .filter(cells -> cells[1].equals(wrong.option()))
           .toList();
       long stores = seen.stream().map(cells -> cells[0]).distinct().count();
-      int most = seen.stream().mapToInt(cells -> Integer.parseInt(cells[2])).max().orElse(0);
+      int most =
+          seen.stream().mapToInt(cells -> Integer.parseInt(cells[2])).max().orElse(0);
       if (stores > 0) {
         page.append(String.format(Locale.ROOT, "| %s | %d | %d |%n", wrong.option(), stores, most));
       }

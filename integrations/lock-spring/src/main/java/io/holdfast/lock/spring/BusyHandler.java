@@ -11,8 +11,7 @@ import org.jspecify.annotations.Nullable;
 public interface BusyHandler {
 
   /**
-   * Returns what the call returns instead of the method, which is not run; or throws what the call
-   * throws.
+   * Returns the result of the call, whose method is not run, or throws its exception.
    *
    * @return a value of the method's type; null if it returns nothing
    * @throws Exception unchecked, or one that the method declares

@@ -20,7 +20,7 @@ import org.springframework.transaction.interceptor.TransactionAttribute;
 import org.springframework.transaction.support.AbstractPlatformTransactionManager;
 import org.springframework.util.StringUtils;
 
-/** What a method must be so that its lease can guard its transaction. */
+/** The requirements on a method whose lease is to guard its transaction. */
 final class GuardRules {
   private final ConfigurableListableBeanFactory beanFactory;
   private final Map<TransactionManager, GuardedTransactions> guarded = new ConcurrentHashMap<>();

@@ -19,6 +19,7 @@ final class Guarded implements Surroundings {
 
   @Override
   public void checkCaller() {
+    ReadBefore.refuse(place);
     if (!hasNewTransaction && TransactionSynchronizationManager.isActualTransactionActive()) {
       throw new IllegalStateException(place
           + " has guard = true and was called within a transaction that began before it had its"

@@ -103,7 +103,7 @@ final class GuardedTransactions implements TransactionExecutionListener {
     private final Lease lease;
     private final @Nullable Call outer;
 
-    /** What is bound to the thread for the DataSource before a transaction that begins. */
+    /** The resource bound to the thread for the DataSource before a transaction that begins. */
     private @Nullable Object boundBefore;
 
     private boolean hasGuarded;
@@ -134,7 +134,7 @@ final class GuardedTransactions implements TransactionExecutionListener {
           : null;
     }
 
-    /** What is bound to the thread for the DataSource now. */
+    /** Returns the resource that is bound to the thread for the DataSource now. */
     @Nullable
     Object bound() {
       return TransactionSynchronizationManager.getResource(dataSource);

@@ -95,7 +95,9 @@ final class LeaseSettings {
     try {
       return options.get();
     } catch (IllegalArgumentException e) {
-      throw place.invalid(attribute, String.valueOf(e.getMessage()), "change the annotation");
+      // What is wrong, and mostly a colon and what to do.
+      String[] said = String.valueOf(e.getMessage()).split(": ", 2);
+      throw place.invalid(attribute, said[0], said.length > 1 ? said[1] : "change the annotation");
     }
   }
 }

@@ -31,7 +31,10 @@ import org.springframework.expression.spel.standard.SpelExpressionParser;
 final class LockName {
   private static final SpelExpressionParser PARSER = new SpelExpressionParser();
   private static final ParameterNameDiscoverer PARAMETERS = new DefaultParameterNameDiscoverer();
-  private static final Pattern LOOKS_LIKE_A_VARIABLE = Pattern.compile("#[A-Za-z_]\\w*");
+
+  /** Texts that are variables in other languages of templates. */
+  private static final Pattern LOOKS_LIKE_A_VARIABLE =
+      Pattern.compile("#(?<hash>[A-Za-z_]\\w*)|\\{(?<braces>[A-Za-z_][\\w.]*)}|%(\\d+\\$)?[sd]");
 
   /** Variables that an expression has by itself. */
   private static final List<String> BUILT_IN = List.of("this", "root");
@@ -77,11 +80,17 @@ final class LockName {
         throw place.invalid(
             "name",
             "'" + matcher.group() + "' is plain text, so that all calls would have one lock",
-            "write #{" + matcher.group() + "}");
+            "write #{#" + variable(matcher) + "}");
       }
     } else if (part instanceof SpelExpression expression) {
       check(place, part.getExpressionString(), expression.getAST());
     }
+  }
+
+  private static String variable(Matcher matcher) {
+    String hash = matcher.group("hash");
+    String braces = matcher.group("braces");
+    return hash != null ? hash : braces != null ? braces : "parameter";
   }
 
   private static void check(Place place, String expression, SpelNode node) {

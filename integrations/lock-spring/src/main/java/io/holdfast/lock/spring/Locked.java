@@ -24,8 +24,8 @@ import org.springframework.core.annotation.AliasFor;
  * caller is in a transaction already, the lock is released before that one commits; a warning says
  * so, once for each method.
  *
- * <p>Only calls through the bean's proxy are locked. A call by the bean itself is refused at start
- * if its code shows it; so is the annotation on a method that no proxy can stand before.
+ * <p>Only calls through the bean's proxy are locked: a call of a bean's own method on {@code this}
+ * is not. The annotation on a method that no proxy can stand before is refused at start.
  *
  * <p>If the method returns a {@link java.util.concurrent.CompletionStage}, the lock is held until
  * the stage is complete: the caller gets a stage that completes when the lock has been released,

@@ -1,12 +1,9 @@
 package io.holdfast.lock.spring;
 
-import io.holdfast.lock.spring.SelfCalls.Signature;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 import java.util.Arrays;
-import java.util.HashMap;
 import java.util.Map;
-import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -62,14 +59,12 @@ final class LockedBeans implements SmartInitializingSingleton {
   }
 
   private void check(String beanName, Class<?> type, Map<Method, Locked> annotated) {
-    Map<Signature, LockedMethod> bySignature = new HashMap<>();
     annotated.forEach((method, annotation) -> {
       Place place = new Place(beanName, method, type);
       checkProxy(place);
-      bySignature.put(Signature.of(method), methods.add(place, annotation));
+      methods.add(place, annotation);
       beanFactory.registerDependentBean(methods.clientBean(place, annotation), beanName);
     });
-    checkSelfCalls(type, bySignature);
   }
 
   private void checkProxy(Place place) {
@@ -116,30 +111,5 @@ final class LockedBeans implements SmartInitializingSingleton {
   private static boolean hasAdvice(Object bean) {
     return bean instanceof Advised advised
         && Arrays.stream(advised.getAdvisors()).anyMatch(LockedAdvisor.class::isInstance);
-  }
-
-  private static void checkSelfCalls(Class<?> type, Map<Signature, LockedMethod> locked) {
-    if (locked.isEmpty()) {
-      return;
-    }
-    SelfCalls.find(type, (caller, callee) -> isUnlocked(locked.get(caller), locked.get(callee)))
-        .ifPresent(found -> {
-          throw Objects.requireNonNull(locked.get(found.callee()))
-              .place()
-              .invalid(
-                  "the bean's own method " + found.caller().name()
-                      + " calls it, past the proxy and so without the lock",
-                  "move it to another bean, or call it on the injected bean");
-        });
-  }
-
-  /** Whether a call would not be locked, and not be under the same lock of its caller either. */
-  private static boolean isUnlocked(@Nullable LockedMethod caller, @Nullable LockedMethod callee) {
-    if (callee == null) {
-      return false;
-    }
-    return caller == null
-        || !callee.name().isConstant()
-        || !callee.annotation().equals(caller.annotation());
   }
 }

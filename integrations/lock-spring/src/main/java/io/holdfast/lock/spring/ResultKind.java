@@ -80,7 +80,8 @@ enum ResultKind {
   }
 
   /**
-   * What a call returns that is skipped, or an error if its caller would take that for a result.
+   * Returns the result of a call that is skipped, or throws if its caller would take that for the
+   * method's own.
    */
   @Nullable
   Object skipped(Place place) {

@@ -4,10 +4,11 @@ import io.holdfast.lock.Lease;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.SynchronousQueue;
+import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
-import org.springframework.scheduling.concurrent.CustomizableThreadFactory;
 
 /**
  * A lease that is held until a stage is complete.
@@ -35,10 +36,15 @@ final class StageLease {
     this.lease = lease;
   }
 
-  private static CustomizableThreadFactory daemons() {
-    CustomizableThreadFactory factory = new CustomizableThreadFactory("holdfast-spring-release-");
-    factory.setDaemon(true);
-    return factory;
+  private static ThreadFactory daemons() {
+    AtomicInteger number = new AtomicInteger();
+    return task -> {
+      String name = "holdfast-spring-release-" + number.incrementAndGet();
+      Thread thread =
+          new Thread(null, task, name, 0, false); // No thread locals of the application.
+      thread.setDaemon(true);
+      return thread;
+    };
   }
 
   /**

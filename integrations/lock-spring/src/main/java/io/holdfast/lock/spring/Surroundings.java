@@ -4,7 +4,7 @@ import io.holdfast.lock.Lease;
 import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
 
-/** What a locked call has to do with transactions. */
+/** The handling of transactions around a locked call. */
 interface Surroundings {
   /** Of an application without transactions. */
   Surroundings NONE = new Surroundings() {

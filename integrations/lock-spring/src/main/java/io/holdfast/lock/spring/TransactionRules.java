@@ -4,7 +4,7 @@ import io.holdfast.lock.LockClient;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.util.ClassUtils;
 
-/** What locked methods may be in the transactions of an application. */
+/** The rules that an application's transactions impose on its locked methods. */
 interface TransactionRules {
 
   /** The rules of the application, by what is on its class path. */

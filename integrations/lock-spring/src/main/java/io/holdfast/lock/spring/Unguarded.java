@@ -21,6 +21,7 @@ final class Unguarded implements Surroundings {
 
   @Override
   public void checkCaller() {
+    ReadBefore.refuse(place);
     if (TransactionSynchronizationManager.isActualTransactionActive() && !said.getAndSet(true)) {
       log.warn(
           "{} was called within a transaction: unless that one has committed already, the lock is"

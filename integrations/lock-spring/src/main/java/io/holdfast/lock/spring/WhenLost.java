@@ -11,8 +11,8 @@ public enum WhenLost {
   /**
    * The thread is interrupted at the loss. When the method has ended, the call throws a
    * {@link io.holdfast.lock.LockLostException} in any case, with the method's own exception
-   * suppressed, and the thread is no longer interrupted, also not by somebody else who interrupted
-   * it meanwhile. Not for methods that return a {@code CompletionStage}.
+   * suppressed. The thread's interrupt flag is then clear, even if somebody else interrupted it
+   * meanwhile. Not for methods that return a {@code CompletionStage}.
    */
   INTERRUPT
 }

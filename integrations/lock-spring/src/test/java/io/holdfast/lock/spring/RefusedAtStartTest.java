@@ -3,15 +3,15 @@ package io.holdfast.lock.spring;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
+import io.holdfast.lock.Lease;
+import io.holdfast.lock.LockTimeoutException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
-import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
-import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.context.annotation.AnnotationConfigApplicationContext;
 import org.springframework.context.annotation.Lazy;
@@ -24,6 +24,8 @@ class RefusedAtStartTest {
         mistake(NoName.class, "attribute name", "there is no name"),
         mistake(NotATemplate.class, "attribute name", "is not a template"),
         mistake(PlainText.class, "attribute name", "write #{#id}"),
+        mistake(Braces.class, "attribute name", "'{id}' is plain text", "write #{#id}"),
+        mistake(Format.class, "attribute name", "'%s' is plain text", "#{#"),
         mistake(UnknownParameter.class, "attribute name", "refers to #di", "take one of #id"),
         mistake(UnknownPosition.class, "attribute name", "refers to #p1"),
         mistake(TooLong.class, "attribute name", "200"),
@@ -31,7 +33,7 @@ class RefusedAtStartTest {
         mistake(NoUnit.class, "attribute waitFor", "'10' has no unit", "10s"),
         mistake(NoDuration.class, "attribute minHold", "'soon' is not a duration"),
         mistake(Negative.class, "attribute waitFor", "negative"),
-        mistake(ShortTtl.class, "attribute ttl", "PT1S"),
+        mistake(ShortTtl.class, "attribute ttl", "PT1S", "take a TTL of at least"),
         mistake(MaxOfFixed.class, "attribute maxHold", "fixed"),
         mistake(LongMinHold.class, "attribute minHold", "TTL"),
         mistake(NoSuchClient.class, "attribute client", "no bean 'nobody'"),
@@ -46,10 +48,6 @@ class RefusedAtStartTest {
         mistake(FinalMethod.class, "final method", "make it non-final"),
         mistake(PrivateMethod.class, "private method", "not private"),
         mistake(StaticMethod.class, "static method", "instance method"),
-        mistake(CallsItself.class, "own method outer calls it", "another bean"),
-        mistake(CallsItselfInALambda.class, "calls it", "another bean"),
-        mistake(CallsItselfByReference.class, "own method outer calls it", "another bean"),
-        mistake(CallsItselfWithOtherNames.class, "own method outer calls it", "another bean"),
         mistake(NotInTheInterface.class, "none of them has the method", "proxyTargetClass"),
         mistake(GuardWithoutDatabase.class, "attribute guard", "has no guard"),
         mistake(EarlyBean.class, "made before locks were switched on", "lazily"),
@@ -72,6 +70,16 @@ class RefusedAtStartTest {
   }
 
   @Test
+  void aBeanThatAPostProcessorNeedsIsLocked() {
+    try (App app = App.start(NeedsEarly.class, NeededEarly.class);
+        Lease taken = app.others.get("early").tryLock().orElseThrow()) {
+      NeededEarly bean = app.get(NeededEarly.class);
+      assertThatExceptionOfType(LockTimeoutException.class).isThrownBy(bean::run);
+      assertThat(taken.isHeld()).isTrue();
+    }
+  }
+
+  @Test
   void aContextWithoutAClientEndsTheStart() {
     try (AnnotationConfigApplicationContext context = new AnnotationConfigApplicationContext()) {
       context.register(App.Locks.class, Fine.class);
@@ -83,8 +91,7 @@ class RefusedAtStartTest {
 
   @Test
   void whatIsRightIsNotRefused() {
-    App.start(Fine.class, FineOnAnother.class, FineClass.class, FineBySelf.class)
-        .close();
+    App.start(Fine.class, FineOnAnother.class, FineGeneric.class).close();
   }
 
   @Test
@@ -116,6 +123,16 @@ class RefusedAtStartTest {
 
   static class PlainText {
     @Locked("orders/#id")
+    void run(long id) {}
+  }
+
+  static class Braces {
+    @Locked("orders/{id}")
+    void run(long id) {}
+  }
+
+  static class Format {
+    @Locked("orders/%s")
     void run(long id) {}
   }
 
@@ -249,44 +266,6 @@ class RefusedAtStartTest {
     static void run() {}
   }
 
-  static class CallsItself {
-    void outer(long id) {
-      inner(id, "x");
-    }
-
-    @Locked("a/#{#id}")
-    void inner(long id, String text) {}
-  }
-
-  static class CallsItselfInALambda {
-    Runnable outer(long id) {
-      return () -> inner(id);
-    }
-
-    @Locked("a/#{#id}")
-    void inner(long id) {}
-  }
-
-  static class CallsItselfByReference {
-    Supplier<String> outer() {
-      return this::inner;
-    }
-
-    @Locked("a")
-    String inner() {
-      return "";
-    }
-  }
-
-  @Locked("a/#{#id}")
-  static class CallsItselfWithOtherNames {
-    public void outer(long id) {
-      inner(id + 1);
-    }
-
-    public void inner(long id) {}
-  }
-
   interface Narrow {
     void offered();
   }
@@ -315,6 +294,15 @@ class RefusedAtStartTest {
     }
   }
 
+  static class NeedsEarly implements BeanPostProcessor {
+    NeedsEarly(NeededEarly needed) {}
+  }
+
+  static class NeededEarly {
+    @Locked("early")
+    public void run() {}
+  }
+
   static class Fine {
     @Locked("a/#{#id}")
     void run(long id) {}
@@ -333,37 +321,14 @@ class RefusedAtStartTest {
     }
   }
 
-  /** The lock of the caller is that of the called. */
-  @Locked("c")
-  static class FineClass {
-    private FineClass self;
-
-    public void outer() {
-      inner();
-      self = this;
-    }
-
-    public void inner() {}
-
-    public void other() {
-      self.inner();
-    }
+  interface Handler<T> {
+    void handle(T what);
   }
 
-  /** Calls its proxy. */
-  static class FineBySelf {
-    private final ObjectProvider<FineBySelf> self;
-
-    FineBySelf(ObjectProvider<FineBySelf> self) {
-      this.self = self;
-    }
-
-    void outer(long id) {
-      FineBySelf proxy = self.getObject();
-      proxy.inner(id);
-    }
-
-    @Locked("d/#{#id}")
-    void inner(long id) {}
+  /** The compiler adds a method that takes any object, and calls this one. */
+  static class FineGeneric implements Handler<String> {
+    @Override
+    @Locked("orders/#{#what}")
+    public void handle(String what) {}
   }
 }

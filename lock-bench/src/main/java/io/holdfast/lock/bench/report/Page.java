@@ -79,9 +79,8 @@ public final class Page {
       reasons.add("the machine had other work to do (see its load)");
     }
     if (!reasons.isEmpty()) {
-      paragraph(
-          "**Rough figures:** " + String.join(", and ", reasons) + ". Ratios tell which is faster"
-              + " where they are far from 1, and no more.");
+      paragraph("**Rough figures:** " + String.join(", and ", reasons)
+          + ". Ratios tell which is faster" + " where they are far from 1, and no more.");
     }
   }
 
@@ -124,9 +123,8 @@ public final class Page {
     if (ours.ofBestPeer() == null || ours.bestPeer() == null) {
       return floor + (floor.isEmpty() ? "" : "; ") + "no peer waits";
     }
-    String session = ours.ofSession() == null
-        ? ""
-        : "; " + Terminal.ratio(ours.ofSession()) + " session lock";
+    String session =
+        ours.ofSession() == null ? "" : "; " + Terminal.ratio(ours.ofSession()) + " session lock";
     return floor + "; " + Terminal.ratio(ours.ofBestPeer()) + " " + kept.label(ours.bestPeer())
         + session;
   }

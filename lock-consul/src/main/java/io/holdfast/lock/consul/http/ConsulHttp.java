@@ -132,7 +132,7 @@ public final class ConsulHttp implements AutoCloseable {
         .writeTimeout(Duration.ZERO)
         // All requests share one HTTP/2 connection, which is used for ever after it died silently
         // unless something listens. It is given up when a ping is not answered before the next.
-        .pingInterval(storeTimeout.dividedBy(2))
+        .pingInterval(ANSWER_IS_PROMPT)
         .build();
     unpooled = client
         .newBuilder()

@@ -1,10 +1,14 @@
 package io.holdfast.lock.spring.boot;
 
 import org.jspecify.annotations.Nullable;
+import org.springframework.util.ClassUtils;
 
 /** The checks of the version of Spring Boot, and of the drivers that it manages. */
 final class BootVersion {
   private static final int OLDEST_MAJOR = 4;
+
+  /** A class that older versions of Jedis do not have. */
+  private static final String JEDIS = "redis.clients.jedis.RedisClient";
 
   private BootVersion() {}
 
@@ -27,8 +31,8 @@ final class BootVersion {
   }
 
   /** Returns why there are no beans for the chosen store: its driver is not the expected one. */
-  static LockConfigurationException noStoreOf(StoreKind chosen) {
-    return chosen == StoreKind.REDIS
+  static LockConfigurationException noStoreOf(StoreKind chosen, ClassLoader loader) {
+    return chosen == StoreKind.REDIS && !ClassUtils.isPresent(JEDIS, loader)
         ? new LockConfigurationException(
             "The locks are to be in Redis, and the Jedis on the class path is too old for that"
                 + " (Spring Boot 4.0 chooses 7.0)",
@@ -36,6 +40,8 @@ final class BootVersion {
         : new LockConfigurationException(
             "The locks are to be in " + chosen.value() + ", and there is no bean named "
                 + LockAutoConfiguration.STORE,
-            "do not exclude Holdfast's own beans, or set holdfast.enabled=false");
+            "do not exclude Holdfast's own beans, or set holdfast.enabled=false; if the application"
+                + " was processed ahead of time (AOT), set " + StoreChoice.PROPERTY
+                + " when it is built, too");
   }
 }

@@ -9,6 +9,11 @@ import okhttp3.OkHttpClient;
 record ConsulSource(OkHttpClient client, HoldfastProperties.Consul properties)
     implements StoreSource {
   @Override
+  public StoreKind kind() {
+    return StoreKind.CONSUL;
+  }
+
+  @Override
   public LockClientBuilder<?> builder() {
     ConsulLocks.Builder builder = Property.apply(
         "holdfast.consul.address",

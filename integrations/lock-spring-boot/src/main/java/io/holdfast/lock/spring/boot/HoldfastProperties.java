@@ -40,6 +40,8 @@ record HoldfastProperties(
    *
    * @param dataSource Name of the data source's bean, if there are several; by default the only
    *     one, or the primary one.
+   * @param poolSize Number of connections of a pool that only the locks use, made with the settings
+   *     of spring.datasource; by default the application's pool is used.
    * @param table Name of the lock table, with or without a schema before it.
    * @param schema What to do about the tables at the start. With "create", missing ones are made.
    * @param rawPoolWithoutAutoCommit Confirms that the data source is the pool itself, and hands out
@@ -49,6 +51,7 @@ record HoldfastProperties(
    */
   record Jdbc(
       @Nullable String dataSource,
+      @Nullable Integer poolSize,
       @DefaultValue("holdfast_lock") String table,
       @DefaultValue("create") TableMode schema,
       @DefaultValue("false") boolean rawPoolWithoutAutoCommit,
@@ -110,8 +113,11 @@ record HoldfastProperties(
    *
    * @param forceRelease Whether the endpoint may take a lock from its holder. It also needs the
    *     endpoint's access to be unrestricted.
+   * @param page Whether the endpoint has a page for humans, at "locks/page".
    */
-  record Actuator(@DefaultValue("false") boolean forceRelease) {}
+  record Actuator(
+      @DefaultValue("false") boolean forceRelease,
+      @DefaultValue("false") boolean page) {}
 
   private static String hidden(@Nullable String secret) {
     return secret == null ? "none" : "******";

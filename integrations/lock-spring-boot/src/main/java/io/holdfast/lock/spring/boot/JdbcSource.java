@@ -4,12 +4,24 @@ import io.holdfast.lock.LockClientBuilder;
 import io.holdfast.lock.jdbc.JdbcLocks;
 import io.holdfast.lock.jdbc.SchemaMode;
 import io.holdfast.lock.spring.boot.HoldfastProperties.TableMode;
+import java.io.Closeable;
+import java.io.IOException;
 import java.util.Locale;
 import javax.sql.DataSource;
 
-/** A SQL database, through a data source of the application. */
-record JdbcSource(DataSource dataSource, String described, HoldfastProperties.Jdbc properties)
-    implements StoreSource {
+/**
+ * A SQL database, through a data source.
+ *
+ * @param own whether the data source was made for the locks, and is to be closed with them
+ */
+record JdbcSource(
+    DataSource dataSource, boolean own, String described, HoldfastProperties.Jdbc properties)
+    implements StoreSource, Closeable {
+
+  @Override
+  public StoreKind kind() {
+    return StoreKind.JDBC;
+  }
 
   @Override
   public LockClientBuilder<?> builder() {
@@ -51,5 +63,12 @@ record JdbcSource(DataSource dataSource, String described, HoldfastProperties.Jd
                 + " holdfast.jdbc.schema=create")
         + "; if this is about the data source, " + described + ", name another one in"
         + " holdfast.jdbc.data-source";
+  }
+
+  @Override
+  public void close() throws IOException {
+    if (own && dataSource instanceof Closeable pool) {
+      pool.close();
+    }
   }
 }

@@ -5,6 +5,8 @@ import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.boot.sql.init.dependency.DependsOnDatabaseInitialization;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.core.env.Environment;
+import org.springframework.util.ClassUtils;
 
 /** Locks in the application's database, once Flyway, Liquibase or a script have set that up. */
 @Configuration(proxyBeanMethods = false)
@@ -14,10 +16,34 @@ class JdbcStoreConfiguration {
 
   @Bean(LockAutoConfiguration.STORE)
   @DependsOnDatabaseInitialization
-  JdbcSource holdfastStore(HoldfastProperties properties, ConfigurableListableBeanFactory beans) {
-    String name = properties.jdbc().dataSource();
+  JdbcSource holdfastStore(
+      HoldfastProperties properties,
+      ConfigurableListableBeanFactory beans,
+      Environment environment) {
+    HoldfastProperties.Jdbc jdbc = properties.jdbc();
+    Integer poolSize = jdbc.poolSize();
+    if (poolSize != null) {
+      return new JdbcSource(ownPool(poolSize, beans, environment), true, "a pool of its own", jdbc);
+    }
+    String name = jdbc.dataSource();
     Found<DataSource> dataSource = name == null ? only(beans) : named(name, beans);
-    return new JdbcSource(dataSource.bean(), dataSource.described(), properties.jdbc());
+    return new JdbcSource(dataSource.bean(), false, dataSource.described(), jdbc);
+  }
+
+  private static DataSource ownPool(
+      int size, ConfigurableListableBeanFactory beans, Environment environment) {
+    if (!canMakeDataSources(beans)
+        || !ClassUtils.isPresent(
+            "com.zaxxer.hikari.HikariDataSource", beans.getBeanClassLoader())) {
+      throw OwnPool.impossible("spring-boot-starter-jdbc is not on the class path");
+    }
+    return OwnPool.open(size, beans, environment);
+  }
+
+  private static boolean canMakeDataSources(ConfigurableListableBeanFactory beans) {
+    return ClassUtils.isPresent(
+        "org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration",
+        beans.getBeanClassLoader());
   }
 
   private static Found<DataSource> named(String name, ConfigurableListableBeanFactory beans) {
@@ -39,7 +65,12 @@ class JdbcStoreConfiguration {
     if (names.length == 0) {
       throw new LockConfigurationException(
           "The locks are to be in a SQL database, and the application has no data source",
-          "set spring.datasource.url, or choose another store with " + StoreChoice.PROPERTY);
+          (canMakeDataSources(beans)
+                  ? "set spring.datasource.url"
+                  : "add the dependency org.springframework.boot:spring-boot-starter-jdbc, which makes"
+                      + " one of spring.datasource.url")
+              + ", or choose another store with "
+              + StoreChoice.PROPERTY);
     }
     throw new LockConfigurationException(
         "The locks are to be in a SQL database, and the application has several data sources: "

@@ -9,6 +9,7 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.beans.factory.config.BeanFactoryPostProcessor;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.boot.LazyInitializationExcludeFilter;
 import org.springframework.boot.SpringBootVersion;
@@ -33,10 +34,14 @@ public final class LockAutoConfiguration {
   static final String STORE = "holdfastStore";
   static final String CLIENT = "lockClient";
 
-  private static final Logger LOG = LoggerFactory.getLogger(LockAutoConfiguration.class);
+  private static final Logger log = LoggerFactory.getLogger(LockAutoConfiguration.class);
 
-  LockAutoConfiguration() {
-    BootVersion.check(SpringBootVersion.getVersion());
+  LockAutoConfiguration() {}
+
+  /** The first thing of all, before a bean that the client needs can fail for another reason. */
+  @Bean
+  static BeanFactoryPostProcessor springBootIsNewEnough() {
+    return beans -> BootVersion.check(SpringBootVersion.getVersion());
   }
 
   /** Even with lazy initialization, a mistake must show at the start. */
@@ -73,7 +78,14 @@ public final class LockAutoConfiguration {
       ClassLoader loader = OnStoreCondition.loader(beans.getBeanClassLoader());
       StoreKind chosen = StoreChoice.of(environment, loader);
       if (store == null) {
-        throw BootVersion.noStoreOf(chosen);
+        throw BootVersion.noStoreOf(chosen, loader);
+      }
+      if (store.kind() != chosen) {
+        throw new LockConfigurationException(
+            "The locks are to be in " + chosen.value() + ", and this application was processed"
+                + " ahead of time (AOT) for locks in " + store.kind().value(),
+            "set " + StoreChoice.PROPERTY + " to " + chosen.value()
+                + " when the application is built, or leave it as it was then");
       }
       LockClientBuilder<?> builder = store.builder();
       String name = ClientName.of(properties, environment);
@@ -88,7 +100,7 @@ public final class LockAutoConfiguration {
       }
       customizers.orderedStream().forEach(customizer -> customizer.customize(builder));
       LockClient client = built(builder, store, properties);
-      LOG.info(
+      log.info(
           "Locks are in {}; client {}, TTL {}, store timeout {}",
           store.place(),
           name == null ? "named after the host" : "'" + name + "'",

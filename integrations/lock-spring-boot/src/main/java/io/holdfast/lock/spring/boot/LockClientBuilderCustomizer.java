@@ -3,9 +3,9 @@ package io.holdfast.lock.spring.boot;
 import io.holdfast.lock.LockClientBuilder;
 
 /**
- * A last word on the settings of the auto-configured lock client, for those that have no property:
- * a bean of this type is called with the builder when all properties have been applied, before the
- * client is built. Several are called in the order of Spring's {@code @Order}.
+ * A bean that changes the builder of the auto-configured lock client, for settings that have no
+ * property. It is called when all properties have been applied, before the client is built. Several
+ * are called in the order of Spring's {@code @Order}.
  */
 @FunctionalInterface
 public interface LockClientBuilderCustomizer {

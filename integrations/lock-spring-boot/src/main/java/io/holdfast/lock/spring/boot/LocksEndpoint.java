@@ -9,6 +9,7 @@ import java.util.OptionalInt;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.actuate.endpoint.Access;
 import org.springframework.boot.actuate.endpoint.InvalidEndpointRequestException;
+import org.springframework.boot.actuate.endpoint.OperationResponseBody;
 import org.springframework.boot.actuate.endpoint.annotation.DeleteOperation;
 import org.springframework.boot.actuate.endpoint.annotation.Endpoint;
 import org.springframework.boot.actuate.endpoint.annotation.ReadOperation;
@@ -78,7 +79,7 @@ final class LocksEndpoint {
    *
    * @param more whether there may be more locks than the limit let through
    */
-  record Locks(List<Lock> locks, boolean more) {}
+  record Locks(List<Lock> locks, boolean more) implements OperationResponseBody {}
 
   /**
    * A lock that is held.
@@ -115,5 +116,6 @@ final class LocksEndpoint {
    * @param refused why it was refused; null if it was not
    */
   record Released(
-      String name, long token, boolean released, @Nullable String refused) {}
+      String name, long token, boolean released, @Nullable String refused)
+      implements OperationResponseBody {}
 }

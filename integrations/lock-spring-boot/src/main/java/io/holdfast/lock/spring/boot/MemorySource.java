@@ -6,6 +6,11 @@ import io.holdfast.lock.LockClientBuilder;
 /** The memory of this JVM. */
 record MemorySource() implements StoreSource {
   @Override
+  public StoreKind kind() {
+    return StoreKind.MEMORY;
+  }
+
+  @Override
   public LockClientBuilder<?> builder() {
     return InMemoryLocks.builder();
   }

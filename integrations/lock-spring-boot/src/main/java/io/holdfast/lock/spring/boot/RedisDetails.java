@@ -1,5 +1,6 @@
 package io.holdfast.lock.spring.boot;
 
+import java.lang.reflect.Method;
 import java.net.URI;
 import java.net.URISyntaxException;
 import java.time.Duration;
@@ -14,6 +15,7 @@ import org.springframework.boot.data.redis.autoconfigure.DataRedisConnectionDeta
 import org.springframework.boot.data.redis.autoconfigure.DataRedisConnectionDetails.Sentinel;
 import org.springframework.boot.data.redis.autoconfigure.DataRedisConnectionDetails.Standalone;
 import org.springframework.boot.ssl.SslBundle;
+import org.springframework.util.ReflectionUtils;
 import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.RedisClient;
@@ -26,6 +28,8 @@ import redis.clients.jedis.UnifiedJedis;
  * the locks use Jedis, with connections of their own.
  */
 final class RedisDetails implements RedisServers {
+  private static final String PREFIX = "spring.data.redis.";
+
   private final DataRedisConnectionDetails details;
   private final @Nullable String url;
   private final Duration timeout;
@@ -45,6 +49,12 @@ final class RedisDetails implements RedisServers {
     Sentinel sentinel = details.getSentinel();
     Cluster cluster = details.getCluster();
     Standalone standalone = details.getStandalone();
+    if (hasMasterReplica()) {
+      throw new LockConfigurationException(
+          "The locks are to be in Redis, and spring.data.redis.masterreplica.nodes does not say"
+              + " which of its servers is the primary",
+          "set holdfast.redis.uri to the address of the primary, or use spring.data.redis.sentinel");
+    }
     if (sentinel != null) {
       return RedisSentinelClient.builder()
           .masterName(sentinel.getMaster())
@@ -88,6 +98,39 @@ final class RedisDetails implements RedisServers {
         ? "nowhere"
         : standalone.getHost() + ":" + standalone.getPort() + ", database "
             + standalone.getDatabase();
+  }
+
+  @Override
+  public String whenUnreachable() {
+    String ofServers = PREFIX + "username, " + PREFIX + "password and " + PREFIX + "ssl.bundle";
+    if (details.getSentinel() != null) {
+      return "check " + PREFIX + "sentinel.master, " + PREFIX + "sentinel.nodes, " + PREFIX
+          + "sentinel.username and " + PREFIX + "sentinel.password, and for the server that they"
+          + " name " + ofServers;
+    }
+    if (details.getCluster() != null) {
+      return "check " + PREFIX + "cluster.nodes, " + ofServers;
+    }
+    return "check " + PREFIX + "host, " + PREFIX + "port, " + ofServers + " (or " + PREFIX + "url)";
+  }
+
+  /**
+   * Returns whether there is a primary with replicas, which only Lettuce can tell from each other.
+   * The details then name a single server as well, which is not meant. Spring Boot 4.0 does not
+   * have that.
+   */
+  private boolean hasMasterReplica() {
+    Method method = ReflectionUtils.findMethod(details.getClass(), "getMasterReplica");
+    return method != null
+        && details.getSentinel() == null
+        && details.getCluster() == null
+        && ReflectionUtils.invokeMethod(accessible(method), details) != null;
+  }
+
+  /** The class of the details is Spring Boot's own affair. */
+  private static Method accessible(Method method) {
+    ReflectionUtils.makeAccessible(method);
+    return method;
   }
 
   private DefaultJedisClientConfig.Builder ofServers() {

@@ -13,4 +13,9 @@ interface RedisServers {
 
   /** Returns where they are, for the log; without secrets. */
   String place();
+
+  /**
+   * Returns what to check if they give no usable answer; see {@link LockConfigurationException}.
+   */
+  String whenUnreachable();
 }

@@ -13,8 +13,17 @@ import redis.clients.jedis.UnifiedJedis;
  * @param own whether the client was made for the locks, and is to be closed with them
  */
 record RedisSource(
-    UnifiedJedis client, boolean own, String where, HoldfastProperties.Redis properties)
+    UnifiedJedis client,
+    boolean own,
+    String where,
+    String whenUnreachable,
+    HoldfastProperties.Redis properties)
     implements StoreSource, AutoCloseable {
+
+  @Override
+  public StoreKind kind() {
+    return StoreKind.REDIS;
+  }
 
   @Override
   public LockClientBuilder<?> builder() {
@@ -37,11 +46,6 @@ record RedisSource(
   @Override
   public String place() {
     return "redis (" + where + ", prefix " + properties.prefix() + ")";
-  }
-
-  @Override
-  public String whenUnreachable() {
-    return RedisStoreConfiguration.WHEN_UNREACHABLE;
   }
 
   @Override

@@ -24,10 +24,6 @@ import redis.clients.jedis.exceptions.JedisException;
 @ConditionalOnStore(StoreKind.REDIS)
 @ConditionalOnClass({RedisClient.class, RedisSentinelClient.class, RedisClusterClient.class})
 class RedisStoreConfiguration {
-  static final String WHEN_UNREACHABLE =
-      "check spring.data.redis.host, spring.data.redis.port, spring.data.redis.username and"
-          + " spring.data.redis.password (or spring.data.redis.url, or holdfast.redis.uri)";
-
   private static final List<Class<? extends UnifiedJedis>> TYPES =
       List.of(RedisClient.class, RedisSentinelClient.class, RedisClusterClient.class);
 
@@ -43,7 +39,8 @@ class RedisStoreConfiguration {
     }
     Found<? extends UnifiedJedis> client = client(beans);
     if (client != null) {
-      return new RedisSource(client.bean(), false, client.described(), redis);
+      String bean = client.described();
+      return new RedisSource(client.bean(), false, bean, "check the " + bean, redis);
     }
     RedisServers configured = servers.getIfAvailable();
     if (configured == null) {
@@ -80,12 +77,13 @@ class RedisStoreConfiguration {
 
   private static RedisSource connect(RedisServers servers, HoldfastProperties.Redis properties) {
     try {
-      return new RedisSource(servers.connect(), true, servers.place(), properties);
+      return new RedisSource(
+          servers.connect(), true, servers.place(), servers.whenUnreachable(), properties);
     } catch (JedisException e) {
       throw new LockConfigurationException(
           "The locks are to be in Redis (" + servers.place() + "), which can't be used: "
               + Property.message(e),
-          WHEN_UNREACHABLE,
+          servers.whenUnreachable(),
           e);
     }
   }

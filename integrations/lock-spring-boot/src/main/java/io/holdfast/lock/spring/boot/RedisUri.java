@@ -31,6 +31,11 @@ record RedisUri(String uri, Duration timeout) implements RedisServers {
     return parsed.getHost() + ":" + parsed.getPort();
   }
 
+  @Override
+  public String whenUnreachable() {
+    return "check " + PROPERTY;
+  }
+
   /** Without the address, which may have a password in it. */
   @Override
   public String toString() {

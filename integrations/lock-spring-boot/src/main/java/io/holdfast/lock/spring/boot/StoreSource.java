@@ -4,6 +4,9 @@ import io.holdfast.lock.LockClientBuilder;
 
 /** The store as the application has it: what the lock client is built on. */
 interface StoreSource {
+  /** Returns which store this is. */
+  StoreKind kind();
+
   /**
    * Returns a new builder, set up with the properties of this store.
    *
@@ -11,7 +14,7 @@ interface StoreSource {
    */
   LockClientBuilder<?> builder();
 
-  /** Returns which store this is and where, for the log; without secrets. */
+  /** Returns where it is, for the log; without secrets. */
   String place();
 
   /** Returns what to do if the store gives no usable answer; names the properties. */

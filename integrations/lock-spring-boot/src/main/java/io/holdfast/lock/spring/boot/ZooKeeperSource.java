@@ -14,6 +14,11 @@ record ZooKeeperSource(
     implements StoreSource, AutoCloseable {
 
   @Override
+  public StoreKind kind() {
+    return StoreKind.ZOOKEEPER;
+  }
+
+  @Override
   public LockClientBuilder<?> builder() {
     return Property.apply(
         "holdfast.zookeeper.path", properties.path(), ZooKeeperLocks.builder(framework)::path);

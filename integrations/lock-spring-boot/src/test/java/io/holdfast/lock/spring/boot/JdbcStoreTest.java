@@ -64,6 +64,32 @@ class JdbcStoreTest {
   }
 
   @Test
+  void aPoolOfTheirOwnGivesTheLocksConnectionsWhenTheApplicationsIsExhausted() {
+    Runners.h2("own")
+        .withPropertyValues(
+            "holdfast.jdbc.pool-size=3", "spring.datasource.hikari.maximum-pool-size=1")
+        .run(context -> {
+          assertThat(context).hasNotFailed();
+          try (Connection last = context.getBean(DataSource.class).getConnection()) {
+            context.getBean(LockClient.class).get("orders/1").run(lease -> {});
+            assertThat(last.isClosed()).isFalse();
+          }
+        });
+  }
+
+  @Test
+  void aPoolOfTheirOwnIsRefusedIfTheApplicationMakesItsDataSource() {
+    Runners.plain()
+        .withUserConfiguration(Two.class)
+        .withPropertyValues("holdfast.store=jdbc", "holdfast.jdbc.pool-size=3")
+        .run(context -> assertThat(context)
+            .getFailure()
+            .rootCause()
+            .hasMessageContaining("the application makes its data source itself")
+            .hasMessageContaining("name a data source in holdfast.jdbc.data-source"));
+  }
+
+  @Test
   void ofSeveralDataSourcesThePropertyNamesOne() {
     Runners.plain()
         .withUserConfiguration(Two.class)

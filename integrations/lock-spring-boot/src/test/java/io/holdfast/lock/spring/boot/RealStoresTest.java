@@ -19,11 +19,19 @@ import org.springframework.boot.data.redis.autoconfigure.DataRedisAutoConfigurat
 import org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration;
 import org.springframework.boot.test.context.assertj.AssertableApplicationContext;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.boot.testcontainers.lifecycle.TestcontainersLifecycleApplicationContextInitializer;
+import org.springframework.boot.testcontainers.properties.TestcontainersPropertySourceAutoConfiguration;
+import org.springframework.boot.testcontainers.service.connection.ServiceConnection;
+import org.springframework.boot.testcontainers.service.connection.ServiceConnectionAutoConfiguration;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
+import org.springframework.test.context.DynamicPropertyRegistrar;
 import org.testcontainers.DockerClientFactory;
 import org.testcontainers.containers.GenericContainer;
 import org.testcontainers.containers.wait.strategy.Wait;
+import org.testcontainers.postgresql.PostgreSQLContainer;
 
 /** Each store's real server, through the client that the application gets. */
 class RealStoresTest {
@@ -144,12 +152,73 @@ class RealStoresTest {
               "holdfast.consul.address=http://" + server.getHost() + ":"
                   + server.getMappedPort(8500))
           .run(RealStoresTest::excludesTheOther);
+      // As a test of an application has it, which knows no port beforehand.
+      ofContainers()
+          .withConfiguration(
+              AutoConfigurations.of(TestcontainersPropertySourceAutoConfiguration.class))
+          .withBean("consul", GenericContainer.class, () -> server)
+          .withUserConfiguration(ConsulAddress.class)
+          .withPropertyValues("holdfast.store=consul")
+          .run(RealStoresTest::excludesTheOther);
+    }
+  }
+
+  @Configuration(proxyBeanMethods = false)
+  static class ConsulAddress {
+    // tag::boot-consul-container[]
+    @Bean
+    DynamicPropertyRegistrar consulAddress(GenericContainer<?> consul) {
+      return properties -> properties.add(
+          "holdfast.consul.address",
+          () -> "http://" + consul.getHost() + ":" + consul.getMappedPort(8500));
+    }
+    // end::boot-consul-container[]
+  }
+
+  @Test
+  void serviceConnectionsOfTestcontainersSayWhereTheStoreIs() {
+    ApplicationContextRunner runner = ofContainers()
+        .withConfiguration(AutoConfigurations.of(
+            ServiceConnectionAutoConfiguration.class,
+            DataSourceAutoConfiguration.class,
+            DataRedisAutoConfiguration.class));
+
+    runner
+        .withUserConfiguration(PostgresConnection.class)
+        .withPropertyValues("holdfast.store=jdbc")
+        .run(RealStoresTest::excludesTheOther);
+    runner
+        .withUserConfiguration(RedisConnection.class)
+        .withPropertyValues("holdfast.store=redis", "spring.data.redis.port=1")
+        .run(RealStoresTest::excludesTheOther);
+  }
+
+  /** With containers that are beans, and are started with the application. */
+  private static ApplicationContextRunner ofContainers() {
+    return Runners.plain()
+        .withInitializer(new TestcontainersLifecycleApplicationContextInitializer());
+  }
+
+  @Configuration(proxyBeanMethods = false)
+  static class PostgresConnection {
+    @Bean
+    @ServiceConnection
+    PostgreSQLContainer postgres() {
+      return new PostgreSQLContainer("postgres:17");
+    }
+  }
+
+  @Configuration(proxyBeanMethods = false)
+  static class RedisConnection {
+    @Bean
+    @ServiceConnection(name = "redis")
+    GenericContainer<?> redis() {
+      return new GenericContainer<>("redis:8.0").withExposedPorts(6379);
     }
   }
 
   /** A lock of the client is held at the store, and free once it is released. */
-  private static void excludesTheOther(AssertableApplicationContext context)
-      throws InterruptedException {
+  static void excludesTheOther(AssertableApplicationContext context) throws InterruptedException {
     assertThat(context).hasNotFailed();
     LockClient locks = context.getBean(LockClient.class);
     StoreSource store = context.getBean(StoreSource.class);

@@ -28,8 +28,8 @@ class SecretsTest {
   @Test
   void redis() {
     RedisUri uri = new RedisUri(String.valueOf(properties.redis().uri()), Duration.ofSeconds(1));
-    try (RedisSource source =
-        new RedisSource(uri.connect(), true, uri.place(), properties.redis())) {
+    try (RedisSource source = new RedisSource(
+        uri.connect(), true, uri.place(), uri.whenUnreachable(), properties.redis())) {
       assertThat(source.toString()).contains("here:6379").doesNotContain(SECRET);
       assertThat(uri.toString()).doesNotContain(SECRET);
     }

@@ -3,13 +3,17 @@ package io.holdfast.lock.spring.boot;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.holdfast.lock.spring.Locked;
 import java.util.ArrayList;
 import java.util.List;
+import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.springframework.boot.SpringApplication;
 import org.springframework.boot.WebApplicationType;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
+import org.springframework.boot.data.redis.autoconfigure.DataRedisConnectionDetails;
+import org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration;
 import org.springframework.boot.test.context.FilteredClassLoader;
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
@@ -17,6 +21,7 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.core.io.DefaultResourceLoader;
 import org.springframework.jdbc.datasource.DriverManagerDataSource;
+import org.springframework.util.ReflectionUtils;
 
 /**
  * An application that is configured wrongly does not start, and the last that it prints is what is
@@ -122,6 +127,30 @@ class WrongConfigurationTest {
   }
 
   @Test
+  void noStarterThatMakesADataSource(CapturedOutput output) {
+    start(
+        App.class,
+        new FilteredClassLoader(DataSourceAutoConfiguration.class),
+        "holdfast.store=jdbc",
+        "spring.autoconfigure.exclude=" + DataSourceAutoConfiguration.class.getName(),
+        "spring.datasource.url=" + Runners.url("no-starter"));
+
+    assertThat(output)
+        .contains("the application has no data source")
+        .contains("Add the dependency org.springframework.boot:spring-boot-starter-jdbc");
+  }
+
+  @Test
+  void aMethodThatCannotBeLocked(CapturedOutput output) {
+    start(WithAWrongMethod.class, null, "holdfast.store=memory");
+
+    assertThat(output)
+        .contains("APPLICATION FAILED TO START", "attribute waitFor of @Locked: '10' has no unit.")
+        .contains("Write 10s or 10ms.")
+        .doesNotContain("\tat ");
+  }
+
+  @Test
   void aStoreThatIsNotRunning(CapturedOutput output) {
     start(
         App.class,
@@ -131,6 +160,23 @@ class WrongConfigurationTest {
         "holdfast.store-timeout=1s");
 
     assertThat(output).contains("gave no usable answer", "Check spring.data.redis.host");
+  }
+
+  @Test
+  void redisServersOfWhichNobodySaysWhichIsThePrimary(CapturedOutput output) {
+    Assumptions.assumeTrue(
+        ReflectionUtils.findMethod(DataRedisConnectionDetails.class, "getMasterReplica") != null,
+        "Spring Boot 4.0 does not know such servers");
+    start(
+        App.class,
+        null,
+        "holdfast.store=redis",
+        "spring.data.redis.masterreplica.nodes=localhost:1,localhost:2",
+        "holdfast.store-timeout=1s");
+
+    assertThat(output)
+        .contains("spring.data.redis.masterreplica.nodes does not say which")
+        .contains("Set holdfast.redis.uri to the address of the primary");
   }
 
   @Test
@@ -234,5 +280,19 @@ class WrongConfigurationTest {
           .close();
       return "the first one sets the password";
     }
+  }
+
+  @Configuration(proxyBeanMethods = false)
+  @EnableAutoConfiguration
+  static class WithAWrongMethod {
+    @Bean
+    WrongMethod wrongMethod() {
+      return new WrongMethod();
+    }
+  }
+
+  static class WrongMethod {
+    @Locked(name = "a", waitFor = "10")
+    public void run() {}
   }
 }
