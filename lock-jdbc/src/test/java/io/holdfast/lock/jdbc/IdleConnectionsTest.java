@@ -31,6 +31,9 @@ class IdleConnectionsTest {
   /** The pool's limit for its check of each connection; Hikari's default is 5 s. */
   private static final long CHECK_MILLIS = 500;
 
+  /** The client's own, and one that is idle: the pool checks one after the other. */
+  private static final int OWN_AND_IDLE = 2;
+
   @EachRealServer
   void theServerEndsThem(Server server) throws Exception {
     runFor(server, Duration.ofSeconds(8), proxy -> endIdleSessions(server));
@@ -64,9 +67,9 @@ class IdleConnectionsTest {
     String name = freshKey().name();
     try (FaultProxy proxy = server.openProxy();
         FaultProxy busy = server.openProxy();
-        HikariDataSource pool = pool(server, proxy);
+        HikariDataSource pool = pool(server, proxy, OWN_AND_IDLE);
         // A waiter's connections are never idle for long, so that no firewall forgets them.
-        HikariDataSource waitersPool = pool(server, busy);
+        HikariDataSource waitersPool = pool(server, busy, 4);
         LockClient holder = client(pool);
         LockClient other = client(waitersPool)) {
       Lease lease = holder.get(name).lock();
@@ -88,8 +91,8 @@ class IdleConnectionsTest {
     }
   }
 
-  private static HikariDataSource pool(Server server, FaultProxy proxy) {
-    return server.pool(4, config -> {
+  private static HikariDataSource pool(Server server, FaultProxy proxy, int size) {
+    return server.pool(size, config -> {
       config.setJdbcUrl(server.url(proxy));
       config.setValidationTimeout(CHECK_MILLIS);
     });
