@@ -38,6 +38,7 @@ final class Delivery {
   private @Nullable HostAndPort asked; // the node to which a server sent it
   private boolean isUnanswered;
   private boolean repeated;
+  private boolean isPrompt;
   private int redirections;
   private long pauseNanos = PAUSE_NANOS_MIN;
 
@@ -79,9 +80,20 @@ final class Delivery {
     return over(connection, deadline);
   }
 
-  /** The same, if there is time for another try: waits for the answer only as long as is usual. */
+  /**
+   * The same for a call that may be sent again: waits for the answer only as long as is usual, if
+   * what is left then is enough to open another connection.
+   */
   Server.Answer promptlyOver(Connection connection) throws StoreException {
-    return over(connection, deadline.within(Server.ANSWER_IS_PROMPT));
+    int openingMillis = connection.getSoTimeout();
+    isPrompt = openingMillis > 0
+        && deadline.leftMillis() > Server.ANSWER_IS_PROMPT.toMillis() + openingMillis;
+    return over(connection, isPrompt ? deadline.within(Server.ANSWER_IS_PROMPT) : deadline);
+  }
+
+  /** Whether a call that was not answered in time can be sent again. */
+  boolean isPrompt() {
+    return isPrompt;
   }
 
   private Server.Answer over(Connection connection, Deadline answered) throws StoreException {

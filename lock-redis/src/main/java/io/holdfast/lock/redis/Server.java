@@ -150,7 +150,9 @@ final class Server implements AutoCloseable {
         return answer;
       }
     } catch (JedisConnectionException e) {
-      if (!mayRepeat || delivery.deadline().isOver()) {
+      if (!mayRepeat
+          || delivery.deadline().isOver()
+          || (Failures.isTimeout(e) && !delivery.isPrompt())) {
         throw e;
       }
       wasDoubtful = false;

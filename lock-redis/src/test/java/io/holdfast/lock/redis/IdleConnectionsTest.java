@@ -42,8 +42,8 @@ class IdleConnectionsTest {
     ExecutorService thread = Executors.newSingleThreadExecutor();
     HostAndPort server = Stores.Shared.SERVER.address();
     try (FaultProxy way = FaultProxy.open(server.getHost(), server.getPort());
-        RedisClient one = RedisAccess.client(new HostAndPort(way.host(), way.port()), 8);
-        RedisClient other = RedisAccess.client(new HostAndPort(way.host(), way.port()), 8);
+        RedisClient one = RedisAccess.kitClient(new HostAndPort(way.host(), way.port()), 8);
+        RedisClient other = RedisAccess.kitClient(new HostAndPort(way.host(), way.port()), 8);
         LockClient holder = client(one);
         LockClient waiter = client(other)) {
       Lease lease = holder.get(name).lock();

@@ -34,7 +34,7 @@ class RedisAccess implements StoreAccess {
     return client(address, poolSize, config, (int) Stores.STORE_TIMEOUT.toMillis());
   }
 
-  static RedisClient client(
+  private static RedisClient client(
       HostAndPort address,
       int poolSize,
       DefaultJedisClientConfig.Builder config,
