@@ -56,6 +56,30 @@ class PoolTest {
   }
 
   @Test
+  void aDataSourceThatRefusesToBeUnwrappedIsRefusedAsAnyOther() throws Exception {
+    try (HikariDataSource pool = Server.H2.pool(2)) {
+      DataSource sealed = new Wrapper(pool) {
+        @Override
+        public Connection getConnection() throws SQLException {
+          return wrapped.getConnection();
+        }
+
+        @Override
+        public <T> T unwrap(Class<T> type) {
+          throw new UnsupportedOperationException("made up");
+        }
+      };
+      try (JdbcStore store = openInAnyTime(sealed, SHORT);
+          Connection last = pool.getConnection()) {
+        assertThatThrownBy(() -> store.tryAcquire(claim(freshKey())))
+            .isInstanceOf(StoreException.class)
+            .hasMessageContaining("exhausted");
+        assertThat(last.isClosed()).isFalse();
+      }
+    }
+  }
+
+  @Test
   void anExhaustedPoolStopsNoRenewalAndNoRelease() throws Exception {
     try (HikariDataSource pool = Server.H2.pool(3);
         JdbcStore store = Stores.open(pool)) {

@@ -17,7 +17,8 @@ final class PoolState {
   static String whyNone(DataSource dataSource) {
     try {
       return Hikari.whyNone(dataSource);
-    } catch (SQLException | LinkageError e) { // Another pool, or HikariCP is not visible.
+    } catch (SQLException | RuntimeException | LinkageError e) {
+      // Another pool, whatever it says to the question, or HikariCP is not visible.
       return UNKNOWN;
     }
   }
