@@ -31,7 +31,10 @@ class IdleConnectionsTest {
   /** The pool's limit for its check of each connection; Hikari's default is 5 s. */
   private static final long CHECK_MILLIS = 500;
 
-  /** The client's own, and one that is idle: the pool checks one after the other. */
+  /**
+   * The size of the pool: the client's own connection, and one idle one, since it checks them in
+   * turn.
+   */
   private static final int OWN_AND_IDLE = 2;
 
   @EachRealServer
@@ -58,7 +61,7 @@ class IdleConnectionsTest {
     runFor(server, Duration.ofMinutes(1), FaultProxy::silence);
   }
 
-  /** What happens to the idle connections. */
+  /** A way in which idle connections die. */
   private interface Fault {
     void happen(FaultProxy proxy) throws SQLException;
   }
