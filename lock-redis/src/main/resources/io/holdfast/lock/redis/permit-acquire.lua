@@ -23,8 +23,8 @@ end
 
 local mine = grant_of(sem, owner)
 if mine and mine.state == 'h' and mine.ends >= NOW then
-  -- Never to an earlier time: a request that was sent twice can come late, after an extension. It always
-  -- writes, for WAIT; see acquire.lua.
+  -- Never to an earlier time: a request that was sent twice can come late, after an extension. And
+  -- always with a write, for WAIT; see acquire.lua.
   local ends = math.max(mine.ends, NOW + ttl)
   keep(sem, ends - NOW)
   redis.call('LSET', KEYS[1], mine.index,
