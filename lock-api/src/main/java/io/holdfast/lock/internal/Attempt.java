@@ -29,7 +29,7 @@ final class Attempt<T> extends Task {
    *
    * An attempt owns, at different times, the use of a queue, a place in it, a turn to lead, and a
    * handle; the turn (LeaderTurn) owns an open claim, a ticket, and a grant. Each is a field, set
-   * when the attempt gets it and cleared when it passes it on. Whatever ends the attempt, `undo`
+   * when the attempt gets it and cleared when it passes it on. However the attempt ends, `undo`
    * gives back what is left in the fields. If that fails (a full heap, a deep stack), another
    * thread goes on where this one stopped: the attempt is a task, and submitting it can't fail.
    *
@@ -54,7 +54,8 @@ final class Attempt<T> extends Task {
   private @Nullable Handle handle;
 
   /**
-   * Allocated in advance: once the thread is the leader, that must not be lost for lack of memory.
+   * Allocated in advance: when the thread becomes the leader, its turn must not be lost for lack of
+   * memory.
    */
   private final LeaderTurn turn;
 
@@ -182,8 +183,8 @@ final class Attempt<T> extends Task {
         used = client.queues().use(key);
         queue = used;
       }
-      // Stored before it enters, so that undo() finds what it was given, wherever this thread
-      // fails.
+      // Stored before it enters, so that undo() finds what the waiter was given, wherever this
+      // thread fails.
       Waiter place = new Waiter(thread, options);
       waiter = place;
       Entry entry = used.enter(place, mode.waits());
@@ -264,8 +265,8 @@ final class Attempt<T> extends Task {
   }
 
   /**
-   * Waits in the client's queue. On return it has left the queue, but has not yet taken what it was
-   * given.
+   * Waits in the client's queue for news. On return the waiter has left the queue; what the news
+   * gives it is still to be taken.
    */
   private Waiter.News awaitNews(WaitQueue used, Waiter place) throws InterruptedException {
     long untilNanos = mode.waits() ? mode.untilNanos() : time.nanos();

@@ -258,7 +258,7 @@ final class LeaderTurn {
           return false;
         }
       }
-      if (begin(grant, asked, confirmed)) {
+      if (accept(grant, asked, confirmed)) {
         return true;
       }
     }
@@ -268,7 +268,7 @@ final class LeaderTurn {
    * Makes the grant the holder. Returns false if it was over before it arrived: it is given back,
    * and the store must be asked again.
    */
-  private boolean begin(Grant granted, ClockReading asked, boolean confirmed)
+  private boolean accept(Grant granted, ClockReading asked, boolean confirmed)
       throws StoreException, InterruptedException {
     if (mode.interruptible() && Thread.interrupted()) {
       throw new InterruptedException();
@@ -283,7 +283,7 @@ final class LeaderTurn {
     } catch (RuntimeException e) {
       throw unusable("The store gave what is no grant: " + e.getMessage(), e);
     }
-    switch (settled(active)) {
+    switch (arrivalOf(active)) {
       case STANDS -> {
         if (!confirmed) {
           active.schedule().unconfirmed();
@@ -317,7 +317,7 @@ final class LeaderTurn {
    * Determines whether a grant is valid on its arrival. If the machine slept while the answer was
    * on its way, another client may have the lock by now, so the store is asked.
    */
-  private ActiveGrant.Arrival settled(ActiveGrant active) throws StoreException {
+  private ActiveGrant.Arrival arrivalOf(ActiveGrant active) throws StoreException {
     while (true) {
       ActiveGrant.Arrival arrival = active.arrival();
       if (arrival != ActiveGrant.Arrival.DOUBTED) {

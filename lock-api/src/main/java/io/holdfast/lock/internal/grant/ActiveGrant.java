@@ -45,8 +45,8 @@ public final class ActiveGrant extends Task {
    * The thread that finds a loss does not settle it, since it may be the keeper, a store's thread,
    * or a user's that merely asked isHeld(): the grant is a Task, and submitting it can't fail.
    *
-   * The one rule of deadlines is in Validity. A question that was sent before a doubt was told does
-   * not settle it.
+   * The one rule of deadlines is in Validity. An answer settles no doubt that began after its
+   * question was sent.
    */
 
   /** Told of changes, on the thread that made them. Throws nothing and never blocks. */
@@ -82,13 +82,16 @@ public final class ActiveGrant extends Task {
   private final MinHold minHold;
   private volatile GrantState state;
 
-  /** Whether a clock spoke against it when its holder closed it: then only the store can say. */
+  /**
+   * Whether the clocks put the grant in doubt when its holder closed it: then only the store knows
+   * whether it was valid to the end.
+   */
   private volatile boolean endsInDoubt;
 
   /** The number of changes of doubt that were told; accessed only by the thread that tells them. */
   private int doubtsTold;
 
-  /** @param asked before the request was sent */
+  /** @param asked the clocks before the request was sent */
   public ActiveGrant(
       Grant grant, LockOptions options, ClockReading asked, Clocks time, Observer observer) {
     this.grant = grant;
@@ -170,9 +173,9 @@ public final class ActiveGrant extends Task {
 
   /** Returns the state that the holder sees. */
   public LeaseState leaseState() {
+    // First, since it marks a deadline that has passed.
     boolean stands = stands();
     return switch (state.phase()) {
-      // Called first, so that a deadline that has passed is seen.
       case CONFIRMED -> stands ? LeaseState.HELD : LeaseState.UNCERTAIN;
       case UNANSWERED, SUSPECT, ENDING -> LeaseState.UNCERTAIN;
       case RELEASED -> LeaseState.RELEASED;
@@ -304,8 +307,8 @@ public final class ActiveGrant extends Task {
   }
 
   /**
-   * Moves on to the next change of doubt to be told, up to this one; false if there is none.
-   * {@link #isToldUncertain} then says which change it is. Only for the one thread that tells
+   * Counts the next change of doubt as told; false if all changes up to {@code upTo} are told.
+   * {@link #isToldUncertain} then says which change it is. Called only by the thread that tells
    * listeners of doubts.
    */
   public boolean tellNextDoubt(int upTo) {
@@ -362,7 +365,10 @@ public final class ActiveGrant extends Task {
     }
   }
 
-  /** After {@link #beginEnd()}: released. The store said that it was valid to the end. */
+  /**
+   * Ends the grant as released, after {@link #beginEnd()}: the store said that it was valid to the
+   * end.
+   */
   public void endReleased() {
     state = state.ended(Phase.RELEASED);
   }
@@ -377,7 +383,9 @@ public final class ActiveGrant extends Task {
     state = endsInDoubt ? now.lost(LeaseLoss.Reason.EXPIRED) : now.ended(Phase.RELEASED);
   }
 
-  /** After {@link #beginEnd()}: lost. The store said that it had been gone before. */
+  /**
+   * Ends the grant as lost, after {@link #beginEnd()}: the store said that it had been gone before.
+   */
   public void endLost() {
     state = state.lost(LeaseLoss.Reason.TAKEN);
   }
