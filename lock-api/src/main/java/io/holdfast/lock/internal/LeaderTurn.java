@@ -67,7 +67,10 @@ final class LeaderTurn {
   /** The failure that left the leader without a usable answer. */
   private @Nullable StoreException failure;
 
-  /** The failure of the leader, if it says nothing about the store. */
+  /**
+   * The failure of a leader that was interrupted or met an Error, which says nothing about the
+   * store.
+   */
   private @Nullable StoreException brokenOff;
 
   /** Whether the store's last answer was that the lock is taken. */
@@ -265,8 +268,8 @@ final class LeaderTurn {
   }
 
   /**
-   * Makes the grant the holder. Returns false if it was over before it arrived: it is given back,
-   * and the store must be asked again.
+   * Makes the leader the holder of a grant. Returns false if the grant was over before it arrived:
+   * it is given back, and the store must be asked again.
    */
   private boolean accept(Grant granted, ClockReading asked, boolean confirmed)
       throws StoreException, InterruptedException {
