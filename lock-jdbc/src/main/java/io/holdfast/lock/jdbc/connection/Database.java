@@ -74,8 +74,8 @@ public final class Database {
   }
 
   /**
-   * Asks, and asks again at once, on a new connection, if there is no answer: for what does no harm
-   * if it is done twice. The server may have ended a connection that was used just now.
+   * Asks, and if that fails asks once more at once, on another connection: the server may have
+   * ended one that was used just now. Only for what does no harm if it is done twice.
    */
   public <T> T twice(Deadline deadline, Asking<T> asking) throws StoreException {
     try {
@@ -147,9 +147,10 @@ public final class Database {
   }
 
   /**
-   * Breaks a connection on which somebody began a transaction, and so undoes what was just written:
-   * whoever ends that transaction could undo it later. Only now is this known, since drivers learn
-   * it from answers; from an error, they may not.
+   * Breaks a connection on which somebody began a transaction, which undoes what was just written:
+   * if it were kept, the end of that transaction could undo it later. Checked after the statements,
+   * since drivers learn of a transaction from answers. After an error the driver may be wrong, so
+   * another answer is asked for first.
    */
   private void refuseIfInTransaction(Connection connection, Deadline deadline)
       throws StoreException, SQLException {
