@@ -25,8 +25,8 @@ final class Delivery {
   private static final long PAUSE_NANOS_MAX = TimeUnit.MILLISECONDS.toNanos(64);
 
   /**
-   * The least time left for another try: with less, the answer might be missed, while it is still
-   * certain that nothing was done.
+   * The least time left for another try. With less, its answer might not come in time; without
+   * another try, it is certain that nothing was done.
    */
   private static final long LEFT_NANOS_MIN = TimeUnit.MILLISECONDS.toNanos(250);
 
@@ -35,7 +35,7 @@ final class Delivery {
   private final boolean isAboutAGrant;
   private Call call;
   private Pool<Connection> pool;
-  private @Nullable HostAndPort asked; // the node to which a server sent it
+  private @Nullable HostAndPort asked; // the node to which a server redirected the call
   private boolean isUnanswered;
   private boolean repeated;
   private boolean isPrompt;
@@ -81,8 +81,8 @@ final class Delivery {
   }
 
   /**
-   * The same for a call that may be sent again: waits for the answer only as long as is usual, if
-   * what is left then is enough to open another connection.
+   * Sends a call that may be sent again: waits only for {@link Server#ANSWER_IS_PROMPT} if enough
+   * time is left after that to open another connection.
    */
   Server.Answer promptlyOver(Connection connection) throws StoreException {
     int openingMillis = connection.getSoTimeout();
