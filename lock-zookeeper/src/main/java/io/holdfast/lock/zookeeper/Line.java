@@ -23,7 +23,7 @@ record Line(List<Place> places, List<String> marks) {
    */
   static final int SEQUENCE_MAX = Integer.MAX_VALUE - 1_000_000;
 
-  /** A node in the queue. */
+  /** A node in the line. */
   record Place(String name, int sequence) {}
 
   /**
