@@ -45,8 +45,8 @@ final class LockedBeans implements SmartInitializingSingleton {
       log.debug("The class of bean {} can't be loaded, so it can't be used either", beanName, e);
       return null;
     }
-    boolean isLocked = type != null && !ScopedObject.class.isAssignableFrom(type);
-    return isLocked ? ClassUtils.getUserClass(type) : null;
+    boolean isCandidate = type != null && !ScopedObject.class.isAssignableFrom(type);
+    return isCandidate ? ClassUtils.getUserClass(type) : null;
   }
 
   private static Map<Method, Locked> annotatedIn(Class<?> type) {
@@ -88,7 +88,7 @@ final class LockedBeans implements SmartInitializingSingleton {
     }
   }
 
-  /** The bean if it is there already, else null: of another scope, or lazy. */
+  /** Returns the bean if it was made already; null if it is lazy or of another scope. */
   private @Nullable Object madeBean(Place place) {
     String name = String.valueOf(place.beanName());
     boolean isMade = beanFactory.containsSingleton(name) && !beanFactory.isFactoryBean(name);
