@@ -93,10 +93,10 @@ final class StoreWait implements Runnable {
     }
   }
 
-  /** A grant that the store pushed, if enough of its time is left to start on it. */
+  /** Returns a grant that the store pushed, if enough of its time is left to start on it. */
   private Optional<Grant> handedOver(Ticket ticket) {
     LockOptions options = attempt.options();
-    // A fixed lease must have its whole TTL, and one with a maxHold its whole time.
+    // A fixed lease, or one with a maxHold, must have its whole time, so the store is asked.
     return options.isRenewed() && options.maxHold().isEmpty()
         ? ticket.handedOver().filter(this::isFresh)
         : Optional.empty();
