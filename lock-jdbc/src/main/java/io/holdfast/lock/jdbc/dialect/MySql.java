@@ -55,8 +55,8 @@ public sealed class MySql extends Dialect permits MariaDb {
       "SET SESSION innodb_lock_wait_timeout = @holdfast_wait";
 
   /**
-   * The names whose rows are known to be committed, in all tables; static, since a
-   * {@code TransactionLock} keeps no state between its calls.
+   * The names that this process has used, in all tables; static, since a {@code TransactionLock}
+   * keeps no state between its calls.
    */
   private static final KnownNames KNOWN = new KnownNames();
 
