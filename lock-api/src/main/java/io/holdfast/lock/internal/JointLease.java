@@ -13,9 +13,9 @@ import java.util.function.Consumer;
 import java.util.stream.Collectors;
 
 /**
- * The user's side of an acquisition of several locks: a lease of each, and held while all of them
- * are. The engine sees the leases alone, so each is renewed, found lost and found dropped as any
- * other.
+ * The user's side of an acquisition of several locks: it has a lease of each, and is held while all
+ * of them are. The engine knows only the single leases, so each is renewed, found lost and found
+ * dropped like any other.
  */
 final class JointLease implements Lease {
   /** In the order in which they were acquired; at least two. */
@@ -86,7 +86,7 @@ final class JointLease implements Lease {
     }
   }
 
-  /** Finds a loss that is known before the store is asked about the others. */
+  /** Throws if a loss is known already, before the store is asked about the others. */
   private void requireNoneLost() {
     for (EngineLease lease : leases) {
       if (lease.state() == LeaseState.LOST) {

@@ -25,8 +25,8 @@ import java.util.Optional;
  * <ul>
  *   <li>A key has as many permits as its claims say, N, numbered from 0 to N - 1, and at most N
  *       grants of it stand at any time, each with a {@linkplain Grant#permit() permit} that no
- *       other has. One that a minimum hold keeps taken counts. "Taken" means that all N are, or
- *       that others stand in line before.
+ *       other has. A permit that only a minimum hold keeps taken counts. "Taken" means that all N
+ *       are, or that others stand in line before.
  *   <li>The engine sends each of its callers to the store: one client can have several claims to a
  *       key in line and several grants of it at the same time. Grants of one client are told apart,
  *       released, renewed, verified and withdrawn by owner id, as ever.
@@ -37,8 +37,8 @@ import java.util.Optional;
  *       holders an old N stays for the crash bound at most.
  *   <li>Where the store has a line, permits are given to those in it in the order of their joining,
  *       and nobody gets one past the line. When several permits become free at once, as many
- *       waiters must be woken: the one that takes a permit while another is free and others wait
- *       has the next one woken.
+ *       waiters must be woken: a waiter that takes a permit while another permit is free and others
+ *       wait has the next waiter woken.
  *   <li>{@link #holders} shows all that hold a permit; {@link #forceRelease} frees the one permit
  *       whose grant has that number. {@link #inspect} and {@link #list} are not called for it.
  *   <li>A guarded write under such a grant checks that this grant stands, not another of the same
