@@ -96,7 +96,10 @@ final class ClientClosing {
     }
   }
 
-  /** Makes one step; returns false if it threw, so that the others are made too. */
+  /**
+   * Makes one step; returns false if it failed, and does not throw, so that the others are made
+   * too.
+   */
   private static boolean succeeds(Runnable step) {
     try {
       step.run();
