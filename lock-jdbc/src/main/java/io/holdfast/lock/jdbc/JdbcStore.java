@@ -230,7 +230,7 @@ final class JdbcStore implements LockStore {
     }
     Attempt attempt = Keys.attempt(claim);
     Row row = ((Attempted.Busy) attempted).row();
-    // Not repeated together with a statement below that failed, or else the waiter would join
+    // Sent alone: if a statement below failed and this one were repeated with it, it would join
     // twice.
     long place = database.onPool(database.deadline(), (d, c) -> d.join(c, attempt));
     if (Dialect.isSetBack(row, place)) {

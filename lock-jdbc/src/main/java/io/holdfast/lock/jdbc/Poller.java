@@ -43,7 +43,7 @@ final class Poller implements AutoCloseable {
 
   /**
    * The number of a waiter's first polls that announce at once that somebody waits, in case the row
-   * was locked when it joined. Later ones announce it less often.
+   * was locked when it joined. Later polls announce it less often.
    */
   private static final int FIRST_LOOKS = 2;
 

@@ -272,7 +272,7 @@ public sealed class MySql extends Dialect permits MariaDb {
   @Override
   public void lockRow(Connection transaction, String key) throws SQLException {
     // The server counts an updated row twice, and an inserted row once. An inserted row is gone if
-    // the caller rolls back, so its name is not known.
+    // the caller rolls back, so its name is not added.
     if (update(transaction, lockRow, key) > 1) {
       KNOWN.add(known(key));
     }
