@@ -148,7 +148,7 @@ final class RedisStore implements LockStore {
   }
 
   /**
-   * Takes the lock, or joins its queue, or keeps the place there alive. Unless the lock is taken,
+   * Takes the lock, or joins its queue, or keeps the place there alive. Unless this takes the lock,
    * the ticket gets messages from then on.
    */
   Attempted attemptOrQueue(Claim claim, QueueTicket ticket, long look) throws StoreException {
