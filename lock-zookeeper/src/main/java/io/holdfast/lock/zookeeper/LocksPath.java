@@ -56,8 +56,8 @@ final class LocksPath {
   }
 
   /**
-   * Checks that the server is of a version that locks work on: these accept a read in a
-   * {@code multi}.
+   * Checks that locks work on the server's version, by a read in a {@code multi}, which older ones
+   * refuse.
    */
   private void requireVersion() throws StoreException {
     ZooKeeper zk = wire.handle();
