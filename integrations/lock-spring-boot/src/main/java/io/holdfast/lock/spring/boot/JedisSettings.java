@@ -48,10 +48,7 @@ final class JedisSettings {
     return settings.ssl(true).sslParameters(checkingTheHost());
   }
 
-  /**
-   * Returns parameters that require the certificate to be the host's, which Jedis does not by
-   * itself.
-   */
+  /** Returns parameters that require the certificate to be the host's: Jedis itself does not. */
   private static SSLParameters checkingTheHost() {
     SSLParameters parameters = new SSLParameters();
     parameters.setEndpointIdentificationAlgorithm("HTTPS");

@@ -32,8 +32,8 @@ final class LocksEndpoint {
   private final boolean forceReleaseAllowed;
 
   /**
-   * @param forceReleaseAllowed whether a forced release is allowed, as far as the endpoint's access
-   *     allows it too
+   * @param forceReleaseAllowed whether a forced release is allowed, if the endpoint's access allows
+   *     it too
    */
   LocksEndpoint(LockClient client, boolean forceReleaseAllowed) {
     this.client = client;
