@@ -95,7 +95,7 @@ final class LeaseSettings {
     try {
       return options.get();
     } catch (IllegalArgumentException e) {
-      // The message says what is wrong and, mostly, after a colon what to do.
+      // The message says what is wrong and mostly, after a colon, what to do.
       String[] said = String.valueOf(e.getMessage()).split(": ", 2);
       throw place.invalid(attribute, said[0], said.length > 1 ? said[1] : "change the annotation");
     }

@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  * A lease that is held until a stage is complete.
  *
  * <p>It is closed on a thread of a pool, since the thread that completes the stage may be one that
- * must not block; if all threads of the pool are busy, on that thread all the same.
+ * must not block. If all threads of the pool are busy, it is closed on that thread all the same.
  */
 final class StageLease {
   private static final int CLOSERS_MAX = 16;

@@ -9,7 +9,8 @@ import org.slf4j.LoggerFactory;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 
 /**
- * Warns once if a method is called within a transaction, before whose commit its lock is released.
+ * Warns once if a method is called within a transaction: its lock is released before the
+ * transaction commits.
  */
 final class Unguarded implements Surroundings {
   private static final Logger log = LoggerFactory.getLogger(Locked.class);
