@@ -36,7 +36,7 @@ final class Delivery {
   private Call call;
   private Pool<Connection> pool;
   private @Nullable HostAndPort asked; // the node to which a server redirected the call
-  private boolean isUnanswered;
+  private boolean mayHaveChanged;
   private boolean repeated;
   private boolean isPrompt;
   private int redirections;
@@ -97,15 +97,15 @@ final class Delivery {
   }
 
   private Server.Answer over(Connection connection, Deadline answered) throws StoreException {
-    repeated |= isUnanswered;
-    isUnanswered = true;
+    repeated |= mayHaveChanged;
+    mayHaveChanged = true;
     try {
       Object reply = Wire.run(connection, answered, deadline, call);
       Server.Answer answer = new Server.Answer(reply, repeated);
-      isUnanswered = !isDoubtful(answer); // If there is no such grant, nothing was changed.
+      mayHaveChanged = !isDoubtful(answer); // If there is no such grant, nothing was changed.
       return answer;
     } catch (JedisDataException e) {
-      isUnanswered = false;
+      mayHaveChanged = false;
       throw e;
     }
   }
@@ -131,7 +131,7 @@ final class Delivery {
 
   /** Returns a failure, taking into account what was sent before. */
   StoreException failed(StoreException e) {
-    return (repeated || isUnanswered) && !e.mayHaveHappened()
+    return (repeated || mayHaveChanged) && !e.mayHaveHappened()
         ? StoreException.unanswered(
             "The connection broke before Redis answered, and then: " + e.getMessage(), e)
         : e;
