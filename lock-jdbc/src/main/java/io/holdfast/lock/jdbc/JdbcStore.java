@@ -304,7 +304,7 @@ final class JdbcStore implements LockStore {
    */
   Optional<JdbcGrant> acceptOrTake(Claim claim, Attempt attempt, long place) throws StoreException {
     Deadline deadline = database.deadline();
-    long number = database.twice(deadline, () -> {
+    long number = database.untilAnswered(deadline, () -> {
       // What was taken, but not answered, is accepted.
       long accepted = database.onPool(deadline, (d, c) -> d.accept(c, attempt));
       return accepted != Dialect.NONE
@@ -417,7 +417,7 @@ final class JdbcStore implements LockStore {
   private Optional<Row> look(String key) throws StoreException {
     Deadline deadline = database.deadline();
     return database
-        .twice(deadline, () -> database.onPool(deadline, (d, c) -> d.look(c, List.of(key))))
+        .untilAnswered(deadline, () -> database.onPool(deadline, (d, c) -> d.look(c, List.of(key))))
         .stream()
         .findFirst();
   }

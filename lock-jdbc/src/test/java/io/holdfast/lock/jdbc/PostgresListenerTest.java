@@ -98,8 +98,7 @@ class PostgresListenerTest {
 
   private static JdbcStore open(DataSource pool, boolean autoCommit) throws StoreException {
     return Stores.open(
-        new JdbcStore.Settings(
-            pool, JdbcLocks.DEFAULT_TABLE, SchemaMode.CREATE, !autoCommit, null),
+        new JdbcStore.Settings(pool, JdbcLocks.DEFAULT_TABLE, SchemaMode.CREATE, !autoCommit, null),
         Stores.STORE_TIMEOUT);
   }
 

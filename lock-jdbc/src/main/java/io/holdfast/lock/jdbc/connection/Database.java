@@ -19,6 +19,9 @@ public final class Database {
   /** The most connections that one call replaces because they lead to a read-only server. */
   private static final int READ_ONLY_TRIES = 5;
 
+  /** The most times that a request is repeated because the connection gave no answer. */
+  private static final int UNANSWERED_TRIES = 5;
+
   private static final Logger LOG = LoggerFactory.getLogger(Database.class);
 
   private final Dialect dialect;
@@ -74,18 +77,20 @@ public final class Database {
   }
 
   /**
-   * Asks, and asks again at once, on a new connection, if there is no answer: for what does no harm
-   * if it is done twice. The server may have ended a connection that was used just now.
+   * Asks, and asks again on other connections while there is no answer: for what does no harm if it
+   * is done more than once. The server may have ended connections that were used just now, and
+   * which the pool gives out unchecked.
    */
-  public <T> T twice(Deadline deadline, Asking<T> asking) throws StoreException {
-    try {
-      return asking.ask();
-    } catch (StoreException e) {
-      if (deadline.isOver()) {
-        throw e;
+  public <T> T untilAnswered(Deadline deadline, Asking<T> asking) throws StoreException {
+    for (int failures = 0; ; failures++) {
+      try {
+        return asking.ask();
+      } catch (StoreException e) {
+        if (failures == UNANSWERED_TRIES || !Deadlines.pause(deadline, failures)) {
+          throw e;
+        }
+        LOG.debug("The database is asked again", e);
       }
-      LOG.debug("The database is asked again", e);
-      return asking.ask();
     }
   }
 
