@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * One call to acquire a lock: it enters the wait queue, asks the store when its turn comes, and
- * waits in the store's queue. Used by one thread, once.
+ * waits in the store's line. Used by one thread, once.
  *
  * @param <T> the type that the caller gets for a handle
  */
@@ -294,8 +294,8 @@ final class Attempt<T> extends Task {
   }
 
   /**
-   * Called when the leader's turn ended with a hold, which now owns the grant and the use of the
-   * queue.
+   * Takes the first handle of the hold that the leader's turn ended with. From now on the hold owns
+   * the grant and the use of the queue.
    */
   void granted(Handle first) {
     handle = first;
@@ -332,7 +332,7 @@ final class Attempt<T> extends Task {
     interrupted = true;
   }
 
-  // For the turn, and the wait in the store's queue
+  // For the turn, and the wait in the store's line
 
   Thread thread() {
     return thread;

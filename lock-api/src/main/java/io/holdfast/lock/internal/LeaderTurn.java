@@ -28,8 +28,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * An attempt's turn to ask the store, as the leader of its wait queue. It owns the leader's role,
- * an open claim, a place in the store's queue, and a grant that is not held yet. {@link #undo}
- * gives back those that are left.
+ * an open claim, a place in the store's line, and a grant that is not held yet. {@link #undo} gives
+ * back those that are left.
  */
 final class LeaderTurn {
   private static final SafeLogger log = SafeLogger.of(LeaderTurn.class);
@@ -64,10 +64,10 @@ final class LeaderTurn {
 
   // Known
 
-  /** Why the leader got no usable answer. */
+  /** The failure that left the leader without a usable answer. */
   private @Nullable StoreException failure;
 
-  /** Why the leader has no answer, if the reason says nothing about the store. */
+  /** The failure of the leader, if it says nothing about the store. */
   private @Nullable StoreException brokenOff;
 
   /** Whether the store's last answer was that the lock is taken. */
@@ -385,7 +385,7 @@ final class LeaderTurn {
     return StoreCalls.failure(key, StoreException.refused(message, cause));
   }
 
-  // Told by the wait in the store's queue
+  // Told by the wait in the store's line
 
   void leaveInBackground() {
     leavesInBackground = true;

@@ -13,7 +13,7 @@ import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.locks.LockSupport;
 
-/** An attempt's wait in the store's queue. Its {@link #run} is the wake-up that the store calls. */
+/** An attempt's wait in the store's line. Its {@link #run} is the wake-up that the store calls. */
 final class StoreWait implements Runnable {
   /** An answer within the store timeout divided by this counts as prompt. */
   private static final int PROMPT_DIVISOR = 10;

@@ -316,7 +316,7 @@ final class JdbcStore implements LockStore {
         : Optional.of(granted(claim, number, claim.ttl()));
   }
 
-  /** Makes a grant that came through the wait queue. */
+  /** Makes a grant that came through the line. */
   JdbcGrant granted(Claim claim, long number, Duration validFor) {
     return new JdbcGrant(claim, number, validFor, true, database);
   }

@@ -14,7 +14,7 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A claim's place in the database's wait queue, which is a row, and what its client knows about it.
+ * A claim's place in the database's line, which is a row, and what its client knows about it.
  *
  * <p>A lock that was handed over belongs to the waiter even before it accepts it. If a poll found
  * that, the time left is what the row says, from when the poll was sent. If a notification said it,

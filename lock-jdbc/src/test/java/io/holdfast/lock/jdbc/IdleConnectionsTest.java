@@ -28,9 +28,10 @@ class IdleConnectionsTest {
 
   private static final Duration BETWEEN_FAULTS = Duration.ofMillis(1500);
 
-  /**
-   * The client's own, and three that are idle: the pool checks one after the other, for 5 s each.
-   */
+  /** The pool's limit for its check of each connection; Hikari's default is 5 s. */
+  private static final long CHECK_MILLIS = 500;
+
+  /** The client's own connection, and three idle ones, which the pool checks in turn. */
   private static final int OWN_AND_IDLE = 4;
 
   @EachRealServer
@@ -57,7 +58,7 @@ class IdleConnectionsTest {
     runFor(server, Duration.ofMinutes(1), FaultProxy::silence);
   }
 
-  /** What happens to the idle connections. */
+  /** A way in which idle connections die. */
   private interface Fault {
     void happen(FaultProxy proxy) throws SQLException;
   }

@@ -142,13 +142,6 @@ final class QuorumStore implements LockStore {
     }
   }
 
-  /**
-   * {@inheritDoc}
-   *
-   * <p>An empty result is final for the caller. So while there is time to ask again, it is not
-   * returned if competing attempts have split the servers, or if a release has not reached them
-   * yet.
-   */
   @Override
   public void checkKind(LockKind kind) {
     if (kind != LockKind.MUTEX) {
@@ -159,6 +152,13 @@ final class QuorumStore implements LockStore {
     }
   }
 
+  /**
+   * {@inheritDoc}
+   *
+   * <p>An empty result is final for the caller. So while there is time to ask again, it is not
+   * returned if competing attempts have split the servers, or if a release has not reached them
+   * yet.
+   */
   @Override
   public Optional<Grant> tryAcquire(Claim claim) throws StoreException {
     Deadline deadline = Server.deadlineAfter(storeTimeout);

@@ -7,7 +7,7 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The wait queue of a lock, as one listing of its node shows it.
+ * The line of a lock, as one listing of its node shows it.
  *
  * @param places the places in the order of their turns; the first has the lock
  * @param marks the names of nodes that keep the lock taken for a minimum hold

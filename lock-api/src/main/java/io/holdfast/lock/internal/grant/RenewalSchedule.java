@@ -26,9 +26,9 @@ public final class RenewalSchedule {
 
   /**
    * The fraction of a renewal period within which a grant that is nearly due is renewed along with
-   * one of its group that is due. Half a period, so that of two rounds one is always near enough to
-   * the other, and all leases of a group end up in one round. Jitter is added to it, or else the
-   * leases that jitter puts last in a round would fall behind again and form a round of their own.
+   * one of its group that is due. At half a period, one of two rounds is always near enough to the
+   * other, so all leases of a group end up in one. Jitter is added, or else the leases that it puts
+   * last in a round would form a round of their own.
    */
   private static final double GOES_ALONG = 0.5 + JITTER;
 

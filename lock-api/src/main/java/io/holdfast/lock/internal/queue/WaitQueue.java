@@ -21,7 +21,7 @@ public final class WaitQueue {
    * Overview.
    *
    * At most one thread of a client is the holder, or leads: asks the store for the lock, waits in
-   * the store's queue, or gives the lock back. The rest stand in order of arrival. Leading is a
+   * the store's line, or gives the lock back. The rest stand in order of arrival. Leading is a
    * role and no mutex: it is kept across calls to the store, and handed to the next by endLeading,
    * leadingFailed or endRelease.
    *
@@ -203,13 +203,13 @@ public final class WaitQueue {
     }
   }
 
-  /** Notes that the leader, so far in the store's queue, sends a request. */
+  /** Notes that the leader, so far in the store's line, sends a request. */
   public synchronized void asks() {
     leading = Leading.ASKING;
   }
 
   /**
-   * Notes that the leader was told that the lock is taken, and waits in the store's queue.
+   * Notes that the leader was told that the lock is taken, and waits in the store's line.
    *
    * @param wake wakes the leader if the client closes meanwhile; only unparks
    */
@@ -260,8 +260,9 @@ public final class WaitQueue {
    *
    * @param taken whether it was told that the lock is taken; then waiters whose time is over are
    *     told the same
-   * @param brokenOff why it has no answer although it asked; waiters whose time is over get the
-   *     same, since they have no time left to ask themselves
+   * @param brokenOff the failure of a leader that asked and got no answer, and that says nothing
+   *     about the store; waiters whose time is over get the same, since they have no time left to
+   *     ask themselves
    */
   public void endLeading(Waiter waiter, boolean taken, @Nullable StoreException brokenOff) {
     News news = brokenOff == null ? null : new Waiter.StoreFailed(brokenOff);

@@ -13,11 +13,11 @@ import org.jspecify.annotations.Nullable;
  * The SQL statements of one kind of database, for one table of locks and one of waiters. Each
  * method sends one statement, on a connection that the caller passes, and never commits.
  *
- * <p>The line of a lock is its wait queue in the database: the waiters that are alive and whose
- * place is above the lock's {@code served}. A hand-over raises {@code served} to the place of the
- * waiter that got the lock, so a row that it leaves behind is in no line. While
- * {@code wanted_until} is in the near future there may be a line. {@link #acquire} and
- * {@link #release} do nothing then, and so stay as cheap as if there were no lines.
+ * <p>The line of a lock is the waiters that are alive and whose place is above the lock's
+ * {@code served}. A hand-over raises {@code served} to the place of the waiter that got the lock,
+ * so a row that it leaves behind is in no line. While {@code wanted_until} is in the near future
+ * there may be a line. {@link #acquire} and {@link #release} do nothing then, and so stay as cheap
+ * as if there were no lines.
  *
  * <p>Threads: immutable, and safe for use by any number of threads.
  */

@@ -312,7 +312,7 @@ public abstract class HygieneRules extends RuleTest {
       return true;
     });
     assertThat(impatient.get(LONG)).isTrue();
-    // This one waits in the store's queue; the second one waits behind it, and then there itself.
+    // This one waits in the store's line; the second one waits behind it, and then there itself.
     Worker<Boolean> first =
         startNamed("first", () -> lock.tryLock(quiet().multipliedBy(2)).isPresent());
     awaitTold(events, "first waits");
