@@ -86,7 +86,9 @@ public final class Database {
       try {
         return asking.ask();
       } catch (StoreException e) {
-        if (failures == UNANSWERED_TRIES || !Deadlines.pause(deadline, failures)) {
+        if (!e.mayHaveHappened()
+            || failures == UNANSWERED_TRIES
+            || !Deadlines.pause(deadline, failures)) {
           throw e;
         }
         LOG.debug("The database is asked again", e);
