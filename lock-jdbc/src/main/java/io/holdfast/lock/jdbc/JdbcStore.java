@@ -305,8 +305,8 @@ final class JdbcStore implements LockStore {
    */
   Optional<JdbcGrant> acceptOrTake(Claim claim, Attempt attempt, long place) throws StoreException {
     Deadline deadline = database.deadline();
-    long number = database.twice(deadline, () -> {
-      // If the first try took the lock but its answer was lost, the second finds it here.
+    long number = database.untilAnswered(deadline, () -> {
+      // If a try took the lock but its answer was lost, the next one finds it here.
       long accepted = database.onPool(deadline, (d, c) -> d.accept(c, attempt));
       return accepted != Dialect.NONE
           ? accepted
@@ -418,7 +418,7 @@ final class JdbcStore implements LockStore {
   private Optional<Row> look(String key) throws StoreException {
     Deadline deadline = database.deadline();
     return database
-        .twice(deadline, () -> database.onPool(deadline, (d, c) -> d.look(c, List.of(key))))
+        .untilAnswered(deadline, () -> database.onPool(deadline, (d, c) -> d.look(c, List.of(key))))
         .stream()
         .findFirst();
   }

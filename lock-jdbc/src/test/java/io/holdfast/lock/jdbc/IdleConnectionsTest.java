@@ -31,20 +31,17 @@ class IdleConnectionsTest {
   /** The pool's limit for its check of each connection; Hikari's default is 5 s. */
   private static final long CHECK_MILLIS = 500;
 
-  /**
-   * The size of the pool: the client's own connection, and one idle one, since it checks them in
-   * turn.
-   */
-  private static final int OWN_AND_IDLE = 2;
+  /** The client's own connection, and three idle ones, which the pool checks in turn. */
+  private static final int OWN_AND_IDLE = 4;
 
   @EachRealServer
   void theServerEndsThem(Server server) throws Exception {
-    runFor(server, Duration.ofSeconds(8), proxy -> endIdleSessions(server));
+    runFor(server, Duration.ofSeconds(5), proxy -> endIdleSessions(server));
   }
 
   @EachRealServer
   void aFirewallForgetsThem(Server server) throws Exception {
-    runFor(server, Duration.ofSeconds(8), FaultProxy::silence);
+    runFor(server, Duration.ofSeconds(5), FaultProxy::silence);
   }
 
   @EachRealServer
@@ -97,6 +94,7 @@ class IdleConnectionsTest {
   private static HikariDataSource pool(Server server, FaultProxy proxy, int size) {
     return server.pool(size, config -> {
       config.setJdbcUrl(server.url(proxy));
+      config.setMinimumIdle(size);
       config.setValidationTimeout(CHECK_MILLIS);
     });
   }
@@ -104,8 +102,7 @@ class IdleConnectionsTest {
   private static LockClient client(HikariDataSource pool) {
     return JdbcLocks.builder(pool)
         .schema(SchemaMode.CREATE)
-        .storeTimeout(Duration.ofSeconds(3))
-        .defaultOptions(LockOptions.renewed(Duration.ofSeconds(9)))
+        .defaultOptions(LockOptions.renewed(Duration.ofSeconds(15)))
         .build();
   }
 

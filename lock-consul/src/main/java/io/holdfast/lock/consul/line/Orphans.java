@@ -231,8 +231,21 @@ public final class Orphans {
         deadline);
   }
 
-  /** Deletes what is of no use, due or not. */
+  /**
+   * Deletes what is of no use, due or not, from lines in which nobody is: whoever waits may have to
+   * see yet that those before it are over, and deletes their keys later.
+   */
   public void deleteUseless(Deadline deadline) throws StoreException {
-    delete(List.copyOf(uselessNanos.keySet()), deadline);
+    List<String> folders = uselessNanos.keySet().stream()
+        .map(entry -> Keys.lineOf(entry.key()))
+        .distinct()
+        .toList();
+    for (List<String> some : Transaction.parts(folders)) {
+      List<Entry> useless = read(some, deadline).values().stream()
+          .filter(Line::isEmpty)
+          .flatMap(line -> line.useless().stream())
+          .toList();
+      delete(useless, deadline);
+    }
   }
 }

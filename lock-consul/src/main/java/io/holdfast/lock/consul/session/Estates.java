@@ -6,7 +6,6 @@ import io.holdfast.lock.consul.http.SessionRequests;
 import io.holdfast.lock.consul.http.Transaction;
 import io.holdfast.lock.consul.line.Keys;
 import io.holdfast.lock.consul.line.Line;
-import io.holdfast.lock.consul.line.Mark;
 import io.holdfast.lock.consul.line.Orphans;
 import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.LockKind;
@@ -121,24 +120,6 @@ public final class Estates {
     if (!estate.ended().get()) {
       requests.destroyForCertain(estate.session(), deadline);
       estate.ended().set(true);
-    }
-  }
-
-  /**
-   * Deletes all that is the sessions', since nobody is left to do so later, but the marks of
-   * minimum holds: a release can have got through that was never answered.
-   */
-  void delete(Deadline deadline) throws StoreException {
-    for (Estate estate = estates.peek(); estate != null; estate = estates.peek()) {
-      // From now on no late request makes any.
-      end(estate, deadline);
-      for (List<String> some : Transaction.parts(List.copyOf(estate.attempts()))) {
-        List<Entry> useless = read(estate, some, deadline).stream()
-            .filter(entry -> !Mark.of(entry).released() || Mark.of(entry).isIdle())
-            .toList();
-        orphans.delete(useless, deadline);
-      }
-      deleteOwn(estate, deadline);
     }
   }
 

@@ -355,7 +355,7 @@ public final class Sessions implements AutoCloseable {
     Deadline whole = Deadline.after(settings.storeTimeout().multipliedBy(2), TimeSource.system());
     closing(estates::end, whole);
     closing(leftovers::countDown, whole);
-    closing(estates::delete, whole);
+    closing(deadline -> estates.settle(() -> deadline), whole);
     closing(orphans::deleteUseless, whole);
   }
 
