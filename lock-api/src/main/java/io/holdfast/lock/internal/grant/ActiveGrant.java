@@ -363,10 +363,7 @@ public final class ActiveGrant extends Task {
     }
   }
 
-  /**
-   * Ends the grant as released, after {@link #beginEnd()}: the store said that it was valid to the
-   * end.
-   */
+  /** Ends the grant as released: the store said that it was valid to the end. */
   public void endReleased() {
     state = state.ended(Phase.RELEASED);
   }
@@ -381,9 +378,7 @@ public final class ActiveGrant extends Task {
     state = endsInDoubt ? now.lost(LeaseLoss.Reason.EXPIRED) : now.ended(Phase.RELEASED);
   }
 
-  /**
-   * Ends the grant as lost, after {@link #beginEnd()}: the store said that it had been gone before.
-   */
+  /** Ends the grant as lost: the store said that it had been gone before. */
   public void endLost() {
     state = state.lost(LeaseLoss.Reason.TAKEN);
   }
