@@ -134,7 +134,7 @@ final class ShopSale implements AutoCloseable {
     while (lost(frozen) == 0) {
       sleepUntil(untilNanos);
     }
-    say("  %s was refused: its holdfast_lock_lost_total is %.0f", frozen.name(), lost(frozen));
+    say("  %s lost its lock: its holdfast_lock_lost_total is %.0f", frozen.name(), lost(frozen));
   }
 
   /** Kills one that has the lock, and returns the other. */
