@@ -34,6 +34,10 @@ record Web(URI address) {
     return send(request(path));
   }
 
+  HttpResponse<String> delete(String path) throws IOException, InterruptedException {
+    return send(request(path).DELETE());
+  }
+
   HttpResponse<String> open(String event, int tickets) throws IOException, InterruptedException {
     return send(request("/events/" + event + "?tickets=" + tickets).PUT(BodyPublishers.noBody()));
   }
