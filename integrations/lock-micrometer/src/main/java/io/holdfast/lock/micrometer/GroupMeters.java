@@ -37,8 +37,8 @@ final class GroupMeters {
     for (LockListener.Source source : LockListener.Source.values()) {
       acquired.put(source, acquire(registry, tags, Outcome.ACQUIRED, tag(source)));
     }
-    for (Outcome outcome :
-        List.of(Outcome.TAKEN, Outcome.INTERRUPTED, Outcome.CLOSED, Outcome.FAILED)) {
+    for (Outcome outcome : List.of(
+        Outcome.TAKEN, Outcome.INTERRUPTED, Outcome.CLOSED, Outcome.REFUSED, Outcome.FAILED)) {
       notAcquired.put(outcome, acquire(registry, tags, outcome, "none"));
     }
     for (Outcome outcome : List.of(Outcome.RELEASED, Outcome.UNCONFIRMED, Outcome.LOST)) {

@@ -1,6 +1,7 @@
 package io.holdfast.lock.micrometer;
 
 import io.holdfast.lock.LockClientClosedException;
+import io.holdfast.lock.PermitsMismatchException;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
@@ -12,6 +13,11 @@ enum Outcome {
   INTERRUPTED,
   /** The client was closed. */
   CLOSED,
+  /**
+   * The caller asked for what does not fit what stands: another number of permits, or other options
+   * than those of its own open lease. A bug of the application, and not of the store.
+   */
+  REFUSED,
   /** Most often, the store did not answer. */
   FAILED,
 
@@ -30,8 +36,16 @@ enum Outcome {
       return INTERRUPTED;
     } else if (failure instanceof LockClientClosedException) {
       return CLOSED;
+    } else if (isMisuse(failure)) {
+      return REFUSED;
     }
     return FAILED;
+  }
+
+  private static boolean isMisuse(Throwable failure) {
+    return failure instanceof PermitsMismatchException
+        || failure instanceof IllegalStateException
+        || failure instanceof IllegalArgumentException;
   }
 
   String tag() {

@@ -12,7 +12,9 @@ import io.holdfast.lock.LockClientClosedException;
 import io.holdfast.lock.LockListener;
 import io.holdfast.lock.LockLostException;
 import io.holdfast.lock.LockOptions;
+import io.holdfast.lock.LockStoreException;
 import io.holdfast.lock.Ownership;
+import io.holdfast.lock.PermitsMismatchException;
 import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Timer;
@@ -20,6 +22,7 @@ import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -145,9 +148,36 @@ class LockMetricsTest {
 
     assertThat(acquires("taken", "none")).isEqualTo(2);
     assertThat(acquires("interrupted", "none")).isEqualTo(1);
-    assertThat(acquires("failed", "none")).isEqualTo(1);
+    assertThat(acquires("refused", "none")).isEqualTo(1);
     assertThat(acquires("closed", "none")).isEqualTo(1);
+    assertThat(acquires("failed", "none")).isZero();
     assertThat(waiting()).isZero();
+  }
+
+  @Test
+  void aSemaphoreThatIsAskedForWithAnotherNumberOfPermitsIsNoFailureOfTheStore() throws Exception {
+    LockClient client = client();
+    try (Lease permit = others.semaphore("orders/printer", 3).lock()) {
+      assertThatThrownBy(() -> client.semaphore("orders/printer", 2).tryLock())
+          .isInstanceOf(PermitsMismatchException.class);
+      assertThat(permit.isHeld()).isTrue();
+    }
+
+    assertThat(acquires("refused", "none")).isEqualTo(1);
+    assertThat(acquires("failed", "none")).isZero();
+  }
+
+  @Test
+  void aStoreThatDoesNotAnswerIsAFailureAndNotTaken() {
+    LockMetrics metrics = LockMetrics.builder(registry, "billing", "memory")
+        .group(name -> "orders")
+        .build();
+    metrics.notAcquired(
+        new Failing("orders/1", new LockStoreException("orders/1", "no answer", null)));
+
+    assertThat(acquires("failed", "none")).isEqualTo(1);
+    assertThat(acquires("refused", "none")).isZero();
+    assertThat(acquires("taken", "none")).isZero();
   }
 
   @Test
@@ -339,6 +369,18 @@ class LockMetricsTest {
 
   private record Beginning(String lockName, long token, Duration waited, LockListener.Source source)
       implements LockListener.Acquired {}
+
+  private record Failing(String lockName, Throwable thrown) implements LockListener.NotAcquired {
+    @Override
+    public Duration waited() {
+      return Duration.ZERO;
+    }
+
+    @Override
+    public Optional<Throwable> failure() {
+      return Optional.of(thrown);
+    }
+  }
 
   private record Loss(String name, long token, LeaseLoss.Reason reason)
       implements LockListener.Lost, LeaseLoss {
