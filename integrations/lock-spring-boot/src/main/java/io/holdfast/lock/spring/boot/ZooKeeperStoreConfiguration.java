@@ -25,8 +25,8 @@ class ZooKeeperStoreConfiguration {
       ObjectProvider<ZooKeeperConnectionDetails> details,
       ConfigurableListableBeanFactory beans) {
     HoldfastProperties.Zookeeper zookeeper = properties.zookeeper();
-    ZooKeeperConnectionDetails given = details.getIfAvailable();
-    String servers = given == null ? zookeeper.connectString() : given.getConnectString();
+    ZooKeeperConnectionDetails connection = details.getIfAvailable();
+    String servers = connection == null ? zookeeper.connectString() : connection.getConnectString();
     if (servers != null) {
       int sessionTimeoutMillis = Property.apply(
           "holdfast.zookeeper.session-timeout",
