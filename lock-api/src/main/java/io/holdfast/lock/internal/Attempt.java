@@ -9,7 +9,6 @@ import io.holdfast.lock.internal.queue.Entry;
 import io.holdfast.lock.internal.queue.Handle;
 import io.holdfast.lock.internal.queue.WaitQueue;
 import io.holdfast.lock.internal.queue.Waiter;
-import io.holdfast.lock.internal.task.StackReserve;
 import io.holdfast.lock.internal.task.Task;
 import io.holdfast.lock.internal.time.Clocks;
 import io.holdfast.lock.spi.LockKey;
@@ -107,7 +106,6 @@ final class Attempt<T> extends Task {
     if (mode.interruptible() && Thread.interrupted()) {
       throw new InterruptedException();
     }
-    StackReserve.ensure();
     interrupted = Thread.interrupted();
     try {
       requireOpen();

@@ -18,7 +18,6 @@ import io.holdfast.lock.internal.queue.WaitQueue;
 import io.holdfast.lock.internal.queue.WaitQueues;
 import io.holdfast.lock.internal.renewal.Keeper;
 import io.holdfast.lock.internal.task.EngineThreads;
-import io.holdfast.lock.internal.task.StackReserve;
 import io.holdfast.lock.internal.task.Timer;
 import io.holdfast.lock.internal.task.Workers;
 import io.holdfast.lock.internal.time.Clocks;
@@ -252,7 +251,6 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
   }
 
   void onLost(EngineLease lease, Consumer<? super LeaseLoss> listener) {
-    StackReserve.ensure();
     LeaseLoss loss = lease.handle().hold().queue().holds().onLost(lease.handle(), lease, listener);
     if (loss != null) {
       events.tellLoss(loss, listener);

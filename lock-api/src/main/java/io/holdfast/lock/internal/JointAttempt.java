@@ -6,7 +6,6 @@ import io.holdfast.lock.LockStoreException;
 import io.holdfast.lock.LockTimeoutException;
 import io.holdfast.lock.internal.queue.Handle;
 import io.holdfast.lock.internal.queue.Hold;
-import io.holdfast.lock.internal.task.StackReserve;
 import io.holdfast.lock.internal.task.Task;
 import io.holdfast.lock.spi.LockKey;
 import java.lang.ref.Reference;
@@ -85,7 +84,6 @@ final class JointAttempt<T, R> extends Task {
   /** Returns what the caller gets, or null if one of the locks stayed taken. */
   @Nullable
   R run() throws InterruptedException {
-    StackReserve.ensure();
     requireOrder();
     try {
       if (!acquireAll()) {

@@ -4,7 +4,6 @@ import io.holdfast.lock.Lease;
 import io.holdfast.lock.LeaseLoss;
 import io.holdfast.lock.LeaseState;
 import io.holdfast.lock.internal.queue.Handle;
-import io.holdfast.lock.internal.task.StackReserve;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
@@ -152,7 +151,6 @@ final class JointLease implements Lease {
 
   @Override
   public Lease detach() {
-    StackReserve.ensure();
     ensureHeld();
     // All or none of them.
     Thread thread = Thread.currentThread();

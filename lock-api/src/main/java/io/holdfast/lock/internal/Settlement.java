@@ -16,7 +16,6 @@ import io.holdfast.lock.internal.queue.WaitQueue;
 import io.holdfast.lock.internal.queue.WaitQueue.Closing;
 import io.holdfast.lock.internal.queue.WaitQueues;
 import io.holdfast.lock.internal.renewal.Keeper;
-import io.holdfast.lock.internal.task.StackReserve;
 import io.holdfast.lock.internal.task.Workers;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockStore;
@@ -71,7 +70,6 @@ final class Settlement implements WaitQueue.Releaser {
 
   /** Closes a lease for its user. */
   void close(Handle handle) {
-    StackReserve.ensure();
     Hold hold = handle.hold();
     switch (end(handle)) {
       case CLOSED_BEFORE, STILL_HELD -> {}

@@ -5,7 +5,6 @@ import io.holdfast.lock.LeaseState;
 import io.holdfast.lock.LockLostException;
 import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.internal.grant.GrantState.Phase;
-import io.holdfast.lock.internal.task.StackReserve;
 import io.holdfast.lock.internal.task.Task;
 import io.holdfast.lock.internal.time.ClockReading;
 import io.holdfast.lock.internal.time.Clocks;
@@ -326,7 +325,6 @@ public final class ActiveGrant extends Task {
 
   /** Makes the grant lost, unless it is over already. */
   public void lose(LeaseLoss.Reason reason) {
-    StackReserve.ensure();
     while (true) {
       GrantState now = state;
       if (now.isOver()) {
@@ -365,10 +363,7 @@ public final class ActiveGrant extends Task {
     }
   }
 
-  /**
-   * Ends the grant as released, after {@link #beginEnd()}: the store said that it was valid to the
-   * end.
-   */
+  /** Ends the grant as released: the store said that it was valid to the end. */
   public void endReleased() {
     state = state.ended(Phase.RELEASED);
   }
@@ -383,9 +378,7 @@ public final class ActiveGrant extends Task {
     state = endsInDoubt ? now.lost(LeaseLoss.Reason.EXPIRED) : now.ended(Phase.RELEASED);
   }
 
-  /**
-   * Ends the grant as lost, after {@link #beginEnd()}: the store said that it had been gone before.
-   */
+  /** Ends the grant as lost: the store said that it had been gone before. */
   public void endLost() {
     state = state.lost(LeaseLoss.Reason.TAKEN);
   }
@@ -441,7 +434,6 @@ public final class ActiveGrant extends Task {
   }
 
   private boolean suspect(GrantState now, long nowNanos) {
-    StackReserve.ensure();
     GrantState doubted = now.doubted(Phase.SUSPECT, nowNanos);
     if (!replace(now, doubted)) {
       return false;
@@ -480,7 +472,6 @@ public final class ActiveGrant extends Task {
    * been confirmed.
    */
   private boolean expire(GrantState past) {
-    StackReserve.ensure();
     LeaseLoss.Reason reason =
         endsAtCap(past.validity()) ? LeaseLoss.Reason.MAX_HOLD : LeaseLoss.Reason.EXPIRED;
     if (replace(past, past.lost(reason))) {
