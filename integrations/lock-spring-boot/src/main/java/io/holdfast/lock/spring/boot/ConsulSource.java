@@ -6,7 +6,7 @@ import okhttp3.HttpUrl;
 import okhttp3.OkHttpClient;
 
 /** Consul, through its HTTP interface. */
-record ConsulSource(OkHttpClient client, HoldfastProperties.Consul properties)
+record ConsulSource(OkHttpClient client, String address, HoldfastProperties.Consul properties)
     implements StoreSource {
   @Override
   public StoreKind kind() {
@@ -16,9 +16,7 @@ record ConsulSource(OkHttpClient client, HoldfastProperties.Consul properties)
   @Override
   public LockClientBuilder<?> builder() {
     ConsulLocks.Builder builder = Property.apply(
-        "holdfast.consul.address",
-        properties.address(),
-        address -> ConsulLocks.builder(client, address));
+        "holdfast.consul.address", address, given -> ConsulLocks.builder(client, given));
     builder = Property.apply("holdfast.consul.prefix", properties.prefix(), builder::prefix);
     String token = properties.token();
     return Property.applyIfSet("holdfast.consul.token", token, builder, builder::token);
@@ -26,9 +24,8 @@ record ConsulSource(OkHttpClient client, HoldfastProperties.Consul properties)
 
   @Override
   public String place() {
-    HttpUrl address = HttpUrl.get(properties.address());
-    return "consul (" + address.host() + ":" + address.port() + ", prefix " + properties.prefix()
-        + ")";
+    HttpUrl url = HttpUrl.get(address);
+    return "consul (" + url.host() + ":" + url.port() + ", prefix " + properties.prefix() + ")";
   }
 
   @Override

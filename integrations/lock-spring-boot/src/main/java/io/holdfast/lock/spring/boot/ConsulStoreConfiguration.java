@@ -10,7 +10,12 @@ import org.springframework.context.annotation.Configuration;
 @ConditionalOnStore(StoreKind.CONSUL)
 class ConsulStoreConfiguration {
   @Bean(LockAutoConfiguration.STORE)
-  ConsulSource holdfastStore(HoldfastProperties properties, ObjectProvider<OkHttpClient> client) {
-    return new ConsulSource(client.getIfUnique(OkHttpClient::new), properties.consul());
+  ConsulSource holdfastStore(
+      HoldfastProperties properties,
+      ObjectProvider<ConsulConnectionDetails> details,
+      ObjectProvider<OkHttpClient> client) {
+    ConsulConnectionDetails given = details.getIfAvailable();
+    String address = given == null ? properties.consul().address() : given.getAddress();
+    return new ConsulSource(client.getIfUnique(OkHttpClient::new), address, properties.consul());
   }
 }

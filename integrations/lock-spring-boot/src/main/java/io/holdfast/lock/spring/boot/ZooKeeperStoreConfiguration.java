@@ -4,6 +4,7 @@ import java.time.Duration;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
 import org.apache.curator.retry.ExponentialBackoffRetry;
+import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
@@ -20,9 +21,12 @@ class ZooKeeperStoreConfiguration {
 
   @Bean(LockAutoConfiguration.STORE)
   ZooKeeperSource holdfastStore(
-      HoldfastProperties properties, ConfigurableListableBeanFactory beans) {
+      HoldfastProperties properties,
+      ObjectProvider<ZooKeeperConnectionDetails> details,
+      ConfigurableListableBeanFactory beans) {
     HoldfastProperties.Zookeeper zookeeper = properties.zookeeper();
-    String servers = zookeeper.connectString();
+    ZooKeeperConnectionDetails connection = details.getIfAvailable();
+    String servers = connection == null ? zookeeper.connectString() : connection.getConnectString();
     if (servers != null) {
       int sessionTimeoutMillis = Property.apply(
           "holdfast.zookeeper.session-timeout",

@@ -20,14 +20,12 @@ import org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration;
 import org.springframework.boot.test.context.assertj.AssertableApplicationContext;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.boot.testcontainers.lifecycle.TestcontainersLifecycleApplicationContextInitializer;
-import org.springframework.boot.testcontainers.properties.TestcontainersPropertySourceAutoConfiguration;
 import org.springframework.boot.testcontainers.service.connection.ServiceConnection;
 import org.springframework.boot.testcontainers.service.connection.ServiceConnectionAutoConfiguration;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.data.redis.connection.RedisConnectionFactory;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
-import org.springframework.test.context.DynamicPropertyRegistrar;
 import org.testcontainers.DockerClientFactory;
 import org.testcontainers.containers.GenericContainer;
 import org.testcontainers.containers.wait.strategy.Wait;
@@ -152,25 +150,44 @@ class RealStoresTest {
               "holdfast.consul.address=http://" + server.getHost() + ":"
                   + server.getMappedPort(8500))
           .run(RealStoresTest::excludesTheOther);
-      // As a test of an application has it, which knows no port beforehand.
-      ofContainers()
-          .withConfiguration(
-              AutoConfigurations.of(TestcontainersPropertySourceAutoConfiguration.class))
-          .withBean("consul", GenericContainer.class, () -> server)
-          .withUserConfiguration(ConsulAddress.class)
-          .withPropertyValues("holdfast.store=consul")
-          .run(RealStoresTest::excludesTheOther);
+    }
+  }
+
+  @Test
+  @Tag("nightly")
+  void serviceConnectionsSayWhereZooKeeperAndConsulAre() {
+    ApplicationContextRunner runner = ofContainers()
+        .withConfiguration(AutoConfigurations.of(ServiceConnectionAutoConfiguration.class));
+
+    runner
+        .withUserConfiguration(ZooKeeperConnection.class)
+        .withPropertyValues("holdfast.store=zookeeper", "holdfast.zookeeper.connect-string=none:1")
+        .run(RealStoresTest::excludesTheOther);
+    runner
+        .withUserConfiguration(ConsulConnection.class)
+        .withPropertyValues("holdfast.store=consul")
+        .run(RealStoresTest::excludesTheOther);
+  }
+
+  @Configuration(proxyBeanMethods = false)
+  static class ZooKeeperConnection {
+    @Bean
+    @ServiceConnection(name = "zookeeper")
+    GenericContainer<?> zookeeper() {
+      return new GenericContainer<>("zookeeper:3.9").withExposedPorts(2181);
     }
   }
 
   @Configuration(proxyBeanMethods = false)
-  static class ConsulAddress {
+  static class ConsulConnection {
     // tag::boot-consul-container[]
     @Bean
-    DynamicPropertyRegistrar consulAddress(GenericContainer<?> consul) {
-      return properties -> properties.add(
-          "holdfast.consul.address",
-          () -> "http://" + consul.getHost() + ":" + consul.getMappedPort(8500));
+    @ServiceConnection(name = "consul")
+    GenericContainer<?> consul() {
+      return new GenericContainer<>("consul:1.8")
+          .withCommand("agent", "-dev", "-client=0.0.0.0")
+          .withExposedPorts(8500)
+          .waitingFor(Wait.forLogMessage(".*cluster leadership acquired.*", 1));
     }
     // end::boot-consul-container[]
   }

@@ -37,7 +37,8 @@ class SecretsTest {
 
   @Test
   void consul() {
-    ConsulSource source = new ConsulSource(new OkHttpClient(), properties.consul());
+    ConsulSource source =
+        new ConsulSource(new OkHttpClient(), properties.consul().address(), properties.consul());
     assertThat(source.toString()).contains("localhost:8500").doesNotContain(SECRET);
   }
 }
