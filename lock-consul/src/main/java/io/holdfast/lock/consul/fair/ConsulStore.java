@@ -148,7 +148,7 @@ public final class ConsulStore implements LockStore {
         if (!sent) {
           sessions.unused(attempt);
         } else if (!settled) {
-          sessions.abandoned().add(attempt);
+          sessions.cleanup().add(attempt);
         }
       }
       if (attempt.session().isLost()) {
@@ -238,7 +238,7 @@ public final class ConsulStore implements LockStore {
     Line line = inLine;
     int looks = looksBefore;
     long sentNanos = joinedNanos;
-    sessions.orphans().note(line);
+    sessions.lines().note(line);
     try {
       // What is removed here, or a look for what was taken by force, takes another reading.
       while (true) {
@@ -274,7 +274,7 @@ public final class ConsulStore implements LockStore {
 
   private Line line(LockKey key, Deadline deadline) throws StoreException {
     Line line = new Line(http.read(new Transaction().tree(keys.line(key)), deadline));
-    sessions.orphans().note(line);
+    sessions.lines().note(line);
     return line;
   }
 
@@ -284,7 +284,7 @@ public final class ConsulStore implements LockStore {
    * @return for how long it is to be left alone yet; zero: it is over
    */
   long clear(Line line, Deadline deadline) throws StoreException {
-    return line.first().isTimed() ? sessions.orphans().clear(line, deadline) : Long.MAX_VALUE;
+    return line.first().isTimed() ? sessions.lines().clear(line, deadline) : Long.MAX_VALUE;
   }
 
   Line line(Attempt attempt, Deadline deadline) throws StoreException {
@@ -293,7 +293,7 @@ public final class ConsulStore implements LockStore {
 
   /** Takes an attempt out of its line, whatever it is by now. May be done twice, also at once. */
   void leave(Attempt attempt, Deadline deadline) throws StoreException {
-    sessions.abandoned().free(attempt, deadline);
+    sessions.cleanup().free(attempt, deadline);
   }
 
   @Override
@@ -313,15 +313,12 @@ public final class ConsulStore implements LockStore {
       throw e;
     }
     if (outcome instanceof ConsulHttp.Outcome.Applied applied) {
-      if (!attempt.setFreed()) {
-        return ReleaseOutcome.RELEASED;
-      }
-      sessions.leftovers().released(attempt, applied.entries().get(0), holdFor.toNanos());
+      sessions.cleanup().released(attempt, applied.entries().get(0), holdFor.toNanos());
       sessions.forget(attempt);
       return ReleaseOutcome.RELEASED;
     }
     // What the key is now, and for whom, is found out in the background.
-    sessions.abandoned().add(attempt);
+    sessions.cleanup().add(attempt);
     // One that got through before is no loss, if nobody else can have ended it since.
     return (attempt.mayBeReleased() || outcome.resent()) && inTime
         ? ReleaseOutcome.RELEASED
@@ -398,7 +395,7 @@ public final class ConsulStore implements LockStore {
   }
 
   private StoredHolder holder(Line.Place first) {
-    return sessions.orphans().holder(first, Session.TTLS_OF_A_CRASH);
+    return sessions.lines().holder(first, Session.TTLS_OF_A_CRASH);
   }
 
   /** Asks for the names first: Consul has no pages, and their lines can be long. */
@@ -416,7 +413,7 @@ public final class ConsulStore implements LockStore {
     for (int from = 0; from < lines.size() && held.size() < limit; ) {
       int to =
           Math.min(lines.size(), from + Math.min(Transaction.OPERATIONS_MAX, limit - held.size()));
-      sessions.orphans().read(lines.subList(from, to), deadline).forEach((folder, line) -> {
+      sessions.lines().read(lines.subList(from, to), deadline).forEach((folder, line) -> {
         LockKey lock = locks.get(folder);
         if (lock != null && !line.isEmpty()) {
           OptionalInt waiting = OptionalInt.of(line.size() - 1);

@@ -3,8 +3,8 @@ package io.holdfast.lock.consul.fair;
 import io.holdfast.lock.consul.http.Entry;
 import io.holdfast.lock.consul.http.LongPoll;
 import io.holdfast.lock.consul.line.Line;
+import io.holdfast.lock.consul.line.LineCleanup;
 import io.holdfast.lock.consul.line.Mark;
-import io.holdfast.lock.consul.line.Orphans;
 import io.holdfast.lock.consul.session.Attempt;
 import io.holdfast.lock.consul.session.ConsulGrant;
 import io.holdfast.lock.consul.session.Session;
@@ -26,10 +26,10 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>A key that says so proves that its attempt is over. One whose session has ended (it ran out,
  * was destroyed, its server left) proves nothing: its holder may go on until the session's TTL is
- * over, so {@link Orphans} lets this waiter start no earlier. Nor does one that merely disappeared
- * (a hand deleted it, a snapshot was restored): this waiter remembers every place before its own,
- * since those in between may leave without ever having had the lock. Whose key says that it had the
- * lock has waited for all before it, and ends the doubts about them.
+ * over, so {@link LineCleanup} lets this waiter start no earlier. Nor does one that merely
+ * disappeared (a hand deleted it, a snapshot was restored): this waiter remembers every place
+ * before its own, since those in between may leave without ever having had the lock. Whose key says
+ * that it had the lock has waited for all before it, and ends the doubts about them.
  */
 public final class ConsulTicket implements Ticket {
   private final ConsulStore store;
@@ -213,7 +213,7 @@ public final class ConsulTicket implements Ticket {
 
   private Status over() {
     stop();
-    store.sessions().abandoned().add(attempt);
+    store.sessions().cleanup().add(attempt);
     return new Gone();
   }
 

@@ -208,13 +208,12 @@ public final class Attempt {
     return phase == Phase.HELD ? expiresAtNanos - nowNanos : 0;
   }
 
-  /** Ends it if its time is over and nobody noticed yet. */
+  /** Whether it is over. It is ended if its time is. */
   public synchronized boolean expire(long nowNanos) {
-    if (phase == Phase.OVER || nowNanos - expiresAtNanos < 0) {
-      return false;
+    if (nowNanos - expiresAtNanos >= 0) {
+      phase = Phase.OVER;
     }
-    phase = Phase.OVER;
-    return true;
+    return phase == Phase.OVER;
   }
 
   public synchronized void end() {

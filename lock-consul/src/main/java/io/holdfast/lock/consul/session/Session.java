@@ -3,6 +3,7 @@ package io.holdfast.lock.consul.session;
 import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.consul.http.SessionRequests;
 import io.holdfast.lock.consul.line.Keys;
+import io.holdfast.lock.consul.line.TaskQueue;
 import io.holdfast.lock.spi.TimeSource;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -54,7 +55,7 @@ public final class Session {
   private final AtomicInteger looks = new AtomicInteger();
   private volatile long gateIndex;
   private final AtomicLong gateWrites = new AtomicLong();
-  private final SpareKeys spareKeys = new SpareKeys();
+  private final IdleKeys idleKeys = new IdleKeys();
 
   /** The time at which a request was sent, by both clocks. */
   public record Sent(long nanos, long wallMillis) {
@@ -191,8 +192,8 @@ public final class Session {
   }
 
   /** Keys for the next attempts. */
-  SpareKeys spareKeys() {
-    return spareKeys;
+  IdleKeys idleKeys() {
+    return idleKeys;
   }
 
   /**
@@ -252,7 +253,7 @@ public final class Session {
 
   /** A renewal got no answer; it is tried again in about a second. */
   public void renewalFailed(long nowNanos) {
-    retryNanos = nowNanos + Ticker.retryNanos();
+    retryNanos = nowNanos + TaskQueue.retryNanos();
   }
 
   /** Consul said that it lives, in answer to a request that was sent at that moment. */

@@ -4,10 +4,9 @@ import io.holdfast.lock.LeaseLoss;
 import io.holdfast.lock.consul.http.ConsulHttp;
 import io.holdfast.lock.consul.http.SessionRequests;
 import io.holdfast.lock.consul.http.Transaction;
-import io.holdfast.lock.consul.line.Countdowns;
 import io.holdfast.lock.consul.line.Keys;
 import io.holdfast.lock.consul.line.Line;
-import io.holdfast.lock.consul.line.Orphans;
+import io.holdfast.lock.consul.line.LineCleanup;
 import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.StoreException;
@@ -48,11 +47,8 @@ public final class Sessions implements AutoCloseable {
   private final Map<String, Attempt> attempts = new ConcurrentHashMap<>();
 
   private final Watches watches;
-  private final Orphans orphans;
-  private final Estates estates;
-  private final Countdowns countdowns;
-  private final Abandoned abandoned;
-  private final Leftovers leftovers;
+  private final LineCleanup lines;
+  private final SessionCleanup cleanup;
   private volatile boolean closed;
 
   /** The session of one TTL, and who makes it. */
@@ -67,30 +63,23 @@ public final class Sessions implements AutoCloseable {
     this.requests = new SessionRequests(http, settings.clientName());
     this.settings = settings;
     this.time = settings.time();
-    this.abandoned = new Abandoned(http, keys, this, time);
     this.watches = new Watches(http, keys, this, settings);
-    this.orphans = new Orphans(http, time);
-    this.countdowns = new Countdowns(http, keys, requests);
-    this.estates = new Estates(http, keys, requests, orphans, time);
-    this.leftovers = new Leftovers(http, keys, this, abandoned, orphans, estates, countdowns, time);
+    this.lines = new LineCleanup(http, keys, requests, time);
+    this.cleanup = new SessionCleanup(http, keys, this, requests, lines, time);
     ticker = new Ticker(settings.clientName(), this::tick);
   }
 
-  public Abandoned abandoned() {
-    return abandoned;
+  public SessionCleanup cleanup() {
+    return cleanup;
   }
 
-  public Leftovers leftovers() {
-    return leftovers;
-  }
-
-  public Orphans orphans() {
-    return orphans;
+  public LineCleanup lines() {
+    return lines;
   }
 
   /** Has Consul count down what keeps a claim's name taken, if only time ends that. */
   public void countDown(Line line, Claim claim) {
-    countdowns.add(line, Session.ttlSeconds(claim.ttl().toNanos()));
+    lines.countDown(line, Session.ttlSeconds(claim.ttl().toNanos()));
   }
 
   /** Returns the attempt of a claim; null if it has nothing at Consul. */
@@ -117,10 +106,10 @@ public final class Sessions implements AutoCloseable {
   public Attempt register(Claim claim, int again, Deadline deadline) throws StoreException {
     while (true) {
       Session session = shared(Session.ttlSeconds(claim.ttl().toNanos()), deadline);
-      SpareKeys.Spare spare = session.spareKeys().take(keys.line(claim.key()));
-      Attempt attempt = spare == null
+      IdleKeys.IdleKey idle = session.idleKeys().take(keys.line(claim.key()));
+      Attempt attempt = idle == null
           ? new Attempt(claim, session, keys.attempt(claim, again), 0, time)
-          : new Attempt(claim, session, spare.key(), spare.index(), time);
+          : new Attempt(claim, session, idle.key(), idle.index(), time);
       if (session.add(attempt)) {
         attempts.put(claim.ownerId(), attempt);
         return attempt;
@@ -141,7 +130,7 @@ public final class Sessions implements AutoCloseable {
   /** Nothing was sent for an attempt. */
   public void unused(Attempt attempt) {
     if (attempt.setFreed() && attempt.indexBefore() > 0) {
-      leftovers.spare(attempt, attempt.indexBefore());
+      cleanup.idle(attempt, attempt.indexBefore());
     }
     forget(attempt);
   }
@@ -246,7 +235,7 @@ public final class Sessions implements AutoCloseable {
     }
     // One that is being released as well: its release finds out by itself.
     taken.removeIf(grant -> grant.attempt().isFreed());
-    taken.forEach(grant -> abandoned.add(grant.attempt()));
+    taken.forEach(grant -> cleanup.add(grant.attempt()));
     return taken;
   }
 
@@ -300,9 +289,7 @@ public final class Sessions implements AutoCloseable {
    */
   private void settle(Session session, Set<String> attempts) {
     all.remove(session);
-    Set<String> left = new HashSet<>(attempts);
-    left.addAll(leftovers.takeSpares(session));
-    estates.add(session.id(), left);
+    cleanup.settle(session, attempts);
   }
 
   private void tick() {
@@ -310,14 +297,14 @@ public final class Sessions implements AutoCloseable {
     for (Session session : all) {
       Ticker.safely(() -> tend(session, nowNanos));
     }
-    leftovers.tend(all);
+    cleanup.tend(all);
   }
 
   private void tend(Session session, long nowNanos) {
     watches.tend(session, nowNanos);
     for (Attempt attempt : session.attempts()) {
       if (attempt.expire(nowNanos)) {
-        abandoned.add(attempt);
+        cleanup.add(attempt);
         attempt.wake();
       }
     }
@@ -353,10 +340,10 @@ public final class Sessions implements AutoCloseable {
     all.forEach(this::end);
     // The end of a session changes its keys, and a countdown is of what they are then.
     Deadline whole = Deadline.after(settings.storeTimeout().multipliedBy(2), TimeSource.system());
-    closing(estates::end, whole);
-    closing(leftovers::countDown, whole);
-    closing(estates::delete, whole);
-    closing(orphans::deleteUseless, whole);
+    closing(cleanup::endSessions, whole);
+    closing(cleanup::countDown, whole);
+    closing(cleanup::deleteKeys, whole);
+    closing(lines::deleteUseless, whole);
   }
 
   private interface Closing {
