@@ -356,6 +356,16 @@ class KeyReuseTest {
     keyOfNext();
   }
 
+  /** As when memory runs out between the end of an attempt and the note that it is to be freed. */
+  @Test
+  void anAttemptThatIsOverIsFreedThoughNobodyHadThatDone() throws Exception {
+    ConsulGrant grant = open.acquire(name);
+    grant.attempt().end();
+    eventually("its name is free", this::isFree);
+    eventually("nothing keeps its session", () -> grant.attempt().session().isUnused());
+    keyOfNext();
+  }
+
   @Test
   void aLossByForceLeavesNothingOfTheAttempt() throws Exception {
     ConsulGrant grant = open.acquire(name);

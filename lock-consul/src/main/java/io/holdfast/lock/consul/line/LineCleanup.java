@@ -23,10 +23,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What is to be done with keys that are no living attempt's, whoever made them: places that only
- * time ends are {@linkplain #end ended}, and keys of no use deleted, once this client has seen them
- * for long enough; and Consul is asked to {@linkplain Countdown count down} what others may live
- * too shortly to see for that long. Thread-safe.
+ * The tasks with keys that are no living attempt's, whoever made them. Places that only time ends
+ * are ended, and keys of no use deleted, when this client has seen them for long enough; and Consul
+ * is asked to {@linkplain Countdown count down} for those who live too shortly for that.
+ * Thread-safe.
  */
 public final class LineCleanup {
   private static final Logger log = LoggerFactory.getLogger(LineCleanup.class);
@@ -51,7 +51,7 @@ public final class LineCleanup {
 
   private final TaskQueue<Entry> useless;
 
-  /** By their folders. */
+  /** Lines that Consul is to count down, by their folders. */
   private final TaskQueue<Uncounted> uncounted;
 
   private final TaskQueue<String> sweep;
@@ -89,7 +89,7 @@ public final class LineCleanup {
     return List.of(timed, uncounted, useless, sweep);
   }
 
-  /** Remembers what is to be waited out, and what is of no use. */
+  /** Remembers the places that only time ends, and the keys of no use. */
   public void note(Line line) {
     line.timed().forEach(this::note);
     line.useless().forEach(this::addUseless);
@@ -98,13 +98,18 @@ public final class LineCleanup {
   private void note(Line.Place place) {
     Entry same = identity(place);
     Seen before = timed.get(same);
+    if (before != null && before.place().equals(place)) {
+      return;
+    }
     long untilNanos = before == null ? time.nanos() + waitNanos(place) : before.untilNanos();
     // A living client ends its mark itself; this one only forgets it.
     long dueNanos = place.hasSession() ? untilNanos + MINUTE_NANOS : untilNanos;
     timed.put(same, new Seen(place, untilNanos), dueNanos);
   }
 
-  /** What stays the same when a minimum hold's session ends; a lease's time begins only then. */
+  /**
+   * The parts that stay as they are when a minimum hold's session ends; a lease's time begins then.
+   */
   private static Entry identity(Line.Place place) {
     Entry entry = place.entry();
     return place.mark().released()
@@ -185,10 +190,10 @@ public final class LineCleanup {
     end(over, http.deadline());
   }
 
-  /** Marks places as over whose time is for certain. */
+  /** Marks places as over, which they are for certain. */
   public void end(List<Line.Place> over, Deadline deadline) throws StoreException {
     for (List<Line.Place> some : Transaction.parts(over)) {
-      // What a session has is its client's, which may have the next attempt at that key.
+      // A session's key is its client's, which may have the next attempt at it.
       transact(some, (end, place) -> place.end(end), deadline).stream()
           .filter(entry -> entry.session().isEmpty())
           .forEach(this::addUseless);
@@ -210,7 +215,7 @@ public final class LineCleanup {
     delete(useless.all(), deadline);
   }
 
-  /** Does that with all that nobody else wrote to; the keys as they are then. */
+  /** Does that with all that nobody else wrote to, and returns the keys as they are then. */
   private <T> List<Entry> transact(
       List<T> all, BiConsumer<Transaction, T> operation, Deadline deadline) throws StoreException {
     List<T> left = new ArrayList<>(all);
@@ -227,7 +232,7 @@ public final class LineCleanup {
     return List.of();
   }
 
-  /** Those whose operation failed since somebody was faster: whoever sees them next begins anew. */
+  /** The ones that somebody else wrote to; the next client that sees them begins anew. */
   private static <T> List<T> stale(List<T> all, ConsulHttp.Outcome.Failed failed)
       throws StoreException {
     List<T> stale = new ArrayList<>();
@@ -241,8 +246,8 @@ public final class LineCleanup {
   }
 
   /**
-   * Looks for what processes left that died, or ended before its time was over: what their sessions
-   * had for themselves, and keys in the lines of locks that nobody may ask for again.
+   * Deletes the own keys of sessions that have ended, and notes what processes left in lines when
+   * they died, or ended before a minimum hold: nobody may ask for those locks again.
    */
   private void sweep() throws StoreException {
     // Should it fail, it has time.
@@ -259,8 +264,8 @@ public final class LineCleanup {
   }
 
   /**
-   * Has Consul count down a line that begins with what only time ends, unless that is under way.
-   * That is apart from the call that found it, whose answer is certain without it.
+   * Has Consul count down a line that begins with a key without a session, unless that is under
+   * way: in the background, since the answer of the call that found it is certain without.
    *
    * @param sureSeconds a TTL that this Consul has sessions of
    */
@@ -276,7 +281,7 @@ public final class LineCleanup {
     uncounted.all().forEach(one -> beginOrLog(one, deadline));
   }
 
-  /** What fails is left to the next finder. */
+  /** Leaves what fails to the next client that finds it. */
   private void beginOrLog(Uncounted one, Deadline deadline) {
     try {
       begin(one, deadline);
@@ -316,7 +321,7 @@ public final class LineCleanup {
     log.debug("Counting down {}: {}", line.first(), outcome);
   }
 
-  /** As short as Consul takes it, since Consul ends a session after up to twice that. */
+  /** The shortest TTL that counts it, since Consul ends a session after up to twice that. */
   private static long ttlSeconds(Line.Place timed) {
     long seconds = (timed.millis() + 999) / 1_000;
     return Math.min(

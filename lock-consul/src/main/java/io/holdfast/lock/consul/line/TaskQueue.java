@@ -3,6 +3,7 @@ package io.holdfast.lock.consul.line;
 import io.holdfast.lock.consul.http.Transaction;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.TimeSource;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -72,11 +73,12 @@ public final class TaskQueue<T> {
     return tasks.values().stream().anyMatch(task -> nowNanos - task.dueNanos() >= 0);
   }
 
-  /** Does what is due, until something fails; the rest is due as before. */
+  /** Does what is due, the longest due first, until something fails: the rest stays due. */
   public void workOff() throws StoreException {
     long nowNanos = time.nanos();
     List<Object> due = tasks.entrySet().stream()
         .filter(one -> nowNanos - one.getValue().dueNanos() >= 0)
+        .sorted(Comparator.comparingLong(one -> one.getValue().dueNanos() - nowNanos))
         .map(Map.Entry::getKey)
         .toList();
     for (List<Object> some : Transaction.parts(due, atOnce)) {

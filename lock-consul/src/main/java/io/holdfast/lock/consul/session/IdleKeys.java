@@ -23,7 +23,7 @@ public final class IdleKeys {
    */
   public record IdleKey(String key, long index, long sinceNanos) {}
 
-  // Both under the monitor. The one that was given least lately first.
+  // Both guarded by the monitor. The one that was given least lately first.
   private final Map<String, IdleKey> idle = new LinkedHashMap<>();
   private final Map<String, String> keysOfLines = new HashMap<>();
 

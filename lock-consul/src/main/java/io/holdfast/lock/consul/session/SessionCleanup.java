@@ -12,21 +12,21 @@ import io.holdfast.lock.consul.line.TaskQueue;
 import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.TimeSource;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.stream.Stream;
-import org.jspecify.annotations.Nullable;
+import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What is to be done with the keys of this client's attempts when those are over, and with its
- * sessions when they end. All of it is done apart from the thread that renews sessions, which a
- * Consul that does not answer must not delay. Thread-safe.
+ * The tasks that this client's attempts leave when they are over, and its sessions when they end,
+ * and the threads that do these and those of {@link LineCleanup}: apart from the one that renews
+ * sessions, which a Consul that does not answer must not delay. Thread-safe.
  */
 public final class SessionCleanup {
   private static final Logger log = LoggerFactory.getLogger(SessionCleanup.class);
@@ -43,7 +43,7 @@ public final class SessionCleanup {
 
   /**
    * Attempts that are over and whose keys may still be in a line. Their session lives on with the
-   * client, so nothing else would ever end them: they are freed however long that takes.
+   * client, so nothing else ends them: they are freed however long that takes.
    */
   private final TaskQueue<Attempt> unfreed;
 
@@ -51,20 +51,19 @@ public final class SessionCleanup {
   private final TaskQueue<Old> old;
   private final TaskQueue<Hold> holds;
 
-  private final List<TaskQueue<?>> tasks;
+  private final List<TaskQueue<?>> tasks = new ArrayList<>();
   private final AtomicBoolean working = new AtomicBoolean();
   private final AtomicBoolean endingHolds = new AtomicBoolean();
 
   /**
-   * A session that has ended, or is to, and its keys in lines. The client knows that none of its
-   * holders believes in a lease by then, and says so: else the keys would keep others waiting for
-   * the session's TTL.
+   * A session that has ended, or is to, and its keys in lines. None of its holders believes in a
+   * lease by then, so the client marks them as over: else they would keep others waiting for a TTL.
    */
   private static final class Ended {
     final String session;
     final Set<String> keys = ConcurrentHashMap.newKeySet();
 
-    /** Whether no late request can use the session any more. */
+    /** Set when no late request can use the session any more. */
     volatile boolean certain;
 
     Ended(String session) {
@@ -75,7 +74,7 @@ public final class SessionCleanup {
   /** Keys that nobody came back for. */
   private record Old(Session session, List<String> keys) {}
 
-  /** The mark of a minimum hold, which keeps the name taken until then. */
+  /** A released attempt whose mark keeps the name taken until then. */
   private record Hold(Attempt attempt, Entry mark, long untilNanos) {}
 
   SessionCleanup(
@@ -92,13 +91,14 @@ public final class SessionCleanup {
     this.lines = lines;
     this.time = time;
     unfreed = new TaskQueue<>(time, 1, some -> free(some.get(0), http.deadline()));
-    ended = new TaskQueue<>(time, 1, some -> settle(some.get(0)));
+    ended = new TaskQueue<>(time, 1, some -> settle(some.get(0), http::deadline));
     old = new TaskQueue<>(time, 1, some -> delete(some.get(0)));
     holds = new TaskQueue<>(time, 1, some -> end(some.get(0)));
-    // Those that somebody may wait for first.
-    tasks = Stream.concat(
-            Stream.of(unfreed, ended), Stream.concat(lines.tasks().stream(), Stream.of(old)))
-        .toList();
+    // In the order of urgency: somebody may wait for the first.
+    tasks.add(unfreed);
+    tasks.add(ended);
+    tasks.addAll(lines.tasks());
+    tasks.add(old);
   }
 
   /** Does what is due, unless that is being done. */
@@ -134,7 +134,7 @@ public final class SessionCleanup {
     }
   }
 
-  /** Whatever is thrown: the other tasks are to be done as well. */
+  /** Does the tasks of one kind; whatever is thrown, those of the others are done as well. */
   private static void workOff(TaskQueue<?> queue) {
     try {
       queue.workOff();
@@ -174,7 +174,7 @@ public final class SessionCleanup {
   private void freeNow(Attempt attempt, Deadline deadline) throws StoreException {
     Session session = attempt.session();
     long index = attempt.number();
-    // After its end no request can take effect, and its keys are seen to all together.
+    // No request takes effect after the session's end, and its keys are settled together.
     while (!session.isLost()) {
       if (index > 0) {
         String mark = attempt.releasedMark(index, 0).text();
@@ -185,7 +185,10 @@ public final class SessionCleanup {
           return;
         }
       }
-      Entry entry = closeGate(attempt, deadline);
+      Entry entry = null;
+      for (Entry shown : closeGate(session, new Transaction().tree(attempt.key()), deadline)) {
+        entry = shown.key().equals(attempt.key()) ? shown : entry;
+      }
       if (attempt.isFreed()) {
         return;
       }
@@ -199,37 +202,36 @@ public final class SessionCleanup {
         released(attempt, entry, TimeUnit.MILLISECONDS.toNanos(mark.millis()));
         return;
       }
-      // Even if it is marked already: a late request can know the index that it has now.
+      // A mark is no end of it: a late request can know the index that the key has now.
       index = entry.modifyIndex();
     }
   }
 
-  /** Makes sure that no late request can make the key any more; the key as it is. */
-  private @Nullable Entry closeGate(Attempt attempt, Deadline deadline) throws StoreException {
-    Session session = attempt.session();
+  /**
+   * Carries out a transaction, after which no late request can make a key of that session any more.
+   *
+   * @return what it shows; nothing if the session has ended
+   */
+  private List<Entry> closeGate(Session session, Transaction transaction, Deadline deadline)
+      throws StoreException {
     String gate = keys.gate(session.id());
-    ConsulHttp.Outcome outcome = http.transact(
-        new Transaction().lock(gate, session.newGateText(), session.id()).tree(attempt.key()),
-        deadline);
+    ConsulHttp.Outcome outcome =
+        http.transact(transaction.lock(gate, session.newGateText(), session.id()), deadline);
     if (outcome instanceof ConsulHttp.Outcome.Failed failed) {
       if (sessions.isGone(session, failed)) {
-        return null;
+        return List.of();
       }
       throw StoreException.refused("Consul refused: " + failed.what(), null);
     }
-    Entry own = null;
-    for (Entry entry : ((ConsulHttp.Outcome.Applied) outcome).entries()) {
-      if (entry.key().equals(gate)) {
-        session.gateIndex(entry.modifyIndex());
-      } else if (entry.key().equals(attempt.key())) {
-        own = entry;
-      }
-    }
-    return own;
+    List<Entry> shown = ((ConsulHttp.Outcome.Applied) outcome).entries();
+    shown.stream()
+        .filter(entry -> entry.key().equals(gate))
+        .forEach(entry -> session.gateIndex(entry.modifyIndex()));
+    return shown;
   }
 
   /**
-   * An attempt's key was marked as over, and keeps the name taken for that long.
+   * Notes that an attempt's key was marked as over, and keeps the name taken for that long.
    *
    * @param mark the key since then
    */
@@ -248,7 +250,7 @@ public final class SessionCleanup {
   }
 
   /**
-   * An attempt's key keeps nobody waiting, so that another attempt may have it.
+   * Lets another attempt have the key of one that is over.
    *
    * @param index the key's index since then
    */
@@ -272,21 +274,12 @@ public final class SessionCleanup {
     } while (!some.isEmpty());
   }
 
-  /** Deletes old keys, and makes sure that no late request makes them anew. */
   private void delete(Old some) throws StoreException {
-    Session session = some.session();
-    Transaction transaction = new Transaction();
-    if (!session.isLost()) {
-      transaction.lock(keys.gate(session.id()), session.newGateText(), session.id());
-    }
-    some.keys().forEach(transaction::delete);
-    ConsulHttp.Outcome outcome = http.transact(transaction, http.deadline());
-    if (outcome instanceof ConsulHttp.Outcome.Applied applied) {
-      applied.entries().forEach(gate -> session.gateIndex(gate.modifyIndex()));
-    } else if (outcome instanceof ConsulHttp.Outcome.Failed failed
-        // If the session has ended, they are deleted with what else it leaves.
-        && !sessions.isGone(session, failed)) {
-      throw StoreException.refused("Consul deleted nothing: " + failed.what(), null);
+    Transaction delete = new Transaction();
+    some.keys().forEach(delete::delete);
+    if (closeGate(some.session(), delete, http.deadline()).isEmpty()) {
+      // The session has ended, perhaps before these were taken out of its idle keys.
+      settle(some.session(), Set.of());
     }
   }
 
@@ -306,45 +299,39 @@ public final class SessionCleanup {
     ended.add(one, time.nanos());
   }
 
-  /** Ends a session, and marks its attempts as over, so that whoever waits may start. */
-  private void settle(Ended one) throws StoreException {
-    end(one, http.deadline());
+  /**
+   * Ends a session, and marks its attempts as over, so that whoever waits may start.
+   *
+   * @param deadline of each request or two: there can be many
+   */
+  private void settle(Ended one, Supplier<Deadline> deadline) throws StoreException {
+    end(one, deadline.get());
     for (List<String> some : Transaction.parts(List.copyOf(one.keys))) {
-      // There can be many, so each has its own time.
-      Deadline deadline = http.deadline();
-      Line left = new Line(read(one, some, deadline));
-      lines.end(left.orphans(), deadline);
+      Deadline ofSome = deadline.get();
+      Transaction look = new Transaction();
+      some.forEach(look::tree);
+      Line left = new Line(http.read(look, ofSome).stream()
+          .filter(entry -> one.keys.contains(entry.key()))
+          .toList());
+      lines.end(left.orphans(), ofSome);
       left.useless().forEach(lines::addUseless);
       some.forEach(one.keys::remove);
     }
-    deleteOwn(one, http.deadline());
+    Transaction own = new Transaction().deleteTree(keys.session(one.session));
+    ConsulHttp.Outcome unused = http.transact(own, deadline.get());
   }
 
   private void end(Ended one, Deadline deadline) throws StoreException {
-    // It may live, if all that is known is that its key is gone.
+    // The session may live, if all that is known is that its key is gone.
     if (!one.certain) {
       requests.destroyForCertain(one.session, deadline);
       one.certain = true;
     }
   }
 
-  private List<Entry> read(Ended one, List<String> some, Deadline deadline) throws StoreException {
-    Transaction look = new Transaction();
-    some.forEach(look::tree);
-    return http.read(look, deadline).stream()
-        .filter(entry -> one.keys.contains(entry.key()))
-        .toList();
-  }
-
-  private void deleteOwn(Ended one, Deadline deadline) throws StoreException {
-    ConsulHttp.Outcome unused =
-        http.transact(new Transaction().deleteTree(keys.session(one.session)), deadline);
-  }
-
   private void end(Hold hold) throws StoreException {
     Deadline deadline = http.deadline();
-    // Whatever was written there since: its session's end, or what somebody did who saw it for
-    // long.
+    // Another write can only be the session's end, or that of a client that saw the mark for long.
     Entry mark = hold.mark();
     String key = mark.key();
     String over = Mark.of(mark).withHold(0).text();
@@ -352,7 +339,7 @@ public final class SessionCleanup {
       ConsulHttp.Outcome outcome = http.transact(
           new Transaction().setAt(key, mark.modifyIndex(), over, Line.HAD_LOCK), deadline);
       if (outcome instanceof ConsulHttp.Outcome.Applied applied) {
-        // First, since from then on the key can be another attempt's.
+        // Done before the key can be another attempt's, which this would end.
         holds.remove(hold);
         idle(hold.attempt(), applied.entries().get(0).modifyIndex());
         return;
@@ -388,7 +375,7 @@ public final class SessionCleanup {
     String key = hold.mark().key();
     Entry mark = http.readKey(key, deadline);
     if (mark == null || !Mark.of(mark).released() || Mark.of(mark).isIdle()) {
-      // Whoever saw it for long enough was faster, or took it by force.
+      // Somebody saw it for long enough, or took it by force.
       return;
     }
     long leftNanos = Math.max(0, hold.untilNanos() - time.nanos());
@@ -406,22 +393,10 @@ public final class SessionCleanup {
     }
   }
 
-  /**
-   * At the client's close, deletes all that is the sessions', since nobody is left to do so later,
-   * but the marks of minimum holds: a release can have got through that was never answered.
-   */
-  void deleteKeys(Deadline deadline) throws StoreException {
+  /** At the client's close, clears away what is left of the sessions. */
+  void settleAll(Deadline deadline) throws StoreException {
     for (Ended one : ended.all()) {
-      // From now on no late request makes any.
-      end(one, deadline);
-      for (List<String> some : Transaction.parts(List.copyOf(one.keys))) {
-        List<Entry> useless = read(one, some, deadline).stream()
-            .filter(entry -> !Mark.of(entry).released() || Mark.of(entry).isIdle())
-            .toList();
-        lines.delete(useless, deadline);
-      }
-      deleteOwn(one, deadline);
-      ended.remove(one);
+      settle(one, () -> deadline);
     }
   }
 }

@@ -88,7 +88,7 @@ public final class Sessions implements AutoCloseable {
     return attempts.get(claim.ownerId());
   }
 
-  /** Whether there is anybody who wants to know what becomes of it. */
+  /** Whether the end of a session is news to anybody. */
   boolean isInUse(Session session) {
     return !closed && !session.isLost() && all.contains(session);
   }
@@ -120,14 +120,14 @@ public final class Sessions implements AutoCloseable {
     }
   }
 
-  /** Nothing is left of an attempt. */
+  /** Ends an attempt that has nothing at Consul any more. */
   public void forget(Attempt attempt) {
     attempt.end();
     attempts.remove(attempt.claim().ownerId(), attempt);
     attempt.session().remove(attempt, time.nanos());
   }
 
-  /** Nothing was sent for an attempt. */
+  /** Ends an attempt that nothing was sent for. */
   public void unused(Attempt attempt) {
     if (attempt.setFreed() && attempt.indexBefore() > 0) {
       cleanup.idle(attempt, attempt.indexBefore());
@@ -174,7 +174,7 @@ public final class Sessions implements AutoCloseable {
       noteIndex = writeNote(id, deadline);
     } finally {
       if (noteIndex == 0) {
-        // Or each attempt would leave one.
+        // Else each attempt would leave one.
         boolean unused = http.execute(() -> requests.destroy(id, http.deadline()));
       }
     }
@@ -233,13 +233,13 @@ public final class Sessions implements AutoCloseable {
         }
       }
     }
-    // One that is being released as well: its release finds out by itself.
+    // A release that is on its way finds out by itself.
     taken.removeIf(grant -> grant.attempt().isFreed());
     taken.forEach(grant -> cleanup.add(grant.attempt()));
     return taken;
   }
 
-  /** Whether an operation failed since the session has ended; everybody was told then. */
+  /** Whether an operation failed since the session has ended; then everybody is told. */
   public boolean isGone(Session session, ConsulHttp.Outcome.Failed failed) {
     if (failed.failures().stream().noneMatch(one -> one.what().contains("invalid session"))) {
       return false;
@@ -250,7 +250,7 @@ public final class Sessions implements AutoCloseable {
 
   /** Tells every holder, and only then everybody else. */
   void lost(Session session) {
-    // Before it is asked for its grants: who becomes a holder now either is told, or sees this.
+    // The mark comes before the question for its grants: a new holder is told, or sees it.
     List<Attempt> ended = session.end();
     if (ended == null) {
       return;
@@ -268,7 +268,7 @@ public final class Sessions implements AutoCloseable {
     }
   }
 
-  /** False: its holder may not know, and its key has to keep others waiting. */
+  /** Tells the holder; false: it may not know, and its key has to keep others waiting. */
   private boolean tell(Attempt attempt) {
     try {
       ConsulGrant grant = attempt.grant();
@@ -283,7 +283,7 @@ public final class Sessions implements AutoCloseable {
   }
 
   /**
-   * Has what is left of a session cleared away.
+   * Has cleared away all that is left of a session.
    *
    * @param attempts the keys of attempts of it that nobody believes in any more
    */
@@ -303,8 +303,12 @@ public final class Sessions implements AutoCloseable {
   private void tend(Session session, long nowNanos) {
     watches.tend(session, nowNanos);
     for (Attempt attempt : session.attempts()) {
-      if (attempt.expire(nowNanos)) {
+      boolean expired = attempt.expire(nowNanos);
+      if (attempt.isOver()) {
+        // Again if memory ran out the first time: it would keep its session alive for ever.
         cleanup.add(attempt);
+      }
+      if (expired) {
         attempt.wake();
       }
     }
@@ -342,7 +346,7 @@ public final class Sessions implements AutoCloseable {
     Deadline whole = Deadline.after(settings.storeTimeout().multipliedBy(2), TimeSource.system());
     closing(cleanup::endSessions, whole);
     closing(cleanup::countDown, whole);
-    closing(cleanup::deleteKeys, whole);
+    closing(cleanup::settleAll, whole);
     closing(lines::deleteUseless, whole);
   }
 
@@ -351,8 +355,8 @@ public final class Sessions implements AutoCloseable {
   }
 
   /**
-   * Does it whatever became of what was before, for a store timeout at most: the first can take
-   * that, and the second has another.
+   * Takes a step of the close, whatever became of those before, for a store timeout at most: if the
+   * first takes all of that, the second has another.
    */
   private void closing(Closing task, Deadline whole) {
     try {
