@@ -214,7 +214,7 @@ public final class ConsulStore implements LockStore {
     }
   }
 
-  /** Without an answer, the key may be locked for the attempt. */
+  /** Reads what is there after a failure; without an answer, the key may be the attempt's. */
   private ConsulHttp.Outcome checkAfterFailure(Transaction look, Deadline deadline)
       throws StoreException {
     try {
@@ -240,10 +240,10 @@ public final class ConsulStore implements LockStore {
     long sentNanos = joinedNanos;
     sessions.lines().note(line);
     try {
-      // What is removed here, or a look for what was taken by force, takes another reading.
+      // Read again after a place was ended here, or a look for what was taken by force.
       while (true) {
-        // Without it if the session has ended in between.
         if (attempt.placeIn(line) == null) {
+          // The session has ended in between.
           return new Joined(attempt, line, looks, null);
         }
         Line.Place first = line.first();
@@ -317,7 +317,7 @@ public final class ConsulStore implements LockStore {
       sessions.forget(attempt);
       return ReleaseOutcome.RELEASED;
     }
-    // What the key is now, and for whom, is found out in the background.
+    // The background finds out what the key is now, and whose.
     sessions.cleanup().add(attempt);
     // One that got through before is no loss, if nobody else can have ended it since.
     return (attempt.mayBeReleased() || outcome.resent()) && inTime
@@ -461,7 +461,7 @@ public final class ConsulStore implements LockStore {
       if (outcome instanceof ConsulHttp.Outcome.Applied) {
         return true;
       }
-      // It changed in between, or was just gone.
+      // The key changed in between, or was just gone.
       if (outcome.resent()) {
         throw StoreException.unanswered("Consul did not answer the first time", null);
       }
