@@ -214,9 +214,10 @@ public interface DistributedLock {
   Optional<LockHolder> inspect();
 
   /**
-   * Asks the store for all holders of the lock, whichever clients they belong to: of a semaphore
-   * that of each permit that is taken, in the order of the permits; of a lock of several names that
-   * of each that is taken; of any other lock the one that {@link #inspect()} returns.
+   * Asks the store for all holders of the lock, whichever clients they belong to: of a semaphore,
+   * the holder of each permit that is taken, in the order of the permits; of a lock of several
+   * names, the holder of each name that is taken; of any other lock, the one that
+   * {@link #inspect()} returns.
    *
    * @return the holders; empty if the lock was free at that moment
    * @throws LockStoreException the store gave no usable answer

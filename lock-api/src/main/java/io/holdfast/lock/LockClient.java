@@ -40,7 +40,7 @@ public interface LockClient extends AutoCloseable {
 
   /**
    * Returns one lock of several names, with the client's default options. No I/O; the result need
-   * not be closed. Whoever has it has the lock of each of these names, and whoever has the lock of
+   * not be closed. A holder of it has the lock of each of these names, and a holder of the lock of
    * one of them keeps it taken.
    *
    * <p><b>Acquiring</b> is all or nothing, one name after the other (a request each), in an order
@@ -106,8 +106,9 @@ public interface LockClient extends AutoCloseable {
    * is held, and {@code asLock().unlock()} ends its latest.
    *
    * <p>Every call asks the store, also one that does not wait: leases of one client are not shared
-   * or handed on among its threads. Who waits stands in the store's line with a place of its own,
-   * so the order of arrival, also within a client, is the store's; its page says what it promises.
+   * or handed on among its threads. A call that waits stands in the store's line with a place of
+   * its own, so the order of arrival, also within a client, is the store's; its page says what it
+   * promises.
    *
    * <p><b>The number of permits</b> is kept at the store while a permit is held or somebody waits.
    * An acquire with another number then is a {@link PermitsMismatchException}, which names both,

@@ -16,7 +16,7 @@ public interface LockHolder {
   long token();
 
   /**
-   * The permit that the holder of a semaphore has ({@link Lease#permit()}); 0 of any other lock.
+   * The permit that the holder of a semaphore has ({@link Lease#permit()}); 0 for any other lock.
    */
   int permit();
 

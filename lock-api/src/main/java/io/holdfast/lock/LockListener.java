@@ -15,8 +15,8 @@ import java.util.Optional;
 public interface LockListener {
 
   /**
-   * A caller begins to wait, behind a thread of its own client or in the store's queue. Told at
-   * most once per call; {@link #acquired} or {@link #notAcquired} follows.
+   * A caller begins to wait, behind a thread of its own client or in the store's line. Told at most
+   * once per call; {@link #acquired} or {@link #notAcquired} follows.
    */
   default void waiting(LockEvent event) {}
 

@@ -4,8 +4,8 @@ package io.holdfast.lock;
  * Thrown when a semaphore is acquired with another number of permits than the store has for it,
  * while permits are held or somebody waits for one. The caller holds nothing.
  *
- * <p>Two versions of a program run at the same time, perhaps, or two programs use one name. The
- * number changes once nothing is held and nobody waits.
+ * <p>The cause may be that two versions of a program run at the same time, or that two programs use
+ * one name. The number changes once nothing is held and nobody waits.
  */
 public final class PermitsMismatchException extends LockException {
   private static final long serialVersionUID = 1;

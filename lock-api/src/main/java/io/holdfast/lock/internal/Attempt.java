@@ -9,7 +9,6 @@ import io.holdfast.lock.internal.queue.Entry;
 import io.holdfast.lock.internal.queue.Handle;
 import io.holdfast.lock.internal.queue.WaitQueue;
 import io.holdfast.lock.internal.queue.Waiter;
-import io.holdfast.lock.internal.task.StackReserve;
 import io.holdfast.lock.internal.task.Task;
 import io.holdfast.lock.internal.time.Clocks;
 import io.holdfast.lock.spi.LockKey;
@@ -19,7 +18,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * One call to acquire a lock: it enters the wait queue, asks the store when its turn comes, and
- * waits in the store's queue. Used by one thread, once.
+ * waits in the store's line. Used by one thread, once.
  *
  * @param <T> the type that the caller gets for a handle
  */
@@ -29,7 +28,7 @@ final class Attempt<T> extends Task {
    *
    * An attempt owns, at different times, the use of a queue, a place in it, a turn to lead, and a
    * handle; the turn (LeaderTurn) owns an open claim, a ticket, and a grant. Each is a field, set
-   * when the attempt gets it and cleared when it passes it on. Whatever ends the attempt, `undo`
+   * when the attempt gets it and cleared when it passes it on. However the attempt ends, `undo`
    * gives back what is left in the fields. If that fails (a full heap, a deep stack), another
    * thread goes on where this one stopped: the attempt is a task, and submitting it can't fail.
    *
@@ -54,7 +53,8 @@ final class Attempt<T> extends Task {
   private @Nullable Handle handle;
 
   /**
-   * Allocated in advance: once the thread is the leader, that must not be lost for lack of memory.
+   * Allocated in advance: when the thread becomes the leader, its turn must not be lost for lack of
+   * memory.
    */
   private final LeaderTurn turn;
 
@@ -106,7 +106,6 @@ final class Attempt<T> extends Task {
     if (mode.interruptible() && Thread.interrupted()) {
       throw new InterruptedException();
     }
-    StackReserve.ensure();
     interrupted = Thread.interrupted();
     try {
       requireOpen();
@@ -182,8 +181,8 @@ final class Attempt<T> extends Task {
         used = client.queues().use(key);
         queue = used;
       }
-      // Stored before it enters, so that undo() finds what it was given, wherever this thread
-      // fails.
+      // Stored before it enters, so that undo() finds what the waiter was given, wherever this
+      // thread fails.
       Waiter place = new Waiter(thread, options);
       waiter = place;
       Entry entry = used.enter(place, mode.waits());
@@ -264,8 +263,8 @@ final class Attempt<T> extends Task {
   }
 
   /**
-   * Waits in the client's queue. On return it has left the queue, but has not yet taken what it was
-   * given.
+   * Waits in the client's queue for news. On return the waiter has left the queue; what the news
+   * gives it is still to be taken.
    */
   private Waiter.News awaitNews(WaitQueue used, Waiter place) throws InterruptedException {
     long untilNanos = mode.waits() ? mode.untilNanos() : time.nanos();
@@ -294,8 +293,8 @@ final class Attempt<T> extends Task {
   }
 
   /**
-   * Called when the leader's turn ended with a hold, which now owns the grant and the use of the
-   * queue.
+   * Takes the first handle of the hold that the leader's turn ended with. From now on the hold owns
+   * the grant and the use of the queue.
    */
   void granted(Handle first) {
     handle = first;
@@ -332,7 +331,7 @@ final class Attempt<T> extends Task {
     interrupted = true;
   }
 
-  // For the turn, and the wait in the store's queue
+  // For the turn, and the wait in the store's line
 
   Thread thread() {
     return thread;

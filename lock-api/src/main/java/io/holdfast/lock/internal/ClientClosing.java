@@ -86,7 +86,7 @@ final class ClientClosing {
       begun = true;
       deadline = ours;
       for (int i = 0; i < done.length; i++) {
-        done[i] = done[i] || isDone(steps.get(i));
+        done[i] = done[i] || succeeds(steps.get(i));
       }
     } finally {
       running.set(false);
@@ -96,8 +96,11 @@ final class ClientClosing {
     }
   }
 
-  /** Makes one step, and catches what it throws so that the others are made too. */
-  private static boolean isDone(Runnable step) {
+  /**
+   * Makes one step; returns false if it failed, and does not throw, so that the others are made
+   * too.
+   */
+  private static boolean succeeds(Runnable step) {
     try {
       step.run();
       return true;

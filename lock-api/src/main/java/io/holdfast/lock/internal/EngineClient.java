@@ -18,7 +18,6 @@ import io.holdfast.lock.internal.queue.WaitQueue;
 import io.holdfast.lock.internal.queue.WaitQueues;
 import io.holdfast.lock.internal.renewal.Keeper;
 import io.holdfast.lock.internal.task.EngineThreads;
-import io.holdfast.lock.internal.task.StackReserve;
 import io.holdfast.lock.internal.task.Timer;
 import io.holdfast.lock.internal.task.Workers;
 import io.holdfast.lock.internal.time.Clocks;
@@ -42,7 +41,7 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
    * Overview.
    *
    * A lock is acquired by an Attempt, on the caller's thread. The attempt gets a Handle of a Hold
-   * in a WaitQueue; the hold belongs to an ActiveGrant, which the Keeper keeps. Settlement handles
+   * in a WaitQueue; the hold belongs to an ActiveGrant, which the Keeper renews. Settlement handles
    * every end of a lease. Questions makes a user's other requests to the store.
    *
    * Threads: the keeper; settlers (what a loss leaves to do, no I/O); cleaners (what a failing
@@ -57,7 +56,9 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
   /** The number of cleaner threads: few, so that an outage does not start many. */
   private static final int CLEANERS = 4;
 
-  /** The number of loss listeners that can be slow at once before they delay others. */
+  /**
+   * The number of callback threads: so many listeners can be slow at once before they delay others.
+   */
   private static final int CALLBACKS = 32;
 
   private final LockOptions defaultOptions;
@@ -200,14 +201,14 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
     return lease;
   }
 
-  /** Gives the handle to its thread, in place of a lease. */
+  /** Registers the handle with its thread, for {@code asLock()}: it has no lease. */
   Handle threadOwned(Handle handle) {
     droppedLeases.watchThreadOf(handle);
     handle.hold().queue().holds().addThreadOwned(handle);
     return handle;
   }
 
-  /** @param permits how many the lock has; 1 of a mutex */
+  /** @param permits the lock's number of permits; 1 for a mutex */
   <T> Attempt.Outcome<T> acquire(
       LockKey key, int permits, LockOptions options, WaitMode mode, Attempt.HandOut<T> handOut)
       throws InterruptedException {
@@ -237,7 +238,7 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
     return false;
   }
 
-  /** Returns the hold of a mutex that this thread owns, lost or not. */
+  /** Returns the hold of this lock that the thread owns, lost or not; null if there is none. */
   @Nullable
   Hold ownedBy(LockKey key, Thread thread) {
     for (WaitQueue queue : queues.of(key)) {
@@ -250,14 +251,13 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
   }
 
   void onLost(EngineLease lease, Consumer<? super LeaseLoss> listener) {
-    StackReserve.ensure();
     LeaseLoss loss = lease.handle().hold().queue().holds().onLost(lease.handle(), lease, listener);
     if (loss != null) {
       events.tellLoss(loss, listener);
     }
   }
 
-  /** Whether an acquisition of this thread through {@code asLock()} is open. */
+  /** Whether the thread has an open acquisition through {@code asLock()}. */
   boolean isThreadOwned(LockKey key, Thread thread) {
     return lastThreadOwned(key, thread) != null;
   }
@@ -265,7 +265,7 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
   private @Nullable Handle lastThreadOwned(LockKey key, Thread thread) {
     WaitQueue mutex = queues.find(key);
     if (mutex != null) {
-      // A thread can unlock on a heap that is full.
+      // Allocates nothing, so that a thread can unlock even if the heap is full.
       return mutex.holds().lastThreadOwned(thread);
     }
     Handle last = null;
@@ -386,8 +386,8 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
   }
 
   void suspended(ActiveGrant active) {
-    // In this order: an answer to a question that the keeper sends in between must not settle a
-    // doubt that begins only now.
+    // The doubt begins first: an answer settles only a doubt that began before its question was
+    // sent.
     active.unanswered();
     doubted(active);
   }

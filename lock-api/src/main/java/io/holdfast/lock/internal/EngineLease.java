@@ -7,7 +7,6 @@ import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.internal.grant.ActiveGrant;
 import io.holdfast.lock.internal.queue.Handle;
 import io.holdfast.lock.internal.queue.LossListeners;
-import io.holdfast.lock.internal.task.StackReserve;
 import java.lang.ref.Reference;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -139,7 +138,6 @@ final class EngineLease implements Lease, LossListeners {
 
   @Override
   public Lease detach() {
-    StackReserve.ensure();
     ensureHeld();
     handle.hold().queue().holds().detach(handle, Thread.currentThread());
     return this;

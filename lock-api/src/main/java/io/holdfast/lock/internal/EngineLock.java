@@ -23,7 +23,7 @@ final class EngineLock extends LockVerbs {
   private final int permits;
   private final LockOptions options;
 
-  /** @param permits 1 of a mutex */
+  /** @param permits the lock's number of permits; 1 for a mutex */
   EngineLock(EngineClient client, LockKey key, int permits, LockOptions options) {
     this.client = client;
     this.key = key;

@@ -7,7 +7,6 @@ import io.holdfast.lock.LockLostException;
 import io.holdfast.lock.internal.grant.ActiveGrant;
 import io.holdfast.lock.internal.grant.GrantState;
 import io.holdfast.lock.internal.queue.Hold;
-import io.holdfast.lock.internal.task.StackReserve;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LeaseGuard;
 import io.holdfast.lock.spi.LockStore;
@@ -53,7 +52,6 @@ public final class GuardedLease<G extends Grant> implements LeaseGuard<G> {
           + engineLease.name()
           + "' is of another store: use the guard of the store that it was acquired from");
     }
-    StackReserve.ensure();
     engineLease.ensureHeld();
     hold.queue().holds().openGuard(engineLease.handle());
     return new GuardedLease<>(engineLease, grantType.cast(grant));
@@ -102,7 +100,6 @@ public final class GuardedLease<G extends Grant> implements LeaseGuard<G> {
 
   @Override
   public void close() {
-    StackReserve.ensure();
     Phase before = phase.getAndSet(Phase.CLOSED);
     if (before == Phase.CLOSED) {
       return;

@@ -6,7 +6,6 @@ import io.holdfast.lock.LockStoreException;
 import io.holdfast.lock.LockTimeoutException;
 import io.holdfast.lock.internal.queue.Handle;
 import io.holdfast.lock.internal.queue.Hold;
-import io.holdfast.lock.internal.task.StackReserve;
 import io.holdfast.lock.internal.task.Task;
 import io.holdfast.lock.spi.LockKey;
 import java.lang.ref.Reference;
@@ -20,8 +19,8 @@ import org.jspecify.annotations.Nullable;
  * One call to acquire several locks: one after the other, in the order of their names. Used by one
  * thread, once.
  *
- * @param <T> the type of what is made of the handle of each lock
- * @param <R> the type of what the caller gets for all of them
+ * @param <T> the type that the handle of each lock is converted to
+ * @param <R> the type that the caller gets for all locks
  */
 final class JointAttempt<T, R> extends Task {
   /*
@@ -31,9 +30,9 @@ final class JointAttempt<T, R> extends Task {
    * lock that is lost while later ones are waited for is asked for again, once and without waiting,
    * and if it is taken, the later ones are given back before it is waited for.
    *
-   * What has been acquired is in `parts`, from inside the attempt for each lock on, so that there
-   * is no moment at which nobody would give it back. Whatever ends this attempt, `undo` gives back
-   * all of it, here or on another thread.
+   * Each lock is put into `parts` from within the attempt that acquires it, so that at every moment
+   * somebody would give it back. However this attempt ends, `undo` gives back all that is in
+   * `parts`, here or on another thread.
    */
 
   private final EngineClient client;
@@ -56,7 +55,7 @@ final class JointAttempt<T, R> extends Task {
   private @Nullable LockKey taken;
   private @Nullable String holder;
 
-  /** Makes what the caller gets of what was acquired. */
+  /** Combines what was made of each lock into what the caller gets. */
   interface Whole<T, R> {
     R of(List<T> parts);
   }
@@ -85,7 +84,6 @@ final class JointAttempt<T, R> extends Task {
   /** Returns what the caller gets, or null if one of the locks stayed taken. */
   @Nullable
   R run() throws InterruptedException {
-    StackReserve.ensure();
     requireOrder();
     try {
       if (!acquireAll()) {
@@ -192,7 +190,9 @@ final class JointAttempt<T, R> extends Task {
     return true;
   }
 
-  /** Called within the attempt for one of the locks, which would give it back if this throws. */
+  /**
+   * Takes in a lock, within the attempt that acquired it, which gives the lock back if this throws.
+   */
   private T acquired(int index, Handle handle) {
     T got = handOut.of(handle);
     parts.set(index, new Part<>(handle, got));

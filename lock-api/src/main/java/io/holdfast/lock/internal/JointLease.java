@@ -4,7 +4,6 @@ import io.holdfast.lock.Lease;
 import io.holdfast.lock.LeaseLoss;
 import io.holdfast.lock.LeaseState;
 import io.holdfast.lock.internal.queue.Handle;
-import io.holdfast.lock.internal.task.StackReserve;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
@@ -13,9 +12,9 @@ import java.util.function.Consumer;
 import java.util.stream.Collectors;
 
 /**
- * The user's side of an acquisition of several locks: a lease of each, and held while all of them
- * are. The engine sees the leases alone, so each is renewed, found lost and found dropped as any
- * other.
+ * The user's side of an acquisition of several locks: it has a lease of each, and is held while all
+ * of them are. The engine knows only the single leases, so each is renewed, found lost and found
+ * dropped like any other.
  */
 final class JointLease implements Lease {
   /** In the order in which they were acquired; at least two. */
@@ -86,7 +85,7 @@ final class JointLease implements Lease {
     }
   }
 
-  /** Finds a loss that is known before the store is asked about the others. */
+  /** Throws if a loss is known already, before the store is asked about the others. */
   private void requireNoneLost() {
     for (EngineLease lease : leases) {
       if (lease.state() == LeaseState.LOST) {
@@ -152,7 +151,6 @@ final class JointLease implements Lease {
 
   @Override
   public Lease detach() {
-    StackReserve.ensure();
     ensureHeld();
     // All or none of them.
     Thread thread = Thread.currentThread();

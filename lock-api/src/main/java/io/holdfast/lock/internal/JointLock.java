@@ -189,7 +189,10 @@ final class JointLock extends LockVerbs {
     return "DistributedLock[" + name() + ", " + options + "]";
   }
 
-  /** Does this with each, the last first, whatever is thrown; then throws the first of that. */
+  /**
+   * Does the action with each, the last one first, even if one fails; then throws the first
+   * failure.
+   */
   static <T> void eachInReverse(List<T> all, Consumer<? super T> action) {
     Throwable first = null;
     for (int index = all.size() - 1; index >= 0; index--) {
@@ -214,7 +217,7 @@ final class JointLock extends LockVerbs {
     return first;
   }
 
-  /** Lets whatever a store written in another language throws pass as it is. */
+  /** Throws this as it is: a store in another language can throw undeclared checked exceptions. */
   @SuppressWarnings({"unchecked", "TypeParameterUnusedInFormals"})
   private static <X extends Throwable> X unchecked(@Nullable Throwable thrown) throws X {
     throw (X) thrown;

@@ -28,8 +28,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * An attempt's turn to ask the store, as the leader of its wait queue. It owns the leader's role,
- * an open claim, a place in the store's queue, and a grant that is not held yet. {@link #undo}
- * gives back those that are left.
+ * an open claim, a place in the store's line, and a grant that is not held yet. {@link #undo} gives
+ * back those that are left.
  */
 final class LeaderTurn {
   private static final SafeLogger log = SafeLogger.of(LeaderTurn.class);
@@ -64,10 +64,13 @@ final class LeaderTurn {
 
   // Known
 
-  /** Why the leader got no usable answer. */
+  /** The failure that left the leader without a usable answer. */
   private @Nullable StoreException failure;
 
-  /** Why the leader has no answer, if the reason says nothing about the store. */
+  /**
+   * The failure of a leader that was interrupted or met an Error, which says nothing about the
+   * store.
+   */
   private @Nullable StoreException brokenOff;
 
   /** Whether the store's last answer was that the lock is taken. */
@@ -258,17 +261,17 @@ final class LeaderTurn {
           return false;
         }
       }
-      if (begin(grant, asked, confirmed)) {
+      if (accept(grant, asked, confirmed)) {
         return true;
       }
     }
   }
 
   /**
-   * Makes the grant the holder. Returns false if it was over before it arrived: it is given back,
-   * and the store must be asked again.
+   * Makes the leader the holder of a grant. Returns false if the grant was over before it arrived:
+   * it is given back, and the store must be asked again.
    */
-  private boolean begin(Grant granted, ClockReading asked, boolean confirmed)
+  private boolean accept(Grant granted, ClockReading asked, boolean confirmed)
       throws StoreException, InterruptedException {
     if (mode.interruptible() && Thread.interrupted()) {
       throw new InterruptedException();
@@ -283,7 +286,7 @@ final class LeaderTurn {
     } catch (RuntimeException e) {
       throw unusable("The store gave what is no grant: " + e.getMessage(), e);
     }
-    switch (settled(active)) {
+    switch (arrivalOf(active)) {
       case STANDS -> {
         if (!confirmed) {
           active.schedule().unconfirmed();
@@ -317,7 +320,7 @@ final class LeaderTurn {
    * Determines whether a grant is valid on its arrival. If the machine slept while the answer was
    * on its way, another client may have the lock by now, so the store is asked.
    */
-  private ActiveGrant.Arrival settled(ActiveGrant active) throws StoreException {
+  private ActiveGrant.Arrival arrivalOf(ActiveGrant active) throws StoreException {
     while (true) {
       ActiveGrant.Arrival arrival = active.arrival();
       if (arrival != ActiveGrant.Arrival.DOUBTED) {
@@ -385,7 +388,7 @@ final class LeaderTurn {
     return StoreCalls.failure(key, StoreException.refused(message, cause));
   }
 
-  // Told by the wait in the store's queue
+  // Told by the wait in the store's line
 
   void leaveInBackground() {
     leavesInBackground = true;

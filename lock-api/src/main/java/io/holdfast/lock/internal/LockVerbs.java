@@ -8,7 +8,7 @@ import java.time.Duration;
 import java.util.Objects;
 import java.util.Optional;
 
-/** The verbs of a lock that acquire it, run something, and release it. */
+/** The methods of a lock that acquire it, run something, and release it. */
 abstract class LockVerbs implements DistributedLock {
 
   @Override

@@ -96,7 +96,7 @@ final class Questions {
     if (!grant.extended(asked, ttl, validFor.get()) && !verify(grant)) {
       return false;
     }
-    // It may have to be confirmed before the time at which it was to end.
+    // The keeper must look anew: the lease may have to be confirmed before its former end.
     client.keeper().scan();
     client.renewed(grant);
     return settle(grant);

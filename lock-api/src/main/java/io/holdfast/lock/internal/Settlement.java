@@ -16,7 +16,6 @@ import io.holdfast.lock.internal.queue.WaitQueue;
 import io.holdfast.lock.internal.queue.WaitQueue.Closing;
 import io.holdfast.lock.internal.queue.WaitQueues;
 import io.holdfast.lock.internal.renewal.Keeper;
-import io.holdfast.lock.internal.task.StackReserve;
 import io.holdfast.lock.internal.task.Workers;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockStore;
@@ -29,11 +28,11 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Settles the end of a lease, however it ended: closed, abandoned by its attempt, dropped by its
- * user, lost, or closed under a guard that ended only now.
+ * user, lost, or closed while a guard was open that has ended now.
  *
  * <p>Each method works in the same order: first the state, then listeners, then the log. Each can
- * be called again after a failure, and does what is left. A failure submits the hold, or the grant,
- * as a task.
+ * be called again after a failure, and does what is left. If one fails, the hold or the grant is
+ * submitted as a task, which calls it again.
  */
 final class Settlement implements WaitQueue.Releaser {
   private static final SafeLogger log = SafeLogger.of(Settlement.class);
@@ -71,7 +70,6 @@ final class Settlement implements WaitQueue.Releaser {
 
   /** Closes a lease for its user. */
   void close(Handle handle) {
-    StackReserve.ensure();
     Hold hold = handle.hold();
     switch (end(handle)) {
       case CLOSED_BEFORE, STILL_HELD -> {}
@@ -174,7 +172,7 @@ final class Settlement implements WaitQueue.Releaser {
 
   @Override
   public void release(Hold hold) {
-    // The hold is a successor's if the hand-off to it was cut short.
+    // This can be another hold of the grant: the successor's, if a hand-off was cut short.
     Hold unfinished = hold.queue().unfinishedRelease(hold.grant());
     if (unfinished != null) {
       Error unused = release(unfinished, Telling.IN_BACKGROUND);
@@ -184,8 +182,8 @@ final class Settlement implements WaitQueue.Releaser {
   /**
    * Releases a hold at the store, and lets the next thread in the queue ask.
    *
-   * @return an Error that the store threw, if any; by then all that follows from the failure is
-   *     done
+   * @return an Error that the store threw, if any: returned, and not thrown, so that all that
+   *     follows from the failure is done first
    */
   private @Nullable Error release(Hold hold, Telling telling) {
     if (!hold.claimRelease()) {
@@ -193,7 +191,7 @@ final class Settlement implements WaitQueue.Releaser {
     }
     boolean done = false;
     try {
-      Error thrownByStore = giveBack(hold, telling);
+      Error thrownByStore = releaseClaimed(hold, telling);
       done = true;
       return thrownByStore;
     } finally {
@@ -204,7 +202,7 @@ final class Settlement implements WaitQueue.Releaser {
     }
   }
 
-  private @Nullable Error giveBack(Hold hold, Telling telling) {
+  private @Nullable Error releaseClaimed(Hold hold, Telling telling) {
     ActiveGrant grant = hold.grant();
     StoreException failure = null;
     keeper.forget(grant);
@@ -269,8 +267,8 @@ final class Settlement implements WaitQueue.Releaser {
   }
 
   /**
-   * Tells a listener about a loss; on this thread if there is no memory for a task, since it is not
-   * told again.
+   * Tells a listener about a loss; on this thread if there is no memory for a task, since nothing
+   * repeats this call.
    */
   private void tellLoss(LeaseLoss loss, Consumer<? super LeaseLoss> listener) {
     try {
@@ -334,7 +332,10 @@ final class Settlement implements WaitQueue.Releaser {
     }
   }
 
-  /** Releases a grant whose closing thread could not, so that it is not renewed for nobody. */
+  /**
+   * Releases a grant that its closing thread could not release, so that it is not renewed without a
+   * holder.
+   */
   void finishRelease(ActiveGrant grant) {
     for (WaitQueue queue : queues.of(grant.key())) {
       Hold hold = queue.unfinishedRelease(grant);

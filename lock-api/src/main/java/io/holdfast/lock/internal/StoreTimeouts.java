@@ -6,7 +6,8 @@ import java.time.Duration;
 /** The relation between a lease's TTL and the time that a call to the store may take. */
 final class StoreTimeouts {
   /**
-   * A renewal that is sent when a third of the TTL is over must be able to fail and be repeated.
+   * The least number of store timeouts in the TTL of a renewed lease: a renewal that is sent when a
+   * third of the TTL is over must be able to fail and be repeated.
    */
   private static final int TIMEOUTS_PER_RENEWED_TTL = 3;
 

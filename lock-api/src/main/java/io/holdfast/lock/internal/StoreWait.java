@@ -13,7 +13,7 @@ import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.locks.LockSupport;
 
-/** An attempt's wait in the store's queue. Its {@link #run} is the wake-up that the store calls. */
+/** An attempt's wait in the store's line. Its {@link #run} is the wake-up that the store calls. */
 final class StoreWait implements Runnable {
   /** An answer within the store timeout divided by this counts as prompt. */
   private static final int PROMPT_DIVISOR = 10;
@@ -93,10 +93,10 @@ final class StoreWait implements Runnable {
     }
   }
 
-  /** A grant that the store pushed, if enough of its time is left to start on it. */
+  /** Returns a grant that the store pushed, if enough of its time is left to start on it. */
   private Optional<Grant> handedOver(Ticket ticket) {
     LockOptions options = attempt.options();
-    // A fixed lease must have its whole TTL, and one with a maxHold its whole time.
+    // A fixed lease, or one with a maxHold, must have its whole time, so the store is asked.
     return options.isRenewed() && options.maxHold().isEmpty()
         ? ticket.handedOver().filter(this::isFresh)
         : Optional.empty();

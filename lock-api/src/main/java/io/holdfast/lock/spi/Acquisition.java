@@ -12,9 +12,9 @@ public sealed interface Acquisition {
   record Granted(Grant grant) implements Acquisition {}
 
   /**
-   * The lock is taken, and the claim waits in the store's queue.
+   * The lock is taken, and the claim waits in the store's line.
    *
-   * @param ticket the claim's place in the queue
+   * @param ticket the claim's place in the line
    * @param recheckAfter the time after which {@link Ticket#poll()} must be called for the first
    *     time if no wake-up has come
    */

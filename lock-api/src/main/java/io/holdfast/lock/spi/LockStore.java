@@ -25,20 +25,20 @@ import java.util.Optional;
  * <ul>
  *   <li>A key has as many permits as its claims say, N, numbered from 0 to N - 1, and at most N
  *       grants of it stand at any time, each with a {@linkplain Grant#permit() permit} that no
- *       other has. One that a minimum hold keeps taken counts. "Taken" means that all N are, or
- *       that others stand in line before.
+ *       other has. A permit that only a minimum hold keeps taken counts. "Taken" means that all N
+ *       are, or that others stand in line before.
  *   <li>The engine sends each of its callers to the store: one client can have several claims to a
  *       key in line and several grants of it at the same time. Grants of one client are told apart,
  *       released, renewed, verified and withdrawn by owner id, as ever.
- *   <li>N is kept at the store, with what is held and who waits. A claim that says another N while
- *       a permit is held, or somebody alive is in line, gets {@link StoreException#permitsDiffer},
- *       from whatever acquiring call (a look of a waiter that lost its place included), and changes
- *       nothing. Once nothing is held and nobody waits, the next claim's N holds. So after a crash
- *       of all holders an old N stays for the crash bound at most.
+ *   <li>N is kept at the store, with what is held and who waits. While a permit is held, or
+ *       somebody alive is in line, each acquiring call with another N, the poll of a waiter that
+ *       lost its place too, ends with {@link StoreException#permitsDiffer} and changes nothing.
+ *       Once nothing is held and nobody waits, the next claim's N holds. So after a crash of all
+ *       holders an old N stays for the crash bound at most.
  *   <li>Where the store has a line, permits are given to those in it in the order of their joining,
  *       and nobody gets one past the line. When several permits become free at once, as many
- *       waiters must be woken: the one that takes a permit while another is free and others wait
- *       has the next one woken.
+ *       waiters must be woken: a waiter that takes a permit while another permit is free and others
+ *       wait has the next waiter woken.
  *   <li>{@link #holders} shows all that hold a permit; {@link #forceRelease} frees the one permit
  *       whose grant has that number. {@link #inspect} and {@link #list} are not called for it.
  *   <li>A guarded write under such a grant checks that this grant stands, not another of the same
@@ -77,7 +77,7 @@ public interface LockStore extends AutoCloseable {
   }
 
   /**
-   * Tries once to acquire the lock, without joining the store's queue.
+   * Tries once to acquire the lock, without joining the store's line.
    *
    * @return the grant, or empty if the lock is taken
    * @throws StoreException no usable answer; the engine withdraws the claim if the request may have
@@ -86,7 +86,7 @@ public interface LockStore extends AutoCloseable {
   Optional<Grant> tryAcquire(Claim claim) throws StoreException;
 
   /**
-   * Tries to acquire the lock, and joins the store's queue if the lock is taken; in one round trip
+   * Tries to acquire the lock, and joins the store's line if the lock is taken; in one round trip
    * if the store can do that.
    *
    * @param wakeUp to be run when {@link Ticket#poll()} might find something new (free, failed,
@@ -107,7 +107,7 @@ public interface LockStore extends AutoCloseable {
   ReleaseOutcome release(Grant grant, Duration holdFor) throws StoreException;
 
   /**
-   * Makes sure that this claim has nothing at the store, neither a grant nor a place in the queue,
+   * Makes sure that this claim has nothing at the store, neither a grant nor a place in the line,
    * and that it gets nothing later, as far as the store can prevent it. Called for attempts whose
    * outcome is unknown, and more than once, since a request can arrive late.
    *

@@ -13,7 +13,8 @@ public final class StoreException extends Exception {
   private final boolean sent;
 
   /**
-   * What the store has where the claim said another number of permits; 0 if it is not about that.
+   * The number of permits that the store has, if the claim said another; 0 if this is not about
+   * that.
    */
   private final int permitsStored;
 
@@ -57,7 +58,9 @@ public final class StoreException extends Exception {
         null);
   }
 
-  /** Returns what {@link #permitsDiffer} was made with; empty of any other exception. */
+  /**
+   * Returns the number that {@link #permitsDiffer} was made with; empty for any other exception.
+   */
   public OptionalInt permitsStored() {
     return permitsStored == 0 ? OptionalInt.empty() : OptionalInt.of(permitsStored);
   }

@@ -7,7 +7,7 @@ import java.util.OptionalInt;
  *
  * @param key the lock
  * @param holder its holder
- * @param waiting the number of claims in the store's queue for it; empty if the store has no queue,
+ * @param waiting the number of claims in the store's line for it; empty if the store has no line,
  *     or does not count
  */
 public record StoredLock(LockKey key, StoredHolder holder, OptionalInt waiting) {}

@@ -4,7 +4,7 @@ import java.time.Duration;
 import java.util.Optional;
 
 /**
- * A claim's place in a store's queue. Used by one thread at a time. Must be closed when the wait is
+ * A claim's place in a store's line. Used by one thread at a time. Must be closed when the wait is
  * over, unless {@link #poll()} or {@link #handedOver()} granted the lock.
  */
 public interface Ticket extends AutoCloseable {
@@ -39,12 +39,12 @@ public interface Ticket extends AutoCloseable {
   Optional<String> holder();
 
   /**
-   * Leaves the queue, so that the claim is never granted later. If it was granted without this
+   * Leaves the line, so that the claim is never granted later. If it was granted without this
    * ticket's knowledge, the lock is given back. Idempotent, and harmless before, after or during a
    * {@link LockStore#withdraw} of the same claim; if {@link #poll()} granted the lock, it does
    * nothing.
    *
-   * @throws StoreException it is not known whether the claim left the queue; the engine then
+   * @throws StoreException it is not known whether the claim left the line; the engine then
    *     withdraws the claim
    */
   @Override

@@ -1,9 +1,6 @@
 package io.holdfast.lock.internal;
 
-import static org.jetbrains.lincheck.datastructures.ManagedStrategyGuaranteeKt.forClasses;
-
 import io.holdfast.lock.internal.grant.ActiveGrant;
-import io.holdfast.lock.internal.task.StackReserve;
 import io.holdfast.lock.internal.time.ClockReading;
 import io.holdfast.lock.internal.time.Clocks;
 import io.holdfast.lock.spi.Claim;
@@ -81,8 +78,6 @@ public final class LincheckSetup {
         .actorsPerThread(2)
         .actorsBefore(0)
         .actorsAfter(0)
-        // Its recursion would be taken for a loop that does not end.
-        .addGuarantee(forClasses(StackReserve.class.getName()).allMethods().ignore())
         .minimizeFailedScenario(false);
   }
 }

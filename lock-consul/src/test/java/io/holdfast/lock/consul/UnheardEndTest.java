@@ -9,16 +9,17 @@ import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.tck.fault.FaultProxy;
 import java.time.Duration;
 import java.util.UUID;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
 import okhttp3.OkHttpClient;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
-/**
- * A session that ends while its client can't hear of it: its holder believes in its lease, and
- * nobody stands in line who could have seen its key.
- */
+/** Ends that somebody can't hear of: of a session its holder, of a lease who waits for it. */
 class UnheardEndTest {
   private static final Duration TTL = Duration.ofSeconds(10);
 
@@ -44,9 +45,13 @@ class UnheardEndTest {
   }
 
   private static LockClient client(String address) {
+    return client(address, TTL);
+  }
+
+  private static LockClient client(String address, Duration ttl) {
     return ConsulLocks.builder(new OkHttpClient(), address)
         .storeTimeout(Duration.ofSeconds(3))
-        .defaultOptions(LockOptions.renewed(TTL))
+        .defaultOptions(LockOptions.renewed(ttl))
         .build();
   }
 
@@ -84,6 +89,28 @@ class UnheardEndTest {
           .isLessThan(TTL);
       next.close();
       eventually("the holder is told", () -> held.state() == io.holdfast.lock.LeaseState.LOST);
+    }
+  }
+
+  /** As it is if Consul is slow to answer, and both happen in between. */
+  @Test
+  void whoDidNotHearOfAReleaseIsNextThoughTheHoldersClientWasClosedSinceThen() throws Exception {
+    Duration longTtl = Duration.ofSeconds(60);
+    ExecutorService thread = Executors.newSingleThreadExecutor();
+    try (LockClient waiter = client("http://" + link.host() + ":" + link.port(), longTtl)) {
+      Future<Long> next;
+      try (LockClient holder = client(server.address(), longTtl)) {
+        Lease held = holder.get(name).lock();
+        next = thread.submit(() -> waiter.get(name).call(Lease::token));
+        eventually("somebody waits", () -> holder.list(name, 1).get(0).waiting().orElse(0) == 1);
+        link.silence();
+        held.close();
+      }
+      assertThat(next.get(40, TimeUnit.SECONDS))
+          .as("at its next look, after 10 s")
+          .isPositive();
+    } finally {
+      thread.shutdownNow();
     }
   }
 }

@@ -55,9 +55,7 @@ class SamplesTest {
   @BeforeEach
   void open() throws SQLException {
     dataSource.setJdbcUrl("jdbc:h2:mem:" + UUID.randomUUID() + ";DB_CLOSE_DELAY=-1");
-    // tag::create-table[]
     locks = JdbcLocks.builder(dataSource).schema(SchemaMode.CREATE).build();
-    // end::create-table[]
     execute("CREATE TABLE item (id BIGINT PRIMARY KEY, price BIGINT, stock INT, token BIGINT)");
     execute("INSERT INTO item VALUES (42, 100, 10, 0)");
   }

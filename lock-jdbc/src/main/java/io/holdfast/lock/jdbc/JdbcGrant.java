@@ -17,7 +17,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
  * @param number the grant number in the row
  * @param validFor the time for which it is valid, from the beginning of the call that got it; the
  *     database counts from a moment within that call, or later
- * @param fromLine whether it came through the wait queue, so that others may be waiting there
+ * @param fromLine whether it came through the line, so that others may be waiting there
  * @param guarded whether a guard has written to the row, so that a transaction may have it locked
  * @param database the database that has the row
  */

@@ -61,8 +61,8 @@ public final class JdbcGuard implements AutoCloseable {
   }
 
   /**
-   * Whether guards can be opened on the leases of this client: it is one of {@link JdbcLocks}. No
-   * I/O. A wrapper around such a client is not known for one.
+   * Whether guards can be opened on the leases of this client: whether it is one of
+   * {@link JdbcLocks}. No I/O. A wrapper around such a client is not recognised.
    */
   public static boolean isFor(LockClient client) {
     return LeaseGuard.isFor(client, JdbcStore.class);

@@ -44,23 +44,23 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The lock protocol on SQL tables. There is one row per lock, which one conditional update takes
- * and another frees, by the database's clock. There is one row per waiter, and a release hands the
- * lock over to the first of them.
+ * The lock protocol on SQL tables. There is one row per lock: one conditional update takes it, and
+ * another frees it, by the database's clock. There is one row per waiter, and a release hands the
+ * lock over to the first waiter.
  *
- * <p>Each statement is a transaction of its own. None waits for a locked row of a lock: a guarded
- * transaction keeps it locked for as long as it likes.
+ * <p>Each statement is a transaction of its own. None waits for a lock's row that is locked: a
+ * guarded transaction may keep the row locked for long.
  */
 final class JdbcStore implements LockStore {
   private static final Logger LOG = LoggerFactory.getLogger(JdbcStore.class);
 
   /**
-   * The number of times that an acquire tries a row that is free, but locked by another transaction
-   * at the moment.
+   * The number of times that an acquire tries a lock that is free, but whose row another
+   * transaction has locked.
    */
   private static final int LOCKED_TRIES = 4;
 
-  /** The timeout of a statement of a purge, which has no client's store timeout. */
+  /** The timeout of each statement of a purge, which has no client and so no store timeout. */
   private static final Duration PURGE_STATEMENT_TIMEOUT = Duration.ofSeconds(30);
 
   private final Database database;
@@ -76,8 +76,8 @@ final class JdbcStore implements LockStore {
    *
    * @param withoutAutoCommit whether the user confirmed that connections without autocommit are in
    *     no transaction
-   * @param notifications whether to use PostgreSQL's notifications; null: unless a pooler is in
-   *     between
+   * @param notifications whether to use PostgreSQL's notifications; null to use them unless a
+   *     pooler is in between
    */
   record Settings(
       DataSource dataSource,
@@ -168,7 +168,7 @@ final class JdbcStore implements LockStore {
   }
 
   /**
-   * Prepares the tables on a second connection, which also shows that the pool has one.
+   * Prepares the tables on a second connection, so that a pool that has only one is found.
    *
    * @return the dialect for the tables in the schema in which they are now
    */
@@ -230,7 +230,8 @@ final class JdbcStore implements LockStore {
     }
     Attempt attempt = Keys.attempt(claim);
     Row row = ((Attempted.Busy) attempted).row();
-    // Sent on its own: if it were repeated with another statement that failed, it would join twice.
+    // Sent alone: if a statement below failed and this one were repeated with it, it would join
+    // twice.
     long place = database.onPool(database.deadline(), (d, c) -> d.join(c, attempt));
     if (Dialect.isSetBack(row, place)) {
       database.onPool(database.deadline(), (d, c) -> d.reopenLine(c, row.key(), place));
@@ -304,8 +305,8 @@ final class JdbcStore implements LockStore {
    */
   Optional<JdbcGrant> acceptOrTake(Claim claim, Attempt attempt, long place) throws StoreException {
     Deadline deadline = database.deadline();
-    long number = database.twice(deadline, () -> {
-      // What was taken, but not answered, is accepted.
+    long number = database.untilAnswered(deadline, () -> {
+      // If a try took the lock but its answer was lost, the next one finds it here.
       long accepted = database.onPool(deadline, (d, c) -> d.accept(c, attempt));
       return accepted != Dialect.NONE
           ? accepted
@@ -316,7 +317,7 @@ final class JdbcStore implements LockStore {
         : Optional.of(granted(claim, number, claim.ttl()));
   }
 
-  /** Makes a grant that came through the wait queue. */
+  /** Makes a grant that came through the line. */
   JdbcGrant granted(Claim claim, long number, Duration validFor) {
     return new JdbcGrant(claim, number, validFor, true, database);
   }
@@ -417,7 +418,7 @@ final class JdbcStore implements LockStore {
   private Optional<Row> look(String key) throws StoreException {
     Deadline deadline = database.deadline();
     return database
-        .twice(deadline, () -> database.onPool(deadline, (d, c) -> d.look(c, List.of(key))))
+        .untilAnswered(deadline, () -> database.onPool(deadline, (d, c) -> d.look(c, List.of(key))))
         .stream()
         .findFirst();
   }

@@ -5,7 +5,7 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Determines the time between two polls for a waiter's lock. The first waiter in the queue polls
+ * Determines the time between two polls for a waiter's lock. The first waiter in the line polls
  * often if the lock changes hands often, and seldom if it is held for long. The others poll around
  * the time when their turn may come. If the database sends notifications, all poll seldom.
  *
@@ -16,11 +16,11 @@ final class LookPace {
   static final long LOOK_NANOS_MAX = TimeUnit.MILLISECONDS.toNanos(500);
 
   /**
-   * The first waiter polls again after one over this of the time for which the lock has been held.
+   * The first waiter polls again after the time for which the lock has been held, divided by this.
    */
   private static final int SHARE_OF_HOLD = 16;
 
-  /** The other waiters poll again after one over this of the estimated time to their turn. */
+  /** The other waiters poll again after the estimated time to their turn, divided by this. */
   private static final int SHARE_OF_TURN = 2;
 
   private static final int SHARE_OF_TURN_AS_SECOND = 3;

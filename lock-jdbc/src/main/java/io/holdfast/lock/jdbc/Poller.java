@@ -30,8 +30,8 @@ final class Poller implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(Poller.class);
 
   /**
-   * The most doublings of the pause before a free lock whose row is locked by a transaction is
-   * tried again.
+   * The most doublings of the pause before a waiter that was woken and did not get the lock is
+   * woken again.
    */
   private static final int DOUBLINGS_MAX = 8;
 
@@ -42,14 +42,14 @@ final class Poller implements AutoCloseable {
   private static final long SAY_ALIVE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
   /**
-   * The number of first polls at which waiting is announced again, in case the row was locked when
-   * the waiter came.
+   * The number of a waiter's first polls that announce at once that somebody waits, in case the row
+   * was locked when it joined. Later polls announce it less often.
    */
   private static final int FIRST_LOOKS = 2;
 
   /**
-   * The number of waiters in a queue that announce it: the first, and the second in case the first
-   * is dead.
+   * The number of waiters in a line that announce that somebody waits: the first, and the second in
+   * case the first is dead.
    */
   private static final int ANNOUNCERS = 2;
 
@@ -82,7 +82,7 @@ final class Poller implements AutoCloseable {
   void join(Waiter waiter) {
     synchronized (this) {
       if (closed) {
-        return; // The engine has woken all waiters with its own exception, or is about to.
+        return; // The engine has ended every wait, or is about to.
       }
       long now = time.nanos();
       waiter.lookAtNanos = now + LookPace.LOOK_NANOS_MIN;
@@ -183,7 +183,10 @@ final class Poller implements AutoCloseable {
     return listener != null && listener.isListening();
   }
 
-  /** Nothing that is thrown ends the thread: whoever waits would wait for ever. */
+  /**
+   * Polls until nobody has waited for a while. Nothing that is thrown ends the thread, or else the
+   * waiters would wait for ever.
+   */
   private void run() {
     while (true) {
       try {
@@ -241,8 +244,8 @@ final class Poller implements AutoCloseable {
   }
 
   /**
-   * Polls; a failure wakes the waiters concerned, whose own try shows whether the database is at
-   * fault.
+   * Polls. A failure wakes the waiters concerned: each asks the database itself, and fails if the
+   * database does.
    */
   private void lookSafely(List<Waiter> due) {
     try {
@@ -314,7 +317,8 @@ final class Poller implements AutoCloseable {
       }
     }
     if (woken.stream().anyMatch(Waiter::isPassedOver)) {
-      // Otherwise the notification came from another server than the pool's connections lead to.
+      // Either they were passed over, or the notification came from another server than the pool's
+      // connections lead to.
       database.expireSpare();
     }
     woken.forEach(Waiter::wake);
@@ -323,12 +327,12 @@ final class Poller implements AutoCloseable {
     }
   }
 
-  /** Whether the row's sign that somebody waits runs out soon. */
+  /** Whether the row's sign that somebody waits is missing or runs out soon. */
   static boolean isToBeAnnounced(Row row) {
     return row.wantedMicros() < WANTED_MICROS_MIN;
   }
 
-  /** Whether the waiter has the lock, may take it, or is in no queue. */
+  /** Whether the waiter has the lock, may take it, or is in no line. */
   private static boolean mayHaveIt(Standing standing) {
     return !standing.inLine() || (standing.row().isFree() && standing.ahead() == 0);
   }

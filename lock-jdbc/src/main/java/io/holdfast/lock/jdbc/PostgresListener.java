@@ -22,10 +22,10 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Listens for hand-overs on PostgreSQL, on a connection of the pool that is kept while there are
- * waiters and for a minute after. It relies on notifications only after a test notification, sent
- * on another connection of the pool, has arrived, and repeats that test: after a switchover, the
- * kept connection may lead to a server that is alive and never notifies. Without notifications the
- * poller polls as on other databases.
+ * waiters and for a minute after. It relies on notifications only once a test notification has
+ * arrived that was sent on another connection of the pool. It repeats this test, since after a
+ * switchover the kept connection may lead to a server that is alive and never notifies. Without
+ * notifications the poller polls as on other databases.
  *
  * <p>Behind a pooler that hands out server connections per transaction, notifications would go to
  * whichever client has the connection next, and pile up there unread. So this does not listen
@@ -47,8 +47,8 @@ final class PostgresListener implements AutoCloseable {
   private static final long RETRY_NANOS_MAX = TimeUnit.MINUTES.toNanos(5);
 
   /**
-   * The time for which the thread reads at once, and so the delay with which it notices that it
-   * must end.
+   * The longest time that one read waits for notifications, and so the delay with which the thread
+   * notices that it must end.
    */
   private static final int READ_MILLIS = 200;
 
@@ -196,8 +196,8 @@ final class PostgresListener implements AutoCloseable {
   }
 
   /**
-   * Whether a test notification that is sent on another connection arrives; other notifications are
-   * passed on.
+   * Whether a test notification that is sent on another connection arrives; true if the client is
+   * closed meanwhile. Other notifications are passed on.
    */
   private boolean hearsItself(PGConnection notified, Poller poller)
       throws SQLException, StoreException {

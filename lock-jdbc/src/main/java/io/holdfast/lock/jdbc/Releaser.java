@@ -31,7 +31,7 @@ final class Releaser {
     String ownerId = grant.claim().ownerId();
     long number = grant.number();
     long holdMicros = Keys.microsUp(holdFor);
-    // With waiters or a locked row, only a hand-over helps.
+    // If there may be waiters, or the row may be locked, only a hand-over is sure to end the grant.
     boolean released = !grant.fromLine()
         && !grant.guarded().get()
         && database.onPoolOrSpare(

@@ -75,7 +75,7 @@ final class Renewer {
   }
 
   private <T> T onSpare(Deadline deadline, Database.Question<T> question) throws StoreException {
-    return database.twice(deadline, () -> database.onSpare(deadline, question));
+    return database.untilAnswered(deadline, () -> database.onSpare(deadline, question));
   }
 
   private void renewBatch(

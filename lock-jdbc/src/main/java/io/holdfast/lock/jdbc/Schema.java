@@ -123,7 +123,10 @@ final class Schema {
     }
   }
 
-  /** Names are put into statements without quotes. */
+  /**
+   * Throws if the table's name is a word of SQL, since names are put into statements without
+   * quotes.
+   */
   private static void refuseWordOfSql(SQLException failure, Dialect dialect) {
     if (dialect.isSyntaxError(failure)) {
       throw new IllegalStateException(

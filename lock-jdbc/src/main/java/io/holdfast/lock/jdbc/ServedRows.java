@@ -10,9 +10,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The rows of waiters that got their lock. They no longer belong to any queue, and are deleted a
- * little later, many with one statement. A failed deletion is tried again; rows that can't be
- * deleted for a long time are left to a purge.
+ * The rows of waiters that got their lock. They are no longer in any line, and are deleted a little
+ * later, many with one statement. A failed deletion is tried again; rows that can't be deleted for
+ * a long time are left to a purge.
  *
  * <p>Threads: safe for use by any number of threads; the monitor is never held during I/O.
  */

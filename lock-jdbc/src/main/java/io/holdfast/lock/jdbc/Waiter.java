@@ -14,13 +14,14 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A claim's place in the database's wait queue, which is a row, and what its client knows about it.
+ * A claim's place in the database's line (a row), and what this client knows about it.
  *
  * <p>A lock that was handed over belongs to the waiter even before it accepts it. If a poll found
- * that, the time left is what the row says, from when the poll was sent. If a notification said it,
- * the time is {@link Dialect#HANDED_OVER_MICROS}, counted from before the waiter joined, since the
- * statement that handed the lock over saw its row. (A later poll that shows the waiter in the queue
- * proves less: the statement may have begun before the poll and still be under way.)
+ * that, the time left is what the row says, counted from before the poll was sent. If a
+ * notification said it, the time left is {@link Dialect#HANDED_OVER_MICROS}, counted from before
+ * the waiter joined: the statement that handed the lock over saw the waiter's row, so it is not
+ * older than that. (The statement may be older than a later poll that shows the waiter still in
+ * line, since it may have been under way then.)
  */
 final class Waiter implements Ticket {
   /**
@@ -42,7 +43,7 @@ final class Waiter implements Ticket {
   /** The time before the last request of the waiting thread. */
   private volatile long askedNanos;
 
-  /** The time before it joined the queue. */
+  /** The time before it joined the line. */
   private final long joinedNanos;
 
   private volatile @Nullable HandedOver heard;
@@ -101,7 +102,7 @@ final class Waiter implements Ticket {
   }
 
   /**
-   * Notes that it is no longer in the queue: the lock went to a later waiter, or its row was
+   * Notes that it is no longer in the line: the lock went to a later waiter, or its row was
    * deleted.
    */
   void sawItselfPassedOver() {

@@ -31,17 +31,17 @@ class IdleConnectionsTest {
   /** The pool's limit for its check of each connection; Hikari's default is 5 s. */
   private static final long CHECK_MILLIS = 500;
 
-  /** The client's own, and one that is idle: the pool checks one after the other. */
-  private static final int OWN_AND_IDLE = 2;
+  /** The client's own connection, and three idle ones, which the pool checks in turn. */
+  private static final int OWN_AND_IDLE = 4;
 
   @EachRealServer
   void theServerEndsThem(Server server) throws Exception {
-    runFor(server, Duration.ofSeconds(8), proxy -> endIdleSessions(server));
+    runFor(server, Duration.ofSeconds(5), proxy -> endIdleSessions(server));
   }
 
   @EachRealServer
   void aFirewallForgetsThem(Server server) throws Exception {
-    runFor(server, Duration.ofSeconds(8), FaultProxy::silence);
+    runFor(server, Duration.ofSeconds(5), FaultProxy::silence);
   }
 
   @EachRealServer
@@ -58,7 +58,7 @@ class IdleConnectionsTest {
     runFor(server, Duration.ofMinutes(1), FaultProxy::silence);
   }
 
-  /** What happens to the idle connections. */
+  /** A way in which idle connections die. */
   private interface Fault {
     void happen(FaultProxy proxy) throws SQLException;
   }
@@ -94,6 +94,7 @@ class IdleConnectionsTest {
   private static HikariDataSource pool(Server server, FaultProxy proxy, int size) {
     return server.pool(size, config -> {
       config.setJdbcUrl(server.url(proxy));
+      config.setMinimumIdle(size);
       config.setValidationTimeout(CHECK_MILLIS);
     });
   }
@@ -101,8 +102,7 @@ class IdleConnectionsTest {
   private static LockClient client(HikariDataSource pool) {
     return JdbcLocks.builder(pool)
         .schema(SchemaMode.CREATE)
-        .storeTimeout(Duration.ofSeconds(3))
-        .defaultOptions(LockOptions.renewed(Duration.ofSeconds(9)))
+        .defaultOptions(LockOptions.renewed(Duration.ofSeconds(15)))
         .build();
   }
 

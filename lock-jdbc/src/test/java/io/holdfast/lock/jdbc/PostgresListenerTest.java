@@ -24,6 +24,8 @@ import javax.sql.DataSource;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.ResourceLock;
 import org.junit.jupiter.api.parallel.Resources;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Notifications that do not come. */
 class PostgresListenerTest {
@@ -64,12 +66,15 @@ class PostgresListenerTest {
   }
 
   /** Somebody listens in a transaction that does not end. */
-  @Test
+  @ParameterizedTest(name = "autocommit: {0}")
+  @ValueSource(booleans = {true, false})
   @ResourceLock(Resources.GLOBAL) // The queue is that of the whole server.
-  void aHandOverIsFoundWithoutANotificationWhileTheirQueueIsFull() throws Exception {
-    try (HikariDataSource pool = Server.POSTGRES.pool(8);
-        JdbcStore holder = Stores.open(pool);
-        JdbcStore store = Stores.open(pool);
+  void aHandOverIsFoundWithoutANotificationWhileTheirQueueIsFull(boolean autoCommit)
+      throws Exception {
+    try (HikariDataSource pool =
+            Server.POSTGRES.pool(8, config -> config.setAutoCommit(autoCommit));
+        JdbcStore holder = open(pool, autoCommit);
+        JdbcStore store = open(pool, autoCommit);
         Connection deaf = Server.POSTGRES.connect();
         Connection sender = Server.POSTGRES.connect()) {
       Grant grant = holder.tryAcquire(claim(Stores.freshKey())).orElseThrow();
@@ -89,6 +94,12 @@ class PostgresListenerTest {
         deaf.rollback();
       }
     }
+  }
+
+  private static JdbcStore open(DataSource pool, boolean autoCommit) throws StoreException {
+    return Stores.open(
+        new JdbcStore.Settings(pool, JdbcLocks.DEFAULT_TABLE, SchemaMode.CREATE, !autoCommit, null),
+        Stores.STORE_TIMEOUT);
   }
 
   private static void fillTheQueue(Connection sender) throws SQLException {

@@ -64,8 +64,8 @@ final class ClusterPrimaries implements Primaries {
   }
 
   /**
-   * Gets the slots of each primary from the first one, and their addresses from Jedis, which has
-   * just asked as well.
+   * Asks one primary which slots each primary has, and takes their addresses from Jedis, which has
+   * just refreshed its view.
    */
   @Override
   public List<Pool<Connection>> all(Server server, Deadline deadline) throws StoreException {
@@ -111,7 +111,7 @@ final class ClusterPrimaries implements Primaries {
       boolean unused = refresh.await(deadline);
       HostAndPort after = jedis.getNode(slot);
       if (after != null && !after.toString().equals(before)) {
-        // If the user maps addresses, Jedis has mapped this one.
+        // Jedis's address comes first: the user may have Jedis map addresses.
         nodes.set(slot, after.toString());
         return;
       }

@@ -25,8 +25,8 @@ final class Delivery {
   private static final long PAUSE_NANOS_MAX = TimeUnit.MILLISECONDS.toNanos(64);
 
   /**
-   * The least time left for another try: with less, the answer might be missed, while it is still
-   * certain that nothing was done.
+   * The least time left for another try. With less, its answer might not come in time; without
+   * another try, it is certain that nothing was done.
    */
   private static final long LEFT_NANOS_MIN = TimeUnit.MILLISECONDS.toNanos(250);
 
@@ -35,8 +35,8 @@ final class Delivery {
   private final boolean isAboutAGrant;
   private Call call;
   private Pool<Connection> pool;
-  private @Nullable HostAndPort asked; // the node to which a server sent it
-  private boolean isUnanswered;
+  private @Nullable HostAndPort asked; // the node to which a server redirected the call
+  private boolean mayHaveChanged;
   private boolean repeated;
   private boolean isPrompt;
   private int redirections;
@@ -81,8 +81,8 @@ final class Delivery {
   }
 
   /**
-   * The same for a call that may be sent again: waits for the answer only as long as is usual, if
-   * what is left then is enough to open another connection.
+   * Sends a call that may be sent again: waits only for {@link Server#ANSWER_IS_PROMPT} if enough
+   * time is left after that to open another connection.
    */
   Server.Answer promptlyOver(Connection connection) throws StoreException {
     int openingMillis = connection.getSoTimeout();
@@ -97,15 +97,15 @@ final class Delivery {
   }
 
   private Server.Answer over(Connection connection, Deadline answered) throws StoreException {
-    repeated |= isUnanswered;
-    isUnanswered = true;
+    repeated |= mayHaveChanged;
+    mayHaveChanged = true;
     try {
       Object reply = Wire.run(connection, answered, deadline, call);
       Server.Answer answer = new Server.Answer(reply, repeated);
-      isUnanswered = !isDoubtful(answer); // If there is no such grant, nothing was changed.
+      mayHaveChanged = !isDoubtful(answer); // If there is no such grant, nothing was changed.
       return answer;
     } catch (JedisDataException e) {
-      isUnanswered = false;
+      mayHaveChanged = false;
       throw e;
     }
   }
@@ -131,7 +131,7 @@ final class Delivery {
 
   /** Returns a failure, taking into account what was sent before. */
   StoreException failed(StoreException e) {
-    return (repeated || isUnanswered) && !e.mayHaveHappened()
+    return (repeated || mayHaveChanged) && !e.mayHaveHappened()
         ? StoreException.unanswered(
             "The connection broke before Redis answered, and then: " + e.getMessage(), e)
         : e;

@@ -11,9 +11,9 @@ final class Failures {
   private Failures() {}
 
   /**
-   * Converts an error that the server answered. It changed nothing, unless it came from the middle
-   * of a script: there, an error certainly changed nothing only if it is of a kind that the first
-   * write already meets.
+   * Converts an error that the server answered. The request changed nothing, unless the error came
+   * from within a script: then this is certain only of errors that already stop a script's first
+   * write.
    */
   static StoreException answered(JedisDataException e) {
     String error = String.valueOf(e.getMessage());

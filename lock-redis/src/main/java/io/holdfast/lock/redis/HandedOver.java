@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
  * @param ownerId the waiter's owner id
  * @param look the number of the waiter's last look, by which its place in the queue was kept
  * @param number the number of its grant; 0 if it was given nothing, and should look itself
- * @param permit the permit that it was given; 0 of a mutex
+ * @param permit the permit that it was given; 0 for a mutex
  */
 record HandedOver(String ownerId, long look, long number, int permit) {
   private static final int PARTS = 3;

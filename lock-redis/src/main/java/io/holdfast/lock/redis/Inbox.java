@@ -21,7 +21,7 @@ import redis.clients.jedis.util.Pool;
  * Receives the messages that a lock was handed over to one of this client's waiters. Uses one
  * channel, one connection and one thread, while there are waiters and a little longer. A lost
  * message does no harm: whenever this starts to receive, every waiter asks the server itself, since
- * it may have missed something.
+ * a message may have been missed.
  *
  * <p>Threads: safe for use by any number of threads. The monitor guards whether the thread runs;
  * nothing blocks while it is held.
@@ -100,7 +100,7 @@ final class Inbox implements AutoCloseable {
 
   private void hearWhileSomebodyWaits() {
     long pauseNanos = PAUSE_NANOS_MIN;
-    while (!isOver()) {
+    while (!endIfUnused()) {
       long beganNanos = time.nanos();
       try {
         hear();
@@ -111,7 +111,7 @@ final class Inbox implements AutoCloseable {
       } finally {
         subscription = null;
       }
-      if (isOver()) {
+      if (endIfUnused()) {
         return;
       }
       boolean lasted = time.nanos() - beganNanos > PAUSE_NANOS_MAX;
@@ -120,8 +120,8 @@ final class Inbox implements AutoCloseable {
     }
   }
 
-  /** Whether the thread should end; the next waiter then starts another one. */
-  private synchronized boolean isOver() {
+  /** Ends the thread if nobody waits or this is closed; the next waiter then starts another one. */
+  private synchronized boolean endIfUnused() {
     if (closed || waiting.isEmpty()) {
       thread = null;
       return true;

@@ -42,7 +42,7 @@ record NameRange(String keyPrefix, LockKind kind, String namePrefix) {
    * in time.
    */
   static StoreException failure(Deadline deadline, StoreException e) {
-    // A socket counts in whole milliseconds, so it gives up as much as one before the deadline.
+    // A socket counts in whole milliseconds, so it can give up one before the deadline.
     return deadline.leftMillis() <= 1
         ? StoreException.unanswered(
             "The locks could not be listed within "

@@ -8,7 +8,7 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A place in a lock's wait queue at the server. Each look (a request to the server) keeps the place
+ * A place in a lock's line at the server. Each look (a request to the server) keeps the place
  * alive, and records the look's number there. So a message that names the last look was sent by a
  * hand-over after that look was sent, and needs no confirmation: from then on, the claim has the
  * lock for at least {@link RedisStore#CLAIM_LASTS} (or the TTL, if that is less). A message that

@@ -25,7 +25,7 @@ record QuorumGrant(Claim claim, String ownerId, long number) implements Grant {
     return left.isNegative() ? Duration.ZERO : left;
   }
 
-  /** Returns a TTL of which more than this is left after {@link #lessDrift}. */
+  /** Returns a TTL that is longer than {@code least} even after {@link #lessDrift}. */
   static Duration withDrift(Duration least) {
     return least
         .plus(DRIFT_MIN)

@@ -51,7 +51,9 @@ final class QuorumList {
       this.voter = voter;
     }
 
-    /** Asks a server, unless it has not answered the question before: this one would wait, too. */
+    /**
+     * Asks the server, unless it has still to answer an earlier question: this one would wait, too.
+     */
     <T> CompletableFuture<T> ask(Voter.Question<T> question) {
       if (!asked.isDone()) {
         return CompletableFuture.failedFuture(

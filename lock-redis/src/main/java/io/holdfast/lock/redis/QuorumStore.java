@@ -38,7 +38,7 @@ import redis.clients.jedis.util.Pool;
  * <p>Numbers: each server that grants the key also returns the number that it would use next. The
  * highest of those becomes the grant's number. Before the grant is returned, that number is written
  * to a majority, on which the attempt must still have the key. The next grant's majority shares a
- * server with that one, on which it got the key later; so its number is higher.
+ * server with that majority, and got the key there later; so the next grant's number is higher.
  *
  * <p>Owner ids: an attempt asks in rounds, and after each round without a majority it gives back
  * the keys that it got. Every round has an id of its own; otherwise a late request to give back one
@@ -142,13 +142,6 @@ final class QuorumStore implements LockStore {
     }
   }
 
-  /**
-   * {@inheritDoc}
-   *
-   * <p>An empty result is final for the caller. So while there is time to ask again, it is not
-   * returned if competing attempts have split the servers, or if a release has not reached them
-   * yet.
-   */
   @Override
   public void checkKind(LockKind kind) {
     if (kind != LockKind.MUTEX) {
@@ -159,6 +152,13 @@ final class QuorumStore implements LockStore {
     }
   }
 
+  /**
+   * {@inheritDoc}
+   *
+   * <p>An empty result is final for the caller. So while there is time to ask again, it is not
+   * returned if competing attempts have split the servers, or if a release has not reached them
+   * yet.
+   */
   @Override
   public Optional<Grant> tryAcquire(Claim claim) throws StoreException {
     Deadline deadline = Server.deadlineAfter(storeTimeout);
@@ -194,7 +194,8 @@ final class QuorumStore implements LockStore {
   private Attempted attempt(Claim claim, Deadline deadline) throws StoreException {
     for (int splits = 0; ; splits++) {
       String ownerId = ownerIdOfRound(claim);
-      // No longer after a split: attempts that compete would keep what they have from each other.
+      // Late servers are not waited for longer after each split: meanwhile, competing attempts
+      // would keep the keys that they have from each other.
       Votes<Object> votes = Votes.gatherInTime(
           askForLock(claim, ownerId), deadline, QuorumStore::isAcquireDecided, 0);
       if (votes.isMajority(QuorumStore::isGrant)) {
@@ -300,7 +301,10 @@ final class QuorumStore implements LockStore {
         QuorumStore::isDecided);
   }
 
-  /** Gives back a round's keys, after requests that are under way, and without waiting for that. */
+  /**
+   * Gives back a round's keys, after the requests that are under way; does not wait for the
+   * answers.
+   */
   private void giveBack(Claim claim, String ownerId) {
     List<CompletableFuture<Boolean>> unused = askToWithdraw(Lane.ACQUIRE, claim, ownerId);
   }

@@ -9,8 +9,8 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 
 /**
- * A ticket that polls, since independent servers have no common wait queue. It polls less and less
- * often, at random intervals, so that two waiters do not keep splitting the servers between them.
+ * A ticket that polls, since independent servers have no common line. It polls less and less often,
+ * at random intervals, so that two waiters do not keep splitting the servers between them.
  */
 final class QuorumTicket implements Ticket {
   private static final long PAUSE_MILLIS_MIN = 20;

@@ -39,8 +39,9 @@ final class RedisStore implements LockStore {
 
   /**
    * The time within which the new holder of a lock that was handed over must confirm that it is
-   * alive; also the time, counted from its last look, for which it has the lock at first. At least
-   * twice {@link #RECHECK_AFTER}, or else the holder would have to ask first.
+   * alive. Counted from its last look, it is also the time for which the holder has the lock before
+   * it has confirmed. At least twice {@link #RECHECK_AFTER}, so that much of it is left when the
+   * message comes.
    */
   static final Duration CLAIM_LASTS = Duration.ofSeconds(3);
 
@@ -78,7 +79,7 @@ final class RedisStore implements LockStore {
   /**
    * Opens the store for one client.
    *
-   * @param numbersKept for how long after its grant a number is kept
+   * @param numbersKept the time for which a number is kept after its grant
    * @param replicas the replicas that must have a grant before it counts; null if none must
    * @throws IllegalStateException the server is too old
    */
@@ -147,8 +148,8 @@ final class RedisStore implements LockStore {
   }
 
   /**
-   * Takes the lock, or joins its queue or keeps the place there alive; in the latter cases the
-   * ticket gets messages.
+   * Takes the lock, or joins its queue, or keeps the place there alive. Unless this takes the lock,
+   * the ticket gets messages from then on.
    */
   Attempted attemptOrQueue(Claim claim, QueueTicket ticket, long look) throws StoreException {
     // Registered before the server can send it a message.
@@ -261,7 +262,7 @@ final class RedisStore implements LockStore {
   @Override
   public Object renewalGroup(Grant grant) {
     Object server = primaries.group(keyOf(grant));
-    // One request sends the text of one script at most.
+    // A request runs one script for all its grants, and permits have another script than mutexes.
     return kindOf(grant) == LockKind.MUTEX ? server : List.of(kindOf(grant), server);
   }
 

@@ -22,8 +22,8 @@ record Replicas(int count, Duration timeout) {
   private static final Duration TIMEOUT_MIN = Duration.ofMillis(1);
 
   /**
-   * One over this is the share of the store timeout that may be spent on replicas. The rest is left
-   * for the script, and for failing in time.
+   * At most the store timeout divided by this may be spent on replicas. The rest is left for the
+   * script, and for failing in time.
    */
   private static final int PARTS_OF_STORE_TIMEOUT = 2;
 

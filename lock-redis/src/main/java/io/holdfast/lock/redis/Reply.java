@@ -24,7 +24,7 @@ final class Reply {
     return reply instanceof Long || isGrantOfPermit(reply);
   }
 
-  /** Whether it was answered with a permit and the number of its grant. */
+  /** Whether an acquire was answered with a permit and the number of its grant. */
   static boolean isGrantOfPermit(@Nullable Object reply) {
     return reply instanceof List<?> both
         && both.size() == 2

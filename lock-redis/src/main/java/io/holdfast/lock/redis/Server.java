@@ -24,21 +24,24 @@ import redis.clients.jedis.util.Pool;
  * the user's pool or, if that has none, on one of our own.
  *
  * <p>Three things can mean that the address leads to another server by now: the connection broke,
- * the server takes no writes, or there is no such grant. Each is checked on a connection of our own
- * that is opened afterwards. If that gives another answer, the pool's idle connections are dropped.
- * So a former primary that is still up can't end a lease, as long as the address leads to the new
- * one.
+ * the server takes no writes, or it answered that there is no such grant. Each is checked on a
+ * connection of our own that is opened afterwards. If the answer there is another one, the pool's
+ * idle connections are dropped. So a former primary that is still up can't end a lease, as long as
+ * the address leads to the new one.
  *
  * <p>Threads: safe for use by any number of threads.
  */
 final class Server implements AutoCloseable {
   /**
-   * The time within which what may be repeated should be answered; if it is not, it is sent again
-   * on a new connection. A connection that was idle can be dead without notice.
+   * The time within which a call that may be repeated should be answered; if it is not, it is sent
+   * again on a new connection. A connection that was idle can be dead without notice.
    */
   static final Duration ANSWER_IS_PROMPT = Duration.ofMillis(500);
 
-  /** As many as Jedis's pools have connections if the user does not say otherwise. */
+  /**
+   * The most threads that give back broken connections: as many as a pool of Jedis has connections
+   * by default.
+   */
   private static final int RETURN_THREADS_MAX = 8;
 
   private static final int VERSION_MIN = 7 << 16;
@@ -186,7 +189,10 @@ final class Server implements AutoCloseable {
     return onPooled(pool, connection, use);
   }
 
-  /** Uses a connection of the pool; it goes back to the pool unless its server is of no use. */
+  /**
+   * Uses a connection of the pool; it goes back to the pool, as a broken one if it or its server is
+   * of no use.
+   */
   private <T> T onPooled(Pool<Connection> pool, Connection connection, Wire.Use<T> use)
       throws StoreException {
     boolean usable = true;
@@ -264,7 +270,7 @@ final class Server implements AutoCloseable {
 
   /**
    * Gives a connection back; a broken one on a thread of ours, since the pool then opens another in
-   * its place, for which it takes the time that the user's client has.
+   * its place, which can take as long as the user's client allows.
    */
   private void giveBack(Pool<Connection> pool, Connection connection, boolean usable) {
     if (usable && !connection.isBroken()) {
@@ -274,7 +280,8 @@ final class Server implements AutoCloseable {
     try {
       returns.execute(() -> giveBackBroken(pool, connection));
     } catch (RejectedExecutionException | OutOfMemoryError e) {
-      // We are closed, or there is no thread; kept, it would count as used for ever.
+      // This is closed, or there is no thread. If it were kept, the pool would count it as in use
+      // for ever.
       giveBackBroken(pool, connection);
     }
   }

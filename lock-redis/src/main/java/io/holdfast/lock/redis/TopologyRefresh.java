@@ -94,7 +94,8 @@ final class TopologyRefresh implements AutoCloseable {
         thread = started;
         beganNanos = now;
       } catch (OutOfMemoryError e) {
-        // No memory, or no thread: that must not hide why a new view is wanted.
+        // No memory, or no thread. Not thrown, since it would hide the failure for which a new view
+        // is wanted.
         return CompletableFuture.failedFuture(e);
       }
     }

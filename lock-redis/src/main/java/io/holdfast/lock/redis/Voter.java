@@ -30,7 +30,7 @@ final class Voter {
     /** Attempts to get a lock, and looks: any number, each of which may wait for the pool. */
     ACQUIRE(2),
 
-    /** Calls about what somebody has, or gives up. */
+    /** Calls about a grant that somebody has or gives up. */
     GRANT(2),
 
     /** Renewals, which must come in time however many grants are given back. */
@@ -114,7 +114,7 @@ final class Voter {
     } catch (RejectedExecutionException e) {
       answer.completeExceptionally(StoreException.refused("The client was closed", e));
     } catch (OutOfMemoryError e) {
-      // Else what is asked next about the same attempt would wait for ever.
+      // Otherwise the next question about the same attempt would wait for ever.
       answer.completeExceptionally(StoreException.refused("There is no thread to ask on", e));
     }
   }

@@ -22,8 +22,8 @@ import org.jspecify.annotations.Nullable;
  */
 final class Votes<T> {
   /**
-   * The factor by which a server may be slower than the majority; it is not waited for any longer
-   * if the majority is enough to go on.
+   * The factor by which a server may be slower than the majority. A server that is slower still is
+   * not waited for.
    */
   private static final int LATE_FACTOR = 4;
 
@@ -56,8 +56,8 @@ final class Votes<T> {
 
   /**
    * Gathers answers as {@link #gather} does, but does not wait for servers that are much slower
-   * than a majority. Each repeat of an undecided question gives them twice as long, since theirs
-   * may be the answer that decides.
+   * than a majority. Each repeat of an undecided question gives slow servers twice as long, since
+   * their answers may decide.
    *
    * @param repeats the number of times that the same was asked before
    */

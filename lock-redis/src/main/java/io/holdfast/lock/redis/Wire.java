@@ -31,8 +31,8 @@ final class Wire {
   /**
    * Runs a script, and waits for replicas if it granted a lock that they must have.
    *
-   * @param answered until when to wait for the script's reply
-   * @param deadline until when to wait for the replicas
+   * @param answered the time limit for the script's reply
+   * @param deadline the time limit for the replicas
    */
   static @Nullable Object run(
       Connection connection, Deadline answered, Deadline deadline, Call call)
@@ -70,15 +70,15 @@ final class Wire {
    */
   private static @Nullable Object run(Connection connection, Call call) {
     try {
-      announce(connection, call);
+      sendAsking(connection, call);
       return connection.executeCommand(call.bySha());
     } catch (JedisNoScriptException e) {
-      announce(connection, call);
+      sendAsking(connection, call);
       return connection.executeCommand(call.byText());
     }
   }
 
-  private static void announce(Connection connection, Call call) {
+  private static void sendAsking(Connection connection, Call call) {
     if (call.isAsking()) {
       Object unused = connection.executeCommand(new CommandArguments(Protocol.Command.ASKING));
     }
@@ -87,7 +87,7 @@ final class Wire {
   /**
    * Runs scripts in one round trip.
    *
-   * @param calls not empty
+   * @param calls of one script, not empty
    * @return for each call its reply, or the {@link JedisDataException} that the server answered
    */
   static List<Object> runAll(Connection connection, Deadline deadline, List<Call> calls)

@@ -1,16 +1,16 @@
 -- Takes the lock if it is free and nobody stands in line before; else joins the line, if told to.
--- To send it again changes nothing but the time, which it never shortens: it confirms what the attempt
--- has, lock or place.
+-- Sent again, it confirms what the attempt has, the lock or a place; it may prolong that, and never
+-- shortens it.
 --
 -- KEYS     as in grant.lua
 -- ARGV[1]  owner id; those of the rounds of one attempt at a quorum begin alike, and rise
 -- ARGV[2]  TTL (ms)
--- ARGV[3]  for how long the number is kept after the grant (ms)
--- ARGV[4]  holder, for a human
+-- ARGV[3]  the time for which the number is kept after the grant (ms)
+-- ARGV[4]  holder, as a text
 -- And, unless it joins no line:
--- ARGV[5]  for how long to keep a place in line alive (ms) '|' for how long the lock may wait for this
---          attempt to confirm it when it is handed over (ms) '|' which look of the attempt this is
---          '|' the channel on which to tell of that; all in one, since it is hardly ever looked at
+-- ARGV[5]  the time for which its place in line stays alive (ms) '|' the time for which a lock that was
+--          handed over waits to be confirmed (ms) '|' the number of this look among the attempt's
+--          '|' the channel on which to tell of a hand-over; in one, since it is hardly ever needed
 --
 -- Returns the number of the grant; or {time left (ms), holder} of who has the lock.
 
@@ -20,7 +20,7 @@ local last = last_grant()
 
 if stands(last) and last.state == 'h' then
   if last.owner == owner then
-    -- Not back: a request that was sent twice can come late, when the lease has been extended.
+    -- Never to an earlier time: a request that was sent twice can come late, after an extension.
     if redis.call('PEXPIRE', KEYS[1], ttl + last.kept, 'GT') == 0 then
       -- Something must be written: what changes nothing is not replicated, and then WAIT would not
       -- ask for what this confirms, the hand-over for one, which another connection wrote.
@@ -28,7 +28,7 @@ if stands(last) and last.state == 'h' then
     end
     return tonumber(last.number)
   elseif string.sub(last.owner, 1, ROUNDS) == string.sub(owner, 1, ROUNDS) and last.owner < owner then
-    -- An earlier round of the same attempt, of which what gives it back has not come yet.
+    -- An earlier round of the same attempt has it, and is still to be given back.
     return grant(last, owner, ttl, ARGV[3], holder)
   end
 end

@@ -4,7 +4,7 @@
 -- KEYS[1]  a key for this purpose, made up for once
 -- ARGV[1]  number of the client; empty: clean up
 --
--- Returns the number of who was there first, or nothing after cleaning up.
+-- Returns the number of the client that was first, or nothing after cleaning up.
 
 if ARGV[1] == '' then
   redis.call('DEL', KEYS[1])

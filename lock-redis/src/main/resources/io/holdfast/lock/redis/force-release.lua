@@ -1,4 +1,4 @@
--- Ends the grant with a certain number, minimum hold or not; the lock goes to who is first in line,
+-- Ends the grant with a certain number, minimum hold or not; the lock goes to the first in line,
 -- or is free.
 --
 -- KEYS     as in grant.lua

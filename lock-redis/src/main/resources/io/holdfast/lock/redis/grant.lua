@@ -1,4 +1,4 @@
--- What the key of a lock is, and what scripts share that take it.
+-- The key of a lock, and the clock of the scripts that take it.
 --
 -- KEYS[1] is a list, and all that there is of a lock: while a Cluster moves its slot, a lock is at one
 -- node or the other, and moves as a whole, with the time that it has left.
@@ -12,8 +12,8 @@
 -- The key outlives the grant by what is "kept", and with it the number. A grant stands while more than
 -- that is left to the key.
 --
--- A number is the time of its grant, unless the last one was not below that: who looks tells from it
--- since when the lock is held.
+-- A number is the time of its grant, unless the last one was not below that. So it also tells since
+-- when the lock is held.
 --
 -- No script empties the list: while its slot moves, a key that went can't be made again where it was.
 

@@ -1,4 +1,4 @@
--- What the scripts share that have to do with the line; it is put before each of them, after
+-- The functions of the scripts that have to do with the line; put before each of them, after
 -- grant.lua. KEYS as there.
 
 local PLACES_LOOKED_AT_MAX = 100
@@ -9,8 +9,8 @@ local function now_millis()
   return clock[1] * 1000 + math.floor(clock[2] / 1000)
 end
 
--- The last grant, and for how long it stands yet (ms, none: below zero); nil: none is known. Redis
--- counts whole milliseconds: at zero, up to one of what was promised is left.
+-- The last grant, with the time that it still stands (ms; below zero: it does not); nil: none is
+-- known. Redis counts whole milliseconds: at zero, up to one of what was promised is left.
 local function last_grant()
   local value = redis.call('LINDEX', KEYS[1], 0)
   if not value then
@@ -100,18 +100,18 @@ local function leave(owner)
   return left
 end
 
--- Tells a waiter the number of its grant, or 0: that it is to look. Whoever misses that finds out at
--- its next look. It says from which look the place was, since a message can come late, after the
--- turn has lapsed and the waiter has joined the line anew.
+-- Tells a waiter the number of its grant, or 0 to have it look. A waiter that misses the message finds
+-- out at its next look. The message names the look that its place was from, since it can come late,
+-- after the turn has lapsed and the waiter has joined the line anew.
 local function tell(waiter, number)
   redis.pcall('PUBLISH', waiter.channel, waiter.owner .. '|' .. waiter.look .. '|' .. number)
 end
 
--- What lets go sends PEXPIRE first: a server whose memory is full refuses an LSET as the first write
--- of a script, and what is held must be freed there, too.
+-- Functions that let go send PEXPIRE first: a server whose memory is full refuses an LSET as the first
+-- write of a script, and what is held must be freed there, too.
 
--- Gives the lock to who is first in line, for as long as it may take to confirm that it lives. The
--- grant takes its place, and moves up when the last one goes.
+-- Gives the lock to the first in line, for as long as it may take to confirm that it lives. The grant
+-- takes the place in line, and moves up when the last one goes.
 local function hand_over(last, waiter)
   local number = next_number(last)
   redis.call('PEXPIRE', KEYS[1], waiter.claim + last.kept)
@@ -120,7 +120,7 @@ local function hand_over(last, waiter)
   tell(waiter, number)
 end
 
--- Ends the last grant: the lock goes to who is first in line, or is free.
+-- Ends the last grant: the lock goes to the first in line, or is free.
 local function free(last)
   local waiter = first()
   if waiter then

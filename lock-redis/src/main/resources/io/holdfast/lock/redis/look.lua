@@ -6,7 +6,7 @@
 
 local found = redis.pcall('LRANGE', KEYS[1], 0, -1)
 if found.err then
-  -- What somebody else keeps under this key is no lock.
+  -- Something else that is under this key is no lock.
   return string.sub(found.err, 1, 9) ~= 'WRONGTYPE' and found or nil
 end
 local value = found[1]

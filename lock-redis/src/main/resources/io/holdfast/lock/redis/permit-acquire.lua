@@ -1,12 +1,12 @@
--- Takes a permit if one is free for this attempt, else joins the line, if told to. To send it again
--- changes nothing but the time, which it never shortens: it confirms what the attempt has.
+-- Takes a permit if one is free for this attempt, else joins the line, if told to. Sent again, it
+-- confirms what the attempt has; it may prolong that, and never shortens it.
 --
 -- KEYS     as in permits.lua
 -- ARGV[1]  owner id
 -- ARGV[2]  TTL (ms)
--- ARGV[3]  for how long the number is kept after the grant (ms)
--- ARGV[4]  holder, for a human
--- ARGV[5]  how many permits there are
+-- ARGV[3]  the time for which the number is kept after the grant (ms)
+-- ARGV[4]  holder, as a text
+-- ARGV[5]  the number of permits
 -- And, unless it joins no line:
 -- ARGV[6]  as ARGV[5] of acquire.lua
 --
@@ -23,8 +23,8 @@ end
 
 local mine = grant_of(sem, owner)
 if mine and mine.state == 'h' and mine.ends >= NOW then
-  -- Not back: a request that was sent twice can come late, when the lease has been extended. It always
-  -- writes, for WAIT; see acquire.lua.
+  -- Never to an earlier time: a request that was sent twice can come late, after an extension. And
+  -- always with a write, for WAIT; see acquire.lua.
   local ends = math.max(mine.ends, NOW + ttl)
   keep(sem, ends - NOW)
   redis.call('LSET', KEYS[1], mine.index,

@@ -3,7 +3,7 @@
 --
 -- KEYS     as in permits.lua
 -- ARGV[1]  owner id
--- ARGV[2]  for how long it must stand at least (ms)
+-- ARGV[2]  the least time for which it must stand (ms)
 --
 -- Returns the time left (ms), or nothing if the owner does not have a permit.
 

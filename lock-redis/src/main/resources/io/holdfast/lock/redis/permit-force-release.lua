@@ -1,4 +1,4 @@
--- Ends the grant with a certain number, minimum hold or not; its permit goes to who is first in line,
+-- Ends the grant with a certain number, minimum hold or not; its permit goes to the first in line,
 -- or is free.
 --
 -- KEYS     as in permits.lua

@@ -1,9 +1,9 @@
--- Ends the grant of an attempt: its permit goes to who is first in line, or is free. Touches nobody
+-- Ends the grant of an attempt: its permit goes to the first in line, or is free. Touches nobody
 -- else's. A grant whose time was over, and whose permit nobody got after it, is released as any other.
 --
 -- KEYS     as in permits.lua
 -- ARGV[1]  owner id
--- ARGV[2]  for how long the permit must stay taken (ms); left out: free at once
+-- ARGV[2]  the time for which the permit must stay taken (ms); left out: free at once
 --
 -- Returns 1, or 0 if the attempt did not have a permit.
 

@@ -1,9 +1,9 @@
--- What the key of a semaphore is, and what its scripts share; it is put before each of them.
+-- The key of a semaphore, and the functions of its scripts; put before each of them.
 --
 -- KEYS[1] is a list, and all that there is of a semaphore, as grant.lua explains of a lock.
 --   First a header:
 --     permits '|' number of the last grant '|' kept (ms)
---   Behind it, mixed, what is granted, and the line in the order of joining:
+--   Behind it, mixed, the grants, and the line in the order of joining:
 --     'g|' owner id '|' state '|' permit '|' until (ms) '|' number '|' holder
 --     'w|' owner id '|' alive until (ms) '|' claim (ms) '|' look '|' channel '|' holder
 --   The state is 'h' (held) or 'r' (released, and a minimum hold keeps the permit taken).
@@ -11,7 +11,7 @@
 -- A permit is taken through the millisecond "until": Redis' clock is read in whole ones, and a part of
 -- the one in which it was granted was over by then.
 --
--- The header is never dropped, so the list is never empty. The key outlives what is granted by what is
+-- The header is never dropped, so the list is never empty. The key outlives the grants by what is
 -- "kept", and with it the number of the last grant.
 
 local CLOCK = redis.call('TIME')
@@ -55,7 +55,7 @@ local function read()
   return sem
 end
 
--- What this attempt was granted, whether its time is over or not; nil: nothing.
+-- The grant of this attempt, even if its time is over; nil if it has none.
 local function grant_of(sem, owner)
   for _, grant in ipairs(sem and sem.granted or {}) do
     if grant.owner == owner then
@@ -65,8 +65,8 @@ local function grant_of(sem, owner)
   return nil
 end
 
--- Has the key outlive a grant of so many milliseconds. First of what a script writes: a server whose
--- memory is full refuses what adds to a key as the first write, and what is held must be renewed and
+-- Has the key outlive a grant of so many milliseconds. The first write of a script: a server whose
+-- memory is full refuses one that adds to a key as the first, and what is held must be renewed and
 -- freed there, too.
 local function keep(sem, millis)
   redis.call('PEXPIRE', KEYS[1], whole(millis + sem.kept), 'GT')
@@ -129,14 +129,16 @@ local function give(sem, permit, owner, lasts, holder)
   return {permit, tonumber(number)}
 end
 
--- Tells a waiter what it was given, or 0 and 0: that it is to look; see line.lua.
+-- Tells a waiter the number and the permit that it was given, or 0 and 0 to have it look; see
+-- line.lua.
 local function tell(waiter, number, permit)
   redis.pcall('PUBLISH', waiter.channel,
     table.concat({waiter.owner, waiter.look, number, permit}, '|'))
 end
 
--- Gives what is free to those in line, the first first: for as long as it may take to confirm that
--- they live, but to this attempt, which asks just now, for that time. Returns what that one was given.
+-- Gives the free permits to those in line, in their order: for as long as it may take to confirm that
+-- they live, but to this attempt, which asks just now, for the time "lasts". Returns what this one was
+-- given.
 local function serve(sem, asking, lasts)
   local got
   while sem.line[1] do

@@ -32,7 +32,7 @@ final class Stored {
     return Long.parseLong(grant(redis, key).split("\\|", -1)[2]);
   }
 
-  /** For how long the grant stands yet. */
+  /** The time that the grant still stands. */
   static long leftMillis(UnifiedJedis redis, String key) {
     return redis.pttl(key) - RedisLocks.NUMBERS_KEPT.toMillis();
   }

@@ -27,7 +27,7 @@ final class Stores {
   static final Duration STORE_TIMEOUT = Duration.ofSeconds(10);
   static final Duration TTL = Duration.ofSeconds(30);
 
-  /** For those who take so many locks that the first would end before the last is taken. */
+  /** A TTL for tests that take so many locks that the first would end before the last is taken. */
   static final Duration LONG_TTL = Duration.ofMinutes(10);
 
   /** The longest that a test waits for something that must happen; it should take far less. */
@@ -104,7 +104,7 @@ final class Stores {
       }
     }
 
-    /** Until it is told, of its turn or to look. */
+    /** Waits until it is told of its turn, or to look. */
     void awaitCall() throws InterruptedException {
       if (!woken.tryAcquire(PATIENCE.toSeconds(), TimeUnit.SECONDS)) {
         throw new AssertionError("It was not told within " + PATIENCE);

@@ -28,8 +28,8 @@ public enum Capability {
   /** {@link Fixture#isRolledBackAround}: callers have transactions of their own on the store. */
   CALLER_TRANSACTIONS,
   /**
-   * The store has semaphores, and whoever waits for a permit stands in a line at the store. Of a
-   * store without, the kit checks that it refuses them.
+   * The store has semaphores, and clients that wait for a permit stand in a line at the store. If a
+   * store has none, the kit checks that it refuses them.
    */
   SEMAPHORES
 }

@@ -31,7 +31,7 @@ public interface Fixture extends StoreAccess {
   /** Returns what the fixture can do. */
   Set<Capability> capabilities();
 
-  /** Returns the reason why it can't do this, for the report of skipped tests. */
+  /** Returns the reason why the fixture lacks this capability, for the report of skipped tests. */
   default String whyNot(Capability missing) {
     return "the fixture does not offer " + missing;
   }

@@ -27,13 +27,13 @@ final class Judge {
   /** A lease that a failover lost is believed in until its next renewal, or its end. */
   private static final long BELIEVED_NANOS_MAX = StoreKind.TTL.toNanos();
 
-  /** Until a replica that is in touch has what was confirmed. */
+  /** The longest time until a replica that is in touch has what was confirmed. */
   private static final long LAG_NANOS_MAX = 1_000_000_000L;
 
   /** The most by which the clocks of a client and a store may differ over a minHold. */
   private static final long MIN_HOLD_NANOS_LESS = 30_000_000;
 
-  /** Of a process that has just been started, and may still be loading its classes. */
+  /** The attempts of a new process, which may still be loading its classes. */
   private static final int COLD_ATTEMPTS = 2 * Worker.THREADS;
 
   private static final long NANOS_PER_MILLI = 1_000_000;
@@ -316,7 +316,7 @@ final class Judge {
     return wereUnsettled(attempt.answeredAt(), until + LAG_NANOS_MAX) ? FAILOVER : "";
   }
 
-  /** Whether it could happen between these that servers lost what they had confirmed. */
+  /** Whether servers may have lost, between these times, what they had confirmed. */
   private boolean wereUnsettled(long from, long until) {
     return evidence.store().forgetsAtFailover() && isAnyWithin(evidence.unsettled(), from, until);
   }

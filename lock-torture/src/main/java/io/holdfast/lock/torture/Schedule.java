@@ -26,7 +26,7 @@ final class Schedule {
   private static final int LEFT_MAX = 100;
   private static final long PAUSE_NANOS = 20_000_000;
 
-  /** Until servers that were started serve, and workers have a client. */
+  /** The longest time until servers serve after their start, and workers have a client. */
   private static final Duration START_MAX = Duration.ofSeconds(90);
 
   /** Two store timeouts and a little for the close, and what threads take to end. */

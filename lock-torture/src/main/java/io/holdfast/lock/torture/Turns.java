@@ -332,7 +332,7 @@ final class Turns implements Runnable {
     }
   }
 
-  /** Whoever has it. */
+  /** Takes the lock from its holder, if it has one. */
   private static void free(DistributedLock lock) {
     try {
       lock.inspect().ifPresent(holder -> {
@@ -343,7 +343,7 @@ final class Turns implements Runnable {
     }
   }
 
-  /** Whoever looks into a violation needs the stack. */
+  /** Prints the failure with its stack, which is needed to look into a violation. */
   private void complain(Throwable failure) {
     synchronized (System.err) {
       try {

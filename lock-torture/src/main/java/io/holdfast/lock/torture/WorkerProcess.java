@@ -14,10 +14,10 @@ import java.util.concurrent.TimeUnit;
 
 /** The parent's end of a {@link Worker}. */
 final class WorkerProcess implements AutoCloseable {
-  /** For what is no stack. */
+  /** The address space that is left, too little for the stack of another thread. */
   private static final long LEFT_KIBIBYTES = 4 * 1024;
 
-  /** Until the end of the fault is noted. */
+  /** The length of a fault as its beginning notes it, until its end is noted. */
   private static final long STARVED_NANOS_MAX = 3_600_000_000_000L;
 
   private final Task task;

@@ -20,7 +20,7 @@ final class Checks {
   /** The most characters of paths in one request; the server refuses packets of a megabyte. */
   private static final int BATCH_CHARS_MAX = 200_000;
 
-  /** The trust in the empty set of sessions. */
+  /** The trust if no node is left to trust: it limits nothing. */
   private static final Duration FOR_EVER = Duration.ofNanos(Long.MAX_VALUE);
 
   private final Wire wire;

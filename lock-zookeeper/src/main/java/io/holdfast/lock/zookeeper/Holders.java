@@ -162,7 +162,7 @@ final class Holders {
             read(one.key(), Line.of(parent(one.key()), listed.get()), taken);
           }
         }
-        tell(taken, limit);
+        addHeld(taken, limit);
         pauseIfLost();
       }
     }
@@ -172,7 +172,7 @@ final class Holders {
       lost = answer;
     }
 
-    /** Once for a turn, however many of its answers were lost. */
+    /** Pauses if answers were lost; once for a turn, however many they were. */
     private void pauseIfLost() throws StoreException {
       Answer<?> last = lost;
       lost = null;
@@ -193,7 +193,7 @@ final class Holders {
       }
     }
 
-    private void tell(List<Taken> taken, int limit) throws StoreException {
+    private void addHeld(List<Taken> taken, int limit) throws StoreException {
       boolean marked = taken.stream().anyMatch(one -> !one.line().marks().isEmpty());
       long nowMillis = marked ? marks.nowMillis(zk, deadline) : 0;
       for (Taken one : taken) {
@@ -207,8 +207,8 @@ final class Holders {
     }
 
     /**
-     * Returns the first in the queue, or the former holder whose minimum hold keeps that one
-     * waiting; null if it is not known yet.
+     * Returns the first in the line, or the former holder whose minimum hold keeps the first
+     * waiting; null if there is neither, or it is not known yet.
      */
     private @Nullable StoredHolder holder(Taken taken, long nowMillis) throws StoreException {
       Marks.Mark mark = Marks.last(marks.await(taken.marks(), nowMillis, deadline));
@@ -234,7 +234,7 @@ final class Holders {
     }
   }
 
-  /** A lock whose queue is being listed. */
+  /** A lock whose line is being listed. */
   private record Lines(LockKey key, CompletableFuture<Answer<List<String>>> listing) {}
 
   /** A lock that may be held, with the pending reads of its first node and its marks. */

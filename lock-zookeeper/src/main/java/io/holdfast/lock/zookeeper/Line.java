@@ -7,7 +7,7 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The wait queue of a lock, as one listing of its node shows it.
+ * The line of a lock, as one listing of its node shows it.
  *
  * @param places the places in the order of their turns; the first has the lock
  * @param marks the names of nodes that keep the lock taken for a minimum hold
@@ -23,7 +23,7 @@ record Line(List<Place> places, List<String> marks) {
    */
   static final int SEQUENCE_MAX = Integer.MAX_VALUE - 1_000_000;
 
-  /** A node in the queue. */
+  /** A node in the line. */
   record Place(String name, int sequence) {}
 
   /**

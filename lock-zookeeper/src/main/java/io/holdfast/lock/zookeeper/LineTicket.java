@@ -19,13 +19,13 @@ import org.apache.zookeeper.data.Stat;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The ticket of a node in the queue that is not the first. It watches only the node before it, and
+ * The ticket of a node in the line that is not the first. It watches only the node before it, and
  * writes nothing while it waits.
  *
- * <p>When that node is gone, the queue is listed at once, from the event thread, and the listing
- * wakes the waiting thread. Nodes that a listing does not show before ours can't come back; so if
- * our own node is certain to exist for a while, the listing is enough. If not, a check by the
- * leader is sent along.
+ * <p>When that node is gone, the line is listed at once, from the event thread, and the listing
+ * wakes the waiting thread. No node can appear before ours later; so if a listing shows none there,
+ * and our own node is certain to exist for a while, the listing is enough. If that is not certain,
+ * a check by the leader is sent along.
  */
 final class LineTicket implements Ticket, Watcher {
   /**
@@ -57,7 +57,7 @@ final class LineTicket implements Ticket, Watcher {
    */
   private record Watched(ZooKeeper zk, String path, String head) {}
 
-  /** The listing of the queue after the node before ours had gone. */
+  /** The listing of the line after the node before ours had gone. */
   private record Heard(ZooKeeper zk, Answer<List<String>> listed) {}
 
   LineTicket(ZooKeeperStore store, OwnNode node, Runnable wakeUp) {
@@ -160,7 +160,7 @@ final class LineTicket implements Ticket, Watcher {
 
   /**
    * Checks whether the node before ours and the first one still exist; a listing would be as long
-   * as the queue.
+   * as the line.
    */
   private boolean areThere(Watched before, Deadline deadline) throws StoreException {
     return watch(before, deadline).isOk() && holder != null;

@@ -13,7 +13,7 @@ import org.apache.zookeeper.ZooKeeper;
 import org.apache.zookeeper.data.ACL;
 import org.jspecify.annotations.Nullable;
 
-/** The path of the locks, which a client makes if it is missing, and tries, when it is opened. */
+/** The path of the locks: created if it is missing, and tried out, when a client is opened. */
 final class LocksPath {
   private static final byte[] NOTHING = new byte[0];
 
@@ -55,7 +55,10 @@ final class LocksPath {
     return acl;
   }
 
-  /** The oldest version that locks work on is the first that bears a read in a {@code multi}. */
+  /**
+   * Checks that locks work on the server's version, by a read in a {@code multi}, which older ones
+   * refuse.
+   */
   private void requireVersion() throws StoreException {
     ZooKeeper zk = wire.handle();
     Answer<?> read = wire.askAgain(() -> Wire.multi(zk, List.of(Op.getData(root))), deadline);
@@ -112,8 +115,8 @@ final class LocksPath {
   }
 
   /**
-   * Curator knows the ACL, but is not asked to create the node: ZooKeeper looks for null in the
-   * list then, which those of {@code List.of} don't bear.
+   * Creates a node with the ACL that Curator gives it. Curator does not send the request: ZooKeeper
+   * would look for null in the list of ACLs, at which a list of {@code List.of} throws.
    */
   private Answer<List<OpResult>> tryToMake(String path) throws StoreException {
     Op create;

@@ -125,7 +125,7 @@ final class Marks {
   }
 
   /**
-   * Returns the time that the first in the queue must still wait; zero if it need not wait, and the
+   * Returns the time that the first in the line must still wait; zero if it need not wait, and the
    * marks are gone.
    */
   Duration settle(ZooKeeper zk, OwnNode node, List<String> names, Deadline deadline)
@@ -177,7 +177,8 @@ final class Marks {
    */
   private void countAnew(ZooKeeper zk, Found found, Deadline deadline) throws StoreException {
     Wire.Text text = found.text();
-    // Another may be at it too, or an earlier request of ours was carried out.
+    // A refusal does not matter: another client rewrote the mark, or an earlier request of ours
+    // did.
     Answer<Stat> unused = wire.askAgain(
         () -> Wire.write(zk, found.path(), text.text().bytes(), text.stat().getVersion()),
         deadline);

@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
 final class Names {
   /**
    * The prefix of a mark's name; it does not begin with a hexadecimal digit, so no owner id begins
-   * so.
+   * with it.
    */
   static final String MARK_PREFIX = "hold-";
 

@@ -127,6 +127,7 @@ final class OwnNode {
     return grant != null;
   }
 
+  /** Returns the grant while it stands; null before that, and once the node is given up. */
   @Nullable
   ZooKeeperGrant grantIfAny() {
     return isWanted() ? grant : null;

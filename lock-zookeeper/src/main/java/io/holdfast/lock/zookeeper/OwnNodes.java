@@ -76,7 +76,10 @@ final class OwnNodes {
     return nodes.get(claim.ownerId());
   }
 
-  /** Notes that the node was deleted; if it may have a duplicate, checks once more. */
+  /**
+   * Notes that the node was deleted; if it may have a duplicate, the node stays listed until a
+   * check finds none.
+   */
   void deleted(OwnNode node) {
     if (!node.hasTwin()) {
       gone(node);

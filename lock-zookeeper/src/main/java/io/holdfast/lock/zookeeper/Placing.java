@@ -14,7 +14,7 @@ import org.apache.zookeeper.ZooKeeper;
 import org.apache.zookeeper.data.ACL;
 
 /**
- * Puts an attempt into the queue: creates its node and lists the queue in one round trip, since the
+ * Puts an attempt into the line: creates its node and lists the line in one round trip, since the
  * server carries out a session's requests in order.
  */
 final class Placing {
@@ -33,7 +33,7 @@ final class Placing {
   }
 
   /**
-   * A node that was created, and the queue just after that.
+   * A node that was created, and the line just after that.
    *
    * @param trusted the time for which the session is certain to live, from before the request was
    *     sent
@@ -61,8 +61,8 @@ final class Placing {
           }
         }
         if (made.isSessionOver() || made.isConnectionLost()) {
-          // The next connection or session will come. If this one created a node, it has the same
-          // owner id, and is found below.
+          // Tried again with the next connection or session. If this request created a node, that
+          // node has the same owner id, and is found below.
           node.mayHaveTwin();
           if (made.isConnectionLost()) {
             trust.disconnected(sent.asked());

@@ -18,8 +18,8 @@ import org.jspecify.annotations.Nullable;
  * the time counts from when that request was sent, provided that it was answered at least a quarter
  * of the timeout before the write.
  *
- * <p>A request that failed for lack of a connection counts once that was seen, since the leader
- * itself was asked about the connection that came later.
+ * <p>A request that failed for lack of a connection counts from when its failure was seen: a later
+ * write needs a new connection, and the leader itself was asked whether the session may have it.
  *
  * <p>Of a session that is new to us we know only that the client drops a connection on which it has
  * heard nothing for two thirds of the timeout.
@@ -41,20 +41,21 @@ final class SessionTrust {
 
   /**
    * Until the leader has heard of our first request, a grant is trusted for at most the timeout
-   * divided by this: all that is left of a session that the client used as seldom as its connection
-   * bears.
+   * divided by this: that much is left of a session even if the client used it as seldom as its
+   * connection bears.
    */
   private static final int NEW_TRUST_DIVISOR = 4;
 
   /**
-   * The sign that stands for the time before our first request was given so long before that: the
-   * timeout divided by this. So the trust falls if the first request takes long to be answered.
+   * The sign that stands for the time before our first request counts as given this long before
+   * that request: the timeout divided by this. So the trust falls if the first request takes long
+   * to be answered.
    */
   private static final int NEW_SIGN_DIVISOR = 2;
 
   /**
-   * A holder may start only if it is trusted for at least the timeout divided by this. Less than in
-   * a session that is new, so that in none there is a time in which nobody may start.
+   * A holder may start only if it is trusted for at least the timeout divided by this. That is less
+   * than the trust in a new session, or else no holder could start in one.
    */
   private static final int BEGIN_DIVISOR = 8;
 
@@ -78,7 +79,7 @@ final class SessionTrust {
   private long confirmedForNanos;
 
   /**
-   * Whether the timeout was lowered after the session had been said to live until
+   * Whether the timeout was lowered after grants had been told that the session lives until
    * {@code saidUntilNanos}.
    */
   private boolean overdrawn;
@@ -240,7 +241,7 @@ final class SessionTrust {
     long forNanos = agreedTimeoutNanos / TRUST_DIVISOR;
     if (confirmedAt != null && forNanos < confirmedForNanos) {
       long untilNanos = confirmedAt.nanos() + confirmedForNanos;
-      // A time that was given before an earlier lowering may end later.
+      // What grants were told before an earlier lowering may reach further.
       if (!overdrawn || untilNanos - saidUntilNanos > 0) {
         saidUntilNanos = untilNanos;
       }

@@ -29,7 +29,8 @@ final class SessionWatch implements ConnectionStateListener, CuratorListener {
   private static final long LOOK_MILLIS = 1_000;
 
   /**
-   * The margin for a session that is trusted for too long; more than the time between two checks.
+   * The time before the possible end of a session that is trusted for too long at which its leases
+   * are given up; more than the time between two checks.
    */
   private static final Duration OVERDRAWN_MARGIN = Duration.ofMillis(1_500);
 
@@ -109,7 +110,7 @@ final class SessionWatch implements ConnectionStateListener, CuratorListener {
     switch (state) {
       case SUSPENDED, READ_ONLY -> {
         grants().forEach(events::suspended);
-        // The later it is sent, the more the reconnect proves.
+        // Sent as late as possible: after the reconnect it counts as a sign of life at this moment.
         giveSignOfLife();
       }
       case LOST -> sessionIsOver();

@@ -22,9 +22,9 @@ import org.apache.zookeeper.data.Stat;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Sends requests on the framework's own handle, without waiting for each other's answers. The
- * server carries them out in the order in which they were sent; Curator's own background requests
- * may be queued again, and so lose that order.
+ * Sends requests on the framework's own handle, without waiting for the answers to earlier ones.
+ * The server carries them out in the order in which they were sent; Curator's own background
+ * requests may be queued again, and so lose that order.
  */
 final class Wire {
   private static final Duration RETRY_PAUSE = Duration.ofMillis(20);
@@ -84,7 +84,7 @@ final class Wire {
     return askAgain(request.send(), request, deadline);
   }
 
-  /** As above, for a request that was sent already. */
+  /** Does {@link #askAgain(Request, Deadline)} for a request that was sent already. */
   <T> Answer<T> askAgain(CompletableFuture<Answer<T>> sent, Request<T> again, Deadline deadline)
       throws StoreException {
     Answer<T> answer = await(sent, deadline);

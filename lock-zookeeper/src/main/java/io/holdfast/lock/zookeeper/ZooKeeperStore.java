@@ -98,8 +98,8 @@ final class ZooKeeperStore implements LockStore {
   }
 
   /**
-   * Returns the framework that this is a view of, or itself: views with a namespace don't tell that
-   * it is being closed, and only to a callback is it shown.
+   * Returns the framework itself, if this is a view of it with a namespace. A view does not tell
+   * when the framework is being closed, and only callbacks are given the framework behind it.
    */
   private static CuratorFramework whole(CuratorFramework framework, Wire wire)
       throws StoreException {
@@ -140,8 +140,8 @@ final class ZooKeeperStore implements LockStore {
 
   @Override
   public void checkOptions(LockOptions options) {
-    // Everything that the engine allows is supported: this client keeps the TTL, and a session that
-    // is trusted for less is confirmed in between.
+    // Everything that the engine allows is supported: this client ends leases by their TTL itself,
+    // and a session that is trusted for less is confirmed in between.
   }
 
   // Acquiring
@@ -175,13 +175,14 @@ final class ZooKeeperStore implements LockStore {
   }
 
   /**
-   * Whether the queue has a node, according to a server that has caught up with the leader. No
+   * Whether the line has a node, according to a server that has caught up with the leader. No
    * write.
    */
   private boolean isTaken(String parent, Deadline deadline) throws StoreException {
     ZooKeeper zk = wire.handle();
     Answer<List<String>> listed = wire.askAgain(() -> Wire.listNewest(zk, parent), deadline);
-    // Marks alone do not decide: their time is the leader's, which only a write shows.
+    // Marks alone do not count: whether their time is over, only the leader's clock tells, and only
+    // a write shows it.
     return listed.isOk() && Line.of(parent, listed.get()).head() != null;
   }
 
@@ -209,7 +210,7 @@ final class ZooKeeperStore implements LockStore {
   }
 
   /**
-   * Makes the first in the queue the holder.
+   * Makes the node that is first in the line a grant.
    *
    * @param trusted the time for which the session is certain to live, from when the engine asked
    */
@@ -222,8 +223,8 @@ final class ZooKeeperStore implements LockStore {
           null);
     }
     Grant grant = node.session() == zk.getSessionId() ? node.grant(time.nanos(), trusted) : null;
-    // When a session ends, it is forgotten, or the framework closed, before the holders of grants
-    // are told. So a grant that came too late to be told is noticed here.
+    // When a session ends, it is forgotten (or the framework is closed) first, and then the holders
+    // of grants are told. So a grant that was made too late to be told is noticed here.
     if (grant == null || trust.left(zk).isZero() || !wire.isOpen()) {
       node.abandon();
       throw StoreException.unanswered(
@@ -237,7 +238,7 @@ final class ZooKeeperStore implements LockStore {
   @Override
   public ReleaseOutcome release(Grant grant, Duration holdFor) throws StoreException {
     OwnNode node = ((ZooKeeperGrant) grant).node();
-    // Meanwhile no check deletes the node, which would then seem lost.
+    // Meanwhile no check deletes the node, or else the lease would seem to have been lost.
     boolean mine = node.beginCleaning();
     try {
       node.release(time.nanos(), holdFor);
@@ -345,8 +346,9 @@ final class ZooKeeperStore implements LockStore {
   }
 
   /**
-   * Extends a grant. Only this client keeps the end of the TTL, so it is moved later once the node
-   * is known to exist; not before, since after a failure the node must go when the lease ends.
+   * Extends a grant. The end of the TTL is known to this client alone. It is moved once the node is
+   * known to exist, and not before: if that check fails, the node must be deleted when the lease
+   * ends.
    */
   @Override
   public Optional<Duration> extend(Grant grant, Duration ttl) throws StoreException {

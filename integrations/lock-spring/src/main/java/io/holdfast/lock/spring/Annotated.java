@@ -14,7 +14,10 @@ import org.springframework.util.ClassUtils;
 final class Annotated {
   private Annotated() {}
 
-  /** The annotation of a method of the class, or what it has from its type; null if none. */
+  /**
+   * Returns the annotation of a method, or else that of its type if the method is public; null if
+   * there is neither.
+   */
   static @Nullable Locked find(Method method, Class<?> targetClass) {
     Method specific = AopUtils.getMostSpecificMethod(method, targetClass);
     if (!ClassUtils.isUserLevelMethod(specific) || specific.getDeclaringClass() == Object.class) {
@@ -32,7 +35,7 @@ final class Annotated {
     return Modifier.isPublic(method.getModifiers()) && !Modifier.isStatic(method.getModifiers());
   }
 
-  /** All of them, with what {@link #find} finds. */
+  /** Returns all these methods of a class, each with its annotation. */
   static Map<Method, Locked> in(Class<?> targetClass) {
     if (!AnnotationUtils.isCandidateClass(targetClass, Locked.class)) {
       return Map.of();

@@ -101,7 +101,7 @@ final class GuardRules {
     }
   }
 
-  /** The one that the class is qualified with, if it is a transaction manager's qualifier. */
+  /** Returns the transaction manager that the class's qualifier names; null if it names none. */
   private @Nullable TransactionManager managerOfClass(Class<?> targetClass) {
     String qualifier = BeanFactoryAnnotationUtils.getQualifierValue(targetClass);
     if (!StringUtils.hasText(qualifier)) {
@@ -141,7 +141,10 @@ final class GuardRules {
     return transactions;
   }
 
-  /** Managers for JDBC, JPA and Hibernate have it under the same name and no common type. */
+  /**
+   * Returns the manager's DataSource; null if it has none. Managers for JDBC, JPA and Hibernate
+   * have it as a property of the same name, but no common type.
+   */
   private static @Nullable DataSource dataSourceOf(TransactionManager manager) {
     BeanWrapper properties = PropertyAccessorFactory.forBeanPropertyAccess(manager);
     Object value = properties.isReadableProperty("dataSource")

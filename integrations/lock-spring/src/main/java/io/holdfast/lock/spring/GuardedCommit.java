@@ -10,7 +10,7 @@ import org.springframework.transaction.support.TransactionSynchronization;
 /**
  * The commit of a transaction, refused if the lease is not valid any more.
  *
- * <p>Threads: for that of the transaction.
+ * <p>Threads: only the transaction's.
  */
 final class GuardedCommit implements TransactionSynchronization {
   private final GuardedTransactions.Call call;
@@ -41,7 +41,10 @@ final class GuardedCommit implements TransactionSynchronization {
     return call == other;
   }
 
-  /** Verifies the lease, last before the commit. An exception has the transaction rolled back. */
+  /**
+   * Verifies the lease, as the last step before the commit. If this throws, the transaction is
+   * rolled back.
+   */
   void verify() {
     if (transaction.isReadOnly()) {
       call.lease().ensureHeld(); // The guard's write would be refused.
@@ -66,7 +69,7 @@ final class GuardedCommit implements TransactionSynchronization {
     });
   }
 
-  /** Has nothing done at the end, since Spring rolls back. */
+  /** Notes that Spring rolls back, so that nothing is left to do at the end. */
   void rollingBack() {
     isDecided = true;
   }
@@ -85,9 +88,10 @@ final class GuardedCommit implements TransactionSynchronization {
   }
 
   /**
-   * Rolls back what Spring may not have: if a synchronization throws one of Spring's exceptions for
-   * transactions before the commit, Spring takes it for one of the commit itself, and goes on to
-   * switch the connection back to autocommit. That would commit, and nothing was verified.
+   * Rolls back a transaction that Spring may have left open. If a synchronization throws one of
+   * Spring's exceptions for transactions before the commit, Spring takes it for a failure of the
+   * commit itself, and goes on to switch the connection back to autocommit. That would commit what
+   * was not verified.
    */
   private void rollBack() {
     call.jdbc().execute((ConnectionCallback<@Nullable Void>) tx -> {

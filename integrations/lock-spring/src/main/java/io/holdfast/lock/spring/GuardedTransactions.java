@@ -13,12 +13,11 @@ import org.springframework.transaction.support.DefaultTransactionStatus;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 
 /**
- * The transactions of a transaction manager, of which those that begin during a guarded call get a
- * guard.
+ * Gives a guard to each transaction of one transaction manager that begins during a guarded call.
  *
- * <p>A guard verifies as a listener, which Spring calls after all synchronizations, immediately
- * before the commit: from then on other transactions wait for the lock's row, also those that a
- * synchronization of this one might begin.
+ * <p>A guard verifies in {@link #beforeCommit}, which Spring calls after all synchronizations and
+ * immediately before the commit. From then on other transactions wait for the lock's row. If it
+ * verified earlier, so would those that a synchronization of this one might begin.
  *
  * <p>Threads: safe for use by any number of threads; a transaction belongs to one.
  */
@@ -26,7 +25,7 @@ final class GuardedTransactions implements TransactionExecutionListener {
   /** The innermost guarded call on a thread, of any transaction manager. */
   private static final ThreadLocal<@Nullable Call> CURRENT = new ThreadLocal<>();
 
-  /** Translates what the database refuses with into Spring's exceptions, as callers expect. */
+  /** Translates the database's errors into Spring's exceptions, as callers expect. */
   private final JdbcTemplate jdbc;
 
   private final DataSource dataSource;
@@ -36,7 +35,9 @@ final class GuardedTransactions implements TransactionExecutionListener {
     this.jdbc = new JdbcTemplate(dataSource);
   }
 
-  /** Has the transactions that begin on this thread guarded by the lease, until the close. */
+  /**
+   * Has the transactions that begin on this thread guarded by the lease, until the call is closed.
+   */
   Call enter(Place place, Lease lease) {
     Call call = new Call(place, lease, CURRENT.get());
     CURRENT.set(call);
@@ -103,7 +104,10 @@ final class GuardedTransactions implements TransactionExecutionListener {
     private final Lease lease;
     private final @Nullable Call outer;
 
-    /** The resource bound to the thread for the DataSource before a transaction that begins. */
+    /**
+     * The resource that was bound to the thread for the DataSource before the latest transaction
+     * began.
+     */
     private @Nullable Object boundBefore;
 
     private boolean hasGuarded;
@@ -126,7 +130,7 @@ final class GuardedTransactions implements TransactionExecutionListener {
 
     /** The connection that the transaction began on, if its manager has bound it to the thread. */
     private @Nullable ConnectionHolder exposed(DefaultTransactionStatus transaction) {
-      // Whatever else is bound may be another transaction's, or none's.
+      // Anything else that is bound may belong to another transaction, or to none.
       return transaction.getTransaction() instanceof JdbcTransactionObjectSupport begun
               && begun.hasConnectionHolder()
               && begun.getConnectionHolder() != boundBefore

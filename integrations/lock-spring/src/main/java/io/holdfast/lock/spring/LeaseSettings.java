@@ -10,7 +10,7 @@ import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 import org.springframework.format.datetime.standard.DurationFormatterUtils;
 
-/** The durations of a {@link Locked} and its mode, on top of a client's default options. */
+/** The options that a {@link Locked} sets for its leases, on top of a client's default options. */
 final class LeaseSettings {
   /** Any name does: the options are the same for all. */
   private static final String SOME_NAME = "holdfast";
@@ -95,7 +95,7 @@ final class LeaseSettings {
     try {
       return options.get();
     } catch (IllegalArgumentException e) {
-      // What is wrong, and mostly a colon and what to do.
+      // The message says what is wrong and mostly, after a colon, what to do.
       String[] said = String.valueOf(e.getMessage()).split(": ", 2);
       throw place.invalid(attribute, said[0], said.length > 1 ? said[1] : "change the annotation");
     }

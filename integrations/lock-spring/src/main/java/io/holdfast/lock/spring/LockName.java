@@ -32,11 +32,11 @@ final class LockName {
   private static final SpelExpressionParser PARSER = new SpelExpressionParser();
   private static final ParameterNameDiscoverer PARAMETERS = new DefaultParameterNameDiscoverer();
 
-  /** Texts that are variables in other languages of templates. */
+  /** Texts that would be variables in other template languages. */
   private static final Pattern LOOKS_LIKE_A_VARIABLE =
       Pattern.compile("#(?<hash>[A-Za-z_]\\w*)|\\{(?<braces>[A-Za-z_][\\w.]*)}|%(\\d+\\$)?[sd]");
 
-  /** Variables that an expression has by itself. */
+  /** Variables that every expression has. */
   private static final List<String> BUILT_IN = List.of("this", "root");
 
   private final Place place;
@@ -48,9 +48,9 @@ final class LockName {
   }
 
   /**
-   * Parses a template without placeholders.
+   * Parses a template whose property placeholders were replaced.
    *
-   * @throws InvalidLockedMethodException it is blank, no template, or has a variable that the
+   * @throws InvalidLockedMethodException it is blank, is no template, or has a variable that the
    *     method has no parameter for
    */
   static LockName parse(Place place, String template) {
@@ -129,18 +129,18 @@ final class LockName {
     }
   }
 
-  /** Whether the variable is of the form p0 or a0. */
+  /** Whether the variable names a parameter by its position, as p0 or a0. */
   private static boolean isByPosition(Place place, String variable) {
     return variable.matches("[pa]\\d{1,3}")
         && Integer.parseInt(variable.substring(1)) < place.method().getParameterCount();
   }
 
-  /** Whether it is the same for all calls. */
+  /** Whether the name is the same for all calls. */
   boolean isConstant() {
     return parts.stream().allMatch(LiteralExpression.class::isInstance);
   }
 
-  /** The name that is the same for all calls. */
+  /** Returns the name that is the same for all calls. */
   String constant() {
     return parts.stream().map(Expression::getExpressionString).collect(Collectors.joining());
   }

@@ -29,18 +29,18 @@ import org.springframework.core.annotation.AliasFor;
  *
  * <p>If the method returns a {@link java.util.concurrent.CompletionStage}, the lock is held until
  * the stage is complete: the caller gets a stage that completes when the lock has been released,
- * and that fails with a {@link io.holdfast.lock.LockLostException} if the lease was lost. To cancel
- * it does not release the lock, since it does not end the work. Such a lease belongs to no thread,
- * so it is never reentrant. All other asynchronous results (of Reactor, a {@code Future}, a lazy
- * stream) are refused at start, since the lock would be released too early.
+ * and that fails with a {@link io.holdfast.lock.LockLostException} if the lease was lost.
+ * Cancelling that stage does not release the lock, since it does not end the work. Such a lease
+ * belongs to no thread, so it is never reentrant. All other asynchronous results (of Reactor, a
+ * {@code Future}, a lazy stream) are refused at start, since the lock would be released too early.
  *
- * <p>Durations are as ISO has them, or simple: {@code PT10S}, {@code 10s}, {@code 500ms},
- * {@code 1m30s}. They and the name may have placeholders of properties: {@code ${orders.wait:5s}}.
+ * <p>Durations are written as in ISO 8601, or simply: {@code PT10S}, {@code 10s}, {@code 500ms},
+ * {@code 1m30s}. They and the name may have property placeholders: {@code ${orders.wait:5s}}.
  *
- * <p>Whatever is wrong with the annotation is an {@link InvalidLockedMethodException} at start. At
- * run time, the method also throws what {@link io.holdfast.lock.DistributedLock} lists; in
- * particular a {@link io.holdfast.lock.LockStoreException} if the store gave no usable answer,
- * which is never taken for "busy". A thread that is interrupted while it waits gets an
+ * <p>A mistake in the annotation is an {@link InvalidLockedMethodException} at start. At run time,
+ * the method also throws what {@link io.holdfast.lock.DistributedLock} lists; in particular a
+ * {@link io.holdfast.lock.LockStoreException} if the store gave no usable answer, which is never
+ * taken for "busy". A thread that is interrupted while it waits gets an
  * {@link InterruptedException} if the method declares it, or else a
  * {@link LockInterruptedException}; the method did not run.
  */
@@ -107,10 +107,10 @@ public @interface Locked {
    * on the database that has the lock table. Each transaction of the same transaction manager that
    * begins on the calling thread during the method is guarded, as {@code JdbcGuard} describes it,
    * and its commit refused with an {@link IllegalStateException} if the manager does not expose the
-   * transaction's connection. Before a read-only one commits, the lease is only checked by the
-   * local clocks. What commits without a transaction is not guarded. A call within a transaction
-   * that has begun before is an {@link IllegalStateException}, unless the method asks for a new
-   * one: nothing could make the older one wait for the lock.
+   * transaction's connection. Before a read-only transaction commits, the lease is only checked by
+   * the local clocks. What commits without a transaction is not guarded. A call within a
+   * transaction that has begun before is an {@link IllegalStateException}, unless the method asks
+   * for a new one: nothing could make the older one wait for the lock.
    */
   boolean guard() default false;
 }

@@ -45,8 +45,8 @@ final class LockedBeans implements SmartInitializingSingleton {
       log.debug("The class of bean {} can't be loaded, so it can't be used either", beanName, e);
       return null;
     }
-    boolean isLocked = type != null && !ScopedObject.class.isAssignableFrom(type);
-    return isLocked ? ClassUtils.getUserClass(type) : null;
+    boolean isCandidate = type != null && !ScopedObject.class.isAssignableFrom(type);
+    return isCandidate ? ClassUtils.getUserClass(type) : null;
   }
 
   private static Map<Method, Locked> annotatedIn(Class<?> type) {
@@ -88,7 +88,7 @@ final class LockedBeans implements SmartInitializingSingleton {
     }
   }
 
-  /** The bean if it is there already, else null: of another scope, or lazy. */
+  /** Returns the bean if it was made already; null if it is lazy or of another scope. */
   private @Nullable Object madeBean(Place place) {
     String name = String.valueOf(place.beanName());
     boolean isMade = beanFactory.containsSingleton(name) && !beanFactory.isFactoryBean(name);
@@ -97,10 +97,10 @@ final class LockedBeans implements SmartInitializingSingleton {
 
   private static void checkInterface(Place place, Object proxy) {
     Method method = place.method();
+    Class<?> target = AopUtils.getTargetClass(proxy);
     boolean isOffered = Arrays.stream(ClassUtils.getAllInterfaces(proxy))
         .flatMap(each -> Arrays.stream(each.getMethods()))
-        .anyMatch(each -> each.getName().equals(method.getName())
-            && each.getParameterCount() == method.getParameterCount());
+        .anyMatch(each -> AopUtils.getMostSpecificMethod(each, target).equals(method));
     if (!isOffered) {
       throw place.invalid(
           "its bean has a proxy of its interfaces, and none of them has the method",

@@ -11,7 +11,7 @@ import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A method and all that is known at start of how it is locked.
+ * A locked method, with all that is known at the start about how it is locked.
  *
  * <p>Threads: safe for use by any number of threads.
  */
@@ -46,7 +46,7 @@ record LockedMethod(
     } catch (InterruptedException e) {
       throw interrupted(e);
     }
-    return kind == ResultKind.STAGE ? holdToItsEnd(lease, call) : hold(lease, call);
+    return kind == ResultKind.STAGE ? holdUntilDone(lease, call) : hold(lease, call);
   }
 
   private Exception interrupted(InterruptedException e) {
@@ -108,7 +108,7 @@ record LockedMethod(
   }
 
   @SuppressWarnings("FutureReturnValueIgnored") // The caller gets it: the method's type is a stage.
-  private @Nullable Object holdToItsEnd(Lease lease, MethodInvocation call) throws Throwable {
+  private @Nullable Object holdUntilDone(Lease lease, MethodInvocation call) throws Throwable {
     try {
       CompletionStage<?> stage = (CompletionStage<?>) surroundings.proceed(lease, call);
       if (stage != null) {

@@ -23,7 +23,7 @@ final class LockedMethods {
   private final int order;
   private final Map<MethodClassKey, LockedMethod> known = new ConcurrentHashMap<>();
 
-  /** Made with the first use, since the beans that it looks at must not be made too early. */
+  /** Made at the first use, since the beans that it looks at must not be made too early. */
   private volatile @Nullable TransactionRules transactionRules;
 
   LockedMethods(ConfigurableListableBeanFactory beanFactory, int order) {
@@ -31,7 +31,9 @@ final class LockedMethods {
     this.order = order;
   }
 
-  /** Returns the locked method that a call of this method on a bean of this class is for. */
+  /**
+   * Returns the locked method that is called by {@code method} on a bean of {@code targetClass}.
+   */
   LockedMethod get(Method method, Class<?> targetClass) {
     Method specific = AopUtils.getMostSpecificMethod(method, targetClass);
     LockedMethod locked = known.get(new MethodClassKey(specific, targetClass));
@@ -42,7 +44,8 @@ final class LockedMethods {
     if (annotation == null) {
       throw new IllegalStateException(specific + " is not locked");
     }
-    return add(new Place(null, specific, targetClass), annotation); // Called during the start.
+    // It was called during the start, before it was added.
+    return add(new Place(null, specific, targetClass), annotation);
   }
 
   /**

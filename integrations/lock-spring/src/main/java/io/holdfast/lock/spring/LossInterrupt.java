@@ -3,7 +3,7 @@ package io.holdfast.lock.spring;
 import io.holdfast.lock.Lease;
 
 /**
- * Interrupts a thread when a lease is lost, until the thread ends its work under it.
+ * Interrupts a thread when a lease is lost, until the thread has ended its work under the lease.
  *
  * <p>Threads: made and ended by the thread in question; the loss comes on any thread.
  */
@@ -29,7 +29,7 @@ final class LossInterrupt {
     }
   }
 
-  /** Ends it; no interrupt of its own comes after this, or is left pending. */
+  /** Ends this: it interrupts no more, and leaves no interrupt of its own pending. */
   void end() {
     synchronized (this) {
       over = true;

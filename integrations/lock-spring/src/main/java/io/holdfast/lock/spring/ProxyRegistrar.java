@@ -7,7 +7,9 @@ import org.springframework.beans.factory.support.BeanDefinitionRegistry;
 import org.springframework.context.annotation.ImportBeanDefinitionRegistrar;
 import org.springframework.core.type.AnnotationMetadata;
 
-/** Has Spring wrap beans with advice into proxies, by the creator that transactions use, too. */
+/**
+ * Has Spring wrap beans that have advice into proxies, by the creator that transactions use, too.
+ */
 final class ProxyRegistrar implements ImportBeanDefinitionRegistrar {
 
   @Override

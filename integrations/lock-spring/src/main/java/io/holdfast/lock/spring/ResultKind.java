@@ -17,14 +17,17 @@ import org.springframework.core.ReactiveAdapterRegistry;
 import org.springframework.core.ResolvableType;
 import org.springframework.util.ClassUtils;
 
-/** The kinds of results that a locked method can have: those that are there when it returns. */
+/** The kinds of results that a locked method can have: those whose end is known. */
 enum ResultKind {
-  /** There when the method returns. */
+  /** Complete when the method returns. */
   VALUE,
-  /** Complete later, and says when. */
+  /** Complete later; the stage tells when. */
   STAGE;
 
-  /** Results whose work is done after the return, and can't be awaited or is not to be. */
+  /**
+   * The types of results whose work goes on after the return, and can't be awaited or is not meant
+   * to be.
+   */
   private static final Set<String> LATER = Set.of(
       "java.util.concurrent.Flow$Publisher",
       "org.reactivestreams.Publisher",
@@ -34,7 +37,9 @@ enum ResultKind {
       "org.springframework.web.servlet.mvc.method.annotation.ResponseBodyEmitter",
       "org.springframework.web.servlet.mvc.method.annotation.StreamingResponseBody");
 
-  /** The kind of a method's result, or an error if it may end later and doesn't say when. */
+  /**
+   * Returns the kind of a method's result; throws if its work may end later without telling when.
+   */
   static ResultKind of(Place place) {
     Method method = place.method();
     Class<?> type = method.getReturnType();
@@ -55,7 +60,7 @@ enum ResultKind {
     return VALUE;
   }
 
-  /** Whether what was returned as a plain value is one that is still at work. */
+  /** Whether work still goes on for a result that was returned as a plain value. */
   static boolean isAtWork(Object result) {
     return isLater(result.getClass()) && !(result instanceof Future<?> future && future.isDone());
   }
@@ -80,8 +85,8 @@ enum ResultKind {
   }
 
   /**
-   * Returns the result of a call that is skipped, or throws if its caller would take that for the
-   * method's own.
+   * Returns the result of a call that is skipped; throws if the caller would take it for a result
+   * of the method.
    */
   @Nullable
   Object skipped(Place place) {

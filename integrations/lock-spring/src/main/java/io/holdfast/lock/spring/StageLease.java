@@ -13,8 +13,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * A lease that is held until a stage is complete.
  *
- * <p>It is closed on a thread for that, since the thread that completes the stage may be one that
- * must not block.
+ * <p>It is closed on a thread of a pool, since the thread that completes the stage may be one that
+ * must not block. If all threads of the pool are busy, it is closed on that thread all the same.
  */
 final class StageLease {
   private static final int CLOSERS_MAX = 16;
@@ -48,8 +48,8 @@ final class StageLease {
   }
 
   /**
-   * Returns a stage that completes as this one does, once the lease is closed. If the stage can't
-   * be waited for, throws what it throws; the lease is open then.
+   * Returns a stage that completes as this one does, once the lease is closed. If the stage refuses
+   * to be waited for, throws its exception, and leaves the lease open.
    */
   static CompletableFuture<@Nullable Object> holdUntilComplete(
       Lease lease, CompletionStage<?> stage) {
@@ -71,11 +71,11 @@ final class StageLease {
     Throwable outcome = failure;
     try {
       lease.close();
-    } catch (Throwable notExclusive) {
+    } catch (Throwable closeFailure) {
       if (outcome == null) {
-        outcome = notExclusive;
-      } else if (outcome != notExclusive) {
-        outcome.addSuppressed(notExclusive);
+        outcome = closeFailure;
+      } else if (outcome != closeFailure) {
+        outcome.addSuppressed(closeFailure);
       }
     }
     if (outcome == null) {

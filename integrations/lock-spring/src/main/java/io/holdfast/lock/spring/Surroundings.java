@@ -6,7 +6,7 @@ import org.jspecify.annotations.Nullable;
 
 /** The handling of transactions around a locked call. */
 interface Surroundings {
-  /** Of an application without transactions. */
+  /** The surroundings in an application without transactions: nothing is done around a call. */
   Surroundings NONE = new Surroundings() {
     @Override
     public void checkCaller() {}
@@ -17,7 +17,9 @@ interface Surroundings {
     }
   };
 
-  /** Checks where the call comes from, before anything is locked. */
+  /**
+   * Checks the transaction and the persistence context of the caller, before anything is locked.
+   */
   void checkCaller();
 
   /** Runs the method under the lease. */

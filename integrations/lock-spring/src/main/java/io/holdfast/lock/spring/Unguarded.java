@@ -8,7 +8,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 
-/** Says once if a method is called within a transaction, which its lock won't outlast. */
+/**
+ * Warns once if a method is called within a transaction: its lock is released before the
+ * transaction commits.
+ */
 final class Unguarded implements Surroundings {
   private static final Logger log = LoggerFactory.getLogger(Locked.class);
 

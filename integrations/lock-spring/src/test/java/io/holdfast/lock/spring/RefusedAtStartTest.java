@@ -49,6 +49,7 @@ class RefusedAtStartTest {
         mistake(PrivateMethod.class, "private method", "not private"),
         mistake(StaticMethod.class, "static method", "instance method"),
         mistake(NotInTheInterface.class, "none of them has the method", "proxyTargetClass"),
+        mistake(OverloadOfTheInterface.class, "none of them has the method", "proxyTargetClass"),
         mistake(GuardWithoutDatabase.class, "attribute guard", "has no guard"),
         mistake(EarlyBean.class, "made before locks were switched on", "lazily"),
         mistake(LazyMistake.class, "attribute name", "there is no name"));
@@ -323,6 +324,14 @@ class RefusedAtStartTest {
 
   interface Handler<T> {
     void handle(T what);
+  }
+
+  static class OverloadOfTheInterface implements Handler<String> {
+    @Override
+    public void handle(String what) {}
+
+    @Locked("numbers")
+    public void handle(Integer what) {}
   }
 
   /** The compiler adds a method that takes any object, and calls this one. */

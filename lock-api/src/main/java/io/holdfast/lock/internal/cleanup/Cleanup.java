@@ -76,7 +76,7 @@ public final class Cleanup {
         () -> store.withdraw(claim)));
   }
 
-  /** Leaves a store's queue; withdraws the claim if that fails. */
+  /** Leaves a store's line; withdraws the claim if that fails. */
   public void leave(Ticket ticket, Claim claim) {
     begin(new CleanupTask(this, claim, Nanos.of(claim.ttl()), List.of(), () -> {
       try {

@@ -107,7 +107,7 @@ public final class Events {
 
   /** A lease was closed by its holder, on the caller's thread. */
   public void released(HeldLease lease, boolean confirmed) {
-    held(lease, true);
+    commitHeld(lease, true);
     if (isHeard()) {
       tell(() -> releasedEvent(lease, confirmed), LockListener::released);
     }
@@ -115,7 +115,7 @@ public final class Events {
 
   /** A lease was released, as in {@link #released}, after its holder's call has returned. */
   public void releasedInBackground(HeldLease lease, boolean confirmed) {
-    held(lease, true);
+    commitHeld(lease, true);
     tellInBackground(() -> releasedEvent(lease, confirmed), LockListener::released);
   }
 
@@ -163,7 +163,7 @@ public final class Events {
 
   /** A lease was lost. Its own listeners are told by {@link #tellLoss}. */
   public void lost(HeldLease lease, LeaseLoss loss) {
-    held(lease, false);
+    commitHeld(lease, false);
     try {
       JfrEvents.Lost jfrEvent = new JfrEvents.Lost();
       if (jfrEvent.shouldCommit()) {
@@ -186,7 +186,7 @@ public final class Events {
     callbacks.run(() -> listener.accept(loss));
   }
 
-  private static void held(HeldLease lease, boolean released) {
+  private static void commitHeld(HeldLease lease, boolean released) {
     try {
       JfrEvents.Held jfrEvent = lease.jfrEvent();
       jfrEvent.end();

@@ -5,7 +5,6 @@ import io.holdfast.lock.LeaseState;
 import io.holdfast.lock.LockLostException;
 import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.internal.grant.GrantState.Phase;
-import io.holdfast.lock.internal.task.StackReserve;
 import io.holdfast.lock.internal.task.Task;
 import io.holdfast.lock.internal.time.ClockReading;
 import io.holdfast.lock.internal.time.Clocks;
@@ -45,8 +44,8 @@ public final class ActiveGrant extends Task {
    * The thread that finds a loss does not settle it, since it may be the keeper, a store's thread,
    * or a user's that merely asked isHeld(): the grant is a Task, and submitting it can't fail.
    *
-   * The one rule of deadlines is in Validity. A question that was sent before a doubt was told does
-   * not settle it.
+   * The one rule of deadlines is in Validity. An answer settles no doubt that began after its
+   * question was sent.
    */
 
   /** Told of changes, on the thread that made them. Throws nothing and never blocks. */
@@ -82,13 +81,16 @@ public final class ActiveGrant extends Task {
   private final MinHold minHold;
   private volatile GrantState state;
 
-  /** Whether a clock spoke against it when its holder closed it: then only the store can say. */
+  /**
+   * Whether the clocks put the grant in doubt when its holder closed it: then only the store knows
+   * whether it was valid to the end.
+   */
   private volatile boolean endsInDoubt;
 
   /** The number of changes of doubt that were told; accessed only by the thread that tells them. */
   private int doubtsTold;
 
-  /** @param asked before the request was sent */
+  /** @param asked the clocks before the request was sent */
   public ActiveGrant(
       Grant grant, LockOptions options, ClockReading asked, Clocks time, Observer observer) {
     this.grant = grant;
@@ -170,9 +172,9 @@ public final class ActiveGrant extends Task {
 
   /** Returns the state that the holder sees. */
   public LeaseState leaseState() {
+    // First, since it marks a deadline that has passed.
     boolean stands = stands();
     return switch (state.phase()) {
-      // Called first, so that a deadline that has passed is seen.
       case CONFIRMED -> stands ? LeaseState.HELD : LeaseState.UNCERTAIN;
       case UNANSWERED, SUSPECT, ENDING -> LeaseState.UNCERTAIN;
       case RELEASED -> LeaseState.RELEASED;
@@ -304,8 +306,8 @@ public final class ActiveGrant extends Task {
   }
 
   /**
-   * Moves on to the next change of doubt to be told, up to this one; false if there is none.
-   * {@link #isToldUncertain} then says which change it is. Only for the one thread that tells
+   * Counts the next change of doubt as told; false if all changes up to {@code upTo} are told.
+   * {@link #isToldUncertain} then says which change it is. Called only by the thread that tells
    * listeners of doubts.
    */
   public boolean tellNextDoubt(int upTo) {
@@ -323,7 +325,6 @@ public final class ActiveGrant extends Task {
 
   /** Makes the grant lost, unless it is over already. */
   public void lose(LeaseLoss.Reason reason) {
-    StackReserve.ensure();
     while (true) {
       GrantState now = state;
       if (now.isOver()) {
@@ -362,7 +363,7 @@ public final class ActiveGrant extends Task {
     }
   }
 
-  /** After {@link #beginEnd()}: released. The store said that it was valid to the end. */
+  /** Ends the grant as released: the store said that it was valid to the end. */
   public void endReleased() {
     state = state.ended(Phase.RELEASED);
   }
@@ -377,7 +378,7 @@ public final class ActiveGrant extends Task {
     state = endsInDoubt ? now.lost(LeaseLoss.Reason.EXPIRED) : now.ended(Phase.RELEASED);
   }
 
-  /** After {@link #beginEnd()}: lost. The store said that it had been gone before. */
+  /** Ends the grant as lost: the store said that it had been gone before. */
   public void endLost() {
     state = state.lost(LeaseLoss.Reason.TAKEN);
   }
@@ -433,7 +434,6 @@ public final class ActiveGrant extends Task {
   }
 
   private boolean suspect(GrantState now, long nowNanos) {
-    StackReserve.ensure();
     GrantState doubted = now.doubted(Phase.SUSPECT, nowNanos);
     if (!replace(now, doubted)) {
       return false;
@@ -472,7 +472,6 @@ public final class ActiveGrant extends Task {
    * been confirmed.
    */
   private boolean expire(GrantState past) {
-    StackReserve.ensure();
     LeaseLoss.Reason reason =
         endsAtCap(past.validity()) ? LeaseLoss.Reason.MAX_HOLD : LeaseLoss.Reason.EXPIRED;
     if (replace(past, past.lost(reason))) {

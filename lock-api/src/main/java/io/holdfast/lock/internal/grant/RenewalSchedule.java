@@ -26,15 +26,15 @@ public final class RenewalSchedule {
 
   /**
    * The fraction of a renewal period within which a grant that is nearly due is renewed along with
-   * one of its group that is due. Half a period, so that of two rounds one is always near enough to
-   * the other, and all leases of a group end up in one round. Jitter is added to it, or else the
-   * leases that jitter puts last in a round would fall behind again and form a round of their own.
+   * one of its group that is due. With half a period, one of any two rounds is near enough to join
+   * the other, so all leases of a group end up in one round. Jitter is added, or else the leases
+   * that it delays most would form a round of their own.
    */
   private static final double GOES_ALONG = 0.5 + JITTER;
 
   /**
-   * If a store confirms all but this fraction (one over this) of the time left, it counts as all of
-   * it.
+   * A store that confirms the time left except for a small part counts as having confirmed all of
+   * it; the part is the time left divided by this.
    */
   private static final int PART_ONLY_DIVISOR = 50;
 

@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
 
 /** The store of one client on a {@link MemoryTable}. */
 public final class MemoryStore implements LockStore {
-  /** Added so that a poll at the end of a TTL falls after its expiry. */
+  /** The time added to the time left before a poll, so that the poll falls after the expiry. */
   static final Duration RECHECK_SLACK = Duration.ofMillis(1);
 
   private final MemoryTable table;

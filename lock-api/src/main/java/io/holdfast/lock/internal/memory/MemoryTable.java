@@ -20,8 +20,8 @@ import java.util.OptionalInt;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The state of an in-memory lock server: the holders of locks, and their wait queues. Callers pass
- * the time in; all must use the same clock.
+ * The state of an in-memory lock server: the holders of locks, and their lines. Callers pass the
+ * time in; all must use the same clock.
  *
  * <p>Threads: any. Everything is guarded by this object's monitor. While it is held, nothing waits
  * and no other lock is taken; wake-ups run under it, but they only unpark.

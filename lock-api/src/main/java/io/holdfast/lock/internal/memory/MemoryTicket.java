@@ -5,7 +5,7 @@ import io.holdfast.lock.spi.Ticket;
 import java.time.Duration;
 import java.util.Optional;
 
-/** A place in a row's wait queue. */
+/** A place in a row's line. */
 final class MemoryTicket implements Ticket {
   private final MemoryStore store;
   private final Claim claim;

@@ -68,7 +68,10 @@ public final class Handle {
     return closed;
   }
 
-  /** Closes this handle in that final state, if the grant goes on. Under the queue's mutex. */
+  /**
+   * Closes this handle, under the queue's mutex; {@code how} is its final state if the grant goes
+   * on.
+   */
   void close(@Nullable LeaseState how) {
     end = how;
     closed = true;

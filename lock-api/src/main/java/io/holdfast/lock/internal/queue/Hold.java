@@ -47,7 +47,10 @@ public final class Hold extends Task implements HeldLease {
    */
   boolean detached;
 
-  /** Whether a guard was ever opened on it: the store could not tell a local successor from it. */
+  /**
+   * Whether a guard was ever opened on it. It is then not handed on locally, since the store could
+   * not tell the successor from it.
+   */
   boolean everGuarded;
 
   int openGuards;

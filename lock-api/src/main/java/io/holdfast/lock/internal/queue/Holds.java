@@ -11,8 +11,8 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The current hold of a name within one client, and the lost holds that are not closed, or whose
- * loss is not told, yet.
+ * The current hold of a name within one client, and the lost holds that are still open or whose
+ * loss is still to be told.
  *
  * <p>Threads: any. Everything is guarded by the mutex of the {@link WaitQueue}; methods that are
  * not public must be called under it.
@@ -133,7 +133,12 @@ public final class Holds {
     }
   }
 
-  /** The hold of a handle that its user dropped and that was closed just now. */
+  /**
+   * The hold of a handle that its user dropped and that was closed just now.
+   *
+   * @param last whether this was the hold's last handle
+   * @param queueLeft whether nothing is left of the hold, so that the queue must be left
+   */
   public record Dropped(Hold hold, boolean last, boolean queueLeft) {}
 
   /** Closes one of this grant's handles that its user dropped; null if there is none. */

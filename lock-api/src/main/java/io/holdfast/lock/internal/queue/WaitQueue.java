@@ -10,8 +10,8 @@ import io.holdfast.lock.spi.StoreException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The wait queue of one name in one client: the holder, the thread that asks the store, and those
- * that wait. Pure bookkeeping: no I/O, no waiting, no clock, and no user code.
+ * The wait queue of one name in one client: the holder, the thread that asks the store, and the
+ * threads that wait. Pure bookkeeping: no I/O, no waiting, no clock, and no user code.
  *
  * <p>Threads: any. Everything is guarded by the queue's mutex, under which nothing else is locked.
  * The mutex is this object's monitor, which the JVM releases even if the stack overflows.
@@ -21,28 +21,29 @@ public final class WaitQueue {
    * Overview.
    *
    * At most one thread of a client is the holder, or leads: asks the store for the lock, waits in
-   * the store's queue, or gives the lock back. The rest stand in order of arrival. Leading is a
+   * the store's line, or gives the lock back. The rest stand in order of arrival. Leading is a
    * role and no mutex: it is kept across calls to the store, and handed to the next by endLeading,
    * leadingFailed or endRelease.
    *
    *     enter --> Leads ----------------> granted --> a Hold, and a Handle for each acquisition
    *          \--> Queued ... YourTurn --^    |
    *                     \--- HandedOn <------+ close, within the client
-   *                                          +--> givenBack: leads until endRelease
+   *                                          +--> releasing: leads until endRelease
    *                                          \--> lost: in the list of lost holds until its handles
    *                                               are closed and its loss is told
    *
    * "Taken" is an answer that only the store, or a holder in this client, can give. A waiter whose
-   * time is over while the leader has no answer is `overdue`: it is told with that answer, and if
-   * the leader leaves without one, it leads itself and asks once.
+   * time is over while the leader has no answer is `overdue`: it is told the leader's answer. If
+   * the leader leaves without one, the waiter leads, and asks once.
    *
    * Every method does what can fail (allocating) before its first change; from there on it only
-   * writes fields. So whatever is thrown out of here has changed nothing; but for a stack that ends
-   * in the middle, after which `unfinishedRelease` finds what nobody has.
+   * writes fields. So a call that throws has changed nothing. The exception is a stack overflow in
+   * the middle; after it, `unfinishedRelease` finds the hold that was left behind.
    *
    * A loss is found by a compare-and-set in ActiveGrant, possibly by a thread that must not block
-   * on this mutex. The next thread that comes here books it (`book`), so that nobody acts on a
-   * holder that has lost the lock; the loss is told later, by the notice that booking leaves.
+   * on this mutex. The next thread that comes here books it: `book` moves the hold to the list of
+   * lost holds, so that nobody acts on a holder that has lost the lock. It leaves a LossNotice,
+   * from which listeners are told later.
    */
 
   /** Releases a hold that its closing thread could not release. */
@@ -55,8 +56,8 @@ public final class WaitQueue {
     NOBODY,
     /** The leader has no answer yet. */
     ASKING,
-    /** The store said "taken"; the leader stands in its queue. */
-    IN_STORE_QUEUE,
+    /** The store said "taken"; the leader waits in the store's line. */
+    IN_STORE_LINE,
     /** The leader is releasing the lock. */
     RELEASING
   }
@@ -76,13 +77,13 @@ public final class WaitQueue {
 
   private Leading leading = Leading.NOBODY;
 
-  /** The leading waiter; null if nobody leads, or {@link #givenBack} does. */
+  /** The leading waiter; null if nobody leads, or {@link #releasing} does. */
   private @Nullable Waiter leader;
 
   private @Nullable Runnable wakeLeader;
 
-  /** The hold that leads because it is being released. */
-  private @Nullable Hold givenBack;
+  /** The hold that is being released, and leads meanwhile. */
+  private @Nullable Hold releasing;
 
   private boolean clientClosed;
 
@@ -203,13 +204,13 @@ public final class WaitQueue {
     }
   }
 
-  /** Notes that the leader, so far in the store's queue, sends a request. */
+  /** Notes that the leader, so far in the store's line, sends a request. */
   public synchronized void asks() {
     leading = Leading.ASKING;
   }
 
   /**
-   * Notes that the leader was told that the lock is taken, and waits in the store's queue.
+   * Notes that the leader was told that the lock is taken, and waits in the store's line.
    *
    * @param wake wakes the leader if the client closes meanwhile; only unparks
    */
@@ -217,7 +218,7 @@ public final class WaitQueue {
     try {
       synchronized (this) {
         waiters.tellOverdueTaken(null);
-        leading = Leading.IN_STORE_QUEUE;
+        leading = Leading.IN_STORE_LINE;
         wakeLeader = wake;
         if (clientClosed) {
           wake.run();
@@ -229,8 +230,8 @@ public final class WaitQueue {
   }
 
   /**
-   * Makes the leader, which got a grant, the holder. That also becomes its news, so that the handle
-   * can be found even if this call fails to return it.
+   * Makes the leader, which got a grant, the holder. The handle also becomes the waiter's news, so
+   * that it can be found even if this call fails to return it.
    *
    * @return the handle; null if the client was closed meanwhile, and the grant must be given back
    */
@@ -258,10 +259,11 @@ public final class WaitQueue {
    * Ends the leader's turn without a lease, so that the next may ask. Does nothing if the waiter no
    * longer leads, so a call that was cut short can be repeated.
    *
-   * @param taken whether it was told that the lock is taken; then waiters whose time is over are
-   *     told the same
-   * @param brokenOff why it has no answer although it asked; waiters whose time is over get the
-   *     same, since they have no time left to ask themselves
+   * @param taken whether the leader was told that the lock is taken; then waiters whose time is
+   *     over are told the same
+   * @param brokenOff the failure of a leader that was interrupted or met an Error, which says
+   *     nothing about the store; waiters whose time is over get the same, since they have no time
+   *     left to ask themselves
    */
   public void endLeading(Waiter waiter, boolean taken, @Nullable StoreException brokenOff) {
     News news = brokenOff == null ? null : new Waiter.StoreFailed(brokenOff);
@@ -392,7 +394,7 @@ public final class WaitQueue {
     News news = failure == null ? null : new Waiter.StoreFailed(failure);
     try {
       synchronized (this) {
-        if (givenBack != hold) {
+        if (releasing != hold) {
           passTurn();
           return false;
         }
@@ -417,7 +419,7 @@ public final class WaitQueue {
           beginRelease(current);
         }
         passTurn();
-        return givenBack != null && givenBack.grant() == grant ? givenBack : null;
+        return releasing != null && releasing.grant() == grant ? releasing : null;
       }
     } finally {
       wakeTold();
@@ -450,13 +452,13 @@ public final class WaitQueue {
   // Under the mutex
 
   private boolean isKnownTaken() {
-    return holds.isHeld() || leading == Leading.IN_STORE_QUEUE;
+    return holds.isHeld() || leading == Leading.IN_STORE_LINE;
   }
 
   /** Makes the hold lead until {@link #endRelease}. */
   void beginRelease(Hold hold) {
     holds.end();
-    givenBack = hold;
+    releasing = hold;
     leading = Leading.RELEASING;
     leader = null;
   }
@@ -465,7 +467,7 @@ public final class WaitQueue {
     leading = Leading.NOBODY;
     leader = null;
     wakeLeader = null;
-    givenBack = null;
+    releasing = null;
   }
 
   /** Lets the next in the queue lead, if nobody leads or holds. */
@@ -484,8 +486,8 @@ public final class WaitQueue {
    * it.
    */
   void wakeTold() {
-    // Read without the mutex: a thread sees here those that it told itself, or else another thread
-    // has woken them.
+    // Read without the mutex: a thread sees the waiters that it told itself, unless another thread
+    // has woken them already.
     if (waiters.hasTold()) {
       Waiter told;
       synchronized (this) {

@@ -10,9 +10,9 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The wait queues of one client: exactly one for each name in use, and none for other names. Of a
- * semaphore, whose attempts have nothing to do with each other, one for each attempt and the hold
- * that it leads to.
+ * The wait queues of one client: exactly one for each name in use, and none for other names. A
+ * semaphore, whose attempts have nothing to do with each other, has one for each attempt and the
+ * hold that it leads to.
  */
 public final class WaitQueues {
   private final ConcurrentHashMap<LockKey, WaitQueue> queues = new ConcurrentHashMap<>();

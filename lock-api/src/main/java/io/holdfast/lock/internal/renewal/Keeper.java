@@ -41,11 +41,11 @@ public final class Keeper {
    *
    * A look does the chores (which need no scan), takes a sample of the wall clock, and, if
    * something is due by then, scans all grants. To have a scan at some time, a thread lowers
-   * `nextScanNanos`; to have one at once, it sets `scanWanted` (which needs no clock, since reading
-   * one can fail where a renewal ends). Then it unparks the keeper. The scan first raises the time
-   * to "never", and then lowers it to the next event that it saw. So an event that comes during a
-   * scan is not missed. For a grant that a scan leaves behind, either its own time was put in, or
-   * the thread that is busy with it asks for a scan when it is done.
+   * `nextScanNanos`; to have one at once, it sets `scanWanted`, for which no clock is read: that
+   * can fail, and the end of a renewal must not. Then it unparks the keeper. The scan first raises
+   * the time to "never", and then lowers it to the next event that it saw. So an event that comes
+   * during a scan is not missed. For each grant that a scan passes by, either the scan noted its
+   * next time, or the thread that is busy with it asks for a scan when it is done.
    */
 
   private static final SafeLogger log = SafeLogger.of(Keeper.class);
@@ -93,7 +93,10 @@ public final class Keeper {
   /** Whether a lock was asked for since the last look. */
   private volatile boolean active;
 
-  /** Whether no sample of the wall clock is due, so that who asks for a lock must ask for one. */
+  /**
+   * Whether the keeper takes no samples of the wall clock, so that a thread that asks for a lock
+   * must wake it.
+   */
   private volatile boolean idle = true;
 
   private volatile boolean stopped;
@@ -262,13 +265,14 @@ public final class Keeper {
     active = false;
     long choresAtNanos = runChores();
     long nowNanos = time.nanos();
+    // Takes the sample of the wall clock.
     ClockReading unused = time.read();
     if (scanWanted || nextScanNanos.get() - nowNanos <= 0) {
       scan(nowNanos);
     }
     long nextNanos = Nanos.earlier(choresAtNanos, nextScanNanos.get());
     idle = !wasActive && !chores.areLocksInUse();
-    // Who asked too early to see "idle" has set "active".
+    // A thread that asked for a lock before `idle` was set has set `active`.
     if (!idle || active) {
       idle = false;
       nextNanos = Nanos.earlier(nextNanos, nowNanos + SAMPLE_INTERVAL_NANOS);

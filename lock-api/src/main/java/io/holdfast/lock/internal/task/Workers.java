@@ -22,6 +22,9 @@ public final class Workers {
 
   private static final long IDLE_SECONDS = 10;
 
+  /** The number of large frames that a call into the pool needs at most, several times over. */
+  private static final int POOL_FRAMES = 256;
+
   private final ThreadPoolExecutor threads;
   private final Runnable onUnstarted;
 
@@ -49,17 +52,24 @@ public final class Workers {
     this.onUnstarted = onUnstarted;
   }
 
-  /**
-   * Has a task run by one of these threads, now or later. Throws nothing and loses nothing, even if
-   * the caller has only two frames of stack left.
-   */
+  /** Has a task run by one of these threads, now or later. Throws nothing and loses nothing. */
   public void submit(Task task) {
     try {
-      StackReserve.ensureForLibrary();
+      long unused = ensureStack(POOL_FRAMES, 1, 2, 3, 4, 5, 6, 7, 8, 9);
       threads.execute(() -> run(task));
     } catch (Throwable e) { // No memory, no thread, or no stack.
       list(task);
     }
+  }
+
+  /**
+   * Calls itself that many times, so that a thread without stack fails here: a lock of the pool
+   * whose locking overflows the stack stays locked (JEP 270 makes that rare, not impossible). The
+   * arguments make each frame large.
+   */
+  private static long ensureStack(
+      int frames, long a, long b, long c, long d, long e, long f, long g, long h, long i) {
+    return frames == 0 ? a + b + c + d + e : ensureStack(frames - 1, b, c, d, e, f, g, h, i, a) + i;
   }
 
   /** Whether {@link #retry()} has something to do. */

@@ -72,7 +72,8 @@ public final class Clocks implements TimeSource {
    * between the readings.
    */
   private void noteChange(Change known) {
-    // A pause between these readings only widens the range, and is not taken for a change.
+    // A pause between these readings only widens the range of distances, and is not taken for a
+    // change.
     long beforeNanos = machine.nanos();
     long wallNanos = machine.wallMillis() * GRAIN_NANOS;
     long aheadNanosMin = wallNanos - machine.nanos();

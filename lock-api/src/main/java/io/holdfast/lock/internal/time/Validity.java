@@ -62,7 +62,7 @@ public record Validity(
    * allowance, and the deadline is moved earlier.
    *
    * @param leftNanos the time that the store said is left, counted from the request
-   * @param extendable whether it may move the deadline later, up to the limit
+   * @param extendable whether the answer may move the deadline later, up to the limit
    */
   public Validity verified(
       ClockReading asked, long leftNanos, boolean extendable, long answeredNanos) {

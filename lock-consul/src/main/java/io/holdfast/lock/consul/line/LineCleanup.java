@@ -210,9 +210,20 @@ public final class LineCleanup {
     }
   }
 
-  /** Deletes what is of no use, due or not. */
+  /**
+   * Deletes what is of no use, due or not, from lines in which nobody is: a waiter may have to see
+   * yet that those before it are over, and deletes their keys later.
+   */
   public void deleteUseless(Deadline deadline) throws StoreException {
-    delete(useless.all(), deadline);
+    List<String> folders =
+        useless.all().stream().map(entry -> Keys.lineOf(entry.key())).distinct().toList();
+    for (List<String> some : Transaction.parts(folders)) {
+      List<Entry> unseen = read(some, deadline).values().stream()
+          .filter(Line::isEmpty)
+          .flatMap(line -> line.useless().stream())
+          .toList();
+      delete(unseen, deadline);
+    }
   }
 
   /** Does that with all that nobody else wrote to, and returns the keys as they are then. */

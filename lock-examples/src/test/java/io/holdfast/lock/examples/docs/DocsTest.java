@@ -34,6 +34,7 @@ class DocsTest {
       "docs/troubleshooting.md",
       "docs/backends/jdbc.md",
       "docs/backends/redis.md",
+      "docs/backends/redis-quorum.md",
       "docs/backends/zookeeper.md",
       "docs/backends/consul.md");
 

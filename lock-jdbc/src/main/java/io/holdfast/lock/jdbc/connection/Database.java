@@ -19,6 +19,9 @@ public final class Database {
   /** The most connections that one call replaces because they lead to a read-only server. */
   private static final int READ_ONLY_TRIES = 5;
 
+  /** The most times that a request is repeated because the connection gave no answer. */
+  private static final int UNANSWERED_TRIES = 5;
+
   private static final Logger LOG = LoggerFactory.getLogger(Database.class);
 
   private final Dialect dialect;
@@ -74,18 +77,22 @@ public final class Database {
   }
 
   /**
-   * Asks, and asks again at once, on a new connection, if there is no answer: for what does no harm
-   * if it is done twice. The server may have ended a connection that was used just now.
+   * Asks, and while there is no answer asks again, each time on another connection: the server may
+   * have ended several that were used just now, which the pool gives out unchecked. Only for what
+   * does no harm if it is done more than once.
    */
-  public <T> T twice(Deadline deadline, Asking<T> asking) throws StoreException {
-    try {
-      return asking.ask();
-    } catch (StoreException e) {
-      if (deadline.isOver()) {
-        throw e;
+  public <T> T untilAnswered(Deadline deadline, Asking<T> asking) throws StoreException {
+    for (int failures = 0; ; failures++) {
+      try {
+        return asking.ask();
+      } catch (StoreException e) {
+        if (!e.mayHaveHappened()
+            || failures == UNANSWERED_TRIES
+            || !Deadlines.pause(deadline, failures)) {
+          throw e;
+        }
+        LOG.debug("The database is asked again", e);
       }
-      LOG.debug("The database is asked again", e);
-      return asking.ask();
     }
   }
 
@@ -147,9 +154,10 @@ public final class Database {
   }
 
   /**
-   * Breaks a connection on which somebody began a transaction, and so undoes what was just written:
-   * whoever ends that transaction could undo it later. Only now is this known, since drivers learn
-   * it from answers; from an error, they may not.
+   * Breaks a connection on which somebody began a transaction, which undoes what was just written:
+   * if it were kept, the end of that transaction could undo it later. Checked after the statements,
+   * since drivers learn of a transaction from answers. After an error the driver may be wrong, so
+   * another answer is asked for first.
    */
   private void refuseIfInTransaction(Connection connection, Deadline deadline)
       throws StoreException, SQLException {

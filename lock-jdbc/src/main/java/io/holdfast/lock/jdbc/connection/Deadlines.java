@@ -16,8 +16,8 @@ public final class Deadlines {
   private static final long PAUSE_NANOS_MAX = TimeUnit.MILLISECONDS.toNanos(64);
 
   /**
-   * One over this is the share of the time that must be left for another try. A statement that
-   * times out costs its connection, and says less than the failure before it.
+   * At least the whole time divided by this must be left for another try. A statement that times
+   * out costs its connection, and tells less than the failure before it.
    */
   private static final int SHARE_OF_A_TRY = 8;
 

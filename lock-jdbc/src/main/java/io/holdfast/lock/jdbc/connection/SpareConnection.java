@@ -42,7 +42,7 @@ public final class SpareConnection implements Lender, AutoCloseable {
   /** The pause after an exhausted pool refused a change, since each try waits for the pool. */
   private static final long RETRY_NANOS = TimeUnit.SECONDS.toNanos(5);
 
-  /** One over this is the share of a borrower's time that a change may take. */
+  /** A change may take at most a borrower's time divided by this. */
   private static final int SHARE_OF_DEADLINE = 4;
 
   private static final Logger LOG = LoggerFactory.getLogger(SpareConnection.class);

@@ -13,11 +13,11 @@ import org.jspecify.annotations.Nullable;
  * The SQL statements of one kind of database, for one table of locks and one of waiters. Each
  * method sends one statement, on a connection that the caller passes, and never commits.
  *
- * <p>The line of a lock is its wait queue in the database: the waiters that are alive and whose
- * place is above the lock's {@code served}. A hand-over raises {@code served} to the place of the
- * waiter that got the lock, so a row that it leaves behind is in no line. While
- * {@code wanted_until} is in the near future there may be a line. {@link #acquire} and
- * {@link #release} do nothing then, and so stay as cheap as if there were no lines.
+ * <p>The line of a lock is the waiters that are alive and whose place is above the lock's
+ * {@code served}. A hand-over raises {@code served} to the place of the waiter that got the lock,
+ * so a waiter's row that is not deleted yet is in no line. There can be a line only while
+ * {@code wanted_until} is in the near future. {@link #acquire} and {@link #release} do nothing
+ * then, so they need not look for waiters.
  *
  * <p>Threads: immutable, and safe for use by any number of threads.
  */
@@ -87,8 +87,8 @@ public abstract sealed class Dialect extends Syntax permits MySql, Postgres, H2 
         "GREATEST(served, :served)");
     guard = sql("UPDATE {table} SET guarded = guarded + 1"
         + " WHERE name = :key AND owner = :owner AND number = :number");
-    // With a limit of its own, a query is not cut short by MySQL's sql_select_limit: a missing row
-    // is a lost lock.
+    // With a limit of its own, a query is not cut short by MySQL's sql_select_limit: a row that is
+    // missing counts as a lost lock.
     String all = " LIMIT " + BATCH_MAX;
     reopen = listSql(updateUnlocked("name IN (:keys) AND served >= :place", "served = :place - 1"));
     look = listSql(Row.SELECT + " FROM {table} l WHERE l.name IN (:keys)" + all);
@@ -159,8 +159,8 @@ public abstract sealed class Dialect extends Syntax permits MySql, Postgres, H2 
   public void checkServer(Connection connection) throws SQLException {}
 
   /**
-   * Returns the name of the table with its schema before it, as this session finds the table now;
-   * whatever schema a session is in later does not matter then.
+   * Returns the name of the table with its schema before it, as this session finds the table now,
+   * so that it does not matter which schema a later session is in.
    */
   public final String qualifiedTable(Connection connection) throws SQLException {
     if (table().indexOf('.') >= 0) {
@@ -172,8 +172,8 @@ public abstract sealed class Dialect extends Syntax permits MySql, Postgres, H2 
 
   /**
    * Whether a connection with autocommit is in a transaction all the same, since somebody began one
-   * by SQL text. No I/O: the driver knows from the last answer, and may say so after an error
-   * without knowing. False if the driver is an unknown one.
+   * by SQL text. No I/O: the driver knows from the last answer. After an error it may say yes
+   * without knowing. False with an unknown driver.
    */
   public boolean isInTransaction(Connection connection) throws SQLException {
     return false;
@@ -230,7 +230,7 @@ public abstract sealed class Dialect extends Syntax permits MySql, Postgres, H2 
 
   /**
    * Frees the lock if the grant has it and nobody can be in its line. Not for a grant whose guard
-   * may still have the row locked: this can wait for it.
+   * may still have the row locked: this statement may wait for the guard's transaction.
    *
    * @param holdMicros the time for which it stays taken, in microseconds
    * @return whether it was freed; if not, call {@link #handOver}
@@ -328,8 +328,8 @@ public abstract sealed class Dialect extends Syntax permits MySql, Postgres, H2 
 
   /**
    * Whether the counter of places was set back (by TRUNCATE or RESTART IDENTITY, or on a replica
-   * that did not get it), so that nobody who joins would be in the line for a long time. Places
-   * that are a little lower are given out by other nodes of a cluster.
+   * that did not get it), so that nobody who joins would be in the line for a long time. A place
+   * that is only a little lower proves nothing: other nodes of a cluster give out such places.
    *
    * @param place that of a waiter that joined after the row was read
    */
@@ -337,7 +337,10 @@ public abstract sealed class Dialect extends Syntax permits MySql, Postgres, H2 
     return row.served() - place > PLACES_OF_A_CLUSTER;
   }
 
-  /** Puts a waiter of this place into the line, and all behind it. */
+  /**
+   * Puts the waiter of this place into the line, and all waiters behind it, by lowering
+   * {@code served}.
+   */
   public final int reopenLine(Connection connection, String key, long place) throws SQLException {
     Sql sql = reopen.of(1);
     try (PreparedStatement statement = connection.prepareStatement(sql.text())) {
@@ -419,8 +422,8 @@ public abstract sealed class Dialect extends Syntax permits MySql, Postgres, H2 
   public abstract void lockRow(Connection transaction, String key) throws SQLException;
 
   /**
-   * Does {@link #lockRow}, but does not wait for a transaction that has the row; returns whether it
-   * is locked.
+   * Does {@link #lockRow}, but does not wait for a transaction that has the row locked; returns
+   * whether the row is now locked for this one.
    */
   public abstract boolean tryLockRow(Connection transaction, String key) throws SQLException;
 
@@ -570,7 +573,9 @@ public abstract sealed class Dialect extends Syntax permits MySql, Postgres, H2 
     }
   }
 
-  /** Runs a query about this name; returns whether it has a row, whose first column is not 0. */
+  /**
+   * Runs a query about this name; returns whether the result has a row whose first column is not 0.
+   */
   static boolean query(Connection connection, Sql sql, String key) throws SQLException {
     try (PreparedStatement statement = connection.prepareStatement(sql.text())) {
       sql.set(statement, "key", key);

@@ -9,8 +9,8 @@ import org.mariadb.jdbc.util.constants.ServerStatus;
  * MariaDB 10.6 and later, through its own driver or MySQL's.
  *
  * <p>Differs from MySQL where MariaDB has something better: a limit per statement on the wait for
- * row locks. With none, a statement fails at once if a row is locked; that costs half as much as a
- * query that skips locked rows.
+ * row locks. With a limit of zero, a statement fails at once if a row is locked; that costs half as
+ * much as a query that skips locked rows.
  */
 final class MariaDb extends MySql {
   private static final Driver DRIVER = Driver.of(

@@ -27,7 +27,7 @@ public sealed class MySql extends Dialect permits MariaDb {
           && isInTransaction(
               connection.unwrap(JdbcConnection.class).getSession().getServerSession()));
 
-  /** The error code of MariaDB's snapshot isolation; its SQL state is HY000. */
+  /** The error code of a conflict under MariaDB's snapshot isolation; its SQL state is HY000. */
   private static final int RECORD_CHANGED = 1020;
 
   static final int LOCK_WAIT_TIMEOUT = 1205;
@@ -54,7 +54,10 @@ public sealed class MySql extends Dialect permits MariaDb {
   private static final String WAIT_AS_BEFORE =
       "SET SESSION innodb_lock_wait_timeout = @holdfast_wait";
 
-  /** Shared by all tables, since a {@code TransactionLock} keeps no state between its calls. */
+  /**
+   * The names that this process has used, in all tables; static, since a {@code TransactionLock}
+   * keeps no state between its calls.
+   */
   private static final KnownNames KNOWN = new KnownNames();
 
   private final Sql lockRow;
@@ -100,9 +103,9 @@ public sealed class MySql extends Dialect permits MariaDb {
 
   /**
    * The inner queries lock the lock's row before its first waiter's row, and no other's; so a
-   * waiter that leaves either is not found, or finds that it has the lock. No assignment reads what
-   * another one writes, since their order is not defined. With a limit, an inner query is not
-   * merged into the update, which waits for locked rows.
+   * waiter that leaves is either not found, or finds that it has the lock. No assignment reads what
+   * another one writes, since their order is not defined. The limits keep the inner queries from
+   * being merged into the update, which would wait for locked rows.
    */
   @Override
   String handOverTemplate(String condition) {
@@ -149,7 +152,7 @@ public sealed class MySql extends Dialect permits MariaDb {
 
   /**
    * Builds an update of the row of one name, which does nothing if the row is locked: the inner
-   * query locks it if it is not.
+   * query locks the row, or passes over it.
    */
   String updateUnlessLocked(String condition, String set) {
     return "UPDATE {table} SET "
@@ -209,7 +212,9 @@ public sealed class MySql extends Dialect permits MariaDb {
     return DRIVER.isInTransaction(connection);
   }
 
-  /** As the server's last answer said; that autocommit was switched off, too. */
+  /**
+   * Whether the session is in a transaction, or its autocommit is off, by the server's last answer.
+   */
   private static boolean isInTransaction(ServerSession session) {
     return session.inTransactionOnServer() || !session.isAutocommit();
   }
@@ -266,8 +271,8 @@ public sealed class MySql extends Dialect permits MariaDb {
 
   @Override
   public void lockRow(Connection transaction, String key) throws SQLException {
-    // The server counts an updated row twice, and one that was inserted here once: that is gone if
-    // the caller rolls back.
+    // The server counts an updated row twice, and an inserted row once. An inserted row is gone if
+    // the caller rolls back, so its name is not added.
     if (update(transaction, lockRow, key) > 1) {
       KNOWN.add(known(key));
     }
@@ -371,8 +376,8 @@ public sealed class MySql extends Dialect permits MariaDb {
   }
 
   /**
-   * UTC_TIMESTAMP is the time at which the statement began, and the statement may have waited for
-   * the table (a DDL statement, a backup).
+   * The time since the statement began, which is what UTC_TIMESTAMP shows: the statement may have
+   * waited for the table (a DDL statement, a backup).
    */
   @Override
   String late() {

@@ -317,18 +317,28 @@ public final class Postgres extends Dialect {
     return table() + ' ' + key;
   }
 
-  /** While the queue of notifications is full, the next holder learns of it at its next poll. */
+  /**
+   * While the queue of notifications is full, the next holder learns of it at its next poll. The
+   * server says so when the statement is committed, so that is part of the try.
+   */
   @Override
   boolean end(
       Connection connection, Sql sql, String key, String owner, long number, long holdMicros)
       throws SQLException {
     try {
-      return super.end(connection, sql, key, owner, number, holdMicros);
-    } catch (SQLException e) {
-      if (TOO_MANY_NOTIFICATIONS.equals(e.getSQLState())) {
-        return end(connection, sql, key, owner, number, holdMicros, false);
+      boolean ended = super.end(connection, sql, key, owner, number, holdMicros);
+      if (!connection.getAutoCommit()) {
+        connection.commit();
       }
-      throw e;
+      return ended;
+    } catch (SQLException e) {
+      if (!TOO_MANY_NOTIFICATIONS.equals(e.getSQLState())) {
+        throw e;
+      }
+      if (!connection.getAutoCommit()) {
+        connection.rollback();
+      }
+      return end(connection, sql, key, owner, number, holdMicros, false);
     }
   }
 

@@ -23,8 +23,9 @@ abstract sealed class Syntax permits Dialect {
   private static final long DEAD_MICROS = 600_000_000;
 
   /**
-   * The longest time for which what a waiter reported is believed: more, for the statements that
-   * were on their way, and bounded, since the clock may have been set back after the report.
+   * The farthest in the future that a reported {@code alive_until} or {@code wanted_until} is
+   * believed. It is bounded, since the clock may have been set back after the report. It is more
+   * than {@link #ALIVE_MICROS}, since a statement may have begun before a report that it reads.
    */
   static final long BELIEVED_MICROS = 2 * ALIVE_MICROS;
 

@@ -33,7 +33,7 @@ abstract class FaultLink implements Link {
     change(() -> delayNanos.put(direction, delay.toNanos()));
   }
 
-  /** Under the lock. */
+  /** Returns the delay; to be called under the lock. */
   final long delayNanos(Direction direction) {
     return delayNanos.getOrDefault(direction, 0L);
   }

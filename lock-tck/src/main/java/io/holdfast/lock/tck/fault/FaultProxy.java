@@ -85,8 +85,8 @@ public final class FaultProxy extends FaultLink implements Link {
   }
 
   /**
-   * The {@code n}-th request from now, counted from 1, is not carried out: it is dropped and the
-   * connection reset. Happens once.
+   * Drops the {@code n}-th request from now, counted from 1, so that it is not carried out, and
+   * resets its connection. Happens once.
    *
    * @throws IllegalArgumentException {@code n} is not positive
    */
@@ -96,16 +96,17 @@ public final class FaultProxy extends FaultLink implements Link {
   }
 
   /**
-   * Nothing arrives in this direction, silently, and everything in the other; {@link #heal()}
-   * resets what lost something.
+   * Silently drops everything in this direction; everything arrives in the other. {@link #heal()}
+   * resets the connections that lost something.
    */
   public void lose(Direction direction) {
     change(() -> lost.add(direction));
   }
 
   /**
-   * Half-closes every connection, once: in this direction the receiver reads an end, and the sender
-   * is not told; the other direction stays open. {@link #heal()} resets them, new ones work.
+   * Half-closes every connection that is open now: in this direction the receiver reads the end of
+   * the stream, and the sender is not told; the other direction stays open. {@link #heal()} resets
+   * these connections; new ones work.
    */
   public void shut(Direction direction) {
     change(() -> connections.forEach(connection -> connection.shut(direction)));
@@ -284,7 +285,7 @@ public final class FaultProxy extends FaultLink implements Link {
     private final Direction direction;
     private final Socket from;
     private final Socket to;
-    // Both fields are guarded by the lock.
+    // Both fields below are guarded by the lock.
     private final Deque<Chunk> chunks = new ArrayDeque<>();
     private boolean ended;
 

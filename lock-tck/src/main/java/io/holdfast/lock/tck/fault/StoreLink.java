@@ -27,8 +27,8 @@ import org.jspecify.annotations.Nullable;
  */
 public final class StoreLink extends FaultLink implements Link {
   /**
-   * The number of cuts so far, guarded by the lock: a call that waits for its reply ends when it
-   * rises.
+   * The number of cuts so far, guarded by the lock: a call that waits for its reply ends when the
+   * number rises.
    */
   private long cuts;
 

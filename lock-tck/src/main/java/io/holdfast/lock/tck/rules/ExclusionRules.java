@@ -294,9 +294,9 @@ public abstract class ExclusionRules extends RuleTest {
       prefixes.add(base + variant);
       held.put(base + variant + "x", take(holder.get(base + variant + "x", lasting())));
     }
-    prefixes.add(base + "[a]x"); // all of a name
-    prefixes.add(base + "x "); // more than any
-    prefixes.add(base.substring(1)); // in the middle of all of them
+    prefixes.add(base + "[a]x"); // a whole name
+    prefixes.add(base + "x "); // longer than any name
+    prefixes.add(base.substring(1)); // only in the middle of names
     for (String prefix : prefixes) {
       assertThat(names(other.list(prefix, 1_000)))
           .as("the held locks whose names begin with '%s'", prefix)

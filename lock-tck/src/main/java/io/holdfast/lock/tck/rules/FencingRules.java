@@ -303,7 +303,7 @@ public abstract class FencingRules extends RuleTest {
     assertThat(lease.isHeld()).isTrue();
     link.heal();
     eventuallyAnswered(slack().multipliedBy(2), lease::verify);
-    // The client's own question of before may fail only now, and is asked again.
+    // An earlier question of the client itself may fail only now; the client asks it again.
     eventually("it is held for certain", slack(), () -> lease.state() == LeaseState.HELD);
     lease.close();
   }
@@ -354,7 +354,7 @@ public abstract class FencingRules extends RuleTest {
     link.heal();
     eventuallyAnswered(slack().multipliedBy(2), lease::ensureHeld);
     assertThat(lease.isHeld()).isTrue();
-    // The client's own question of before may fail only now, and is asked again.
+    // An earlier question of the client itself may fail only now; the client asks it again.
     eventually("it is held for certain", slack(), () -> lease.state() == LeaseState.HELD);
     lease.close();
   }

@@ -184,7 +184,9 @@ public abstract class GuardRules extends RuleTest {
         .hasSize(5);
   }
 
-  /** Appends under a closed lease; the exception for misuse counts as a refusal too. */
+  /**
+   * Appends under a closed lease, to be refused; the exception for misuse counts as a refusal too.
+   */
   private static void throwLost(GuardedWrites writes, String log, Lease closed) throws Exception {
     try {
       writes.append(log, closed, "stale");

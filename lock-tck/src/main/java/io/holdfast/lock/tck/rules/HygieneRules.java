@@ -312,7 +312,8 @@ public abstract class HygieneRules extends RuleTest {
       return true;
     });
     assertThat(impatient.get(LONG)).isTrue();
-    // This one waits in the store's queue; the second one waits behind it, and then there itself.
+    // The first waits in the store's line; the second waits behind it in the client, and then in
+    // the store's line itself.
     Worker<Boolean> first =
         startNamed("first", () -> lock.tryLock(quiet().multipliedBy(2)).isPresent());
     awaitTold(events, "first waits");
@@ -322,7 +323,7 @@ public abstract class HygieneRules extends RuleTest {
     awaitWaiting(second);
     elsewhere.close();
     Lease held = second.get(slack());
-    // This one waits for a thread of its client that has the lock.
+    // The third waits for a thread of its client that has the lock.
     Worker<Lease> third = startNamed("third", lock::lock);
     awaitTold(events, "third waits");
     held.close();

@@ -114,7 +114,10 @@ final class RecordingStore implements LockStore {
     store.withdraw(claim);
   }
 
-  /** Called by the engine just before it has a grant renewed on another thread, and so recorded. */
+  /**
+   * Also records that a renewal has begun: the engine calls this just before it has the grant
+   * renewed on another thread.
+   */
   @Override
   public Object renewalGroup(Grant grant) {
     onTheirWay.add(grant.claim().ownerId());

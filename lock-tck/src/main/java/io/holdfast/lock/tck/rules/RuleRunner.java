@@ -44,7 +44,7 @@ public final class RuleRunner implements InvocationInterceptor {
       invocation.skip();
       throw e;
     }
-    run(method, () -> withItsEnd(test, invocation::proceed));
+    run(method, () -> withCleanUp(test, invocation::proceed));
   }
 
   private static void skipWithout(Fixture fixture, Method method) {
@@ -57,7 +57,10 @@ public final class RuleRunner implements InvocationInterceptor {
     }
   }
 
-  /** Runs a test to its end, or past its deadline. */
+  /**
+   * Runs a test on a thread of its own. If it misses its deadline, fails with a dump of all
+   * threads.
+   */
   private static void run(Method method, Body body) throws Throwable {
     AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();
     Thread thread = new Thread(
@@ -89,9 +92,9 @@ public final class RuleRunner implements InvocationInterceptor {
 
   /**
    * Runs a test and its clean-up, which may have to start a killed server again. Both failures are
-   * reported, the test's own first; the thread ends after this.
+   * reported, the test's own first.
    */
-  private static void withItsEnd(RuleTest test, Body body) throws Throwable {
+  private static void withCleanUp(RuleTest test, Body body) throws Throwable {
     try {
       body.run();
     } catch (Throwable failure) {

@@ -309,7 +309,7 @@ public abstract class RuleTest {
         .isEmpty();
   }
 
-  /** Asserts that a call tells that the lease was lost, and why. */
+  /** Asserts that a call throws {@link LockLostException} with this reason. */
   static void assertLost(LeaseLoss.Reason reason, String what, ThrowingCallable call) {
     assertThatExceptionOfType(LockLostException.class)
         .as(what)

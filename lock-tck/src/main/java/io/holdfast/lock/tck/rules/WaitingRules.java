@@ -591,7 +591,7 @@ public abstract class WaitingRules extends RuleTest {
     try {
       lease = lock.tryLock();
     } catch (LockStoreException e) {
-      lease = Optional.empty(); // It asked, but that answer is of no use.
+      lease = Optional.empty(); // The store was asked, and no answer was of use.
     }
     assertThat(lease)
         .as("what tryLock() gives while another client has the lock")

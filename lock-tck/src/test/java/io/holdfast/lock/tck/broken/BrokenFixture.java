@@ -28,21 +28,21 @@ final class BrokenFixture extends InMemoryFixture {
   private Consumer<LockClientBuilder<?>> settingsBug = builder -> {};
   private UnaryOperator<GuardedWrites> guardBug = writes -> writes;
 
-  /** In the store itself: behind the link, and behind what watches the store. */
+  /** Puts a bug into the store itself: behind the link, and behind what watches the store. */
   static BrokenFixture store(Function<LockStore, LockStore> bug) {
     BrokenFixture fixture = new BrokenFixture();
     fixture.storeBug = bug;
     return fixture;
   }
 
-  /** In what calls the store: before the link, and before what watches the store. */
+  /** Puts a bug into the calls of the store: before the link, and before what watches the store. */
   static BrokenFixture engine(Function<LockStore, LockStore> bug) {
     BrokenFixture fixture = new BrokenFixture();
     fixture.engineBug = bug;
     return fixture;
   }
 
-  /** In what users call. */
+  /** Puts a bug into the client, which users call. */
   static BrokenFixture client(String method, Bug<LockClient> bug) {
     return client(client -> Decorator.with(LockClient.class, client, method, bug));
   }
@@ -61,19 +61,19 @@ final class BrokenFixture extends InMemoryFixture {
     return fixture;
   }
 
-  /** And in how clients are built, whatever the rules ask for. */
+  /** Adds a bug in how clients are built, whatever the rules ask for. */
   BrokenFixture withSettings(Consumer<LockClientBuilder<?>> bug) {
     settingsBug = bug;
     return this;
   }
 
-  /** What a guard does before it writes. */
+  /** A guard's check before it writes. */
   interface Check {
     void run(GuardedWrites real, String log, Lease lease, GuardedWrites.Step beforeEffect)
         throws Exception;
   }
 
-  /** In the guarded write. */
+  /** Puts a bug into the guarded write. */
   static BrokenFixture guard(Check bug) {
     BrokenFixture fixture = new BrokenFixture();
     fixture.guardBug = real -> new GuardedWrites() {

@@ -22,22 +22,22 @@ final class Decorator {
     Object proceed(Object... arguments) throws Throwable;
   }
 
-  /** What is done in place of a method. */
+  /** A replacement for a method. */
   interface Bug<T> {
     Object run(T real, Object[] arguments, Call call) throws Throwable;
   }
 
-  /** What is done in place of a store's method that has one argument. */
+  /** A replacement for a store's method that has one argument. */
   interface OfOne<A> {
     Object run(LockStore real, A argument) throws Exception;
   }
 
-  /** What is done in place of a store's method that has two arguments. */
+  /** A replacement for a store's method that has two arguments. */
   interface OfTwo<A, B> {
     Object run(LockStore real, A first, B second) throws Exception;
   }
 
-  /** What is done in place of a store's method that has three arguments. */
+  /** A replacement for a store's method that has three arguments. */
   interface OfThree<A, B, C> {
     Object run(LockStore real, A first, B second, C third) throws Exception;
   }
@@ -71,7 +71,7 @@ final class Decorator {
             called.equals(method) ? bug.run(real, arguments, call) : call.proceed(arguments));
   }
 
-  /** What is done in place of any method. */
+  /** A replacement for any method. */
   interface Around {
     Object run(String method, Object[] arguments, Call call) throws Throwable;
   }

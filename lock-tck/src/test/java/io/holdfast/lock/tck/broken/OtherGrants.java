@@ -49,7 +49,7 @@ abstract class OtherGrants implements UnaryOperator<LockStore> {
     return new Changed(real, claim, real.number(), claim.ttl());
   }
 
-  /** For how long a renewal is said to be good. */
+  /** The time for which a renewal is said to be good. */
   Duration told(Duration validFor, Duration took) {
     return validFor;
   }

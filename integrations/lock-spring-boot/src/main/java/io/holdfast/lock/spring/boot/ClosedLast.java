@@ -51,7 +51,7 @@ final class ClosedLast implements SmartInitializingSingleton {
     }
   }
 
-  /** Adds a bean and all that it needs: these must outlive it. */
+  /** Adds a bean, and all beans that it needs and that must outlive it. */
   private void addNeeded(String bean, Set<String> needed) {
     if (needed.add(bean)) {
       for (String dependency : beans.getDependenciesForBean(bean)) {

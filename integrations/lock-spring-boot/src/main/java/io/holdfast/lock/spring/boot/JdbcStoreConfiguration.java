@@ -8,7 +8,7 @@ import org.springframework.context.annotation.Configuration;
 import org.springframework.core.env.Environment;
 import org.springframework.util.ClassUtils;
 
-/** Locks in the application's database, once Flyway, Liquibase or a script have set that up. */
+/** Locks in the application's database, once Flyway, Liquibase or a script has set it up. */
 @Configuration(proxyBeanMethods = false)
 @ConditionalOnStore(StoreKind.JDBC)
 class JdbcStoreConfiguration {

@@ -48,7 +48,7 @@ final class JedisSettings {
     return settings.ssl(true).sslParameters(checkingTheHost());
   }
 
-  /** A certificate must be of the host that was connected to; Jedis does not ask for that. */
+  /** Returns parameters that require the certificate to be the host's: Jedis itself does not. */
   private static SSLParameters checkingTheHost() {
     SSLParameters parameters = new SSLParameters();
     parameters.setEndpointIdentificationAlgorithm("HTTPS");

@@ -24,8 +24,8 @@ import org.springframework.core.env.Environment;
 
 /**
  * Auto-configuration of a {@link LockClient}, on the store that is on the class path or that
- * {@code holdfast.store} names. The client is connected when the application starts, or the
- * application does not start; it is closed after everything that runs the application's work. A
+ * {@code holdfast.store} names. The client is connected when the application starts; if that fails,
+ * the application does not start. It is closed after everything that runs the application's work. A
  * bean of this type that the application defines itself replaces it.
  */
 @AutoConfiguration
@@ -38,13 +38,16 @@ public final class LockAutoConfiguration {
 
   LockAutoConfiguration() {}
 
-  /** The first thing of all, before a bean that the client needs can fail for another reason. */
+  /**
+   * Checks Spring Boot's version first of all, before a bean that the client needs can fail for
+   * another reason.
+   */
   @Bean
   static BeanFactoryPostProcessor springBootIsNewEnough() {
     return beans -> BootVersion.check(SpringBootVersion.getVersion());
   }
 
-  /** Even with lazy initialization, a mistake must show at the start. */
+  /** Excludes the client from lazy initialization, since a mistake must show at the start. */
   @Bean
   static LazyInitializationExcludeFilter lockClientIsNotLazy() {
     return LazyInitializationExcludeFilter.forBeanTypes(LockClient.class, ClosedLast.class);

@@ -31,7 +31,10 @@ final class LocksEndpoint {
   private final LockClient client;
   private final boolean forceReleaseAllowed;
 
-  /** @param forceReleaseAllowed whether it is allowed besides the endpoint's access */
+  /**
+   * @param forceReleaseAllowed whether a forced release is allowed, if the endpoint's access allows
+   *     it too
+   */
   LocksEndpoint(LockClient client, boolean forceReleaseAllowed) {
     this.client = client;
     this.forceReleaseAllowed = forceReleaseAllowed;

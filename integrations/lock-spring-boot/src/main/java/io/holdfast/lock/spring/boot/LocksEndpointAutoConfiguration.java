@@ -48,7 +48,7 @@ public final class LocksEndpointAutoConfiguration {
       return new LocksPage(forceRelease, losses.getIfAvailable());
     }
 
-    /** Only the client that the auto-configuration makes gets this listener. */
+    /** The recorder of the losses that the page shows; only the auto-configured client has it. */
     @Bean
     @ConditionalOnBean(LockAutoConfiguration.Client.class)
     RecentLosses recentLosses() {

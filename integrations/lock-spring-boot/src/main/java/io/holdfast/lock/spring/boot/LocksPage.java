@@ -58,7 +58,7 @@ final class LocksPage {
     };
   }
 
-  /** The page allows its own script and style by their hashes, and no others. */
+  /** Returns the page, which allows its own script and style, by their hashes, and no others. */
   private static String html(boolean forceRelease) {
     String page = resource();
     return page.replace("{script-hash}", hash(page, "script"))

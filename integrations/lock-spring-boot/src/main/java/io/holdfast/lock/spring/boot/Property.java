@@ -22,7 +22,7 @@ final class Property {
     }
   }
 
-  /** Does the same if the property is set; returns the other value if it is not. */
+  /** Does {@link #apply} if the property is set; returns the other value if it is not. */
   static <T, R> R applyIfSet(
       String name, @Nullable T value, R otherwise, Function<? super T, ? extends R> function) {
     return value == null ? otherwise : apply(name, value, function);

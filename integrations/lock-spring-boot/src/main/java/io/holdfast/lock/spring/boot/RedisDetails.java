@@ -115,9 +115,9 @@ final class RedisDetails implements RedisServers {
   }
 
   /**
-   * Returns whether there is a primary with replicas, which only Lettuce can tell from each other.
-   * The details then name a single server as well, which is not meant. Spring Boot 4.0 does not
-   * have that.
+   * Returns whether the details name a primary and its replicas without telling which is which:
+   * Lettuce can find out, Jedis can't. Such details name a single server as well, which must not be
+   * used. Spring Boot 4.0 has no such details.
    */
   private boolean hasMasterReplica() {
     Method method = ReflectionUtils.findMethod(details.getClass(), "getMasterReplica");
@@ -127,7 +127,7 @@ final class RedisDetails implements RedisServers {
         && ReflectionUtils.invokeMethod(accessible(method), details) != null;
   }
 
-  /** The class of the details is Spring Boot's own affair. */
+  /** Makes a method accessible: the class of the details need not be public. */
   private static Method accessible(Method method) {
     ReflectionUtils.makeAccessible(method);
     return method;
@@ -148,8 +148,8 @@ final class RedisDetails implements RedisServers {
   }
 
   /**
-   * Returns whether the URL asks for TLS, and the details were made of it. Such details have no
-   * bundle: Spring Boot's own clients look at the URL too.
+   * Returns whether the URL asks for TLS, and the details were made from that URL. Such details
+   * have no bundle: Spring Boot's own clients look at the URL too.
    */
   private boolean isSecuredByUrl() {
     if (url == null || !url.startsWith("rediss:")) {

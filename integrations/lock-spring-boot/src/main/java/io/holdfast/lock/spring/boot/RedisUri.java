@@ -36,7 +36,7 @@ record RedisUri(String uri, Duration timeout) implements RedisServers {
     return "check " + PROPERTY;
   }
 
-  /** Without the address, which may have a password in it. */
+  /** Leaves out the address, which may have a password in it. */
   @Override
   public String toString() {
     return "RedisUri[timeout=" + timeout + "]";
