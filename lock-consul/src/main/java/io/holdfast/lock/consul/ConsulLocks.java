@@ -61,7 +61,7 @@ public final class ConsulLocks {
     for (int i = 0; i < token.length(); i++) {
       char character = token.charAt(i);
       if (character <= ' ' || character > '~') {
-        // Without the token: what this says is logged.
+        // The message is logged, so it does not show the token.
         throw new IllegalArgumentException("The ACL token's character "
             + i
             + " of "

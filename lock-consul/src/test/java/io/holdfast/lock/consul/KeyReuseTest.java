@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import io.holdfast.lock.consul.line.Mark;
 import io.holdfast.lock.consul.session.ConsulGrant;
-import io.holdfast.lock.consul.session.SpareKeys;
+import io.holdfast.lock.consul.session.IdleKeys;
 import io.holdfast.lock.spi.Acquisition;
 import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Grant;
@@ -356,6 +356,16 @@ class KeyReuseTest {
     keyOfNext();
   }
 
+  /** As when memory runs out between the end of an attempt and the note that it is to be freed. */
+  @Test
+  void anAttemptThatIsOverIsFreedThoughNobodyHadThatDone() throws Exception {
+    ConsulGrant grant = open.acquire(name);
+    grant.attempt().end();
+    eventually("its name is free", this::isFree);
+    eventually("nothing keeps its session", () -> grant.attempt().session().isUnused());
+    keyOfNext();
+  }
+
   @Test
   void aLossByForceLeavesNothingOfTheAttempt() throws Exception {
     ConsulGrant grant = open.acquire(name);
@@ -395,20 +405,16 @@ class KeyReuseTest {
 
   @Test
   void ofTheKeysOfManyLinesTheOldestAreTakenOutFirst() {
-    SpareKeys spares = new SpareKeys();
+    IdleKeys idle = new IdleKeys();
     for (int i = 0; i < 5; i++) {
-      spares.give(new SpareKeys.Spare("line-" + i, "key-" + i, 2, i));
+      idle.give(new IdleKeys.IdleKey("line-" + i + "/key", 2, i));
     }
-    spares.give(new SpareKeys.Spare("line-1", "another", 2, 5));
-    assertThat(spares.take("line-1").key()).isEqualTo("another");
-    assertThat(spares.take("line-1")).isNull();
-    assertThat(spares.takeOld(2, 2))
-        .extracting(SpareKeys.Spare::key)
-        .containsExactly("key-0", "key-1");
-    assertThat(spares.take("line-0")).isNull();
-    assertThat(spares.takeOld(3, 9))
-        .extracting(SpareKeys.Spare::key)
-        .containsExactly("key-2", "key-3");
-    assertThat(spares.take("line-4").key()).isEqualTo("key-4");
+    idle.give(new IdleKeys.IdleKey("line-1/another", 2, 5));
+    assertThat(idle.take("line-1/").key()).isEqualTo("line-1/another");
+    assertThat(idle.take("line-1/")).isNull();
+    assertThat(idle.takeOld(2, 2)).containsExactly("line-0/key", "line-1/key");
+    assertThat(idle.take("line-0/")).isNull();
+    assertThat(idle.takeOld(3, 9)).containsExactly("line-2/key", "line-3/key");
+    assertThat(idle.take("line-4/").key()).isEqualTo("line-4/key");
   }
 }

@@ -148,7 +148,7 @@ public final class ConsulStore implements LockStore {
         if (!sent) {
           sessions.unused(attempt);
         } else if (!settled) {
-          sessions.abandoned().add(attempt);
+          sessions.cleanup().add(attempt);
         }
       }
       if (attempt.session().isLost()) {
@@ -214,7 +214,7 @@ public final class ConsulStore implements LockStore {
     }
   }
 
-  /** Without an answer, the key may be locked for the attempt. */
+  /** Reads what is there after a failure; without an answer, the key may be the attempt's. */
   private ConsulHttp.Outcome checkAfterFailure(Transaction look, Deadline deadline)
       throws StoreException {
     try {
@@ -238,12 +238,12 @@ public final class ConsulStore implements LockStore {
     Line line = inLine;
     int looks = looksBefore;
     long sentNanos = joinedNanos;
-    sessions.orphans().note(line);
+    sessions.lines().note(line);
     try {
-      // What is removed here, or a look for what was taken by force, takes another reading.
+      // Read again after a place was ended here, or a look for what was taken by force.
       while (true) {
-        // Without it if the session has ended in between.
         if (attempt.placeIn(line) == null) {
+          // The session has ended in between.
           return new Joined(attempt, line, looks, null);
         }
         Line.Place first = line.first();
@@ -274,7 +274,7 @@ public final class ConsulStore implements LockStore {
 
   private Line line(LockKey key, Deadline deadline) throws StoreException {
     Line line = new Line(http.read(new Transaction().tree(keys.line(key)), deadline));
-    sessions.orphans().note(line);
+    sessions.lines().note(line);
     return line;
   }
 
@@ -284,7 +284,7 @@ public final class ConsulStore implements LockStore {
    * @return for how long it is to be left alone yet; zero: it is over
    */
   long clear(Line line, Deadline deadline) throws StoreException {
-    return line.first().isTimed() ? sessions.orphans().clear(line, deadline) : Long.MAX_VALUE;
+    return line.first().isTimed() ? sessions.lines().clear(line, deadline) : Long.MAX_VALUE;
   }
 
   Line line(Attempt attempt, Deadline deadline) throws StoreException {
@@ -293,7 +293,7 @@ public final class ConsulStore implements LockStore {
 
   /** Takes an attempt out of its line, whatever it is by now. May be done twice, also at once. */
   void leave(Attempt attempt, Deadline deadline) throws StoreException {
-    sessions.abandoned().free(attempt, deadline);
+    sessions.cleanup().free(attempt, deadline);
   }
 
   @Override
@@ -313,15 +313,12 @@ public final class ConsulStore implements LockStore {
       throw e;
     }
     if (outcome instanceof ConsulHttp.Outcome.Applied applied) {
-      if (!attempt.setFreed()) {
-        return ReleaseOutcome.RELEASED;
-      }
-      sessions.leftovers().released(attempt, applied.entries().get(0), holdFor.toNanos());
+      sessions.cleanup().released(attempt, applied.entries().get(0), holdFor.toNanos());
       sessions.forget(attempt);
       return ReleaseOutcome.RELEASED;
     }
-    // What the key is now, and for whom, is found out in the background.
-    sessions.abandoned().add(attempt);
+    // The background finds out what the key is now, and whose.
+    sessions.cleanup().add(attempt);
     // One that got through before is no loss, if nobody else can have ended it since.
     return (attempt.mayBeReleased() || outcome.resent()) && inTime
         ? ReleaseOutcome.RELEASED
@@ -398,7 +395,7 @@ public final class ConsulStore implements LockStore {
   }
 
   private StoredHolder holder(Line.Place first) {
-    return sessions.orphans().holder(first, Session.TTLS_OF_A_CRASH);
+    return sessions.lines().holder(first, Session.TTLS_OF_A_CRASH);
   }
 
   /** Asks for the names first: Consul has no pages, and their lines can be long. */
@@ -416,7 +413,7 @@ public final class ConsulStore implements LockStore {
     for (int from = 0; from < lines.size() && held.size() < limit; ) {
       int to =
           Math.min(lines.size(), from + Math.min(Transaction.OPERATIONS_MAX, limit - held.size()));
-      sessions.orphans().read(lines.subList(from, to), deadline).forEach((folder, line) -> {
+      sessions.lines().read(lines.subList(from, to), deadline).forEach((folder, line) -> {
         LockKey lock = locks.get(folder);
         if (lock != null && !line.isEmpty()) {
           OptionalInt waiting = OptionalInt.of(line.size() - 1);
@@ -464,7 +461,7 @@ public final class ConsulStore implements LockStore {
       if (outcome instanceof ConsulHttp.Outcome.Applied) {
         return true;
       }
-      // It changed in between, or was just gone.
+      // The key changed in between, or was just gone.
       if (outcome.resent()) {
         throw StoreException.unanswered("Consul did not answer the first time", null);
       }

@@ -3,8 +3,8 @@ package io.holdfast.lock.consul.fair;
 import io.holdfast.lock.consul.http.Entry;
 import io.holdfast.lock.consul.http.LongPoll;
 import io.holdfast.lock.consul.line.Line;
+import io.holdfast.lock.consul.line.LineCleanup;
 import io.holdfast.lock.consul.line.Mark;
-import io.holdfast.lock.consul.line.Orphans;
 import io.holdfast.lock.consul.session.Attempt;
 import io.holdfast.lock.consul.session.ConsulGrant;
 import io.holdfast.lock.consul.session.Session;
@@ -26,10 +26,10 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>A key that says so proves that its attempt is over. One whose session has ended (it ran out,
  * was destroyed, its server left) proves nothing: its holder may go on until the session's TTL is
- * over, so {@link Orphans} lets this waiter start no earlier. Nor does one that merely disappeared
- * (a hand deleted it, a snapshot was restored): this waiter remembers every place before its own,
- * since those in between may leave without ever having had the lock. Whose key says that it had the
- * lock has waited for all before it, and ends the doubts about them.
+ * over, so {@link LineCleanup} lets this waiter start no earlier. Nor does one that merely
+ * disappeared (a hand deleted it, a snapshot was restored): this waiter remembers every place
+ * before its own, since those in between may leave without ever having had the lock. A place whose
+ * key says that it had the lock has waited for all before it, and ends the doubts about them.
  */
 public final class ConsulTicket implements Ticket {
   private final ConsulStore store;
@@ -70,7 +70,7 @@ public final class ConsulTicket implements Ticket {
   }
 
   /**
-   * Waits for whoever is before it in this line; for how long at most.
+   * Begins to wait for the place before it in this line, and returns for how long at most.
    *
    * @param looks what {@link Session#looks} was before the line was read
    */
@@ -161,11 +161,11 @@ public final class ConsulTicket implements Ticket {
         doubt(place);
       }
     }
-    // Whoever is still there is remembered anew; the others are doubted once.
+    // The ones that are still there are remembered anew; the others are doubted once.
     ahead = List.of();
   }
 
-  /** Up to which place everybody is certainly over, since that one had the lock; zero: none. */
+  /** The last place that had the lock, so that all up to it are over; zero: none. */
   private long settled(Line line) {
     PlaceAhead heard = longPoll;
     long settled = heard != null && heard.hadLock() ? heard.place.number() : 0;
@@ -197,7 +197,10 @@ public final class ConsulTicket implements Ticket {
     doubtedNumber = Math.max(doubtedNumber, place.number());
   }
 
-  /** Null: it may have been taken by force already, and has to be looked for once more. */
+  /**
+   * Takes the lock; null: it may have been taken by force already, so the line has to be read
+   * again.
+   */
   private @Nullable Status granted(long sinceNanos, long provedNanos, int looks) {
     stop();
     ConsulGrant grant = attempt.hold(sinceNanos, provedNanos);
@@ -213,7 +216,7 @@ public final class ConsulTicket implements Ticket {
 
   private Status over() {
     stop();
-    store.sessions().abandoned().add(attempt);
+    store.sessions().cleanup().add(attempt);
     return new Gone();
   }
 

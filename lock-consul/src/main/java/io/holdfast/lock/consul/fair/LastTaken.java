@@ -11,7 +11,7 @@ import java.util.Map;
 public final class LastTaken {
   private static final int KEYS_MAX = 1_000;
 
-  // Under the monitor. The one that was asked for least lately first.
+  // Guarded by the monitor. The one that was asked for least lately first.
   private final Map<LockKey, Boolean> keys = new LinkedHashMap<>(16, 0.75f, true) {
     @Override
     protected boolean removeEldestEntry(Map.Entry<LockKey, Boolean> eldest) {

@@ -120,7 +120,7 @@ public final class ConsulHttp implements AutoCloseable {
     dispatcher.setMaxRequests(Integer.MAX_VALUE);
     dispatcher.setMaxRequestsPerHost(Integer.MAX_VALUE);
     storeTimeout = store.storeTimeout();
-    // What is sent again is this class's to decide: a release can't be told from another's.
+    // This class decides what is sent again: a release can't be told from another's.
     client = settings
         .client()
         .newBuilder()
@@ -411,7 +411,7 @@ public final class ConsulHttp implements AutoCloseable {
     void failed(String why);
   }
 
-  /** After which a long poll has an answer, or has failed. */
+  /** The time after which a long poll has an answer, or has failed. */
   public Duration longPollMax(Duration wait) {
     return wait.plus(wait.dividedBy(LONG_POLL_MORE)).plus(storeTimeout);
   }

@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
  * the waiter. Thread-safe.
  */
 public class LongPoll implements ConsulHttp.Heard {
-  /** After which a waiter asks by itself, in case that the long poll came to grief. */
+  /** The time after which a waiter asks by itself, in case that the long poll came to grief. */
   public static final Duration RECHECK_AFTER = Duration.ofSeconds(10);
 
   private static final Duration WAIT = Duration.ofMinutes(1);

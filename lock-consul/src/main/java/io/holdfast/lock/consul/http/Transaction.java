@@ -12,11 +12,16 @@ public final class Transaction {
 
   private final StringBuilder body = new StringBuilder("[");
 
-  /** Some things in as many parts as it takes transactions to have an operation for each. */
+  /** Some things in parts for which one transaction has an operation each. */
   public static <T> List<List<T>> parts(List<T> all) {
+    return parts(all, OPERATIONS_MAX);
+  }
+
+  /** Some things in parts of at most so many. */
+  public static <T> List<List<T>> parts(List<T> all, int max) {
     List<List<T>> parts = new ArrayList<>();
-    for (int from = 0; from < all.size(); from += OPERATIONS_MAX) {
-      parts.add(all.subList(from, Math.min(all.size(), from + OPERATIONS_MAX)));
+    for (int from = 0; from < all.size(); from += max) {
+      parts.add(all.subList(from, Math.min(all.size(), from + max)));
     }
     return parts;
   }

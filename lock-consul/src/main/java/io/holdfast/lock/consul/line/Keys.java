@@ -36,7 +36,7 @@ public final class Keys {
    * have it as well, since escapes begin so.
    */
   public String lines(LockKind kind, String namePrefix) {
-    // How a character is written depends on what was before it and never on what follows.
+    // An escape depends on what is before the character, and never on what follows.
     return prefix + "/" + kind.code() + "/" + escape(namePrefix);
   }
 
@@ -68,8 +68,8 @@ public final class Keys {
   }
 
   /**
-   * Loses its session when that ends, and changes whenever somebody takes a lock from it by force:
-   * what a client watches to hear of both.
+   * The key that a client watches to hear of the end of its session, which takes the key from it,
+   * and of a lock that was taken from it by force, which changes it.
    */
   public String session(String sessionId) {
     return sessions() + sessionId;
@@ -81,8 +81,8 @@ public final class Keys {
   }
 
   /**
-   * Written to by its own client alone, to make sure that no request of before can make a key of
-   * that session any more.
+   * The key that a session's client writes to, and nobody else, to make sure that no request of
+   * before can make a key of that session any more.
    */
   public String gate(String sessionId) {
     return session(sessionId) + "/gate";

@@ -41,9 +41,9 @@ public final class Line {
       return !hasSession() || mark.released();
     }
 
-    /** For how long it is to be left alone by who sees it. */
+    /** The time for which it is to be left alone by a client that sees it. */
     public long millis() {
-      // At least, in case that somebody else wrote there.
+      // A mark that somebody else wrote can tell less than any session has.
       return mark.released()
           ? mark.millis()
           : Math.max(mark.millis(), TimeUnit.SECONDS.toMillis(SessionRequests.TTL_SECONDS_MIN));

@@ -14,8 +14,8 @@ import org.jspecify.annotations.Nullable;
 /** A claim that has a key at Consul, or may have: what this client knows of it. Thread-safe. */
 public final class Attempt {
   /**
-   * The time beyond a TTL that an attempt waits without a sign of whoever waits with it, who comes
-   * by more often than that.
+   * The time beyond a TTL that an attempt waits without a sign of the thread that waits with it,
+   * which comes by more often than that.
    */
   private static final long UNSEEN_NANOS = 2 * LongPoll.RECHECK_AFTER.toNanos();
 
@@ -30,14 +30,16 @@ public final class Attempt {
   private final String key;
   private final long indexBefore;
 
-  /** By the machine's wall clock, for who looks at the store; the client's may be ahead of it. */
+  /**
+   * The time by the machine's wall clock, for who looks at the store; the client's may be ahead.
+   */
   private final Instant asked;
 
-  // All under the monitor.
+  // All guarded by the monitor.
   private Phase phase = Phase.ASKING;
   /** The end of its TTL; while it asks, the time after which nobody can want it any more. */
   private long endNanos;
-  /** The same, or when its session may end, if that is sooner. */
+  /** The same time, or that at which its session may end, if that is sooner. */
   private long expiresAtNanos;
 
   private final AtomicBoolean freed = new AtomicBoolean();
@@ -103,7 +105,7 @@ public final class Attempt {
         && (number == 0 ? place.number() > indexBefore : place.number() == number);
   }
 
-  /** Which part of its session's attempts it is renewed with. */
+  /** The part of its session's attempts that it is renewed with. */
   public int renewedWith() {
     return renewedWith;
   }
@@ -142,7 +144,7 @@ public final class Attempt {
     }
   }
 
-  /** A release was sent, and may have got through. */
+  /** Notes that a release was sent, and may have got through. */
   public void noteRelease() {
     releaseSent = true;
   }
@@ -151,7 +153,7 @@ public final class Attempt {
     return releaseSent;
   }
 
-  /** Whoever waits with it was there at that moment. */
+  /** Notes that the thread that waits with it was there at that moment. */
   public synchronized void seen(long nowNanos) {
     if (phase == Phase.ASKING) {
       endNanos = nowNanos + claim.ttl().toNanos() + UNSEEN_NANOS;
@@ -160,7 +162,7 @@ public final class Attempt {
   }
 
   /**
-   * The lock is this attempt's since that moment.
+   * Makes this attempt the holder of the lock, since that moment.
    *
    * @param provedNanos when a request was sent that proved its key, and so its session, to be there
    * @return null: it is over
@@ -183,8 +185,9 @@ public final class Attempt {
   }
 
   /**
-   * Goes on for at least that long from a request that was sent at that moment and that proved it,
-   * and its session, to be alive; zero: for as long as it was to last before. Never shortens it.
+   * Extends it to at least that long from a request that was sent at that moment and that proved
+   * it, and its session, to be alive; zero: to the time that it was to last before. Never shortens
+   * it.
    *
    * @return for how long it is held, counted from that moment; empty: it is over by now
    */
@@ -203,7 +206,7 @@ public final class Attempt {
     return Optional.of(Duration.ofNanos(expiresAtNanos - sentNanos));
   }
 
-  /** For how long it is held yet; zero or less: no more. */
+  /** The time for which it is held yet; zero or less: no more. */
   public synchronized long leftNanos(long nowNanos) {
     return phase == Phase.HELD ? expiresAtNanos - nowNanos : 0;
   }
@@ -217,6 +220,10 @@ public final class Attempt {
     return true;
   }
 
+  synchronized boolean isOver() {
+    return phase == Phase.OVER;
+  }
+
   public synchronized void end() {
     phase = Phase.OVER;
   }
@@ -226,7 +233,10 @@ public final class Attempt {
     return freed.get();
   }
 
-  /** Its key is certainly given up; true for one caller, who may then let another have it. */
+  /**
+   * Notes that its key is certainly given up; true for one caller, who may then let another have
+   * it.
+   */
   public boolean setFreed() {
     return freed.compareAndSet(false, true);
   }

@@ -3,6 +3,7 @@ package io.holdfast.lock.consul.session;
 import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.consul.http.SessionRequests;
 import io.holdfast.lock.consul.line.Keys;
+import io.holdfast.lock.consul.line.TaskQueue;
 import io.holdfast.lock.spi.TimeSource;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -34,7 +35,7 @@ public final class Session {
   private final long ttlNanos;
   private final ConcurrentHashMap<String, Attempt> attempts = new ConcurrentHashMap<>();
 
-  // Under the monitor.
+  // Guarded by the monitor.
   private boolean retired;
 
   /** The number of attempts in each part that is renewed together. */
@@ -54,7 +55,7 @@ public final class Session {
   private final AtomicInteger looks = new AtomicInteger();
   private volatile long gateIndex;
   private final AtomicLong gateWrites = new AtomicLong();
-  private final SpareKeys spareKeys = new SpareKeys();
+  private final IdleKeys idleKeys = new IdleKeys();
 
   /** The time at which a request was sent, by both clocks. */
   public record Sent(long nanos, long wallMillis) {
@@ -191,8 +192,8 @@ public final class Session {
   }
 
   /** Keys for the next attempts. */
-  SpareKeys spareKeys() {
-    return spareKeys;
+  IdleKeys idleKeys() {
+    return idleKeys;
   }
 
   /**
@@ -217,7 +218,7 @@ public final class Session {
   }
 
   /**
-   * A long poll on {@link Keys#session} begins, in the place of any before.
+   * Notes that a long poll on {@link Keys#session} begins, in the place of any before.
    *
    * @param endsNanos when it has ended for certain, if nothing dies
    * @return which it is
@@ -227,7 +228,7 @@ public final class Session {
     return watches.incrementAndGet();
   }
 
-  /** Whether no other has begun since. */
+  /** Whether that long poll is the last that began. */
   boolean isWatch(int which) {
     return watches.get() == which;
   }
@@ -250,12 +251,12 @@ public final class Session {
     return nowNanos - renewed.nanos() > dueNanos && nowNanos - retryNanos >= 0;
   }
 
-  /** A renewal got no answer; it is tried again in about a second. */
+  /** Puts the next renewal off for about a second, since one got no answer. */
   public void renewalFailed(long nowNanos) {
-    retryNanos = nowNanos + Ticker.retryNanos();
+    retryNanos = nowNanos + TaskQueue.retryNanos();
   }
 
-  /** Consul said that it lives, in answer to a request that was sent at that moment. */
+  /** Notes that Consul answered that it lives, to a request that was sent at that moment. */
   public synchronized void renewed(Sent sent) {
     if (sent.nanos() - renewed.nanos() > 0) {
       renewed = sent;
@@ -263,8 +264,8 @@ public final class Session {
   }
 
   /**
-   * Until when what is to end then may be held: the session may end before. Others leave a key
-   * alone for a TTL after its session has ended.
+   * The time until which a lease may be held that is to end then: the session may end before, and
+   * others leave its keys alone for a TTL after that.
    *
    * @param provedNanos when a request was sent that a majority answered, with the session alive.
    *     Renewals are answered from what a leader remembers, even one that is none any more
@@ -287,7 +288,7 @@ public final class Session {
     return true;
   }
 
-  /** The first that has room, so that they are as few as they can be. */
+  /** Returns the first part that has room, so that they are as few as they can be. */
   private int joinPart() {
     for (int part = 0; part < parts.size(); part++) {
       if (parts.get(part) < RENEWED_TOGETHER_MAX) {
@@ -312,7 +313,7 @@ public final class Session {
     usedNanos = nowNanos;
   }
 
-  /** Lets nobody in any more, if nobody is in. */
+  /** Takes no attempt in any more, if there is none. */
   public synchronized boolean retireIfUnused() {
     if (attempts.isEmpty()) {
       retired = true;

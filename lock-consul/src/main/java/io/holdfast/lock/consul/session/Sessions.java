@@ -4,10 +4,9 @@ import io.holdfast.lock.LeaseLoss;
 import io.holdfast.lock.consul.http.ConsulHttp;
 import io.holdfast.lock.consul.http.SessionRequests;
 import io.holdfast.lock.consul.http.Transaction;
-import io.holdfast.lock.consul.line.Countdowns;
 import io.holdfast.lock.consul.line.Keys;
 import io.holdfast.lock.consul.line.Line;
-import io.holdfast.lock.consul.line.Orphans;
+import io.holdfast.lock.consul.line.LineCleanup;
 import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.StoreException;
@@ -48,11 +47,8 @@ public final class Sessions implements AutoCloseable {
   private final Map<String, Attempt> attempts = new ConcurrentHashMap<>();
 
   private final Watches watches;
-  private final Orphans orphans;
-  private final Estates estates;
-  private final Countdowns countdowns;
-  private final Abandoned abandoned;
-  private final Leftovers leftovers;
+  private final LineCleanup lines;
+  private final SessionCleanup cleanup;
   private volatile boolean closed;
 
   /** The session of one TTL, and who makes it. */
@@ -67,30 +63,23 @@ public final class Sessions implements AutoCloseable {
     this.requests = new SessionRequests(http, settings.clientName());
     this.settings = settings;
     this.time = settings.time();
-    this.abandoned = new Abandoned(http, keys, this, time);
     this.watches = new Watches(http, keys, this, settings);
-    this.orphans = new Orphans(http, time);
-    this.countdowns = new Countdowns(http, keys, requests);
-    this.estates = new Estates(http, keys, requests, orphans, time);
-    this.leftovers = new Leftovers(http, keys, this, abandoned, orphans, estates, countdowns, time);
+    this.lines = new LineCleanup(http, keys, requests, time);
+    this.cleanup = new SessionCleanup(http, keys, this, requests, lines, time);
     ticker = new Ticker(settings.clientName(), this::tick);
   }
 
-  public Abandoned abandoned() {
-    return abandoned;
+  public SessionCleanup cleanup() {
+    return cleanup;
   }
 
-  public Leftovers leftovers() {
-    return leftovers;
-  }
-
-  public Orphans orphans() {
-    return orphans;
+  public LineCleanup lines() {
+    return lines;
   }
 
   /** Has Consul count down what keeps a claim's name taken, if only time ends that. */
   public void countDown(Line line, Claim claim) {
-    countdowns.add(line, Session.ttlSeconds(claim.ttl().toNanos()));
+    lines.countDown(line, Session.ttlSeconds(claim.ttl().toNanos()));
   }
 
   /** Returns the attempt of a claim; null if it has nothing at Consul. */
@@ -99,7 +88,7 @@ public final class Sessions implements AutoCloseable {
     return attempts.get(claim.ownerId());
   }
 
-  /** Whether there is anybody who wants to know what becomes of it. */
+  /** Whether the end of a session is news to anybody. */
   boolean isInUse(Session session) {
     return !closed && !session.isLost() && all.contains(session);
   }
@@ -117,10 +106,10 @@ public final class Sessions implements AutoCloseable {
   public Attempt register(Claim claim, int again, Deadline deadline) throws StoreException {
     while (true) {
       Session session = shared(Session.ttlSeconds(claim.ttl().toNanos()), deadline);
-      SpareKeys.Spare spare = session.spareKeys().take(keys.line(claim.key()));
-      Attempt attempt = spare == null
+      IdleKeys.IdleKey idle = session.idleKeys().take(keys.line(claim.key()));
+      Attempt attempt = idle == null
           ? new Attempt(claim, session, keys.attempt(claim, again), 0, time)
-          : new Attempt(claim, session, spare.key(), spare.index(), time);
+          : new Attempt(claim, session, idle.key(), idle.index(), time);
       if (session.add(attempt)) {
         attempts.put(claim.ownerId(), attempt);
         return attempt;
@@ -131,17 +120,17 @@ public final class Sessions implements AutoCloseable {
     }
   }
 
-  /** Nothing is left of an attempt. */
+  /** Ends an attempt that has nothing at Consul any more. */
   public void forget(Attempt attempt) {
     attempt.end();
     attempts.remove(attempt.claim().ownerId(), attempt);
     attempt.session().remove(attempt, time.nanos());
   }
 
-  /** Nothing was sent for an attempt. */
+  /** Ends an attempt that nothing was sent for. */
   public void unused(Attempt attempt) {
     if (attempt.setFreed() && attempt.indexBefore() > 0) {
-      leftovers.spare(attempt, attempt.indexBefore());
+      cleanup.idle(attempt, attempt.indexBefore());
     }
     forget(attempt);
   }
@@ -185,7 +174,7 @@ public final class Sessions implements AutoCloseable {
       noteIndex = writeNote(id, deadline);
     } finally {
       if (noteIndex == 0) {
-        // Or each attempt would leave one.
+        // Else each attempt would leave one.
         boolean unused = http.execute(() -> requests.destroy(id, http.deadline()));
       }
     }
@@ -244,13 +233,13 @@ public final class Sessions implements AutoCloseable {
         }
       }
     }
-    // One that is being released as well: its release finds out by itself.
+    // A release that is on its way finds out by itself.
     taken.removeIf(grant -> grant.attempt().isFreed());
-    taken.forEach(grant -> abandoned.add(grant.attempt()));
+    taken.forEach(grant -> cleanup.add(grant.attempt()));
     return taken;
   }
 
-  /** Whether an operation failed since the session has ended; everybody was told then. */
+  /** Whether an operation failed since the session has ended; then everybody is told. */
   public boolean isGone(Session session, ConsulHttp.Outcome.Failed failed) {
     if (failed.failures().stream().noneMatch(one -> one.what().contains("invalid session"))) {
       return false;
@@ -261,7 +250,7 @@ public final class Sessions implements AutoCloseable {
 
   /** Tells every holder, and only then everybody else. */
   void lost(Session session) {
-    // Before it is asked for its grants: who becomes a holder now either is told, or sees this.
+    // The mark comes before the question for its grants: a new holder is told, or sees it.
     List<Attempt> ended = session.end();
     if (ended == null) {
       return;
@@ -279,7 +268,7 @@ public final class Sessions implements AutoCloseable {
     }
   }
 
-  /** False: its holder may not know, and its key has to keep others waiting. */
+  /** Tells the holder; false: it may not know, and its key has to keep others waiting. */
   private boolean tell(Attempt attempt) {
     try {
       ConsulGrant grant = attempt.grant();
@@ -294,15 +283,13 @@ public final class Sessions implements AutoCloseable {
   }
 
   /**
-   * Has what is left of a session cleared away.
+   * Has cleared away all that is left of a session.
    *
    * @param attempts the keys of attempts of it that nobody believes in any more
    */
   private void settle(Session session, Set<String> attempts) {
     all.remove(session);
-    Set<String> left = new HashSet<>(attempts);
-    left.addAll(leftovers.takeSpares(session));
-    estates.add(session.id(), left);
+    cleanup.settle(session, attempts);
   }
 
   private void tick() {
@@ -310,14 +297,18 @@ public final class Sessions implements AutoCloseable {
     for (Session session : all) {
       Ticker.safely(() -> tend(session, nowNanos));
     }
-    leftovers.tend(all);
+    cleanup.tend(all);
   }
 
   private void tend(Session session, long nowNanos) {
     watches.tend(session, nowNanos);
     for (Attempt attempt : session.attempts()) {
-      if (attempt.expire(nowNanos)) {
-        abandoned.add(attempt);
+      boolean expired = attempt.expire(nowNanos);
+      if (attempt.isOver()) {
+        // Again if memory ran out the first time: it would keep its session alive for ever.
+        cleanup.add(attempt);
+      }
+      if (expired) {
         attempt.wake();
       }
     }
@@ -353,10 +344,10 @@ public final class Sessions implements AutoCloseable {
     all.forEach(this::end);
     // The end of a session changes its keys, and a countdown is of what they are then.
     Deadline whole = Deadline.after(settings.storeTimeout().multipliedBy(2), TimeSource.system());
-    closing(estates::end, whole);
-    closing(leftovers::countDown, whole);
-    closing(deadline -> estates.settle(() -> deadline), whole);
-    closing(orphans::deleteUseless, whole);
+    closing(cleanup::endSessions, whole);
+    closing(cleanup::countDown, whole);
+    closing(cleanup::settleAll, whole);
+    closing(lines::deleteUseless, whole);
   }
 
   private interface Closing {
@@ -364,8 +355,8 @@ public final class Sessions implements AutoCloseable {
   }
 
   /**
-   * Does it whatever became of what was before, for a store timeout at most: the first can take
-   * that, and the second has another.
+   * Takes a step of the close, whatever became of those before, for a store timeout at most: if the
+   * first takes all of that, the second has another.
    */
   private void closing(Closing task, Deadline whole) {
     try {

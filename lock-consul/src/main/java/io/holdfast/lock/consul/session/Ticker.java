@@ -1,9 +1,9 @@
 package io.holdfast.lock.consul.session;
 
+import io.holdfast.lock.consul.line.TaskQueue;
 import io.holdfast.lock.spi.Deadline;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
-import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -36,19 +36,9 @@ public final class Ticker {
     }
   }
 
-  /** Half of that to one and a half times that, so that clients get out of step. */
-  private static long jittered(long nanos) {
-    return nanos / 2 + ThreadLocalRandom.current().nextLong(nanos);
-  }
-
-  /** Returns about a second: what failed is tried again then. */
-  public static long retryNanos() {
-    return jittered(TimeUnit.SECONDS.toNanos(1));
-  }
-
   /** Runs something in about half a second, unless it is closed by then. */
   public void later(Runnable task) {
-    after(jittered(TimeUnit.MILLISECONDS.toNanos(500)), task);
+    after(TaskQueue.retryNanos() / 2, task);
   }
 
   /** Runs something after that time, unless it is closed by then. */

@@ -25,7 +25,7 @@ public final class Watches {
 
   private static final long WAIT_NANOS_MAX = TimeUnit.MINUTES.toNanos(5);
 
-  /** In which the next begins after one has failed. */
+  /** The longest time until the next one begins after a failure. */
   private static final long NEXT_NANOS = TimeUnit.SECONDS.toNanos(1);
 
   private final ConsulHttp http;
@@ -51,8 +51,8 @@ public final class Watches {
   }
 
   /**
-   * Hears at once of the end of a session, which takes its key from it, and of a lock that was
-   * taken from it by force, which changes it. Without it, the next renewal would tell.
+   * Begins a long poll, which tells of the session's end, since that takes the key from it, and of
+   * a lock that was taken from it by force, since that changes the key.
    */
   void begin(Session session, long index) {
     if (!sessions.isInUse(session)) {
@@ -114,7 +114,7 @@ public final class Watches {
     }
   }
 
-  /** Whoever holds a lock is told, since its loss would not be heard of; a renewal settles it. */
+  /** Tells the holders that a loss would not be heard of; a renewal ends that doubt. */
   private void unwatched(Session session) {
     boolean before = session.isWatched(time.nanos());
     session.watchedUntil(time.nanos());
@@ -135,8 +135,8 @@ public final class Watches {
         long goneIndex =
             entry == null ? index : entry.session().isEmpty() ? entry.modifyIndex() : 0;
         if (goneIndex > session.noteIndex()) {
-          // It was there before that index, so this is its end; and the server that tells of it may
-          // be leaving itself, and tell no more.
+          // The key was there before that index, so this is its end; and the server that tells of
+          // it may be leaving itself, and tell no more.
           sessions.lost(session);
         } else {
           // A server that lags, or lost its memory, is no proof; the leader's word is.

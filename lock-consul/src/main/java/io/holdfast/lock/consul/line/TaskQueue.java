@@ -1,0 +1,109 @@
+package io.holdfast.lock.consul.line;
+
+import io.holdfast.lock.consul.http.Transaction;
+import io.holdfast.lock.spi.StoreException;
+import io.holdfast.lock.spi.TimeSource;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Tasks of one kind: what is still to be done with keys, and from when on. One that fails is tried
+ * again about a second later. Thread-safe.
+ */
+public final class TaskQueue<T> {
+  private static final long RETRY_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+  private final TimeSource time;
+  private final int atOnce;
+  private final Work<T> work;
+  private final Map<Object, Task<T>> tasks = new ConcurrentHashMap<>();
+
+  /** The way to do some tasks together. */
+  public interface Work<T> {
+    void on(List<T> tasks) throws StoreException;
+  }
+
+  private record Task<T>(T what, long dueNanos) {}
+
+  /** @param atOnce how many tasks are done together at most */
+  public TaskQueue(TimeSource time, int atOnce, Work<T> work) {
+    this.time = time;
+    this.atOnce = atOnce;
+    this.work = work;
+  }
+
+  /** Adds a task, unless it is there. */
+  public void add(T task, long dueNanos) {
+    add(task, task, dueNanos);
+  }
+
+  /** Adds a task, unless there is one of that key. */
+  public void add(Object key, T what, long dueNanos) {
+    tasks.putIfAbsent(key, new Task<>(what, dueNanos));
+  }
+
+  /** Adds a task, in the place of any of that key. */
+  public void put(Object key, T what, long dueNanos) {
+    tasks.put(key, new Task<>(what, dueNanos));
+  }
+
+  @Nullable
+  public T get(Object key) {
+    Task<T> task = tasks.get(key);
+    return task == null ? null : task.what();
+  }
+
+  public void remove(Object key) {
+    tasks.remove(key);
+  }
+
+  /** Returns all tasks, due or not. */
+  public List<T> all() {
+    return tasks.values().stream().map(Task::what).toList();
+  }
+
+  public boolean isSomethingDue() {
+    long nowNanos = time.nanos();
+    return tasks.values().stream().anyMatch(task -> nowNanos - task.dueNanos() >= 0);
+  }
+
+  /** Does what is due, the longest due first, until something fails: the rest stays due. */
+  public void workOff() throws StoreException {
+    long nowNanos = time.nanos();
+    List<Object> due = tasks.entrySet().stream()
+        .filter(one -> nowNanos - one.getValue().dueNanos() >= 0)
+        .sorted(Comparator.comparingLong(one -> one.getValue().dueNanos() - nowNanos))
+        .map(Map.Entry::getKey)
+        .toList();
+    for (List<Object> some : Transaction.parts(due, atOnce)) {
+      // Put off before it is done, so that the others come first whatever is thrown.
+      Map<Object, Task<T>> begun = new HashMap<>();
+      for (Object key : some) {
+        Task<T> again = tasks.computeIfPresent(key, (same, task) -> again(task));
+        if (again != null) {
+          begun.put(key, again);
+        }
+      }
+      if (!begun.isEmpty()) {
+        work.on(begun.values().stream().map(Task::what).toList());
+      }
+      // But not what was put in its place meanwhile.
+      begun.forEach(tasks::remove);
+    }
+  }
+
+  private Task<T> again(Task<T> task) {
+    return new Task<>(task.what(), time.nanos() + retryNanos());
+  }
+
+  /** Returns about a second: half of that to one and a half, so that clients get out of step. */
+  public static long retryNanos() {
+    return RETRY_NANOS / 2 + ThreadLocalRandom.current().nextLong(RETRY_NANOS);
+  }
+}

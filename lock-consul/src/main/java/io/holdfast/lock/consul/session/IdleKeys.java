@@ -1,0 +1,56 @@
+package io.holdfast.lock.consul.session;
+
+import io.holdfast.lock.consul.line.Keys;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Keys of one session whose attempts are over, for the next attempts at the same locks. Consul
+ * remembers each deleted key for a quarter of an hour or more, and walks over all that it remembers
+ * of a line whenever somebody reads that line; so a key stays for a while, and is deleted when
+ * nobody came back for it. Thread-safe.
+ */
+public final class IdleKeys {
+  /**
+   * A key whose last attempt is over.
+   *
+   * @param index the key's index since then
+   * @param sinceNanos when that was
+   */
+  public record IdleKey(String key, long index, long sinceNanos) {}
+
+  // Both guarded by the monitor. The one that was given least lately first.
+  private final Map<String, IdleKey> idle = new LinkedHashMap<>();
+  private final Map<String, String> keysOfLines = new HashMap<>();
+
+  /** Takes a key of that folder out, for one caller; null: there is none. */
+  public synchronized @Nullable IdleKey take(String line) {
+    String key = keysOfLines.remove(line);
+    return key == null ? null : idle.remove(key);
+  }
+
+  public synchronized void give(IdleKey key) {
+    idle.put(key.key(), key);
+    keysOfLines.put(Keys.lineOf(key.key()), key.key());
+  }
+
+  /** Takes out some of those that were given at that moment or before. */
+  public synchronized List<String> takeOld(long untilNanos, int max) {
+    List<String> old = new ArrayList<>();
+    for (IdleKey one : idle.values()) {
+      if (one.sinceNanos() - untilNanos > 0 || old.size() == max) {
+        break;
+      }
+      old.add(one.key());
+    }
+    for (String key : old) {
+      idle.remove(key);
+      keysOfLines.remove(Keys.lineOf(key), key);
+    }
+    return old;
+  }
+}

@@ -1,0 +1,402 @@
+package io.holdfast.lock.consul.session;
+
+import io.holdfast.lock.consul.http.ConsulHttp;
+import io.holdfast.lock.consul.http.Entry;
+import io.holdfast.lock.consul.http.SessionRequests;
+import io.holdfast.lock.consul.http.Transaction;
+import io.holdfast.lock.consul.line.Keys;
+import io.holdfast.lock.consul.line.Line;
+import io.holdfast.lock.consul.line.LineCleanup;
+import io.holdfast.lock.consul.line.Mark;
+import io.holdfast.lock.consul.line.TaskQueue;
+import io.holdfast.lock.spi.Deadline;
+import io.holdfast.lock.spi.StoreException;
+import io.holdfast.lock.spi.TimeSource;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Supplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The tasks that this client's attempts leave when they are over, and its sessions when they end,
+ * and the threads that do these and those of {@link LineCleanup}: apart from the one that renews
+ * sessions, which a Consul that does not answer must not delay. Thread-safe.
+ */
+public final class SessionCleanup {
+  private static final Logger log = LoggerFactory.getLogger(SessionCleanup.class);
+
+  /** The gate is one operation more. */
+  private static final int DELETED_AT_ONCE = Transaction.OPERATIONS_MAX - 1;
+
+  private final ConsulHttp http;
+  private final Keys keys;
+  private final Sessions sessions;
+  private final SessionRequests requests;
+  private final LineCleanup lines;
+  private final TimeSource time;
+
+  /**
+   * Attempts that are over and whose keys may still be in a line. Their session lives on with the
+   * client, so nothing else ends them: they are freed however long that takes.
+   */
+  private final TaskQueue<Attempt> unfreed;
+
+  private final TaskQueue<Ended> ended;
+  private final TaskQueue<Old> old;
+  private final TaskQueue<Hold> holds;
+
+  private final List<TaskQueue<?>> tasks = new ArrayList<>();
+  private final AtomicBoolean working = new AtomicBoolean();
+  private final AtomicBoolean endingHolds = new AtomicBoolean();
+
+  /**
+   * A session that has ended, or is to, and its keys in lines. None of its holders believes in a
+   * lease by then, so the client marks them as over: else they would keep others waiting for a TTL.
+   */
+  private static final class Ended {
+    final String session;
+    final Set<String> keys = ConcurrentHashMap.newKeySet();
+
+    /** Set when no late request can use the session any more. */
+    volatile boolean certain;
+
+    Ended(String session) {
+      this.session = session;
+    }
+  }
+
+  /** Keys that nobody came back for. */
+  private record Old(Session session, List<String> keys) {}
+
+  /** A released attempt whose mark keeps the name taken until then. */
+  private record Hold(Attempt attempt, Entry mark, long untilNanos) {}
+
+  SessionCleanup(
+      ConsulHttp http,
+      Keys keys,
+      Sessions sessions,
+      SessionRequests requests,
+      LineCleanup lines,
+      TimeSource time) {
+    this.http = http;
+    this.keys = keys;
+    this.sessions = sessions;
+    this.requests = requests;
+    this.lines = lines;
+    this.time = time;
+    unfreed = new TaskQueue<>(time, 1, some -> free(some.get(0), http.deadline()));
+    ended = new TaskQueue<>(time, 1, some -> settle(some.get(0), http::deadline));
+    old = new TaskQueue<>(time, 1, some -> delete(some.get(0)));
+    holds = new TaskQueue<>(time, 1, some -> end(some.get(0)));
+    // In the order of urgency: somebody may wait for the first.
+    tasks.add(unfreed);
+    tasks.add(ended);
+    tasks.addAll(lines.tasks());
+    tasks.add(old);
+  }
+
+  /** Does what is due, unless that is being done. */
+  void tend(Collection<Session> inUse) {
+    tendHolds();
+    begin(working, tasks);
+    inUse.forEach(this::deleteOld);
+  }
+
+  /** Ends the holds that are due, beside all else: somebody may be waiting for that moment. */
+  private void tendHolds() {
+    begin(endingHolds, List.of(holds));
+  }
+
+  private void begin(AtomicBoolean underWay, List<TaskQueue<?>> queues) {
+    if (queues.stream().noneMatch(TaskQueue::isSomethingDue)
+        || !underWay.compareAndSet(false, true)) {
+      return;
+    }
+    boolean begun = false;
+    try {
+      begun = http.execute(() -> {
+        try {
+          queues.forEach(SessionCleanup::workOff);
+        } finally {
+          underWay.set(false);
+        }
+      });
+    } finally {
+      if (!begun) {
+        underWay.set(false);
+      }
+    }
+  }
+
+  /** Does the tasks of one kind; whatever is thrown, those of the others are done as well. */
+  private static void workOff(TaskQueue<?> queue) {
+    try {
+      queue.workOff();
+    } catch (StoreException e) {
+      log.debug("Keys could not be cleared away; again later", e);
+    } catch (RuntimeException | Error e) {
+      log.error("Keys could not be cleared away; again later", e);
+    }
+  }
+
+  /** Ends an attempt, and has its key freed in the background. */
+  public void add(Attempt attempt) {
+    attempt.end();
+    unfreed.add(attempt, time.nanos());
+  }
+
+  /**
+   * Ends an attempt and frees its key, so that no request about it can take effect any more. After
+   * a failure that goes on in the background.
+   *
+   * @throws StoreException the key may still be in the line
+   */
+  public void free(Attempt attempt, Deadline deadline) throws StoreException {
+    unfreed.add(attempt, time.nanos() + TaskQueue.retryNanos());
+    attempt.end();
+    if (!attempt.isFreed()) {
+      freeNow(attempt, deadline);
+    }
+    sessions.forget(attempt);
+    unfreed.remove(attempt);
+  }
+
+  /**
+   * Any number of threads may do so at once. Another attempt has the key only after this one shows
+   * as freed, so nobody who saw the other's index goes on.
+   */
+  private void freeNow(Attempt attempt, Deadline deadline) throws StoreException {
+    Session session = attempt.session();
+    long index = attempt.number();
+    // No request takes effect after the session's end, and its keys are settled together.
+    while (!session.isLost()) {
+      if (index > 0) {
+        String mark = attempt.releasedMark(index, 0).text();
+        ConsulHttp.Outcome outcome = http.transact(
+            new Transaction().setAt(attempt.key(), index, mark, attempt.flagsOfEnd()), deadline);
+        if (outcome instanceof ConsulHttp.Outcome.Applied applied) {
+          released(attempt, applied.entries().get(0), 0);
+          return;
+        }
+      }
+      Entry entry = null;
+      for (Entry shown : closeGate(session, new Transaction().tree(attempt.key()), deadline)) {
+        entry = shown.key().equals(attempt.key()) ? shown : entry;
+      }
+      if (attempt.isFreed()) {
+        return;
+      }
+      if (entry == null || !entry.session().equals(session.id())) {
+        boolean unused = attempt.setFreed();
+        return;
+      }
+      Mark mark = Mark.of(entry);
+      if (mark.released() && !mark.isIdle()) {
+        // Its release got through, and asked for the name to stay taken.
+        released(attempt, entry, TimeUnit.MILLISECONDS.toNanos(mark.millis()));
+        return;
+      }
+      // A mark is no end of it: a late request can know the index that the key has now.
+      index = entry.modifyIndex();
+    }
+  }
+
+  /**
+   * Carries out a transaction, after which no late request can make a key of that session any more.
+   *
+   * @return what it shows; nothing if the session has ended
+   */
+  private List<Entry> closeGate(Session session, Transaction transaction, Deadline deadline)
+      throws StoreException {
+    String gate = keys.gate(session.id());
+    ConsulHttp.Outcome outcome =
+        http.transact(transaction.lock(gate, session.newGateText(), session.id()), deadline);
+    if (outcome instanceof ConsulHttp.Outcome.Failed failed) {
+      if (sessions.isGone(session, failed)) {
+        return List.of();
+      }
+      throw StoreException.refused("Consul refused: " + failed.what(), null);
+    }
+    List<Entry> shown = ((ConsulHttp.Outcome.Applied) outcome).entries();
+    shown.stream()
+        .filter(entry -> entry.key().equals(gate))
+        .forEach(entry -> session.gateIndex(entry.modifyIndex()));
+    return shown;
+  }
+
+  /**
+   * Notes that an attempt's key was marked as over, and keeps the name taken for that long.
+   *
+   * @param mark the key since then
+   */
+  public void released(Attempt attempt, Entry mark, long holdNanos) {
+    if (!attempt.setFreed()) {
+      return;
+    }
+    if (holdNanos > 0) {
+      long untilNanos = time.nanos() + holdNanos;
+      Hold hold = new Hold(attempt, mark, untilNanos);
+      holds.add(hold, untilNanos);
+      sessions.ticker().after(holdNanos, this::tendHolds);
+    } else {
+      idle(attempt, mark.modifyIndex());
+    }
+  }
+
+  /**
+   * Lets another attempt have the key of one that is over.
+   *
+   * @param index the key's index since then
+   */
+  void idle(Attempt attempt, long index) {
+    Session session = attempt.session();
+    session.idleKeys().give(new IdleKeys.IdleKey(attempt.key(), index, time.nanos()));
+    if (session.isLost()) {
+      // Its idle keys may have been collected before.
+      settle(session, Set.of());
+    }
+  }
+
+  /** Has those keys of a session deleted that nobody came back for. */
+  private void deleteOld(Session session) {
+    List<String> some;
+    do {
+      some = session.idleKeys().takeOld(time.nanos() - LineCleanup.KEPT_NANOS, DELETED_AT_ONCE);
+      if (!some.isEmpty()) {
+        old.add(new Old(session, some), time.nanos());
+      }
+    } while (!some.isEmpty());
+  }
+
+  private void delete(Old some) throws StoreException {
+    Transaction delete = new Transaction();
+    some.keys().forEach(delete::delete);
+    if (closeGate(some.session(), delete, http.deadline()).isEmpty()) {
+      // The session has ended, perhaps before these were taken out of its idle keys.
+      settle(some.session(), Set.of());
+    }
+  }
+
+  /**
+   * Has a session ended, and what is left of it cleared away.
+   *
+   * @param attempts the keys of attempts of it that nobody believes in any more
+   */
+  void settle(Session session, Set<String> attempts) {
+    Ended one = new Ended(session.id());
+    one.keys.addAll(attempts);
+    old.all().stream().filter(some -> some.session() == session).forEach(some -> {
+      one.keys.addAll(some.keys());
+      old.remove(some);
+    });
+    one.keys.addAll(session.idleKeys().takeOld(time.nanos(), Integer.MAX_VALUE));
+    ended.add(one, time.nanos());
+  }
+
+  /**
+   * Ends a session, and marks its attempts as over, so that whoever waits may start.
+   *
+   * @param deadline of each request or two: there can be many
+   */
+  private void settle(Ended one, Supplier<Deadline> deadline) throws StoreException {
+    end(one, deadline.get());
+    for (List<String> some : Transaction.parts(List.copyOf(one.keys))) {
+      Deadline ofSome = deadline.get();
+      Transaction look = new Transaction();
+      some.forEach(look::tree);
+      Line left = new Line(http.read(look, ofSome).stream()
+          .filter(entry -> one.keys.contains(entry.key()))
+          .toList());
+      lines.end(left.orphans(), ofSome);
+      left.useless().forEach(lines::addUseless);
+      some.forEach(one.keys::remove);
+    }
+    Transaction own = new Transaction().deleteTree(keys.session(one.session));
+    ConsulHttp.Outcome unused = http.transact(own, deadline.get());
+  }
+
+  private void end(Ended one, Deadline deadline) throws StoreException {
+    // The session may live, if all that is known is that its key is gone.
+    if (!one.certain) {
+      requests.destroyForCertain(one.session, deadline);
+      one.certain = true;
+    }
+  }
+
+  private void end(Hold hold) throws StoreException {
+    Deadline deadline = http.deadline();
+    // Another write can only be the session's end, or that of a client that saw the mark for long.
+    Entry mark = hold.mark();
+    String key = mark.key();
+    String over = Mark.of(mark).withHold(0).text();
+    while (mark != null) {
+      ConsulHttp.Outcome outcome = http.transact(
+          new Transaction().setAt(key, mark.modifyIndex(), over, Line.HAD_LOCK), deadline);
+      if (outcome instanceof ConsulHttp.Outcome.Applied applied) {
+        // Done before the key can be another attempt's, which this would end.
+        holds.remove(hold);
+        idle(hold.attempt(), applied.entries().get(0).modifyIndex());
+        return;
+      }
+      mark = http.readKey(key, deadline);
+    }
+  }
+
+  /** At the client's close, ends the sessions. */
+  void endSessions(Deadline deadline) throws StoreException {
+    for (Ended one : ended.all()) {
+      end(one, deadline);
+    }
+  }
+
+  /**
+   * At the client's close, has Consul measure what is left of minimum holds, whose sessions were
+   * ended, and whatever else is to be counted down.
+   */
+  void countDown(Deadline deadline) {
+    for (Hold hold : holds.all()) {
+      try {
+        shorten(hold, deadline);
+      } catch (StoreException e) {
+        log.debug("The next client that finds this minimum hold waits for all of it: {}", hold, e);
+      }
+    }
+    lines.beginCountdowns(deadline);
+  }
+
+  /** Writes how much is left of a minimum hold to its mark. */
+  private void shorten(Hold hold, Deadline deadline) throws StoreException {
+    String key = hold.mark().key();
+    Entry mark = http.readKey(key, deadline);
+    if (mark == null || !Mark.of(mark).released() || Mark.of(mark).isIdle()) {
+      // Somebody saw it for long enough, or took it by force.
+      return;
+    }
+    long leftNanos = Math.max(0, hold.untilNanos() - time.nanos());
+    String text = Mark.of(mark).withHold(leftNanos).text();
+    ConsulHttp.Outcome outcome = http.transact(
+        new Transaction()
+            .setAt(key, mark.modifyIndex(), text, Line.HAD_LOCK)
+            .tree(Keys.lineOf(key)),
+        deadline);
+    if (outcome instanceof ConsulHttp.Outcome.Applied applied) {
+      Line line = new Line(applied.entries());
+      line.useless().stream().filter(entry -> entry.key().equals(key)).forEach(lines::addUseless);
+      long ttlNanos = hold.attempt().session().ttlNanos();
+      lines.countDown(line, TimeUnit.NANOSECONDS.toSeconds(ttlNanos));
+    }
+  }
+
+  /** At the client's close, clears away what is left of the sessions. */
+  void settleAll(Deadline deadline) throws StoreException {
+    for (Ended one : ended.all()) {
+      settle(one, () -> deadline);
+    }
+  }
+}
