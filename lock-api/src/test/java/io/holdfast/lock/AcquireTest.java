@@ -203,6 +203,29 @@ class AcquireTest extends EngineTest {
     others.close();
   }
 
+  /** L-6.2: a thread can be delayed anywhere, also before it has looked at anything. */
+  @Test
+  void lockWithinTellsOfAllOfTheWaitThoughItsThreadWasDelayed() throws Exception {
+    TappedTime tapped = new TappedTime(time);
+    DistributedLock lock = client(builder -> builder.timeSource(tapped)).get("x");
+    Lease others = others("x").lock();
+    Actor<Lease> waiter = start("waiter", () -> {
+          tapped.tap(Thread.currentThread(), (call, nth) -> {
+            if (call == TappedTime.Call.NANOS && nth == 2) {
+              time.advance(Duration.ofMillis(100));
+            }
+          });
+          return lock.lockWithin(Duration.ofSeconds(2));
+        })
+        .awaitParked();
+    time.advance(Duration.ofMillis(1_900));
+
+    assertThatThrownBy(waiter::result)
+        .isInstanceOf(LockTimeoutException.class)
+        .hasMessageContaining("2000 ms");
+    others.close();
+  }
+
   @Test
   void aWaitInTheLocalLineRunsOutWithoutAskingTheStore() throws Exception {
     Lease lease = held("x");

@@ -13,7 +13,6 @@ import io.holdfast.lock.internal.task.Task;
 import io.holdfast.lock.internal.time.Clocks;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.StoreException;
-import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -79,10 +78,9 @@ final class Attempt<T> extends Task {
   /**
    * The lock stayed taken.
    *
-   * @param waited the time that the call took
    * @param holder the lock's holder, as far as known
    */
-  record Taken<T>(Duration waited, @Nullable String holder) implements Outcome<T> {}
+  record Taken<T>(@Nullable String holder) implements Outcome<T> {}
 
   Attempt(
       EngineClient client,
@@ -112,7 +110,7 @@ final class Attempt<T> extends Task {
       Source source = acquire();
       Handle got = handle;
       if (source == null || got == null) {
-        return new Taken<>(acquiring.waited(), holder);
+        return new Taken<>(holder);
       }
       Outcome<T> outcome = new Acquired<>(handOut.of(got));
       acquiring.acquired(got.hold().token(), source);

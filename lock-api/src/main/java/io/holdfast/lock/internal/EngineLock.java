@@ -62,9 +62,10 @@ final class EngineLock extends LockVerbs {
 
   @Override
   public Lease lockWithin(Duration maxWait) throws InterruptedException {
-    Outcome<EngineLease> outcome = acquire(upTo(maxWait));
+    WaitMode mode = upTo(maxWait);
+    Outcome<EngineLease> outcome = acquire(mode);
     if (outcome instanceof Attempt.Taken<EngineLease> taken) {
-      throw new LockTimeoutException(key.name(), taken.waited(), taken.holder());
+      throw new LockTimeoutException(key.name(), mode.waited(client.time()), taken.holder());
     }
     return ((Attempt.Acquired<EngineLease>) outcome).got();
   }

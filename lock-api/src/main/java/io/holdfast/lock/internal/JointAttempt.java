@@ -9,7 +9,6 @@ import io.holdfast.lock.internal.queue.Hold;
 import io.holdfast.lock.internal.task.Task;
 import io.holdfast.lock.spi.LockKey;
 import java.lang.ref.Reference;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -41,7 +40,6 @@ final class JointAttempt<T, R> extends Task {
   private final WaitMode mode;
   private final Attempt.HandOut<T> handOut;
   private final Whole<T, R> whole;
-  private final long sinceNanos;
 
   // Owned
 
@@ -77,7 +75,6 @@ final class JointAttempt<T, R> extends Task {
     this.mode = mode;
     this.handOut = handOut;
     this.whole = whole;
-    this.sinceNanos = client.time().nanos();
     this.parts = new ArrayList<>(Collections.nCopies(keys.size(), null));
   }
 
@@ -104,8 +101,7 @@ final class JointAttempt<T, R> extends Task {
   /** Makes the exception for the lock that stayed taken. */
   LockTimeoutException timeout() {
     String name = taken == null ? "" : taken.name();
-    Duration waited = Duration.ofNanos(client.time().nanos() - sinceNanos);
-    return new LockTimeoutException(name, waited, holder);
+    return new LockTimeoutException(name, mode.waited(client.time()), holder);
   }
 
   /**

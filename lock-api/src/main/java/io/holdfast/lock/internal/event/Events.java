@@ -53,7 +53,7 @@ public final class Events {
     }
 
     /** Returns the time since the call. */
-    public Duration waited() {
+    private Duration waited() {
       return Duration.ofNanos(time.nanos() - sinceNanos);
     }
 
