@@ -11,7 +11,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** What is to be done with keys is done when it is due, and until it is done. */
+/** Tasks with keys are done when they are due, and tried until they are done. */
 class TaskQueueTest {
   private final StandingTime time = new StandingTime();
   private final List<List<String>> done = new ArrayList<>();

@@ -97,10 +97,10 @@ final class LockedBeans implements SmartInitializingSingleton {
 
   private static void checkInterface(Place place, Object proxy) {
     Method method = place.method();
-    Class<?> target = AopUtils.getTargetClass(proxy);
     boolean isOffered = Arrays.stream(ClassUtils.getAllInterfaces(proxy))
         .flatMap(each -> Arrays.stream(each.getMethods()))
-        .anyMatch(each -> AopUtils.getMostSpecificMethod(each, target).equals(method));
+        .anyMatch(
+            each -> AopUtils.getMostSpecificMethod(each, place.targetClass()).equals(method));
     if (!isOffered) {
       throw place.invalid(
           "its bean has a proxy of its interfaces, and none of them has the method",

@@ -14,7 +14,7 @@ import org.junit.jupiter.api.condition.DisabledOnOs;
 import org.junit.jupiter.api.condition.OS;
 import org.testcontainers.DockerClientFactory;
 
-/** What {@code dev/shop} shows, on H2 and on PostgreSQL. */
+/** The sale that {@code dev/shop} shows, on H2 and on PostgreSQL. */
 @Tag("nightly")
 @Timeout(value = 400, unit = TimeUnit.SECONDS) // Each of its waits has a deadline of its own.
 @DisabledOnOs(value = OS.WINDOWS, disabledReason = "there is no SIGSTOP")
