@@ -184,7 +184,7 @@ class SamplesTest {
     DistributedLock lock = locks.get("item/42");
     // tag::guard[]
     try (Lease lease = lock.lock();
-        JdbcGuard guard = JdbcGuard.open(lease)) {
+        JdbcGuard guard = JdbcGuard.of(lease)) {
       try (Connection tx = dataSource.getConnection()) {
         tx.setAutoCommit(false);
         sell(tx);

@@ -39,7 +39,7 @@ abstract class StoreSamples {
     // tag::redis-guard[]
     try (Lease lease = lock.lock()) {
       // LockLostException: the lease is gone, and nothing was written
-      RedisGuard.on(lease).set("stock:{orders/42}", stock);
+      RedisGuard.of(lease).set("stock:{orders/42}", stock);
     }
     // end::redis-guard[]
   }

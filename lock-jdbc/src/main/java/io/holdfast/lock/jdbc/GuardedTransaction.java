@@ -35,7 +35,7 @@ final class GuardedTransaction<X extends Exception> {
   void run(int tries) throws X, SQLException {
     for (int failures = 0; ; failures++) {
       undone = false;
-      try (JdbcGuard guard = JdbcGuard.open(lease);
+      try (JdbcGuard guard = JdbcGuard.of(lease);
           Connection transaction = dataSource.getConnection()) {
         run(guard, transaction, failures > 0 ? verifiedFirst(guard) : work);
         return;

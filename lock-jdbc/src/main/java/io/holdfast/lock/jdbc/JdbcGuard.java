@@ -16,7 +16,7 @@ import javax.sql.DataSource;
  * transaction and before the lease.
  *
  * <pre>{@code
- * try (Lease lease = lock.lock(); JdbcGuard guard = JdbcGuard.open(lease)) {
+ * try (Lease lease = lock.lock(); JdbcGuard guard = JdbcGuard.of(lease)) {
  *   try (Connection tx = dataSource.getConnection()) {
  *     tx.setAutoCommit(false);
  *     sell(tx);
@@ -34,7 +34,7 @@ import javax.sql.DataSource;
  * <p>The transaction must be on the database that has the lock table.
  *
  * <p>Threads: any thread may use a guard, but a connection must not be shared. Only {@code verify}
- * and {@code inTransaction} do I/O, and {@code open} if the wall clock casts doubt on the lease.
+ * and {@code inTransaction} do I/O, and {@code of} if the wall clock casts doubt on the lease.
  */
 public final class JdbcGuard implements AutoCloseable {
   /** The most causes of an exception to look at: frameworks wrap an exception or two. */
@@ -56,7 +56,7 @@ public final class JdbcGuard implements AutoCloseable {
    * @throws io.holdfast.lock.LockStoreException the lease is in doubt, and the database gave no
    *     usable answer
    */
-  public static JdbcGuard open(Lease lease) {
+  public static JdbcGuard of(Lease lease) {
     return new JdbcGuard(LeaseGuard.open(lease, JdbcGrant.class));
   }
 

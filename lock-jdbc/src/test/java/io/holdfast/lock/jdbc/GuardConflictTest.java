@@ -97,7 +97,7 @@ class GuardConflictTest {
       for (int isolation : GuardFixture.ISOLATIONS) {
         String name = GuardFixture.freshName();
         try (Lease lease = fixture.locks.get(name).lock();
-            JdbcGuard guard = JdbcGuard.open(lease);
+            JdbcGuard guard = JdbcGuard.of(lease);
             Connection transaction = fixture.begin(isolation)) {
           fixture.read(transaction);
           Stores.update(
@@ -134,7 +134,7 @@ class GuardConflictTest {
       throws SQLException {
     String name = GuardFixture.freshName();
     Lease stale = fixture.locks.get(name).tryLock().orElseThrow();
-    try (JdbcGuard guard = JdbcGuard.open(stale);
+    try (JdbcGuard guard = JdbcGuard.of(stale);
         Connection transaction = fixture.begin(isolation)) {
       before.run(transaction);
       try (Lease thief = fixture.steal(name, stale)) {

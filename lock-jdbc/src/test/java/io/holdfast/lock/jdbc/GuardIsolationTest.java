@@ -178,7 +178,7 @@ class GuardIsolationTest {
     try (GuardFixture fixture = new GuardFixture(server, isolation)) {
       String name = GuardFixture.freshName();
       Lease stale = fixture.locks.get(name).lock();
-      try (JdbcGuard guard = JdbcGuard.open(stale);
+      try (JdbcGuard guard = JdbcGuard.of(stale);
           Connection transaction = fixture.pool.getConnection()) {
         transaction.setAutoCommit(false);
         fixture.readElsewhere(transaction);
@@ -210,7 +210,7 @@ class GuardIsolationTest {
       Stores.update(
           server, Stores.key(name), "UPDATE holdfast_lock SET expires_at = 1 WHERE name = ?");
       int committed;
-      try (JdbcGuard guard = JdbcGuard.open(lease);
+      try (JdbcGuard guard = JdbcGuard.of(lease);
           Connection transaction = fixture.pool.getConnection()) {
         transaction.setAutoCommit(false);
         fixture.add(transaction);

@@ -29,7 +29,7 @@ class GuardTest {
       for (int isolation : GuardFixture.ISOLATIONS) {
         String name = GuardFixture.freshName();
         try (Lease lease = fixture.locks.get(name).lock();
-            JdbcGuard guard = JdbcGuard.open(lease);
+            JdbcGuard guard = JdbcGuard.of(lease);
             Connection transaction = fixture.begin(isolation)) {
           fixture.add(transaction);
           guard.verify(transaction);
@@ -48,7 +48,7 @@ class GuardTest {
       for (int isolation : GuardFixture.ISOLATIONS) {
         String name = GuardFixture.freshName();
         Lease stale = fixture.locks.get(name).lock();
-        try (JdbcGuard guard = JdbcGuard.open(stale);
+        try (JdbcGuard guard = JdbcGuard.of(stale);
             Connection transaction = fixture.begin(isolation)) {
           // The transaction sees the database as of before the theft.
           fixture.add(transaction);
@@ -92,7 +92,7 @@ class GuardTest {
       Lease lease =
           fixture.locks.get(name, LockOptions.fixed(Duration.ofSeconds(6))).lock();
       try (transaction;
-          JdbcGuard guard = JdbcGuard.open(lease)) {
+          JdbcGuard guard = JdbcGuard.of(lease)) {
         guard.verify(transaction);
         Stores.await("the lease has run out", () -> !lease.isHeld());
         Stores.await(
@@ -129,7 +129,7 @@ class GuardTest {
       try (Lease guarded = fixture.locks.get(GuardFixture.freshName(), brief).lock();
           Lease other = fixture.locks.get(GuardFixture.freshName(), brief).lock()) {
         Duration left;
-        try (JdbcGuard guard = JdbcGuard.open(guarded);
+        try (JdbcGuard guard = JdbcGuard.of(guarded);
             Connection transaction = fixture.begin(Connection.TRANSACTION_READ_COMMITTED)) {
           guard.verify(transaction);
           AtomicReference<Duration> last = new AtomicReference<>(other.remaining());
@@ -155,7 +155,7 @@ class GuardTest {
     try (GuardFixture fixture = new GuardFixture(server)) {
       String name = GuardFixture.freshName();
       Lease lease = fixture.locks.get(name).lock();
-      try (JdbcGuard guard = JdbcGuard.open(lease);
+      try (JdbcGuard guard = JdbcGuard.of(lease);
           Connection transaction = fixture.begin(Connection.TRANSACTION_READ_COMMITTED)) {
         guard.verify(transaction);
         assertThatThrownBy(lease::close).isInstanceOf(IllegalStateException.class);
@@ -190,9 +190,9 @@ class GuardTest {
         LockClient memory = InMemoryLocks.builder().build();
         Lease lease = fixture.locks.get(GuardFixture.freshName()).lock();
         Lease foreign = memory.get("a").lock();
-        JdbcGuard guard = JdbcGuard.open(lease);
+        JdbcGuard guard = JdbcGuard.of(lease);
         Connection autoCommit = fixture.pool.getConnection()) {
-      assertThatThrownBy(() -> JdbcGuard.open(foreign))
+      assertThatThrownBy(() -> JdbcGuard.of(foreign))
           .isInstanceOf(IllegalArgumentException.class);
       assertThatThrownBy(() -> guard.verify(autoCommit))
           .isInstanceOf(IllegalStateException.class)

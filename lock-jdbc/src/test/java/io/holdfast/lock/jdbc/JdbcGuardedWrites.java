@@ -35,7 +35,7 @@ final class JdbcGuardedWrites implements GuardedWrites {
 
   @Override
   public void append(String log, Lease lease, String entry, Step beforeEffect) throws Exception {
-    try (JdbcGuard guard = JdbcGuard.open(lease);
+    try (JdbcGuard guard = JdbcGuard.of(lease);
         Connection transaction = dataSource.getConnection()) {
       transaction.setAutoCommit(false);
       boolean committed = false;

@@ -88,7 +88,7 @@ class LineCostTest {
         Connection transaction = server.connect()) {
       Lease lease = holder.get(name, LockOptions.fixed(Duration.ofMinutes(5))).lock();
       transaction.setAutoCommit(false);
-      JdbcGuard guard = JdbcGuard.open(lease);
+      JdbcGuard guard = JdbcGuard.of(lease);
       guard.verify(transaction);
       List<Future<?>> waiting = new ArrayList<>();
       for (int i = 0; i < waiters; i++) {

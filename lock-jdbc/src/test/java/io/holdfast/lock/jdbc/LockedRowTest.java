@@ -60,7 +60,7 @@ class LockedRowTest {
       Lease lease = holder.get(name).lock();
       Stores.update(
           server, Stores.key(name), "UPDATE holdfast_lock SET expires_at = 1 WHERE name = ?");
-      try (JdbcGuard guard = JdbcGuard.open(lease);
+      try (JdbcGuard guard = JdbcGuard.of(lease);
           Connection transaction = server.connect()) {
         transaction.setAutoCommit(false);
         guard.verify(transaction);
@@ -148,7 +148,7 @@ class LockedRowTest {
         Connection transaction = server.connect()) {
       Lease lease = holder.get(name).lock();
       transaction.setAutoCommit(false);
-      try (JdbcGuard guard = JdbcGuard.open(lease)) {
+      try (JdbcGuard guard = JdbcGuard.of(lease)) {
         guard.verify(transaction);
       }
       CompletableFuture<Void> closed = CompletableFuture.runAsync(lease::close);

@@ -23,7 +23,7 @@ import redis.clients.jedis.util.SafeEncoder;
  *
  * <pre>{@code
  * try (Lease lease = lock.lock()) {
- *   RedisGuard.on(lease).set("stock:42", "99");
+ *   RedisGuard.of(lease).set("stock:42", "99");
  * }
  * }</pre>
  *
@@ -50,7 +50,7 @@ public final class RedisGuard {
    * Returns a guard on a lease of {@link RedisLocks#builder}. The first write, and not this method,
    * checks that it is such a lease.
    */
-  public static RedisGuard on(Lease lease) {
+  public static RedisGuard of(Lease lease) {
     return new RedisGuard(Objects.requireNonNull(lease));
   }
 

@@ -144,7 +144,7 @@ class AddressMoveTest {
         Lease lease = locks.get(Stores.freshKey().name()).lock()) {
       early.forEach(Connection::close);
       String written = "written:" + lease.name();
-      RedisGuard.on(lease).set(written, "1");
+      RedisGuard.of(lease).set(written, "1");
       assertThat(next.get(written)).isEqualTo("1");
       assertThat(lease.isHeld()).isTrue();
     }

@@ -121,7 +121,7 @@ class ClusterTest {
   void aGuardedKeyMustBeInTheLocksSlot() throws Exception {
     try (LockClient locks = RedisLocks.builder(redis).build();
         Lease lease = locks.get("orders/42").lock()) {
-      RedisGuard guard = RedisGuard.on(lease);
+      RedisGuard guard = RedisGuard.of(lease);
       guard.set("stock:{orders/42}", "99");
       assertThat(redis.get("stock:{orders/42}")).isEqualTo("99");
       assertThatIllegalArgumentException()

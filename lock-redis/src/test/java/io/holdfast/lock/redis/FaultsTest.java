@@ -311,7 +311,7 @@ class FaultsTest {
       String name = Stores.freshKey().name();
       String key = "guarded:" + name;
       Lease lease = locks.get(name).lock();
-      RedisGuard guard = RedisGuard.on(lease);
+      RedisGuard guard = RedisGuard.of(lease);
       guard.set(key, "1");
       assertThat(redis.get(key)).isEqualTo("1");
       guard.hset(key + ":h", "field", "value");

@@ -283,9 +283,9 @@ class PermitsTest {
     String value = "{" + name + "}value";
     try (LockClient locks = RedisLocks.builder(redis).build();
         Lease lease = locks.semaphore(name, 2).tryLock().orElseThrow()) {
-      RedisGuard.on(lease).set(value, "1");
-      RedisGuard.on(lease).hset(value + "h", "field", "1");
-      assertThat(RedisGuard.on(lease)
+      RedisGuard.of(lease).set(value, "1");
+      RedisGuard.of(lease).hset(value + "h", "field", "1");
+      assertThat(RedisGuard.of(lease)
               .eval("return redis.call('GET', KEYS[1])", List.of(value), List.of()))
           .isEqualTo("1");
     }

@@ -557,7 +557,7 @@ class QuorumTest {
     try (LockClient locks = builder().build();
         Lease lease = locks.get(Stores.freshKey().name()).lock()) {
       assertThatIllegalArgumentException()
-          .isThrownBy(() -> RedisGuard.on(lease).set("key", "value"))
+          .isThrownBy(() -> RedisGuard.of(lease).set("key", "value"))
           .withMessageContaining("quorum")
           .withMessageContaining("token");
     }

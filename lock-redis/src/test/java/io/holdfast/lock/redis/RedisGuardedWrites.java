@@ -22,7 +22,7 @@ final class RedisGuardedWrites implements GuardedWrites {
 
   @Override
   public void append(String log, Lease lease, String entry, Step beforeEffect) throws Exception {
-    RedisGuard guard = RedisGuard.on(lease);
+    RedisGuard guard = RedisGuard.of(lease);
     beforeEffect.run();
     Object unused = guard.eval(APPEND, List.of(key(log)), List.of(entry));
   }

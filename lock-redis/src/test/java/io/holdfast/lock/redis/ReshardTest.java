@@ -175,7 +175,7 @@ class ReshardTest {
     try (LockClient locks =
             RedisLocks.builder(redis).storeTimeout(Duration.ofSeconds(3)).build();
         Lease lease = locks.get(name).lock()) {
-      RedisGuard guard = RedisGuard.on(lease);
+      RedisGuard guard = RedisGuard.of(lease);
       guard.set(written, "1");
       move.begin();
       guard.set(written, "2");

@@ -108,7 +108,7 @@ final class RedisAccess implements Access {
 
   @Override
   public void write(Lease lease, String entry) {
-    Object unused = RedisGuard.on(lease).eval(APPEND, List.of(key(lease.name())), List.of(entry));
+    Object unused = RedisGuard.of(lease).eval(APPEND, List.of(key(lease.name())), List.of(entry));
   }
 
   @Override

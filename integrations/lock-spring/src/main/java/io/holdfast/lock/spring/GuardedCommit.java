@@ -61,7 +61,7 @@ final class GuardedCommit implements TransactionSynchronization {
           + " does not expose its connection, so the commit can't be guarded: use a manager that"
           + " does (for JPA, with a vendor adapter or JpaDialect), or leave guard out");
     }
-    JdbcGuard opened = JdbcGuard.open(call.lease());
+    JdbcGuard opened = JdbcGuard.of(call.lease());
     guard = opened;
     call.jdbc().execute((ConnectionCallback<@Nullable Void>) tx -> {
       opened.verify(tx);

@@ -89,7 +89,7 @@ final class Seller {
 
   private boolean sellsWithGuard() throws SQLException, InterruptedException {
     try (Lease lease = lock();
-        JdbcGuard guard = JdbcGuard.open(lease)) {
+        JdbcGuard guard = JdbcGuard.of(lease)) {
       return sells(seat -> boxOffice.sell(seat, order.name(), lease.token(), guard));
     }
   }
