@@ -2,8 +2,8 @@ package io.holdfast.lock.internal;
 
 import io.holdfast.lock.LockClientClosedException;
 import io.holdfast.lock.LockListener.Source;
-import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.internal.event.Events;
+import io.holdfast.lock.internal.grant.GrantState;
 import io.holdfast.lock.internal.log.SafeLogger;
 import io.holdfast.lock.internal.queue.Entry;
 import io.holdfast.lock.internal.queue.Handle;
@@ -11,7 +11,6 @@ import io.holdfast.lock.internal.queue.WaitQueue;
 import io.holdfast.lock.internal.queue.Waiter;
 import io.holdfast.lock.internal.task.Task;
 import io.holdfast.lock.internal.time.Clocks;
-import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.StoreException;
 import org.jspecify.annotations.Nullable;
 
@@ -37,12 +36,10 @@ final class Attempt<T> extends Task {
   private static final SafeLogger log = SafeLogger.of(Attempt.class);
 
   private final EngineClient client;
-  private final LockKey key;
-  private final LockOptions options;
-  private final WaitMode mode;
+  private final Request request;
   private final HandOut<T> handOut;
   private final Events.Acquiring acquiring;
-  private final Clocks time;
+  private final Interrupts interrupts;
   private final Thread thread = Thread.currentThread();
 
   // Owned
@@ -56,13 +53,6 @@ final class Attempt<T> extends Task {
    * memory.
    */
   private final LeaderTurn turn;
-
-  // Known
-
-  /** Whether the caller's interrupt flag is to be set again at the end. */
-  private boolean interrupted;
-
-  private @Nullable String holder;
 
   /** Converts a handle to what the caller gets. */
   interface HandOut<T> {
@@ -82,45 +72,23 @@ final class Attempt<T> extends Task {
    */
   record Taken<T>(@Nullable String holder) implements Outcome<T> {}
 
-  Attempt(
-      EngineClient client,
-      LockKey key,
-      int permits,
-      LockOptions options,
-      WaitMode mode,
-      HandOut<T> handOut,
-      Events.Acquiring acquiring) {
+  Attempt(EngineClient client, Request request, HandOut<T> handOut, Events.Acquiring acquiring) {
     this.client = client;
-    this.key = key;
-    this.options = options;
-    this.mode = mode;
+    this.request = request;
     this.handOut = handOut;
     this.acquiring = acquiring;
-    this.time = client.time();
-    this.turn = new LeaderTurn(this, client, key, permits, options, mode, acquiring);
+    this.interrupts = new Interrupts(request.mode());
+    this.turn = new LeaderTurn(client, request, interrupts, acquiring);
   }
 
   Outcome<T> run() throws InterruptedException {
-    if (mode.interruptible() && Thread.interrupted()) {
-      throw new InterruptedException();
-    }
-    interrupted = Thread.interrupted();
+    interrupts.check();
     try {
-      requireOpen();
-      Source source = acquire();
-      Handle got = handle;
-      if (source == null || got == null) {
-        return new Taken<>(holder);
-      }
-      Outcome<T> outcome = new Acquired<>(handOut.of(got));
-      acquiring.acquired(got.hold().token(), source);
-      handle = null;
-      return outcome;
+      client.requireOpen(name());
+      return acquire();
     } finally {
       undo();
-      if (interrupted) {
-        thread.interrupt();
-      }
+      interrupts.restore();
     }
   }
 
@@ -155,7 +123,10 @@ final class Attempt<T> extends Task {
       }
       waiter = null;
     }
-    turn.undo();
+    Handle granted = turn.undo();
+    if (granted != null) {
+      takeFromTurn(granted);
+    }
     giveBackHandle();
     if (queue != null) {
       queue = null;
@@ -171,61 +142,64 @@ final class Attempt<T> extends Task {
     }
   }
 
-  /** Returns the source of the handle that the attempt now has, or null if the lock is taken. */
-  private @Nullable Source acquire() throws InterruptedException {
+  private Outcome<T> acquire() throws InterruptedException {
     while (true) {
       WaitQueue used = queue;
       if (used == null) {
-        used = client.queues().use(key);
+        used = client.queues().use(request.key());
         queue = used;
       }
       // Stored before it enters, so that undo() finds what the waiter was given, wherever this
       // thread fails.
-      Waiter place = new Waiter(thread, options);
+      Waiter place = new Waiter(thread, request.options());
       waiter = place;
-      Entry entry = used.enter(place, mode.waits());
+      Entry entry = used.enter(place, request.mode().waits());
       if (entry instanceof Entry.Reentered reentered) {
-        return reenter(reentered.handle());
+        return acquired(reenter(reentered.handle()), Source.REENTRANT);
       } else if (entry instanceof Entry.Taken known) {
-        holder = known.holder();
-        return null;
+        return new Taken<>(known.holder());
       } else if (entry instanceof Entry.Closed) {
-        throw closed();
+        throw new LockClientClosedException(name());
       }
-      if (entry instanceof Entry.Leads) {
-        turn.begin(used, place);
-        waiter = null;
-      } else if (entry instanceof Entry.Queued queued) {
+      Waiter.News news = place.news();
+      if (entry instanceof Entry.Queued queued) {
         tellWait(queued);
-        Waiter.News news = awaitNews(used, place);
-        if (news instanceof Waiter.Taken known) {
-          holder = known.holder();
-          return null;
-        } else if (news instanceof Waiter.StoreFailed failed) {
-          throw StoreCalls.failureAhead(key, failed.failure());
-        } else if (news instanceof Waiter.ClientClosed) {
-          throw closed();
-        } else if (news instanceof Waiter.HandedOn handedOn) {
-          if (takeHandedOn(used, handedOn.handle())) {
-            return Source.LOCAL_HAND_OFF;
-          }
-          // The lease was lost during the hand-off: queue again.
-          continue;
-        }
+        news = awaitNews(used, place);
+      }
+      Source source = Source.LOCAL_HAND_OFF;
+      if (news instanceof Waiter.YourTurn) {
+        source = Source.STORE;
         turn.begin(used, place);
         waiter = null;
+        news = turn.askStore();
       }
-      if (!turn.askStore()) {
-        return null;
-      } else if (handle != null) {
-        return Source.STORE;
+      if (news instanceof Waiter.Taken known) {
+        return new Taken<>(known.holder());
+      } else if (news instanceof Waiter.StoreFailed failed) {
+        throw StoreCalls.failureAhead(request.key(), failed.failure());
+      } else if (news instanceof Waiter.ClientClosed) {
+        throw new LockClientClosedException(name());
+      } else if (news instanceof Waiter.HandedOn handedOn) {
+        Handle given = handedOn.handle();
+        boolean stands = source == Source.STORE ? takeFromTurn(given) : takeHandedOn(used, given);
+        if (stands) {
+          return acquired(given, source);
+        }
+        // The lease was lost before this thread had it: queue again.
+        giveBackHandle();
       }
-      // The grant was lost before it could be handed out: start again.
     }
   }
 
+  private Outcome<T> acquired(Handle got, Source source) {
+    Outcome<T> outcome = new Acquired<>(handOut.of(got));
+    acquiring.acquired(got.hold().token(), source);
+    handle = null;
+    return outcome;
+  }
+
   private void tellWait(Entry.Queued queued) {
-    if (mode.waits()) {
+    if (request.mode().waits()) {
       acquiring.waiting();
     }
     if (queued.behindItself()) {
@@ -234,30 +208,38 @@ final class Attempt<T> extends Task {
           "Thread '{}' waits for lock '{}', whose open lease it acquired itself; if it is the one"
               + " that is to close that lease, it waits for ever",
           thread.getName(),
-          key.name());
+          name());
     }
   }
 
-  private Source reenter(Handle reentered) {
+  private Handle reenter(Handle reentered) {
     handle = reentered;
     waiter = null;
     if (!client.questions().settle(reentered.hold().grant())) {
       throw reentered.hold().lostException();
     }
-    return Source.REENTRANT;
+    return reentered;
   }
 
+  /**
+   * Takes a lease that another thread of this client handed on; false if it was lost on the way.
+   */
   private boolean takeHandedOn(WaitQueue used, Handle handedOn) throws InterruptedException {
     handle = handedOn;
     waiter = null;
-    if (mode.interruptible() && Thread.interrupted()) {
-      throw new InterruptedException();
-    }
-    if (handedOn.isHeld() && used.holds().take(handedOn)) {
-      return true;
-    }
-    giveBackHandle();
-    return false;
+    interrupts.check();
+    return handedOn.isHeld() && used.holds().take(handedOn);
+  }
+
+  /**
+   * Takes the lease that the turn ended with; false if it was lost at once. From now on its hold
+   * owns the grant and the use of the queue.
+   */
+  private boolean takeFromTurn(Handle granted) {
+    handle = granted;
+    queue = null;
+    turn.passedOn();
+    return granted.hold().grant().state().phase() != GrantState.Phase.LOST;
   }
 
   /**
@@ -265,6 +247,8 @@ final class Attempt<T> extends Task {
    * gives it is still to be taken.
    */
   private Waiter.News awaitNews(WaitQueue used, Waiter place) throws InterruptedException {
+    Clocks time = client.time();
+    WaitMode mode = request.mode();
     long untilNanos = mode.waits() ? mode.untilNanos() : time.nanos();
     long graceEndsNanos = untilNanos + client.storeTimeoutNanos();
     while (true) {
@@ -286,72 +270,11 @@ final class Attempt<T> extends Task {
       if (place.news() == null) {
         time.park(this, Math.max(1, leftNanos));
       }
-      noteInterrupt();
+      interrupts.check();
     }
   }
 
-  /**
-   * Takes the first handle of the hold that the leader's turn ended with. From now on the hold owns
-   * the grant and the use of the queue.
-   */
-  void granted(Handle first) {
-    handle = first;
-    queue = null;
-  }
-
-  /** Called when the grant was lost before the caller could get it. */
-  void lostEarly() {
-    giveBackHandle();
-  }
-
-  /** Handles a pending interrupt: ends the attempt, or keeps the interrupt for the caller. */
-  void noteInterrupt() throws InterruptedException {
-    if (Thread.interrupted()) {
-      if (mode.interruptible()) {
-        throw new InterruptedException();
-      }
-      interrupted = true;
-    }
-  }
-
-  void requireOpen() {
-    if (client.isClosed()) {
-      throw closed();
-    }
-  }
-
-  LockClientClosedException closed() {
-    return new LockClientClosedException(key.name());
-  }
-
-  /** Keeps an interrupt that ended nothing, so that the flag is set again for the caller. */
-  void keepInterrupt() {
-    interrupted = true;
-  }
-
-  // For the turn, and the wait in the store's line
-
-  Thread thread() {
-    return thread;
-  }
-
-  WaitMode mode() {
-    return mode;
-  }
-
-  Clocks time() {
-    return time;
-  }
-
-  LockOptions options() {
-    return options;
-  }
-
-  void sawHolder(@Nullable String description) {
-    holder = description;
-  }
-
-  long storeTimeoutNanos() {
-    return client.storeTimeoutNanos();
+  private String name() {
+    return request.key().name();
   }
 }

@@ -2,7 +2,6 @@ package io.holdfast.lock.internal;
 
 import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.spi.Claim;
-import io.holdfast.lock.spi.LockKey;
 import java.security.SecureRandom;
 import java.util.HexFormat;
 
@@ -21,18 +20,19 @@ final class Claims {
         + ", thread ";
   }
 
-  Claim next(LockKey key, int permits, LockOptions options) {
+  Claim next(Request request) {
+    LockOptions options = request.options();
     // Not generated in advance: two processes restored from one snapshot would use equal ids, and a
     // store would take the second one's request for a repetition of the first.
     byte[] ownerId = new byte[OWNER_ID_BYTES];
     random.nextBytes(ownerId);
     return new Claim(
-        key,
+        request.key(),
         HexFormat.of().formatHex(ownerId),
         options.ttl(),
         options.minHold(),
         holder(),
-        permits);
+        request.permits());
   }
 
   private String holder() {

@@ -4,6 +4,7 @@ import io.holdfast.lock.DistributedLock;
 import io.holdfast.lock.HeldLock;
 import io.holdfast.lock.LeaseLoss;
 import io.holdfast.lock.LockClient;
+import io.holdfast.lock.LockClientClosedException;
 import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.internal.cleanup.Cleanup;
 import io.holdfast.lock.internal.event.Callbacks;
@@ -208,14 +209,12 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
     return handle;
   }
 
-  /** @param permits the lock's number of permits; 1 for a mutex */
-  <T> Attempt.Outcome<T> acquire(
-      LockKey key, int permits, LockOptions options, WaitMode mode, Attempt.HandOut<T> handOut)
+  <T> Attempt.Outcome<T> acquire(Request request, Attempt.HandOut<T> handOut)
       throws InterruptedException {
-    Events.Acquiring acquiring = events.acquiring(key.name());
+    Events.Acquiring acquiring = events.acquiring(request.key().name());
     Attempt.Outcome<T> outcome;
     try {
-      outcome = new Attempt<>(this, key, permits, options, mode, handOut, acquiring).run();
+      outcome = new Attempt<>(this, request, handOut, acquiring).run();
     } catch (Throwable e) {
       acquiring.notAcquired(e);
       throw e;
@@ -420,6 +419,13 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
 
   boolean isClosed() {
     return closing.hasBegun();
+  }
+
+  /** @throws LockClientClosedException this client was closed */
+  void requireOpen(String lockName) {
+    if (isClosed()) {
+      throw new LockClientClosedException(lockName);
+    }
   }
 
   // The parts

@@ -115,8 +115,7 @@ final class EngineLock extends LockVerbs {
   private final class ThreadOwned extends ThreadOwnedLock {
     @Override
     boolean acquire(WaitMode mode) throws InterruptedException {
-      return client.acquire(key, permits, options, mode, client::threadOwned)
-          instanceof Attempt.Acquired;
+      return client.acquire(request(mode), client::threadOwned) instanceof Attempt.Acquired;
     }
 
     @Override
@@ -152,6 +151,10 @@ final class EngineLock extends LockVerbs {
   }
 
   private Outcome<EngineLease> acquire(WaitMode mode) throws InterruptedException {
-    return client.acquire(key, permits, options, mode, client::lease);
+    return client.acquire(request(mode), client::lease);
+  }
+
+  private Request request(WaitMode mode) {
+    return new Request(key, permits, options, mode);
   }
 }

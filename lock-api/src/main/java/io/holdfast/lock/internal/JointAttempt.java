@@ -1,6 +1,5 @@
 package io.holdfast.lock.internal;
 
-import io.holdfast.lock.LockClientClosedException;
 import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.LockStoreException;
 import io.holdfast.lock.LockTimeoutException;
@@ -174,7 +173,7 @@ final class JointAttempt<T, R> extends Task {
     LockKey key = keys.get(index);
     WaitMode modeNow = holdsLater ? mode.askingOnce() : mode;
     Attempt.Outcome<T> outcome =
-        client.acquire(key, 1, options, modeNow, handle -> acquired(index, handle));
+        client.acquire(new Request(key, 1, options, modeNow), handle -> acquired(index, handle));
     if (outcome instanceof Attempt.Taken<T> known) {
       if (!holdsLater) {
         taken = key;
@@ -203,9 +202,8 @@ final class JointAttempt<T, R> extends Task {
     }
     giveBack(index);
     String name = keys.get(index).name();
-    if (client.isClosed()) {
-      throw new LockClientClosedException(name);
-    } else if (!mode.stillWaits(client.time())) {
+    client.requireOpen(name);
+    if (!mode.stillWaits(client.time())) {
       throw new LockStoreException(
           name,
           "Lock '" + name + "' was lost while others were acquired with it, and no time is left to"

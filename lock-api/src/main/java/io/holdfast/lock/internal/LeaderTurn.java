@@ -1,6 +1,7 @@
 package io.holdfast.lock.internal;
 
 import io.holdfast.lock.LeaseLoss;
+import io.holdfast.lock.LockClientClosedException;
 import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.LockStoreException;
 import io.holdfast.lock.PermitsMismatchException;
@@ -41,12 +42,9 @@ final class LeaderTurn {
 
   private static final long PAUSE_NANOS_MAX = 1_000_000_000;
 
-  private final Attempt<?> attempt;
   private final EngineClient client;
-  private final LockKey key;
-  private final int permits;
-  private final LockOptions options;
-  private final WaitMode mode;
+  private final Request request;
+  private final Interrupts interrupts;
   private final Events.Acquiring acquiring;
   private final LockStore store;
   private final Clocks time;
@@ -60,6 +58,10 @@ final class LeaderTurn {
 
   private @Nullable Claim openClaim;
   private @Nullable Ticket ticket;
+
+  /** The wait for the ticket's turn. */
+  private @Nullable StoreWait wait;
+
   private @Nullable Grant grant;
 
   // Known
@@ -76,31 +78,11 @@ final class LeaderTurn {
   /** Whether the store's last answer was that the lock is taken. */
   private boolean taken;
 
-  /**
-   * Whether the ticket is to be closed in the background, so that the caller need not wait for
-   * that.
-   */
-  private boolean leavesInBackground;
-
-  /**
-   * Whether a poll went unanswered, so that the lock may have been granted without our knowledge.
-   */
-  private boolean unanswered;
-
   LeaderTurn(
-      Attempt<?> attempt,
-      EngineClient client,
-      LockKey key,
-      int permits,
-      LockOptions options,
-      WaitMode mode,
-      Events.Acquiring acquiring) {
-    this.attempt = attempt;
+      EngineClient client, Request request, Interrupts interrupts, Events.Acquiring acquiring) {
     this.client = client;
-    this.key = key;
-    this.permits = permits;
-    this.options = options;
-    this.mode = mode;
+    this.request = request;
+    this.interrupts = interrupts;
     this.acquiring = acquiring;
     this.store = client.store();
     this.time = client.time();
@@ -119,14 +101,16 @@ final class LeaderTurn {
   /**
    * Gives back what this turn still owns. Each step clears its field, so that this can be called
    * again.
+   *
+   * @return the handle of a lease that the turn had already, if it was cut short; the caller's now
    */
-  void undo() {
+  @Nullable
+  Handle undo() {
     leaveStoreQueue();
     withdraw();
     Waiter led = leader;
     if (led != null && led.news() instanceof Waiter.HandedOn handedOn) {
-      held(handedOn.handle());
-      return;
+      return handedOn.handle();
     }
     giveBackGrant();
     if (led != null) {
@@ -137,11 +121,11 @@ final class LeaderTurn {
       }
       leader = null;
     }
+    return null;
   }
 
-  /** Passes the lock, and all that the turn owned, to the attempt. */
-  private void held(Handle first) {
-    attempt.granted(first);
+  /** Ends the turn: the attempt has the handle, whose hold owns all that the turn owned. */
+  void passedOn() {
     grant = null;
     leader = null;
   }
@@ -149,10 +133,11 @@ final class LeaderTurn {
   private void leaveStoreQueue() {
     Ticket place = ticket;
     Claim claim = openClaim;
-    if (place != null && claim != null) {
-      if (leavesInBackground) {
+    StoreWait waited = wait;
+    if (place != null && claim != null && waited != null) {
+      if (waited.isStoreSlow()) {
         client.cleanup().leave(place, claim);
-        if (unanswered) {
+        if (waited.isUnanswered()) {
           client.cleanup().withdraw(claim);
         }
       } else {
@@ -160,7 +145,10 @@ final class LeaderTurn {
           place.close();
         } catch (Throwable e) {
           client.cleanup().withdraw(claim);
-          log.debug("The queue of lock '{}' could not be left; again in background", key.name(), e);
+          log.debug(
+              "The queue of lock '{}' could not be left; again in background",
+              request.key().name(),
+              e);
         }
       }
       openClaim = null;
@@ -184,15 +172,21 @@ final class LeaderTurn {
     }
   }
 
-  /** Asks the store, and waits if the mode says so. Returns false if the lock is taken. */
-  boolean askStore() throws InterruptedException {
+  /**
+   * Asks the store, and waits if the mode says so.
+   *
+   * @return either that the lock is taken, or the lease, which {@link #passedOn} passes on
+   */
+  Waiter.News askStore() throws InterruptedException {
+    LockKey key = request.key();
+    WaitMode mode = request.mode();
     while (true) {
       try {
         return ask();
       } catch (StoreException e) {
         if (e.permitsStored().isPresent()) {
           throw new PermitsMismatchException(
-              key.name(), permits, e.permitsStored().getAsInt());
+              key.name(), request.permits(), e.permitsStored().getAsInt());
         }
         boolean interruptedMeanwhile = Thread.interrupted();
         if (!interruptedMeanwhile && !(e.getCause() instanceof Error)) {
@@ -209,7 +203,7 @@ final class LeaderTurn {
           interruptedException.addSuppressed(e);
           throw interruptedException;
         }
-        attempt.keepInterrupt();
+        interrupts.keep();
         if (!mode.waits()) {
           throw StoreCalls.failure(key, e);
         }
@@ -219,27 +213,28 @@ final class LeaderTurn {
     }
   }
 
-  private boolean ask() throws StoreException, InterruptedException {
+  private Waiter.News ask() throws StoreException, InterruptedException {
     long pauseNanos = 0;
     while (true) {
-      attempt.requireOpen();
-      Claim claim = client.claims().next(key, permits, options);
+      client.requireOpen(request.key().name());
+      Claim claim = client.claims().next(request);
       queue().earlyEvents().asksWith(claim.ownerId());
       taken = false;
       client.keeper().watchClock();
       ClockReading asked = time.read();
       boolean confirmed = true;
-      if (mode.stillWaits(time)) {
-        StoreWait wait = new StoreWait(attempt, this, queue(), asked);
-        Acquisition acquisition = call(claim, () -> store.acquireOrQueue(claim, wait));
+      if (request.mode().stillWaits(time)) {
+        StoreWait storeWait = new StoreWait(client, request, interrupts, queue(), asked);
+        wait = storeWait;
+        Acquisition acquisition = call(claim, () -> store.acquireOrQueue(claim, storeWait));
         if (acquisition instanceof Acquisition.Queued queued) {
           openClaim = claim;
           ticket = queued.ticket();
           acquiring.waiting();
-          Ticket.Status status = wait.await(queued.ticket(), queued.recheckAfter());
+          Ticket.Status status = storeWait.await(queued.ticket(), queued.recheckAfter());
           if (status instanceof Ticket.Waiting) {
             taken = true;
-            return false;
+            return new Waiter.Taken(queued.ticket().holder().orElse(null));
           } else if (status instanceof Ticket.Gone) {
             leaveStoreQueue();
             pause(pauseNanos);
@@ -247,8 +242,8 @@ final class LeaderTurn {
             continue;
           }
           grant = ((Ticket.Granted) status).grant();
-          asked = wait.asked();
-          confirmed = !wait.isHandedOver();
+          asked = storeWait.asked();
+          confirmed = !storeWait.isHandedOver();
           ticket = null;
           openClaim = null;
         } else {
@@ -258,24 +253,25 @@ final class LeaderTurn {
         grant = call(claim, () -> store.tryAcquire(claim)).orElse(null);
         if (grant == null) {
           taken = true;
-          return false;
+          return new Waiter.Taken(null);
         }
       }
-      if (accept(grant, asked, confirmed)) {
-        return true;
+      Waiter.News held = accept(grant, asked, confirmed);
+      if (held != null) {
+        return held;
       }
     }
   }
 
   /**
-   * Makes the leader the holder of a grant. Returns false if the grant was over before it arrived:
+   * Makes the leader the holder of a grant. Returns null if the grant was over before it arrived:
    * it is given back, and the store must be asked again.
    */
-  private boolean accept(Grant granted, ClockReading asked, boolean confirmed)
+  private Waiter.@Nullable News accept(Grant granted, ClockReading asked, boolean confirmed)
       throws StoreException, InterruptedException {
-    if (mode.interruptible() && Thread.interrupted()) {
-      throw new InterruptedException();
-    }
+    interrupts.check();
+    LockOptions options = request.options();
+    int permits = request.permits();
     if (granted.permit() < 0 || granted.permit() >= permits) {
       throw unusable(
           "The store gave what is no grant: permit " + granted.permit() + " of " + permits, null);
@@ -291,21 +287,20 @@ final class LeaderTurn {
         if (!confirmed) {
           active.schedule().unconfirmed();
         }
-        hold(active);
-        return true;
+        return hold(active);
       }
       case DOUBTED -> {
         // The store no longer shows it.
         grant = null;
-        return false;
+        return null;
       }
       case LAPSED -> {
         client.cleanup().release(granted, Duration.ZERO);
         grant = null;
-        if (!mode.stillWaits(time)) {
+        if (!request.mode().stillWaits(time)) {
           throw unusable("It took longer to answer than the lease lasts: " + options.ttl(), null);
         }
-        return false;
+        return null;
       }
       case LAPSED_AT_MAX_HOLD -> {
         client.cleanup().release(granted, Duration.ZERO);
@@ -335,7 +330,7 @@ final class LeaderTurn {
     }
   }
 
-  private void hold(ActiveGrant active) {
+  private Waiter.News hold(ActiveGrant active) {
     Waiter led = Objects.requireNonNull(leader);
     Handle first;
     try {
@@ -344,9 +339,8 @@ final class LeaderTurn {
       throw unusable("The store gave what is no grant: " + e.getMessage(), e);
     }
     if (first == null) {
-      throw attempt.closed();
+      throw new LockClientClosedException(request.key().name());
     }
-    held(first);
     client.keeper().keep(active);
     EarlyEvents.Event early = queue().earlyEvents().take(active);
     if (early != null) {
@@ -355,9 +349,9 @@ final class LeaderTurn {
         client.suspended(active);
       } else {
         active.lose(lostBy);
-        attempt.lostEarly();
       }
     }
+    return Objects.requireNonNull(led.news());
   }
 
   /** Makes a call for a claim, which stays open until there is an answer. */
@@ -376,26 +370,15 @@ final class LeaderTurn {
   }
 
   private void pause(long nanos) throws InterruptedException {
-    long untilNanos = Nanos.earlier(time.nanos() + nanos, mode.untilNanos());
+    long untilNanos = Nanos.earlier(time.nanos() + nanos, request.mode().untilNanos());
     for (long left = nanos; left > 0; left = untilNanos - time.nanos()) {
-      attempt.requireOpen();
+      client.requireOpen(request.key().name());
       time.park(this, left);
-      attempt.noteInterrupt();
+      interrupts.check();
     }
   }
 
   private LockStoreException unusable(String message, @Nullable Throwable cause) {
-    return StoreCalls.failure(key, StoreException.refused(message, cause));
-  }
-
-  // Told by the wait in the store's line
-
-  void leaveInBackground() {
-    leavesInBackground = true;
-  }
-
-  void failed(StoreException e) {
-    leavesInBackground = true;
-    unanswered = e.mayHaveHappened();
+    return StoreCalls.failure(request.key(), StoreException.refused(message, cause));
   }
 }

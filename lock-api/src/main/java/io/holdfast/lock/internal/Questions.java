@@ -2,7 +2,6 @@ package io.holdfast.lock.internal;
 
 import io.holdfast.lock.HeldLock;
 import io.holdfast.lock.LeaseLoss;
-import io.holdfast.lock.LockClientClosedException;
 import io.holdfast.lock.LockHolder;
 import io.holdfast.lock.LockStoreException;
 import io.holdfast.lock.internal.grant.ActiveGrant;
@@ -146,9 +145,7 @@ final class Questions {
     if (!namePrefix.isEmpty()) {
       LockKey.checkName(namePrefix);
     }
-    if (client.isClosed()) {
-      throw new LockClientClosedException("");
-    }
+    client.requireOpen("");
     List<StoredLock> stored;
     boolean interrupted = Thread.interrupted();
     try {
@@ -168,9 +165,7 @@ final class Questions {
   }
 
   private <T> T ask(LockKey key, StoreCalls.Call<T> question) {
-    if (client.isClosed()) {
-      throw new LockClientClosedException(key.name());
-    }
+    client.requireOpen(key.name());
     boolean interrupted = Thread.interrupted();
     try {
       return StoreCalls.call(question);

@@ -18,11 +18,13 @@ final class StoreWait implements Runnable {
   /** An answer within the store timeout divided by this counts as prompt. */
   private static final int PROMPT_DIVISOR = 10;
 
-  private final Attempt<?> attempt;
-  private final LeaderTurn turn;
+  private final EngineClient client;
+  private final Request request;
+  private final Interrupts interrupts;
   private final WaitQueue queue;
   private final WaitMode mode;
   private final Clocks time;
+  private final Thread thread = Thread.currentThread();
 
   /** The clocks before the last request. */
   private ClockReading asked;
@@ -32,20 +34,29 @@ final class StoreWait implements Runnable {
   /** Whether the store has called the wake-up since the last request. */
   private volatile boolean rung;
 
+  private boolean storeSlow;
+  private boolean unanswered;
+
   /** @param asked the clocks before the request that got the place */
-  StoreWait(Attempt<?> attempt, LeaderTurn turn, WaitQueue queue, ClockReading asked) {
-    this.attempt = attempt;
-    this.turn = turn;
+  StoreWait(
+      EngineClient client,
+      Request request,
+      Interrupts interrupts,
+      WaitQueue queue,
+      ClockReading asked) {
+    this.client = client;
+    this.request = request;
+    this.interrupts = interrupts;
     this.queue = queue;
-    this.mode = attempt.mode();
-    this.time = attempt.time();
+    this.mode = request.mode();
+    this.time = client.time();
     this.asked = asked;
   }
 
   @Override
   public void run() {
     rung = true;
-    LockSupport.unpark(attempt.thread());
+    LockSupport.unpark(thread);
   }
 
   /** Returns the clocks before the request that the grant counts from. */
@@ -58,6 +69,19 @@ final class StoreWait implements Runnable {
     return handedOver;
   }
 
+  /** Whether the store was slow or failed, so that the caller must not wait for it again. */
+  boolean isStoreSlow() {
+    return storeSlow;
+  }
+
+  /**
+   * Whether a request went unanswered, so that the lock may have been granted without our
+   * knowledge.
+   */
+  boolean isUnanswered() {
+    return unanswered;
+  }
+
   /**
    * Waits until the lock is granted, the place is gone, or the time is over; in the last case the
    * place must still be given up.
@@ -68,11 +92,7 @@ final class StoreWait implements Runnable {
     while (true) {
       // The time is over, and the answer that just came was the last poll.
       if (mode.untilNanos() - time.nanos() <= 0) {
-        attempt.sawHolder(ticket.holder().orElse(null));
-        if (time.nanos() - mode.untilNanos() >= attempt.storeTimeoutNanos() / PROMPT_DIVISOR) {
-          // In the background, since the store is slow.
-          turn.leaveInBackground();
-        }
+        storeSlow = time.nanos() - mode.untilNanos() >= client.storeTimeoutNanos() / PROMPT_DIVISOR;
         return new Ticket.Waiting(recheck);
       }
       queue.waitsAtStore(this);
@@ -95,7 +115,7 @@ final class StoreWait implements Runnable {
 
   /** Returns a grant that the store pushed, if enough of its time is left to start on it. */
   private Optional<Grant> handedOver(Ticket ticket) {
-    LockOptions options = attempt.options();
+    LockOptions options = request.options();
     // A fixed lease, or one with a maxHold, must have its whole time, so the store is asked.
     return options.isRenewed() && options.maxHold().isEmpty()
         ? ticket.handedOver().filter(this::isFresh)
@@ -103,33 +123,30 @@ final class StoreWait implements Runnable {
   }
 
   private boolean isFresh(Grant grant) {
-    long validForNanos = Math.min(Nanos.of(attempt.options().ttl()), Nanos.of(grant.validFor()));
+    long validForNanos = Math.min(Nanos.of(request.options().ttl()), Nanos.of(grant.validFor()));
     return Validity.of(asked, validForNanos, asked.nanos() + Nanos.FOREVER, asked.nanos())
         .isFresh(time.read());
   }
 
   private void awaitWake(long recheckAtNanos) throws InterruptedException {
     while (true) {
-      attempt.requireOpen();
-      attempt.noteInterrupt();
+      client.requireOpen(request.key().name());
+      interrupts.check();
       long nowNanos = time.nanos();
       long leftNanos = Math.min(recheckAtNanos - nowNanos, mode.untilNanos() - nowNanos);
       if (rung || leftNanos <= 0) {
         return;
       }
-      time.park(attempt, leftNanos);
+      time.park(this, leftNanos);
     }
   }
 
-  /**
-   * Makes a call, and records a failure, so that the same store is not asked again on the caller's
-   * thread.
-   */
   private <A> A call(StoreCalls.Call<A> call) throws StoreException {
     try {
       return StoreCalls.call(call);
     } catch (StoreException e) {
-      turn.failed(e);
+      storeSlow = true;
+      unanswered = e.mayHaveHappened();
       throw e;
     }
   }

@@ -60,9 +60,6 @@ public final class Hold extends Task implements HeldLease {
    */
   boolean releaseWanted;
 
-  /** Whether it was handed on to a thread that does not know of it yet. */
-  boolean undelivered;
-
   /** Whether one of its handles became unreachable without being closed: it ends with its TTL. */
   boolean leaked;
 
@@ -192,7 +189,7 @@ public final class Hold extends Task implements HeldLease {
 
   /** Whether it holds the lock although no handle is open. */
   boolean isAbandoned() {
-    return (open.isEmpty() || undelivered) && openGuards == 0 && !leaked;
+    return open.isEmpty() && openGuards == 0 && !leaked;
   }
 
   Handle open() {

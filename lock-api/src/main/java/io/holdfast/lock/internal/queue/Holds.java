@@ -97,16 +97,12 @@ public final class Holds {
    * be left.
    */
   public boolean told(Hold hold) {
-    try {
-      synchronized (queue) {
-        if (hold.untold == null) {
-          return false;
-        }
-        hold.untold = null;
-        return unlistIfOver(hold);
+    synchronized (queue) {
+      if (hold.untold == null) {
+        return false;
       }
-    } finally {
-      queue.wakeTold();
+      hold.untold = null;
+      return unlistIfOver(hold);
     }
   }
 
@@ -178,17 +174,13 @@ public final class Holds {
 
   /** Detaches a lease from its owner thread. */
   public void detach(Handle handle, Thread thread) {
-    try {
-      synchronized (queue) {
-        checkDetachable(handle, thread);
-        Hold hold = handle.hold();
-        if (hold.owner != null) {
-          hold.owner = null;
-          hold.detached = true;
-        }
+    synchronized (queue) {
+      checkDetachable(handle, thread);
+      Hold hold = handle.hold();
+      if (hold.owner != null) {
+        hold.owner = null;
+        hold.detached = true;
       }
-    } finally {
-      queue.wakeTold();
     }
   }
 
@@ -198,12 +190,8 @@ public final class Holds {
    * @throws IllegalStateException it can't be, by this thread and now
    */
   public void requireDetachable(Handle handle, Thread thread) {
-    try {
-      synchronized (queue) {
-        checkDetachable(handle, thread);
-      }
-    } finally {
-      queue.wakeTold();
+    synchronized (queue) {
+      checkDetachable(handle, thread);
     }
   }
 
@@ -258,68 +246,44 @@ public final class Holds {
 
   /** Adds an acquisition through {@code asLock()}, whose handle only the hold keeps. */
   public void addThreadOwned(Handle handle) {
-    try {
-      synchronized (queue) {
-        handle.hold().pushThreadOwned(handle);
-      }
-    } finally {
-      queue.wakeTold();
+    synchronized (queue) {
+      handle.hold().pushThreadOwned(handle);
     }
   }
 
   /** Returns this thread's latest open acquisition through {@code asLock()}. */
   public @Nullable Handle lastThreadOwned(Thread thread) {
-    try {
-      synchronized (queue) {
-        Hold hold = holdOwnedBy(thread);
-        return hold == null ? null : hold.lastThreadOwned();
-      }
-    } finally {
-      queue.wakeTold();
+    synchronized (queue) {
+      Hold hold = holdOwnedBy(thread);
+      return hold == null ? null : hold.lastThreadOwned();
     }
   }
 
   /** Whether an acquisition through {@code asLock()} is open in this hold. */
   public boolean hasThreadOwned(Hold hold) {
-    try {
-      synchronized (queue) {
-        return hold.lastThreadOwned() != null;
-      }
-    } finally {
-      queue.wakeTold();
+    synchronized (queue) {
+      return hold.lastThreadOwned() != null;
     }
   }
 
   /** Returns the hold that this thread owns, lost or not. */
   public @Nullable Hold ownedBy(Thread thread) {
-    try {
-      synchronized (queue) {
-        return holdOwnedBy(thread);
-      }
-    } finally {
-      queue.wakeTold();
+    synchronized (queue) {
+      return holdOwnedBy(thread);
     }
   }
 
   /** Returns the current hold, of whichever thread. */
   public @Nullable Hold holder() {
-    try {
-      synchronized (queue) {
-        return holder;
-      }
-    } finally {
-      queue.wakeTold();
+    synchronized (queue) {
+      return holder;
     }
   }
 
   /** Whether the holder has a guard open. */
   public boolean isGuarded() {
-    try {
-      synchronized (queue) {
-        return holder != null && holder.openGuards > 0;
-      }
-    } finally {
-      queue.wakeTold();
+    synchronized (queue) {
+      return holder != null && holder.openGuards > 0;
     }
   }
 

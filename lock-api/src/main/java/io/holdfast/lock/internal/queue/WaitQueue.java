@@ -368,10 +368,8 @@ public final class WaitQueue {
               new Hold(this, hold.grant(), hold.handOffs() + 1, next.thread(), nowNanos);
           News news = new Waiter.HandedOn(successor.open());
           hold.remove(handle, LeaseState.RELEASED);
-          successor.undelivered = true;
           holds.begin(successor);
           waiters.tell(next, news);
-          successor.undelivered = false;
           return Closing.HANDED_ON;
         }
         hold.remove(handle, null);
