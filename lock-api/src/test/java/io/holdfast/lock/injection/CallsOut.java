@@ -159,7 +159,7 @@ final class CallsOut {
   /** The sort of a thread of the engine, or the name of one that is not. */
   static String sort(String threadName) {
     for (String sort : SORTS) {
-      if (threadName.startsWith("holdfast-" + sort + "-")) {
+      if (threadName.startsWith("holdfast-") && threadName.contains("-" + sort)) {
         return sort;
       }
     }

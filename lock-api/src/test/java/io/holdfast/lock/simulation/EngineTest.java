@@ -142,12 +142,12 @@ public abstract class EngineTest {
   }
 
   private static boolean isQuiet(LockClient opened, SimulatedTime itsTime) {
-    String name = EngineProbe.keeper(opened).getName().replace("holdfast-keeper-", "");
+    String client = EngineProbe.keeper(opened).getName().replace("-keeper", "");
     return itsTime.isParked(EngineProbe.keeper(opened))
-        && EngineProbe.renewing(opened) <= Gate.stopped("holdfast-renewal-" + name)
+        && EngineProbe.renewing(opened) <= Gate.stopped(client + "-renewal-")
         && EngineProbe.areWorkersIdle(opened)
         && Stream.of("callback", "clean-up", "settlement")
-            .allMatch(sort -> areIdle("holdfast-" + sort + "-" + name));
+            .allMatch(sort -> areIdle(client + "-" + sort + "-"));
   }
 
   private static boolean areIdle(String threadName) {

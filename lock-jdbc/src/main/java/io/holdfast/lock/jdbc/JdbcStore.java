@@ -8,13 +8,13 @@ import io.holdfast.lock.jdbc.connection.NoConnectionException;
 import io.holdfast.lock.jdbc.connection.Pool;
 import io.holdfast.lock.jdbc.connection.Sessions;
 import io.holdfast.lock.jdbc.connection.SpareConnection;
-import io.holdfast.lock.jdbc.dialect.Attempt;
 import io.holdfast.lock.jdbc.dialect.DeadRows;
 import io.holdfast.lock.jdbc.dialect.Dialect;
 import io.holdfast.lock.jdbc.dialect.Listing;
 import io.holdfast.lock.jdbc.dialect.Postgres;
 import io.holdfast.lock.jdbc.dialect.Row;
 import io.holdfast.lock.jdbc.dialect.Standing;
+import io.holdfast.lock.jdbc.dialect.StoredClaim;
 import io.holdfast.lock.spi.Acquisition;
 import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Deadline;
@@ -52,7 +52,7 @@ import org.slf4j.LoggerFactory;
  * guarded transaction may keep the row locked for long.
  */
 final class JdbcStore implements LockStore {
-  private static final Logger LOG = LoggerFactory.getLogger(JdbcStore.class);
+  private static final Logger log = LoggerFactory.getLogger(JdbcStore.class);
 
   /**
    * The number of times that an acquire tries a lock that is free, but whose row another
@@ -216,8 +216,8 @@ final class JdbcStore implements LockStore {
 
   @Override
   public Optional<Grant> tryAcquire(Claim claim) throws StoreException {
-    return attempt(claim) instanceof Attempted.Taken taken
-        ? Optional.of(taken.grant())
+    return attempt(claim) instanceof Attempted.Granted granted
+        ? Optional.of(granted.grant())
         : Optional.empty();
   }
 
@@ -225,38 +225,38 @@ final class JdbcStore implements LockStore {
   public Acquisition acquireOrQueue(Claim claim, Runnable wakeUp) throws StoreException {
     long askedNanos = time.nanos();
     Attempted attempted = attempt(claim);
-    if (attempted instanceof Attempted.Taken taken) {
-      return new Acquisition.Granted(taken.grant());
+    if (attempted instanceof Attempted.Granted granted) {
+      return new Acquisition.Granted(granted.grant());
     }
-    Attempt attempt = Keys.attempt(claim);
+    StoredClaim stored = Keys.stored(claim);
     Row row = ((Attempted.Busy) attempted).row();
     // Sent alone: if a statement below failed and this one were repeated with it, it would join
     // twice.
-    long place = database.onPool(database.deadline(), (d, c) -> d.join(c, attempt));
+    long place = database.onPool(database.deadline(), (d, c) -> d.join(c, stored));
     if (Dialect.isSetBack(row, place)) {
       database.onPool(database.deadline(), (d, c) -> d.reopenLine(c, row.key(), place));
     }
     if (Poller.isToBeAnnounced(row)) {
       announce(row.key());
     }
-    Waiter waiter =
-        new Waiter(this, poller, time, askedNanos, claim, attempt, place, wakeUp, row.holder());
+    JdbcTicket waiter =
+        new JdbcTicket(this, poller, time, askedNanos, claim, stored, place, wakeUp, row.holder());
     poller.join(waiter);
-    return new Acquisition.Queued(waiter, Waiter.RECHECK_AFTER);
+    return new Acquisition.Queued(waiter, JdbcTicket.RECHECK_AFTER);
   }
 
   private void announce(String key) {
     try {
       database.onPool(database.deadline(), (d, c) -> d.announce(c, List.of(key)));
     } catch (StoreException e) {
-      LOG.debug("A waiter could not be announced; its first look announces it", e);
+      log.debug("A waiter could not be announced; its first look announces it", e);
     }
   }
 
   /** The result of an attempt. */
   private sealed interface Attempted {
     /** The claim has the lock. */
-    record Taken(JdbcGrant grant) implements Attempted {}
+    record Granted(JdbcGrant grant) implements Attempted {}
 
     /** The lock is taken, or its row is locked, or others wait for it. */
     record Busy(Row row) implements Attempted {}
@@ -268,16 +268,16 @@ final class JdbcStore implements LockStore {
    */
   private Attempted attempt(Claim claim) throws StoreException {
     Deadline deadline = database.deadline();
-    Attempt attempt = Keys.attempt(claim);
-    long number = database.onPool(deadline, (d, c) -> d.acquire(c, attempt));
+    StoredClaim stored = Keys.stored(claim);
+    long number = database.onPool(deadline, (d, c) -> d.acquire(c, stored));
     for (int tries = 1; number == Dialect.NONE; tries++) {
       List<Standing> seen = database.onPool(
-          deadline, (d, c) -> d.lookAtLine(c, List.of(attempt.key()), List.of(attempt.owner())));
+          deadline, (d, c) -> d.lookAtLine(c, List.of(stored.key()), List.of(stored.owner())));
       if (seen.isEmpty()) {
         if (tries > LOCKED_TRIES) {
           throw unseen();
         }
-        number = database.onPool(deadline, (d, c) -> d.insert(c, attempt));
+        number = database.onPool(deadline, (d, c) -> d.insert(c, stored));
         continue;
       }
       Standing standing = seen.get(0);
@@ -285,9 +285,9 @@ final class JdbcStore implements LockStore {
       if (!open || tries > LOCKED_TRIES || (tries > 1 && !Deadlines.pause(deadline, tries))) {
         return new Attempted.Busy(standing.row());
       }
-      number = database.onPool(deadline, (d, c) -> d.take(c, attempt, Dialect.NO_PLACE));
+      number = database.onPool(deadline, (d, c) -> d.take(c, stored, Dialect.NO_PLACE));
     }
-    return new Attempted.Taken(new JdbcGrant(claim, number, claim.ttl(), false, database));
+    return new Attempted.Granted(new JdbcGrant(claim, number, claim.ttl(), false, database));
   }
 
   private StoreException unseen() {
@@ -303,14 +303,15 @@ final class JdbcStore implements LockStore {
    * Accepts the lock if it was handed over to this waiter, or takes it if it is free and the waiter
    * is the first.
    */
-  Optional<JdbcGrant> acceptOrTake(Claim claim, Attempt attempt, long place) throws StoreException {
+  Optional<JdbcGrant> acceptOrTake(Claim claim, StoredClaim stored, long place)
+      throws StoreException {
     Deadline deadline = database.deadline();
     long number = database.untilAnswered(deadline, () -> {
       // If a try took the lock but its answer was lost, the next one finds it here.
-      long accepted = database.onPool(deadline, (d, c) -> d.accept(c, attempt));
+      long accepted = database.onPool(deadline, (d, c) -> d.accept(c, stored));
       return accepted != Dialect.NONE
           ? accepted
-          : database.onPool(deadline, (d, c) -> d.take(c, attempt, place));
+          : database.onPool(deadline, (d, c) -> d.take(c, stored, place));
     });
     return number == Dialect.NONE
         ? Optional.empty()

@@ -1,6 +1,6 @@
 package io.holdfast.lock.jdbc;
 
-import io.holdfast.lock.jdbc.dialect.Attempt;
+import io.holdfast.lock.jdbc.dialect.StoredClaim;
 import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockKind;
@@ -49,8 +49,8 @@ final class Keys {
     return new LockKey(kind, stored.substring(prefix(kind, "").length()));
   }
 
-  static Attempt attempt(Claim claim) {
-    return new Attempt(
+  static StoredClaim stored(Claim claim) {
+    return new StoredClaim(
         of(claim.key()), claim.ownerId(), micros(claim.ttl()), printable(claim.holder()));
   }
 

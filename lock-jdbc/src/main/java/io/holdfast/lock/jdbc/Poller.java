@@ -27,7 +27,7 @@ import org.slf4j.LoggerFactory;
  * number of threads; the monitor is never held during I/O or while a waiter is woken.
  */
 final class Poller implements AutoCloseable {
-  private static final Logger LOG = LoggerFactory.getLogger(Poller.class);
+  private static final Logger log = LoggerFactory.getLogger(Poller.class);
 
   /**
    * The most doublings of the pause before a waiter that was woken and did not get the lock is
@@ -65,7 +65,7 @@ final class Poller implements AutoCloseable {
   private final ServedRows served;
 
   // Guarded by this object's monitor.
-  private final Set<Waiter> waiters = new LinkedHashSet<>();
+  private final Set<JdbcTicket> waiters = new LinkedHashSet<>();
   private @Nullable Thread thread;
   private boolean closed;
 
@@ -79,7 +79,7 @@ final class Poller implements AutoCloseable {
   }
 
   /** Starts to poll for this waiter, whose claim has just found the lock taken. */
-  void join(Waiter waiter) {
+  void join(JdbcTicket waiter) {
     synchronized (this) {
       if (closed) {
         return; // The engine has ended every wait, or is about to.
@@ -104,19 +104,19 @@ final class Poller implements AutoCloseable {
   }
 
   /** Stops polling for this waiter. */
-  synchronized void leave(Waiter waiter) {
+  synchronized void leave(JdbcTicket waiter) {
     waiters.remove(waiter);
   }
 
   /** Stops polling for this waiter, which got its lock; its row is deleted later. */
-  synchronized void served(Waiter waiter) {
+  synchronized void served(JdbcTicket waiter) {
     if (waiters.remove(waiter)) {
       served.add(waiter);
     }
   }
 
   /** Polls again for a waiter that was woken, tried, and did not get the lock. */
-  synchronized void lookAgain(Waiter waiter) {
+  synchronized void lookAgain(JdbcTicket waiter) {
     served.remove(waiter);
     waiters.add(waiter);
     int doublings = Math.min(waiter.failedTakes++, DOUBLINGS_MAX);
@@ -133,9 +133,9 @@ final class Poller implements AutoCloseable {
 
   /** Wakes the waiter of this owner id, if it is this client's: the lock was handed over to it. */
   void handedOver(String ownerId, long number) {
-    Waiter woken = null;
+    JdbcTicket woken = null;
     synchronized (this) {
-      for (Waiter waiter : waiters) {
+      for (JdbcTicket waiter : waiters) {
         if (waiter.ownerId().equals(ownerId)) {
           waiter.lookAtNanos = time.nanos() + AFTER_WAKE_NANOS;
           waiter.heardOfHandOver(number);
@@ -154,7 +154,7 @@ final class Poller implements AutoCloseable {
    */
   synchronized void lookAtAll() {
     long now = time.nanos();
-    for (Waiter waiter : waiters) {
+    for (JdbcTicket waiter : waiters) {
       waiter.lookAtNanos = now;
       waiter.pace.restart();
     }
@@ -201,7 +201,7 @@ final class Poller implements AutoCloseable {
   private void lookWhileSomebodyWaits() {
     long idleSince = time.nanos();
     while (true) {
-      List<Waiter> due = new ArrayList<>();
+      List<JdbcTicket> due = new ArrayList<>();
       long parkNanos;
       boolean deletes;
       synchronized (this) {
@@ -231,9 +231,9 @@ final class Poller implements AutoCloseable {
    * Collects the waiters to poll for now, at most as many as one statement takes; returns the time
    * to the next poll.
    */
-  private long takeDue(long now, List<Waiter> due) {
+  private long takeDue(long now, List<JdbcTicket> due) {
     long next = Math.min(IDLE_NANOS, served.untilDueNanos(now));
-    for (Waiter waiter : waiters) {
+    for (JdbcTicket waiter : waiters) {
       long left = waiter.lookAtNanos - now;
       if (left <= 0 && due.size() < Dialect.BATCH_MAX) {
         due.add(waiter);
@@ -247,7 +247,7 @@ final class Poller implements AutoCloseable {
    * Polls. A failure wakes the waiters concerned: each asks the database itself, and fails if the
    * database does.
    */
-  private void lookSafely(List<Waiter> due) {
+  private void lookSafely(List<JdbcTicket> due) {
     try {
       if (listener != null) {
         listener.listen(this); // The listener may have ended while some waiters are left.
@@ -255,18 +255,18 @@ final class Poller implements AutoCloseable {
       sayAlive(due);
       look(due);
     } catch (Throwable e) { // An error must not end the thread, or polling would stop.
-      LOG.debug("A look at awaited locks failed", e);
+      log.debug("A look at awaited locks failed", e);
       synchronized (this) {
         long now = time.nanos();
         due.forEach(waiter -> waiter.lookAtNanos = now + AFTER_FAILURE_NANOS);
       }
-      due.forEach(Waiter::wake);
+      due.forEach(JdbcTicket::wake);
     }
   }
 
-  private void sayAlive(List<Waiter> due) throws StoreException {
+  private void sayAlive(List<JdbcTicket> due) throws StoreException {
     long now = time.nanos();
-    List<Waiter> silent =
+    List<JdbcTicket> silent =
         due.stream().filter(waiter -> waiter.sayAliveAtNanos - now <= 0).toList();
     if (silent.isEmpty()) {
       return;
@@ -277,7 +277,7 @@ final class Poller implements AutoCloseable {
     }
   }
 
-  private void look(List<Waiter> due) throws StoreException {
+  private void look(List<JdbcTicket> due) throws StoreException {
     Map<String, Standing> byOwnerId = new HashMap<>();
     Map<String, Row> byKey = new HashMap<>();
     long beforeNanos = time.nanos();
@@ -286,11 +286,11 @@ final class Poller implements AutoCloseable {
       byOwnerId.put(standing.waiter(), standing);
       byKey.put(standing.row().key(), standing.row());
     }
-    List<Waiter> woken = new ArrayList<>();
+    List<JdbcTicket> woken = new ArrayList<>();
     Set<String> unannounced = new LinkedHashSet<>();
     synchronized (this) {
       long now = time.nanos();
-      for (Waiter waiter : due) {
+      for (JdbcTicket waiter : due) {
         if (!waiters.contains(waiter)) {
           continue; // It got the lock, or left, during the query.
         }
@@ -316,12 +316,12 @@ final class Poller implements AutoCloseable {
         }
       }
     }
-    if (woken.stream().anyMatch(Waiter::isPassedOver)) {
+    if (woken.stream().anyMatch(JdbcTicket::isPassedOver)) {
       // Either they were passed over, or the notification came from another server than the pool's
       // connections lead to.
       database.expireSpare();
     }
-    woken.forEach(Waiter::wake);
+    woken.forEach(JdbcTicket::wake);
     if (!unannounced.isEmpty()) {
       database.onSpare(database.deadline(), (d, c) -> d.announce(c, List.copyOf(unannounced)));
     }
@@ -337,7 +337,7 @@ final class Poller implements AutoCloseable {
     return !standing.inLine() || (standing.row().isFree() && standing.ahead() == 0);
   }
 
-  private static void note(Waiter waiter, @Nullable Standing standing, long beforeNanos) {
+  private static void note(JdbcTicket waiter, @Nullable Standing standing, long beforeNanos) {
     if (standing != null && standing.row().isOwnedBy(waiter.ownerId())) {
       waiter.sawItsRow(standing.row(), beforeNanos);
     } else if (standing == null || !standing.inLine()) {
@@ -345,11 +345,11 @@ final class Poller implements AutoCloseable {
     }
   }
 
-  private static List<String> keys(List<Waiter> waiters) {
-    return waiters.stream().map(Waiter::key).toList();
+  private static List<String> keys(List<JdbcTicket> waiters) {
+    return waiters.stream().map(JdbcTicket::key).toList();
   }
 
-  private static List<String> ownerIds(List<Waiter> waiters) {
-    return waiters.stream().map(Waiter::ownerId).toList();
+  private static List<String> ownerIds(List<JdbcTicket> waiters) {
+    return waiters.stream().map(JdbcTicket::ownerId).toList();
   }
 }

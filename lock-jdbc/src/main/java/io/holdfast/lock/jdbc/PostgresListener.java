@@ -34,7 +34,7 @@ import org.slf4j.LoggerFactory;
  * <p>Threads: safe for use by any number of threads.
  */
 final class PostgresListener implements AutoCloseable {
-  private static final Logger LOG = LoggerFactory.getLogger(PostgresListener.class);
+  private static final Logger log = LoggerFactory.getLogger(PostgresListener.class);
 
   private static final Duration OPEN_MAX = Duration.ofSeconds(2);
   private static final Duration CLOSE_MAX = Duration.ofSeconds(60);
@@ -108,7 +108,7 @@ final class PostgresListener implements AutoCloseable {
       starting.start();
       thread = starting;
     } catch (OutOfMemoryError e) { // Without a thread to listen on, waiters rely on polling.
-      LOG.debug("Nobody can listen for hand-overs now", e);
+      log.debug("Nobody can listen for hand-overs now", e);
       retryAtNanos = System.nanoTime() + RETRY_NANOS_MIN;
     }
   }
@@ -133,7 +133,7 @@ final class PostgresListener implements AutoCloseable {
     try {
       database.lendFor(OPEN_MAX, connection -> hear(connection, poller));
     } catch (NoConnectionException | StoreException | SQLException | RuntimeException e) {
-      LOG.debug("Listening for hand-overs ended; waiting falls back to polling for now", e);
+      log.debug("Listening for hand-overs ended; waiting falls back to polling for now", e);
     } catch (LinkageError e) {
       giveUp("PostgreSQL's driver is not visible to Holdfast: " + e);
     } finally {
@@ -149,7 +149,7 @@ final class PostgresListener implements AutoCloseable {
 
   private void giveUp(String reason) {
     impossible = true;
-    LOG.info("Waiting for locks polls, since notifications can't be used: {}", reason);
+    log.info("Waiting for locks polls, since notifications can't be used: {}", reason);
   }
 
   private void hear(Connection connection, Poller poller) throws SQLException, StoreException {
@@ -167,7 +167,7 @@ final class PostgresListener implements AutoCloseable {
     Sessions.execute(connection, Deadlines.after(OPEN_MAX), "LISTEN \"" + channel + '"');
     try {
       if (!hearsItself(notified, poller)) {
-        LOG.info("Waiting for locks polls for now: a notification of our own did not arrive");
+        log.info("Waiting for locks polls for now: a notification of our own did not arrive");
         return;
       }
       heardItself();
@@ -252,7 +252,7 @@ final class PostgresListener implements AutoCloseable {
     try {
       return hearsItself(notified, poller);
     } catch (StoreException e) {
-      LOG.debug("Nothing could be sent to the listening connection", e);
+      log.debug("Nothing could be sent to the listening connection", e);
       return connection.isValid(VALID_SECONDS); // Perhaps the application has exhausted the pool.
     }
   }

@@ -17,7 +17,7 @@ import org.slf4j.LoggerFactory;
  * <p>Threads: safe for use by any number of threads; the monitor is never held during I/O.
  */
 final class ServedRows {
-  private static final Logger LOG = LoggerFactory.getLogger(ServedRows.class);
+  private static final Logger log = LoggerFactory.getLogger(ServedRows.class);
 
   private static final long DELETE_NANOS = TimeUnit.SECONDS.toNanos(1);
   private static final long DELETE_AGAIN_NANOS = TimeUnit.SECONDS.toNanos(5);
@@ -32,9 +32,9 @@ final class ServedRows {
   private final TimeSource time;
 
   // Guarded by this object's monitor.
-  private final List<Waiter> served = new ArrayList<>();
+  private final List<JdbcTicket> served = new ArrayList<>();
   /** The waiters whose rows are being deleted at the moment. */
-  private final List<Waiter> leaving = new ArrayList<>();
+  private final List<JdbcTicket> leaving = new ArrayList<>();
 
   private int failures;
   private long deleteAtNanos;
@@ -44,7 +44,7 @@ final class ServedRows {
     this.time = time;
   }
 
-  synchronized void add(Waiter waiter) {
+  synchronized void add(JdbcTicket waiter) {
     if (served.size() == ROWS_MAX) {
       return;
     }
@@ -58,7 +58,7 @@ final class ServedRows {
    * Removes a waiter that waits again. If its row is deleted already, or just being deleted, it
    * will notice by itself.
    */
-  synchronized void remove(Waiter waiter) {
+  synchronized void remove(JdbcTicket waiter) {
     served.remove(waiter);
     leaving.remove(waiter);
   }
@@ -73,15 +73,15 @@ final class ServedRows {
 
   /** Deletes all rows, in batches, until a batch fails. Throws nothing. */
   void deleteSafely() {
-    for (List<Waiter> batch = begin(); !batch.isEmpty(); batch = begin()) {
-      List<String> keys = batch.stream().map(Waiter::key).toList();
-      List<String> ownerIds = batch.stream().map(Waiter::ownerId).toList();
+    for (List<JdbcTicket> batch = begin(); !batch.isEmpty(); batch = begin()) {
+      List<String> keys = batch.stream().map(JdbcTicket::key).toList();
+      List<String> ownerIds = batch.stream().map(JdbcTicket::ownerId).toList();
       boolean deleted = false;
       try {
         database.onSpare(database.deadline(), (d, c) -> d.leave(c, keys, ownerIds));
         deleted = true;
       } catch (Throwable e) { // An error must not end the poller's thread.
-        LOG.debug("Rows of waiters that got their lock could not be deleted", e);
+        log.debug("Rows of waiters that got their lock could not be deleted", e);
       }
       end(deleted);
       if (!deleted) {
@@ -90,8 +90,8 @@ final class ServedRows {
     }
   }
 
-  private synchronized List<Waiter> begin() {
-    List<Waiter> batch = served.subList(0, Math.min(served.size(), Dialect.BATCH_MAX));
+  private synchronized List<JdbcTicket> begin() {
+    List<JdbcTicket> batch = served.subList(0, Math.min(served.size(), Dialect.BATCH_MAX));
     leaving.addAll(batch);
     batch.clear();
     return List.copyOf(leaving);

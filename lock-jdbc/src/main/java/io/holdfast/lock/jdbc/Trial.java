@@ -1,8 +1,8 @@
 package io.holdfast.lock.jdbc;
 
 import io.holdfast.lock.jdbc.connection.Database;
-import io.holdfast.lock.jdbc.dialect.Attempt;
 import io.holdfast.lock.jdbc.dialect.Dialect;
+import io.holdfast.lock.jdbc.dialect.StoredClaim;
 import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.StoreException;
 import java.util.List;
@@ -27,11 +27,11 @@ final class Trial {
     String owner = UUID.randomUUID().toString().replace("-", "");
     // The trial has the lock for longer than it takes.
     long ttlMicros = Keys.micros(deadline.whole().multipliedBy(2));
-    Attempt attempt = new Attempt(key, owner, ttlMicros, "the trial of a client's start");
+    StoredClaim stored = new StoredClaim(key, owner, ttlMicros, "the trial of a client's start");
     try {
-      long number = database.onSpare(deadline, (d, c) -> d.acquire(c, attempt));
+      long number = database.onSpare(deadline, (d, c) -> d.acquire(c, stored));
       if (number == Dialect.NONE) {
-        number = database.onSpare(deadline, (d, c) -> d.insert(c, attempt));
+        number = database.onSpare(deadline, (d, c) -> d.insert(c, stored));
       }
       database.onSpare(deadline, (d, c) -> d.renew(c, List.of(key), List.of(owner), ttlMicros));
       // If another client is in its trial, this one gets no lock, and frees none.
@@ -40,7 +40,7 @@ final class Trial {
         throw StoreException.refused("the row was not as it had been written", null);
       }
       database.onSpare(deadline, (d, c) -> {
-        d.join(c, attempt);
+        d.join(c, stored);
         d.keepAlive(c, List.of(key), List.of(owner));
         return d.leave(c, List.of(key), List.of(owner));
       });

@@ -192,8 +192,7 @@ class GuardTest {
         Lease foreign = memory.get("a").lock();
         JdbcGuard guard = JdbcGuard.of(lease);
         Connection autoCommit = fixture.pool.getConnection()) {
-      assertThatThrownBy(() -> JdbcGuard.of(foreign))
-          .isInstanceOf(IllegalArgumentException.class);
+      assertThatThrownBy(() -> JdbcGuard.of(foreign)).isInstanceOf(IllegalArgumentException.class);
       assertThatThrownBy(() -> guard.verify(autoCommit))
           .isInstanceOf(IllegalStateException.class)
           .hasMessageContaining("setAutoCommit(false)");

@@ -90,7 +90,7 @@ class HandedOverTest {
     try (HikariDataSource pool = server.pool(4);
         JdbcStore holder = Stores.open(pool);
         JdbcStore store = Stores.open(pool, time)) {
-      Waiter waiter = handedOver(holder, store, freshKey());
+      JdbcTicket waiter = handedOver(holder, store, freshKey());
 
       time.pass(HANDED_OVER.minusMillis(1));
       waiter.heardOfHandOver(7);
@@ -107,7 +107,7 @@ class HandedOverTest {
     try (HikariDataSource pool = server.pool(6);
         JdbcStore holder = Stores.open(pool);
         JdbcStore store = Stores.open(pool, time)) {
-      Waiter waiter = handedOver(holder, store, key);
+      JdbcTicket waiter = handedOver(holder, store, key);
       Stores.update(server, key, "UPDATE holdfast_lock SET expires_at = 0 WHERE name = ?");
       Stores.update(server, key, "UPDATE holdfast_lock SET wanted_until = 0 WHERE name = ?");
       Grant next = holder.tryAcquire(claim(key)).orElseThrow();
@@ -128,7 +128,7 @@ class HandedOverTest {
     try (HikariDataSource pool = server.pool(6);
         JdbcStore holder = Stores.open(pool);
         JdbcStore store = Stores.open(pool, time)) {
-      Waiter waiter = handedOver(holder, store, key);
+      JdbcTicket waiter = handedOver(holder, store, key);
       Stores.update(server, key, "UPDATE holdfast_lock SET expires_at = 0 WHERE name = ?");
       Stores.update(server, key, "UPDATE holdfast_lock SET wanted_until = 0 WHERE name = ?");
       Grant next = holder.tryAcquire(claim(key)).orElseThrow();
@@ -142,10 +142,10 @@ class HandedOverTest {
   }
 
   /** A waiter that the lock was handed over to, and that has not heard of it. */
-  private static Waiter handedOver(JdbcStore holder, JdbcStore store, LockKey key)
+  private static JdbcTicket handedOver(JdbcStore holder, JdbcStore store, LockKey key)
       throws Exception {
     Grant before = holder.tryAcquire(claim(key)).orElseThrow();
-    Waiter waiter = (Waiter) join(store, claim(key));
+    JdbcTicket waiter = (JdbcTicket) join(store, claim(key));
     assertThat(holder.release(before, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
     return waiter;
   }

@@ -27,7 +27,7 @@ import redis.clients.jedis.util.Pool;
  * nothing blocks while it is held.
  */
 final class Inbox implements AutoCloseable {
-  private static final Logger logger = LoggerFactory.getLogger(Inbox.class);
+  private static final Logger log = LoggerFactory.getLogger(Inbox.class);
 
   /**
    * The time without a message after which the connection counts as dead, or is given up if there
@@ -105,9 +105,9 @@ final class Inbox implements AutoCloseable {
       try {
         hear();
       } catch (StoreException | JedisException e) {
-        logger.debug("The subscription to {} ended", channel, e);
+        log.debug("The subscription to {} ended", channel, e);
       } catch (RuntimeException e) {
-        logger.warn("The subscription to {} ended", channel, e);
+        log.warn("The subscription to {} ended", channel, e);
       } finally {
         subscription = null;
       }

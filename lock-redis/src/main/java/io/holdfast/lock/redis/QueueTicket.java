@@ -62,9 +62,9 @@ final class QueueTicket implements Ticket {
   @Override
   public Status poll() throws StoreException {
     RedisStore.Attempted attempted = look();
-    if (attempted instanceof RedisStore.Attempted.Taken taken) {
+    if (attempted instanceof RedisStore.Attempted.Granted granted) {
       isOver = true;
-      return new Granted(taken.grant());
+      return new Granted(granted.grant());
     }
     return new Waiting(((RedisStore.Attempted.Busy) attempted).recheckAfter());
   }

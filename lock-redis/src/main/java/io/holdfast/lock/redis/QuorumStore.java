@@ -116,7 +116,7 @@ final class QuorumStore implements LockStore {
   /** The result of an attempt. */
   sealed interface Attempted {
     /** The claim has the lock. */
-    record Taken(QuorumGrant grant) implements Attempted {}
+    record Granted(QuorumGrant grant) implements Attempted {}
 
     /** Another owner has the lock. */
     record Busy(String holder) implements Attempted {}
@@ -166,16 +166,16 @@ final class QuorumStore implements LockStore {
     do {
       attempted = attempt(claim, deadline);
     } while (attempted instanceof Attempted.Split && isTimeForARound(deadline));
-    return attempted instanceof Attempted.Taken taken
-        ? Optional.of(taken.grant())
+    return attempted instanceof Attempted.Granted granted
+        ? Optional.of(granted.grant())
         : Optional.empty();
   }
 
   @Override
   public Acquisition acquireOrQueue(Claim claim, Runnable wakeUp) throws StoreException {
     Attempted attempted = attempt(claim);
-    if (attempted instanceof Attempted.Taken taken) {
-      return new Acquisition.Granted(taken.grant());
+    if (attempted instanceof Attempted.Granted granted) {
+      return new Acquisition.Granted(granted.grant());
     }
     QuorumTicket ticket = new QuorumTicket(this, claim, holder(attempted));
     return new Acquisition.Queued(ticket, ticket.recheckAfter());
@@ -202,7 +202,7 @@ final class QuorumStore implements LockStore {
         QuorumGrant grant = new QuorumGrant(claim, ownerId, highest(votes));
         Votes<Boolean> committed = commitNumber(grant, deadline);
         if (committed.isMajority(Boolean::booleanValue)) {
-          return new Attempted.Taken(grant);
+          return new Attempted.Granted(grant);
         }
         giveBack(claim, ownerId);
         // If a server of the majority failed meanwhile, the others may still form a majority.

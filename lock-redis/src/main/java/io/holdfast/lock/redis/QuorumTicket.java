@@ -31,9 +31,9 @@ final class QuorumTicket implements Ticket {
   @Override
   public Status poll() throws StoreException {
     QuorumStore.Attempted attempted = store.attempt(claim);
-    if (attempted instanceof QuorumStore.Attempted.Taken taken) {
+    if (attempted instanceof QuorumStore.Attempted.Granted granted) {
       isOver = true;
-      return new Granted(taken.grant());
+      return new Granted(granted.grant());
     }
     holder = QuorumStore.holder(attempted);
     return new Waiting(recheckAfter());

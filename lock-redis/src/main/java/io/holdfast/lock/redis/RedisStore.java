@@ -108,7 +108,7 @@ final class RedisStore implements LockStore {
   /** The result of an attempt. */
   sealed interface Attempted {
     /** The claim has the lock. */
-    record Taken(RedisGrant grant) implements Attempted {}
+    record Granted(RedisGrant grant) implements Attempted {}
 
     /**
      * Another owner has the lock.
@@ -133,8 +133,8 @@ final class RedisStore implements LockStore {
   public Optional<Grant> tryAcquire(Claim claim) throws StoreException {
     String key = key(claim.key());
     Call call = Call.acquire(key, claim.ownerId(), claim, numbersKept);
-    return attempt(claim, key, call) instanceof Attempted.Taken taken
-        ? Optional.of(taken.grant())
+    return attempt(claim, key, call) instanceof Attempted.Granted granted
+        ? Optional.of(granted.grant())
         : Optional.empty();
   }
 
@@ -142,8 +142,8 @@ final class RedisStore implements LockStore {
   public Acquisition acquireOrQueue(Claim claim, Runnable wakeUp) throws StoreException {
     QueueTicket ticket = new QueueTicket(this, claim, wakeUp);
     Attempted attempted = ticket.look();
-    return attempted instanceof Attempted.Taken taken
-        ? new Acquisition.Granted(taken.grant())
+    return attempted instanceof Attempted.Granted granted
+        ? new Acquisition.Granted(granted.grant())
         : new Acquisition.Queued(ticket, ((Attempted.Busy) attempted).recheckAfter());
   }
 
@@ -191,13 +191,13 @@ final class RedisStore implements LockStore {
     Answer answer = server.run(call.confirmedBy(replicas), WithoutPool.FAIL);
     Object reply = answer.reply();
     if (reply instanceof Long number) {
-      return new Attempted.Taken(new RedisGrant(claim, number, 0, claim.ttl(), key, this));
+      return new Attempted.Granted(new RedisGrant(claim, number, 0, claim.ttl(), key, this));
     }
     if (Reply.isGrantOfPermit(reply)
         && reply instanceof List<?> both
         && both.get(0) instanceof Long permit
         && both.get(1) instanceof Long number) {
-      return new Attempted.Taken(
+      return new Attempted.Granted(
           new RedisGrant(claim, number, permit.intValue(), claim.ttl(), key, this));
     }
     if (reply instanceof List<?> other

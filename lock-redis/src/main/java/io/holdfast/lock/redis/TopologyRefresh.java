@@ -25,7 +25,7 @@ import org.slf4j.LoggerFactory;
  * blocks while it is held.
  */
 final class TopologyRefresh implements AutoCloseable {
-  private static final Logger logger = LoggerFactory.getLogger(TopologyRefresh.class);
+  private static final Logger log = LoggerFactory.getLogger(TopologyRefresh.class);
 
   private static final long EVERY_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
@@ -69,7 +69,7 @@ final class TopologyRefresh implements AutoCloseable {
         Object unused = refresh.get(left, TimeUnit.NANOSECONDS);
         return true;
       } catch (TimeoutException | ExecutionException e) {
-        logger.debug("The view of the Cluster is not refreshed", e);
+        log.debug("The view of the Cluster is not refreshed", e);
         return false;
       }
     });

@@ -5,7 +5,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Makes a client's threads: daemons named {@code holdfast-SORT-CLIENT-n}. They inherit no thread
+ * Makes a client's threads: daemons named {@code holdfast-CLIENT-SORT-n}. They inherit no thread
  * locals from the thread that happens to start them, and their context class loader is that of the
  * thread that built the client.
  */
@@ -31,7 +31,7 @@ public final class EngineThreads {
   }
 
   private String name(String sort) {
-    return "holdfast-" + sort + "-" + clientName;
+    return "holdfast-" + clientName + "-" + sort;
   }
 
   private Thread thread(Runnable task, String name) {

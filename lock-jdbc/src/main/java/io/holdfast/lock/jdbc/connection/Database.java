@@ -22,7 +22,7 @@ public final class Database {
   /** The most times that a request is repeated because the connection gave no answer. */
   private static final int UNANSWERED_TRIES = 5;
 
-  private static final Logger LOG = LoggerFactory.getLogger(Database.class);
+  private static final Logger log = LoggerFactory.getLogger(Database.class);
 
   private final Dialect dialect;
   private final Lender pool;
@@ -91,7 +91,7 @@ public final class Database {
             || !Deadlines.pause(deadline, failures)) {
           throw e;
         }
-        LOG.debug("The database is asked again", e);
+        log.debug("The database is asked again", e);
       }
     }
   }

@@ -13,7 +13,7 @@ import org.slf4j.LoggerFactory;
  * and left in the state in which it was found. Autocommit is never switched.
  */
 public final class Sessions {
-  private static final Logger LOG = LoggerFactory.getLogger(Sessions.class);
+  private static final Logger log = LoggerFactory.getLogger(Sessions.class);
 
   /** Stands for the time limit of a socket whose driver has none. */
   private static final int UNLIMITED = -1;
@@ -83,7 +83,7 @@ public final class Sessions {
     try {
       connection.setNetworkTimeout(Runnable::run, millis);
     } catch (SQLException e) {
-      LOG.trace("The connection is broken already", e);
+      log.trace("The connection is broken already", e);
     }
   }
 
@@ -91,7 +91,7 @@ public final class Sessions {
     try {
       connection.rollback();
     } catch (SQLException e) {
-      LOG.trace("The connection is broken already", e);
+      log.trace("The connection is broken already", e);
     }
   }
 
@@ -105,7 +105,7 @@ public final class Sessions {
       connection.abort(Runnable::run);
       execute(connection, "SELECT 1");
     } catch (SQLException | RuntimeException e) {
-      LOG.trace("The connection is broken, as it should be", e);
+      log.trace("The connection is broken, as it should be", e);
     }
   }
 
@@ -114,7 +114,7 @@ public final class Sessions {
     try {
       connection.close();
     } catch (SQLException e) {
-      LOG.debug("A connection could not be given back", e);
+      log.debug("A connection could not be given back", e);
     }
   }
 }

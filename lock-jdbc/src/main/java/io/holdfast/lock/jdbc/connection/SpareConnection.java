@@ -45,7 +45,7 @@ public final class SpareConnection implements Lender, AutoCloseable {
   /** A change may take at most a borrower's time divided by this. */
   private static final int SHARE_OF_DEADLINE = 4;
 
-  private static final Logger LOG = LoggerFactory.getLogger(SpareConnection.class);
+  private static final Logger log = LoggerFactory.getLogger(SpareConnection.class);
 
   private final Lender pool;
   private final Duration closeMax;
@@ -118,7 +118,7 @@ public final class SpareConnection implements Lender, AutoCloseable {
       try {
         take(patience);
       } catch (NoConnectionException e) {
-        LOG.debug("The client's own connection stays, since the pool gives no other", e);
+        log.debug("The client's own connection stays, since the pool gives no other", e);
         changeAtNanos = System.nanoTime() + RETRY_NANOS;
         return;
       }
@@ -169,7 +169,7 @@ public final class SpareConnection implements Lender, AutoCloseable {
     closed = true;
     Deadline deadline = Deadlines.after(closeMax);
     if (!lock(deadline)) {
-      LOG.warn(
+      log.warn(
           "The client's own connection is still in use after {}; it is closed after that",
           closeMax);
       return;
@@ -194,7 +194,7 @@ public final class SpareConnection implements Lender, AutoCloseable {
       Sessions.execute(connection, deadline, "SELECT 1");
       return true;
     } catch (SQLException e) {
-      LOG.debug("The client's own connection was broken at its close", e);
+      log.debug("The client's own connection was broken at its close", e);
       return false;
     }
   }

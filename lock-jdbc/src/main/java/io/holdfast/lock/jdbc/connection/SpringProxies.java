@@ -41,7 +41,7 @@ final class SpringProxies {
     }
   };
 
-  private static final Logger LOG = LoggerFactory.getLogger(SpringProxies.class);
+  private static final Logger log = LoggerFactory.getLogger(SpringProxies.class);
 
   private SpringProxies() {}
 
@@ -66,7 +66,7 @@ final class SpringProxies {
     try {
       return (DataSource) proxy.getClass().getMethod("getTargetDataSource").invoke(proxy);
     } catch (ReflectiveOperationException | RuntimeException e) {
-      LOG.debug("{} does not tell what it wraps", proxy, e);
+      log.debug("{} does not tell what it wraps", proxy, e);
       return null;
     }
   }

@@ -208,8 +208,8 @@ public abstract sealed class Dialect extends Syntax permits MySql, Postgres, H2 
    * @return the grant's number, or {@link #NONE} if the lock is taken or may have a line, if its
    *     row is locked, or if there is no row
    */
-  public long acquire(Connection connection, Attempt attempt) throws SQLException {
-    return number(connection, acquire, attempt, NO_PLACE);
+  public long acquire(Connection connection, StoredClaim claim) throws SQLException {
+    return number(connection, acquire, claim, NO_PLACE);
   }
 
   /**
@@ -217,9 +217,9 @@ public abstract sealed class Dialect extends Syntax permits MySql, Postgres, H2 
    *
    * @return the grant's number, or {@link #NONE} if it has a row by now
    */
-  public final long insert(Connection connection, Attempt attempt) throws SQLException {
+  public final long insert(Connection connection, StoredClaim claim) throws SQLException {
     try {
-      return number(connection, insert, attempt, NO_PLACE);
+      return number(connection, insert, claim, NO_PLACE);
     } catch (SQLException e) {
       if (isDuplicate(e)) {
         return NONE;
@@ -322,8 +322,8 @@ public abstract sealed class Dialect extends Syntax permits MySql, Postgres, H2 
    *
    * @return the waiter's place
    */
-  public final long join(Connection connection, Attempt attempt) throws SQLException {
-    return number(connection, join, attempt, NO_PLACE);
+  public final long join(Connection connection, StoredClaim claim) throws SQLException {
+    return number(connection, join, claim, NO_PLACE);
   }
 
   /**
@@ -357,8 +357,8 @@ public abstract sealed class Dialect extends Syntax permits MySql, Postgres, H2 
    * @return the grant's number, or {@link #NONE} if it was not handed over, or too long ago, or if
    *     the row is locked
    */
-  public long accept(Connection connection, Attempt attempt) throws SQLException {
-    return number(connection, accept, attempt, NO_PLACE);
+  public long accept(Connection connection, StoredClaim claim) throws SQLException {
+    return number(connection, accept, claim, NO_PLACE);
   }
 
   /**
@@ -367,18 +367,18 @@ public abstract sealed class Dialect extends Syntax permits MySql, Postgres, H2 
    * @param place the waiter's place, or {@link #NO_PLACE} for a client that is not in the line
    * @return the grant's number, or {@link #NONE} as in {@link #acquire}
    */
-  public long take(Connection connection, Attempt attempt, long place) throws SQLException {
-    return number(connection, take, attempt, place);
+  public long take(Connection connection, StoredClaim claim, long place) throws SQLException {
+    return number(connection, take, claim, place);
   }
 
   /** Runs a statement that reports the number of a grant, or the place of a waiter. */
-  private long number(Connection connection, Sql sql, Attempt attempt, long place)
+  private long number(Connection connection, Sql sql, StoredClaim claim, long place)
       throws SQLException {
     try (PreparedStatement statement = prepareToReport(connection, sql)) {
-      sql.set(statement, "key", attempt.key());
-      sql.set(statement, "owner", attempt.owner());
-      sql.set(statement, "ttl", attempt.ttlMicros());
-      sql.set(statement, "holder", attempt.holder());
+      sql.set(statement, "key", claim.key());
+      sql.set(statement, "owner", claim.owner());
+      sql.set(statement, "ttl", claim.ttlMicros());
+      sql.set(statement, "holder", claim.holder());
       sql.set(statement, "inbox", inbox());
       sql.set(statement, "place", place);
       sql.set(statement, "served", place == NO_PLACE ? 0 : place);

@@ -60,18 +60,18 @@ final class MariaDb extends MySql {
   }
 
   @Override
-  public long acquire(Connection connection, Attempt attempt) throws SQLException {
-    return unlessLocked(NONE, () -> super.acquire(connection, attempt));
+  public long acquire(Connection connection, StoredClaim stored) throws SQLException {
+    return unlessLocked(NONE, () -> super.acquire(connection, stored));
   }
 
   @Override
-  public long take(Connection connection, Attempt attempt, long place) throws SQLException {
-    return unlessLocked(NONE, () -> super.take(connection, attempt, place));
+  public long take(Connection connection, StoredClaim stored, long place) throws SQLException {
+    return unlessLocked(NONE, () -> super.take(connection, stored, place));
   }
 
   @Override
-  public long accept(Connection connection, Attempt attempt) throws SQLException {
-    return unlessLocked(NONE, () -> super.accept(connection, attempt));
+  public long accept(Connection connection, StoredClaim stored) throws SQLException {
+    return unlessLocked(NONE, () -> super.accept(connection, stored));
   }
 
   @Override

@@ -1,8 +1,8 @@
 package io.holdfast.lock.jdbc;
 
-import io.holdfast.lock.jdbc.dialect.Attempt;
 import io.holdfast.lock.jdbc.dialect.Dialect;
 import io.holdfast.lock.jdbc.dialect.Row;
+import io.holdfast.lock.jdbc.dialect.StoredClaim;
 import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.StoreException;
@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
  * older than that. (The statement may be older than a later poll that shows the waiter still in
  * line, since it may have been under way then.)
  */
-final class Waiter implements Ticket {
+final class JdbcTicket implements Ticket {
   /**
    * The time to the engine's next poll; the {@link Poller} looks far more often, and this is for
    * the case that it has failed.
@@ -34,7 +34,7 @@ final class Waiter implements Ticket {
   private final Poller poller;
   private final TimeSource time;
   private final Claim claim;
-  private final Attempt attempt;
+  private final StoredClaim stored;
   private final long place;
   private final Runnable wakeUp;
   private volatile @Nullable String holder;
@@ -63,13 +63,13 @@ final class Waiter implements Ticket {
   int failedTakes;
   final LookPace pace = new LookPace();
 
-  Waiter(
+  JdbcTicket(
       JdbcStore store,
       Poller poller,
       TimeSource time,
       long askedNanos,
       Claim claim,
-      Attempt attempt,
+      StoredClaim stored,
       long place,
       Runnable wakeUp,
       String holder) {
@@ -79,18 +79,18 @@ final class Waiter implements Ticket {
     this.askedNanos = askedNanos;
     this.joinedNanos = askedNanos;
     this.claim = claim;
-    this.attempt = attempt;
+    this.stored = stored;
     this.place = place;
     this.wakeUp = wakeUp;
     this.holder = holder;
   }
 
   String key() {
-    return attempt.key();
+    return stored.key();
   }
 
   String ownerId() {
-    return attempt.owner();
+    return stored.owner();
   }
 
   void wake() {
@@ -141,7 +141,7 @@ final class Waiter implements Ticket {
   public Status poll() throws StoreException {
     HandedOver before = heard;
     askedNanos = time.nanos();
-    Optional<JdbcGrant> grant = store.acceptOrTake(claim, attempt, place);
+    Optional<JdbcGrant> grant = store.acceptOrTake(claim, stored, place);
     if (grant.isPresent()) {
       poller.served(this);
       return new Granted(grant.get());
