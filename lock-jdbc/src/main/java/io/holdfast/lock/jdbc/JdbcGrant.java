@@ -56,7 +56,9 @@ record JdbcGrant(
    * connection, since the caller's transaction may have the last one of the pool.
    */
   boolean isShown() throws StoreException {
-    return database.onSpare(database.deadline(), (d, c) -> d.look(c, List.of(key()))).stream()
+    return database
+        .onOwnConnection(database.deadline(), (d, c) -> d.look(c, List.of(key())))
+        .stream()
         .anyMatch(row -> row.isOf(claim.ownerId(), number));
   }
 }

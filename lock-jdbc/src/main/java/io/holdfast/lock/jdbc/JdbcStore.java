@@ -5,9 +5,9 @@ import io.holdfast.lock.jdbc.connection.Database;
 import io.holdfast.lock.jdbc.connection.Deadlines;
 import io.holdfast.lock.jdbc.connection.Lender;
 import io.holdfast.lock.jdbc.connection.NoConnectionException;
+import io.holdfast.lock.jdbc.connection.OwnConnection;
 import io.holdfast.lock.jdbc.connection.Pool;
 import io.holdfast.lock.jdbc.connection.Sessions;
-import io.holdfast.lock.jdbc.connection.SpareConnection;
 import io.holdfast.lock.jdbc.dialect.DeadRows;
 import io.holdfast.lock.jdbc.dialect.Dialect;
 import io.holdfast.lock.jdbc.dialect.Listing;
@@ -68,7 +68,7 @@ final class JdbcStore implements LockStore {
   private final Renewer renewer;
   private final Releaser releaser;
   private final Poller poller;
-  private final SpareConnection spare;
+  private final OwnConnection ownConnection;
   private final Pool pool;
 
   /**
@@ -100,10 +100,14 @@ final class JdbcStore implements LockStore {
   }
 
   private JdbcStore(
-      Database database, Pool pool, SpareConnection spare, Settings mine, StoreSettings settings) {
+      Database database,
+      Pool pool,
+      OwnConnection ownConnection,
+      Settings mine,
+      StoreSettings settings) {
     this.database = database;
     this.pool = pool;
-    this.spare = spare;
+    this.ownConnection = ownConnection;
     time = settings.time();
     renewer = new Renewer(database);
     releaser = new Releaser(database);
@@ -126,23 +130,23 @@ final class JdbcStore implements LockStore {
   static JdbcStore open(Settings settings, StoreSettings storeSettings) throws StoreException {
     Duration timeout = storeSettings.storeTimeout();
     Pool pool = settings.pool(timeout, storeSettings.clientName());
-    SpareConnection spare = new SpareConnection(pool, timeout);
+    OwnConnection ownConnection = new OwnConnection(pool, timeout);
     boolean opened = false;
     try {
       Deadline deadline = Deadlines.after(timeout);
-      Dialect detected = detect(spare, deadline, settings.table());
+      Dialect detected = detect(ownConnection, deadline, settings.table());
       Dialect dialect = prepare(pool, deadline, detected, settings.schema());
-      Database database = new Database(dialect, pool, spare, timeout);
+      Database database = new Database(dialect, pool, ownConnection, timeout);
       if (settings.schema() != SchemaMode.NONE) {
         Trial.run(database);
       }
-      JdbcStore store = new JdbcStore(database, pool, spare, settings, storeSettings);
+      JdbcStore store = new JdbcStore(database, pool, ownConnection, settings, storeSettings);
       opened = true;
       return store;
     } finally {
       if (!opened) {
         pool.close();
-        spare.close();
+        ownConnection.close();
       }
     }
   }
@@ -432,7 +436,7 @@ final class JdbcStore implements LockStore {
   @Override
   public void close() {
     poller.close();
-    spare.close();
+    ownConnection.close();
     pool.close();
   }
 
@@ -450,7 +454,7 @@ final class JdbcStore implements LockStore {
       Database database = new Database(
           dialect,
           pool,
-          new SpareConnection(pool, PURGE_STATEMENT_TIMEOUT), // Not used by a purge.
+          new OwnConnection(pool, PURGE_STATEMENT_TIMEOUT), // Not used by a purge.
           PURGE_STATEMENT_TIMEOUT);
       DeadRows rows = new DeadRows(dialect, Keys.micros(unusedFor));
       long deleted = 0;

@@ -271,7 +271,8 @@ final class Poller implements AutoCloseable {
     if (silent.isEmpty()) {
       return;
     }
-    database.onSpare(database.deadline(), (d, c) -> d.keepAlive(c, keys(silent), ownerIds(silent)));
+    database.onOwnConnection(
+        database.deadline(), (d, c) -> d.keepAlive(c, keys(silent), ownerIds(silent)));
     synchronized (this) {
       silent.forEach(waiter -> waiter.sayAliveAtNanos = now + SAY_ALIVE_NANOS);
     }
@@ -281,7 +282,7 @@ final class Poller implements AutoCloseable {
     Map<String, Standing> byOwnerId = new HashMap<>();
     Map<String, Row> byKey = new HashMap<>();
     long beforeNanos = time.nanos();
-    for (Standing standing : database.onSpare(
+    for (Standing standing : database.onOwnConnection(
         database.deadline(), (d, c) -> d.lookAtLine(c, keys(due), ownerIds(due)))) {
       byOwnerId.put(standing.waiter(), standing);
       byKey.put(standing.row().key(), standing.row());
@@ -319,11 +320,12 @@ final class Poller implements AutoCloseable {
     if (woken.stream().anyMatch(JdbcTicket::isPassedOver)) {
       // Either they were passed over, or the notification came from another server than the pool's
       // connections lead to.
-      database.expireSpare();
+      database.expireOwnConnection();
     }
     woken.forEach(JdbcTicket::wake);
     if (!unannounced.isEmpty()) {
-      database.onSpare(database.deadline(), (d, c) -> d.announce(c, List.copyOf(unannounced)));
+      database.onOwnConnection(
+          database.deadline(), (d, c) -> d.announce(c, List.copyOf(unannounced)));
     }
   }
 

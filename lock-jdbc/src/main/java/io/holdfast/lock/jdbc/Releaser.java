@@ -34,7 +34,7 @@ final class Releaser {
     // If there may be waiters, or the row may be locked, only a hand-over is sure to end the grant.
     boolean released = !grant.fromLine()
         && !grant.guarded().get()
-        && database.onPoolOrSpare(
+        && database.onPoolOrOwnConnection(
             deadline, (d, c) -> d.release(c, key, ownerId, number, holdMicros));
     return released || handOver(deadline, key, ownerId, number, holdMicros);
   }
@@ -55,7 +55,7 @@ final class Releaser {
     String key = Keys.of(claim.key());
     String ownerId = claim.ownerId();
     // Deletes the waiter first, so that nothing is handed over to it after that.
-    database.onPoolOrSpare(deadline, (d, c) -> d.leave(c, List.of(key), List.of(ownerId)));
+    database.onPoolOrOwnConnection(deadline, (d, c) -> d.leave(c, List.of(key), List.of(ownerId)));
     if (shows(deadline, key, row -> row.isOwnedBy(ownerId))) {
       end(deadline, key, row -> row.isOwnedBy(ownerId), (d, c) -> d.withdraw(c, key, ownerId));
     }
@@ -79,7 +79,7 @@ final class Releaser {
   private boolean end(
       Deadline deadline, String key, Predicate<Row> grant, Database.Question<Boolean> statement)
       throws StoreException {
-    for (int tries = 0; !database.onPoolOrSpare(deadline, statement); tries++) {
+    for (int tries = 0; !database.onPoolOrOwnConnection(deadline, statement); tries++) {
       if (!shows(deadline, key, grant)) {
         return false;
       }
@@ -91,7 +91,7 @@ final class Releaser {
   }
 
   private boolean shows(Deadline deadline, String key, Predicate<Row> grant) throws StoreException {
-    return database.onPoolOrSpare(deadline, (d, c) -> d.look(c, List.of(key))).stream()
+    return database.onPoolOrOwnConnection(deadline, (d, c) -> d.look(c, List.of(key))).stream()
         .anyMatch(grant);
   }
 }

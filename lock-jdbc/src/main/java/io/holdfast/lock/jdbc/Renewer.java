@@ -51,7 +51,7 @@ final class Renewer {
           .computeIfAbsent(grants.get(i).claim().ttl(), ttl -> new ArrayList<>())
           .add(i);
     }
-    database.changeSpare(deadline);
+    database.changeOwnConnection(deadline);
     StoreException failure = null;
     boolean answered = false;
     for (List<Integer> group : byTtl.values()) {
@@ -74,8 +74,9 @@ final class Renewer {
     return Arrays.asList(results);
   }
 
-  private <T> T onSpare(Deadline deadline, Database.Question<T> question) throws StoreException {
-    return database.untilAnswered(deadline, () -> database.onSpare(deadline, question));
+  private <T> T onOwnConnection(Deadline deadline, Database.Question<T> question)
+      throws StoreException {
+    return database.untilAnswered(deadline, () -> database.onOwnConnection(deadline, question));
   }
 
   private void renewBatch(
@@ -105,12 +106,12 @@ final class Renewer {
     String ownerId = grant.claim().ownerId();
     long ttlMicros = Keys.microsUp(ttl);
     for (int tries = 1; ; tries++) {
-      long leftMicros = database.onPoolOrSpare(
+      long leftMicros = database.onPoolOrOwnConnection(
           deadline, (d, c) -> d.extend(c, key, ownerId, grant.number(), ttlMicros));
       if (leftMicros != Dialect.NONE) {
         return Optional.of(Keys.duration(leftMicros));
       }
-      List<Row> rows = database.onPoolOrSpare(deadline, (d, c) -> d.look(c, List.of(key)));
+      List<Row> rows = database.onPoolOrOwnConnection(deadline, (d, c) -> d.look(c, List.of(key)));
       if (rows.isEmpty() || !rows.get(0).isHeldBy(ownerId, grant.number())) {
         return Optional.empty();
       }
@@ -143,9 +144,9 @@ final class Renewer {
     Duration ttl = grants.get(batch.get(0)).claim().ttl();
     long ttlMicros = Keys.micros(ttl);
     long begin = System.nanoTime();
-    onSpare(deadline, (d, c) -> d.renew(c, keys, owners, ttlMicros));
+    onOwnConnection(deadline, (d, c) -> d.renew(c, keys, owners, ttlMicros));
     Map<String, Row> rows = new HashMap<>();
-    for (Row row : onSpare(deadline, (d, c) -> d.look(c, keys))) {
+    for (Row row : onOwnConnection(deadline, (d, c) -> d.look(c, keys))) {
       rows.put(row.key(), row);
     }
     long elapsedMicros = (System.nanoTime() - begin) / 1_000;

@@ -78,7 +78,7 @@ final class ServedRows {
       List<String> ownerIds = batch.stream().map(JdbcTicket::ownerId).toList();
       boolean deleted = false;
       try {
-        database.onSpare(database.deadline(), (d, c) -> d.leave(c, keys, ownerIds));
+        database.onOwnConnection(database.deadline(), (d, c) -> d.leave(c, keys, ownerIds));
         deleted = true;
       } catch (Throwable e) { // An error must not end the poller's thread.
         log.debug("Rows of waiters that got their lock could not be deleted", e);

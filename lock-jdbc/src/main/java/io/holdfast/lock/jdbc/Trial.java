@@ -29,17 +29,18 @@ final class Trial {
     long ttlMicros = Keys.micros(deadline.whole().multipliedBy(2));
     StoredClaim stored = new StoredClaim(key, owner, ttlMicros, "the trial of a client's start");
     try {
-      long number = database.onSpare(deadline, (d, c) -> d.acquire(c, stored));
+      long number = database.onOwnConnection(deadline, (d, c) -> d.acquire(c, stored));
       if (number == Dialect.NONE) {
-        number = database.onSpare(deadline, (d, c) -> d.insert(c, stored));
+        number = database.onOwnConnection(deadline, (d, c) -> d.insert(c, stored));
       }
-      database.onSpare(deadline, (d, c) -> d.renew(c, List.of(key), List.of(owner), ttlMicros));
+      database.onOwnConnection(
+          deadline, (d, c) -> d.renew(c, List.of(key), List.of(owner), ttlMicros));
       // If another client is in its trial, this one gets no lock, and frees none.
       boolean released = new Releaser(database).handOver(deadline, key, owner, number, 0);
       if (number != Dialect.NONE && !released) {
         throw StoreException.refused("the row was not as it had been written", null);
       }
-      database.onSpare(deadline, (d, c) -> {
+      database.onOwnConnection(deadline, (d, c) -> {
         d.join(c, stored);
         d.keepAlive(c, List.of(key), List.of(owner));
         return d.leave(c, List.of(key), List.of(owner));

@@ -26,14 +26,15 @@ public final class Database {
 
   private final Dialect dialect;
   private final Lender pool;
-  private final SpareConnection spare;
+  private final OwnConnection ownConnection;
   private final Duration storeTimeout;
 
   /** @param storeTimeout the time limit of a call */
-  public Database(Dialect dialect, Lender pool, SpareConnection spare, Duration storeTimeout) {
+  public Database(
+      Dialect dialect, Lender pool, OwnConnection ownConnection, Duration storeTimeout) {
     this.dialect = dialect;
     this.pool = pool;
-    this.spare = spare;
+    this.ownConnection = ownConnection;
     this.storeTimeout = storeTimeout;
   }
 
@@ -58,8 +59,8 @@ public final class Database {
   }
 
   /** Asks a question on the client's own connection. */
-  public <T> T onSpare(Deadline deadline, Question<T> question) throws StoreException {
-    return on(spare, deadline, question);
+  public <T> T onOwnConnection(Deadline deadline, Question<T> question) throws StoreException {
+    return on(ownConnection, deadline, question);
   }
 
   private <T> T on(Lender lender, Deadline deadline, Question<T> question) throws StoreException {
@@ -97,24 +98,25 @@ public final class Database {
   }
 
   /** Has the client's own connection replaced at its next use. */
-  public void expireSpare() {
-    spare.expire();
+  public void expireOwnConnection() {
+    ownConnection.expire();
   }
 
   /** Replaces the client's own connection, unless that takes too large a part of the deadline. */
-  public void changeSpare(Deadline deadline) {
-    spare.change(deadline);
+  public void changeOwnConnection(Deadline deadline) {
+    ownConnection.change(deadline);
   }
 
   /**
    * Asks a question on a connection of the pool, or on the client's own if the pool does not give
    * one soon: whatever frees locks must get through.
    */
-  public <T> T onPoolOrSpare(Deadline deadline, Question<T> question) throws StoreException {
+  public <T> T onPoolOrOwnConnection(Deadline deadline, Question<T> question)
+      throws StoreException {
     try {
       return ask(pool, Deadlines.part(deadline, 4), deadline, question);
     } catch (NoConnectionException e) {
-      return onSpare(deadline, question);
+      return onOwnConnection(deadline, question);
     }
   }
 
@@ -197,7 +199,7 @@ public final class Database {
       boolean readOnly = dialect.isReadOnly(failure);
       if (readOnly) {
         // Another server is the primary now; the pool knows, or finds out by this.
-        spare.expire();
+        ownConnection.expire();
         readOnlyTries++;
       }
       if (!(readOnly && readOnlyTries < READ_ONLY_TRIES) && !dialect.isTransient(failure)) {

@@ -6,7 +6,7 @@
  * {@link io.holdfast.lock.jdbc.connection.Lender}, where it has the connection from: from
  * {@link io.holdfast.lock.jdbc.connection.Pool}, which borrows through {@code PoolWatch} and
  * {@code Borrowers} so that an exhausted pool and a dead database are waited for in vain no longer
- * than the deadline, or from {@link io.holdfast.lock.jdbc.connection.SpareConnection}, which the
+ * than the deadline, or from {@link io.holdfast.lock.jdbc.connection.OwnConnection}, which the
  * client keeps for itself.
  */
 @NullMarked

@@ -23,7 +23,7 @@ import org.slf4j.LoggerFactory;
  * <p>Threads: safe for use by any number of threads; one borrows at a time, and the others wait
  * within their deadlines.
  */
-public final class SpareConnection implements Lender, AutoCloseable {
+public final class OwnConnection implements Lender, AutoCloseable {
   /**
    * The idle time after which the connection is checked, before it is used and before it goes back
    * to the pool: the server or a firewall may have ended it. Pools do not check a connection that
@@ -45,7 +45,7 @@ public final class SpareConnection implements Lender, AutoCloseable {
   /** A change may take at most a borrower's time divided by this. */
   private static final int SHARE_OF_DEADLINE = 4;
 
-  private static final Logger log = LoggerFactory.getLogger(SpareConnection.class);
+  private static final Logger log = LoggerFactory.getLogger(OwnConnection.class);
 
   private final Lender pool;
   private final Duration closeMax;
@@ -63,7 +63,7 @@ public final class SpareConnection implements Lender, AutoCloseable {
    * @param closeMax the longest time that a close takes; H2's driver can't limit a call over a
    *     network
    */
-  public SpareConnection(Lender pool, Duration closeMax) {
+  public OwnConnection(Lender pool, Duration closeMax) {
     this.pool = pool;
     this.closeMax = closeMax;
   }
