@@ -55,8 +55,8 @@ public final class ConsulGuard {
   }
 
   /**
-   * Returns the {@code ModifyIndex} that {@link #key()} must have. The key has it from the grant of
-   * the lease to its end, and never again.
+   * Returns the {@code ModifyIndex} that {@link #key()} must have. The key has it until the lease
+   * ends, and never again.
    */
   public long index() {
     return guard.grant().number();

@@ -287,8 +287,8 @@ public final class ConsulHttp implements AutoCloseable {
   }
 
   /**
-   * A request that is sent again on a new connection: once if it got no answer, since a pooled one
-   * is dead after a restart of the agent, for example; and after each interrupt.
+   * A request that is sent again on a new connection: once if it got no answer, since a pooled
+   * connection is dead after a restart of the agent, for example; and after each interrupt.
    */
   private final class Sending implements Deadline.TimedWait<Answer, StoreException> {
     private final Request request;

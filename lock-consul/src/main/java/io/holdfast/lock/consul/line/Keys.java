@@ -33,8 +33,8 @@ public final class Keys {
   }
 
   /**
-   * Returns the beginning of the folders of all names that begin with a prefix. If it ends in a
-   * dash, folders of other names may begin so, too, since escapes begin with a dash.
+   * Returns the beginning of the folders of all names that begin with a prefix. If the prefix ends
+   * in a dash, folders of other names may begin so, too, since escapes begin with a dash.
    */
   public String lines(LockKind kind, String namePrefix) {
     // An escape depends on what is before the character, and never on what follows.

@@ -12,8 +12,8 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The line of one lock at one moment: the keys of all attempts that are not over, in the order in
- * which they were locked. The first has the lock.
+ * The line of one lock at one moment: the keys of attempts that are not over, and of minimum holds,
+ * in the order in which they were locked. The first has the lock.
  *
  * <p>An <em>orphan</em> is a key whose session ended before the attempt was marked as over. Its
  * attempt may have the lock, and its holder may not have heard of the session's end. The index at

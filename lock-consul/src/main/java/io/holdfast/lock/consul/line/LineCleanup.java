@@ -65,7 +65,7 @@ public final class LineCleanup {
   /**
    * A line whose first place needs a countdown.
    *
-   * @param sureSeconds a TTL for which this Consul certainly has sessions
+   * @param sureSeconds a TTL of sessions that this Consul certainly accepts
    */
   private record Uncounted(Line line, long sureSeconds) {}
 
@@ -289,7 +289,7 @@ public final class LineCleanup {
    * Begins a countdown for a line whose first key has no session, unless there is one. It is begun
    * in the background: the caller's answer does not depend on it.
    *
-   * @param sureSeconds a TTL for which this Consul certainly has sessions
+   * @param sureSeconds a TTL of sessions that this Consul certainly accepts
    */
   public void countDown(Line line, long sureSeconds) {
     if (!line.isEmpty() && !line.first().hasSession() && !line.isCountedDown(line.first())) {
@@ -346,8 +346,8 @@ public final class LineCleanup {
   }
 
   /**
-   * Returns the shortest TTL that is no less than the time of a place, since Consul can take twice
-   * a TTL.
+   * Returns the TTL of a countdown for a place: the shortest that is long enough, since Consul can
+   * take twice a TTL.
    */
   private static long ttlSeconds(Line.Place timed) {
     long seconds = (timed.millis() + 999) / 1_000;

@@ -42,7 +42,7 @@ public final class Attempt {
   // All guarded by the monitor.
   private Phase phase = Phase.ASKING;
   /**
-   * The end of its TTL; before it is granted, the time from which no thread can want it any more.
+   * The end of its TTL; before it is granted, the time by which no thread waits with it any more.
    */
   private long endNanos;
   /**

@@ -23,7 +23,7 @@ public final class IdleKeys {
    */
   public record IdleKey(String key, long index, long sinceNanos) {}
 
-  // Both guarded by the monitor. The key that was given first is the first.
+  // Both guarded by the monitor. The oldest is the first.
   private final Map<String, IdleKey> idle = new LinkedHashMap<>();
   private final Map<String, String> keysOfLines = new HashMap<>();
 

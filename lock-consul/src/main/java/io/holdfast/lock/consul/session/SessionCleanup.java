@@ -75,7 +75,7 @@ public final class SessionCleanup {
   /** Idle keys to be deleted, since no attempt used them again in time. */
   private record Old(Session session, List<String> keys) {}
 
-  /** A minimum hold: the mark of a released attempt keeps the name taken until then. */
+  /** A minimum hold. Until that time, the mark of a released attempt keeps the name taken. */
   private record Hold(Attempt attempt, Entry mark, long untilNanos) {}
 
   SessionCleanup(

@@ -78,8 +78,8 @@ public final class Sessions implements AutoCloseable {
   }
 
   /**
-   * Starts a countdown for a line whose first place only time can end, in case that this client is
-   * closed before that time.
+   * Starts a countdown for a line whose first key has no session, in case that this client is
+   * closed before the time of that place is over.
    */
   public void countDown(Line line, Claim claim) {
     lines.countDown(line, Session.ttlSeconds(claim.ttl().toNanos()));
