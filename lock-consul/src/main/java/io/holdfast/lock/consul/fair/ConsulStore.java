@@ -128,6 +128,7 @@ public final class ConsulStore implements LockStore {
   private record Joined(
       Attempt attempt, Line line, int looks, @Nullable ConsulGrant grant) {}
 
+  /** Joins the line of a lock, once more if the first session ended meanwhile. */
   private Joined join(Claim claim, Deadline deadline) throws StoreException {
     int sessionsLost = 0;
     while (true) {
@@ -236,6 +237,7 @@ public final class ConsulStore implements LockStore {
     return isGate;
   }
 
+  /** Makes an attempt that is in a line the holder if it is the first, or becomes so here. */
   private Joined place(
       Attempt attempt, Line inLine, int looksBefore, long joinedNanos, Deadline deadline)
       throws StoreException {

@@ -133,6 +133,7 @@ public final class Attempt {
     return number;
   }
 
+  /** Notes the index at which its key was locked for it. */
   public void joined(long index) {
     number = index;
   }
@@ -147,6 +148,7 @@ public final class Attempt {
     return grant == null ? 0 : Line.HAD_LOCK;
   }
 
+  /** Sets what wakes its waiting thread. */
   public void onNews(Runnable run) {
     wakeUp = run;
   }

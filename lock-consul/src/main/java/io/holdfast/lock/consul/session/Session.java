@@ -166,6 +166,7 @@ public final class Session {
         && TimeUnit.MILLISECONDS.toNanos(now.wallMillis() - then.wallMillis()) < maxNanos;
   }
 
+  /** Returns the time at which an attempt last left the session. */
   long usedNanos() {
     return usedNanos;
   }
@@ -249,8 +250,9 @@ public final class Session {
   }
 
   /**
-   * Whether it must be renewed for its waiters. The engine renews held leases, and their session
-   * with them, each third of the TTL; this is later, so that it happens only if there are none.
+   * Whether it must be renewed here, as for waiters and fixed leases. The engine renews a session
+   * with its renewed leases, each third of their TTL; this is later, so that it happens only
+   * without any.
    */
   public boolean isRenewalDue(long nowNanos) {
     long dueNanos = ttlNanos / 100 * (45 + ThreadLocalRandom.current().nextInt(5));
