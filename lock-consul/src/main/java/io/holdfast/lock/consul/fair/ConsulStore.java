@@ -237,7 +237,7 @@ public final class ConsulStore implements LockStore {
     return isGate;
   }
 
-  /** Makes an attempt that is in a line the holder if it is the first, or becomes so here. */
+  /** Makes an attempt in a line the holder, if all places before it can be ended now. */
   private Joined place(
       Attempt attempt, Line inLine, int looksBefore, long joinedNanos, Deadline deadline)
       throws StoreException {
