@@ -27,7 +27,7 @@ public final class ConsulException extends Exception {
   public enum Problem {
     /** The ACL token is unknown, or lacks a right. */
     ACL_DENIED,
-    /** The agent has too many requests or connections of this address (429). */
+    /** The agent has too many requests or connections from this address (429). */
     TOO_MANY_REQUESTS,
     /** The servers have no leader at the moment. */
     NO_LEADER,

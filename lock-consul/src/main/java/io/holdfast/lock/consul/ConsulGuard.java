@@ -44,19 +44,19 @@ public final class ConsulGuard {
    */
   public static ConsulGuard of(Lease lease) {
     LeaseGuard<ConsulGrant> guard = LeaseGuard.open(lease, ConsulGrant.class);
-    // Consul refuses what comes after the release, so there is nothing to wait for.
+    // It need not stay open: Consul refuses a transaction that arrives after the release.
     guard.close();
     return new ConsulGuard(guard);
   }
 
-  /** Returns the key of the lease, which must be at {@link #index()}. */
+  /** Returns the key of the lease, whose index {@link #operation()} checks. */
   public String key() {
     return guard.grant().attempt().key();
   }
 
   /**
-   * Returns the {@code ModifyIndex} that {@link #key()} must have. The key has it from the grant of
-   * the lease to its end, and never again.
+   * Returns the {@code ModifyIndex} that {@link #key()} must have. The key has it until the lease
+   * ends, and never again.
    */
   public long index() {
     return guard.grant().number();

@@ -36,10 +36,10 @@ public final class ConsulLocks {
    * Returns a builder of a client on the agent at this address.
    *
    * @param client your HTTP client, whose TLS settings, proxy and interceptors apply. Its timeouts
-   *     do not: the store timeout does. Connections and threads are the lock client's own, which
+   *     do not: the store timeout does. The lock client has connections and threads of its own, and
    *     does not close yours
-   * @param address scheme, host and port of the agent, with a path if there is one before
-   *     {@code /v1}
+   * @param address scheme, host and port of the agent, with the path before {@code /v1} if there is
+   *     one
    * @throws IllegalArgumentException the address is not an HTTP URL
    */
   public static Builder builder(OkHttpClient client, String address) {
@@ -89,8 +89,8 @@ public final class ConsulLocks {
      * Sets the folder of all keys; the default is {@code holdfast}. Clients with different prefixes
      * have different locks.
      *
-     * @throws IllegalArgumentException not words of ASCII letters, digits and {@code - _ .} with
-     *     single slashes between them, of at most 200 characters
+     * @throws IllegalArgumentException the prefix is not words of ASCII letters, digits and
+     *     {@code - _ .} with single slashes between them, of at most 200 characters
      */
     public Builder prefix(String prefix) {
       this.prefix = checkPrefix(prefix);
@@ -98,10 +98,10 @@ public final class ConsulLocks {
     }
 
     /**
-     * Sets the ACL token; by default there is none but what an interceptor of your client adds.
+     * Sets the ACL token. By default none is sent, unless an interceptor of your client adds one.
      *
-     * @throws IllegalArgumentException it has a space or another character that is not printable
-     *     ASCII; the message does not show the token
+     * @throws IllegalArgumentException the token has a space or another character that is not
+     *     printable ASCII; the message does not show the token
      */
     public Builder token(String token) {
       this.token = checkToken(token);

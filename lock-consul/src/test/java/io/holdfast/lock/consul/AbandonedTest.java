@@ -23,14 +23,14 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
 /**
- * An attempt that its client gave up while it could not reach Consul blocks its name for no longer
- * than until Consul answers, though the client's session lives on.
+ * An attempt that a client gave up during an outage: it blocks its name only until Consul answers
+ * again, though the session of the client lives on.
  */
 class AbandonedTest {
   private static final Duration STORE_TIMEOUT = Duration.ofSeconds(1);
   private static final LockOptions OPTIONS = LockOptions.renewed(Duration.ofSeconds(3));
 
-  /** For which the engine withdraws what it does not know, and some more. */
+  /** The length of an outage: longer than the engine goes on withdrawing claims. */
   private static final Duration OUTAGE = Duration.ofSeconds(9);
 
   private static KitContainer server;
@@ -62,14 +62,17 @@ class AbandonedTest {
         .build();
   }
 
-  /** One for which a busy machine is not too slow. */
+  /** Returns a client with a store timeout that suits a busy machine. */
   private LockClient patientClient() {
     return ConsulLocks.builder(new OkHttpClient(), server.address())
         .storeTimeout(STORE_TIMEOUT.multipliedBy(5))
         .build();
   }
 
-  /** Again if it took longer than the store timeout, as the first requests of a JVM may. */
+  /**
+   * Locks, again and again if a request took longer than the store timeout, as the first of a JVM
+   * may.
+   */
   private static Lease lock(LockClient client, String name) {
     Lease[] lease = new Lease[1];
     eventually(name + " is locked", () -> {
@@ -96,7 +99,7 @@ class AbandonedTest {
     try (LockClient holder = client(address);
         LockClient waiting = client(address);
         LockClient other = patientClient()) {
-      // So that its session is there before the outage, and lives on after it.
+      // The session of this client is there before the outage, and lives on after it.
       Lease kept = lock(waiting, "kept-" + name);
       Lease lease = lock(holder, name);
       Future<Lease> turn = threads.submit(() -> waiting.get(name).lock());

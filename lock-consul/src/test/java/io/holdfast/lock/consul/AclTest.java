@@ -19,9 +19,9 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
-/** Locks on a Consul that forbids what it does not allow. */
+/** Locks on a Consul whose ACLs deny all that they do not allow. */
 class AclTest {
-  /** As docs/backends/consul.md has it. */
+  /** The policy that docs/backends/consul.md shows. */
   private static final String LEAST_POLICY =
       "key_prefix \"holdfast/\" { policy = \"write\" } session_prefix \"\" { policy = \"write\" }";
 
@@ -39,7 +39,7 @@ class AclTest {
             + "\" agent = \""
             + MASTER
             + "\" } }");
-    // A new leader needs a moment for its ACLs, and refuses to make any until then.
+    // A new leader creates no ACLs for a moment.
     eventually("ACLs can be made", () -> {
       try {
         return makePolicy("ready-" + UUID.randomUUID(), KEYS_ALONE).status() == 200;

@@ -4,7 +4,7 @@ import io.holdfast.lock.spi.TimeSource;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** The machine's clock, which can be put ahead. */
+/** The machine's clocks, which can be put ahead. */
 final class AheadTime implements TimeSource {
   private final TimeSource system = TimeSource.system();
   private final AtomicLong nanos = new AtomicLong();

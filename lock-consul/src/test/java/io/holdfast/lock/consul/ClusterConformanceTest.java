@@ -12,7 +12,7 @@ import java.util.Set;
 import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.Tag;
 
-/** The rules of docs/SPEC.md on three servers, seen through an agent that is none. */
+/** The rules of docs/SPEC.md on three servers, through a client agent. */
 @Tag("nightly")
 class ClusterConformanceTest extends LockConformance {
   @Override

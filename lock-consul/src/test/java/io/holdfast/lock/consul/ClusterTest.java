@@ -120,7 +120,7 @@ class ClusterTest {
               throw new AssertionError("Both held: " + before + " and " + lease);
             }
             long token = lastToken.getAndSet(lease.token());
-            // One that was lost may be late here; its token is lower.
+            // A lost lease may get here late, with a lower token.
             if (lease.isHeld() && token >= lease.token()) {
               throw new AssertionError("Token " + lease.token() + " after " + token);
             }
@@ -188,7 +188,7 @@ class ClusterTest {
       Lease held = holder.get("server/leaves", options).lock();
       String session =
           new TestHttp(cluster.address(0)).sessionOf(ConsulGuard.of(held).key());
-      // As if it hung up first.
+      // The agent seems to hang up before it leaves.
       link.blackhole();
       Future<?> stopping = threads.submit(() -> {
         cluster.stop(leaving);

@@ -5,7 +5,7 @@ import io.holdfast.lock.tck.GuardedWrites;
 import io.holdfast.lock.tck.StoreAccess;
 import okhttp3.OkHttpClient;
 
-/** A way to an agent. */
+/** Access to a Consul agent for the kit. */
 class ConsulAccess implements StoreAccess {
   private final OkHttpClient client = new OkHttpClient();
   private final String address;

@@ -4,7 +4,7 @@ import io.holdfast.lock.tck.StoreAccess;
 import io.holdfast.lock.tck.StoreAccessFactory;
 import java.util.List;
 
-/** A child process's way to an agent: its address. */
+/** The factory of a child process for its access to an agent, from the address. */
 @SuppressWarnings("exports") // Only child processes of the tests load it.
 public final class ConsulAccessFactory implements StoreAccessFactory {
   /** For the child process. */

@@ -8,7 +8,7 @@ import okhttp3.OkHttpClient;
 import org.junit.jupiter.api.Test;
 import org.kiwiproject.consul.Consul;
 
-/** A program that uses consul-client besides. */
+/** A program that uses both Holdfast and consul-client. */
 class ConsulClientTest {
   @Test
   void bothWorkInOneProgram() throws Exception {

@@ -13,11 +13,11 @@ import org.testcontainers.containers.GenericContainer;
 import org.testcontainers.containers.wait.strategy.Wait;
 
 /**
- * Three servers and a client agent, as processes of one container: who is told to end, ends, and
- * the container and its ports stay.
+ * Three servers and a client agent, as processes of one container: when one ends, the container and
+ * its ports stay.
  */
 final class ConsulCluster implements AutoCloseable {
-  /** The agent that is no server, which is what most programs talk to. */
+  /** The number of the client agent, which is what most programs talk to. */
   static final int CLIENT = 3;
 
   private static final Duration STARTUP_MAX = Duration.ofMinutes(1);
@@ -29,7 +29,7 @@ final class ConsulCluster implements AutoCloseable {
   private final String[] settings;
   private final GenericContainer<?> container;
 
-  /** @param settings what every agent is told besides */
+  /** @param settings more settings of every agent */
   ConsulCluster(String... settings) throws Exception {
     this.settings = settings;
     Assumptions.assumeTrue(
@@ -60,7 +60,7 @@ final class ConsulCluster implements AutoCloseable {
     }
   }
 
-  /** Starts an agent, anew if it ran before. */
+  /** Starts an agent, or starts it again. */
   void start(int agent) throws Exception {
     String folder = "agent-" + agent;
     StringBuilder command = new StringBuilder("mkdir -p " + folder + " && nohup consul agent"
@@ -88,12 +88,14 @@ final class ConsulCluster implements AutoCloseable {
     run(command + " >>" + folder + "/log 2>&1 &");
   }
 
-  /** Ends an agent with no time to prepare. */
+  /** Kills an agent. */
   void kill(int agent) throws Exception {
     signal(agent, "KILL");
   }
 
-  /** Ends an agent as an operator does: it then leaves the cluster, as many set servers to do. */
+  /**
+   * Ends an agent as an operator does, so that it leaves the cluster, as many set servers to do.
+   */
   void stop(int agent) throws Exception {
     signal(agent, "TERM");
   }
@@ -103,7 +105,7 @@ final class ConsulCluster implements AutoCloseable {
     run("kill -" + name + " " + pid);
     eventually("agent " + agent + " has ended", () -> {
       try {
-        // Nobody in this container takes notice of an ended process, so its number stays.
+        // In this container nobody reaps ended processes, so the number stays.
         return run("cat /proc/" + pid + "/cmdline 2>/dev/null | wc -c").strip().equals("0");
       } catch (IOException | InterruptedException e) {
         throw new IllegalStateException(e);
@@ -115,7 +117,7 @@ final class ConsulCluster implements AutoCloseable {
     return "http://" + container.getHost() + ":" + container.getMappedPort(HTTP_PORTS + agent);
   }
 
-  /** Waits until the servers agree on a leader that is another, and says which. */
+  /** Waits until the servers agree on another leader, and returns its number. */
   int awaitLeaderOtherThan(int old) {
     List<Integer> asked =
         IntStream.range(0, CLIENT).filter(server -> server != old).boxed().toList();
@@ -128,7 +130,7 @@ final class ConsulCluster implements AutoCloseable {
     return leader[0];
   }
 
-  /** Waits until all servers are there again, agree on a leader, and have caught up with it. */
+  /** Waits until all servers run, agree on a leader, and have caught up with it. */
   void awaitHealth() {
     int leader = awaitLeaderOtherThan(-1);
     eventually("the servers are healthy", () -> {
@@ -149,7 +151,7 @@ final class ConsulCluster implements AutoCloseable {
     new TestHttp(address(agent)).awaitSessions();
   }
 
-  /** Which server this agent takes for the leader; -1: none. */
+  /** Returns the number of the server that this agent takes for the leader; -1: none. */
   private int leader(int agent) {
     try {
       TestHttp.Answer answer = new TestHttp(address(agent)).get("/v1/status/leader");

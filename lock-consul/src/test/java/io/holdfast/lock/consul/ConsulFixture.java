@@ -41,9 +41,9 @@ class ConsulFixture extends ConsulAccess implements Fixture {
   }
 
   /**
-   * The slack has room for the end of a session, which is no shorter than 10 s: twice its TTL, and
-   * once more for what it had. The store timeout has room for an acquire of three writes that each
-   * wait for the disk.
+   * Returns times for a session that is no shorter than 10 s. The slack has room for its end: up to
+   * two TTLs, and one more for what its holder may still trust. The store timeout has room for an
+   * acquire of three writes that each wait for the disk.
    */
   @Override
   public Timing timing() {

@@ -11,7 +11,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.UUID;
 
-/** Logs in Consul's keys: one key for each entry, in the order in which they were made. */
+/** Logs in Consul: one key for each entry, in the order of their creation. */
 final class ConsulGuardedWrites implements GuardedWrites {
   private final String address;
 
@@ -21,7 +21,7 @@ final class ConsulGuardedWrites implements GuardedWrites {
 
   @Override
   public void create(String log) {
-    // A log is what there is below its name.
+    // A log is all that is below its name: there is nothing to create.
   }
 
   @Override
@@ -59,7 +59,7 @@ final class ConsulGuardedWrites implements GuardedWrites {
   }
 
   private static String folder(String log) {
-    // What the locks' names may be, a URI and a JSON text may not.
+    // The name of a log may have characters that a URI or JSON may not.
     return "kit-log/" + UUID.nameUUIDFromBytes(log.getBytes(StandardCharsets.UTF_8)) + "/";
   }
 }

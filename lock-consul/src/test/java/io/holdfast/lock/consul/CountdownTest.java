@@ -21,7 +21,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** Names that Consul keeps taken for a time, and the cost of that to the client. */
+/** Countdowns: names that Consul keeps taken for a time, and what that costs the client. */
 class CountdownTest {
   private static final Duration TTL = Duration.ofSeconds(10);
 
@@ -100,7 +100,7 @@ class CountdownTest {
         .noneMatch(part -> part.session().isEmpty());
   }
 
-  /** What is left of a minimum hold that began before that moment. */
+  /** Returns what is left of a minimum hold that began at that time or later. */
   private static Duration leftOf(Duration hold, long beforeNanos) {
     return hold.minusNanos(System.nanoTime() - beforeNanos);
   }
@@ -160,7 +160,7 @@ class CountdownTest {
     });
     time.by(Duration.ofMinutes(5));
     eventually("its end was to be written", () -> sent.get() == 2);
-    // Before it would be tried again.
+    // Closed before the end is written again.
     holder.close();
     assertThat(countdown()).isEmpty();
     assertThat(isGranted(TTL)).isTrue();

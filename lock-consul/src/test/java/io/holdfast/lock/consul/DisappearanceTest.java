@@ -26,7 +26,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** A key that is gone without a word: who waits for it, and who had it. */
+/** A key that disappears: what its holder and those who wait behind it do. */
 @Tag("nightly")
 class DisappearanceTest {
   private static final Duration TTL = Duration.ofSeconds(10);
@@ -121,7 +121,7 @@ class DisappearanceTest {
       first.store.release(held, Duration.ZERO);
       eventually("the second is told", () -> second.wakeUps.get() > 0);
       Ticket.Granted granted = (Ticket.Granted) before.poll();
-      // As if its process had ended.
+      // The same as if its process had ended.
       http.destroySession(held.attempt().session().id());
       assertThat(ticket.poll()).isInstanceOf(Ticket.Waiting.class);
       second.store.release(granted.grant(), Duration.ZERO);
@@ -191,7 +191,7 @@ class DisappearanceTest {
   void aWaiterStartsWithoutAQuestionWhenTheOneBeforeReleased() throws Exception {
     try (OpenStore holder = new OpenStore(server.address());
         OpenStore waiting = new OpenStore(server.address())) {
-      // Of a minute: two thirds of a session's TTL after it joined, a waiter asks.
+      // The TTL is a minute. A waiter polls two thirds of its session's TTL after it joined.
       ConsulGrant held = holder.acquire(name);
       Ticket ticket = waiting.queue(name);
       eventually("the session is watched", () -> waiting.watches() == 1);

@@ -21,7 +21,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
-/** More time for a fixed lease, whose end only its own client knows. */
+/** Extensions of a fixed lease, whose end only its own client knows. */
 class ExtendTest {
   private static KitContainer server;
 
@@ -96,7 +96,10 @@ class ExtendTest {
     }
   }
 
-  /** Each answer is good for as long as the session is sure to live, so it is asked again. */
+  /**
+   * The extension needs more than one answer, since each holds only as long as the session is known
+   * to live.
+   */
   @Test
   void aLeaseCanLastForLongerThanItsSessionWithoutRenewal() throws Exception {
     Duration sessionTtl = Duration.ofSeconds(10);
@@ -126,7 +129,7 @@ class ExtendTest {
     }
   }
 
-  /** Of which nothing tells, unlike of the use of force. */
+  /** Nothing tells the client of the deletion, unlike of a forced release. */
   @Test
   void aLeaseWhoseKeyWasDeletedByHandIsNotRevived() throws Exception {
     try (LockStore store = open();

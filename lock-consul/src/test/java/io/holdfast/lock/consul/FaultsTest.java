@@ -36,9 +36,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Any reply of Consul's that is no answer is an error with a name, and never "busy". */
+/** Faulty replies: each is an error with a name, and never "busy". */
 class FaultsTest {
-  /** Between two long polls of a waiter, the first of which failed. */
+  /** The least pause between a long poll of a waiter that failed and the next. */
   private static final long LEAST_PAUSE_MILLIS = 250;
 
   private static KitContainer server;
@@ -160,7 +160,7 @@ class FaultsTest {
   @Test
   void aSessionThatIsGoneUnnoticedIsReplaced() throws Exception {
     try (LockClient client = client()) {
-      // Nothing tells the client of the end of its session.
+      // The client does not hear of the end of its session.
       answers.begin("/v1/kv/", 500, "No cluster leader");
       Lease first = client.get(name).lock();
       TestHttp http = new TestHttp(server.address());
@@ -178,7 +178,7 @@ class FaultsTest {
   void aSessionThatTheServersSettingsForbidIsARefusalThatSaysSo() throws Exception {
     try (LockClient client = client();
         LockStore store = PlainStore.open(users, server.address(), "faults")) {
-      // As Consul says it.
+      // The words are those of Consul.
       answers.begin(
           "/v1/session/create",
           500,
@@ -186,7 +186,7 @@ class FaultsTest {
       assertThatExceptionOfType(LockStoreException.class)
           .isThrownBy(() -> client.get(name).tryLock())
           .withMessageContaining("session_ttl_min");
-      // Nothing can have happened, so there is nothing to withdraw.
+      // The request changed nothing, so nothing is to be withdrawn.
       assertThatExceptionOfType(StoreException.class)
           .isThrownBy(() -> store.tryAcquire(OpenStore.claim(name)))
           .satisfies(e -> assertThat(e.mayHaveHappened()).isFalse());
@@ -254,7 +254,7 @@ class FaultsTest {
   @Test
   void anInterruptDuringAConnectBreaksNothing() throws Exception {
     SlowConnects connects = new SlowConnects();
-    // No connection is kept, so that the acquire must connect, whatever else does so.
+    // No connection is kept, so that the acquire must connect.
     OkHttpClient slow = new OkHttpClient.Builder()
         .socketFactory(connects)
         .addInterceptor(chain -> chain.proceed(
@@ -282,7 +282,7 @@ class FaultsTest {
     }
   }
 
-  /** Sockets that connect when they are let. */
+  /** A factory of sockets that connect only when they are let. */
   private static final class SlowConnects extends SocketFactory {
     final AtomicBoolean slow = new AtomicBoolean();
     final AtomicBoolean waiting = new AtomicBoolean();

@@ -20,7 +20,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** A lock that is taken by force before its holder knows that it has it. */
+/** A forced release of a lock whose holder does not know yet that it has it. */
 class ForceRaceTest {
   private static KitContainer server;
 
@@ -56,7 +56,9 @@ class ForceRaceTest {
     thread.shutdownNow();
   }
 
-  /** Forces the lock from whoever has it, who has looked at all it holds when this returns. */
+  /**
+   * Releases the lock by force, and waits until its holder's client has checked all that it holds.
+   */
   private void force() throws Exception {
     eventually("the session is watched", () -> late.watches() == 1);
     StoredHolder holder = other.store.inspect(OpenStore.key(name)).orElseThrow();

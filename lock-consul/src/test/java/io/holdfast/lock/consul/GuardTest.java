@@ -29,7 +29,7 @@ class GuardTest {
     server.close();
   }
 
-  /** Its name stays taken, by the same session. */
+  /** The minimum hold keeps the name taken, by the same session. */
   @Test
   void afterTheCloseNothingIsWrittenWhileTheMinimumHoldRuns() throws Exception {
     LockOptions options = LockOptions.defaults().withMinHold(Duration.ofSeconds(20));
@@ -49,7 +49,7 @@ class GuardTest {
     }
   }
 
-  /** Whose key is the one of before. */
+  /** The earlier lease had the same key. */
   @Test
   void nothingIsWrittenForAnEarlierLease() throws Exception {
     try (LockClient client =

@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Connections that die while nobody uses them, with a sign or without one. */
+/** Connections that die while nobody uses them, with or without a sign. */
 class IdleConnectionsTest {
   private static final Duration REST = Duration.ofMillis(1_500);
 
@@ -67,7 +67,7 @@ class IdleConnectionsTest {
     }
   }
 
-  /** Ends all that are open, in turn so that nobody is told, and so that everybody is. */
+  /** Ends all open connections: in every other turn silently. */
   private static void end(FaultProxy way, int turn) {
     if (turn % 2 == 0) {
       way.silence();

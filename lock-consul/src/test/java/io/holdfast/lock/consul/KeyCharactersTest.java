@@ -21,7 +21,10 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
-/** Whatever a lock is called, no key needs a character that a newer Consul or a proxy refuses. */
+/**
+ * The characters of keys: whatever the name of a lock, no key has one that a newer Consul or a
+ * proxy refuses.
+ */
 class KeyCharactersTest {
   private static final List<String> NAMES = List.of(
       "orders",
@@ -49,7 +52,10 @@ class KeyCharactersTest {
     server.close();
   }
 
-  /** As Consul 1.21.5 does for {@code /v1/kv}, and no more than the page promises. */
+  /**
+   * A server that refuses characters in {@code /v1/kv}, as Consul 1.21.5 does: all but those that
+   * the page names.
+   */
   private static final class RefusesOthers implements Interceptor {
     private static final Pattern PLAIN = Pattern.compile("/v1/kv/[A-Za-z0-9_./-]*");
 

@@ -33,7 +33,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** An attempt's key serves the next one, and nothing about one attempt hits the other. */
+/**
+ * The reuse of keys: the key of an attempt serves the next one, and nothing about one attempt
+ * affects the other.
+ */
 class KeyReuseTest {
   private static KitContainer server;
 
@@ -150,7 +153,7 @@ class KeyReuseTest {
   void anAcquireWithoutAnAnswerIsWithdrawnInTwoRequestsOrThree() throws Exception {
     for (boolean isNew : List.of(true, false)) {
       Claim claim = OpenStore.claim(name);
-      // Looked at before the client knows that it has no answer: then it is withdrawn at once.
+      // Read before the client knows that it has no answer, since it then withdraws at once.
       List<Boolean> taken = new CopyOnWriteArrayList<>();
       open.script.next(2, Script.TRANSACTION, chain -> {
         chain.proceed(chain.request()).close();
@@ -181,13 +184,13 @@ class KeyReuseTest {
       try {
         return open.store.tryAcquire(OpenStore.claim(name)).isPresent();
       } catch (StoreException e) {
-        // Not yet.
+        // The key is not freed yet.
         return false;
       }
     });
   }
 
-  /** Asked without the store, whose requests the script bends. */
+  /** Whether the lock is taken, asked without the store, whose requests the script bends. */
   private boolean isTaken() throws IOException {
     return new TestHttp(server.address())
         .entries("holdfast/m/" + name + "/").stream()
@@ -199,7 +202,7 @@ class KeyReuseTest {
       open.store.withdraw(claim);
       return true;
     } catch (StoreException e) {
-      // It is being freed in the background.
+      // The background is freeing it.
       return false;
     }
   }
@@ -246,7 +249,7 @@ class KeyReuseTest {
     keyOfNextOfTwo();
   }
 
-  /** The key of before may still be found out about. */
+  /** The next attempt can be at a key of its own, since that of the first may still be in doubt. */
   private void keyOfNextOfTwo() throws Exception {
     ConsulGrant next = open.acquire(name);
     assertThat(keys()).contains(next.attempt().key()).hasSizeLessThan(3);
@@ -300,7 +303,7 @@ class KeyReuseTest {
     }
   }
 
-  /** Whichever of the two is slow. */
+  /** Both are slow in turn, the withdrawal and the close. */
   @ParameterizedTest
   @ValueSource(booleans = {true, false})
   void whatIsClosedAndWithdrawnAtOnceLeavesTheNextAttemptAlone(boolean slowWithdrawal)
@@ -356,7 +359,10 @@ class KeyReuseTest {
     keyOfNext();
   }
 
-  /** As when memory runs out between the end of an attempt and the note that it is to be freed. */
+  /**
+   * The same happens when memory runs out between the end of an attempt and the note that it is to
+   * be freed.
+   */
   @Test
   void anAttemptThatIsOverIsFreedThoughNobodyHadThatDone() throws Exception {
     ConsulGrant grant = open.acquire(name);

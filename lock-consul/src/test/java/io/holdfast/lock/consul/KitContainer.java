@@ -27,8 +27,8 @@ final class KitContainer implements AutoCloseable {
   }
 
   /**
-   * @param token with which sessions can be made
-   * @param more what else the agent is told
+   * @param token an ACL token with which sessions can be created
+   * @param more more options of the agent
    */
   KitContainer(String token, String... more) {
     Assumptions.assumeTrue(
@@ -74,7 +74,7 @@ final class KitContainer implements AutoCloseable {
     return "http://" + host() + ":" + port;
   }
 
-  /** Runs a command beside the server; its exit code. */
+  /** Runs a command beside the server, and returns its exit code. */
   int run(String... command) throws IOException, InterruptedException {
     return container.execInContainer(command).getExitCode();
   }

@@ -28,7 +28,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
-/** The locks that are held, and what is told of their holders. */
+/** The list of held locks, and what it tells of their holders. */
 class ListTest {
   private static final int MANY = 10_000;
 
@@ -138,7 +138,7 @@ class ListTest {
     try (LockClient client = client()) {
       List<Lease> leases = new ArrayList<>();
       for (int i = 0; i < 150; i++) {
-        // For so long that none is renewed, and so asked for, meanwhile.
+        // The TTL is so long that no renewal reads the keys meanwhile.
         leases.add(
             client.get("many-" + i, LockOptions.renewed(Duration.ofMinutes(5))).lock());
       }
@@ -231,7 +231,7 @@ class ListTest {
   @Test
   void aHolderIsToldToHoldSinceItAskedUntilItsMinimumHoldIsOver() throws Exception {
     try (LockClient client = client()) {
-      // Kept to the millisecond.
+      // Marks have times to the millisecond.
       Instant before = Instant.now().truncatedTo(ChronoUnit.MILLIS);
       Lease lease = client
           .get("since", LockOptions.defaults().withMinHold(Duration.ofSeconds(20)))

@@ -17,17 +17,17 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Ten thousand locks of one client: what they cost while they are held. */
+/** Ten thousand locks of one client, and what they cost while they are held. */
 @Tag("soak")
 class ManyLocksTest {
   private static final int LOCKS = 10_000;
   private static final Duration TTL = Duration.ofSeconds(30);
   private static final int PERIODS = 6;
 
-  /** Of 2,048 locks at most. */
+  /** The number of renewal groups, of 2,048 locks at most. */
   private static final int GROUPS = 5;
 
-  /** Each is a warning in the log. */
+  /** The number of leases that the close of the client ends, each with a warning in the log. */
   private static final int CLOSED_AT_ONCE = 2_000;
 
   private static KitContainer server;
@@ -66,7 +66,7 @@ class ManyLocksTest {
       }
       report("acquired", begin);
       assertThat(requests.count("/v1/session/create")).isEqualTo(1);
-      // Leases that began at different times end up in one round.
+      // After a while, leases that began at different times are renewed together.
       TimeUnit.NANOSECONDS.sleep(2 * TTL.toNanos());
       report("in one round", begin);
       requests.forget();
@@ -76,7 +76,7 @@ class ManyLocksTest {
       // Jitter renews earlier rather than later.
       assertThat(requests.count("/v1/session/renew/"))
           .isBetween(GROUPS * (PERIODS - 1L), GROUPS * (PERIODS + 2L));
-      // Their keys, 64 at a time.
+      // The keys are read 64 at a time.
       assertThat(requests.count("/v1/txn"))
           .isLessThanOrEqualTo((PERIODS + 2) * (LOCKS / 64 + 2L * GROUPS));
       assertThat(leases).allMatch(Lease::isHeld);

@@ -86,12 +86,14 @@ final class OpenStore implements AutoCloseable, StoreEvents {
     throw new AssertionError("Not queued but " + acquisition);
   }
 
-  /** Waits until the client was told what its session's long poll brought, and asks again. */
+  /**
+   * Waits until the client has acted on the answer to its session's long poll, and begun the next.
+   */
   void awaitNewWatchAfter(long watches) {
     eventually("the session's key is watched anew", () -> watches() > watches);
   }
 
-  /** Whether a request keeps or watches the client's session, as goes on in the background. */
+  /** Whether a request renews or watches the client's session, as happens in the background. */
   static boolean isOfTheSession(String path) {
     return path.startsWith("/v1/session/renew/") || path.startsWith("/v1/kv/holdfast/session/");
   }

@@ -103,7 +103,7 @@ class OrphanTest {
     assertThat(next.number()).isGreaterThan(grant.number());
   }
 
-  /** Whether a client is granted the lock that asks once and ends. */
+  /** Whether a client that asks once and is closed is granted the lock. */
   private boolean isGrantedInPassing() {
     try (OpenStore passing = new OpenStore(server.address())) {
       return passing.store.tryAcquire(OpenStore.claim(name, TTL)).isPresent();
@@ -173,7 +173,7 @@ class OrphanTest {
     }
     end(grant.attempt());
     assertThat(isGrantedInPassing()).isFalse();
-    // In place of its TTL.
+    // Destroyed, in place of waiting for its TTL.
     http.destroySession(countdown().get(0).session());
     long asked = other.requests.count("/v1/txn");
     assertThat(isGranted()).isTrue();
@@ -346,7 +346,7 @@ class OrphanTest {
     }
   }
 
-  /** A leader of before can have answered the renewals since. */
+  /** The renewals since then prove nothing: a former leader can have answered them. */
   @Test
   void whatIsGrantedWithoutAQuestionIsHeldForNoLongerThanATtlFromTheLastProof() throws Exception {
     Duration ttl = Duration.ofMinutes(1);
@@ -371,7 +371,8 @@ class OrphanTest {
   void aHolderCanBeForcedThoughAnOrphanMayHaveBeenBeforeIt() throws Exception {
     lost.store.release(lost.acquire(OpenStore.claim(name, TTL)), Duration.ZERO);
     ConsulGrant held = other.acquire(OpenStore.claim(name, TTL));
-    // At the key of before, so that nobody can tell any more that it came later.
+    // This attempt reuses the key of the one before, so nobody can tell any more that it joined
+    // later.
     Claim behind = OpenStore.claim(name, TTL);
     Ticket unused = lost.queue(behind);
     end(lost.store.sessions().attempt(behind));
@@ -384,7 +385,7 @@ class OrphanTest {
     lost.store.release(lost.acquire(OpenStore.claim(name, TTL)), Duration.ZERO);
     ConsulGrant before = other.acquire(OpenStore.claim(name, TTL));
     other.store.release(before, Duration.ZERO);
-    // At the same key, so that none tells any more that the one before is over.
+    // This attempt reuses the key, so the key no longer tells that the one before is over.
     other.store.release(other.acquire(OpenStore.claim(name, TTL)), Duration.ZERO);
     ConsulGrant grant = lost.acquire(OpenStore.claim(name, TTL));
     end(grant.attempt());

@@ -30,12 +30,15 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Consul away for long, with default options: ten outages, each of a server of its own. */
+/** Ten long outages with default options, each of a server of its own. */
 @Tag("soak")
 class OutageSoakTest {
   private static final int OUTAGES = 10;
 
-  /** Documented: two store timeouts and two seconds. */
+  /**
+   * The documented time after an outage in which the name is free: two store timeouts and two
+   * seconds.
+   */
   private static final Duration FREE_WITHIN = Duration.ofSeconds(2 * 5 + 2);
 
   private static final List<KitContainer> servers = new ArrayList<>();

@@ -10,7 +10,7 @@ import io.holdfast.lock.spi.TimeSource;
 import java.time.Duration;
 import okhttp3.OkHttpClient;
 
-/** A store without an engine, and with nobody to be told of anything. */
+/** A store without an engine that tells its events to nobody. */
 final class PlainStore {
   static final StoreEvents UNHEARD = new StoreEvents() {
     @Override

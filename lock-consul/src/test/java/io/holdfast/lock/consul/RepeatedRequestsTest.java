@@ -27,9 +27,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * A request about a lock counts once, and not at all after it was withdrawn, however often
- * something on its way sends it, and however late: a proxy, an interceptor, a network that holds it
- * back.
+ * Requests that arrive twice or late, since a proxy, an interceptor or the network repeats them or
+ * holds them back: each counts once, and not at all after it was withdrawn.
  */
 class RepeatedRequestsTest {
   private static KitContainer server;
@@ -70,7 +69,7 @@ class RepeatedRequestsTest {
     });
   }
 
-  /** Sends all that was sent again, the first last, so that no acquire is followed by its end. */
+  /** Sends all requests again, in reverse order, so that no acquire is followed by its end. */
   private void sendAgain() throws IOException {
     List<Request> copies = new ArrayList<>(sent);
     Collections.reverse(copies);
@@ -126,7 +125,7 @@ class RepeatedRequestsTest {
     sendAgain();
     assertThat(other.store.inspect(OpenStore.key(name))).isEmpty();
     other.store.release(other.acquire(name), Duration.ZERO);
-    // And the client itself goes on.
+    // The client itself goes on, too.
     open.store.release(open.acquire(name), Duration.ZERO);
   }
 }

@@ -8,7 +8,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import okhttp3.Interceptor;
 import okhttp3.Response;
 
-/** The requests of a client to Consul, seen by an interceptor of the user's. */
+/** A counter of a client's requests to Consul, as an interceptor of the user's. */
 final class Requests implements Interceptor {
   private final Queue<String> paths = new ConcurrentLinkedQueue<>();
   private final Queue<String> answered = new ConcurrentLinkedQueue<>();
@@ -33,7 +33,9 @@ final class Requests implements Interceptor {
     }
   }
 
-  /** Not on a session, which every client watches. */
+  /**
+   * Whether a path is that of an attempt's key, not of a session's own, which every client watches.
+   */
   private static boolean isOnKey(String path) {
     return path.startsWith("/v1/kv/holdfast/m/");
   }
@@ -47,17 +49,20 @@ final class Requests implements Interceptor {
     return List.copyOf(paths);
   }
 
-  /** The number of those begun; Consul may not have heard the last of them yet. */
+  /**
+   * Returns the number of requests that were begun; Consul may not have received the last of them
+   * yet.
+   */
   long count(String prefix) {
     return paths.stream().filter(path -> path.startsWith(prefix)).count();
   }
 
-  /** The number of those that Consul has answered, and so done. */
+  /** Returns the number of requests that Consul has answered, and so carried out. */
   long answered(String prefix) {
     return answered.stream().filter(path -> path.startsWith(prefix)).count();
   }
 
-  /** The number of those that wait for a key at the moment. */
+  /** Returns the number of long polls on keys that are open. */
   int longPolls() {
     return longPolls.get();
   }

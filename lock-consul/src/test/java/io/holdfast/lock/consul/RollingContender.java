@@ -18,9 +18,10 @@ import java.util.concurrent.TimeUnit;
 import okhttp3.OkHttpClient;
 
 /**
- * A JVM that fights for one lock and, now and then, takes one of some others that mostly nobody
- * waits for, until it is told to stop. It tells each turn as a line: the name, the token, when it
- * was first and last seen to be held by the machine's monotonic clock, and how it ended.
+ * A JVM that fights for one lock until it is told to stop, and now and then takes one of some
+ * others, for which mostly nobody waits. It prints a line for each turn: the name, the token, when
+ * the lock was first and last seen held, by the monotonic clock of the machine, and how the turn
+ * ended.
  */
 final class RollingContender {
   static final Duration TTL = Duration.ofSeconds(15);
@@ -91,7 +92,7 @@ final class RollingContender {
     try (lease) {
       long endNanos = System.nanoTime()
           + TimeUnit.MILLISECONDS.toNanos(ThreadLocalRandom.current().nextInt(millisMax));
-      // What is told is certain: it was held after the first moment and before the last.
+      // The times are certain: the lock was held from before the first to after the last.
       for (long nowNanos = System.nanoTime();
           lease.isHeld() && nowNanos - endNanos < 0;
           nowNanos = System.nanoTime()) {

@@ -20,21 +20,21 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
- * Three servers and a client agent that leave and come back one after the other, round after round,
- * while a JVM at each of them fights for one lock, and comes for others that mostly nobody waits
- * for. A server that leaves takes the sessions along that were made through it.
+ * A rolling restart, round after round: three servers and a client agent leave and return one after
+ * the other. A JVM at each of them fights for one lock, and takes others for which mostly nobody
+ * waits. A server that leaves ends the sessions that were made through it.
  */
 @Tag("soak")
 class RollingRestartSoakTest {
   private static final int ROUNDS = 10;
 
-  /** So many that a server that comes back begins with one. */
+  /** Settings for so many snapshots that a server that returns begins with one. */
   private static final String SNAPSHOTS =
       "raft_snapshot_threshold = 50 raft_snapshot_interval = \"1s\" raft_trailing_logs = 20";
 
   private final Queue<Turn> turns = new ConcurrentLinkedQueue<>();
 
-  /** See {@link RollingContender}. */
+  /** A turn, as {@link RollingContender} prints it. */
   private record Turn(int jvm, String name, long token, long first, long last, boolean lost) {}
 
   /** A JVM at one agent. */
@@ -128,7 +128,7 @@ class RollingRestartSoakTest {
     }
   }
 
-  /** Each gets its turn at the lock that all want, and somebody at each of the others. */
+  /** Waits until each JVM had the contended lock, and each of the other locks had a holder. */
   private void awaitTurns(List<Jvm> jvms) {
     for (Jvm jvm : jvms) {
       long before = jvm.turnsOf(RollingContender.CONTENDED);

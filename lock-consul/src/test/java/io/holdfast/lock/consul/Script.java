@@ -14,7 +14,7 @@ import okhttp3.Response;
 import okhttp3.ResponseBody;
 import okio.Buffer;
 
-/** A plan of what happens to the next requests of a kind; all others pass. */
+/** A plan for the next requests of certain kinds; all others pass. */
 final class Script implements Interceptor {
   /** Any request for an own key or a line. */
   static final Predicate<Request> TRANSACTION = request -> path(request).equals("/v1/txn");
@@ -33,7 +33,7 @@ final class Script implements Interceptor {
     return path(request).startsWith("/v1/kv/holdfast/session/");
   }
 
-  /** Whether it asks for whatever there is, and does not wait for news. */
+  /** Whether a long poll asks for the present state, and does not wait for a change. */
   static boolean isFromAnew(Request request) {
     return "0".equals(request.url().queryParameter("index"));
   }
@@ -54,12 +54,12 @@ final class Script implements Interceptor {
     return request.url().encodedPath();
   }
 
-  /** Does that with the next so many requests of that kind. */
+  /** Does something with the next requests of a kind. */
   void next(int times, Predicate<Request> which, Interceptor what) {
     rules.add(new Rule(which, new AtomicInteger(times), what));
   }
 
-  /** The next so many transactions are carried out, and their answers lost. */
+  /** Loses the answers to the next transactions, which are carried out. */
   void loseAnswers(int times) {
     next(times, TRANSACTION, chain -> {
       chain.proceed(chain.request()).close();
@@ -67,7 +67,7 @@ final class Script implements Interceptor {
     });
   }
 
-  /** An answer that nobody can read for want of memory. */
+  /** Returns an answer that nobody can read for want of memory. */
   static Response broken(Chain chain) {
     return answer(chain, 200, 1, "")
         .newBuilder()
@@ -90,7 +90,7 @@ final class Script implements Interceptor {
         .build();
   }
 
-  /** An answer of Consul's. */
+  /** Returns an answer as Consul gives it. */
   static Response answer(Chain chain, int status, long index, String body) {
     return new Response.Builder()
         .request(chain.request())
@@ -117,14 +117,14 @@ final class Script implements Interceptor {
     private final CountDownLatch reached = new CountDownLatch(1);
     private final CountDownLatch open = new CountDownLatch(1);
 
-    /** Lets a request through at once, and its answer when it may. */
+    /** Sends a request at once, and holds its answer back until the gate opens. */
     Response answerLater(Chain chain) throws IOException {
       Response response = chain.proceed(chain.request());
       pass();
       return response;
     }
 
-    /** Lets a request through when it may. */
+    /** Holds a request back until the gate opens. */
     Response askLater(Chain chain) throws IOException {
       pass();
       return chain.proceed(chain.request());

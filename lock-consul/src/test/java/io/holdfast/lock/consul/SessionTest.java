@@ -14,7 +14,7 @@ import java.util.Random;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 
-/** Which attempts live in a session. */
+/** The attempts of a session, and the groups in which they are renewed. */
 class SessionTest {
   @Test
   void theEndOfAnEarlierAttemptOfAClaimLeavesTheNextInItsSession() {
@@ -60,7 +60,6 @@ class SessionTest {
       assertThat(together.values())
           .hasSize(2)
           .allMatch(count -> count <= Session.RENEWED_TOGETHER_MAX);
-      // The oldest go first, or any.
       int leave = random.nextInt(most);
       for (int i = 0; i < leave; i++) {
         session.remove(attempts.remove(), 0);

@@ -77,13 +77,14 @@ class SessionsTest {
         leases.add(client.get("many/" + i).lock());
       }
       assertThat(requests.count("/v1/session/create")).isEqualTo(1);
-      // Once they have all been in one round.
+      // After a first round, all of them are renewed together.
       requests.forget();
       eventually("a first renewal", () -> requests.count("/v1/session/renew/") >= 2);
       requests.forget();
       long begin = System.nanoTime();
       eventually("the session is renewed", () -> requests.count("/v1/session/renew/") >= 3);
-      // First those that follow a renewal, so that none is counted whose renewal is not.
+      // Read first: the questions follow a renewal, so each that is counted has its renewal
+      // counted.
       long questions = requests.count("/v1/txn");
       long renewals = requests.count("/v1/session/renew/");
       long seconds = TimeUnit.NANOSECONDS.toSeconds(System.nanoTime() - begin);
@@ -148,7 +149,7 @@ class SessionsTest {
     }
   }
 
-  /** It looks every 10 s, but at least twice in its session's TTL. */
+  /** A waiter reads its line every 10 s, and at least twice in the TTL of its session. */
   @Tag("nightly")
   @Test
   void anIdleWaiterAsksLittle() throws Exception {
@@ -178,7 +179,7 @@ class SessionsTest {
       long seconds = TimeUnit.NANOSECONDS.toSeconds(System.nanoTime() - begin);
       assertThat(looks).as("looks in " + seconds + " s").isLessThanOrEqualTo(1 + seconds / 5);
       assertThat(othersLooks).isLessThanOrEqualTo(1 + seconds / 10);
-      // Beside its looks it renews its session, and asks its long polls anew.
+      // It also renews its session, and begins its long polls again.
       assertThat(asked).as("requests in " + seconds + " s").isLessThanOrEqualTo(5 + seconds / 2);
       assertThat(othersAsked).isLessThanOrEqualTo(4 + seconds / 10);
       held.forEach(Lease::close);
@@ -205,7 +206,7 @@ class SessionsTest {
       eventually("the session is not new", () -> System.nanoTime() - made > 3_000_000_000L);
       long begin = System.nanoTime();
       Lease lease = client.get("fixed", LockOptions.fixed(ttl)).lock();
-      // At first it lasts for no longer than the session was last renewed for. Then that is
+      // At first it is held only as long as the session's last renewal allows; then the session is
       // renewed.
       eventually("it lasts for its TTL", () -> {
         Duration left = ttl.minusNanos(System.nanoTime() - begin);

@@ -34,7 +34,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** An answer of an older state grants nothing, confirms nothing, and ends nothing. */
+/** Stale answers: one about an older state grants, confirms and ends nothing. */
 class StaleAnswersTest {
   private static KitContainer server;
 
@@ -64,7 +64,7 @@ class StaleAnswersTest {
     holder.close();
   }
 
-  /** The line, the first first. */
+  /** Returns the line in its order. */
   private List<Entry> line() throws IOException {
     String body = new TestHttp(server.address())
         .get("/v1/kv/holdfast/m/" + name + "/?recurse")
@@ -88,7 +88,7 @@ class StaleAnswersTest {
         + "}]";
   }
 
-  /** Answers of a server that has not read all of its log yet, or of one that lies. */
+  /** The kinds of stale answers: of a server that has not read all of its log yet, or that lies. */
   private enum Stale {
     GONE_AT_NO_INDEX,
     GONE_LONG_AGO,
@@ -145,7 +145,7 @@ class StaleAnswersTest {
             granted -> assertThat(granted.grant().number()).isGreaterThan(held.number()));
   }
 
-  /** L-9.5: its session may have ended while the machine slept, whatever became of its clocks. */
+  /** L-9.5: the session may have ended while the machine slept, whatever became of its clocks. */
   @Test
   void afterASleepNothingIsGrantedWithoutAQuestionThoughTheWallClockWasSetBackBefore()
       throws Exception {
@@ -185,7 +185,7 @@ class StaleAnswersTest {
     }
   }
 
-  /** The machine's clocks, with a wall clock that can be set, and that counts who looks at it. */
+  /** The machine's clocks, with a wall clock that can be set, and that counts its readings. */
   private static final class SetTime implements TimeSource {
     private final TimeSource system = TimeSource.system();
     private final AtomicInteger reads = new AtomicInteger();
@@ -196,7 +196,7 @@ class StaleAnswersTest {
       reads.set(0);
     }
 
-    /** The number of looks at the wall clock since it was set. */
+    /** Returns the number of readings of the wall clock since it was set. */
     int reads() {
       return reads.get();
     }
@@ -247,7 +247,7 @@ class StaleAnswersTest {
           return Script.answer(
               chain, 200, index - 1, new TestHttp(server.address()).get(key).body());
         });
-    // Unanswered, or all would be well again soon.
+    // These stay unanswered: an answer would mend all.
     waiting.script.next(
         Integer.MAX_VALUE,
         request -> Script.isOnSession(request) && Script.isFromAnew(request),

@@ -11,7 +11,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** Tasks with keys are done when they are due, and tried until they are done. */
+/** The queue of tasks: they are done when they are due, and tried until they succeed. */
 class TaskQueueTest {
   private final StandingTime time = new StandingTime();
   private final List<List<String>> done = new ArrayList<>();

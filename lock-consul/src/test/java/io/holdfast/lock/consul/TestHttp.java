@@ -48,7 +48,7 @@ final class TestHttp {
     return send(request(path).build());
   }
 
-  /** The keys below a prefix. */
+  /** Returns the names of the keys below a prefix. */
   List<String> keys(String prefix) throws IOException {
     List<String> keys = new ArrayList<>();
     Answer answer = get("/v1/kv/" + prefix + "?keys");
@@ -58,7 +58,7 @@ final class TestHttp {
     return keys;
   }
 
-  /** The keys below a prefix, as they are. */
+  /** Returns the keys below a prefix. */
   List<Entry> entries(String prefix) throws IOException {
     List<Entry> entries = new ArrayList<>();
     Answer answer = get("/v1/kv/" + prefix + "?recurse");
@@ -68,7 +68,7 @@ final class TestHttp {
     return entries;
   }
 
-  /** The ids of all sessions. */
+  /** Returns the ids of all sessions. */
   List<String> sessions() throws IOException {
     List<String> ids = new ArrayList<>();
     ((List<?>) Json.parse(get("/v1/session/list").body()))
@@ -76,7 +76,7 @@ final class TestHttp {
     return ids;
   }
 
-  /** Makes a session with a TTL; its id. */
+  /** Creates a session with a TTL, and returns its id. */
   String createSession() throws IOException {
     Answer made = put("/v1/session/create", "{\"TTL\":\"60s\"}");
     if (made.status() != 200) {
@@ -86,8 +86,8 @@ final class TestHttp {
   }
 
   /**
-   * Waits until sessions can be made: the leader registers an agent's node some time after it
-   * joined, and its own some time after its election, and refuses their sessions before.
+   * Waits until sessions can be created. Before, the leader refuses them: it registers the node of
+   * an agent some time after it joined, and its own some time after its election.
    */
   void awaitSessions() {
     eventually("sessions can be made at " + address, () -> {
@@ -100,7 +100,7 @@ final class TestHttp {
     });
   }
 
-  /** The session that has a key. */
+  /** Returns the session that has locked a key. */
   String sessionOf(String key) throws IOException {
     return Entry.of(((List<?>) Json.parse(get("/v1/kv/" + key).body())).get(0)).session();
   }

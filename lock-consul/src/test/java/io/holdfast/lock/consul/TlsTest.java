@@ -96,7 +96,7 @@ class TlsTest {
     OkHttpClient waiters = trusting().newBuilder().addInterceptor(requests).build();
     try (LockClient holder = client(trusting());
         LockClient waiter = client(waiters)) {
-      // The leader registers its node, for sessions, some time after its election.
+      // The leader registers its node, which sessions need, some time after its election.
       eventually("sessions can be made", () -> {
         try {
           holder.get("tls/ready").tryLock().orElseThrow().close();

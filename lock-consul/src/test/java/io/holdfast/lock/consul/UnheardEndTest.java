@@ -19,7 +19,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
-/** Ends that somebody can't hear of: of a session its holder, of a lease who waits for it. */
+/** Ends that go unheard: that of a session by its holder, that of a lease by its waiter. */
 class UnheardEndTest {
   private static final Duration TTL = Duration.ofSeconds(10);
 
@@ -92,7 +92,9 @@ class UnheardEndTest {
     }
   }
 
-  /** As it is if Consul is slow to answer, and both happen in between. */
+  /**
+   * The same happens if Consul is slow to answer, and the release and the close come in between.
+   */
   @Test
   void whoDidNotHearOfAReleaseIsNextThoughTheHoldersClientWasClosedSinceThen() throws Exception {
     Duration longTtl = Duration.ofSeconds(60);

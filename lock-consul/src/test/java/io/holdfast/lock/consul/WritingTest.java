@@ -23,7 +23,7 @@ import okhttp3.HttpUrl;
 import okhttp3.OkHttpClient;
 import org.junit.jupiter.api.Test;
 
-/** The text that is written to Consul and read from it. */
+/** The texts that are written to Consul and read from it. */
 class WritingTest {
   @Test
   void namesThatDifferAreWrittenDifferently() {

@@ -36,12 +36,13 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The protocol on Consul's keys. Each attempt has a key under the lock's folder, locked by a
- * session of its client; the one that was locked first has the lock. So nobody's key is ever
- * written by two, and the index at which it was locked is the grant's number.
+ * The store on Consul. Each attempt to get a lock has a key in the lock's folder, locked by a
+ * session of its client. The key that was locked first has the lock, and the Raft index at which it
+ * was locked is the number of the grant.
  *
- * <p>Every request that changes a key names the index that it saw, so that it counts once however
- * often it is sent, and never after another. See docs/decisions/consul-a-key-for-each-attempt.md.
+ * <p>Every write of a key names the index at which the key was seen, so that it takes effect once,
+ * however often it is sent, and never after another write. See
+ * docs/decisions/consul-a-key-for-each-attempt.md.
  */
 public final class ConsulStore implements LockStore {
   private final ConsulHttp http;
@@ -50,7 +51,7 @@ public final class ConsulStore implements LockStore {
   private final TimeSource time;
   private final LastTaken lastTaken = new LastTaken();
 
-  /** The most sessions that may end under one acquire. */
+  /** The number of sessions whose end during one acquire makes it fail. */
   private static final int SESSIONS_LOST_MAX = 2;
 
   /** @param http is closed with this store */
@@ -119,13 +120,15 @@ public final class ConsulStore implements LockStore {
   }
 
   /**
-   * An attempt's place in its line: the first has the lock.
+   * An attempt and the line that it has joined.
    *
-   * @param looks what {@link Session#looks} was before
+   * @param looks {@link Session#looks} as it was before the line was read
+   * @param grant null: the attempt is not the first
    */
   private record Joined(
       Attempt attempt, Line line, int looks, @Nullable ConsulGrant grant) {}
 
+  /** Joins the line of a lock, once more if the first session ended meanwhile. */
   private Joined join(Claim claim, Deadline deadline) throws StoreException {
     int sessionsLost = 0;
     while (true) {
@@ -161,9 +164,9 @@ public final class ConsulStore implements LockStore {
   }
 
   /**
-   * Locks an attempt's key, if that is as this client knows it.
+   * Locks the key of an attempt, if the key is as this client knows it.
    *
-   * @return the line; null: the key was something else, or the session has ended
+   * @return the line; null: the key had changed, or the session has ended
    */
   private @Nullable Line lock(Attempt attempt, Deadline deadline) throws StoreException {
     Session session = attempt.session();
@@ -184,8 +187,7 @@ public final class ConsulStore implements LockStore {
         if (sessions.isGone(session, failed)) {
           return null;
         }
-        // The gate was closed meanwhile, or the key is not as it was: which this very request can
-        // have done, if something on its way sends it twice.
+        // The gate or the key had changed: perhaps by this very request, if a proxy sent it twice.
         outcome = checkAfterFailure(new Transaction().tree(gate).tree(folder), deadline);
         hasGate = outcome instanceof ConsulHttp.Outcome.Applied shown
             && shown.entries().stream().anyMatch(entry -> entry.key().equals(gate));
@@ -205,7 +207,7 @@ public final class ConsulStore implements LockStore {
         return null;
       }
       if (!hasGate) {
-        // The withdrawal makes it anew.
+        // The withdrawal of the claim creates it again.
         throw StoreException.unanswered("Somebody deleted the key " + gate, null);
       }
       if (deadline.isOver()) {
@@ -214,7 +216,10 @@ public final class ConsulStore implements LockStore {
     }
   }
 
-  /** Reads what is there after a failure; without an answer, the key may be the attempt's. */
+  /**
+   * Reads the keys after a request that may have locked one: so if this fails, the claim has to be
+   * withdrawn.
+   */
   private ConsulHttp.Outcome checkAfterFailure(Transaction look, Deadline deadline)
       throws StoreException {
     try {
@@ -232,6 +237,7 @@ public final class ConsulStore implements LockStore {
     return isGate;
   }
 
+  /** Makes an attempt in a line the holder, if all places before it can be ended now. */
   private Joined place(
       Attempt attempt, Line inLine, int looksBefore, long joinedNanos, Deadline deadline)
       throws StoreException {
@@ -240,10 +246,11 @@ public final class ConsulStore implements LockStore {
     long sentNanos = joinedNanos;
     sessions.lines().note(line);
     try {
-      // Read again after a place was ended here, or a look for what was taken by force.
+      // Each turn reads the line again, since a place was ended, or a check for forced releases
+      // began.
       while (true) {
         if (attempt.placeIn(line) == null) {
-          // The session has ended in between.
+          // The place is lost, by the end of the session for example.
           return new Joined(attempt, line, looks, null);
         }
         Line.Place first = line.first();
@@ -267,7 +274,10 @@ public final class ConsulStore implements LockStore {
     }
   }
 
-  /** The place in the line may still be there, so the claim must be withdrawn whatever failed. */
+  /**
+   * Returns the failure as one after which the engine withdraws the claim, whose key may be in the
+   * line.
+   */
   private static StoreException afterJoining(StoreException e) {
     return e.mayHaveHappened() ? e : StoreException.unanswered(String.valueOf(e.getMessage()), e);
   }
@@ -279,9 +289,9 @@ public final class ConsulStore implements LockStore {
   }
 
   /**
-   * Ends the first place of a line, if nobody but time can end it and its time is over.
+   * Ends the first place of a line, if time ends it and that time is over.
    *
-   * @return for how long it is to be left alone yet; zero: it is over
+   * @return for how much longer it must be left alone; zero: it is ended, or has changed
    */
   long clear(Line line, Deadline deadline) throws StoreException {
     return line.first().isTimed() ? sessions.lines().clear(line, deadline) : Long.MAX_VALUE;
@@ -291,7 +301,10 @@ public final class ConsulStore implements LockStore {
     return line(attempt.claim().key(), deadline);
   }
 
-  /** Takes an attempt out of its line, whatever it is by now. May be done twice, also at once. */
+  /**
+   * Takes an attempt out of its line, whether it waits or holds. May be repeated, also at the same
+   * time.
+   */
   void leave(Attempt attempt, Deadline deadline) throws StoreException {
     sessions.cleanup().free(attempt, deadline);
   }
@@ -317,9 +330,9 @@ public final class ConsulStore implements LockStore {
       sessions.forget(attempt);
       return ReleaseOutcome.RELEASED;
     }
-    // The background finds out what the key is now, and whose.
+    // The background finds out what became of the key.
     sessions.cleanup().add(attempt);
-    // One that got through before is no loss, if nobody else can have ended it since.
+    // A release that got through before is no loss, unless the lease had ended by its own time.
     return (attempt.mayBeReleased() || outcome.resent()) && inTime
         ? ReleaseOutcome.RELEASED
         : ReleaseOutcome.ALREADY_LOST;
@@ -327,7 +340,7 @@ public final class ConsulStore implements LockStore {
 
   @Override
   public void withdraw(Claim claim) throws StoreException {
-    // One that is not known has left for certain: no late request of it can change anything.
+    // An unknown claim has no key, and no late request can give it one.
     Attempt attempt = sessions.attempt(claim);
     if (attempt != null) {
       leave(attempt, http.deadline());
@@ -372,14 +385,14 @@ public final class ConsulStore implements LockStore {
   }
 
   /**
-   * Asks whether the grant has the lock, and keeps it for at least that long if so. Consul knows
-   * nothing of a lease's end: this client gives up the key then.
+   * Asks whether the grant has the lock, and if so keeps it for at least this TTL. Consul does not
+   * know when a lease ends: this client gives up the key then.
    */
   private Optional<Duration> confirm(ConsulGrant grant, Duration ttl) throws StoreException {
     long sentNanos = time.nanos();
     Attempt attempt = grant.attempt();
     Deadline deadline = http.deadline();
-    // Only a session that was just renewed is known to last for longer.
+    // Only a session that was just renewed is known to live long enough.
     if (!sessions.renew(attempt.session(), deadline)) {
       return Optional.empty();
     }
@@ -398,7 +411,7 @@ public final class ConsulStore implements LockStore {
     return sessions.lines().holder(first, Session.TTLS_OF_A_CRASH);
   }
 
-  /** Asks for the names first: Consul has no pages, and their lines can be long. */
+  /** Lists the names first, and reads lines until there are enough locks: Consul has no pages. */
   @Override
   public List<StoredLock> list(LockKind kind, String namePrefix, int limit) throws StoreException {
     Deadline deadline = http.deadline();
@@ -448,10 +461,10 @@ public final class ConsulStore implements LockStore {
               entry.key(),
               entry.modifyIndex(),
               new Mark(true, 0, place.number(), mark.since(), mark.holder()).text(),
-              // Nobody knows whether it had it yet.
+              // Whether it had the lock is not known.
               0);
       if (place.hasSession()) {
-        // The number, or a second time at the same key would change nothing.
+        // With the number, so that the value is new: the same one again would change no index.
         force.lock(
             keys.session(entry.session()),
             "taken by force: " + entry.key() + " " + number,
@@ -461,7 +474,7 @@ public final class ConsulStore implements LockStore {
       if (outcome instanceof ConsulHttp.Outcome.Applied) {
         return true;
       }
-      // The key changed in between, or was just gone.
+      // The key has changed meanwhile.
       if (outcome.resent()) {
         throw StoreException.unanswered("Consul did not answer the first time", null);
       }

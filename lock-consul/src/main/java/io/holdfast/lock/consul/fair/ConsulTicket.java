@@ -17,19 +17,19 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A place in a line that is not the first. It hears of the end of the attempt before it, by one
- * long poll on that one's key, so that a release wakes one waiter and not all.
+ * A waiter's place in a line. It has one long poll, on the key of the place before it, so that a
+ * release wakes one waiter and not all.
  *
- * <p>If that attempt was the first, its end makes this one the first: nobody comes before. Then the
- * long poll's answer is the grant, and nothing more is asked, as long as the session is sure to
- * live.
+ * <p>If the place before was the first, its end makes this one the first, since nobody comes in
+ * between. Then the answer to the long poll is the grant, and nothing more is asked, as long as the
+ * session certainly lives.
  *
- * <p>A key that says so proves that its attempt is over. One whose session has ended (it ran out,
- * was destroyed, its server left) proves nothing: its holder may go on until the session's TTL is
- * over, so {@link LineCleanup} lets this waiter start no earlier. Nor does one that merely
- * disappeared (a hand deleted it, a snapshot was restored): this waiter remembers every place
- * before its own, since those in between may leave without ever having had the lock. A place whose
- * key says that it had the lock has waited for all before it, and ends the doubts about them.
+ * <p>Only a mark on its key proves that an attempt is over. If its session has ended instead (it
+ * expired, was destroyed, or its server left), the holder may go on for the session's TTL, and
+ * {@link LineCleanup} lets this waiter start no earlier. If its key has disappeared (somebody
+ * deleted it, or restored a snapshot), this waiter waits for a TTL, too. It does so for every place
+ * ahead, not only for the one before it, which can leave without ever having had the lock. But if a
+ * mark says that its attempt had the lock, all places before that one are over.
  */
 public final class ConsulTicket implements Ticket {
   private final ConsulStore store;
@@ -38,41 +38,42 @@ public final class ConsulTicket implements Ticket {
   private final Duration recheckAfter;
   private volatile @Nullable String holder;
 
-  // The waiting thread's own.
+  // Used by the waiting thread alone, like all fields below.
   private @Nullable PlaceAhead longPoll;
 
-  /** The places before this one, as the line was last read. */
+  /** The places ahead of this one when the line was last read. */
   private List<Line.Place> ahead = List.of();
 
   private long doubtUntilNanos;
 
-  /** The last place whose holder may go on until then. */
+  /** The number of the last place whose holder may go on until then. */
   private long doubtedNumber;
 
   private boolean granted;
 
-  /** The line as it was read last. */
+  /** The line when it was last read. */
   private @Nullable Line seenLine;
 
-  /** The time of the last question for the line that showed this place in it. */
+  /** The time at which the last read that showed this place in the line was sent. */
   private Session.Sent seen;
 
-  /** @param joined before it asked for its place */
+  /** @param joined a time before the request that joined the line was sent */
   ConsulTicket(ConsulStore store, Attempt attempt, Session.Sent joined, Runnable wakeUp) {
     this.store = store;
     this.attempt = attempt;
     this.wakeUp = wakeUp;
     this.seen = joined;
     this.doubtUntilNanos = joined.nanos();
-    // Soon enough that a waiter whose key disappeared knows it before those behind it may start.
+    // A waiter whose key disappeared must know of it before those behind it may start.
     Duration half = Duration.ofNanos(attempt.session().ttlNanos() / 2);
     this.recheckAfter = least(half, LongPoll.RECHECK_AFTER);
   }
 
   /**
-   * Begins to wait for the place before it in this line, and returns for how long at most.
+   * Begins to wait for the end of the place before this one.
    *
-   * @param looks what {@link Session#looks} was before the line was read
+   * @param looks {@link Session#looks} as it was before the line was read
+   * @return the time after which to poll even without a wake-up
    */
   Duration wait(Line line, int looks) {
     seenLine = line;
@@ -108,7 +109,7 @@ public final class ConsulTicket implements Ticket {
         && heard.looksOfFirst != null
         && doubtUntilNanos - now.nanos() <= 0
         && session.isSure(now)
-        // Renewals are answered from what a leader remembers, even one that is none any more.
+        // A renewal alone is no proof: a leader answers it from memory, even one that was replaced.
         && session.isRecent(seen, now)) {
       Status status = granted(now.nanos(), seen.nanos(), heard.looksOfFirst);
       if (status != null) {
@@ -150,7 +151,10 @@ public final class ConsulTicket implements Ticket {
     return one.compareTo(other) < 0 ? one : other;
   }
 
-  /** Begins to wait if anybody before has disappeared without a sign that the attempt is over. */
+  /**
+   * Adds a TTL of waiting for each place ahead that has disappeared without proof that its attempt
+   * is over; ends the waiting if all such places are proved over by now.
+   */
   private void doubt(Line line) {
     long settled = settled(line);
     if (doubtedNumber < settled) {
@@ -161,11 +165,14 @@ public final class ConsulTicket implements Ticket {
         doubt(place);
       }
     }
-    // The ones that are still there are remembered anew; the others are doubted once.
+    // Those still in the line are remembered again by wait(); the others are doubted only once.
     ahead = List.of();
   }
 
-  /** The last place that had the lock, so that all up to it are over; zero: none. */
+  /**
+   * Returns the number of the last place ahead that had the lock and is over, and so are all before
+   * it; zero: there is none.
+   */
   private long settled(Line line) {
     PlaceAhead heard = longPoll;
     long settled = heard != null && heard.hadLock() ? heard.place.number() : 0;
@@ -177,8 +184,9 @@ public final class ConsulTicket implements Ticket {
     return settled;
   }
 
+  /** Whether a place has left the line, but its holder may still trust its lease. */
   private boolean mayGoOn(Line.Place place, Line line) {
-    // The mark of a minimum hold is nobody's lease. An orphan is waited for where it stands.
+    // The mark of a minimum hold is no lease. An orphan is in the line, and is waited for there.
     if (place.mark().released()
         || line.contains(place)
         || line.shows(place)
@@ -198,8 +206,8 @@ public final class ConsulTicket implements Ticket {
   }
 
   /**
-   * Takes the lock; null: it may have been taken by force already, so the line has to be read
-   * again.
+   * Makes this attempt the holder; null: its key may have been released by force already, so the
+   * line must be read again.
    */
   private @Nullable Status granted(long sinceNanos, long provedNanos, int looks) {
     stop();
@@ -235,7 +243,7 @@ public final class ConsulTicket implements Ticket {
     Line left = seenLine;
     seenLine = null;
     if (left != null) {
-      // This client may be gone before it has seen an orphan for long enough.
+      // This client may be closed before it has seen an orphan for long enough.
       store.sessions().countDown(left, attempt.claim());
     }
   }
@@ -252,8 +260,8 @@ public final class ConsulTicket implements Ticket {
     private final Line.Place place;
 
     /**
-     * The value of {@link Session#looks} before the place was seen to be the first; the waiter's
-     * own.
+     * {@link Session#looks} as it was before the place was seen to be the first; null: it was not.
+     * Used by the waiting thread alone.
      */
     private @Nullable Integer looksOfFirst;
 
@@ -262,7 +270,7 @@ public final class ConsulTicket implements Ticket {
       this.place = place;
     }
 
-    /** Returns the key, if it says that the place was given up; null: it does not. */
+    /** Returns the key, if it proves that the place was given up; else null. */
     private @Nullable Entry end() {
       News heard = news();
       return heard != null && Line.isOver(place, heard.entry()) ? heard.entry() : null;
@@ -272,15 +280,15 @@ public final class ConsulTicket implements Ticket {
       return end() != null;
     }
 
-    /** Whether it had the lock, and was given up. */
+    /** Whether the place had the lock, and was given up. */
     boolean hadLock() {
       return Line.hadLock(place, end());
     }
 
-    /** Whether it was given up, and also keeps nobody waiting. */
+    /** Whether the place was given up, and keeps nobody waiting. */
     boolean isIdle() {
       Entry end = end();
-      // A later attempt at the same key has its place behind this waiter.
+      // If the key has a new attempt, that one stands behind this waiter.
       return end != null && (Mark.of(end).isIdle() || !Mark.of(end).released());
     }
   }

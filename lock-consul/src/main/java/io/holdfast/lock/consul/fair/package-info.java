@@ -1,6 +1,6 @@
 /**
- * Locks with a line, first come, first served: a key for each attempt, in sessions that are shared.
- * Read {@link io.holdfast.lock.consul.fair.ConsulStore}, then
+ * The store: locks with a line, first come, first served. Read
+ * {@link io.holdfast.lock.consul.fair.ConsulStore}, then
  * {@link io.holdfast.lock.consul.fair.ConsulTicket}. Not exported.
  */
 @NullMarked

@@ -30,7 +30,10 @@ import okhttp3.RequestBody;
 import okhttp3.Response;
 import org.jspecify.annotations.Nullable;
 
-/** Requests to one agent, each bounded in time, and long polls beside them. */
+/**
+ * The HTTP client for one Consul agent. Each of its requests ends in time. A <em>consistent</em>
+ * read is answered by the leader after a majority confirmed that it still leads.
+ */
 public final class ConsulHttp implements AutoCloseable {
   private static final MediaType JSON = MediaType.get("application/json; charset=utf-8");
   private static final int IDLE_CONNECTIONS_MAX = 64;
@@ -38,18 +41,15 @@ public final class ConsulHttp implements AutoCloseable {
   private static final int BODY_SHOWN_MAX = 200;
   private static final String MESSAGE_OF_NO_LEADER = "no cluster leader";
 
-  /**
-   * The time within which an answer should come; if it does not, the request is sent again on a new
-   * connection. One that was kept can be dead without notice.
-   */
+  /** The time after which a request without an answer is sent again on a new connection. */
   private static final Duration ANSWER_IS_PROMPT = Duration.ofSeconds(1);
 
-  /** Consul adds up to this part of a long poll's time at random. */
+  /** Consul prolongs a long poll at random, by its wait divided by this at most. */
   private static final int LONG_POLL_MORE = 16;
 
   private final OkHttpClient client;
 
-  /** The same, with a new connection for each request. */
+  /** A copy of {@link #client} that makes a new connection for each request. */
   private final OkHttpClient unpooled;
 
   private final ThreadPoolExecutor executor;
@@ -59,26 +59,27 @@ public final class ConsulHttp implements AutoCloseable {
   private final Duration storeTimeout;
 
   /**
-   * The way to the agent.
+   * The address of the agent, and what requests to it need.
    *
-   * @param problems makes the cause of a failure, which only its own package can
+   * @param problems makes the causes of failures: the constructor of {@link ConsulException} is not
+   *     visible here
    */
   public record Settings(
       OkHttpClient client, HttpUrl base, @Nullable String token, Problems problems) {}
 
-  /** Makes the cause of a failure. */
+  /** The factory of the causes of failures. */
   public interface Problems {
     Exception cause(ConsulException.Problem problem, int status, String message);
   }
 
   /**
-   * An answer, of Consul or of something else that is in its place.
+   * An answer by Consul, or by something else at its address, such as a gateway.
    *
-   * @param hasIndex whether it says of which state of Consul it tells, as each about keys does
-   * @param resent whether the request had been sent before without an answer
+   * @param hasIndex whether it names a Raft index, as each of Consul's about keys does
+   * @param resent whether the request was sent before, without an answer
    */
   record Answer(int status, String body, boolean hasIndex, boolean resent) {
-    /** The answer's body as JSON; null if it is none. */
+    /** Returns the body as JSON; null: it is not JSON. */
     @Nullable
     Object json() {
       try {
@@ -89,16 +90,15 @@ public final class ConsulHttp implements AutoCloseable {
     }
   }
 
-  /** An answer to a transaction. */
+  /** The outcome of a transaction. */
   public sealed interface Outcome {
     boolean resent();
 
-    /** It was applied. */
     record Applied(List<Entry> entries, boolean resent) implements Outcome {}
 
     /** Some operations failed, and nothing was applied. */
     record Failed(List<Failure> failures, boolean resent) implements Outcome {
-      /** Why the first failed. */
+      /** Returns why the first of them failed. */
       public String what() {
         return failures.get(0).what();
       }
@@ -115,12 +115,12 @@ public final class ConsulHttp implements AutoCloseable {
           thread.setDaemon(true);
           return thread;
         });
-    // Its own, since the default allows five requests to a host at once, and a long poll is one.
+    // By default OkHttp makes five asynchronous calls to a host at once; each long poll is one.
     Dispatcher dispatcher = new Dispatcher(executor);
     dispatcher.setMaxRequests(Integer.MAX_VALUE);
     dispatcher.setMaxRequestsPerHost(Integer.MAX_VALUE);
     storeTimeout = store.storeTimeout();
-    // This class decides what is sent again: a release can't be told from another's.
+    // Resends are made here, and reported (Answer.resent): a release that is sent twice fails.
     client = settings
         .client()
         .newBuilder()
@@ -130,8 +130,8 @@ public final class ConsulHttp implements AutoCloseable {
         .connectTimeout(Duration.ZERO)
         .readTimeout(Duration.ZERO)
         .writeTimeout(Duration.ZERO)
-        // All requests share one HTTP/2 connection, which is used for ever after it died silently
-        // unless something listens. It is given up when a ping is not answered before the next.
+        // Over HTTP/2 all requests share one connection, and would go on using it after it has died
+        // silently. With pings it is closed if one is not answered before the next is due.
         .pingInterval(ANSWER_IS_PROMPT)
         .build();
     unpooled = client
@@ -143,7 +143,7 @@ public final class ConsulHttp implements AutoCloseable {
     problems = settings.problems();
   }
 
-  /** Begins, once there is a Consul that lets this client read what is under the prefix. */
+  /** Opens the client; one read below the prefix shows a wrong address or ACL token at once. */
   public static ConsulHttp open(Settings settings, String prefix, StoreSettings store)
       throws StoreException {
     ConsulHttp http = new ConsulHttp(settings, store);
@@ -161,7 +161,7 @@ public final class ConsulHttp implements AutoCloseable {
 
   /** Returns the deadline of a call that begins now. */
   public Deadline deadline() {
-    // Sockets keep real time, whatever clock leases are counted by.
+    // Sockets time out by real time, whatever clock the leases are counted by.
     return Deadline.after(storeTimeout, TimeSource.system());
   }
 
@@ -169,13 +169,13 @@ public final class ConsulHttp implements AutoCloseable {
     return outcome(put("v1/txn", transaction.body(), deadline));
   }
 
-  /** A transaction that only checks and reads, answered by the leader after it asked a majority. */
+  /** Carries out a transaction that only checks and reads, as a consistent read. */
   public Outcome check(Transaction transaction, Deadline deadline) throws StoreException {
     HttpUrl url = url("v1/txn").addQueryParameter("consistent", "").build();
     return outcome(send(put(url, transaction.body()), deadline));
   }
 
-  /** A transaction that only reads, answered by the leader after it asked a majority. */
+  /** Carries out a transaction that only reads, as a consistent read. */
   public List<Entry> read(Transaction transaction, Deadline deadline) throws StoreException {
     Outcome outcome = check(transaction, deadline);
     if (outcome instanceof Outcome.Applied applied) {
@@ -184,10 +184,10 @@ public final class ConsulHttp implements AutoCloseable {
     throw failure(409, ((Outcome.Failed) outcome).what(), false);
   }
 
-  /** Reads one key, like {@link #read}; null: there is none. */
+  /** Reads one key, as a consistent read; null: it does not exist. */
   @Nullable
   public Entry readKey(String key, Deadline deadline) throws StoreException {
-    // A key that is not there is no error in a tree; what else begins so is not meant.
+    // A tree may be empty, where a missing key is an error. Longer keys that begin so are dropped.
     return read(new Transaction().tree(key), deadline).stream()
         .filter(entry -> entry.key().equals(key))
         .findFirst()
@@ -195,8 +195,8 @@ public final class ConsulHttp implements AutoCloseable {
   }
 
   /**
-   * The keys and folders that begin with that, as the leader shows them after it asked a majority.
-   * What is in a folder is told once for all, up to the slash.
+   * Returns the keys and folders directly below a prefix, by a consistent read. A folder stands for
+   * all keys in it, and ends with a slash.
    */
   public List<String> keys(String prefix, Deadline deadline) throws StoreException {
     HttpUrl url = url("v1/kv/" + prefix)
@@ -214,12 +214,12 @@ public final class ConsulHttp implements AutoCloseable {
     throw notConsuls(answer);
   }
 
-  /** Any PUT; answers of 404 are for the caller to understand. */
+  /** Sends any PUT. What a 404 means is for the caller to know. */
   Answer put(String path, String body, Deadline deadline) throws StoreException {
     return send(put(url(path).build(), body), deadline);
   }
 
-  /** Any GET, answered by the leader after it asked a majority. */
+  /** Sends any GET, as a consistent read. */
   Answer get(String path, Deadline deadline) throws StoreException {
     HttpUrl url = url(path).addQueryParameter("consistent", "").build();
     return send(request(url).get().build(), deadline);
@@ -247,7 +247,7 @@ public final class ConsulHttp implements AutoCloseable {
     }
   }
 
-  /** The failure that an answer is none of Consul's, but a gateway's or another server's. */
+  /** Makes the failure for an answer that is not Consul's, but a gateway's or another server's. */
   StoreException notConsuls(Answer answer) {
     String body = answer.body().strip();
     return StoreException.unanswered(
@@ -287,8 +287,8 @@ public final class ConsulHttp implements AutoCloseable {
   }
 
   /**
-   * A request that is sent once more, on a new connection, if the first one failed or is silent, or
-   * if an interrupt broke it off. A kept one fails after the agent was restarted, for example.
+   * A request that is sent again on a new connection: once if it got no answer, since a pooled
+   * connection is dead after a restart of the agent, for example; and after each interrupt.
    */
   private final class Sending implements Deadline.TimedWait<Answer, StoreException> {
     private final Request request;
@@ -319,7 +319,7 @@ public final class ConsulHttp implements AutoCloseable {
                 e);
           }
           resent = true;
-          // The others that were kept may be dead as well.
+          // The other pooled connections may be dead as well.
           client.connectionPool().evictAll();
           if (interrupted) {
             throw new InterruptedException(e.toString());
@@ -350,7 +350,7 @@ public final class ConsulHttp implements AutoCloseable {
     }
   }
 
-  /** Makes an I/O error of an interrupt during the connect, which OkHttp throws undeclared. */
+  /** Executes a call. An interrupted connect, which OkHttp throws undeclared, is an I/O error. */
   private static Response execute(Call call) throws IOException {
     try {
       return call.execute();
@@ -384,39 +384,39 @@ public final class ConsulHttp implements AutoCloseable {
     }
     String text = "Consul answered " + status + ": " + message;
     Exception cause = problems.cause(problem, status, text);
-    // A server can lose its leadership while it commits.
+    // A leader that fails while it commits may have carried out the request.
     return resent || status >= 500
         ? StoreException.unanswered(text, cause)
         : StoreException.refused(text, cause);
   }
 
-  /** A session was made, and ended before it was of use. */
+  /** Makes the failure for a session that ended before it was used. */
   public StoreException sessionGone(String what) {
     return StoreException.refused(
         "A session ended as soon as it was made",
         problems.cause(ConsulException.Problem.SESSION_GONE, 409, what));
   }
 
-  /** A receiver of the answer to a long poll on a key; called on a thread of this client. */
+  /** The receiver of the answer to a long poll on a key. Called on a thread of this client. */
   public interface Heard {
     /**
-     * The answer.
+     * Takes the answer.
      *
-     * @param entry the key; null: there is none
-     * @param index of a state of Consul that the answer tells about, or a later one; zero: unknown
+     * @param entry the key; null: it does not exist
+     * @param index the Raft index of the state that the answer shows, or a later one
      */
     void answered(@Nullable Entry entry, long index);
 
-    /** No answer, or another one. */
+    /** Notes that there is no answer, or none that can be used. */
     void failed(String why);
   }
 
-  /** The time after which a long poll has an answer, or has failed. */
+  /** Returns the longest time that a long poll takes. */
   public Duration longPollMax(Duration wait) {
     return wait.plus(wait.dividedBy(LONG_POLL_MORE)).plus(storeTimeout);
   }
 
-  /** Waits, for that long at most, for the key to have an index above this one. */
+  /** Begins a long poll, answered once the key is above this index, or after the wait. */
   public Call watch(String key, long index, Duration wait, Heard heard) {
     HttpUrl url = url("v1/kv/" + key)
         .addQueryParameter("index", Long.toString(index))
@@ -439,7 +439,7 @@ public final class ConsulHttp implements AutoCloseable {
         } catch (IOException | IllegalArgumentException e) {
           failure = e.toString();
         } finally {
-          // Whatever was thrown: somebody waits for this.
+          // Also after an Error: a waiter relies on being told.
           if (news == null) {
             heard.failed(failure);
           }
@@ -452,7 +452,7 @@ public final class ConsulHttp implements AutoCloseable {
     return call;
   }
 
-  /** The answer to a long poll, as {@link Heard#answered} is told it. */
+  /** The arguments of {@link Heard#answered}. */
   private record News(@Nullable Entry entry, long index) {
     static News of(Response response) throws IOException {
       String body = response.body().string();
@@ -485,8 +485,7 @@ public final class ConsulHttp implements AutoCloseable {
   }
 
   private Request.Builder request(HttpUrl url) {
-    // Otherwise OkHttp asks for gzip, which costs both sides more than these few bytes on their
-    // way.
+    // By default OkHttp asks for gzip, which costs more than it saves on bodies as small as these.
     Request.Builder request = new Request.Builder().url(url).header("Accept-Encoding", "identity");
     if (token != null) {
       request.header("X-Consul-Token", token);
@@ -494,7 +493,7 @@ public final class ConsulHttp implements AutoCloseable {
     return request;
   }
 
-  /** Runs a task on a thread of this client; false: it is closed. */
+  /** Runs a task on a thread of this client; false: the client is closed. */
   public boolean execute(Runnable task) {
     try {
       executor.execute(task);
@@ -504,7 +503,7 @@ public final class ConsulHttp implements AutoCloseable {
     }
   }
 
-  /** Ends the long polls and every thread. */
+  /** Ends all requests, long polls and threads. */
   @Override
   public void close() {
     client.dispatcher().cancelAll();

@@ -8,15 +8,15 @@ import org.jspecify.annotations.Nullable;
 /**
  * A key as Consul shows it.
  *
- * @param session the session that has it; empty: none
- * @param flags what programs tell their keys by
- * @param createIndex the Raft index at which it was made
- * @param modifyIndex the Raft index at which it was last written to
+ * @param session the session that has locked it; empty: none
+ * @param flags a number that its last writer chose
+ * @param createIndex the Raft index at which it was created
+ * @param modifyIndex the Raft index of its last change: a write, or the end of its session
  */
 public record Entry(
     String key, String value, String session, long flags, long createIndex, long modifyIndex) {
 
-  /** Reads what an answer has under {@code KV}. */
+  /** Reads an entry from its JSON object. */
   public static Entry of(Object json) {
     if (!(json instanceof Map<?, ?> kv
         && kv.get("Key") instanceof String key

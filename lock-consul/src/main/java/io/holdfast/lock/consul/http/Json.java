@@ -12,16 +12,16 @@ import tools.jackson.core.ObjectReadContext;
 import tools.jackson.core.io.JsonStringEncoder;
 import tools.jackson.core.json.JsonFactory;
 
-/** Consul's answers as maps, lists, strings, longs, booleans and nulls. */
+/** A reader of JSON into maps, lists, strings, longs, booleans and nulls. */
 public final class Json {
   private static final JsonFactory FACTORY = new JsonFactory();
 
   private Json() {}
 
   /**
-   * Reads a text.
+   * Reads a text that is one JSON value.
    *
-   * @throws IllegalArgumentException it is no JSON
+   * @throws IllegalArgumentException it is not
    */
   public static @Nullable Object parse(String text) {
     try (JsonParser parser = FACTORY.createParser(ObjectReadContext.empty(), text)) {
@@ -36,7 +36,7 @@ public final class Json {
     }
   }
 
-  /** A text as a JSON string, quotes included. */
+  /** Returns a text as a JSON string, with its quotes. */
   public static String quote(String text) {
     return '"' + new String(JsonStringEncoder.getInstance().quoteAsCharArray(text)) + '"';
   }
@@ -50,7 +50,7 @@ public final class Json {
       case START_OBJECT -> object(parser);
       case START_ARRAY -> array(parser);
       case VALUE_STRING -> parser.getString();
-      // A flag can be above the largest long; it keeps its bits.
+      // Flags are unsigned 64-bit numbers: those above the largest long keep their bits.
       case VALUE_NUMBER_INT, VALUE_NUMBER_FLOAT -> parser.getNumberValue().longValue();
       case VALUE_TRUE -> true;
       case VALUE_FALSE -> false;

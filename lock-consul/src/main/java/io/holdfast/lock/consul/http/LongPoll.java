@@ -5,12 +5,9 @@ import java.util.function.Consumer;
 import okhttp3.Call;
 import org.jspecify.annotations.Nullable;
 
-/**
- * One question to Consul on behalf of a waiter: tell me when this key has changed. The answer wakes
- * the waiter. Thread-safe.
- */
+/** A long poll on one key for one waiter, which it wakes once the key has changed. Thread-safe. */
 public class LongPoll implements ConsulHttp.Heard {
-  /** The time after which a waiter asks by itself, in case that the long poll came to grief. */
+  /** The time after which a waiter reads the line even if its long poll has told it nothing. */
   public static final Duration RECHECK_AFTER = Duration.ofSeconds(10);
 
   private static final Duration WAIT = Duration.ofMinutes(1);
@@ -23,12 +20,17 @@ public class LongPoll implements ConsulHttp.Heard {
   private volatile @Nullable News news;
   private volatile @Nullable Call call;
 
-  /** The state of the key after a change; null: it is gone. */
+  /**
+   * The key after a change.
+   *
+   * @param entry null: it no longer exists
+   */
   public record News(@Nullable Entry entry) {}
 
   /**
-   * @param later runs something after a while
-   * @param entry the key as it is
+   * @param later runs a task a little later
+   * @param entry the key as the waiter knows it
+   * @param wakeUp wakes the waiter
    */
   public LongPoll(ConsulHttp http, Consumer<Runnable> later, Entry entry, Runnable wakeUp) {
     this.http = http;
@@ -41,12 +43,12 @@ public class LongPoll implements ConsulHttp.Heard {
     call = http.watch(entry.key(), entry.modifyIndex(), WAIT, this);
   }
 
-  /** Whether it would tell if that key were no longer as it is here. */
+  /** Whether it still waits for a change of this key since this state. */
   public boolean isOn(Entry other) {
     return !ended && entry.key().equals(other.key()) && entry.modifyIndex() == other.modifyIndex();
   }
 
-  /** Returns what it told; null: nothing. */
+  /** Returns the change; null: none so far. */
   @Nullable
   public News news() {
     return news;
@@ -70,7 +72,7 @@ public class LongPoll implements ConsulHttp.Heard {
   @Override
   public void failed(String why) {
     if (!ended) {
-      // Not at once: an agent that refuses would be asked without end.
+      // Not at once, or an agent that refuses would be asked again and again.
       later.accept(() -> {
         ended = true;
         wakeUp.run();

@@ -1,6 +1,5 @@
 package io.holdfast.lock.consul.http;
 
-import io.holdfast.lock.consul.line.Countdown;
 import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.StoreException;
 import java.util.List;
@@ -12,9 +11,10 @@ import org.slf4j.LoggerFactory;
 public final class SessionRequests {
   private static final Logger log = LoggerFactory.getLogger(SessionRequests.class);
 
-  /** Consul refuses TTLs outside these. */
+  /** The shortest TTL of a session that Consul accepts. */
   public static final long TTL_SECONDS_MIN = 10;
 
+  /** The longest TTL of a session that Consul accepts. */
   public static final long TTL_SECONDS_MAX = 86_400;
 
   private final ConsulHttp http;
@@ -26,7 +26,7 @@ public final class SessionRequests {
   }
 
   /**
-   * Makes a session. Its keys outlive it.
+   * Creates a session. Its keys outlive it.
    *
    * @return its id
    */
@@ -35,9 +35,9 @@ public final class SessionRequests {
   }
 
   /**
-   * Makes a session of a {@link Countdown}.
+   * Creates a session that nobody renews, to measure time.
    *
-   * @param node whose it is to be; empty: the agent's
+   * @param node the node that it is to belong to; empty: that of the agent
    * @return its id
    */
   public String createTimer(long ttlSeconds, String node, Deadline deadline) throws StoreException {
@@ -47,9 +47,9 @@ public final class SessionRequests {
 
   private String create(String name, long ttlSeconds, String node, Deadline deadline)
       throws StoreException {
-    // An empty list of checks, or the health of the agent's node would end it. Lock-delays are
-    // forgotten by servers that restart, and prove nothing.
-    // Its keys are released, not deleted: a holder may trust its lease for a while yet.
+    // No checks: with the default ones, the session would end with the health of its node.
+    // No lock-delay: a server that restarts forgets it, so it proves nothing.
+    // The keys are released, not deleted, since a holder may still trust its lease.
     String body = "{\"Name\":"
         + Json.quote(name)
         + (node.isEmpty() ? "" : ",\"Node\":" + Json.quote(node))
@@ -78,20 +78,22 @@ public final class SessionRequests {
     throw http.notConsuls(answer);
   }
 
-  /** Renews a session; false: it is gone for certain. */
+  /** Renews a session; false: it has certainly ended. */
   public boolean renew(String id, Deadline deadline) throws StoreException {
     ConsulHttp.Answer answer = http.put("v1/session/renew/" + id, "", deadline);
     if (answer.status() != 404 && !sessions(answer).isEmpty()) {
       return true;
     }
-    // A leader that was just elected says so before it has read its log. A consistent read waits.
+    // A leader that was just elected may not know its sessions yet. A consistent read waits until
+    // it
+    // does.
     if (!sessions(http.get("v1/session/info/" + id, deadline)).isEmpty()) {
       throw StoreException.refused("Consul's leader does not know its sessions yet", null);
     }
     return false;
   }
 
-  /** The sessions that an answer tells of. */
+  /** Reads the list of sessions in an answer. */
   private List<?> sessions(ConsulHttp.Answer answer) throws StoreException {
     if (answer.status() == 200 && answer.json() instanceof List<?> sessions) {
       return sessions;
@@ -99,7 +101,9 @@ public final class SessionRequests {
     throw http.notConsuls(answer);
   }
 
-  /** The node that a session is of, and with which it ends. */
+  /**
+   * Returns the node that a session belongs to. When the node leaves the cluster, the session ends.
+   */
   public String node(String id, Deadline deadline) throws StoreException {
     List<?> sessions = sessions(http.get("v1/session/info/" + id, deadline));
     if (sessions.size() == 1
@@ -111,7 +115,7 @@ public final class SessionRequests {
     throw StoreException.refused("Consul told no node of a session: " + sessions, null);
   }
 
-  /** Ends a session. Should that fail, it ends by its TTL. */
+  /** Destroys a session. If that fails, its TTL ends it. */
   public void destroy(String id, Deadline deadline) {
     try {
       destroyForCertain(id, deadline);
@@ -120,7 +124,7 @@ public final class SessionRequests {
     }
   }
 
-  /** Ends a session, so that no request that is still on its way can use it. */
+  /** Destroys a session, so that no request that is still on its way can use it. */
   public void destroyForCertain(String id, Deadline deadline) throws StoreException {
     ConsulHttp.Answer answer = http.put("v1/session/destroy/" + id, "", deadline);
     if (answer.status() != 200 || !Boolean.TRUE.equals(answer.json())) {

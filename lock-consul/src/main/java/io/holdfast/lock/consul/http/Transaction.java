@@ -12,12 +12,14 @@ public final class Transaction {
 
   private final StringBuilder body = new StringBuilder("[");
 
-  /** Some things in parts for which one transaction has an operation each. */
+  /**
+   * Splits a list into parts that fit into one transaction, with one operation for each element.
+   */
   public static <T> List<List<T>> parts(List<T> all) {
     return parts(all, OPERATIONS_MAX);
   }
 
-  /** Some things in parts of at most so many. */
+  /** Splits a list into parts of at most {@code max} elements. */
   public static <T> List<List<T>> parts(List<T> all, int max) {
     List<List<T>> parts = new ArrayList<>();
     for (int from = 0; from < all.size(); from += max) {
@@ -56,13 +58,13 @@ public final class Transaction {
     return this;
   }
 
-  /** Fails if the key is gone, or something wrote to it since that index. */
+  /** Fails unless the key exists and was last written to at that index. */
   public Transaction checkIndex(String key, long modifyIndex) {
     begin("check-index", key).append(",\"Index\":").append(modifyIndex).append("}}");
     return this;
   }
 
-  /** Fails if there is such a key. */
+  /** Fails if the key exists. */
   public Transaction checkNotExists(String key) {
     begin("check-not-exists", key).append("}}");
     return this;
@@ -73,15 +75,15 @@ public final class Transaction {
     return this;
   }
 
-  /** Deletes all keys that begin so. */
+  /** Deletes all keys that begin with the prefix. */
   public Transaction deleteTree(String prefix) {
     begin("delete-tree", prefix).append("}}");
     return this;
   }
 
   /**
-   * Deletes the key if nothing wrote to it since that index; else the transaction fails. One that
-   * is not there is no failure.
+   * Deletes the key if nothing wrote to it since that index; else the transaction fails. A missing
+   * key is no failure.
    */
   public Transaction deleteAt(String key, long modifyIndex) {
     begin("delete-cas", key).append(",\"Index\":").append(modifyIndex).append("}}");

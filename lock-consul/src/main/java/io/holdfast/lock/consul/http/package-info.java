@@ -1,5 +1,5 @@
 /**
- * Requests to one Consul agent, and what they carry; nothing here knows of locks. Read
+ * Requests to one Consul agent, and their answers. The protocol of locks is not here. Read
  * {@link io.holdfast.lock.consul.http.ConsulHttp}, then
  * {@link io.holdfast.lock.consul.http.Transaction} and
  * {@link io.holdfast.lock.consul.http.SessionRequests}. Not exported.

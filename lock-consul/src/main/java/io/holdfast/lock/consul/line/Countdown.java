@@ -5,27 +5,29 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Time that Consul itself measures since somebody saw {@linkplain Line orphans}, or marks of
- * minimum holds, in a line, for those who come later: two keys, each locked by a session of its
- * own, which was made after that and which nobody ever renews or destroys.
+ * A timer at Consul for the timed places of a {@link Line}. A client that can't stay until their
+ * time is over begins it, for those that come later. It is two keys, each locked by a session of
+ * its own that nobody renews or destroys.
  *
- * <p>Consul ends a session no earlier than its TTL after it was made, unless its agent's node
- * leaves the cluster. That ends all sessions of the node at the same index, and both are of one
- * node. So if one has ended without the other, or at another index, its TTL is over, and all that
- * were there before have been so for that long.
+ * <p>Consul ends a session no earlier than its TTL after its creation, unless the session's node
+ * leaves the cluster. Both sessions belong to one node, and a node that leaves ends all of its
+ * sessions at one Raft index. So if only one of the two has ended, or the two ended at different
+ * indexes, their TTL is over; and so is the time of every place that was seen before they were
+ * created.
  *
  * @param one the first key
- * @param other the second, made in the same transaction
+ * @param other the second, created in the same transaction
  * @param millis the TTL of the sessions
- * @param seenIndex what was as it is at this index had been seen before the sessions were made
+ * @param seenIndex the highest index of the timed places that were seen before the sessions were
+ *     created
  */
 public record Countdown(Entry one, Entry other, long millis, long seenIndex) {
-  /** No attempt's key has a dot. */
+  /** The beginning of the names of both keys. The names of attempts' keys have no dot. */
   public static final String KEY = ".countdown-";
 
   private static final String WORD = "countdown";
 
-  /** Whether it is one of the two keys. */
+  /** Whether a key is one of the two keys of a countdown. */
   static boolean isPart(Entry entry) {
     return entry.key().startsWith(KEY, entry.key().lastIndexOf('/') + 1);
   }
@@ -34,7 +36,7 @@ public record Countdown(Entry one, Entry other, long millis, long seenIndex) {
     return WORD + " " + ttlSeconds * 1_000 + " " + seenIndex;
   }
 
-  /** The countdown that has these keys; null: they are not as one transaction makes them. */
+  /** Returns the countdown that these keys are; null: no single transaction created them as one. */
   static @Nullable Countdown of(List<Entry> parts) {
     if (parts.size() != 2) {
       return null;
@@ -52,12 +54,12 @@ public record Countdown(Entry one, Entry other, long millis, long seenIndex) {
     try {
       return new Countdown(one, other, Long.parseLong(words[1]), Long.parseLong(words[2]));
     } catch (NumberFormatException e) {
-      // A hand wrote there.
+      // Somebody else wrote there.
       return null;
     }
   }
 
-  /** Whether it tells about that place, once it is over. */
+  /** Whether the time of this place is over once the countdown is. */
   boolean covers(Line.Place timed) {
     return timed.entry().modifyIndex() <= seenIndex && timed.millis() <= millis;
   }
@@ -67,7 +69,7 @@ public record Countdown(Entry one, Entry other, long millis, long seenIndex) {
     return !(hasSession(one) && hasSession(other)) && !isVoid();
   }
 
-  /** Whether the sessions' node left, so that nothing can be told any more. */
+  /** Whether the node of the sessions left the cluster, so that the countdown proves nothing. */
   boolean isVoid() {
     return !hasSession(one) && !hasSession(other) && one.modifyIndex() == other.modifyIndex();
   }

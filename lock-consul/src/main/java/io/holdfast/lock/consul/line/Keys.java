@@ -8,12 +8,13 @@ import java.nio.charset.StandardCharsets;
 import java.util.Optional;
 
 /**
- * The keys of locks: {@code PREFIX/KIND/NAME/OWNER-ID}, the name escaped. They are of ASCII
- * letters, digits and {@code _ . - /}: newer servers, and proxies, refuse others in a URL.
+ * The names of keys. That of an attempt is {@code PREFIX/KIND/NAME/OWNER-ID}, with the name of the
+ * lock escaped. All are of ASCII letters, digits and {@code _ . - /}: newer servers, and proxies,
+ * refuse others in a URL.
  */
 public final class Keys {
   /**
-   * The beginning of an escaped byte. No name has it as it is: there the second character is
+   * The beginning of an escaped byte. It never stands for itself: an underscore after a dash is
    * escaped.
    */
   private static final String ESCAPE = "-_";
@@ -26,26 +27,26 @@ public final class Keys {
     this.prefix = prefix;
   }
 
-  /** The folder of all attempts at one lock. Ends with the only slash that a name can't have. */
+  /** Returns the folder of the keys of one lock. It ends with a slash; an escaped name has none. */
   public String line(LockKey key) {
     return lines(key.kind(), key.name()) + "/";
   }
 
   /**
-   * Returns a prefix of the folders of all names that begin so; if it ends in a dash, others may
-   * have it as well, since escapes begin so.
+   * Returns the beginning of the folders of all names that begin with a prefix. If the prefix ends
+   * in a dash, folders of other names may begin so, too, since escapes begin with a dash.
    */
   public String lines(LockKind kind, String namePrefix) {
     // An escape depends on what is before the character, and never on what follows.
     return prefix + "/" + kind.code() + "/" + escape(namePrefix);
   }
 
-  /** The folder that a key is in. */
+  /** Returns the folder that a key is in. */
   public static String lineOf(String key) {
     return key.substring(0, key.lastIndexOf('/') + 1);
   }
 
-  /** The lock that has this folder; empty: it is no lock's. */
+  /** Returns the lock that has this folder; empty: it is not that of a lock. */
   public Optional<LockKey> lock(LockKind kind, String line) {
     int from = lines(kind, "").length();
     return line.endsWith("/") && line.length() > from
@@ -54,55 +55,56 @@ public final class Keys {
   }
 
   /**
-   * A key that no attempt ever had.
+   * Returns a key that no attempt ever had.
    *
-   * @param again how many attempts of the claim had one before: their sessions ended at once
+   * @param again the number of earlier attempts of the claim
    */
   public String attempt(Claim claim, int again) {
     return line(claim.key()) + claim.ownerId() + (again == 0 ? "" : "-" + again);
   }
 
-  /** One of the two keys of a line's {@link Countdown}. */
+  /** Returns one of the two keys of a {@link Countdown} in a line. */
   String countdown(String line, int which) {
     return line + Countdown.KEY + which;
   }
 
   /**
-   * The key that a client watches to hear of the end of its session, which takes the key from it,
-   * and of a lock that was taken from it by force, which changes it.
+   * Returns the key that the client of a session watches: the end of the session releases it, and a
+   * forced release of one of its locks writes to it.
    */
   public String session(String sessionId) {
     return sessions() + sessionId;
   }
 
-  /** The folder of what sessions have for themselves. */
+  /** Returns the folder of the sessions' own keys. */
   public String sessions() {
     return prefix + "/session/";
   }
 
   /**
-   * The key that a session's client writes to, and nobody else, to make sure that no request of
-   * before can make a key of that session any more.
+   * Returns the gate of a session: a key that its client alone writes to. A request that creates a
+   * key of the session names the gate's index, so a write to the gate makes all such earlier
+   * requests fail.
    */
   public String gate(String sessionId) {
     return session(sessionId) + "/gate";
   }
 
-  /** The lock whose name is written so; empty: none is, so that others made the key. */
+  /** Returns the lock whose name is escaped so; empty: no name is, so the folder is not ours. */
   private static Optional<LockKey> named(LockKind kind, String escaped) {
     try {
       LockKey key = new LockKey(kind, unescape(escaped));
       return escape(key.name()).equals(escaped) ? Optional.of(key) : Optional.empty();
     } catch (IllegalArgumentException e) {
-      // No escape, or no name.
+      // Not an escape, or not a name.
       return Optional.empty();
     }
   }
 
-  /** Every byte of UTF-8 that could mean something in a path or URL as -_XX. */
+  /** Escapes a name: each UTF-8 byte that could have a meaning in a path or URL becomes -_XX. */
   public static String escape(String name) {
     StringBuilder escaped = new StringBuilder(name.length() + 8);
-    // Dots in a row, or alone, are parents and selves in a path.
+    // A path has a meaning for "." and "..", so a dot at the beginning or after a dot is escaped.
     char before = '.';
     for (byte b : name.getBytes(StandardCharsets.UTF_8)) {
       char c = (char) (b & 0xff);

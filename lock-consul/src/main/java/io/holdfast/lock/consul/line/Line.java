@@ -12,20 +12,22 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * All keys of one lock at one moment, and those among them that count, in order: the first has the
- * lock. A key counts from when its session locked it for an attempt until that is marked as over.
+ * The line of one lock at one moment: the keys of attempts that are not over, and of minimum holds,
+ * in the order in which they were locked. The first has the lock.
  *
- * <p>A key whose session has ended before is an <em>orphan</em>. Its attempt may have the lock, and
- * its holder believe so, since nobody may have heard of that end. At which index it was locked is
- * not known any more, so it is placed where it can have been at the earliest.
+ * <p>An <em>orphan</em> is a key whose session ended before the attempt was marked as over. Its
+ * attempt may have the lock, and its holder may not have heard of the session's end. The index at
+ * which it was locked is no longer known, so it stands at the earliest place that it can have had.
+ *
+ * <p>A <em>timed</em> place is one that only time ends: an orphan, or the mark of a minimum hold.
  */
 public final class Line {
   /**
-   * A key that counts.
+   * A place in the line.
    *
-   * @param number the Raft index at which the attempt joined; of an orphan whose key served before,
-   *     that at which its session ended, which is above
-   * @param from the lowest that the index at which it joined can be
+   * @param number the Raft index at which its attempt joined; of an orphan whose key had been used
+   *     before, the higher index at which its session ended
+   * @param from the lowest index at which its attempt can have joined
    */
   public record Place(Entry entry, Mark mark, long number, long from) {
     boolean isOrphan() {
@@ -36,22 +38,21 @@ public final class Line {
       return !entry.session().isEmpty();
     }
 
-    /** Whether time ends it, if nobody else does: an orphan, or the mark of a minimum hold. */
     public boolean isTimed() {
       return !hasSession() || mark.released();
     }
 
-    /** The time for which it is to be left alone by a client that sees it. */
+    /** Returns the time for which a client must have seen it before it may end it. */
     public long millis() {
-      // A mark that somebody else wrote can tell less than any session has.
+      // A value that somebody else wrote can tell less than the TTL of any session.
       return mark.released()
           ? mark.millis()
           : Math.max(mark.millis(), TimeUnit.SECONDS.toMillis(SessionRequests.TTL_SECONDS_MIN));
     }
 
-    /** Adds what ends it for everybody who knows it, if nothing wrote to it since. */
+    /** Adds the operation that marks it as over, unless somebody wrote to it since. */
     void end(Transaction transaction) {
-      // An orphan was locked before its session ended.
+      // The index at which an orphan joined is not known, but is below that of its session's end.
       long over = isOrphan() ? entry.modifyIndex() : number;
       transaction.setAt(
           entry.key(),
@@ -81,7 +82,10 @@ public final class Line {
   private final List<Entry> countdownParts = new ArrayList<>();
   private final @Nullable Countdown countdown;
 
-  /** @param shown what a transaction shows of them; of a key that it wrote to, the last counts */
+  /**
+   * @param shown all keys of the lock, as a transaction shows them: of a key that it also wrote to,
+   *     the last is valid
+   */
   public Line(List<Entry> shown) {
     shown.forEach(entry -> entries.put(entry.key(), entry));
     this.places = new ArrayList<>(entries.size());
@@ -90,7 +94,7 @@ public final class Line {
       if (Countdown.isPart(entry)) {
         countdownParts.add(entry);
       } else if (!mark.isIdle()) {
-        // A foreign text is none of ours: it has no TTL.
+        // Without a session, a key is a place only if its value is a mark with a TTL.
         if (!entry.session().isEmpty() || mark.millis() > 0) {
           places.add(Place.of(entry, mark));
         }
@@ -105,7 +109,10 @@ public final class Line {
     }
   }
 
-  /** Whether it says that it is an attempt's: by that alone, since a write resets its LockIndex. */
+  /**
+   * Whether a key without a session is an orphan. Only its value tells: a write resets its
+   * LockIndex.
+   */
   private static boolean isOrphan(Entry entry) {
     Mark mark = Mark.of(entry);
     return entry.session().isEmpty() && !mark.released() && mark.millis() > 0;
@@ -115,7 +122,7 @@ public final class Line {
     return places.isEmpty();
   }
 
-  /** Whether a session that lives has the lock: then nobody can have it but by that one's doing. */
+  /** Whether a living session has the lock, so that time alone does not free it. */
   public boolean isHeld() {
     return !isEmpty() && !first().isTimed();
   }
@@ -132,12 +139,11 @@ public final class Line {
     return places.stream().filter(Place::isOrphan).toList();
   }
 
-  /** The places that only time may end. */
   List<Place> timed() {
     return places.stream().filter(Place::isTimed).toList();
   }
 
-  /** The last index at which one of them became what it is; zero: there is none. */
+  /** Returns the highest index of the keys of timed places; zero: there are none. */
   long newestTimed() {
     return timed().stream()
         .mapToLong(place -> place.entry().modifyIndex())
@@ -145,29 +151,32 @@ public final class Line {
         .orElse(0);
   }
 
-  /** The keys of a countdown, whatever it is good for. */
+  /** Returns the keys of a countdown, even if they are of no use. */
   List<Entry> countdownParts() {
     return countdownParts;
   }
 
-  /** Whether Consul measures, or has measured, the time that ends it. */
+  /** Whether a countdown measures, or has measured, the time of this place. */
   boolean isCountedDown(Place timed) {
     return countdown != null && !countdown.isVoid() && countdown.covers(timed);
   }
 
-  /** Whether Consul has measured that its time is over. */
+  /** Whether a countdown has measured that the time of this place is over. */
   boolean hasRunOut(Place timed) {
     return countdown != null && countdown.isOver() && countdown.covers(timed);
   }
 
-  /** Keys that nobody comes back for: their attempts are over, and their sessions ended. */
+  /**
+   * Returns the keys of no use: those without a session whose attempts are over, and those of a
+   * countdown that covers no place.
+   */
   public List<Entry> useless() {
     return useless;
   }
 
   /**
-   * The place that shows that number, if it may have the lock; null: none does. Which number an
-   * orphan had is not guessed: it may be that of another's lease, which was over long ago.
+   * Returns the place with that number, if it may have the lock; null: there is none. An orphan is
+   * found only by the number that it shows: a lower one may be that of an earlier lease.
    */
   @Nullable
   public Place holder(long number) {
@@ -179,13 +188,19 @@ public final class Line {
     return null;
   }
 
-  /** Whether nobody can tell whose number that is: an orphan's, or that of a lease before it. */
+  /**
+   * Whether that number may be that of an orphan or of an earlier lease at its key: nobody can
+   * tell.
+   */
   public boolean isDoubtful(long number) {
     return mayHaveIt().stream()
         .anyMatch(place -> place.from() <= number && number < place.number());
   }
 
-  /** The orphans that it begins with, and who comes after them: each of them may have the lock. */
+  /**
+   * Returns the places that may have the lock: the orphans at the beginning, and the place after
+   * them.
+   */
   private List<Place> mayHaveIt() {
     int orphans = 0;
     while (orphans < places.size() && places.get(orphans).isOrphan()) {
@@ -199,34 +214,38 @@ public final class Line {
     return places;
   }
 
-  /** The places before that one, in order. */
+  /** Returns the places before this one, in order. */
   public List<Place> ahead(Place place) {
     return List.copyOf(places.subList(0, places.indexOf(place)));
   }
 
+  /** Whether the key of this place is unchanged. */
   public boolean contains(Place place) {
     return place.entry().equals(entries.get(place.entry().key()));
   }
 
-  /** Whether all that became of this place is that its session ended. */
+  /** Whether the key of this place is that of an orphan by now. */
   public boolean showsAsOrphan(Place place) {
     Entry now = entries.get(place.entry().key());
     return now != null && isOrphan(now);
   }
 
-  /** Whether it can be seen that this place was given up, by the request that did so. */
+  /** Whether the line shows that this place was given up, as {@link #isOver} proves it. */
   public boolean shows(Place over) {
     return isOver(over, entries.get(over.entry().key()));
   }
 
-  /** Whether it can be seen that this place had the lock, and was given up. */
+  /**
+   * Whether the line shows that this place had the lock and was given up, as {@link #hadLock}
+   * proves it.
+   */
   public boolean showsLockOf(Place over) {
     return hadLock(over, entries.get(over.entry().key()));
   }
 
   /**
-   * Whether a key as it is now proves that an attempt at it was given up. A key that is missing, or
-   * that somebody else wrote to, proves nothing: its holder may still believe in its lease.
+   * Whether the present state of its key proves that a place was given up. A key that is missing,
+   * or that somebody else wrote to, proves nothing: its holder may still trust its lease.
    */
   public static boolean isOver(Place place, @Nullable Entry now) {
     return now != null
@@ -235,8 +254,8 @@ public final class Line {
   }
 
   /**
-   * Whether a key as it is now proves that an attempt at it had the lock, and gave it up. Then so
-   * is over whoever was before it.
+   * Whether the present state of its key proves that a place had the lock and was given up. Then
+   * all places before it are over, too.
    */
   public static boolean hadLock(Place place, @Nullable Entry now) {
     return now != null && isOver(place, now) && now.flags() == HAD_LOCK;

@@ -23,17 +23,16 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The tasks with keys that are no living attempt's, whoever made them. Places that only time ends
- * are ended, and keys of no use deleted, when this client has seen them for long enough; and Consul
- * is asked to {@linkplain Countdown count down} for those who live too shortly for that.
- * Thread-safe.
+ * The cleanup of keys, of any client, that belong to no living attempt. Timed places are ended, and
+ * keys of no use are deleted, once this client has seen them for long enough. A client that may be
+ * closed before that begins a {@link Countdown}. Thread-safe.
  */
 public final class LineCleanup {
   private static final Logger log = LoggerFactory.getLogger(LineCleanup.class);
 
   /**
-   * The time for which a key stays whose attempt is over: the next attempt may use it, and a waiter
-   * has to see that it is over, which looks by itself more often than that.
+   * The time for which a key stays after its attempt is over: for the next attempt, and for
+   * waiters, which have to see that it is over and read the line more often than that.
    */
   public static final long KEPT_NANOS = LongPoll.RECHECK_AFTER.plusSeconds(2).toNanos();
 
@@ -46,7 +45,7 @@ public final class LineCleanup {
   private final SessionRequests requests;
   private final TimeSource time;
 
-  /** Places that only time ends, by what stays the same when a mark's session ends. */
+  /** Timed places that this client has seen, by their {@link #identity}. */
   private final TaskQueue<Seen> timed;
 
   private final TaskQueue<Entry> useless;
@@ -56,13 +55,17 @@ public final class LineCleanup {
 
   private final TaskQueue<String> sweep;
 
-  /** A place as it was last seen, and when its time is over, counted from when it was first. */
+  /**
+   * A place as it was seen last.
+   *
+   * @param untilNanos the end of its time, counted from when it was seen first
+   */
   private record Seen(Line.Place place, long untilNanos) {}
 
   /**
-   * A line whose first place Consul is to count down.
+   * A line whose first place needs a countdown.
    *
-   * @param sureSeconds a TTL that this Consul has sessions of
+   * @param sureSeconds a TTL of sessions that this Consul certainly accepts
    */
   private record Uncounted(Line line, long sureSeconds) {}
 
@@ -84,12 +87,12 @@ public final class LineCleanup {
     return ThreadLocalRandom.current().nextLong(nanos);
   }
 
-  /** Returns the tasks, those that somebody may wait for first. */
+  /** Returns the queues of tasks, those first that somebody may be waiting for. */
   public List<TaskQueue<?>> tasks() {
     return List.of(timed, uncounted, useless, sweep);
   }
 
-  /** Remembers the places that only time ends, and the keys of no use. */
+  /** Notes the timed places of a line, and the keys of no use. */
   public void note(Line line) {
     line.timed().forEach(this::note);
     line.useless().forEach(this::addUseless);
@@ -102,13 +105,14 @@ public final class LineCleanup {
       return;
     }
     long untilNanos = before == null ? time.nanos() + waitNanos(place) : before.untilNanos();
-    // A living client ends its mark itself; this one only forgets it.
+    // A minimum hold whose client lives is ended by that client, and is only forgotten here.
     long dueNanos = place.hasSession() ? untilNanos + MINUTE_NANOS : untilNanos;
     timed.put(same, new Seen(place, untilNanos), dueNanos);
   }
 
   /**
-   * The parts that stay as they are when a minimum hold's session ends; a lease's time begins then.
+   * Returns the parts of a timed place that stay the same until its time is over. The end of its
+   * session changes a minimum hold, but not its time; with an orphan, the time begins there.
    */
   private static Entry identity(Line.Place place) {
     Entry entry = place.entry();
@@ -117,16 +121,16 @@ public final class LineCleanup {
         : entry;
   }
 
-  /** Has a key deleted that is of no use but to waiters who have yet to see that it is over. */
+  /** Has a key of no use deleted, once waiters have had time to see that its attempt is over. */
   public void addUseless(Entry entry) {
     useless.add(entry, time.nanos() + KEPT_NANOS);
   }
 
   /**
-   * Reads lines together, and notes what is to be done with their keys.
+   * Reads some lines together, and notes what is to be done with their keys.
    *
-   * @param folders as many as a transaction has operations
-   * @return those that are not empty, by their folders
+   * @param folders no more than a transaction has operations
+   * @return the lines that have keys, by their folders
    */
   public Map<String, Line> read(List<String> folders, Deadline deadline) throws StoreException {
     Transaction look = new Transaction();
@@ -143,7 +147,7 @@ public final class LineCleanup {
     return TimeUnit.MILLISECONDS.toNanos(place.millis());
   }
 
-  /** The time for which a place is to be left alone yet, by what this client has seen. */
+  /** Returns for how much longer this client has to see a place before it may end it. */
   private long leftNanos(Line.Place place) {
     Seen seen = timed.get(identity(place));
     return seen == null ? waitNanos(place) : seen.untilNanos() - time.nanos();
@@ -154,9 +158,10 @@ public final class LineCleanup {
   }
 
   /**
-   * The holder of a lock, as its first place tells it.
+   * Returns the holder of a lock, which has the first place.
    *
-   * @param ttlsOfACrash after how many TTLs of its session it is over if nobody renews that
+   * @param ttlsOfACrash the longest time for which it stays there if nobody renews its session, in
+   *     TTLs
    */
   public StoredHolder holder(Line.Place first, int ttlsOfACrash) {
     Mark mark = first.mark();
@@ -169,17 +174,17 @@ public final class LineCleanup {
   }
 
   /**
-   * Ends what a line begins with, if its time is over: if this client has seen it, or Consul has
-   * counted it down, for long enough.
+   * Ends the first place of a line if its time is over: if this client has seen it for long enough,
+   * or a countdown has run out.
    *
-   * @return for how long it is to be left alone yet; zero: it is over, or something else by now
+   * @return for how much longer it must be left alone; zero: it is ended, or has changed
    */
   public long clear(Line line, Deadline deadline) throws StoreException {
     long leftNanos = leftNanos(line.first(), line);
     if (leftNanos > 0) {
       return leftNanos;
     }
-    // All at once, since a process that died can have left many.
+    // With all others whose time is over: a process that died can have left many.
     end(line.timed().stream().filter(place -> leftNanos(place, line) <= 0).toList(), deadline);
     return 0;
   }
@@ -190,10 +195,10 @@ public final class LineCleanup {
     end(over, http.deadline());
   }
 
-  /** Marks places as over, which they are for certain. */
+  /** Marks places as over. The caller must be certain that they are. */
   public void end(List<Line.Place> over, Deadline deadline) throws StoreException {
     for (List<Line.Place> some : Transaction.parts(over)) {
-      // A session's key is its client's, which may have the next attempt at it.
+      // A key with a session is left to its client, whose next attempt may use it.
       transact(some, (end, place) -> place.end(end), deadline).stream()
           .filter(entry -> entry.session().isEmpty())
           .forEach(this::addUseless);
@@ -201,7 +206,7 @@ public final class LineCleanup {
     }
   }
 
-  /** Deletes keys as they are, and leaves those alone that somebody wrote to. */
+  /** Deletes keys, except those that somebody wrote to since. */
   public void delete(List<Entry> entries, Deadline deadline) throws StoreException {
     for (List<Entry> some : Transaction.parts(entries)) {
       List<Entry> unused = transact(
@@ -211,8 +216,8 @@ public final class LineCleanup {
   }
 
   /**
-   * Deletes what is of no use, due or not, from lines in which nobody is: a waiter may have to see
-   * yet that those before it are over, and deletes their keys later.
+   * Deletes the keys of no use, due or not, from lines without places. In other lines a waiter may
+   * still have to see them, and deletes them later.
    */
   public void deleteUseless(Deadline deadline) throws StoreException {
     List<String> folders =
@@ -226,7 +231,10 @@ public final class LineCleanup {
     }
   }
 
-  /** Does that with all that nobody else wrote to, and returns the keys as they are then. */
+  /**
+   * Carries out an operation for each element, except those whose keys somebody wrote to since, and
+   * returns the keys as they are then.
+   */
   private <T> List<Entry> transact(
       List<T> all, BiConsumer<Transaction, T> operation, Deadline deadline) throws StoreException {
     List<T> left = new ArrayList<>(all);
@@ -243,7 +251,9 @@ public final class LineCleanup {
     return List.of();
   }
 
-  /** The ones that somebody else wrote to; the next client that sees them begins anew. */
+  /**
+   * Returns the elements whose keys somebody wrote to. The next client that sees them begins anew.
+   */
   private static <T> List<T> stale(List<T> all, ConsulHttp.Outcome.Failed failed)
       throws StoreException {
     List<T> stale = new ArrayList<>();
@@ -257,11 +267,12 @@ public final class LineCleanup {
   }
 
   /**
-   * Deletes the own keys of sessions that have ended, and notes what processes left in lines when
-   * they died, or ended before a minimum hold: nobody may ask for those locks again.
+   * Deletes the own keys of sessions that have ended, and reads all lines, to note what processes
+   * left there that died, or ended during a minimum hold: nobody may ever ask for those locks
+   * again.
    */
   private void sweep() throws StoreException {
-    // Should it fail, it has time.
+    // If this fails, there is time to try again.
     sweep.put(SWEEP, SWEEP, time.nanos() + MINUTE_NANOS);
     List<Entry> ended = http.read(new Transaction().tree(keys.sessions()), http.deadline()).stream()
         .filter(entry -> entry.session().isEmpty())
@@ -275,10 +286,10 @@ public final class LineCleanup {
   }
 
   /**
-   * Has Consul count down a line that begins with a key without a session, unless that is under
-   * way: in the background, since the answer of the call that found it is certain without.
+   * Begins a countdown for a line whose first key has no session, unless there is one. It is begun
+   * in the background: the caller's answer does not depend on it.
    *
-   * @param sureSeconds a TTL that this Consul has sessions of
+   * @param sureSeconds a TTL of sessions that this Consul certainly accepts
    */
   public void countDown(Line line, long sureSeconds) {
     if (!line.isEmpty() && !line.first().hasSession() && !line.isCountedDown(line.first())) {
@@ -287,12 +298,14 @@ public final class LineCleanup {
     }
   }
 
-  /** Begins all countdowns, those that are being begun included. */
+  /**
+   * Begins all countdowns that were asked for, even those that another thread is just beginning.
+   */
   public void beginCountdowns(Deadline deadline) {
     uncounted.all().forEach(one -> beginOrLog(one, deadline));
   }
 
-  /** Leaves what fails to the next client that finds it. */
+  /** Begins a countdown. If that fails, the next client that finds the line does it. */
   private void beginOrLog(Uncounted one, Deadline deadline) {
     try {
       begin(one, deadline);
@@ -315,7 +328,7 @@ public final class LineCleanup {
       ttlSeconds = uncounted.sureSeconds();
       one = requests.createTimer(ttlSeconds, "", deadline);
     }
-    // The address may be that of many agents.
+    // Both on one node: the address may be that of many agents.
     String other = requests.createTimer(ttlSeconds, requests.node(one, deadline), deadline);
     String text = Countdown.text(ttlSeconds, line.newestTimed());
     String folder = Keys.lineOf(line.first().entry().key());
@@ -326,13 +339,16 @@ public final class LineCleanup {
         .checkNotExists(keys.countdown(folder, 2))
         .lock(keys.countdown(folder, 1), text, one)
         .lock(keys.countdown(folder, 2), text, other);
-    // If somebody else was faster, that one's goes on. Nor are these sessions destroyed then: the
-    // answer can be that to a second copy of a request that got through.
+    // If another client was faster, its countdown goes on. The sessions are not destroyed then: the
+    // request may have been sent twice, and the first one have got through.
     ConsulHttp.Outcome outcome = http.transact(begin, deadline);
     log.debug("Counting down {}: {}", line.first(), outcome);
   }
 
-  /** The shortest TTL that counts it, since Consul ends a session after up to twice that. */
+  /**
+   * Returns the TTL of a countdown for a place: the shortest that is long enough, since Consul can
+   * take twice a TTL.
+   */
   private static long ttlSeconds(Line.Place timed) {
     long seconds = (timed.millis() + 999) / 1_000;
     return Math.min(

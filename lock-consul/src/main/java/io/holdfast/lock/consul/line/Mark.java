@@ -5,16 +5,17 @@ import java.time.DateTimeException;
 import java.time.Instant;
 
 /**
- * The value of a key, for humans and for those who wait.
+ * The value of an attempt's key, for administrators and waiters.
  *
- * @param released whether its last attempt is over: it keeps the name taken for that long at most
- * @param millis for how long its holder can believe in it after the session's last renewal; of a
- *     released one, how long it must stay from its writing
- * @param over all attempts at this key that joined at this index or before are over for certain;
- *     zero: none is
- * @param since when its holder asked for the lock, by the holder's wall clock: Consul tells no time
+ * @param released whether the key's last attempt is over, so that the key keeps the name taken for
+ *     {@code millis} at most
+ * @param millis the TTL of its session, for which the holder may trust its lease after the last
+ *     renewal; if released, the time for which the name stays taken from when this was written
+ * @param over the Raft index up to which attempts that joined at this key are certainly over; zero:
+ *     none is
+ * @param since when the lock was asked for, by the wall clock of its holder: Consul tells no times
  *     in its answers
- * @param holder who
+ * @param holder the description of its holder
  */
 public record Mark(boolean released, long millis, long over, Instant since, String holder) {
   private static final String HELD = "attempt";
@@ -24,22 +25,22 @@ public record Mark(boolean released, long millis, long over, Instant since, Stri
     return parse(entry.value());
   }
 
-  /** One whose attempt is over; the name is to stay taken for that long. */
+  /** Returns the mark of an attempt that is over; the name is to stay taken for that long. */
   public static Mark released(long over, long holdNanos, Instant since, String holder) {
     return new Mark(true, (holdNanos + 999_999) / 1_000_000, over, since, holder);
   }
 
-  /** The same, once the name is to stay taken for so long; zero: it is free again. */
+  /** Returns this mark with another time for which the name stays taken; zero: it is free. */
   public Mark withHold(long holdNanos) {
     return released(over, holdNanos, since, holder);
   }
 
-  /** Whether the key keeps nobody waiting: it is there for its client's next attempt. */
+  /** Whether the key keeps nobody waiting: its client keeps it for its next attempt. */
   public boolean isIdle() {
     return released && millis == 0;
   }
 
-  /** A foreign text is somebody's attempt of an unknown length at an unknown time. */
+  /** Reads a mark. Any other text counts as an attempt with an unknown TTL and time. */
   public static Mark parse(String text) {
     String[] words = text.split(" ", 5);
     if (words.length == 5 && (words[0].equals(HELD) || words[0].equals(RELEASED))) {

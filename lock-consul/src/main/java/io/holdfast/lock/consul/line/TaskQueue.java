@@ -13,7 +13,7 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Tasks of one kind: what is still to be done with keys, and from when on. One that fails is tried
+ * A queue of tasks of one kind, each to be done from a given time on. A task that fails is tried
  * again about a second later. Thread-safe.
  */
 public final class TaskQueue<T> {
@@ -24,31 +24,31 @@ public final class TaskQueue<T> {
   private final Work<T> work;
   private final Map<Object, Task<T>> tasks = new ConcurrentHashMap<>();
 
-  /** The way to do some tasks together. */
+  /** The work on some tasks together. */
   public interface Work<T> {
     void on(List<T> tasks) throws StoreException;
   }
 
   private record Task<T>(T what, long dueNanos) {}
 
-  /** @param atOnce how many tasks are done together at most */
+  /** @param atOnce the most tasks that are done together */
   public TaskQueue(TimeSource time, int atOnce, Work<T> work) {
     this.time = time;
     this.atOnce = atOnce;
     this.work = work;
   }
 
-  /** Adds a task, unless it is there. */
+  /** Adds a task, unless it is there already. */
   public void add(T task, long dueNanos) {
     add(task, task, dueNanos);
   }
 
-  /** Adds a task, unless there is one of that key. */
+  /** Adds a task, unless there is one with that key. */
   public void add(Object key, T what, long dueNanos) {
     tasks.putIfAbsent(key, new Task<>(what, dueNanos));
   }
 
-  /** Adds a task, in the place of any of that key. */
+  /** Adds a task, in place of any with that key. */
   public void put(Object key, T what, long dueNanos) {
     tasks.put(key, new Task<>(what, dueNanos));
   }
@@ -73,7 +73,7 @@ public final class TaskQueue<T> {
     return tasks.values().stream().anyMatch(task -> nowNanos - task.dueNanos() >= 0);
   }
 
-  /** Does what is due, the longest due first, until something fails: the rest stays due. */
+  /** Does the tasks that are due, those due longest first, until one fails. The rest stays due. */
   public void workOff() throws StoreException {
     long nowNanos = time.nanos();
     List<Object> due = tasks.entrySet().stream()
@@ -82,7 +82,7 @@ public final class TaskQueue<T> {
         .map(Map.Entry::getKey)
         .toList();
     for (List<Object> some : Transaction.parts(due, atOnce)) {
-      // Put off before it is done, so that the others come first whatever is thrown.
+      // A task is put off before it is done: if it throws, the others come first the next time.
       Map<Object, Task<T>> begun = new HashMap<>();
       for (Object key : some) {
         Task<T> again = tasks.computeIfPresent(key, (same, task) -> again(task));
@@ -93,7 +93,7 @@ public final class TaskQueue<T> {
       if (!begun.isEmpty()) {
         work.on(begun.values().stream().map(Task::what).toList());
       }
-      // But not what was put in its place meanwhile.
+      // A task that was put in its place meanwhile stays.
       begun.forEach(tasks::remove);
     }
   }
@@ -102,7 +102,7 @@ public final class TaskQueue<T> {
     return new Task<>(task.what(), time.nanos() + retryNanos());
   }
 
-  /** Returns about a second: half of that to one and a half, so that clients get out of step. */
+  /** Returns half a second to one and a half at random, so that clients do not retry in step. */
   public static long retryNanos() {
     return RETRY_NANOS / 2 + ThreadLocalRandom.current().nextLong(RETRY_NANOS);
   }

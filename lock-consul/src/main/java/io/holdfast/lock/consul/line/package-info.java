@@ -1,8 +1,9 @@
 /**
- * The keys of one lock, and what they prove. Read {@link io.holdfast.lock.consul.line.Mark}, which
- * is what is written under a key, then {@link io.holdfast.lock.consul.line.Line}. Keys whose
- * sessions have ended are waited out by {@link io.holdfast.lock.consul.line.LineCleanup}, and by
- * {@link io.holdfast.lock.consul.line.Countdown} for clients that can't stay. Not exported.
+ * The keys of one lock, and what they prove. Read {@link io.holdfast.lock.consul.line.Mark}, the
+ * value of a key, then {@link io.holdfast.lock.consul.line.Line}.
+ * {@link io.holdfast.lock.consul.line.LineCleanup} ends keys whose sessions have ended once their
+ * time is over; a {@link io.holdfast.lock.consul.line.Countdown} measures that time for clients
+ * that can't stay. Not exported.
  */
 @NullMarked
 package io.holdfast.lock.consul.line;

@@ -11,11 +11,14 @@ import java.util.Optional;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
-/** A claim that has a key at Consul, or may have: what this client knows of it. Thread-safe. */
+/**
+ * One attempt of a claim to get its lock, with a key at Consul: what this client knows of it.
+ * Thread-safe.
+ */
 public final class Attempt {
   /**
-   * The time beyond a TTL that an attempt waits without a sign of the thread that waits with it,
-   * which comes by more often than that.
+   * The time, beyond a TTL, after which a waiting attempt is over if its thread has not polled.
+   * Threads poll more often than that.
    */
   private static final long UNSEEN_NANOS = 2 * LongPoll.RECHECK_AFTER.toNanos();
 
@@ -31,15 +34,21 @@ public final class Attempt {
   private final long indexBefore;
 
   /**
-   * The time by the machine's wall clock, for who looks at the store; the client's may be ahead.
+   * The time at which the lock was asked for, by the wall clock of the machine; that of the client
+   * may be ahead.
    */
   private final Instant asked;
 
   // All guarded by the monitor.
   private Phase phase = Phase.ASKING;
-  /** The end of its TTL; while it asks, the time after which nobody can want it any more. */
+  /**
+   * The end of its TTL; before it is granted, the time by which no thread waits with it any more.
+   */
   private long endNanos;
-  /** The same time, or that at which its session may end, if that is sooner. */
+  /**
+   * The time at which this client ends it: {@link #endNanos}, or {@link Session#until} if that is
+   * sooner.
+   */
   private long expiresAtNanos;
 
   private final AtomicBoolean freed = new AtomicBoolean();
@@ -72,17 +81,22 @@ public final class Attempt {
     return key;
   }
 
-  /** The key's index since the attempt before was over; zero: there was no such key. */
+  /** Returns the key's index since its attempt before was over; zero: the key is new. */
   public long indexBefore() {
     return indexBefore;
   }
 
-  /** Returns what is written under its key while it asks and holds. */
+  /** Returns the value of its key while it waits for the lock or holds it. */
   public Mark mark() {
     return new Mark(false, session.ttlNanos() / 1_000_000, indexBefore, asked, claim.holder());
   }
 
-  /** Returns what is written there when it is over, and keeps the name taken for that long. */
+  /**
+   * Returns the value of its key when it is over.
+   *
+   * @param index the index up to which attempts at the key are over
+   * @param holdNanos the time for which the key keeps the name taken
+   */
   public Mark releasedMark(long index, long holdNanos) {
     return Mark.released(index, holdNanos, asked, claim.holder());
   }
@@ -97,7 +111,7 @@ public final class Attempt {
     return null;
   }
 
-  /** Whether that is its place. */
+  /** Whether a place is this attempt's. */
   public boolean isAt(Line.Place place) {
     return place.entry().key().equals(key)
         && place.entry().session().equals(session.id())
@@ -105,7 +119,7 @@ public final class Attempt {
         && (number == 0 ? place.number() > indexBefore : place.number() == number);
   }
 
-  /** The part of its session's attempts that it is renewed with. */
+  /** Returns the group of its session's attempts that it is renewed with. */
   public int renewedWith() {
     return renewedWith;
   }
@@ -114,11 +128,12 @@ public final class Attempt {
     renewedWith = part;
   }
 
-  /** The index at which its key was locked for it; zero: not known, or not yet. */
+  /** Returns the index at which its key was locked for it; zero: not locked yet, or not known. */
   public long number() {
     return number;
   }
 
+  /** Notes the index at which its key was locked for it. */
   public void joined(long index) {
     number = index;
   }
@@ -133,6 +148,7 @@ public final class Attempt {
     return grant == null ? 0 : Line.HAD_LOCK;
   }
 
+  /** Sets what wakes its waiting thread. */
   public void onNews(Runnable run) {
     wakeUp = run;
   }
@@ -153,7 +169,7 @@ public final class Attempt {
     return releaseSent;
   }
 
-  /** Notes that the thread that waits with it was there at that moment. */
+  /** Notes that its waiting thread polled at that time. */
   public synchronized void seen(long nowNanos) {
     if (phase == Phase.ASKING) {
       endNanos = nowNanos + claim.ttl().toNanos() + UNSEEN_NANOS;
@@ -162,9 +178,11 @@ public final class Attempt {
   }
 
   /**
-   * Makes this attempt the holder of the lock, since that moment.
+   * Makes this attempt the holder of the lock.
    *
-   * @param provedNanos when a request was sent that proved its key, and so its session, to be there
+   * @param sinceNanos when the lease begins
+   * @param provedNanos when a request was sent whose answer showed its key, and so its session,
+   *     alive
    * @return null: it is over
    */
   @Nullable
@@ -185,11 +203,12 @@ public final class Attempt {
   }
 
   /**
-   * Extends it to at least that long from a request that was sent at that moment and that proved
-   * it, and its session, to be alive; zero: to the time that it was to last before. Never shortens
-   * it.
+   * Extends the lease to at least this TTL from when a request was sent; never shortens it.
    *
-   * @return for how long it is held, counted from that moment; empty: it is over by now
+   * @param sentNanos when the request was sent whose answer showed its key and its session alive
+   * @param ttl zero: the lease keeps its own end, and is held until then if the session allows it
+   *     now
+   * @return for how long it is held from {@code sentNanos} on; empty: it is over by now
    */
   public synchronized Optional<Duration> extend(long sentNanos, Duration ttl, long nowNanos) {
     long wantedEndNanos = sentNanos + ttl.toNanos();
@@ -206,12 +225,16 @@ public final class Attempt {
     return Optional.of(Duration.ofNanos(expiresAtNanos - sentNanos));
   }
 
-  /** The time for which it is held yet; zero or less: no more. */
+  /** Returns for how much longer it is held; zero or less: it is not. */
   public synchronized long leftNanos(long nowNanos) {
     return phase == Phase.HELD ? expiresAtNanos - nowNanos : 0;
   }
 
-  /** Ends it if its time is over and nobody noticed yet. */
+  /**
+   * Ends it if its time is over.
+   *
+   * @return whether it ended now
+   */
   public synchronized boolean expire(long nowNanos) {
     if (phase == Phase.OVER || nowNanos - expiresAtNanos < 0) {
       return false;
@@ -228,14 +251,16 @@ public final class Attempt {
     phase = Phase.OVER;
   }
 
-  /** Whether its key is certainly given up, and may be another attempt's. */
+  /** Whether its key is certainly given up, and may be that of another attempt. */
   boolean isFreed() {
     return freed.get();
   }
 
   /**
-   * Notes that its key is certainly given up; true for one caller, who may then let another have
-   * it.
+   * Notes that its key is certainly given up.
+   *
+   * @return whether this is the first call, whose caller may make the key available to another
+   *     attempt
    */
   public boolean setFreed() {
     return freed.compareAndSet(false, true);

@@ -4,7 +4,7 @@ import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Grant;
 import java.time.Duration;
 
-/** A grant by a key: the first of its line. */
+/** A grant: the key of its attempt is the first in its line. */
 public final class ConsulGrant implements Grant {
   private final Attempt attempt;
   private final long number;

@@ -9,10 +9,10 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Keys of one session whose attempts are over, for the next attempts at the same locks. Consul
- * remembers each deleted key for a quarter of an hour or more, and walks over all that it remembers
- * of a line whenever somebody reads that line; so a key stays for a while, and is deleted when
- * nobody came back for it. Thread-safe.
+ * The keys of one session whose attempts are over, kept for the next attempts at the same locks.
+ * Consul remembers each deleted key for 15 minutes or more, and walks over all that it remembers of
+ * a line at each read of the line. So a key is used again, and deleted only if that does not happen
+ * for a while. Thread-safe.
  */
 public final class IdleKeys {
   /**
@@ -23,11 +23,11 @@ public final class IdleKeys {
    */
   public record IdleKey(String key, long index, long sinceNanos) {}
 
-  // Both guarded by the monitor. The one that was given least lately first.
+  // Both guarded by the monitor. The oldest is the first.
   private final Map<String, IdleKey> idle = new LinkedHashMap<>();
   private final Map<String, String> keysOfLines = new HashMap<>();
 
-  /** Takes a key of that folder out, for one caller; null: there is none. */
+  /** Takes out an idle key of a line; null: there is none. */
   public synchronized @Nullable IdleKey take(String line) {
     String key = keysOfLines.remove(line);
     return key == null ? null : idle.remove(key);
@@ -38,7 +38,7 @@ public final class IdleKeys {
     keysOfLines.put(Keys.lineOf(key.key()), key.key());
   }
 
-  /** Takes out some of those that were given at that moment or before. */
+  /** Takes out the keys that were given at that time or before, {@code max} at most. */
   public synchronized List<String> takeOld(long untilNanos, int max) {
     List<String> old = new ArrayList<>();
     for (IdleKey one : idle.values()) {

@@ -19,15 +19,15 @@ import org.jspecify.annotations.Nullable;
 /** A session at Consul, and the attempts that live in it. Thread-safe. */
 public final class Session {
   /**
-   * The most attempts that are renewed together: each 64 are one request, and all have to be
+   * The most attempts that are renewed together: each 64 are one request, and all requests must be
    * answered within a store timeout.
    */
   public static final int RENEWED_TOGETHER_MAX = 2_048;
 
   /**
-   * The longest that locks stay taken if nobody renews their session, in its TTLs. Consul ends it
-   * after up to two; then another must pass, in which a holder might believe in one. If Consul
-   * measures that as well, it can take two.
+   * The longest time for which a lock stays taken after the last renewal of its session, in TTLs of
+   * the session. Consul ends the session after up to two. Then one more must pass, in which the
+   * holder may still trust its lease; if Consul measures that one, it takes up to two.
    */
   public static final int TTLS_OF_A_CRASH = 4;
 
@@ -38,12 +38,12 @@ public final class Session {
   // Guarded by the monitor.
   private boolean retired;
 
-  /** The number of attempts in each part that is renewed together. */
+  /** The numbers of attempts in the groups that are renewed together. */
   private final List<Integer> parts = new ArrayList<>();
 
   private volatile boolean lost;
 
-  /** The time of the last request to which Consul answered that it lives. */
+  /** The time at which the last renewal that Consul confirmed was sent. */
   private volatile Sent renewed;
 
   private volatile long usedNanos;
@@ -60,15 +60,15 @@ public final class Session {
   /** The time at which a request was sent, by both clocks. */
   public record Sent(long nanos, long wallMillis) {
     public static Sent now(TimeSource time) {
-      // The wall clock first: a pause in between must not look as if it had run ahead.
       long wallMillis = time.wallMillis();
       return new Sent(time.nanos(), wallMillis);
     }
   }
 
   /**
-   * @param sent when it was asked for
-   * @param madeIndex the index of {@link Keys#session} and {@link Keys#gate}, when they were made
+   * @param sent the time at which the request that created it was sent
+   * @param madeIndex the Raft index at which {@link Keys#session} and {@link Keys#gate} were
+   *     created
    */
   public Session(String id, long ttlSeconds, Sent sent, long madeIndex) {
     this.id = id;
@@ -83,8 +83,8 @@ public final class Session {
   }
 
   /**
-   * The shortest of some rough steps (10, 15, 20, 30, 40, 60, ... s) that is no shorter, so that a
-   * client needs few sessions however many TTLs it uses.
+   * Returns the TTL of the session for leases of this TTL: that TTL, rounded up to one of a few
+   * steps (10, 15, 20, 30, 40, 60, ... s), so that a few sessions serve many TTLs.
    */
   public static long ttlSeconds(long wantedNanos) {
     long ttlSeconds = SessionRequests.TTL_SECONDS_MIN;
@@ -97,9 +97,9 @@ public final class Session {
   }
 
   /**
-   * Checks that Consul has sessions for such leases.
+   * Checks that Consul keeps sessions for as long as these options ask for.
    *
-   * @throws IllegalArgumentException it has none
+   * @throws IllegalArgumentException it does not
    */
   public static void checkOptions(LockOptions options) {
     checkLength("TTL", options.ttl());
@@ -125,7 +125,7 @@ public final class Session {
     return ttlNanos;
   }
 
-  /** Returns the longest that its locks stay taken if nobody renews it. */
+  /** Returns the longest time for which its locks stay taken if nobody renews it. */
   Duration crashBound() {
     return Duration.ofNanos(ttlNanos).multipliedBy(TTLS_OF_A_CRASH);
   }
@@ -135,13 +135,13 @@ public final class Session {
   }
 
   /**
-   * Marks it as lost, and takes no attempt in any more.
+   * Marks the session as lost, after which it accepts no attempt.
    *
-   * @return the attempts in it, for one caller: whoever sees it lost may forget them at once; null:
-   *     it had ended before
+   * @return its attempts, for the first caller alone; null: the session was lost before
    */
   @Nullable
   public synchronized List<Attempt> end() {
+    // Read before the mark is set: whoever sees the mark may remove its attempts at once.
     List<Attempt> ended = lost ? null : List.copyOf(attempts.values());
     lost = true;
     retired = true;
@@ -149,26 +149,29 @@ public final class Session {
   }
 
   /**
-   * Whether Consul must still have it, and would have told of its end: renewed within two thirds of
-   * its TTL by both clocks, since a machine that slept knows it by the wall clock alone, and
-   * watched.
+   * Whether the session certainly lives: it was renewed within two thirds of its TTL, and a long
+   * poll would have told of its end.
    */
   public boolean isSure(Sent now) {
     return !lost && isWatched(now.nanos()) && isRecent(renewed, now);
   }
 
-  /** Whether what was proved then is no older than two thirds of the TTL, by both clocks. */
+  /**
+   * Whether that time is less than two thirds of the TTL ago, by both clocks: the monotonic one may
+   * stand still while the machine sleeps.
+   */
   public boolean isRecent(Sent then, Sent now) {
     long maxNanos = ttlNanos / 3 * 2;
     return now.nanos() - then.nanos() < maxNanos
         && TimeUnit.MILLISECONDS.toNanos(now.wallMillis() - then.wallMillis()) < maxNanos;
   }
 
+  /** Returns the time at which an attempt last left the session. */
   long usedNanos() {
     return usedNanos;
   }
 
-  /** Returns the index of {@link Keys#session} at the last look at the attempts. */
+  /** Returns the index of {@link Keys#session} at the last check for forced releases. */
   long noteIndex() {
     return noteIndex;
   }
@@ -177,7 +180,7 @@ public final class Session {
     noteIndex = index;
   }
 
-  /** Returns the index of {@link Keys#gate}, as far as is known. */
+  /** Returns the last known index of {@link Keys#gate}. */
   public long gateIndex() {
     return gateIndex;
   }
@@ -186,19 +189,23 @@ public final class Session {
     gateIndex = index;
   }
 
-  /** A text for {@link Keys#gate} that it never had. */
+  /**
+   * Returns a value that {@link Keys#gate} never had: the same value again would leave its index as
+   * it is.
+   */
   String newGateText() {
     return "write " + gateWrites.incrementAndGet();
   }
 
-  /** Keys for the next attempts. */
+  /** Returns the keys that wait for their next attempts. */
   IdleKeys idleKeys() {
     return idleKeys;
   }
 
   /**
-   * The number of checks for holders that lost a key by force, those included that are under way. A
-   * holder that became one while this changes may have been missed, and has to check for itself.
+   * Returns the number of checks for forced releases that have begun. If it changes while an
+   * attempt becomes the holder, the check may have missed this attempt, which then must check its
+   * own key.
    */
   public int looks() {
     return looks.get();
@@ -208,7 +215,7 @@ public final class Session {
     looks.incrementAndGet();
   }
 
-  /** Whether a long poll on {@link Keys#session} stands, as far as one can know. */
+  /** Whether a long poll on {@link Keys#session} is open, as far as this client knows. */
   boolean isWatched(long nowNanos) {
     return watchedUntilNanos - nowNanos > 0;
   }
@@ -218,17 +225,17 @@ public final class Session {
   }
 
   /**
-   * Notes that a long poll on {@link Keys#session} begins, in the place of any before.
+   * Notes that a long poll on {@link Keys#session} begins and replaces the one before.
    *
-   * @param endsNanos when it has ended for certain, if nothing dies
-   * @return which it is
+   * @param endsNanos the time by which it has ended, unless its thread dies
+   * @return its number
    */
   int beginWatch(long endsNanos) {
     watchEndsNanos = endsNanos;
     return watches.incrementAndGet();
   }
 
-  /** Whether that long poll is the last that began. */
+  /** Whether this is the number of the latest long poll. */
   boolean isWatch(int which) {
     return watches.get() == which;
   }
@@ -237,26 +244,27 @@ public final class Session {
     watchEndsNanos = nanos;
   }
 
-  /** Whether the last long poll must have ended by now, and another one have begun. */
+  /** Whether the latest long poll is overdue: by now, the next one should have begun. */
   boolean hasNoWatch(long nowNanos) {
     return nowNanos - watchEndsNanos > 0;
   }
 
   /**
-   * Whether it is to be renewed for those that wait in it: later than the engine does, which renews
-   * held leases each third of their TTL and the session with them.
+   * Whether it must be renewed here, as for waiters and fixed leases. The engine renews a session
+   * with its renewed leases, each third of their TTL; this is later, so that it happens only
+   * without any.
    */
   public boolean isRenewalDue(long nowNanos) {
     long dueNanos = ttlNanos / 100 * (45 + ThreadLocalRandom.current().nextInt(5));
     return nowNanos - renewed.nanos() > dueNanos && nowNanos - retryNanos >= 0;
   }
 
-  /** Puts the next renewal off for about a second, since one got no answer. */
+  /** Puts the next renewal off for about a second, after one that got no answer. */
   public void renewalFailed(long nowNanos) {
     retryNanos = nowNanos + TaskQueue.retryNanos();
   }
 
-  /** Notes that Consul answered that it lives, to a request that was sent at that moment. */
+  /** Notes that a renewal that was sent at that time was confirmed. */
   public synchronized void renewed(Sent sent) {
     if (sent.nanos() - renewed.nanos() > 0) {
       renewed = sent;
@@ -264,18 +272,21 @@ public final class Session {
   }
 
   /**
-   * The time until which a lease may be held that is to end then: the session may end before, and
-   * others leave its keys alone for a TTL after that.
+   * Returns the time until which a lease may be held: its own end, or, if that is sooner, one
+   * session TTL after the session was last known to live. When a session has ended, others leave
+   * its keys alone for one TTL.
    *
-   * @param provedNanos when a request was sent that a majority answered, with the session alive.
-   *     Renewals are answered from what a leader remembers, even one that is none any more
+   * @param endNanos the lease's own end
+   * @param provedNanos when a request was sent that showed the session alive, by the answer of a
+   *     majority. A renewal alone is no proof: a leader answers it from memory, even one that was
+   *     replaced
    */
   long until(long endNanos, long provedNanos) {
     long byRenewal = renewed.nanos() - provedNanos;
     return provedNanos + Math.min(endNanos - provedNanos, ttlNanos + Math.min(0, byRenewal));
   }
 
-  /** Takes an attempt in; false: it takes none any more. */
+  /** Adds an attempt; false: the session accepts none any more. */
   public synchronized boolean add(Attempt attempt) {
     if (retired) {
       return false;
@@ -288,7 +299,10 @@ public final class Session {
     return true;
   }
 
-  /** Returns the first part that has room, so that they are as few as they can be. */
+  /**
+   * Joins the first group that has room, so that there are as few as possible, and returns its
+   * position.
+   */
   private int joinPart() {
     for (int part = 0; part < parts.size(); part++) {
       if (parts.get(part) < RENEWED_TOGETHER_MAX) {
@@ -306,14 +320,18 @@ public final class Session {
   }
 
   public synchronized void remove(Attempt attempt, long nowNanos) {
-    // Another attempt of the same claim may be in by now.
+    // The claim may have another attempt in its place by now.
     if (attempts.remove(attempt.claim().ownerId(), attempt)) {
       leavePart(attempt);
     }
     usedNanos = nowNanos;
   }
 
-  /** Takes no attempt in any more, if there is none. */
+  /**
+   * Retires the session if it has no attempts: it then accepts none any more.
+   *
+   * @return whether it is retired
+   */
   public synchronized boolean retireIfUnused() {
     if (attempts.isEmpty()) {
       retired = true;

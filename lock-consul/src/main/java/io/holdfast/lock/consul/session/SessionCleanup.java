@@ -24,14 +24,14 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The tasks that this client's attempts leave when they are over, and its sessions when they end,
- * and the threads that do these and those of {@link LineCleanup}: apart from the one that renews
- * sessions, which a Consul that does not answer must not delay. Thread-safe.
+ * The cleanup after this client's attempts and sessions. It runs its tasks, and those of
+ * {@link LineCleanup}, on threads of its own, so that a Consul that does not answer delays no
+ * renewal of a session. Thread-safe.
  */
 public final class SessionCleanup {
   private static final Logger log = LoggerFactory.getLogger(SessionCleanup.class);
 
-  /** The gate is one operation more. */
+  /** The most keys that are deleted together: the gate takes one operation more. */
   private static final int DELETED_AT_ONCE = Transaction.OPERATIONS_MAX - 1;
 
   private final ConsulHttp http;
@@ -43,7 +43,7 @@ public final class SessionCleanup {
 
   /**
    * Attempts that are over and whose keys may still be in a line. Their session lives on with the
-   * client, so nothing else ends them: they are freed however long that takes.
+   * client, so nothing else ends them: this is repeated until it succeeds.
    */
   private final TaskQueue<Attempt> unfreed;
 
@@ -56,14 +56,15 @@ public final class SessionCleanup {
   private final AtomicBoolean endingHolds = new AtomicBoolean();
 
   /**
-   * A session that has ended, or is to, and its keys in lines. None of its holders believes in a
-   * lease by then, so the client marks them as over: else they would keep others waiting for a TTL.
+   * A session that has ended or is to be ended, and its keys in lines. None of its holders trusts
+   * its lease any more, so the client marks the keys as over: otherwise they would keep others
+   * waiting for a TTL.
    */
   private static final class Ended {
     final String session;
     final Set<String> keys = ConcurrentHashMap.newKeySet();
 
-    /** Set when no late request can use the session any more. */
+    /** Whether the session was destroyed, so that no late request can use it. */
     volatile boolean certain;
 
     Ended(String session) {
@@ -71,10 +72,10 @@ public final class SessionCleanup {
     }
   }
 
-  /** Keys that nobody came back for. */
+  /** Idle keys to be deleted, since no attempt used them again in time. */
   private record Old(Session session, List<String> keys) {}
 
-  /** A released attempt whose mark keeps the name taken until then. */
+  /** A minimum hold. Until that time, the mark of a released attempt keeps the name taken. */
   private record Hold(Attempt attempt, Entry mark, long untilNanos) {}
 
   SessionCleanup(
@@ -101,14 +102,17 @@ public final class SessionCleanup {
     tasks.add(old);
   }
 
-  /** Does what is due, unless that is being done. */
+  /** Begins the tasks that are due, unless others are under way. */
   void tend(Collection<Session> inUse) {
     tendHolds();
     begin(working, tasks);
     inUse.forEach(this::deleteOld);
   }
 
-  /** Ends the holds that are due, beside all else: somebody may be waiting for that moment. */
+  /**
+   * Begins to end the minimum holds that are due, on a thread of their own: somebody may be waiting
+   * for that moment.
+   */
   private void tendHolds() {
     begin(endingHolds, List.of(holds));
   }
@@ -134,7 +138,7 @@ public final class SessionCleanup {
     }
   }
 
-  /** Does the tasks of one kind; whatever is thrown, those of the others are done as well. */
+  /** Does the due tasks of one queue. Whatever it throws, the other queues get their turn. */
   private static void workOff(TaskQueue<?> queue) {
     try {
       queue.workOff();
@@ -153,7 +157,7 @@ public final class SessionCleanup {
 
   /**
    * Ends an attempt and frees its key, so that no request about it can take effect any more. After
-   * a failure that goes on in the background.
+   * a failure, the background tries again.
    *
    * @throws StoreException the key may still be in the line
    */
@@ -168,13 +172,14 @@ public final class SessionCleanup {
   }
 
   /**
-   * Any number of threads may do so at once. Another attempt has the key only after this one shows
-   * as freed, so nobody who saw the other's index goes on.
+   * Frees the key of an attempt; any number of threads may do so at once. The key goes to another
+   * attempt only after this one is marked as freed, so a thread that reads an index of the other
+   * finds that mark and stops.
    */
   private void freeNow(Attempt attempt, Deadline deadline) throws StoreException {
     Session session = attempt.session();
     long index = attempt.number();
-    // No request takes effect after the session's end, and its keys are settled together.
+    // After the end of the session no request takes effect, and settle() frees all of its keys.
     while (!session.isLost()) {
       if (index > 0) {
         String mark = attempt.releasedMark(index, 0).text();
@@ -198,19 +203,21 @@ public final class SessionCleanup {
       }
       Mark mark = Mark.of(entry);
       if (mark.released() && !mark.isIdle()) {
-        // Its release got through, and asked for the name to stay taken.
+        // An earlier release got through, with a minimum hold.
         released(attempt, entry, TimeUnit.MILLISECONDS.toNanos(mark.millis()));
         return;
       }
-      // A mark is no end of it: a late request can know the index that the key has now.
+      // An idle key is written to as well: a late request of this attempt can name the index that
+      // it has now.
       index = entry.modifyIndex();
     }
   }
 
   /**
-   * Carries out a transaction, after which no late request can make a key of that session any more.
+   * Carries out a transaction that also writes to the gate of the session, after which no late
+   * request can create a key of it.
    *
-   * @return what it shows; nothing if the session has ended
+   * @return the keys that it shows, the gate included; empty: the session has ended
    */
   private List<Entry> closeGate(Session session, Transaction transaction, Deadline deadline)
       throws StoreException {
@@ -231,9 +238,10 @@ public final class SessionCleanup {
   }
 
   /**
-   * Notes that an attempt's key was marked as over, and keeps the name taken for that long.
+   * Notes that the key of an attempt was marked as over.
    *
    * @param mark the key since then
+   * @param holdNanos the time for which the name stays taken
    */
   public void released(Attempt attempt, Entry mark, long holdNanos) {
     if (!attempt.setFreed()) {
@@ -250,7 +258,7 @@ public final class SessionCleanup {
   }
 
   /**
-   * Lets another attempt have the key of one that is over.
+   * Makes the key of an attempt that is over available to the next attempt.
    *
    * @param index the key's index since then
    */
@@ -258,12 +266,12 @@ public final class SessionCleanup {
     Session session = attempt.session();
     session.idleKeys().give(new IdleKeys.IdleKey(attempt.key(), index, time.nanos()));
     if (session.isLost()) {
-      // Its idle keys may have been collected before.
+      // settle() may have collected its idle keys before.
       settle(session, Set.of());
     }
   }
 
-  /** Has those keys of a session deleted that nobody came back for. */
+  /** Has the idle keys of a session deleted that no attempt used again in time. */
   private void deleteOld(Session session) {
     List<String> some;
     do {
@@ -278,15 +286,15 @@ public final class SessionCleanup {
     Transaction delete = new Transaction();
     some.keys().forEach(delete::delete);
     if (closeGate(some.session(), delete, http.deadline()).isEmpty()) {
-      // The session has ended, perhaps before these were taken out of its idle keys.
+      // The session has ended, perhaps before these keys were queued: settle() finds them now.
       settle(some.session(), Set.of());
     }
   }
 
   /**
-   * Has a session ended, and what is left of it cleared away.
+   * Has a session ended in the background, and what is left of it cleared away.
    *
-   * @param attempts the keys of attempts of it that nobody believes in any more
+   * @param attempts the keys of its attempts whose holders, if any, know of their loss
    */
   void settle(Session session, Set<String> attempts) {
     Ended one = new Ended(session.id());
@@ -300,9 +308,10 @@ public final class SessionCleanup {
   }
 
   /**
-   * Ends a session, and marks its attempts as over, so that whoever waits may start.
+   * Ends a session, marks its keys in lines as over, so that waiters may start, and deletes its own
+   * keys.
    *
-   * @param deadline of each request or two: there can be many
+   * @param deadline makes the deadline of each step, of which there can be many
    */
   private void settle(Ended one, Supplier<Deadline> deadline) throws StoreException {
     end(one, deadline.get());
@@ -322,7 +331,7 @@ public final class SessionCleanup {
   }
 
   private void end(Ended one, Deadline deadline) throws StoreException {
-    // The session may live, if all that is known is that its key is gone.
+    // The session may still live: perhaps only its own key was deleted.
     if (!one.certain) {
       requests.destroyForCertain(one.session, deadline);
       one.certain = true;
@@ -331,7 +340,8 @@ public final class SessionCleanup {
 
   private void end(Hold hold) throws StoreException {
     Deadline deadline = http.deadline();
-    // Another write can only be the session's end, or that of a client that saw the mark for long.
+    // The key was only written to by the end of its session, or by a client that ended this hold:
+    // no other attempt has it, so it is written again.
     Entry mark = hold.mark();
     String key = mark.key();
     String over = Mark.of(mark).withHold(0).text();
@@ -339,7 +349,7 @@ public final class SessionCleanup {
       ConsulHttp.Outcome outcome = http.transact(
           new Transaction().setAt(key, mark.modifyIndex(), over, Line.HAD_LOCK), deadline);
       if (outcome instanceof ConsulHttp.Outcome.Applied applied) {
-        // Done before the key can be another attempt's, which this would end.
+        // Before the key can be that of another attempt, which a repetition would end.
         holds.remove(hold);
         idle(hold.attempt(), applied.entries().get(0).modifyIndex());
         return;
@@ -356,8 +366,8 @@ public final class SessionCleanup {
   }
 
   /**
-   * At the client's close, has Consul measure what is left of minimum holds, whose sessions were
-   * ended, and whatever else is to be counted down.
+   * At the client's close, starts countdowns for what is left of minimum holds, and all others that
+   * were asked for. The sessions were ended before.
    */
   void countDown(Deadline deadline) {
     for (Hold hold : holds.all()) {
@@ -370,12 +380,12 @@ public final class SessionCleanup {
     lines.beginCountdowns(deadline);
   }
 
-  /** Writes how much is left of a minimum hold to its mark. */
+  /** Writes what is left of a minimum hold to its mark, and has it counted down. */
   private void shorten(Hold hold, Deadline deadline) throws StoreException {
     String key = hold.mark().key();
     Entry mark = http.readKey(key, deadline);
     if (mark == null || !Mark.of(mark).released() || Mark.of(mark).isIdle()) {
-      // Somebody saw it for long enough, or took it by force.
+      // Another client has ended it, since its time was over or by force.
       return;
     }
     long leftNanos = Math.max(0, hold.untilNanos() - time.nanos());

@@ -25,8 +25,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The sessions of one client: made when first needed, renewed as long as they are used, and never
- * one per lock. One thread renews them; another cleans up behind them when there is something.
+ * The sessions of one client, one for each TTL: created when first needed, and renewed for as long
+ * as they are used. One thread renews them, and another clears up after them if need be.
  */
 public final class Sessions implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(Sessions.class);
@@ -51,7 +51,7 @@ public final class Sessions implements AutoCloseable {
   private final SessionCleanup cleanup;
   private volatile boolean closed;
 
-  /** The session of one TTL, and who makes it. */
+  /** The session of one TTL, and the mutex under which it is created. */
   private static final class Slot {
     final ReentrantLock making = new ReentrantLock();
     volatile @Nullable Session session;
@@ -77,18 +77,21 @@ public final class Sessions implements AutoCloseable {
     return lines;
   }
 
-  /** Has Consul count down what keeps a claim's name taken, if only time ends that. */
+  /**
+   * Starts a countdown for a line whose first key has no session, in case that this client is
+   * closed before the time of that place is over.
+   */
   public void countDown(Line line, Claim claim) {
     lines.countDown(line, Session.ttlSeconds(claim.ttl().toNanos()));
   }
 
-  /** Returns the attempt of a claim; null if it has nothing at Consul. */
+  /** Returns the attempt of a claim; null: it has nothing at Consul. */
   @Nullable
   public Attempt attempt(Claim claim) {
     return attempts.get(claim.ownerId());
   }
 
-  /** Whether the end of a session is news to anybody. */
+  /** Whether anybody may still use the session. */
   boolean isInUse(Session session) {
     return !closed && !session.isLost() && all.contains(session);
   }
@@ -99,9 +102,9 @@ public final class Sessions implements AutoCloseable {
   }
 
   /**
-   * Registers a new attempt in a session that suits it; makes one if there is none.
+   * Registers a new attempt in the session of its TTL, which is created if there is none.
    *
-   * @param again how many attempts of the claim there were before
+   * @param again the number of earlier attempts of the claim
    */
   public Attempt register(Claim claim, int again, Deadline deadline) throws StoreException {
     while (true) {
@@ -127,7 +130,10 @@ public final class Sessions implements AutoCloseable {
     attempt.session().remove(attempt, time.nanos());
   }
 
-  /** Ends an attempt that nothing was sent for. */
+  /**
+   * Ends an attempt whose request certainly changed nothing. If its key was an idle one, it is
+   * again.
+   */
   public void unused(Attempt attempt) {
     if (attempt.setFreed() && attempt.indexBefore() > 0) {
       cleanup.idle(attempt, attempt.indexBefore());
@@ -174,7 +180,7 @@ public final class Sessions implements AutoCloseable {
       noteIndex = writeNote(id, deadline);
     } finally {
       if (noteIndex == 0) {
-        // Else each attempt would leave one.
+        // Otherwise each failed attempt would leave a session.
         boolean unused = http.execute(() -> requests.destroy(id, http.deadline()));
       }
     }
@@ -185,7 +191,7 @@ public final class Sessions implements AutoCloseable {
     return session;
   }
 
-  /** Makes the session's own keys; their index. */
+  /** Creates the session's own keys, and returns their index. */
   private long writeNote(String id, Deadline deadline) throws StoreException {
     ConsulHttp.Outcome outcome = http.transact(
         new Transaction()
@@ -203,7 +209,7 @@ public final class Sessions implements AutoCloseable {
     return ticker;
   }
 
-  /** Renews a session; false: it is gone, and everybody was told. */
+  /** Renews a session; false: it has ended, and its holders and waiters were told. */
   public boolean renew(Session session, Deadline deadline) throws StoreException {
     if (session.isLost()) {
       return false;
@@ -218,9 +224,10 @@ public final class Sessions implements AutoCloseable {
   }
 
   /**
-   * Asks for the keys of some grants: a session that lives says nothing about a single key of it.
+   * Asks Consul whether the keys of these grants are as they were. That the session lives says
+   * nothing about a single key.
    *
-   * @return those that have no key any more, or one that somebody wrote to; they are over
+   * @return the grants whose keys are gone or were written to: they are over
    */
   public Set<ConsulGrant> taken(List<ConsulGrant> grants, Deadline deadline) throws StoreException {
     Set<ConsulGrant> taken = new HashSet<>();
@@ -233,13 +240,16 @@ public final class Sessions implements AutoCloseable {
         }
       }
     }
-    // A release that is on its way finds out by itself.
+    // Those that this client has given up meanwhile are not taken.
     taken.removeIf(grant -> grant.attempt().isFreed());
     taken.forEach(grant -> cleanup.add(grant.attempt()));
     return taken;
   }
 
-  /** Whether an operation failed since the session has ended; then everybody is told. */
+  /**
+   * Whether a transaction failed because the session has ended. If so, its holders and waiters are
+   * told.
+   */
   public boolean isGone(Session session, ConsulHttp.Outcome.Failed failed) {
     if (failed.failures().stream().noneMatch(one -> one.what().contains("invalid session"))) {
       return false;
@@ -248,9 +258,13 @@ public final class Sessions implements AutoCloseable {
     return true;
   }
 
-  /** Tells every holder, and only then everybody else. */
+  /**
+   * Ends, in this client, a session that has ended at Consul: tells all of its holders, and only
+   * then gives up their keys and wakes its waiters.
+   */
   void lost(Session session) {
-    // The mark comes before the question for its grants: a new holder is told, or sees it.
+    // The session is marked as lost before its grants are read, so that a new holder is told or
+    // sees the mark.
     List<Attempt> ended = session.end();
     if (ended == null) {
       return;
@@ -268,7 +282,7 @@ public final class Sessions implements AutoCloseable {
     }
   }
 
-  /** Tells the holder; false: it may not know, and its key has to keep others waiting. */
+  /** Tells the holder of the loss; false: it may not know, so its key must keep others waiting. */
   private boolean tell(Attempt attempt) {
     try {
       ConsulGrant grant = attempt.grant();
@@ -283,9 +297,9 @@ public final class Sessions implements AutoCloseable {
   }
 
   /**
-   * Has cleared away all that is left of a session.
+   * Removes a session, and has cleared away what is left of it at Consul.
    *
-   * @param attempts the keys of attempts of it that nobody believes in any more
+   * @param attempts the keys of its attempts whose holders, if any, know of their loss
    */
   private void settle(Session session, Set<String> attempts) {
     all.remove(session);
@@ -305,7 +319,8 @@ public final class Sessions implements AutoCloseable {
     for (Attempt attempt : session.attempts()) {
       boolean expired = attempt.expire(nowNanos);
       if (attempt.isOver()) {
-        // Again if memory ran out the first time: it would keep its session alive for ever.
+        // On each tick, in case that memory ran out the first time: the attempt would keep its
+        // session alive for ever.
         cleanup.add(attempt);
       }
       if (expired) {
@@ -328,7 +343,7 @@ public final class Sessions implements AutoCloseable {
     }
   }
 
-  /** Ends a session that nothing uses any more. */
+  /** Ends a session that this client needs no longer. */
   private void end(Session session) {
     List<Attempt> ended = session.end();
     if (ended != null) {
@@ -336,13 +351,14 @@ public final class Sessions implements AutoCloseable {
     }
   }
 
-  /** Destroys the sessions and what they would leave, except what keeps names taken. */
+  /** Destroys the sessions and deletes their keys, except those that keep names taken. */
   @Override
   public void close() {
     closed = true;
     ticker.close(http.deadline());
     all.forEach(this::end);
-    // The end of a session changes its keys, and a countdown is of what they are then.
+    // First the sessions, since their end changes their keys, and a countdown covers keys as they
+    // are when it begins.
     Deadline whole = Deadline.after(settings.storeTimeout().multipliedBy(2), TimeSource.system());
     closing(cleanup::endSessions, whole);
     closing(cleanup::countDown, whole);
@@ -355,8 +371,8 @@ public final class Sessions implements AutoCloseable {
   }
 
   /**
-   * Takes a step of the close, whatever became of those before, for a store timeout at most: if the
-   * first takes all of that, the second has another.
+   * Runs one step of the close, even if those before it failed, for a store timeout at most. All
+   * steps together have two, so that a second one is tried if the first takes all of its time.
    */
   private void closing(Closing task, Deadline whole) {
     try {

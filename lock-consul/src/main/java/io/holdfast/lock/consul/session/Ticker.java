@@ -8,7 +8,7 @@ import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The thread of a client that tends its sessions. Thread-safe. */
+/** The thread that tends the sessions of one client. Thread-safe. */
 public final class Ticker {
   private static final Logger log = LoggerFactory.getLogger(Ticker.class);
 
@@ -16,7 +16,7 @@ public final class Ticker {
 
   private final ScheduledThreadPoolExecutor executor;
 
-  /** @param tick what it does five times a second */
+  /** @param tick the task that it runs five times a second */
   public Ticker(String clientName, Runnable tick) {
     executor = new ScheduledThreadPoolExecutor(1, task -> {
       Thread thread = new Thread(task, "holdfast-" + clientName + "-sessions");
@@ -27,7 +27,10 @@ public final class Ticker {
         () -> safely(tick), TICK_MILLIS, TICK_MILLIS, TimeUnit.MILLISECONDS);
   }
 
-  /** Whatever is thrown: without this thread, sessions would end and keys would stay. */
+  /**
+   * Runs a task, and logs whatever it throws: without this thread, sessions would end and keys
+   * would stay.
+   */
   public static void safely(Runnable task) {
     try {
       task.run();
@@ -36,12 +39,12 @@ public final class Ticker {
     }
   }
 
-  /** Runs something in about half a second, unless it is closed by then. */
+  /** Runs a task in about half a second, unless the thread is ended by then. */
   public void later(Runnable task) {
     after(TaskQueue.retryNanos() / 2, task);
   }
 
-  /** Runs something after that time, unless it is closed by then. */
+  /** Runs a task after that time, unless the thread is ended by then. */
   void after(long nanos, Runnable task) {
     try {
       var unused = executor.schedule(() -> safely(task), nanos, TimeUnit.NANOSECONDS);
@@ -50,7 +53,7 @@ public final class Ticker {
     }
   }
 
-  /** Ends the thread, and waits until what it does is done. */
+  /** Ends the thread, after the task that it is at. */
   public void close(Deadline deadline) {
     executor.shutdownNow();
     boolean ended = deadline.awaitUninterruptibly(

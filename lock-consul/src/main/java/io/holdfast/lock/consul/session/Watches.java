@@ -17,15 +17,16 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The long polls on the sessions' own keys, one for each, which tell at once of what would else be
- * told by the next renewal. Thread-safe.
+ * The long polls on the sessions' own keys, one for each session. They tell at once what the next
+ * renewal would tell later: that the session has ended, or that one of its locks was released by
+ * force. Thread-safe.
  */
 public final class Watches {
   private static final Logger log = LoggerFactory.getLogger(Watches.class);
 
   private static final long WAIT_NANOS_MAX = TimeUnit.MINUTES.toNanos(5);
 
-  /** The longest time until the next one begins after a failure. */
+  /** The longest time between a failed long poll and the next. */
   private static final long NEXT_NANOS = TimeUnit.SECONDS.toNanos(1);
 
   private final ConsulHttp http;
@@ -42,7 +43,7 @@ public final class Watches {
     this.time = settings.time();
   }
 
-  /** Begins one if there is none, since a thread or its memory was missing. */
+  /** Begins a long poll if the latest is overdue, as happens if a thread or memory was missing. */
   void tend(Session session, long nowNanos) {
     if (session.hasNoWatch(nowNanos)) {
       unwatched(session);
@@ -51,8 +52,10 @@ public final class Watches {
   }
 
   /**
-   * Begins a long poll, which tells of the session's end, since that takes the key from it, and of
-   * a lock that was taken from it by force, since that changes the key.
+   * Begins a long poll on the session's own key. The end of the session releases the key, and a
+   * forced release of one of its locks writes to it.
+   *
+   * @param index the key's last known index; zero: unknown, and Consul answers at once
    */
   void begin(Session session, long index) {
     if (!sessions.isInUse(session)) {
@@ -60,7 +63,7 @@ public final class Watches {
     }
     Duration wait = Duration.ofNanos(Math.min(session.ttlNanos(), WAIT_NANOS_MAX));
     if (index > 0) {
-      // Should the connection die unnoticed, this is for how long that is not noticed.
+      // If the connection dies silently, that goes unnoticed for this long.
       session.watchedUntil(
           time.nanos() + wait.toNanos() + settings.storeTimeout().toNanos());
     }
@@ -77,7 +80,7 @@ public final class Watches {
     }
   }
 
-  /** A long poll on a session's own key, and what follows. */
+  /** The receiver of the answer to one long poll. It begins the next. */
   private final class Watch implements ConsulHttp.Heard {
     private final Session session;
     private final long index;
@@ -106,7 +109,7 @@ public final class Watches {
     @Override
     public void failed(String why) {
       if (session.isWatch(which)) {
-        // Should the next one never begin, the thread that tends sessions begins it.
+        // If the next one does not begin by then, tend() begins it.
         session.watchEnds(time.nanos() + NEXT_NANOS);
         unwatched(session);
         sessions.ticker().later(() -> begin(session, 0));
@@ -114,7 +117,10 @@ public final class Watches {
     }
   }
 
-  /** Tells the holders that a loss would not be heard of; a renewal ends that doubt. */
+  /**
+   * Puts the leases of a session in doubt, since its end would go unnoticed. The next renewal ends
+   * the doubt.
+   */
   private void unwatched(Session session) {
     boolean before = session.isWatched(time.nanos());
     session.watchedUntil(time.nanos());
@@ -128,18 +134,23 @@ public final class Watches {
     }
   }
 
-  /** Acts on what a session's own key tells; false if that is not enough. */
+  /**
+   * Acts on the state of a session's own key.
+   *
+   * @return whether the session still has it, so that the next long poll can begin where this one
+   *     ended
+   */
   private boolean noticed(Session session, @Nullable Entry entry, long index) {
     try {
       if (entry == null || !entry.session().equals(session.id())) {
         long goneIndex =
             entry == null ? index : entry.session().isEmpty() ? entry.modifyIndex() : 0;
         if (goneIndex > session.noteIndex()) {
-          // The key was there before that index, so this is its end; and the server that tells of
-          // it may be leaving itself, and tell no more.
+          // The key existed before that index, so the session has ended. The server is not asked:
+          // it may be leaving the cluster, and answer no more.
           sessions.lost(session);
         } else {
-          // A server that lags, or lost its memory, is no proof; the leader's word is.
+          // The server may lag, or have lost its data. The leader knows.
           boolean unused = sessions.renew(session, http.deadline());
         }
         return false;
@@ -147,12 +158,14 @@ public final class Watches {
       lookForForce(session, entry.modifyIndex(), http.deadline());
       return true;
     } catch (StoreException e) {
-      log.debug("Session {} seems gone or robbed, and Consul can't be asked", session.id(), e);
+      log.debug("Session {} may have lost a lock or ended; Consul can't tell", session.id(), e);
       return false;
     }
   }
 
-  /** Looks whether its holders still have their keys, if its own key was written to since. */
+  /**
+   * Checks the keys of the session's holders if its own key was written to since the last check.
+   */
   private void lookForForce(Session session, long noteIndex, Deadline deadline)
       throws StoreException {
     if (noteIndex == session.noteIndex()) {
