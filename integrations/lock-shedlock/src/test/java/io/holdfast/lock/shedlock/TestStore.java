@@ -82,7 +82,21 @@ final class TestStore implements AutoCloseable {
   }
 
   static TestStore postgres() {
-    GenericContainer<?> server = start(
+    GenericContainer<?> server = postgresServer();
+    HikariDataSource pool = postgresPool(postgresUrl(server));
+    return new TestStore(builder(pool), pool::close, server::close);
+  }
+
+  static HikariDataSource postgresPool(String url) {
+    return pool(url, "postgres");
+  }
+
+  static String postgresUrl(GenericContainer<?> server) {
+    return "jdbc:postgresql://" + address(server, 5432) + "/holdfast";
+  }
+
+  static GenericContainer<?> postgresServer() {
+    return start(
         "postgres:17",
         5432,
         // The entry point runs a server without a port first.
@@ -90,9 +104,6 @@ final class TestStore implements AutoCloseable {
         Map.of("POSTGRES_PASSWORD", PASSWORD, "POSTGRES_DB", "holdfast"),
         "-c",
         "synchronous_commit=off");
-    HikariDataSource pool =
-        pool("jdbc:postgresql://" + address(server, 5432) + "/holdfast", "postgres");
-    return new TestStore(builder(pool), pool::close, server::close);
   }
 
   static TestStore mySql() {
@@ -143,7 +154,7 @@ final class TestStore implements AutoCloseable {
         ConsulLocks.builder(new OkHttpClient(), "http://" + address(server, 8500)), server::close);
   }
 
-  private static LockClientBuilder<?> builder(DataSource pool) {
+  static LockClientBuilder<?> builder(DataSource pool) {
     return JdbcLocks.builder(pool).schema(SchemaMode.CREATE);
   }
 

@@ -8,6 +8,7 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.aop.framework.Advised;
+import org.springframework.aop.framework.AopProxyUtils;
 import org.springframework.aop.framework.autoproxy.AutoProxyUtils;
 import org.springframework.aop.scope.ScopedObject;
 import org.springframework.aop.support.AopUtils;
@@ -108,8 +109,10 @@ final class LockedBeans implements SmartInitializingSingleton {
     }
   }
 
-  private static boolean hasAdvice(Object bean) {
+  /** Whether the locks' advice is on this proxy, or on one behind it. */
+  private static boolean hasAdvice(@Nullable Object bean) {
     return bean instanceof Advised advised
-        && Arrays.stream(advised.getAdvisors()).anyMatch(LockedAdvisor.class::isInstance);
+        && (Arrays.stream(advised.getAdvisors()).anyMatch(LockedAdvisor.class::isInstance)
+            || hasAdvice(AopProxyUtils.getSingletonTarget(bean)));
   }
 }

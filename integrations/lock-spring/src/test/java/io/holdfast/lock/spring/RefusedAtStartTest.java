@@ -12,6 +12,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.springframework.aop.framework.AopProxyUtils;
+import org.springframework.aop.framework.ProxyFactory;
+import org.springframework.aop.support.AopUtils;
 import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.context.annotation.AnnotationConfigApplicationContext;
 import org.springframework.context.annotation.Lazy;
@@ -76,6 +79,19 @@ class RefusedAtStartTest {
         Lease taken = app.others.get("early").tryLock().orElseThrow()) {
       NeededEarly bean = app.get(NeededEarly.class);
       assertThatExceptionOfType(LockTimeoutException.class).isThrownBy(bean::run);
+      assertThat(taken.isHeld()).isTrue();
+    }
+  }
+
+  @Test
+  void aLockedMethodMayBeBehindTwoProxiesOfItsInterface() {
+    try (App app = App.start(AnotherProxy.class, BehindTwo.class);
+        Lease taken = app.others.get("two").tryLock().orElseThrow()) {
+      Narrow bean = app.get(Narrow.class);
+      assertThat(AopUtils.isJdkDynamicProxy(bean)).isTrue();
+      assertThat(AopUtils.isJdkDynamicProxy(AopProxyUtils.getSingletonTarget(bean)))
+          .isTrue();
+      assertThatExceptionOfType(LockTimeoutException.class).isThrownBy(bean::offered);
       assertThat(taken.isHeld()).isTrue();
     }
   }
@@ -277,6 +293,20 @@ class RefusedAtStartTest {
 
     @Locked("a")
     public void hidden() {}
+  }
+
+  static class BehindTwo implements Narrow {
+    @Override
+    @Locked("two")
+    public void offered() {}
+  }
+
+  /** Puts one more proxy before that of the locks, as another framework may. */
+  static class AnotherProxy implements BeanPostProcessor {
+    @Override
+    public Object postProcessAfterInitialization(Object bean, String name) {
+      return bean instanceof Narrow ? new ProxyFactory(bean).getProxy() : bean;
+    }
   }
 
   static class GuardWithoutDatabase {

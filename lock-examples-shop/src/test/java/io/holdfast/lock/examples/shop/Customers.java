@@ -6,8 +6,10 @@ import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Queue;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -33,6 +35,7 @@ final class Customers implements AutoCloseable {
   private final Map<String, Integer> tickets = new ConcurrentHashMap<>();
 
   private final AtomicInteger repeated = new AtomicInteger();
+  private final Queue<String> surprises = new ConcurrentLinkedQueue<>();
 
   private Customers(String event, List<Web> shops) {
     this.event = event;
@@ -59,6 +62,9 @@ final class Customers implements AutoCloseable {
           return;
         } else {
           repeated.incrementAndGet();
+          if (answer.statusCode() != 503) {
+            surprises.add(answer.statusCode() + " " + answer.body());
+          }
         }
       } catch (IOException e) {
         repeated.incrementAndGet();
@@ -94,6 +100,11 @@ final class Customers implements AutoCloseable {
   /** The number of requests that had to be sent again. */
   int repeated() {
     return repeated.get();
+  }
+
+  /** The answers other than a ticket, "sold out" and "try again". */
+  List<String> surprises() {
+    return List.copyOf(surprises);
   }
 
   /** Sends them home. */

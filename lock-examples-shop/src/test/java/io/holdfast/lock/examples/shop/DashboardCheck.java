@@ -31,7 +31,7 @@ final class DashboardCheck {
   private static final Pattern LABEL_VALUES = Pattern.compile("label_values\\((\\w+), (\\w+)\\)");
   private static final Pattern ALERT = Pattern.compile("`(increase\\([^`]+)`");
 
-  /** What Grafana makes of its variable: at least four times the interval of scrapes. */
+  /** The value of Grafana's variable: at least four times the interval of scrapes. */
   private static final String RATE_INTERVAL = "10s";
 
   /** Sold by the first instance. */

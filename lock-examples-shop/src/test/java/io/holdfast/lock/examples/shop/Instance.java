@@ -3,6 +3,7 @@ package io.holdfast.lock.examples.shop;
 import java.io.BufferedReader;
 import java.io.File;
 import java.io.IOException;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -20,13 +21,14 @@ final class Instance implements AutoCloseable {
   private final Process process;
   private final ConcurrentLinkedQueue<String> log = new ConcurrentLinkedQueue<>();
   private final CompletableFuture<Web> web = new CompletableFuture<>();
+  private final Thread reader;
 
   private Instance(String name, Process process) {
     this.name = name;
     this.process = process;
     // However this process ends, but for a SIGKILL.
     Runtime.getRuntime().addShutdownHook(new Thread(process::destroyForcibly));
-    Thread reader = new Thread(this::read, "log-" + name);
+    reader = new Thread(this::read, "log-" + name);
     reader.setDaemon(true);
     reader.start();
   }
@@ -86,6 +88,11 @@ final class Instance implements AutoCloseable {
     return web.join();
   }
 
+  /** Returns the lines that it has logged so far. */
+  List<String> log() {
+    return List.copyOf(log);
+  }
+
   /** SIGKILL: nothing is cleaned up in it. */
   void kill() throws InterruptedException {
     process.destroyForcibly().waitFor();
@@ -99,6 +106,20 @@ final class Instance implements AutoCloseable {
   /** SIGCONT: it goes on as if no time had passed. */
   void wake() throws IOException, InterruptedException {
     signal("CONT");
+  }
+
+  /** SIGTERM: it ends as its shutdown has it. */
+  void terminate() throws IOException, InterruptedException {
+    signal("TERM");
+  }
+
+  /** Waits until it has ended, and all of its log is here; returns its exit status. */
+  int awaitEnd(Duration max) throws InterruptedException {
+    if (!process.waitFor(max.toNanos(), TimeUnit.NANOSECONDS)) {
+      throw new IllegalStateException(name + " did not end. It wrote:\n" + String.join("\n", log));
+    }
+    reader.join();
+    return process.exitValue();
   }
 
   private void signal(String signal) throws IOException, InterruptedException {

@@ -16,7 +16,7 @@ import org.testcontainers.DockerClientFactory;
 
 /** The sale that {@code dev/shop} shows, on H2 and on PostgreSQL. */
 @Tag("nightly")
-@Timeout(value = 400, unit = TimeUnit.SECONDS) // Each of its waits has a deadline of its own.
+@Timeout(value = 900, unit = TimeUnit.SECONDS) // Each of its waits has a deadline of its own.
 @DisabledOnOs(value = OS.WINDOWS, disabledReason = "there is no SIGSTOP")
 class ShopSaleTest {
   private final ByteArrayOutputStream told = new ByteArrayOutputStream();
@@ -26,6 +26,7 @@ class ShopSaleTest {
   void onH2EachTicketIsSoldOnceThoughOneIsFrozenAndOneIsKilled() throws Exception {
     try (Database database = Database.h2()) {
       assertThat(ShopSale.withTheLock(out, database)).as("Unsafe: %s", told).isTrue();
+      assertThat(ShopSale.withAnOperator(out, database)).as("Unsafe: %s", told).isTrue();
     }
   }
 
@@ -36,6 +37,7 @@ class ShopSaleTest {
         "Docker is not available: dev/containers up");
     try (Database database = Database.postgres()) {
       assertThat(ShopSale.withTheLock(out, database)).as("Unsafe: %s", told).isTrue();
+      assertThat(ShopSale.withAnOperator(out, database)).as("Unsafe: %s", told).isTrue();
       assertThat(ShopSale.withoutTheLock(out, database)).as("%s", told).isTrue();
     }
   }

@@ -27,13 +27,7 @@ enum Server {
 
     @Override
     LockClient clientAt(FaultProxy proxy) {
-      HikariConfig config = new HikariConfig();
-      config.setJdbcUrl("jdbc:postgresql://" + proxy.host() + ":" + proxy.port() + "/holdfast");
-      config.setUsername("postgres");
-      config.setPassword(PASSWORD);
-      config.setMaximumPoolSize(4);
-      config.setMinimumIdle(1);
-      HikariDataSource pool = new HikariDataSource(config);
+      HikariDataSource pool = postgresPool(proxy.host(), proxy.port());
       proxy.onClose(pool);
       return build(JdbcLocks.builder(pool).schema(SchemaMode.CREATE));
     }
@@ -68,6 +62,16 @@ enum Server {
 
   FaultProxy proxy() {
     return FaultProxy.open(container().getHost(), container().getFirstMappedPort());
+  }
+
+  static HikariDataSource postgresPool(String host, int port) {
+    HikariConfig config = new HikariConfig();
+    config.setJdbcUrl("jdbc:postgresql://" + host + ":" + port + "/holdfast");
+    config.setUsername("postgres");
+    config.setPassword(PASSWORD);
+    config.setMaximumPoolSize(4);
+    config.setMinimumIdle(1);
+    return new HikariDataSource(config);
   }
 
   private static LockClient build(LockClientBuilder<?> builder) {

@@ -1,0 +1,94 @@
+package io.holdfast.lock.spring.integration;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.zaxxer.hikari.HikariDataSource;
+import java.io.BufferedReader;
+import java.io.File;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.Statement;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.testcontainers.containers.GenericContainer;
+
+/** Two JVMs that count together, under a lock of their registries. */
+@Tag("nightly")
+@Timeout(value = 300, unit = TimeUnit.SECONDS) // It waits for JVMs, each for a minute at most.
+class TwoProcessesTest {
+  private static final long PATIENCE_SECONDS = 60;
+
+  private final List<Process> processes = new ArrayList<>();
+
+  @AfterEach
+  void end() {
+    processes.forEach(Process::destroyForcibly);
+  }
+
+  @Test
+  void noTwoAreInsideAtOnce() throws Exception {
+    GenericContainer<?> server = Server.POSTGRES.container();
+    try (HikariDataSource pool =
+            Server.postgresPool(server.getHost(), server.getFirstMappedPort());
+        Connection connection = pool.getConnection();
+        Statement statement = connection.createStatement()) {
+      statement.execute("CREATE TABLE counter (count INT, name VARCHAR(10), turns INT)");
+      statement.execute("INSERT INTO counter VALUES (0, '', 0)");
+      for (String name : List.of("one", "two")) {
+        start(server, name);
+      }
+      for (Process process : processes) {
+        awaitReady(process);
+      }
+      for (Process process : processes) {
+        OutputStream input = process.getOutputStream();
+        input.write('\n');
+        input.flush();
+      }
+      for (Process process : processes) {
+        assertThat(process.waitFor(PATIENCE_SECONDS, TimeUnit.SECONDS))
+            .as("ends")
+            .isTrue();
+        assertThat(process.exitValue()).isZero();
+      }
+
+      try (ResultSet row = statement.executeQuery("SELECT count, turns FROM counter")) {
+        assertThat(row.next()).isTrue();
+        assertThat(row.getInt("count"))
+            .as("Unsafe: sections counted")
+            .isEqualTo(2 * CountingApplication.THREADS * CountingApplication.ROUNDS);
+        assertThat(row.getInt("turns")).as("turns of the one and the other").isGreaterThan(2);
+      }
+    }
+  }
+
+  private void start(GenericContainer<?> server, String name) throws IOException {
+    processes.add(new ProcessBuilder(
+            System.getProperty("java.home") + File.separator + "bin" + File.separator + "java",
+            "-Xmx128m",
+            "-XX:+UseSerialGC",
+            "-XX:TieredStopAtLevel=1",
+            "-cp",
+            System.getProperty("surefire.test.class.path", System.getProperty("java.class.path")),
+            CountingApplication.class.getName(),
+            server.getHost(),
+            Integer.toString(server.getFirstMappedPort()),
+            name)
+        .redirectError(ProcessBuilder.Redirect.INHERIT)
+        .start());
+  }
+
+  /** Returns when it has said so, or ended; the test's own deadline is that of a start. */
+  private static void awaitReady(Process process) throws IOException {
+    @SuppressWarnings("resource") // Closing it would close the process's output.
+    BufferedReader output = process.inputReader();
+    assertThat(output.readLine()).isEqualTo(CountingApplication.READY);
+  }
+}
