@@ -117,6 +117,34 @@ class FaultsTest {
   }
 
   @Test
+  void anInterceptorThatThrowsIsAnErrorAndTheClientEndsAllTheSame() throws Exception {
+    AtomicBoolean throwing = new AtomicBoolean();
+    OkHttpClient users = new OkHttpClient.Builder()
+        .addInterceptor(chain -> {
+          if (throwing.get()) {
+            throw new IllegalStateException("The interceptor is broken");
+          }
+          return chain.proceed(chain.request());
+        })
+        .build();
+    try (LockClient client = ConsulLocks.builder(users, server.address())
+        .clientName(name)
+        .storeTimeout(Duration.ofSeconds(4))
+        .defaultOptions(LockOptions.renewed(Duration.ofMinutes(5))) // Its long polls are as long.
+        .build()) {
+      Lease unused = client.get(name).lock();
+      throwing.set(true);
+      assertThatExceptionOfType(LockStoreException.class)
+          .isThrownBy(() -> client.get("other-" + name).tryLock())
+          .withMessageContaining("The interceptor is broken");
+    }
+    eventually(
+        "its threads end",
+        () -> Thread.getAllStackTraces().keySet().stream()
+            .noneMatch(thread -> thread.getName().contains(name)));
+  }
+
+  @Test
   void anAddressWithAWrongPathIsAnErrorThatNamesIt() {
     String address = server.address() + "/wrong";
     assertThatExceptionOfType(LockStoreException.class)
