@@ -2,9 +2,7 @@ package io.holdfast.lock.bench;
 
 import io.holdfast.lock.bench.candidate.Candidate;
 import io.holdfast.lock.bench.candidate.Store;
-import io.holdfast.lock.bench.report.Charts;
 import io.holdfast.lock.bench.report.Kept;
-import io.holdfast.lock.bench.report.Page;
 import io.holdfast.lock.bench.report.Report;
 import io.holdfast.lock.bench.report.Tables;
 import io.holdfast.lock.bench.report.Terminal;
@@ -21,11 +19,9 @@ import org.jspecify.annotations.Nullable;
 
 /** The program of {@code dev/bench}. */
 public final class Main {
-  /** The folder of the figures that the page shows. */
-  public static final Path KEPT = Path.of("docs", "benchmarks");
+  /** The folder of the figures that are kept, and of their tables. */
+  private static final Path KEPT = Path.of("docs", "benchmarks");
 
-  public static final Path PAGE = Path.of("docs", "benchmarks.md");
-  public static final Path TABLES = Path.of("docs", "benchmarks", "tables.md");
   private static final Path PASSING = Path.of("lock-bench", "target", "bench");
 
   private String store = "all";
@@ -71,7 +67,7 @@ public final class Main {
     }
     if (keep && classPathBefore != null) {
       throw new IllegalArgumentException(
-          "--against has other candidates than those of the page:" + " leave out --keep");
+          "--against has other candidates than those of the page: leave out --keep");
     }
     Store.byOption(store);
   }
@@ -97,9 +93,7 @@ public final class Main {
       }
     }
     if (keep || pageOnly) {
-      Charts.write(Kept.read(KEPT), KEPT);
-      Files.writeString(PAGE, Page.render(KEPT));
-      Files.writeString(TABLES, Tables.render(KEPT));
+      Tables.write(KEPT);
     }
     return sound;
   }

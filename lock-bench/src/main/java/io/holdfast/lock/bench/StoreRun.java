@@ -87,17 +87,17 @@ final class StoreRun implements AutoCloseable {
       List<Candidate> candidates = contestants.stream()
           .filter(candidate -> candidate.scenarios().contains(scenario))
           .toList();
-      List<Result> found = run(scenario, candidates);
-      terminal.results(scenario, candidates, found);
-      results.addAll(found);
-      keeper.keep(new Report(
+      results.addAll(run(scenario, candidates));
+      Report report = new Report(
           Report.today(),
           store,
           machine,
           effort,
           described,
           contestants.stream().map(Report.Contestant::of).toList(),
-          results));
+          results);
+      terminal.results(scenario, report);
+      keeper.keep(report);
     }
     return results.stream().allMatch(result -> result.fault() == null);
   }

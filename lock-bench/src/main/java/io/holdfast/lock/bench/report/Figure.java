@@ -2,6 +2,9 @@ package io.holdfast.lock.bench.report;
 
 import java.math.BigDecimal;
 import java.math.MathContext;
+import java.util.Locale;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /** The figures of a round. */
 public enum Figure {
@@ -47,6 +50,9 @@ public enum Figure {
   /** That time per waiter: how fast the lock passes from one to the next. */
   TURN_MICROS("µs a turn");
 
+  /** The text for what was not measured. */
+  static final String NONE = "-";
+
   private final String title;
 
   Figure(String title) {
@@ -60,5 +66,23 @@ public enum Figure {
 
   String title() {
     return title;
+  }
+
+  /** Returns this figure's value as text. */
+  String text(Map<Figure, Double> figures) {
+    @Nullable Double value = figures.get(this);
+    if (value == null) {
+      return NONE;
+    }
+    String format = switch (this) {
+      case FAIRNESS -> "%.2f";
+      case SAMPLES, THREADS -> "%.0f";
+      default -> value >= 100 ? "%,.0f" : "%.1f";
+    };
+    return String.format(Locale.ROOT, format, value);
+  }
+
+  static String ratio(@Nullable Double ratio) {
+    return ratio == null ? NONE : String.format(Locale.ROOT, "%.2f", ratio);
   }
 }

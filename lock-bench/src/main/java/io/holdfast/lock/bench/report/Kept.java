@@ -1,7 +1,6 @@
 package io.holdfast.lock.bench.report;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
-import io.holdfast.lock.bench.candidate.Candidate;
 import io.holdfast.lock.bench.candidate.Store;
 import io.holdfast.lock.bench.scenario.Scenario;
 import java.io.IOException;
@@ -9,11 +8,9 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
 import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The stored figures of one store. All figures of a scenario are from the same run; different
@@ -79,35 +76,13 @@ public record Kept(Store store, List<Report> runs) {
         .toList();
   }
 
-  @Nullable
-  Result result(Scenario scenario, String candidate) {
-    return results(scenario).stream()
-        .filter(result -> result.candidate().equals(candidate))
-        .findFirst()
-        .orElse(null);
-  }
-
-  /** Returns the floor of a scenario. */
-  @Nullable
-  Result floor(Scenario scenario) {
-    return contestants()
-        .filter(one -> one.role() == Candidate.Role.FLOOR)
-        .map(one -> result(scenario, one.id()))
-        .filter(Objects::nonNull)
-        .findFirst()
-        .orElse(null);
-  }
-
   /** Returns a candidate's name for readers. */
-  String label(@Nullable String candidate) {
-    return contestants()
+  String label(String candidate) {
+    return runs.stream()
+        .flatMap(run -> run.contestants().stream())
         .filter(one -> one.id().equals(candidate))
         .map(Report.Contestant::label)
         .findFirst()
-        .orElse("nobody");
-  }
-
-  private Stream<Report.Contestant> contestants() {
-    return runs.stream().flatMap(run -> run.contestants().stream());
+        .orElse(candidate);
   }
 }

@@ -11,7 +11,6 @@ import java.util.Objects;
 import java.util.OptionalDouble;
 import java.util.function.Function;
 import java.util.stream.DoubleStream;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -66,19 +65,6 @@ public record Result(
           own));
     }
     return results;
-  }
-
-  /**
-   * Returns the median of the ratios to another candidate in the same round, or null if it is not
-   * known.
-   */
-  @Nullable
-  Double of(Scenario measured, Result other) {
-    return ratio(
-        measured,
-        candidate,
-        other.candidate,
-        Stream.concat(rounds.stream(), other.rounds.stream()).toList());
   }
 
   private static List<Round> of(String candidate, List<Round> rounds) {

@@ -29,8 +29,6 @@ class ResultTest {
     assertThat(result.ofFloor()).isEqualTo(0.9);
     assertThat(result.ofBestPeer()).isEqualTo(2);
     assertThat(result.bestPeer()).isEqualTo("fast");
-    assertThat(result.of(Scenario.UNCONTENDED_1, result(Scenario.UNCONTENDED_1, "slow")))
-        .isEqualTo(9);
     assertThat(result.figures()).containsEntry(Figure.RATE, 900.0);
   }
 
