@@ -25,6 +25,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import javax.net.SocketFactory;
 import okhttp3.OkHttpClient;
@@ -119,29 +120,33 @@ class FaultsTest {
   @Test
   void anInterceptorThatThrowsIsAnErrorAndTheClientEndsAllTheSame() throws Exception {
     AtomicBoolean throwing = new AtomicBoolean();
+    AtomicInteger underWay = new AtomicInteger();
     OkHttpClient users = new OkHttpClient.Builder()
         .addInterceptor(chain -> {
           if (throwing.get()) {
             throw new IllegalStateException("The interceptor is broken");
           }
-          return chain.proceed(chain.request());
+          underWay.incrementAndGet();
+          try {
+            return chain.proceed(chain.request());
+          } finally {
+            underWay.decrementAndGet();
+          }
         })
         .build();
     try (LockClient client = ConsulLocks.builder(users, server.address())
-        .clientName(name)
         .storeTimeout(Duration.ofSeconds(4))
-        .defaultOptions(LockOptions.renewed(Duration.ofMinutes(5))) // Its long polls are as long.
+        // Its long polls take up to five minutes.
+        .defaultOptions(LockOptions.renewed(Duration.ofMinutes(5)))
         .build()) {
       Lease unused = client.get(name).lock();
+      eventually("its session is watched", () -> underWay.get() == 1);
       throwing.set(true);
       assertThatExceptionOfType(LockStoreException.class)
           .isThrownBy(() -> client.get("other-" + name).tryLock())
           .withMessageContaining("The interceptor is broken");
     }
-    eventually(
-        "its threads end",
-        () -> Thread.getAllStackTraces().keySet().stream()
-            .noneMatch(thread -> thread.getName().contains(name)));
+    eventually("no request is left", () -> underWay.get() == 0);
   }
 
   @Test
