@@ -30,6 +30,9 @@ public final class ConsulLocks {
   private static final Pattern PREFIX =
       Pattern.compile("[A-Za-z0-9_-][A-Za-z0-9._-]*(/[A-Za-z0-9_-][A-Za-z0-9._-]*)*");
 
+  /** A prefix that could be in the folders of another, as {@link Keys} has them. */
+  private static final Pattern OURS = Pattern.compile("/(m|session)(/|$)");
+
   private ConsulLocks() {}
 
   /**
@@ -47,6 +50,12 @@ public final class ConsulLocks {
   }
 
   private static String checkPrefix(String prefix) {
+    if (OURS.matcher(prefix).find()) {
+      throw new IllegalArgumentException("The prefix '"
+          + prefix
+          + "' is in a folder 'm' or 'session', where a client whose prefix ends before it keeps its"
+          + " keys: choose another word");
+    }
     if (prefix.length() > 200 || !PREFIX.matcher(prefix).matches()) {
       throw new IllegalArgumentException(
           "A prefix is words of ASCII letters, digits, '-', '_' and '.' (not first) with single"
@@ -90,7 +99,8 @@ public final class ConsulLocks {
      * have different locks.
      *
      * @throws IllegalArgumentException the prefix is not words of ASCII letters, digits and
-     *     {@code - _ .} with single slashes between them, of at most 200 characters
+     *     {@code - _ .} with single slashes between them, of at most 200 characters; or {@code m}
+     *     or {@code session} is a word of it after the first
      */
     public Builder prefix(String prefix) {
       this.prefix = checkPrefix(prefix);

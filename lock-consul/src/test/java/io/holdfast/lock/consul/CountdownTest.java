@@ -127,6 +127,23 @@ class CountdownTest {
 
   @Test
   void aMinimumHoldEndsThoughWhatElseIsToBeClearedAwayIsHeldUp() throws Exception {
+    whileADeletionIsHeldUp(() -> holdFor(Duration.ofSeconds(1)));
+  }
+
+  @Test
+  void anAttemptIsFreedThoughWhatElseIsToBeClearedAwayIsHeldUp() throws Exception {
+    whileADeletionIsHeldUp(() -> {
+      ConsulGrant given = holder.acquire(OpenStore.claim(name, TTL));
+      holder.store.sessions().cleanup().add(given.attempt());
+    });
+  }
+
+  private interface Release {
+    void run() throws StoreException;
+  }
+
+  /** Holds up the deletion of a key of no use, and waits until the lock is free all the same. */
+  private void whileADeletionIsHeldUp(Release release) throws Exception {
     String other = "other-" + name;
     holder.store.release(holder.acquire(OpenStore.claim(other, TTL)), Duration.ZERO);
     Script.Gate gate = new Script.Gate();
@@ -137,8 +154,8 @@ class CountdownTest {
     try {
       time.by(Duration.ofSeconds(13));
       eventually("its key is being deleted", gate::isReached);
-      holdFor(Duration.ofSeconds(1));
-      eventually("the hold is over", () -> {
+      release.run();
+      eventually("the lock is free", () -> {
         try {
           return finder.store.inspect(OpenStore.key(name)).isEmpty();
         } catch (StoreException e) {

@@ -25,6 +25,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import javax.net.SocketFactory;
 import okhttp3.OkHttpClient;
@@ -114,6 +115,38 @@ class FaultsTest {
         .isThrownBy(() ->
             ConsulLocks.builder(new OkHttpClient(), "http://127.0.0.1:" + port).build())
         .withMessageContaining("can't be reached");
+  }
+
+  @Test
+  void anInterceptorThatThrowsIsAnErrorAndTheClientEndsAllTheSame() throws Exception {
+    AtomicBoolean throwing = new AtomicBoolean();
+    AtomicInteger underWay = new AtomicInteger();
+    OkHttpClient users = new OkHttpClient.Builder()
+        .addInterceptor(chain -> {
+          if (throwing.get()) {
+            throw new IllegalStateException("The interceptor is broken");
+          }
+          underWay.incrementAndGet();
+          try {
+            return chain.proceed(chain.request());
+          } finally {
+            underWay.decrementAndGet();
+          }
+        })
+        .build();
+    try (LockClient client = ConsulLocks.builder(users, server.address())
+        .storeTimeout(Duration.ofSeconds(4))
+        // Its long polls take up to five minutes.
+        .defaultOptions(LockOptions.renewed(Duration.ofMinutes(5)))
+        .build()) {
+      Lease unused = client.get(name).lock();
+      eventually("its session is watched", () -> underWay.get() == 1);
+      throwing.set(true);
+      assertThatExceptionOfType(LockStoreException.class)
+          .isThrownBy(() -> client.get("other-" + name).tryLock())
+          .withMessageContaining("The interceptor is broken");
+    }
+    eventually("no request is left", () -> underWay.get() == 0);
   }
 
   @Test

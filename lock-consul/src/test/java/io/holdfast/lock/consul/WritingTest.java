@@ -104,12 +104,23 @@ class WritingTest {
   }
 
   @Test
+  void aPrefixInTheFoldersOfAnotherPrefixIsRefused() {
+    ConsulLocks.Builder builder = ConsulLocks.builder(new OkHttpClient(), "http://localhost:8500");
+    for (String prefix : List.of("app/session", "app/m", "app/session/x", "a/b/m/c")) {
+      assertThatIllegalArgumentException()
+          .isThrownBy(() -> builder.prefix(prefix))
+          .withMessageContaining(prefix);
+    }
+  }
+
+  @Test
   void aPrefixThatConsulCouldMisreadIsRefused() {
     ConsulLocks.Builder builder = ConsulLocks.builder(new OkHttpClient(), "http://localhost:8500");
     for (String prefix : List.of("", "/a", "a/", "a//b", "a/../b", ".", "ä", "a b")) {
       assertThatIllegalArgumentException().as(prefix).isThrownBy(() -> builder.prefix(prefix));
     }
     assertThat(builder.prefix("team-1/locks.v2")).isSameAs(builder);
+    assertThat(builder.prefix("m/sessions/mm")).isSameAs(builder);
     assertThatIllegalArgumentException()
         .isThrownBy(() -> ConsulLocks.builder(new OkHttpClient(), "localhost"));
   }

@@ -483,7 +483,10 @@ public final class ConsulStore implements LockStore {
 
   @Override
   public void close() {
-    sessions.close();
-    http.close();
+    try {
+      sessions.close();
+    } finally {
+      http.close();
+    }
   }
 }

@@ -350,16 +350,20 @@ public final class ConsulHttp implements AutoCloseable {
     }
   }
 
-  /** Executes a call. An interrupted connect, which OkHttp throws undeclared, is an I/O error. */
+  /**
+   * Executes a call. Whatever else it throws is an I/O error: an interrupted connect, which OkHttp
+   * does not declare, and the exception of a user's interceptor.
+   */
   private static Response execute(Call call) throws IOException {
     try {
       return call.execute();
-    } catch (IOException | RuntimeException e) {
+    } catch (IOException e) {
       throw e;
     } catch (Exception e) {
-      if (e instanceof InterruptedException) {
-        Thread.currentThread().interrupt();
+      if (!(e instanceof InterruptedException)) {
+        throw new IOException(e);
       }
+      Thread.currentThread().interrupt();
       InterruptedIOException interrupted = new InterruptedIOException(e.toString());
       interrupted.initCause(e);
       throw interrupted;

@@ -29,56 +29,35 @@ public final class Transaction {
   }
 
   public Transaction lock(String key, String value, String session) {
-    begin("lock", key)
-        .append(",\"Flags\":0,\"Session\":")
-        .append(Json.quote(session))
-        .append(value(value));
-    return this;
+    return add("lock", key, ",\"Flags\":0,\"Session\":" + Json.quote(session) + value(value));
   }
 
   /** Writes to the key if nothing wrote to it since that index; else the transaction fails. */
   public Transaction setAt(String key, long modifyIndex, String value, long flags) {
-    begin("cas", key)
-        .append(",\"Index\":")
-        .append(modifyIndex)
-        .append(",\"Flags\":")
-        .append(flags)
-        .append(value(value));
-    return this;
-  }
-
-  private static String value(String text) {
-    return ",\"Value\":\""
-        + Base64.getEncoder().encodeToString(text.getBytes(StandardCharsets.UTF_8))
-        + "\"}}";
+    return add("cas", key, index(modifyIndex) + ",\"Flags\":" + flags + value(value));
   }
 
   public Transaction tree(String prefix) {
-    begin("get-tree", prefix).append("}}");
-    return this;
+    return add("get-tree", prefix, "");
   }
 
   /** Fails unless the key exists and was last written to at that index. */
   public Transaction checkIndex(String key, long modifyIndex) {
-    begin("check-index", key).append(",\"Index\":").append(modifyIndex).append("}}");
-    return this;
+    return add("check-index", key, index(modifyIndex));
   }
 
   /** Fails if the key exists. */
   public Transaction checkNotExists(String key) {
-    begin("check-not-exists", key).append("}}");
-    return this;
+    return add("check-not-exists", key, "");
   }
 
   public Transaction delete(String key) {
-    begin("delete", key).append("}}");
-    return this;
+    return add("delete", key, "");
   }
 
   /** Deletes all keys that begin with the prefix. */
   public Transaction deleteTree(String prefix) {
-    begin("delete-tree", prefix).append("}}");
-    return this;
+    return add("delete-tree", prefix, "");
   }
 
   /**
@@ -86,18 +65,27 @@ public final class Transaction {
    * key is no failure.
    */
   public Transaction deleteAt(String key, long modifyIndex) {
-    begin("delete-cas", key).append(",\"Index\":").append(modifyIndex).append("}}");
-    return this;
+    return add("delete-cas", key, index(modifyIndex));
   }
 
-  private StringBuilder begin(String verb, String key) {
-    if (body.length() > 1) {
-      body.append(',');
-    }
-    return body.append("{\"KV\":{\"Verb\":\"")
+  private static String index(long modifyIndex) {
+    return ",\"Index\":" + modifyIndex;
+  }
+
+  private static String value(String text) {
+    byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
+    return ",\"Value\":\"" + Base64.getEncoder().encodeToString(bytes) + "\"";
+  }
+
+  private Transaction add(String verb, String key, String rest) {
+    body.append(body.length() > 1 ? "," : "")
+        .append("{\"KV\":{\"Verb\":\"")
         .append(verb)
         .append("\",\"Key\":")
-        .append(Json.quote(key));
+        .append(Json.quote(key))
+        .append(rest)
+        .append("}}");
+    return this;
   }
 
   String body() {

@@ -3,8 +3,9 @@ package io.holdfast.lock.consul.line;
 import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockKind;
-import java.io.ByteArrayOutputStream;
+import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
+import java.util.HexFormat;
 import java.util.Optional;
 
 /**
@@ -19,7 +20,7 @@ public final class Keys {
    */
   private static final String ESCAPE = "-_";
 
-  private static final int ESCAPED_LENGTH = ESCAPE.length() + 2;
+  private static final HexFormat HEX = HexFormat.of().withUpperCase();
 
   private final String prefix;
 
@@ -93,7 +94,9 @@ public final class Keys {
   /** Returns the lock whose name is escaped so; empty: no name is, so the folder is not ours. */
   private static Optional<LockKey> named(LockKind kind, String escaped) {
     try {
-      LockKey key = new LockKey(kind, unescape(escaped));
+      // A name that is escaped otherwise than here is not one of ours.
+      String name = URLDecoder.decode(escaped.replace(ESCAPE, "%"), StandardCharsets.UTF_8);
+      LockKey key = new LockKey(kind, name);
       return escape(key.name()).equals(escaped) ? Optional.of(key) : Optional.empty();
     } catch (IllegalArgumentException e) {
       // Not an escape, or not a name.
@@ -111,10 +114,7 @@ public final class Keys {
       if (isPlain(c, before)) {
         escaped.append(c);
       } else {
-        escaped
-            .append(ESCAPE)
-            .append(Character.toUpperCase(Character.forDigit(c >> 4, 16)))
-            .append(Character.toUpperCase(Character.forDigit(c & 0xf, 16)));
+        escaped.append(ESCAPE).append(HEX.toHexDigits(b));
       }
       before = c;
     }
@@ -128,20 +128,5 @@ public final class Keys {
       case '.' -> before != '.';
       default -> c < 0x80 && Character.isLetterOrDigit(c);
     };
-  }
-
-  private static String unescape(String escaped) {
-    ByteArrayOutputStream bytes = new ByteArrayOutputStream(escaped.length());
-    for (int at = 0; at < escaped.length(); ) {
-      if (escaped.startsWith(ESCAPE, at)) {
-        int end = Math.min(escaped.length(), at + ESCAPED_LENGTH);
-        bytes.write(Integer.parseInt(escaped.substring(at + ESCAPE.length(), end), 16));
-        at = end;
-      } else {
-        bytes.write(escaped.charAt(at));
-        at++;
-      }
-    }
-    return bytes.toString(StandardCharsets.UTF_8);
   }
 }

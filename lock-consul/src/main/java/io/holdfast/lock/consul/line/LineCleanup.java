@@ -87,7 +87,7 @@ public final class LineCleanup {
     return ThreadLocalRandom.current().nextLong(nanos);
   }
 
-  /** Returns the queues of tasks, those first that somebody may be waiting for. */
+  /** Returns the queues of tasks. */
   public List<TaskQueue<?>> tasks() {
     return List.of(timed, uncounted, useless, sweep);
   }

@@ -10,19 +10,26 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * A queue of tasks of one kind, each to be done from a given time on. A task that fails is tried
  * again about a second later. Thread-safe.
  */
 public final class TaskQueue<T> {
+  private static final Logger log = LoggerFactory.getLogger(TaskQueue.class);
+
   private static final long RETRY_NANOS = TimeUnit.SECONDS.toNanos(1);
 
   private final TimeSource time;
   private final int atOnce;
   private final Work<T> work;
   private final Map<Object, Task<T>> tasks = new ConcurrentHashMap<>();
+  private final AtomicBoolean underWay = new AtomicBoolean();
 
   /** The work on some tasks together. */
   public interface Work<T> {
@@ -71,6 +78,36 @@ public final class TaskQueue<T> {
   public boolean isSomethingDue() {
     long nowNanos = time.nanos();
     return tasks.values().stream().anyMatch(task -> nowNanos - task.dueNanos() >= 0);
+  }
+
+  /**
+   * Begins to do the tasks that are due, unless that is under way. Each queue is worked off by
+   * itself, so that none is kept waiting by another.
+   *
+   * @param executor runs a task on another thread; false: it does not
+   */
+  public void begin(Predicate<Runnable> executor) {
+    if (!isSomethingDue() || !underWay.compareAndSet(false, true)) {
+      return;
+    }
+    boolean begun = false;
+    try {
+      begun = executor.test(() -> {
+        try {
+          workOff();
+        } catch (StoreException e) {
+          log.debug("Keys could not be cleared away; again later", e);
+        } catch (RuntimeException | Error e) {
+          log.error("Keys could not be cleared away; again later", e);
+        } finally {
+          underWay.set(false);
+        }
+      });
+    } finally {
+      if (!begun) {
+        underWay.set(false);
+      }
+    }
   }
 
   /** Does the tasks that are due, those due longest first, until one fails. The rest stays due. */

@@ -189,7 +189,8 @@ public final class Attempt {
   public ConsulGrant hold(long sinceNanos, long provedNanos) {
     long grantedEndNanos = sinceNanos + claim.ttl().toNanos();
     long untilNanos = session.until(grantedEndNanos, provedNanos);
-    ConsulGrant granted = new ConsulGrant(this, number, untilNanos - sinceNanos);
+    Duration validFor = Duration.ofNanos(Math.max(0, untilNanos - sinceNanos));
+    ConsulGrant granted = new ConsulGrant(this, number, validFor);
     synchronized (this) {
       if (phase == Phase.OVER) {
         return null;

@@ -18,7 +18,6 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -52,8 +51,6 @@ public final class SessionCleanup {
   private final TaskQueue<Hold> holds;
 
   private final List<TaskQueue<?>> tasks = new ArrayList<>();
-  private final AtomicBoolean working = new AtomicBoolean();
-  private final AtomicBoolean endingHolds = new AtomicBoolean();
 
   /**
    * A session that has ended or is to be ended, and its keys in lines. None of its holders trusts
@@ -95,58 +92,14 @@ public final class SessionCleanup {
     ended = new TaskQueue<>(time, 1, some -> settle(some.get(0), http::deadline));
     old = new TaskQueue<>(time, 1, some -> delete(some.get(0)));
     holds = new TaskQueue<>(time, 1, some -> end(some.get(0)));
-    // In the order of urgency: somebody may wait for the first.
-    tasks.add(unfreed);
-    tasks.add(ended);
+    tasks.addAll(List.of(unfreed, ended, old, holds));
     tasks.addAll(lines.tasks());
-    tasks.add(old);
   }
 
-  /** Begins the tasks that are due, unless others are under way. */
+  /** Begins the tasks that are due. */
   void tend(Collection<Session> inUse) {
-    tendHolds();
-    begin(working, tasks);
+    tasks.forEach(queue -> queue.begin(http::execute));
     inUse.forEach(this::deleteOld);
-  }
-
-  /**
-   * Begins to end the minimum holds that are due, on a thread of their own: somebody may be waiting
-   * for that moment.
-   */
-  private void tendHolds() {
-    begin(endingHolds, List.of(holds));
-  }
-
-  private void begin(AtomicBoolean underWay, List<TaskQueue<?>> queues) {
-    if (queues.stream().noneMatch(TaskQueue::isSomethingDue)
-        || !underWay.compareAndSet(false, true)) {
-      return;
-    }
-    boolean begun = false;
-    try {
-      begun = http.execute(() -> {
-        try {
-          queues.forEach(SessionCleanup::workOff);
-        } finally {
-          underWay.set(false);
-        }
-      });
-    } finally {
-      if (!begun) {
-        underWay.set(false);
-      }
-    }
-  }
-
-  /** Does the due tasks of one queue. Whatever it throws, the other queues get their turn. */
-  private static void workOff(TaskQueue<?> queue) {
-    try {
-      queue.workOff();
-    } catch (StoreException e) {
-      log.debug("Keys could not be cleared away; again later", e);
-    } catch (RuntimeException | Error e) {
-      log.error("Keys could not be cleared away; again later", e);
-    }
   }
 
   /** Ends an attempt, and has its key freed in the background. */
@@ -251,7 +204,7 @@ public final class SessionCleanup {
       long untilNanos = time.nanos() + holdNanos;
       Hold hold = new Hold(attempt, mark, untilNanos);
       holds.add(hold, untilNanos);
-      sessions.ticker().after(holdNanos, this::tendHolds);
+      sessions.ticker().after(holdNanos, () -> holds.begin(http::execute));
     } else {
       idle(attempt, mark.modifyIndex());
     }
