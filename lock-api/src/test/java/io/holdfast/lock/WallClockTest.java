@@ -204,8 +204,11 @@ class WallClockTest extends EngineTest {
     Actor<Boolean> locker = start("locker", () -> {
       Lock lock = lock("x").asLock();
       lock.lock();
-      lock.unlock();
-      return Thread.interrupted();
+      try {
+        return Thread.currentThread().isInterrupted();
+      } finally {
+        lock.unlock();
+      }
     });
 
     assertThat(locker.result()).isTrue();
