@@ -17,6 +17,7 @@ import io.holdfast.lock.spi.StoreException;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.locks.Lock;
 import org.junit.jupiter.api.Test;
 
 class WallClockTest extends EngineTest {
@@ -189,6 +190,31 @@ class WallClockTest extends EngineTest {
     assertThat(store.holder("x")).isEmpty();
     store.heal();
     held("x").close();
+  }
+
+  /** L-6.13. */
+  @Test
+  void aGrantWhoseConfirmationAnInterruptBrokeIsGivenBackBeforeTheStoreIsAskedAgain()
+      throws Exception {
+    sleepDuring(ACQUIRE_OR_QUEUE);
+    store.next(VERIFY, call -> {
+      Thread.currentThread().interrupt();
+      throw StoreException.unanswered("interrupted", null);
+    });
+    Actor<Boolean> locker = start("locker", () -> {
+      Lock lock = lock("x").asLock();
+      lock.lock();
+      try {
+        return Thread.currentThread().isInterrupted();
+      } finally {
+        lock.unlock();
+      }
+    });
+
+    assertThat(locker.result()).isTrue();
+    assertThat(store.calls())
+        .extracting(ScriptedStore.Call::op)
+        .containsExactly(ACQUIRE_OR_QUEUE, VERIFY, RELEASE, ACQUIRE_OR_QUEUE, RELEASE);
   }
 
   private void sleepDuring(ScriptedStore.Op op) {

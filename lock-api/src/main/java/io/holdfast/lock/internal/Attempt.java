@@ -87,8 +87,11 @@ final class Attempt<T> extends Task {
       client.requireOpen(name());
       return acquire();
     } finally {
-      undo();
-      interrupts.restore();
+      try {
+        undo();
+      } finally {
+        interrupts.restore();
+      }
     }
   }
 
@@ -128,7 +131,12 @@ final class Attempt<T> extends Task {
       takeFromTurn(granted);
     }
     giveBackHandle();
-    if (queue != null) {
+    leaveQueue();
+  }
+
+  private void leaveQueue() {
+    WaitQueue used = queue;
+    if (used != null) {
       queue = null;
       client.queues().leave(used);
     }
@@ -193,6 +201,8 @@ final class Attempt<T> extends Task {
 
   private Outcome<T> acquired(Handle got, Source source) {
     Outcome<T> outcome = new Acquired<>(handOut.of(got));
+    // If this fails, the handle is given back.
+    leaveQueue();
     acquiring.acquired(got.hold().token(), source);
     handle = null;
     return outcome;

@@ -209,6 +209,7 @@ final class LeaderTurn {
         }
         leaveStoreQueue();
         withdraw();
+        giveBackGrant();
       }
     }
   }
@@ -220,6 +221,7 @@ final class LeaderTurn {
       Claim claim = client.claims().next(request);
       queue().earlyEvents().asksWith(claim.ownerId());
       taken = false;
+      brokenOff = null;
       client.keeper().watchClock();
       ClockReading asked = time.read();
       boolean confirmed = true;

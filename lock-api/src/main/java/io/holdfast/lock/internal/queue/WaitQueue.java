@@ -368,8 +368,9 @@ public final class WaitQueue {
               new Hold(this, hold.grant(), hold.handOffs() + 1, next.thread(), nowNanos);
           News news = new Waiter.HandedOn(successor.open());
           hold.remove(handle, LeaseState.RELEASED);
-          holds.begin(successor);
+          // If this overflows the stack, the hold that nobody has is found later.
           waiters.tell(next, news);
+          holds.begin(successor);
           return Closing.HANDED_ON;
         }
         hold.remove(handle, null);
