@@ -145,8 +145,8 @@ public final class Sessions implements AutoCloseable {
     if (session != null && !session.isLost()) {
       return session;
     }
-    boolean mine = deadline.awaitUninterruptibly(
-        leftNanos -> making.tryLock(leftNanos, TimeUnit.NANOSECONDS));
+    boolean mine =
+        deadline.awaitUninterruptibly(leftNanos -> making.tryLock(leftNanos, TimeUnit.NANOSECONDS));
     if (!mine) {
       throw timedOut(deadline);
     }
