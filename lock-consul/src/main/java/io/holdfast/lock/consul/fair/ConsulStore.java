@@ -33,6 +33,8 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -45,14 +47,21 @@ import org.jspecify.annotations.Nullable;
  * docs/decisions/consul-a-key-for-each-attempt.md.
  */
 public final class ConsulStore implements LockStore {
+  /** The number of sessions whose end during one acquire makes it fail. */
+  private static final int SESSIONS_LOST_MAX = 2;
+
+  private static final int LAST_TAKEN_MAX = 1_000;
+
   private final ConsulHttp http;
   private final Keys keys;
   private final Sessions sessions;
   private final TimeSource time;
-  private final LastTaken lastTaken = new LastTaken();
 
-  /** The number of sessions whose end during one acquire makes it fail. */
-  private static final int SESSIONS_LOST_MAX = 2;
+  /**
+   * The locks that this client found taken when it last asked without waiting. The next time it
+   * reads the line first: that is one read, where an attempt would be two writes.
+   */
+  private final Set<LockKey> lastTaken = ConcurrentHashMap.newKeySet();
 
   /** @param http is closed with this store */
   public ConsulStore(ConsulHttp http, String prefix, StoreSettings settings) {
@@ -93,6 +102,9 @@ public final class ConsulStore implements LockStore {
     Joined joined = join(claim, deadline);
     if (joined.grant() != null) {
       return Optional.of(joined.grant());
+    }
+    if (lastTaken.size() >= LAST_TAKEN_MAX) {
+      lastTaken.clear();
     }
     lastTaken.add(claim.key());
     try {
@@ -357,48 +369,41 @@ public final class ConsulStore implements LockStore {
 
   @Override
   public List<Renewal> renew(List<Grant> grants) throws StoreException {
-    Deadline deadline = http.deadline();
-    long sentNanos = time.nanos();
-    Session session = ((ConsulGrant) grants.get(0)).attempt().session();
-    boolean lives = sessions.renew(session, deadline);
-    List<ConsulGrant> asked = grants.stream().map(ConsulGrant.class::cast).toList();
-    Set<ConsulGrant> taken = lives ? sessions.taken(asked, deadline) : Set.of();
-    List<Renewal> results = new ArrayList<>(grants.size());
-    for (ConsulGrant grant : asked) {
-      Attempt attempt = grant.attempt();
-      Optional<Duration> validFor = lives && !taken.contains(grant)
-          ? attempt.extend(sentNanos, attempt.claim().ttl(), time.nanos())
-          : Optional.empty();
-      results.add(validFor.isPresent() ? new Renewal.Renewed(validFor.get()) : new Renewal.Lost());
-    }
-    return results;
+    List<ConsulGrant> ours = grants.stream().map(ConsulGrant.class::cast).toList();
+    return confirm(ours, Claim::ttl).stream()
+        .map(validFor -> validFor.<Renewal>map(Renewal.Renewed::new).orElseGet(Renewal.Lost::new))
+        .toList();
   }
 
   @Override
   public Optional<Duration> extend(Grant grant, Duration ttl) throws StoreException {
-    return confirm((ConsulGrant) grant, ttl);
+    return confirm(List.of((ConsulGrant) grant), unused -> ttl).get(0);
   }
 
   @Override
   public Optional<Duration> verify(Grant grant) throws StoreException {
-    return confirm((ConsulGrant) grant, Duration.ZERO);
+    return extend(grant, Duration.ZERO);
   }
 
   /**
-   * Asks whether the grant has the lock, and if so keeps it for at least this TTL. Consul does not
-   * know when a lease ends: this client gives up the key then.
+   * Asks whether grants of one session have their locks, and keeps those that do for at least these
+   * TTLs. Consul does not know when a lease ends: this client gives up the key then.
    */
-  private Optional<Duration> confirm(ConsulGrant grant, Duration ttl) throws StoreException {
-    long sentNanos = time.nanos();
-    Attempt attempt = grant.attempt();
+  private List<Optional<Duration>> confirm(List<ConsulGrant> grants, Function<Claim, Duration> ttl)
+      throws StoreException {
     Deadline deadline = http.deadline();
+    long sentNanos = time.nanos();
     // Only a session that was just renewed is known to live long enough.
-    if (!sessions.renew(attempt.session(), deadline)) {
-      return Optional.empty();
+    boolean lives = sessions.renew(grants.get(0).attempt().session(), deadline);
+    Set<ConsulGrant> taken = lives ? sessions.taken(grants, deadline) : Set.copyOf(grants);
+    List<Optional<Duration>> validFor = new ArrayList<>(grants.size());
+    for (ConsulGrant grant : grants) {
+      validFor.add(
+          taken.contains(grant)
+              ? Optional.empty()
+              : grant.attempt().extend(sentNanos, ttl.apply(grant.claim()), time.nanos()));
     }
-    return sessions.taken(List.of(grant), deadline).isEmpty()
-        ? attempt.extend(sentNanos, ttl, time.nanos())
-        : Optional.empty();
+    return validFor;
   }
 
   @Override

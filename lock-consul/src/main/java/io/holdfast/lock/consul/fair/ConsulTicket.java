@@ -177,7 +177,7 @@ public final class ConsulTicket implements Ticket {
     PlaceAhead heard = longPoll;
     long settled = heard != null && heard.hadLock() ? heard.place.number() : 0;
     for (Line.Place place : ahead) {
-      if (line.showsLockOf(place)) {
+      if (Line.hadLock(place, line.now(place))) {
         settled = Math.max(settled, place.number());
       }
     }
@@ -187,10 +187,11 @@ public final class ConsulTicket implements Ticket {
   /** Whether a place has left the line, but its holder may still trust its lease. */
   private boolean mayGoOn(Line.Place place, Line line) {
     // The mark of a minimum hold is no lease. An orphan is in the line, and is waited for there.
+    Entry now = line.now(place);
     if (place.mark().released()
-        || line.contains(place)
-        || line.shows(place)
-        || line.showsAsOrphan(place)) {
+        || place.entry().equals(now)
+        || Line.isOver(place, now)
+        || (now != null && Line.isOrphan(now))) {
       return false;
     }
     PlaceAhead heard = longPoll;

@@ -85,8 +85,7 @@ public final class SessionRequests {
       return true;
     }
     // A leader that was just elected may not know its sessions yet. A consistent read waits until
-    // it
-    // does.
+    // it does.
     if (!sessions(http.get("v1/session/info/" + id, deadline)).isEmpty()) {
       throw StoreException.refused("Consul's leader does not know its sessions yet", null);
     }

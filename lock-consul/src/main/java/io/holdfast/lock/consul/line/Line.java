@@ -113,7 +113,7 @@ public final class Line {
    * Whether a key without a session is an orphan. Only its value tells: a write resets its
    * LockIndex.
    */
-  private static boolean isOrphan(Entry entry) {
+  public static boolean isOrphan(Entry entry) {
     Mark mark = Mark.of(entry);
     return entry.session().isEmpty() && !mark.released() && mark.millis() > 0;
   }
@@ -219,28 +219,9 @@ public final class Line {
     return List.copyOf(places.subList(0, places.indexOf(place)));
   }
 
-  /** Whether the key of this place is unchanged. */
-  public boolean contains(Place place) {
-    return place.entry().equals(entries.get(place.entry().key()));
-  }
-
-  /** Whether the key of this place is that of an orphan by now. */
-  public boolean showsAsOrphan(Place place) {
-    Entry now = entries.get(place.entry().key());
-    return now != null && isOrphan(now);
-  }
-
-  /** Whether the line shows that this place was given up, as {@link #isOver} proves it. */
-  public boolean shows(Place over) {
-    return isOver(over, entries.get(over.entry().key()));
-  }
-
-  /**
-   * Whether the line shows that this place had the lock and was given up, as {@link #hadLock}
-   * proves it.
-   */
-  public boolean showsLockOf(Place over) {
-    return hadLock(over, entries.get(over.entry().key()));
+  /** Returns the key of a place as this line shows it; null: it does not exist. */
+  public @Nullable Entry now(Place place) {
+    return entries.get(place.entry().key());
   }
 
   /**

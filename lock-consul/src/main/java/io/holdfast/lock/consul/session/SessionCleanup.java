@@ -98,7 +98,7 @@ public final class SessionCleanup {
 
   /** Begins the tasks that are due. */
   void tend(Collection<Session> inUse) {
-    tasks.forEach(queue -> queue.begin(http::execute));
+    tasks.forEach(queue -> Ticker.safely(() -> queue.begin(http::execute)));
     inUse.forEach(this::deleteOld);
   }
 

@@ -40,7 +40,12 @@ public final class Sessions implements AutoCloseable {
   private final TimeSource time;
   private final Ticker ticker;
 
-  private final Map<Long, Slot> shared = new ConcurrentHashMap<>();
+  /** The sessions by their TTLs in seconds. */
+  private final Map<Long, Session> shared = new ConcurrentHashMap<>();
+
+  /** Held while a session is created. */
+  private final ReentrantLock making = new ReentrantLock();
+
   private final Set<Session> all = ConcurrentHashMap.newKeySet();
 
   /** Attempts that may have a key, by their claims' owner ids. */
@@ -50,12 +55,6 @@ public final class Sessions implements AutoCloseable {
   private final LineCleanup lines;
   private final SessionCleanup cleanup;
   private volatile boolean closed;
-
-  /** The session of one TTL, and the mutex under which it is created. */
-  private static final class Slot {
-    final ReentrantLock making = new ReentrantLock();
-    volatile @Nullable Session session;
-  }
 
   public Sessions(ConsulHttp http, Keys keys, StoreSettings settings) {
     this.http = http;
@@ -142,25 +141,24 @@ public final class Sessions implements AutoCloseable {
   }
 
   private Session shared(long ttlSeconds, Deadline deadline) throws StoreException {
-    Slot slot = shared.computeIfAbsent(ttlSeconds, unused -> new Slot());
-    Session session = slot.session;
+    Session session = shared.get(ttlSeconds);
     if (session != null && !session.isLost()) {
       return session;
     }
-    boolean mine = deadline.awaitUninterruptibly(
-        leftNanos -> slot.making.tryLock(leftNanos, TimeUnit.NANOSECONDS));
+    boolean mine =
+        deadline.awaitUninterruptibly(leftNanos -> making.tryLock(leftNanos, TimeUnit.NANOSECONDS));
     if (!mine) {
       throw timedOut(deadline);
     }
     try {
-      session = slot.session;
+      session = shared.get(ttlSeconds);
       if (session == null || session.isLost()) {
         session = create(ttlSeconds, deadline);
-        slot.session = session;
+        shared.put(ttlSeconds, session);
       }
       return session;
     } finally {
-      slot.making.unlock();
+      making.unlock();
     }
   }
 
