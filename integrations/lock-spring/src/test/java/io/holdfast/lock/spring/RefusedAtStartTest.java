@@ -102,8 +102,8 @@ class RefusedAtStartTest {
   @Test
   void aFinalMethodBehindTwoProxiesEndsTheStartIfTheLocksProxyIsOfItsClass() {
     assertThatExceptionOfType(InvalidLockedMethodException.class)
-        .isThrownBy(
-            () -> App.start(AnotherProxy.class, ByClass.class, FinalBehindTwo.class).close())
+        .isThrownBy(() ->
+            App.start(AnotherProxy.class, ByClass.class, FinalBehindTwo.class).close())
         .withMessageContaining("final method");
   }
 

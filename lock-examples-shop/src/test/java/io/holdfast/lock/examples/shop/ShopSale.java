@@ -161,7 +161,9 @@ final class ShopSale {
     return shops.other(killed);
   }
 
-  /** Freezes an instance that has the lock, and frees the lock through the endpoint of the other. */
+  /**
+   * Freezes an instance that has the lock, and frees the lock through the endpoint of the other.
+   */
   private void freeOne() throws Exception {
     Instance frozen = shops.freezeHolder();
     Instance other = shops.other(frozen);
@@ -181,7 +183,9 @@ final class ShopSale {
     say("  %s did not sell the ticket that it was about to", frozen.name());
   }
 
-  /** Stops an instance that has the lock, and in which others wait for it; returns the other one. */
+  /**
+   * Stops an instance that has the lock, and in which others wait for it; returns the other one.
+   */
   private Instance stopOne() throws Exception {
     Instance stopped = shops.freezeHolder();
     Instance other = shops.other(stopped);
