@@ -25,7 +25,8 @@ import java.util.stream.Stream;
  * The exported types of a module as text, nullness included: written to the module's api.txt, or
  * compared with it.
  *
- * <p>They are loaded as a module, which proves that its descriptor resolves and that they can be.
+ * <p>They are loaded as a module, which proves that its descriptor resolves and that all can be
+ * loaded.
  */
 final class ApiText {
   private ApiText() {}

@@ -69,7 +69,7 @@ public class MetersCost {
     }
   }
 
-  /** Prints the median of the ratios, with the bounds between which it is in 95 % of all runs. */
+  /** Prints the median of the ratios, with its 95 % interval. */
   private static double print(String what, double[] micros, double[] base) {
     int rounds = micros.length;
     double[] ratios = new double[rounds];

@@ -14,7 +14,8 @@ import java.util.spi.ToolProvider;
 import java.util.stream.Stream;
 
 /**
- * Plays episodes of engines with a mistake each, until one breaks a rule, for {@code dev/undo}.
+ * Plays episodes of engines with a mistake each, until one breaks a rule, for {@code dev/model
+ * --undo}.
  *
  * <p>{@code Undone COUNT FOLDER...}: each folder has the sources that a patch changed, and gets
  * their classes.

@@ -17,7 +17,7 @@ import org.springframework.scheduling.annotation.Scheduled;
  * a line is read; without input, the JVM ends.
  */
 final class ScheduledApplication {
-  static final String AT_MOST = "PT10S";
+  static final String AT_MOST = "PT30S";
   static final String AT_LEAST = "PT3S";
   static final String TASK = "report";
   static final String TAKEN = "taken";

@@ -77,12 +77,15 @@ final class LockedBeans implements SmartInitializingSingleton {
           "make it an instance method that is not private");
     }
     Object bean = madeBean(place);
+    Object locking = lockingProxy(bean);
     if (bean != null && AopUtils.isJdkDynamicProxy(bean)) {
       checkInterface(place, bean);
-    } else if (Modifier.isFinal(modifiers)) {
+    }
+    boolean isOfInterfaces = locking != null && AopUtils.isJdkDynamicProxy(locking);
+    if (Modifier.isFinal(modifiers) && !isOfInterfaces) {
       throw place.invalid("no proxy can override a final method", "make it non-final");
     }
-    if (bean != null && !hasAdvice(bean)) {
+    if (bean != null && locking == null) {
       throw place.invalid(
           "its bean was made before locks were switched on, so that calls would not be locked",
           "make what needs it early (a BeanPostProcessor, for example) get it lazily");
@@ -109,10 +112,13 @@ final class LockedBeans implements SmartInitializingSingleton {
     }
   }
 
-  /** Whether the locks' advice is on this proxy, or on one behind it. */
-  private static boolean hasAdvice(@Nullable Object bean) {
-    return bean instanceof Advised advised
-        && (Arrays.stream(advised.getAdvisors()).anyMatch(LockedAdvisor.class::isInstance)
-            || hasAdvice(AopProxyUtils.getSingletonTarget(bean)));
+  /** Returns the proxy with the locks' advice: this one, or one behind it; null: there is none. */
+  private static @Nullable Object lockingProxy(@Nullable Object bean) {
+    if (!(bean instanceof Advised advised)) {
+      return null;
+    }
+    return Arrays.stream(advised.getAdvisors()).anyMatch(LockedAdvisor.class::isInstance)
+        ? bean
+        : lockingProxy(AopProxyUtils.getSingletonTarget(bean));
   }
 }

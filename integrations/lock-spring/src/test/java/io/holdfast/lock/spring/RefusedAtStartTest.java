@@ -14,8 +14,11 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.springframework.aop.framework.AopProxyUtils;
 import org.springframework.aop.framework.ProxyFactory;
+import org.springframework.aop.framework.autoproxy.AutoProxyUtils;
 import org.springframework.aop.support.AopUtils;
+import org.springframework.beans.factory.config.BeanFactoryPostProcessor;
 import org.springframework.beans.factory.config.BeanPostProcessor;
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.context.annotation.AnnotationConfigApplicationContext;
 import org.springframework.context.annotation.Lazy;
 import reactor.core.publisher.Mono;
@@ -94,6 +97,14 @@ class RefusedAtStartTest {
       assertThatExceptionOfType(LockTimeoutException.class).isThrownBy(bean::offered);
       assertThat(taken.isHeld()).isTrue();
     }
+  }
+
+  @Test
+  void aFinalMethodBehindTwoProxiesEndsTheStartIfTheLocksProxyIsOfItsClass() {
+    assertThatExceptionOfType(InvalidLockedMethodException.class)
+        .isThrownBy(() ->
+            App.start(AnotherProxy.class, ByClass.class, FinalBehindTwo.class).close())
+        .withMessageContaining("final method");
   }
 
   @Test
@@ -299,6 +310,24 @@ class RefusedAtStartTest {
     @Override
     @Locked("two")
     public void offered() {}
+  }
+
+  static class FinalBehindTwo implements Narrow {
+    @Override
+    @Locked("two")
+    public final void offered() {}
+  }
+
+  /** Has such a bean proxied by its class. */
+  static class ByClass implements BeanFactoryPostProcessor {
+    @Override
+    public void postProcessBeanFactory(ConfigurableListableBeanFactory factory) {
+      for (String name : factory.getBeanNamesForType(FinalBehindTwo.class, false, false)) {
+        factory
+            .getBeanDefinition(name)
+            .setAttribute(AutoProxyUtils.PRESERVE_TARGET_CLASS_ATTRIBUTE, true);
+      }
+    }
   }
 
   /** Puts one more proxy before that of the locks, as another framework may. */

@@ -38,6 +38,9 @@ public final class Tables {
         }
       }
     }
+    if (!page.contains(MARK)) {
+      throw new IllegalArgumentException("The page has no line '" + MARK + "' before its tables");
+    }
     return page.substring(0, page.indexOf(MARK) + MARK.length()) + String.join("\n", lines) + "\n";
   }
 

@@ -161,7 +161,9 @@ final class ShopSale {
     return shops.other(killed);
   }
 
-  /** Freezes one that has the lock, and frees that through the endpoint of the other. */
+  /**
+   * Freezes an instance that has the lock, and frees the lock through the endpoint of the other.
+   */
   private void freeOne() throws Exception {
     Instance frozen = shops.freezeHolder();
     Instance other = shops.other(frozen);
@@ -181,7 +183,9 @@ final class ShopSale {
     say("  %s did not sell the ticket that it was about to", frozen.name());
   }
 
-  /** Stops one that has the lock, and for which others wait in it; returns the other. */
+  /**
+   * Stops an instance that has the lock, and in which others wait for it; returns the other one.
+   */
   private Instance stopOne() throws Exception {
     Instance stopped = shops.freezeHolder();
     Instance other = shops.other(stopped);
@@ -198,10 +202,12 @@ final class ShopSale {
     List<String> log = stopped.log().subList(logged, stopped.log().size());
     boolean isServed = log.stream().anyMatch(line -> line.contains("Graceful shutdown complete"));
     boolean isQuiet = log.stream().noneMatch(line -> line.startsWith("\tat "));
+    // The client is closed when nobody uses a lock any more.
+    boolean isInOrder = log.stream()
+        .noneMatch(line -> line.contains("LockClientClosed") || line.contains("LockLost"));
     require(
-        status == STATUS_OF_SIGTERM && isFree && isServed && isQuiet,
+        status == STATUS_OF_SIGTERM && isFree && isServed && isQuiet && isInOrder,
         "stopped as it has to be; free: " + isFree + "; it wrote:\n" + String.join("\n", log));
-    shops.awaitNextSale(other);
     return other;
   }
 

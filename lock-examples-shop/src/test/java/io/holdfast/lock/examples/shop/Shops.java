@@ -57,9 +57,9 @@ final class Shops implements AutoCloseable {
   }
 
   /**
-   * Freezes one that has the lock, for which others wait in it, and whose customer pays: it has not
-   * written anything yet. Who has it changes all the time, so this looks once more when it is
-   * frozen.
+   * Freezes an instance that has the lock, in which others wait for it. Its customer is paying, so
+   * nothing is written yet. The holder changes all the time, so it is read again when the instance
+   * is frozen.
    */
   Instance freezeHolder() throws Exception {
     Instance[] frozen = new Instance[1];

