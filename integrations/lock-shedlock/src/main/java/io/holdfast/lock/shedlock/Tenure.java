@@ -11,8 +11,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The time for which a task has its lock: its lease, which ends here where {@code lockAtMostFor} is
- * over before the TTL.
+ * The lease of a task. It is closed when {@code lockAtMostFor} is over, if the TTL lasts longer.
  *
  * <p>Threads: any. Closing and extending wait for each other, since either may come while the other
  * asks the store.
@@ -37,7 +36,7 @@ final class Tenure {
     HELD,
     /** Its task closed it, or was told that it had been lost. */
     CLOSED,
-    /** It was ended here, since {@code lockAtMostFor} was over. */
+    /** It was closed here, since {@code lockAtMostFor} was over. */
     OVERRUN
   }
 
@@ -46,7 +45,7 @@ final class Tenure {
     this.ttls = ttls;
   }
 
-  /** Takes in that it lasts for that long from now, unless it lasts for longer already. */
+  /** Moves both ends to these times from now, unless they are later already. */
   void last(Duration lockAtMostFor, Duration ttl) {
     mutex.lock();
     try {
@@ -61,7 +60,7 @@ final class Tenure {
     }
   }
 
-  /** Ends it for its task. */
+  /** Closes the lease for its task. */
   void close() {
     mutex.lock();
     try {
@@ -75,7 +74,7 @@ final class Tenure {
     }
   }
 
-  /** Makes it last longer; false if it is over. */
+  /** Extends the lease; false if it is over. */
   boolean extend(Duration lockAtMostFor, Duration lockAtLeastFor) {
     mutex.lock();
     try {

@@ -17,7 +17,7 @@ import org.springframework.transaction.support.TransactionSynchronizationManager
  *
  * <p>A guard verifies in {@link #beforeCommit}, which Spring calls after all synchronizations and
  * immediately before the commit. From then on other transactions wait for the lock's row. If it
- * verified earlier, so would those that a synchronization of this one might begin.
+ * verified earlier, a transaction begun by one of those synchronizations would wait too.
  *
  * <p>Threads: safe for use by any number of threads; a transaction belongs to one.
  */

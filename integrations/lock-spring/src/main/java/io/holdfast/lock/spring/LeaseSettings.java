@@ -73,14 +73,11 @@ final class LeaseSettings {
   /** The value of an attribute with its placeholders replaced. */
   static String resolve(
       Place place, String attribute, String written, UnaryOperator<@Nullable String> placeholders) {
-    String text;
+    String text = null;
     try {
       text = placeholders.apply(written);
     } catch (IllegalArgumentException e) {
-      throw place.invalid(
-          attribute,
-          "'" + written + "' has a placeholder without a value",
-          "set the property, or write a default as in ${property:default}");
+      // Refused below.
     }
     if (text == null || text.contains("${")) {
       throw place.invalid(

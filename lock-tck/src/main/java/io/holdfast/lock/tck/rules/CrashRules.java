@@ -114,8 +114,7 @@ public abstract class CrashRules extends RuleTest {
   void theGuardedWriteOfAProcessThatWasFrozenIsRefused() throws Exception {
     String name = freshName();
     GuardedWrites writes = fixture().guardedWrites();
-    String log = freshName();
-    writes.create(log);
+    String log = newLog(writes);
     LockClient other = client();
     ChildProcess child = child();
     List<String> granted =
@@ -145,8 +144,7 @@ public abstract class CrashRules extends RuleTest {
     LockClient other = client();
     Lease lease = take(holder.get(name, lasting()));
     killAndStart();
-    String probe = freshName();
-    takeDespiteFailures(other, probe, LONG).close();
+    takeDespiteFailures(other, freshName(), LONG).close();
     assertTaken(other, name, "held since before the server was killed");
     eventuallyAnswered(LONG, lease::verify);
     lease.close();
@@ -212,8 +210,8 @@ public abstract class CrashRules extends RuleTest {
     Duration ttl = ttl().multipliedBy(4);
     LockClient holder = client();
     Lease lease = take(holder.get(freshName(), renewed().withTtl(ttl)));
-    // Past the first renewal, and well within the time left, since some stores trust a lease for
-    // less.
+    // Longer than until the first renewal, and well within the time left, which some stores make
+    // shorter than the TTL.
     Duration trusted = lease.remaining().multipliedBy(2).dividedBy(3);
     Duration pause = trusted.compareTo(ttl.dividedBy(2)) < 0 ? trusted : ttl.dividedBy(2);
     closeLater(fixture()::resumeServer);

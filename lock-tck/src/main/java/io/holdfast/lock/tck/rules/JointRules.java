@@ -251,8 +251,7 @@ public abstract class JointRules extends RuleTest {
   @Test
   void aGuardRefusesAJointLease() throws Exception {
     GuardedWrites writes = fixture().guardedWrites();
-    String log = freshName();
-    writes.create(log);
+    String log = newLog(writes);
     Lease lease = take(client().all(twoNames()));
     assertThatIllegalArgumentException()
         .as("a guarded write under a joint lease")

@@ -70,8 +70,7 @@ public abstract class KitRules extends RuleTest {
       }
       case GUARDED_WRITES -> {
         GuardedWrites writes = fixture.guardedWrites();
-        String log = freshName();
-        writes.create(log);
+        String log = newLog(writes);
         Lease lease = take(client().get(freshName()));
         AtomicBoolean stepped = new AtomicBoolean();
         writes.append(log, lease, "entry", () -> stepped.set(true));

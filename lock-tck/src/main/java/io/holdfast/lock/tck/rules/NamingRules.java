@@ -60,8 +60,7 @@ public abstract class NamingRules extends RuleTest {
   void aWrongNameIsRefusedWithoutARequest() {
     Link link = link();
     LockClient client = client(link);
-    Lease warm = take(client.get(freshName()));
-    warm.close();
+    take(client.get(freshName())).close();
     link.refuse();
     assertThatIllegalArgumentException().isThrownBy(() -> client.get("").name());
     assertThatIllegalArgumentException()

@@ -50,9 +50,8 @@ public abstract class ReleaseRules extends RuleTest {
     inner.close();
     assertThat(next.isHeld()).isTrue();
     next.verify();
-    Lease mine = next;
     assertTaken(client(), lock.name(), "held by the next client");
-    mine.close();
+    next.close();
   }
 
   @Rule("L-7.1")

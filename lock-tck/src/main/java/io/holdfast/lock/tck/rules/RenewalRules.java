@@ -242,7 +242,7 @@ public abstract class RenewalRules extends RuleTest {
         .close();
   }
 
-  /** Returns a time less the drift allowance, and less something for a slow machine. */
+  /** Returns nine tenths: less the drift allowance, and a margin for a slow machine. */
   private static Duration nearly(Duration time) {
     return time.multipliedBy(9).dividedBy(10);
   }

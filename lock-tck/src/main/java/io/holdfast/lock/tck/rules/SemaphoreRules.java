@@ -406,8 +406,7 @@ public abstract class SemaphoreRules extends RuleTest {
   @Test
   void aGuardChecksTheLeaseAndNotTheSemaphore() throws Exception {
     GuardedWrites writes = fixture().guardedWrites();
-    String log = freshName();
-    writes.create(log);
+    String log = newLog(writes);
     DistributedLock semaphore = client().semaphore(freshName(), 2, lasting());
     DistributedLock admin = client().semaphore(semaphore.name(), 2, lasting());
     Lease lost = take(semaphore);
