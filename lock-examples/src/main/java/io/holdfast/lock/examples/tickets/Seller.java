@@ -65,7 +65,7 @@ final class Seller {
     void of(int seat) throws SQLException;
   }
 
-  /** Whether there was a seat left, and it was sold. */
+  /** Sells a seat, if one is left; returns whether there was one. */
   private boolean sells(Sale sale) throws SQLException, InterruptedException {
     int seat = boxOffice.seatsLeft();
     if (seat == 0) {
@@ -108,7 +108,7 @@ final class Seller {
     return lease;
   }
 
-  /** The time between the read and the write, in which others can read the same. */
+  /** Takes the time between read and write, in which others can read the same number. */
   private void serveCustomer(int seat) throws InterruptedException {
     if (seat == order.slowSeat() && !hurrying) {
       tell.accept(Word.SERVES_SLOWLY, "");

@@ -4,7 +4,7 @@ import io.holdfast.lock.LockClient;
 import javax.sql.DataSource;
 
 /**
- * The things that every act needs.
+ * The parts that every act uses.
  *
  * @param dataSource the parent's own way to the database, to look at what was sold
  * @param locks the parent's own lock client, to look at who holds a lock
@@ -13,7 +13,7 @@ import javax.sql.DataSource;
  */
 record Stage(DataSource dataSource, LockClient locks, Staff staff, Story story) {
 
-  /** A sale with this many seats. */
+  /** Opens a sale with this many seats. */
   BoxOffice open(String sale, int seats) throws java.sql.SQLException {
     BoxOffice boxOffice = new BoxOffice(dataSource, sale);
     boxOffice.open(seats);

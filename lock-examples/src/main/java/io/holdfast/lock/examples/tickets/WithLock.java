@@ -88,7 +88,7 @@ final class WithLock {
             + Story.seconds(blocked) + " (bound " + Story.seconds(crashBound) + ")");
   }
 
-  /** The one who has the lock when the seats are half sold, whoever that is. */
+  /** Waits for the seller that has the lock when half of the seats are sold. */
   private static Child whoServesSlowly(List<Child> sellers)
       throws InterruptedException, DemoFailure {
     long untilNanos = System.nanoTime() + SALE_MAX.toNanos();
@@ -102,7 +102,7 @@ final class WithLock {
     throw new DemoFailure("the seats were not half sold within " + SALE_MAX.toSeconds() + " s");
   }
 
-  /** From then until this seller had the lock. */
+  /** Returns the time from then until this seller had the lock. */
   private static Duration firstTurnAfter(long sinceNanos, Child seller) throws DemoFailure {
     for (Said turn : seller.heard(Word.HAS_LOCK)) {
       if (turn.atNanos() - sinceNanos > 0) {
