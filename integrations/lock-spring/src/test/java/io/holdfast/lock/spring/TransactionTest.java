@@ -102,7 +102,7 @@ class TransactionTest {
         .isTrue();
   }
 
-  /** Frees the lock, and has another client take it. */
+  /** Frees the lock, and lets another client take it. */
   private void steal(String name) {
     forceFree(name);
     assertThat(others.get(name).tryLock()).isPresent();
