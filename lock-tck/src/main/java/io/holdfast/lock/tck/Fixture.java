@@ -72,7 +72,7 @@ public interface Fixture extends StoreAccess {
   }
 
   /**
-   * Freezes the server: it answers nobody, and loses nothing. Capability
+   * Freezes the server: it gives no answer, and loses nothing. Capability
    * {@link Capability#SERVER_PAUSE}.
    */
   default void pauseServer() throws Exception {

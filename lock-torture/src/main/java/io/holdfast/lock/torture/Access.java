@@ -32,7 +32,7 @@ interface Access extends AutoCloseable {
   default void prepare(List<String> names) throws Exception {}
 
   /**
-   * Appends to the log of the lease's name, if the lease stands at the store.
+   * Appends to the log of the lease's name, if the lease is valid at the store.
    *
    * @throws io.holdfast.lock.LockLostException it does not; nothing was written
    * @throws Exception any other failure; {@link #leavesOpen} tells what it means

@@ -33,7 +33,7 @@ record Fault(Kind kind, int index, Direction direction, int amount) {
 
   /**
    * The kinds of faults. In the texts, {@code %1} is the index, {@code %2} the direction,
-   * {@code %3} the amount without its sign, and {@code %4} tells the sign.
+   * {@code %3} the amount without its sign, and {@code %4} the sign in words.
    */
   enum Kind {
     /** It is killed with SIGKILL; another is started at the end. */

@@ -54,7 +54,7 @@ final class Schedule {
     this.names = IntStream.range(0, NAMES).mapToObj(i -> prefix + i).toList();
   }
 
-  /** @throws IllegalStateException the harness failed: nothing can be said of the store */
+  /** @throws IllegalStateException the harness failed, so there is no result */
   Outcome run() throws Exception {
     List<Address> addresses = servers.addresses();
     List<List<FaultProxy>> ways = new ArrayList<>();

@@ -15,7 +15,7 @@ enum StoreKind {
   MYSQL_2(2),
   MARIADB(1),
   REDIS(1),
-  /** A primary, its replica, and a Sentinel that needs nobody's consent. */
+  /** A primary, its replica, and a Sentinel with a quorum of one. */
   REDIS_SENTINEL(3),
   /** Three primaries, and a replica of each. */
   REDIS_CLUSTER(6),
@@ -101,7 +101,7 @@ enum StoreKind {
     return this != CONSUL && this != CONSUL_3;
   }
 
-  /** Whether a lease ends when the clock of a server says so. Sessions end by monotonic ones. */
+  /** Whether leases end by the wall clock of a server. Sessions end by monotonic clocks. */
   boolean expiresByServerClock() {
     return hasClocksToSet() && this != ZOOKEEPER && this != ZOOKEEPER_3;
   }

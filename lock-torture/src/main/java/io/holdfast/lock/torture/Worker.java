@@ -21,7 +21,7 @@ final class Worker {
   private static final long PAUSE_NANOS = 20_000_000;
   private static final long START_NANOS_MAX = 120_000_000_000L;
 
-  /** The longest that the client's own threads take to end, once they were told to. */
+  /** The longest that the client's own threads may take to end. */
   private static final long THREADS_END_NANOS_MAX = 20_000_000_000L;
 
   private Worker() {}
@@ -94,7 +94,7 @@ final class Worker {
         () -> {
           try {
             while (System.in.read() >= 0) {
-              // Nothing is said there.
+              // It only ends.
             }
           } catch (IOException e) {
             // It ended.

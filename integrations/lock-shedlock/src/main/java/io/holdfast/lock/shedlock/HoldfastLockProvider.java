@@ -27,8 +27,8 @@ import net.javacrumbs.shedlock.core.SimpleLock;
  * <p>A {@code lockAtMostFor} that is too short to be a TTL of this client (one must be longer than
  * the client's {@linkplain io.holdfast.lock.LockClientBuilder#storeTimeout store timeout}, 5 s by
  * default) is the time after which this process frees the lock by itself. Only if the process dies
- * or stands still is the name taken for longer: for the TTL of the client's default options, 30 s
- * unless they were set.
+ * or freezes is the name taken for longer: for the TTL of the client's default options, 30 s unless
+ * they were set.
  *
  * <p><b>Locking</b> asks once and does not wait. It returns an empty result only if the lock is
  * taken. It throws

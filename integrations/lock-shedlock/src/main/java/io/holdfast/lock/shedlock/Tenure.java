@@ -34,7 +34,7 @@ final class Tenure {
 
   private enum Phase {
     HELD,
-    /** Its task closed it, or was told that it had been lost. */
+    /** Its task closed it, or knows that it was lost. */
     CLOSED,
     /** It was closed here, since {@code lockAtMostFor} was over. */
     OVERRUN
@@ -89,7 +89,7 @@ final class Tenure {
       last(lockAtMostFor, ttl);
       return true;
     } catch (LockLostException e) {
-      // The client has logged the loss and told its listeners; the caller is told by the result.
+      // The client has logged the loss and told its listeners; the result tells the caller.
       phase = Phase.CLOSED;
       giveUp();
       return false;

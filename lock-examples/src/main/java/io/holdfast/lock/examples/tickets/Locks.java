@@ -24,7 +24,7 @@ import redis.clients.jedis.RedisClient;
  * @param closeStore closes what the client was built on
  */
 record Locks(LockClient client, Runnable closeStore) implements AutoCloseable {
-  /** A table of its own, so that the demo touches nobody else's locks. */
+  /** A table of its own, so that the demo touches no other locks. */
   static final String TABLE = "holdfast_demo_lock";
 
   /** The prefix in Redis and Consul, and the path in ZooKeeper, for the same reason. */

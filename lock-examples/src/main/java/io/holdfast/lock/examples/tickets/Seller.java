@@ -55,7 +55,7 @@ final class Seller {
     } catch (StaleWriteException e) {
       tell.accept(Word.REFUSED, e.getMessage());
     } catch (LockLostException e) {
-      // The guard refused the write, or close() told what was wrong with it.
+      // The guard refused the write, or close() found that the lease had been lost before it.
       tell.accept(order.role() == Order.Role.WITH_GUARD ? Word.REFUSED : Word.LOST, e.getMessage());
     }
   }

@@ -6,8 +6,8 @@ import javax.sql.DataSource;
 /**
  * The parts that every act uses.
  *
- * @param dataSource the parent's own way to the database, to look at what was sold
- * @param locks the parent's own lock client, to look at who holds a lock
+ * @param dataSource the parent's own connections, to read what was sold
+ * @param locks the parent's own lock client, to read who holds a lock
  * @param staff starts sellers
  * @param story tells what happens
  */

@@ -63,7 +63,7 @@ final class WithLock {
       waits.add(firstTurnAfter(killedNanos, other));
     }
     Duration blocked = Collections.min(waits);
-    // The bound is the store's; after it, somebody has to look.
+    // After the store's bound, a waiter still has to ask the store.
     boolean inTime = blocked.compareTo(crashBound.plus(Locks.STORE_TIMEOUT)) <= 0;
     story.line(
         "The next seller had it %s after the kill%s; the bound is %s.",

@@ -193,11 +193,10 @@ public final class FaultProxy extends FaultLink implements Link {
     closeQuietly(socket);
   }
 
-  private static Thread start(String what, int port, Runnable body) {
+  private static void start(String what, int port, Runnable body) {
     Thread thread = new Thread(body, "fault-proxy-" + port + "-" + what);
     thread.setDaemon(true);
     thread.start();
-    return thread;
   }
 
   /** A client's connection, and the proxy's connection to the server. */

@@ -62,7 +62,7 @@ public final class ChildProcess implements AutoCloseable {
       ChildProcess child = new ChildProcess(new ProcessBuilder(command).start());
       child.readInBackground("out", child.process.getInputStream(), child::heard);
       child.readInBackground("err", child.process.getErrorStream(), child::complained);
-      child.expect("ready", START_MAX);
+      child.awaitReady();
       return child;
     } catch (IOException e) {
       throw new UncheckedIOException(e);
@@ -139,11 +139,11 @@ public final class ChildProcess implements AutoCloseable {
     process.destroyForcibly();
   }
 
-  private void expect(String word, Duration within) {
+  private void awaitReady() {
     try {
-      List<String> reply = reply(within);
-      if (!reply.get(0).equals(word)) {
-        throw new AssertionError("The child process said " + reply + ", not " + word + errors());
+      List<String> reply = reply(START_MAX);
+      if (!reply.get(0).equals("ready")) {
+        throw new AssertionError("The child process said " + reply + ", not ready" + errors());
       }
     } catch (AssertionError e) {
       close();

@@ -25,6 +25,10 @@ public abstract class CrashRules extends RuleTest {
   /** For JUnit. */
   protected CrashRules() {}
 
+  private List<String> takeIn(ChildProcess child, String name) {
+    return child.ask(LONG, "lock", name, "renewed", ttl().toMillis(), 0, LONG.toMillis());
+  }
+
   @Rule("L-9.1")
   @Requires(Capability.CHILD_PROCESSES)
   @Test
@@ -32,8 +36,7 @@ public abstract class CrashRules extends RuleTest {
     String name = freshName();
     LockClient other = client();
     ChildProcess child = child();
-    List<String> granted =
-        child.ask(LONG, "lock", name, "renewed", ttl().toMillis(), 0, LONG.toMillis());
+    List<String> granted = takeIn(child, name);
     assertThat(granted.get(0)).isEqualTo("granted");
     long token = Long.parseLong(granted.get(1));
     Duration crashBound = Duration.ofMillis(Long.parseLong(granted.get(3)));
@@ -83,8 +86,7 @@ public abstract class CrashRules extends RuleTest {
     String name = freshName();
     LockClient other = client();
     ChildProcess child = child();
-    List<String> granted =
-        child.ask(LONG, "lock", name, "renewed", ttl().toMillis(), 0, LONG.toMillis());
+    List<String> granted = takeIn(child, name);
     assertThat(granted.get(0)).isEqualTo("granted");
     Duration crashBound = Duration.ofMillis(Long.parseLong(granted.get(3)));
     child.freeze();
@@ -101,10 +103,7 @@ public abstract class CrashRules extends RuleTest {
     eventually(
         "a later acquire by the process that was frozen, once it has reached the store again",
         slack(),
-        () -> child
-            .ask(LONG, "lock", name, "renewed", ttl().toMillis(), 0, LONG.toMillis())
-            .get(0)
-            .equals("granted"));
+        () -> takeIn(child, name).get(0).equals("granted"));
     assertThat(child.ask(LONG, "close")).containsExactly("closed");
   }
 
@@ -117,8 +116,7 @@ public abstract class CrashRules extends RuleTest {
     String log = newLog(writes);
     LockClient other = client();
     ChildProcess child = child();
-    List<String> granted =
-        child.ask(LONG, "lock", name, "renewed", ttl().toMillis(), 0, LONG.toMillis());
+    List<String> granted = takeIn(child, name);
     assertThat(child.ask(LONG, "append", log, "before")).containsExactly("appended");
     Duration crashBound = Duration.ofMillis(Long.parseLong(granted.get(3)));
     child.freeze();

@@ -34,7 +34,7 @@ final class RecentLosses implements LockListener {
   /**
    * A loss.
    *
-   * @param at when this listener was told
+   * @param at when this listener learned of it
    */
   record Loss(String name, long token, Instant at, LeaseLoss.Reason reason) {}
 }
