@@ -27,7 +27,7 @@ public interface GuardedWrites {
    */
   void append(String log, Lease lease, String entry, Step beforeEffect) throws Exception;
 
-  /** Does {@link #append(String, Lease, String, Step)}, with nothing to run in between. */
+  /** Appends as {@link #append(String, Lease, String, Step)} does, with nothing in between. */
   default void append(String log, Lease lease, String entry) throws Exception {
     append(log, lease, entry, () -> {});
   }

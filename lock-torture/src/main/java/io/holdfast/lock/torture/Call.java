@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  */
 @SuppressWarnings("EnumOrdinal") // One build reads the codes that it wrote.
 record Call(Way way, Kind kind, Ownership ownership, Duration maxWait) {
-  /** Longer than {@link Kind#BOUNDED} leases last. */
+  /** The maximum hold of {@link Kind#BOUNDED} leases. */
   private static final Duration MAX_HOLD = Duration.ofSeconds(3);
 
   private static final Duration MIN_HOLD = Duration.ofMillis(500);

@@ -26,7 +26,8 @@ record Plan(StoreKind store, long seed, int seconds, List<Step> steps) {
   private static final int APART_MILLIS = 400;
 
   /**
-   * The same of a worker: one suspended within a second of a step of its clock may miss it (L-9.5).
+   * The pause of a worker: one suspended within a second of a step of its clock may miss it
+   * (L-9.5).
    */
   private static final int APART_MILLIS_OF_WORKER = 2_000;
 

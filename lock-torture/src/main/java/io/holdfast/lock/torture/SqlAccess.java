@@ -45,7 +45,7 @@ final class SqlAccess implements Access {
     this.pool = new HikariDataSource(config);
   }
 
-  /** On MariaDB, root from this machine has no password. */
+  /** Returns the user; on MariaDB not root, who has no password from this machine. */
   private static String user(StoreKind store) {
     return switch (store) {
       case POSTGRES, POSTGRES_2 -> "postgres";

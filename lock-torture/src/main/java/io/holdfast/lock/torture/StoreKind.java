@@ -37,7 +37,7 @@ enum StoreKind {
   /** The session timeout that ZooKeeper's clients ask for, of eight ticks. */
   static final Duration ZOOKEEPER_SESSION = Duration.ofSeconds(8);
 
-  /** Time for the workers' last turn, and for a busy machine. */
+  /** The time for the workers' last turn, and for a busy machine. */
   private static final Duration SLACK = Duration.ofSeconds(5);
 
   private final int servers;

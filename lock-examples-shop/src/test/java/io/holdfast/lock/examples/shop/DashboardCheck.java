@@ -52,13 +52,13 @@ final class DashboardCheck {
     "--management.endpoint.locks.access=unrestricted"
   };
 
-  /** Longer than a payment, and the store timeout of 1 s after it. */
+  /** The length of an outage: more than a payment, and the store timeout of 1 s after it. */
   private static final Duration OUTAGE = Duration.ofSeconds(4);
 
-  /** Longer than the TTL. */
+  /** The length of a freeze: more than the TTL. */
   private static final Duration FROZEN = Duration.ofSeconds(5);
 
-  /** Time for a few scrapes. */
+  /** The time for a few scrapes. */
   private static final Duration PAUSE = Duration.ofSeconds(4);
 
   private final PrintStream out = new PrintStream(System.out, true, StandardCharsets.UTF_8);

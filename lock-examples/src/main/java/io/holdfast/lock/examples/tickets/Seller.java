@@ -21,7 +21,6 @@ final class Seller {
   private final boolean locksAreInTheDatabase;
   private final BiConsumer<Word, Object> tell;
 
-  /** No customer takes long any more. */
   private volatile boolean hurrying;
 
   Seller(
@@ -37,7 +36,7 @@ final class Seller {
     this.tell = tell;
   }
 
-  /** From any thread. */
+  /** Makes no customer take long any more. From any thread. */
   void hurry() {
     hurrying = true;
   }

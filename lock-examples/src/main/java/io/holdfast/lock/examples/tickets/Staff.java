@@ -56,7 +56,7 @@ final class Staff implements AutoCloseable {
     }
   }
 
-  /** From any thread. */
+  /** Ends all children, for good. From any thread. */
   @Override
   public void close() {
     closed = true;

@@ -13,7 +13,7 @@ final class WithLock {
   private static final String SALE = "with-lock";
   private static final Duration SALE_MAX = Duration.ofSeconds(60);
 
-  /** Longer than this demo lasts. */
+  /** A time longer than this demo. */
   private static final Duration NEVER_DECIDES = Duration.ofMinutes(10);
 
   private static final Duration LOOK = Duration.ofMillis(5);

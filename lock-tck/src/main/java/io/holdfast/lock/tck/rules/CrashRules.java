@@ -22,7 +22,7 @@ import org.junit.jupiter.api.Test;
 /** Chapter 9: crashes, restarts and clocks. */
 public abstract class CrashRules extends RuleTest {
 
-  /** For JUnit. */
+  /** Called by JUnit. */
   protected CrashRules() {}
 
   private List<String> takeIn(ChildProcess child, String name) {

@@ -36,7 +36,7 @@ import org.junit.jupiter.api.io.TempDir;
 /** Chapter 2: one lease per name, and who has it. */
 public abstract class ExclusionRules extends RuleTest {
 
-  /** For JUnit. */
+  /** Called by JUnit. */
   protected ExclusionRules() {}
 
   @Rule("L-2.1")

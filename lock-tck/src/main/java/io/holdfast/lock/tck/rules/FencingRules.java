@@ -31,7 +31,7 @@ import org.junit.jupiter.api.Test;
 /** Chapter 8, first part: tokens, and how a holder learns that it has lost the lock. */
 public abstract class FencingRules extends RuleTest {
 
-  /** For JUnit. */
+  /** Called by JUnit. */
   protected FencingRules() {}
 
   @Rule("L-8.1")

@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Test;
 /** Chapter 8, second part: writes that are made only while a lease is valid. */
 public abstract class GuardRules extends RuleTest {
 
-  /** For JUnit. */
+  /** Called by JUnit. */
   protected GuardRules() {}
 
   @Rule("L-8.9")

@@ -30,7 +30,7 @@ import org.junit.jupiter.api.Test;
 public abstract class HygieneRules extends RuleTest {
   private static final int NAMES = Integer.getInteger("holdfast.tck.names", 1_000);
 
-  /** For JUnit. */
+  /** Called by JUnit. */
   protected HygieneRules() {}
 
   @Rule("L-10.1")

@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Test;
 /** Chapter 11: the fixture itself. */
 public abstract class KitRules extends RuleTest {
 
-  /** For JUnit. */
+  /** Called by JUnit. */
   protected KitRules() {}
 
   @Rule("L-11.1")

@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Test;
 /** Chapter 1: names and other arguments. */
 public abstract class NamingRules extends RuleTest {
 
-  /** For JUnit. */
+  /** Called by JUnit. */
   protected NamingRules() {}
 
   @Rule("L-1.1")

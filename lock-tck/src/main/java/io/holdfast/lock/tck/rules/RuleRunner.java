@@ -25,7 +25,7 @@ import org.opentest4j.TestAbortedException;
 public final class RuleRunner implements InvocationInterceptor {
   private static final Duration DEADLINE = Duration.ofMinutes(2);
 
-  /** For JUnit. */
+  /** Called by JUnit. */
   RuleRunner() {}
 
   @Override

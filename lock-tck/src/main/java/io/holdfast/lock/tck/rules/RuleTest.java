@@ -79,7 +79,7 @@ public abstract class RuleTest {
   private final Deque<AutoCloseable> closeables = new ArrayDeque<>(); // under its own monitor
   private final List<Worker<?>> workers = new ArrayList<>(); // under its own monitor
 
-  /** For JUnit. */
+  /** Called by JUnit. */
   RuleTest() {}
 
   /** Sets the backend under test, as the runner does before each test. */
@@ -237,6 +237,16 @@ public abstract class RuleTest {
     Optional<Grant> grant = store.tryAcquire(claim);
     assertThat(grant).as("tryAcquire() of the free lock %s", claim.key().name()).isPresent();
     return grant.orElseThrow();
+  }
+
+  /** Waits until a grant is over, and acquires the lock with another claim. */
+  final Grant successor(LockStore store, Grant first, Claim claim) {
+    Slot<Grant> next = new Slot<>();
+    eventually("the lock is free for a successor", first.crashBound().plus(slack()), () -> {
+      store.tryAcquire(claim).ifPresent(next::set);
+      return next.isSet();
+    });
+    return next.get();
   }
 
   private LockClient client(LockClientBuilder<?> builder, Consumer<LockClientBuilder<?>> settings) {

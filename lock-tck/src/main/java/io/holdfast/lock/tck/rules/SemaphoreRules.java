@@ -40,7 +40,7 @@ public abstract class SemaphoreRules extends RuleTest {
   private static final int WORKERS = 8;
   private static final int ROUNDS = 25;
 
-  /** For JUnit. */
+  /** Called by JUnit. */
   protected SemaphoreRules() {}
 
   private static List<Lease> takeAll(DistributedLock semaphore, int permits) {

@@ -28,7 +28,7 @@ import org.junit.jupiter.api.Test;
 /** Chapter 6: waiting for a lock, with and without success. */
 public abstract class WaitingRules extends RuleTest {
 
-  /** For JUnit. */
+  /** Called by JUnit. */
   protected WaitingRules() {}
 
   @Rule("L-6.1")
