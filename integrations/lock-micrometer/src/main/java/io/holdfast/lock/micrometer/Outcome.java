@@ -18,7 +18,7 @@ enum Outcome {
    * than those of its own open lease: a bug of the application.
    */
   REFUSED,
-  /** Most often, the store did not answer. */
+  /** The call failed: most often, the store did not answer. */
   FAILED,
 
   RELEASED,

@@ -21,8 +21,8 @@ import net.javacrumbs.shedlock.core.SimpleLock;
  *
  * <p><b>How long.</b> {@code lockAtMostFor} is the TTL of a fixed lease, which nothing renews, and
  * {@code lockAtLeastFor} is its minimum hold ({@link LockOptions#withMinHold}). Both count from the
- * answer of the store (for the holder, the TTL counts from before the request). The configuration's
- * creation time, by this machine's wall clock, is not used.
+ * answer of the store, by its clocks (for the holder, the TTL counts from before the request). The
+ * configuration's creation time, by this machine's wall clock, is not used.
  *
  * <p>A {@code lockAtMostFor} that is too short to be a TTL of this client (one must be longer than
  * the client's {@linkplain io.holdfast.lock.LockClientBuilder#storeTimeout store timeout}, 5 s by

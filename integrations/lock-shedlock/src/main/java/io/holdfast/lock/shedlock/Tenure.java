@@ -119,7 +119,7 @@ final class Tenure {
     }
   }
 
-  /** Does nothing if it was extended since, or closed. */
+  /** Gives the lease up if {@code lockAtMostFor} is over, unless the task closed it. */
   private void endIfOver() {
     if (phase == Phase.HELD && System.nanoTime() - endNanos >= 0) {
       phase = Phase.OVERRUN;

@@ -24,7 +24,7 @@ abstract class PublishedSuite extends AbstractExtensibleLockProviderIntegrationT
    */
   private static final Duration UNLOCKING_MAX = Duration.ofSeconds(8);
 
-  /** Not on all stores at once: each has eight threads that ask without a pause. */
+  /** Limits the fuzz tests at a time: each has eight threads that ask without a pause. */
   private static final Semaphore FUZZ_TESTS = new Semaphore(2);
 
   private static final Map<Class<?>, TestStore> STORES = new ConcurrentHashMap<>();

@@ -35,9 +35,7 @@ final class GuardedTransactions implements TransactionExecutionListener {
     this.jdbc = new JdbcTemplate(dataSource);
   }
 
-  /**
-   * Has the transactions that begin on this thread guarded by the lease, until the call is closed.
-   */
+  /** Guards the transactions that begin on this thread, by the lease, until the call is closed. */
   Call enter(Place place, Lease lease) {
     Call call = new Call(place, lease, CURRENT.get());
     CURRENT.set(call);

@@ -12,7 +12,7 @@ import org.springframework.format.datetime.standard.DurationFormatterUtils;
 
 /** The options that a {@link Locked} sets for its leases, on top of a client's default options. */
 final class LeaseSettings {
-  /** Any name does: the options are the same for all. */
+  /** The name of a lock whose options are read; they are the same for all names. */
   private static final String SOME_NAME = "holdfast";
 
   private final Place place;

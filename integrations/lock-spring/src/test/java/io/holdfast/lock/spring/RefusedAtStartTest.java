@@ -343,7 +343,7 @@ class RefusedAtStartTest {
     void run() {}
   }
 
-  /** Made before the creator of proxies, as all beans of its kind. */
+  /** A bean that is made before the creator of proxies, as all beans of its kind. */
   static class EarlyBean implements BeanPostProcessor, org.springframework.core.PriorityOrdered {
     @Locked("a")
     public void run() {}
