@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  * @param doubtedAt after {@code isHeld()} was false
  * @param closeBeganAt before {@code close()}
  * @param closedAt after {@code close()}
- * @param maxWaitMillis the longest wait; negative: none
+ * @param maxWaitMillis the longest wait; negative: no limit
  * @param minHoldMillis the minimum hold; zero: none
  * @param stalledNanos the time in the call in which the process did not run, or had no memory
  */

@@ -109,7 +109,7 @@ final class SlotMove {
     }
   }
 
-  /** Gives the slot to the new server, which is told first, so that it always has an owner. */
+  /** Gives the slot to the new server, which is told first: the slot always has an owner. */
   void end() {
     Waiting.until("the keys of slot " + slot, SETTLED_MAX, () -> moveKeys(KEYS_AT_ONCE));
     set(to, "NODE", to.id);
