@@ -22,11 +22,10 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * The exported types of a module as text, nullness included: written to the module's api.txt, or
- * compared with it.
+ * Writes the exported types of a module, nullness included, to its api.txt, or compares them with
+ * it.
  *
- * <p>They are loaded as a module, which proves that its descriptor resolves and that all can be
- * loaded.
+ * <p>It loads them as a module, which proves that the descriptor resolves and that all types load.
  */
 final class ApiText {
   private ApiText() {}
@@ -146,7 +145,7 @@ final class ApiText {
     return text;
   }
 
-  /** A superclass that users cannot name: they see its members as those of the subclass. */
+  /** Returns a superclass that users cannot name: they see its members as those of the subclass. */
   private static Class<?> hiddenParent(Class<?> type) {
     Class<?> parent = type.getSuperclass();
     return parent != null && parent.getModule() == type.getModule() && !isVisible(parent)
@@ -192,7 +191,7 @@ final class ApiText {
         : modifiers(field) + field.getAnnotatedType() + " " + field.getName() + constant(field);
   }
 
-  /** The value of a constant is compiled into its users, so it is part of the API. */
+  /** Returns the value of a constant, which is compiled into its users. */
   private static String constant(Field field) {
     boolean simple = field.getType().isPrimitive() || field.getType() == String.class;
     int constant = Modifier.PUBLIC | Modifier.STATIC | Modifier.FINAL;
@@ -255,7 +254,7 @@ final class ApiText {
     return all.sorted().collect(Collectors.joining());
   }
 
-  /** The parts between two texts; nothing if there are no parts. */
+  /** Returns the parts between two texts; empty if there are no parts. */
   private static String list(String before, Stream<?> parts, String after) {
     String text = parts.map(Object::toString).collect(Collectors.joining(", "));
     return text.isEmpty() ? "" : before + text + after;

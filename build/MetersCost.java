@@ -13,10 +13,10 @@ import java.util.Locale;
 import redis.clients.jedis.RedisClient;
 
 /**
- * The program behind dev/meters-cost: the time of an uncontended cycle on Redis (lock and close,
- * one thread) with meters, beside one without. Clients take turns in one JVM, round by round, in a
- * new order each time, so that a disturbance of the machine affects all alike; a ratio is that of
- * two blocks of one round. A second client without meters shows how far off a ratio is by chance.
+ * The program of dev/meters-cost: the time of an uncontended cycle on Redis (lock and close, one
+ * thread) with meters, beside one without. Clients take turns in one JVM, round by round, in a new
+ * order each time, so that a disturbance of the machine affects all alike. A ratio is that of two
+ * blocks of one round. A second client without meters shows how far off a ratio is by chance.
  */
 public class MetersCost {
   private static final double RATIO_MAX = 1.03;

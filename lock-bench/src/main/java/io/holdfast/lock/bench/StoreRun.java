@@ -106,8 +106,7 @@ final class StoreRun implements AutoCloseable {
     if (!scenario.kind().isWatched()) {
       return Result.of(scenario, candidates, inTurns(scenario, candidates));
     }
-    // The server's counters include all clients: not even another candidate's idle pool may talk to
-    // it.
+    // The server's counters include all clients, even another candidate's idle pool.
     List<Round> rounds = new ArrayList<>();
     for (Candidate candidate : candidates) {
       contestants.stream().filter(other -> !other.id().equals(candidate.id())).forEach(jvms::end);
@@ -128,8 +127,8 @@ final class StoreRun implements AutoCloseable {
         failed.put(candidate.id(), round.error());
       }
     }
-    // Else the kernel would put two processes that always wait for each other sometimes on one core
-    // and sometimes on two, and a round would measure that more than the candidate.
+    // Otherwise the kernel would run two processes that wait for each other on one core or on two,
+    // by chance, and a round would measure that more than the candidate.
     if (scenario != Scenario.UNCONTENDED_1 || !server.hasOneThread()) {
       return rounds(scenario, candidates, failed);
     }
@@ -288,7 +287,7 @@ final class StoreRun implements AutoCloseable {
         case HAND_OFF -> cycles(Task.Action.HAND_OFF);
         case WALK -> {
           List<Sample> samples = cycles(Task.Action.CYCLES);
-          putHeap(figures, own);
+          putHeap(own);
           yield samples;
         }
         case WAITERS -> waiters();
@@ -334,7 +333,7 @@ final class StoreRun implements AutoCloseable {
       samples.addAll(ask(waiting, task(Task.Action.WAIT), scenario.threads()));
       TimeUnit.MILLISECONDS.sleep(SETTLE_MILLIS + (long) SETTLE_MILLIS_EACH * waiters);
       samples.addAll(watch());
-      putHeap(figures, waiting);
+      putHeap(waiting);
       long released = System.nanoTime();
       Task drain = task(Task.Action.DRAIN);
       for (WorkerProcess one : waiting) {
@@ -352,7 +351,7 @@ final class StoreRun implements AutoCloseable {
       List<Sample> samples = new ArrayList<>(ask(own, task(Task.Action.TAKE), 1));
       figures.put(Figure.RATE, scenario.names() / (samples.get(0).elapsedNanos() / 1e9));
       samples.addAll(watch());
-      putHeap(figures, own);
+      putHeap(own);
       samples.addAll(ask(own, task(Task.Action.GIVE), 1));
       return samples;
     }
@@ -365,15 +364,14 @@ final class StoreRun implements AutoCloseable {
           Figure.OWN_CPU, watched.stream().mapToLong(Sample::ownCpuNanos).sum() * 1e-3 / millis);
       return watched;
     }
-  }
 
-  private static void putHeap(Map<Figure, Double> figures, List<WorkerProcess> own)
-      throws BenchException {
-    double bytes = ask(own, Task.of(Task.Action.COLLECT, ""), 0).stream()
-        .mapToLong(Sample::heapBytes)
-        .average()
-        .orElse(0);
-    figures.put(Figure.HEAP_MEBIBYTES, bytes / (1 << 20));
+    private void putHeap(List<WorkerProcess> measured) throws BenchException {
+      double bytes = ask(measured, Task.of(Task.Action.COLLECT, ""), 0).stream()
+          .mapToLong(Sample::heapBytes)
+          .average()
+          .orElse(0);
+      figures.put(Figure.HEAP_MEBIBYTES, bytes / (1 << 20));
+    }
   }
 
   private static Task task(Task.Action action, Scenario scenario, Candidate candidate) {

@@ -225,7 +225,7 @@ public final class Worker {
     return byThread(ids, threadBean.getThreadCpuTime(ids));
   }
 
-  /** A thread that has ended has a negative value. */
+  /** Returns the values by thread; zero for a thread that has ended, whose value is negative. */
   private static Map<Long, Long> byThread(long[] ids, long[] values) {
     Map<Long, Long> byThread = new HashMap<>();
     for (int i = 0; i < ids.length; i++) {

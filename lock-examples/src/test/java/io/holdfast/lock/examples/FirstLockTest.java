@@ -7,7 +7,7 @@ import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import org.junit.jupiter.api.Test;
 
-/** The program of the README runs. */
+/** Runs the program of the README. */
 class FirstLockTest {
   @Test
   void itGetsALock() throws Exception {

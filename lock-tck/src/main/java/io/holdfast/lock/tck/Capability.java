@@ -1,9 +1,8 @@
 package io.holdfast.lock.tck;
 
 /**
- * The things that a {@link Fixture} can do besides making clients. A test whose capability is
- * missing is skipped, with the fixture's reason. A capability that is declared but does not work
- * fails rule L-11.1.
+ * An optional ability of a {@link Fixture}. A test whose capability is missing is skipped, with the
+ * fixture's reason. A capability that is declared but does not work fails rule L-11.1.
  */
 public enum Capability {
   /**
@@ -28,8 +27,8 @@ public enum Capability {
   /** {@link Fixture#isRolledBackAround}: callers have transactions of their own on the store. */
   CALLER_TRANSACTIONS,
   /**
-   * The store has semaphores, and clients that wait for a permit stand in a line at the store. If a
-   * store has none, the kit checks that it refuses them.
+   * The store has semaphores, and a queue of the clients that wait for a permit. Without this
+   * capability, the kit checks that the store refuses semaphores.
    */
   SEMAPHORES
 }

@@ -13,8 +13,8 @@ import java.util.concurrent.Callable;
 import java.util.function.UnaryOperator;
 
 /**
- * The part that a backend's author supplies: makes clients of a store, reaches its server, and
- * breaks it. Opened once for a run of the kit.
+ * The kit's access to one backend, written by the backend's author: makes clients, and pauses or
+ * kills the server. Opened once for a run of the kit.
  *
  * <p>The server's wall clock must show about the same time as this machine's: rule L-2.9 compares
  * them.
@@ -72,7 +72,7 @@ public interface Fixture extends StoreAccess {
   }
 
   /**
-   * Freezes the server: it answers nobody, and loses nothing. Capability
+   * Freezes the server: it gives no answer, and loses nothing. Capability
    * {@link Capability#SERVER_PAUSE}.
    */
   default void pauseServer() throws Exception {
@@ -98,7 +98,7 @@ public interface Fixture extends StoreAccess {
   }
 
   /**
-   * Returns the entry by which a child process reaches the same store. Capability
+   * Returns how a child process opens its access to the same store. Capability
    * {@link Capability#CHILD_PROCESSES}.
    */
   default ChildProcess.Entry childProcess() {
@@ -125,6 +125,6 @@ public interface Fixture extends StoreAccess {
 
   private static UnsupportedOperationException missing(Capability capability) {
     return new UnsupportedOperationException(
-        "Declared or called without an implementation: " + capability);
+        "The fixture does not implement the capability " + capability);
   }
 }

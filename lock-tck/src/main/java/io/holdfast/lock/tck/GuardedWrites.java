@@ -5,9 +5,8 @@ import io.holdfast.lock.LockLostException;
 import java.util.List;
 
 /**
- * Logs on the store whose entries are appended under the store's own guard: the smallest possible
- * example of a user's guarded write. The entries are in the order in which the store made the
- * writes.
+ * Logs on the store, appended to under the store's own guard: the smallest example of a user's
+ * guarded writes.
  *
  * <p>Threads: must be safe for use by any number of threads.
  */
@@ -28,18 +27,18 @@ public interface GuardedWrites {
    */
   void append(String log, Lease lease, String entry, Step beforeEffect) throws Exception;
 
-  /** Does {@link #append(String, Lease, String, Step)}, with nothing to run in between. */
+  /** Appends as {@link #append(String, Lease, String, Step)} does, with nothing in between. */
   default void append(String log, Lease lease, String entry) throws Exception {
     append(log, lease, entry, () -> {});
   }
 
-  /** Returns the entries, in the order in which they were written. */
+  /** Returns the entries, in the order in which the store wrote them. */
   List<String> read(String log) throws Exception;
 
-  /** Something to do. */
+  /** An action that may throw. */
   @FunctionalInterface
   interface Step {
-    /** Does it. */
+    /** Runs the action. */
     void run() throws Exception;
   }
 }

@@ -46,7 +46,7 @@ import org.junit.jupiter.api.parallel.ExecutionMode;
 public abstract class LockConformance {
   private @Nullable Fixture fixture;
 
-  /** For JUnit. */
+  /** Called by JUnit. */
   protected LockConformance() {}
 
   /**

@@ -4,8 +4,8 @@ import io.holdfast.lock.spi.TimeSource;
 import java.time.Duration;
 
 /**
- * The machine's clocks, but with a wall clock that can be set wrong. The monotonic clock, by which
- * threads wait, is the machine's.
+ * The machine's clocks, with an offset of the wall clock. The monotonic clock, by which threads
+ * wait, is the machine's.
  *
  * <p>Threads: safe for use by any number of threads.
  */
@@ -13,10 +13,10 @@ public final class SkewedTime implements TimeSource {
   private final TimeSource system = TimeSource.system();
   private volatile long skewMillis;
 
-  /** Makes clocks that are right until they are set. */
+  /** Makes clocks without an offset. */
   public SkewedTime() {}
 
-  /** Sets the wall clock ahead of the machine's by this much, or behind it if negative. */
+  /** Sets the wall clock ahead of the machine's by this offset, or behind it if negative. */
   public void setWallAhead(Duration skew) {
     skewMillis = skew.toMillis();
   }

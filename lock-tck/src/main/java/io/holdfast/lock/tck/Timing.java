@@ -14,7 +14,7 @@ import java.time.Duration;
  */
 public record Timing(Duration ttl, Duration storeTimeout, Duration slack, Duration quiet) {
 
-  /** Checks that a client would accept these durations. */
+  /** Refuses, with an {@link IllegalArgumentException}, a TTL below three store timeouts. */
   public Timing {
     if (ttl.compareTo(storeTimeout.multipliedBy(3)) < 0) {
       throw new IllegalArgumentException(

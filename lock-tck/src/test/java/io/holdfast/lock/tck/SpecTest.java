@@ -14,7 +14,7 @@ import java.util.regex.Pattern;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
 
-/** docs/SPEC.md and the kit have the same rules. */
+/** Checks that docs/SPEC.md and the kit have the same rules. */
 class SpecTest {
   private static final Path SPEC =
       Path.of(System.getProperty("basedir", "."), "..", "docs", "SPEC.md");

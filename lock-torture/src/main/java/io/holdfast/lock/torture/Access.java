@@ -4,15 +4,15 @@ import io.holdfast.lock.Lease;
 import io.holdfast.lock.LockClientBuilder;
 import java.util.List;
 
-/** A way to a store, for its locks and for what is written under their guard. */
+/** A connection to a store: its lock clients, and logs of guarded writes. */
 interface Access extends AutoCloseable {
 
   /**
-   * Opens one.
+   * Opens access to a store.
    *
-   * @param servers where the servers really are, which they may tell their clients
-   * @param ways how to get to each of them
-   * @param worker which of several this is; where each has a server of its own, it chooses that
+   * @param servers the servers' own addresses, which they may tell their clients
+   * @param ways the addresses by which this client reaches each of them
+   * @param worker the number that chooses the server where each worker has its own
    */
   static Access open(StoreKind store, List<Address> servers, List<Address> ways, int worker) {
     return switch (store) {
@@ -28,21 +28,20 @@ interface Access extends AutoCloseable {
 
   LockClientBuilder<?> newClient();
 
-  /** Gets the logs of these names ready to be written to. */
+  /** Makes what the logs of these names need. */
   default void prepare(List<String> names) throws Exception {}
 
   /**
-   * Appends to the log of the lease's name, if the lease stands at the store.
+   * Appends to the log of the lease's name, if the lease is valid at the store.
    *
    * @throws io.holdfast.lock.LockLostException it does not; nothing was written
-   * @throws Exception as the store's page says, it is not known whether that was written, or else
-   *     something that no page speaks of
+   * @throws Exception any other failure; {@link #leavesOpen} tells what it means
    */
   default void write(Lease lease, String entry) throws Exception {
     throw new UnsupportedOperationException();
   }
 
-  /** Whether the page says of this failure of a write that it may have been made. */
+  /** Whether the store's page says of this failure that the write may have been made. */
   default boolean leavesOpen(Exception failure) {
     return false;
   }
@@ -53,9 +52,9 @@ interface Access extends AutoCloseable {
   }
 
   /**
-   * The locks that are still held or waited for and should not be in the end.
+   * Returns what is left of locks and waiters, when all clients are closed.
    *
-   * @param namePrefix what the names begin with
+   * @param namePrefix the beginning of the locks' names
    */
   default List<String> leftovers(String namePrefix) throws Exception {
     return List.of();

@@ -4,12 +4,11 @@ import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One call of a worker's thread that wanted a lock, and what came of it. All times are
- * {@link System#nanoTime} of the machine, which is one clock for all of its processes; zero: it did
- * not come to that, or the worker was killed before.
+ * One call of a worker's thread for a lock, and its outcome. All times are {@link System#nanoTime},
+ * which is one clock for all processes of the machine; zero if the call did not get that far.
  *
  * @param name the lock's number
- * @param options what kind of call and lease, for humans
+ * @param options the kind of call and lease, as text
  * @param recovery whether it was made after the last fault, to see that the name is free
  * @param askedAt before the call
  * @param answeredAt after the call
@@ -18,9 +17,9 @@ import org.jspecify.annotations.Nullable;
  * @param doubtedAt after {@code isHeld()} was false
  * @param closeBeganAt before {@code close()}
  * @param closedAt after {@code close()}
- * @param maxWaitMillis how long the call may wait; negative: for ever
- * @param minHoldMillis for how long the name stays taken, however early the lease is closed
- * @param stalledNanos for how long the whole process did not run, or had no memory, while it asked
+ * @param maxWaitMillis the longest wait; negative: no limit
+ * @param minHoldMillis the minimum hold; zero: none
+ * @param stalledNanos the time in the call in which the process did not run, or had no memory
  */
 record Attempt(
     Id id,
@@ -45,9 +44,9 @@ record Attempt(
     Nested nested) {
 
   /**
-   * Which one it is.
+   * The identity of an attempt.
    *
-   * @param life how many processes this worker had before
+   * @param life the number of processes that the worker had before
    */
   record Id(int worker, int life, int index) {
     @Override
@@ -58,14 +57,14 @@ record Attempt(
 
   /** The outcome of a call. */
   enum Answer {
-    /** Not, as far as its file tells. */
+    /** None was recorded. */
     NONE,
     GRANTED,
     TAKEN,
     STORE_FAILED,
-    /** By an exception that no page speaks of. */
+    /** An exception that no page names. */
     UNDOCUMENTED,
-    /** By an OutOfMemoryError, in a worker without memory or threads. */
+    /** An OutOfMemoryError, in a worker without memory or threads. */
     STARVED
   }
 
@@ -75,17 +74,17 @@ record Attempt(
     NORMAL,
     LOST,
     UNDOCUMENTED,
-    /** By an OutOfMemoryError, in a worker without memory or threads; it was called again. */
+    /** An OutOfMemoryError, in a worker without memory or threads; it was called again. */
     STARVED
   }
 
-  /** The answer to a thread that asked for a lock which it had. */
+  /** The answer to a thread that asked for a lock that it held. */
   enum Nested {
-    /** It did not ask, or the answer came when it had lost the lock. */
+    /** It did not ask, or had lost the lock when the answer came. */
     NONE,
-    /** A handle with the same token; or, if the lease is no thread's, that the lock is taken. */
+    /** A handle with the same token; or, if no thread owns the lease, "taken". */
     RIGHT,
-    /** Anything else, while it had it before and after. */
+    /** Anything else, while it held the lock before and after. */
     WRONG
   }
 
@@ -95,12 +94,12 @@ record Attempt(
     BEGUN,
     DONE,
     REFUSED,
-    /** Without an answer: it may have been made. */
+    /** No answer: it may have been made. */
     UNANSWERED,
     UNDOCUMENTED
   }
 
-  /** From when to when. */
+  /** A span of time, by {@link System#nanoTime}. */
   record Interval(long from, long until) {
     boolean overlaps(Interval other) {
       return from < other.until && other.from < until;
@@ -112,18 +111,17 @@ record Attempt(
   }
 
   /**
-   * The time for which the lease surely stood, by its holder's clock; null: none. It is not a guess
-   * to either side:
+   * Returns the time for which the lease was certainly valid, by its holder's clock; null if none:
    *
    * <ul>
    *   <li>A lease whose {@code close()} returned normally was not lost before {@code close()}
-   *       began, so it stood from the return of the call that acquired it.
-   *   <li>Any other stood at some moment within each look that said so. A lease that is over does
-   *       not come back, so it stood from the end of the first of them to the beginning of the
-   *       last.
+   *       began, so it was valid from the return of the call that acquired it.
+   *   <li>Any other was valid at some moment within each check that said so. A lease that has ended
+   *       does not come back, so it was valid from the end of the first such check to the beginning
+   *       of the last.
    * </ul>
    *
-   * <p>So whatever froze the worker between a look and its note only shortens the interval.
+   * <p>A worker that froze between a check and its record only shortens the time.
    */
   @Nullable
   Interval sure() {
@@ -132,7 +130,7 @@ record Attempt(
     return granted() && from != 0 && from < until ? new Interval(from, until) : null;
   }
 
-  /** For humans, with times in milliseconds from the beginning of the schedule. */
+  /** Returns a line with times in milliseconds since the beginning of the schedule. */
   String text(long beginNanos) {
     StringBuilder text = new StringBuilder();
     text.append("worker ").append(id.worker).append('.').append(id.life);

@@ -17,7 +17,7 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
 import org.jspecify.annotations.Nullable;
 
-/** Does what a plan says, each fault on a thread of its own. */
+/** Carries out the faults of a plan, each on a thread of its own. */
 final class Breaker {
   /** The pause between two steps of a fault that repeats. */
   private static final long REPEAT_NANOS = 300_000_000;
@@ -26,21 +26,21 @@ final class Breaker {
   private final Servers servers;
   private final Workers workers;
 
-  /** For each worker a way to each server. */
+  /** The proxies between each worker and each server. */
   private final List<List<FaultProxy>> ways;
 
-  /** Our own, which is not broken. */
+  /** The proxies of the harness, which have no faults. */
   private final List<FaultProxy> ownWays;
 
   private final List<String> names;
 
   private final Map<String, ReentrantLock> targets = new ConcurrentHashMap<>();
 
-  /** Taken shared by what breaks one server, and exclusively by what takes all of them. */
+  /** Held shared by a fault of one server, and exclusively by a fault of all servers. */
   private final ReentrantReadWriteLock allServers = new ReentrantReadWriteLock(true);
 
   private final List<Happened> happened = Collections.synchronizedList(new ArrayList<>());
-  /** One at a time, under the exclusive lock of all servers. */
+  /** The move of a slot; one at a time, under the exclusive lock of all servers. */
   private volatile @Nullable SlotMove moving;
 
   private final List<Throwable> failures = Collections.synchronizedList(new ArrayList<>());
@@ -61,9 +61,9 @@ final class Breaker {
   }
 
   /**
-   * Returns when the schedule is over, and nothing is broken any more.
+   * Runs the schedule; returns when it is over and all faults have ended.
    *
-   * @throws IllegalStateException something could not be broken or repaired
+   * @throws IllegalStateException a fault could not be begun or ended
    */
   void run(long beganAt) throws InterruptedException {
     List<Thread> threads = new ArrayList<>();
@@ -83,7 +83,7 @@ final class Breaker {
     }
   }
 
-  /** The faults that happened, with their real times. */
+  /** Returns the faults so far, with their real times. */
   List<Happened> happened() {
     synchronized (happened) {
       return List.copyOf(happened);
@@ -93,7 +93,7 @@ final class Breaker {
   private void run(Plan.Step step, long beganAt) {
     Fault fault = step.fault();
     sleepUntil(beganAt + step.beginMillis() * 1_000_000L);
-    // A server that takes its time to stop is not to be killed meanwhile.
+    // A server that is slow to stop must not be killed meanwhile.
     Lock target = target(fault);
     target.lock();
     Lock among =
@@ -155,7 +155,7 @@ final class Breaker {
     }
   }
 
-  /** Each gets an equal share of the time. */
+  /** Restarts one server after the other, each in an equal share of the time. */
   private void restartAll(long end) {
     int count = servers.addresses().size();
     for (int server = 0; server < count; server++) {
@@ -167,7 +167,7 @@ final class Breaker {
     }
   }
 
-  /** New connections go there; those that are open stay as they are. */
+  /** Sends new connections there; open ones stay as they are. */
   private void moveTo(Address address) {
     ways.forEach(way -> way.get(0).moveTo(address.host(), address.port()));
     ownWays.get(0).moveTo(address.host(), address.port());

@@ -11,20 +11,20 @@ import java.util.Random;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A way to ask for a lock.
+ * A call for a lock: its method, and the kind of lease.
  *
- * @param maxWait the longest wait; zero for ways without one
+ * @param maxWait the longest wait; zero for methods without one
  */
 @SuppressWarnings("EnumOrdinal") // One build reads the codes that it wrote.
 record Call(Way way, Kind kind, Ownership ownership, Duration maxWait) {
-  /** Longer than {@link Kind#BOUNDED} leases last. */
+  /** The maximum hold of {@link Kind#BOUNDED} leases. */
   private static final Duration MAX_HOLD = Duration.ofSeconds(3);
 
   private static final Duration MIN_HOLD = Duration.ofMillis(500);
 
   private static final int WAIT_MILLIS_MAX = 2_500;
 
-  /** Which method is called. */
+  /** The method. */
   enum Way {
     TRY_ONCE,
     TRY_FOR,
@@ -36,9 +36,9 @@ record Call(Way way, Kind kind, Ownership ownership, Duration maxWait) {
   enum Kind {
     RENEWED,
     FIXED,
-    /** Renewed, with a longest time. */
+    /** Renewed, with a maximum hold. */
     BOUNDED,
-    /** Renewed, and the name stays taken for a while after an early close. */
+    /** Renewed, with a minimum hold. */
     KEPT
   }
 
@@ -55,8 +55,8 @@ record Call(Way way, Kind kind, Ownership ownership, Duration maxWait) {
   }
 
   /**
-   * Null: taken. Or it throws what the API throws. Nothing is allocated once the lease is there: a
-   * full heap must not lose it here.
+   * Makes the call; returns null if the lock is taken. Allocates nothing once the lease is there: a
+   * full heap must not lose it.
    */
   @Nullable
   Lease on(LockClient client, String name) throws InterruptedException {
@@ -87,12 +87,12 @@ record Call(Way way, Kind kind, Ownership ownership, Duration maxWait) {
     return options.withOwnership(ownership);
   }
 
-  /** As a number, for a file. */
+  /** Returns the call as a number, for a file. */
   int code() {
     return (way.ordinal() * 10 + kind.ordinal()) * 10 + ownership.ordinal();
   }
 
-  /** For humans, from the number. */
+  /** Returns the text of such a number. */
   static String text(int code) {
     return (Way.values()[code / 100]
             + " "

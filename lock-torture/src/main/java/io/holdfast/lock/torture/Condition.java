@@ -4,23 +4,23 @@ import io.holdfast.lock.torture.WorkerLog.Note;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
-/** The state of a worker's process: a full heap, threads that are all in use, stalls. */
+/** The threads of a worker that fill its heap, use up its threads, and record its stalls. */
 final class Condition {
   private static final long PULSE_NANOS = 20_000_000;
 
-  /** Whatever a busy machine takes for granted is no stall. */
+  /** The shortest stall: a busy machine delays a thread for less. */
   private static final long STALL_NANOS_MIN = 50_000_000;
 
   private static final int BYTES_MAX = 1 << 20;
   private static final int BYTES_MIN = 64;
 
   /**
-   * A process that has only just begun has no memory to load its classes, and those of the JVM that
-   * could not be initialised are lost to it for ever.
+   * The attempts before the heap is filled: a class of the JVM whose initialisation fails for want
+   * of memory is lost for ever.
    */
   private static final int WARM_ATTEMPTS = 10 * Worker.THREADS;
 
-  /** Each time costs several collections, which should not be all that runs. */
+  /** The pause after a failed allocation, which costs several collections. */
   private static final long REFILL_NANOS = 100_000_000;
 
   private Condition() {}
@@ -37,7 +37,7 @@ final class Condition {
     thread.start();
   }
 
-  /** Notes for how long nothing ran here: the process was frozen, or collected garbage. */
+  /** Records for how long nothing ran here: the process was frozen, or collected garbage. */
   private static void beat(WorkerLog log) {
     long stalled = 0;
     long before = System.nanoTime();
@@ -54,8 +54,8 @@ final class Condition {
   }
 
   /**
-   * The parent sees to it that there is no room for one more stack; these take the stacks of
-   * threads that have ended, which are used again.
+   * Takes the stacks of threads that have ended, which new threads would use again. The parent
+   * leaves no room for another stack.
    */
   private static void hoardThreads(WorkerLog log) {
     while (true) {
@@ -76,7 +76,7 @@ final class Condition {
   }
 
   private static void fillAndFree(WorkerLog log) {
-    @Nullable Object blocks = null; // A pair of bytes and of what was there before.
+    @Nullable Object blocks = null; // A list: pairs of the pair before and a block.
     int bytes = BYTES_MAX;
     while (true) {
       if (log.noted(Note.FILL_HEAP) == 0 || log.attempts() < WARM_ATTEMPTS) {
@@ -96,7 +96,7 @@ final class Condition {
         if (bytes > BYTES_MIN) {
           bytes /= 8;
         } else {
-          bytes = BYTES_MAX / 16; // What others free meanwhile is taken, too.
+          bytes = BYTES_MAX / 16; // Takes what others free meanwhile.
           LockSupport.parkNanos(REFILL_NANOS);
         }
       }

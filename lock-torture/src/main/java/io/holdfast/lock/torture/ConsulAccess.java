@@ -27,7 +27,7 @@ final class ConsulAccess implements Access {
   private static final int NOT_FOUND = 404;
   private static final int OK = 200;
 
-  /** The fields of a key that are asked for, in Consul's order. */
+  /** The value and the index of a key, in Consul's order. */
   private static final Pattern VALUE_AND_INDEX =
       Pattern.compile("\"Value\":\"([^\"]*)\",\"CreateIndex\":(\\d+)");
 
@@ -90,7 +90,7 @@ final class ConsulAccess implements Access {
         .toList();
   }
 
-  /** Keys of attempts. */
+  /** Returns the keys of locks and waiters. */
   @Override
   public List<String> leftovers(String namePrefix) throws IOException {
     return Pattern.compile("holdfast/m/[^\"]*")

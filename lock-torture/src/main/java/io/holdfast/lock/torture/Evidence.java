@@ -8,13 +8,12 @@ import java.util.Map;
  * All that is known of a schedule once it is over.
  *
  * @param beganAt the clock when it began
- * @param attempts of all workers
- * @param written the logs that are written to under guard, by the number of the name, each in the
- *     order in which the store has it
- * @param faults with the times at which they really were
- * @param unsettled when servers that may lose what they confirmed could do so
+ * @param attempts the attempts of all workers
+ * @param written the logs of guarded writes by the number of the name, in the store's order
+ * @param faults the faults, with their real times
+ * @param unsettled when the servers could lose what they had confirmed
  * @param jumpsAhead when the wall clock of a server jumped ahead
- * @param other what was found on the way: names that stayed stuck, what was left behind
+ * @param other findings during the schedule: names that stayed stuck, leftovers
  */
 record Evidence(
     StoreKind store,

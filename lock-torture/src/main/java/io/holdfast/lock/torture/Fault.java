@@ -4,11 +4,11 @@ import io.holdfast.lock.tck.fault.Link.Direction;
 import java.util.Locale;
 
 /**
- * Something that is broken for a while.
+ * A fault of a worker, a connection or a server, which ends after a while.
  *
  * @param index the number of the worker, the server or the name; zero where there is none
- * @param direction the messages that it is about, where it is about one kind
- * @param amount how many milliseconds (negative: back), or every which message; zero: neither
+ * @param direction the direction of the messages, for kinds that have one
+ * @param amount milliseconds (negative: back), or n for every n-th message; zero: neither
  */
 record Fault(Kind kind, int index, Direction direction, int amount) {
 
@@ -16,12 +16,12 @@ record Fault(Kind kind, int index, Direction direction, int amount) {
   enum Target {
     /** A worker's process. */
     WORKER("worker "),
-    /** All ways from a worker to the servers. */
+    /** A worker's connections to the servers. */
     WAY("way "),
-    /** All ways of all workers. */
+    /** The connections of all workers. */
     WAYS("way"),
     SERVER("server "),
-    /** All servers: nothing else befalls any of them meanwhile. */
+    /** All servers: none of them has another fault meanwhile. */
     SERVERS("server");
 
     private final String text;
@@ -33,10 +33,10 @@ record Fault(Kind kind, int index, Direction direction, int amount) {
 
   /**
    * The kinds of faults. In the texts, {@code %1} is the index, {@code %2} the direction,
-   * {@code %3} the amount without its sign, and {@code %4} tells the sign.
+   * {@code %3} the amount without its sign, and {@code %4} the sign in words.
    */
   enum Kind {
-    /** It is killed with no time to do anything; another is started at the end. */
+    /** It is killed with SIGKILL; another is started at the end. */
     KILL_WORKER(Target.WORKER, "kill worker %1$d"),
     /** It is stopped where it is, and goes on at the end. */
     FREEZE_WORKER(Target.WORKER, "freeze worker %1$d"),
@@ -53,13 +53,13 @@ record Fault(Kind kind, int index, Direction direction, int amount) {
     REFUSE(Target.WAY, "refuse connections of worker %1$d"),
     /** Connections are reset again and again; new ones work. */
     CUTS(Target.WAY, "cut connections of worker %1$d again and again"),
-    /** Nothing arrives in either direction, and nobody is told. */
+    /** Messages in both directions are dropped silently. */
     SILENCE(Target.WAY, "silence between worker %1$d and the servers"),
-    /** Messages take longer. */
+    /** Messages in this direction are delayed. */
     DELAY(Target.WAY, "delay %2$s of worker %1$d by %3$d ms"),
     /** Messages are held back and arrive at the end, even those of a client that gave up. */
     DELIVER_LATE(Target.WAY, "hold back %2$s of worker %1$d, and deliver them late"),
-    /** Nothing arrives in this direction, and nobody is told; the other direction works. */
+    /** Messages in this direction are dropped silently; the other direction works. */
     LOSE(Target.WAY, "lose %2$s of worker %1$d"),
     /** Connections are half-closed again and again: one direction ends, the other stays open. */
     SHUT(Target.WAY, "half-close connections of worker %1$d for %2$s"),
@@ -74,16 +74,16 @@ record Fault(Kind kind, int index, Direction direction, int amount) {
     KILL_SERVER(Target.SERVER, "kill server %1$d"),
     /** It is stopped where it is, and goes on at the end. */
     PAUSE_SERVER(Target.SERVER, "pause server %1$d"),
-    /** It is told to end as an operator does, and started again at the end. */
+    /** It is stopped as an operator does it, and started again at the end. */
     STOP_SERVER(Target.SERVER, "stop server %1$d"),
     /** Its wall clock jumps, and back at the end. */
     SET_SERVER_CLOCK(Target.SERVER, "set the wall clock of server %1$d %4$s by %3$d ms"),
 
-    /** One after the other is stopped as an operator does, and started again. */
+    /** One after the other is stopped as an operator does it, and started again. */
     ROLLING_RESTART(Target.SERVERS, "restart all servers, one after the other"),
     /** Another server of a pair takes over with all that the old one had, and that is stopped. */
     SWITCH_OVER(Target.SERVERS, "switch over to the standby, the old primary is stopped"),
-    /** The same, but the old one stays up and refuses to write. */
+    /** As {@link #SWITCH_OVER}, but the old one stays up and refuses to write. */
     SWITCH_OVER_READ_ONLY(
         Target.SERVERS, "switch over to the standby, the old primary stays up read-only"),
     /** The slot of a name moves to another primary, key by key. */
@@ -118,14 +118,14 @@ record Fault(Kind kind, int index, Direction direction, int amount) {
     }
   }
 
-  /** Returns the thing that it breaks: two faults of one thing never overlap. */
+  /** Returns the target as text; two faults of one target never overlap. */
   String target() {
     Target target = kind.target;
     boolean isOfAll = target == Target.WAYS || target == Target.SERVERS;
     return isOfAll ? target.text : target.text + index;
   }
 
-  /** Whether both would break the same thing. */
+  /** Whether both have the same target, or one that contains the other's. */
   boolean meets(Fault other) {
     return target().startsWith(other.target()) || other.target().startsWith(target());
   }

@@ -19,21 +19,20 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Looks for what must not be in what the workers saw. It accuses on what is certain alone:
- * {@link Attempt#sure} says of which times it is certain that a lease stood, and two of those that
- * overlap, by however little, are two holders.
+ * Looks for violations in what the workers recorded. It reports only what is certain: two leases
+ * are two holders if their times of {@link Attempt#sure} overlap, by however little.
  */
 final class Judge {
-  /** A lease that a failover lost is believed in until its next renewal, or its end. */
+  /** The longest time until a holder finds out that a failover lost its lease. */
   private static final long BELIEVED_NANOS_MAX = StoreKind.TTL.toNanos();
 
-  /** The longest time until a replica that is in touch has what was confirmed. */
+  /** The longest time until a connected replica has what was confirmed. */
   private static final long LAG_NANOS_MAX = 1_000_000_000L;
 
   /** The most by which the clocks of a client and a store may differ over a minHold. */
   private static final long MIN_HOLD_NANOS_LESS = 30_000_000;
 
-  /** The attempts of a new process, which may still be loading its classes. */
+  /** The first attempts of a process, which may still be loading its classes. */
   private static final int COLD_ATTEMPTS = 2 * Worker.THREADS;
 
   private static final long NANOS_PER_MILLI = 1_000_000;
@@ -55,7 +54,7 @@ final class Judge {
     this.evidence = evidence;
   }
 
-  /** All that was found, documented or not. */
+  /** Returns all findings, documented or not. */
   static List<Finding> judge(Evidence evidence) {
     Judge judge = new Judge(evidence);
     Map<Integer, List<Attempt>> byName = new TreeMap<>();
@@ -110,8 +109,8 @@ final class Judge {
   }
 
   /**
-   * A call that was answered before another began was granted before it; and of two leases that
-   * surely stood, one after the other, the first was granted first.
+   * Looks for tokens that are not above that of an earlier grant. A call that was answered before
+   * another began was granted first; so was the first of two leases with times one after another.
    */
   private void lookForTokensThatFell(int name, List<Attempt> attempts) {
     @Nullable Attempt before = null;
@@ -161,7 +160,7 @@ final class Judge {
         documented));
   }
 
-  /** Nobody may have had the name before that much time had passed since it was asked for. */
+  /** Looks for grants before the minimum hold was over, counted from the call that had it. */
   private void lookAtMinHolds(int name, List<Attempt> attempts) {
     for (Attempt kept : attempts) {
       if (!kept.granted() || kept.minHoldMillis() == 0) {
@@ -213,7 +212,7 @@ final class Judge {
         rule, attempt.name(), attempt.answeredAt(), what + "\n    " + text(attempt)));
   }
 
-  /** A thread can have noted an answer before another noted that nothing had run. */
+  /** Returns the time that a worker was frozen in a call, in case its pulse was recorded late. */
   private long frozenNanos(Attempt attempt) {
     return evidence.faults().stream()
         .filter(happened -> happened.fault().kind() == Kind.FREEZE_WORKER
@@ -280,9 +279,9 @@ final class Judge {
   }
 
   /**
-   * The sentence that allows that another had what this one was granted; empty: none does. Servers
-   * were unsettled, or the clock of one jumped ahead, after it asked for the lock and before the
-   * other had it, and no longer before the end of both than one can believe in what is lost.
+   * Returns the sentence that allows another holder beside this one; empty if none does. Servers
+   * were unsettled, or the clock of one jumped ahead, between this one's call and {@code from}, and
+   * at most {@link #BELIEVED_NANOS_MAX} before {@code until}.
    */
   private String lossAllowed(Attempt granted, long from, long until, boolean endsByServerClock) {
     long since = Math.max(granted.askedAt(), until - BELIEVED_NANOS_MAX);
@@ -297,8 +296,8 @@ final class Judge {
   }
 
   /**
-   * The sentence that allows a lower token; empty: none does. The last number was lost at a
-   * failover, and the next one is the time of another server, which is behind.
+   * Returns the sentence that allows a lower token; empty if none does. The last number was lost at
+   * a failover, and the next one is the time of another server, which is behind.
    */
   private String fallAllowed(Attempt before, Attempt after) {
     long from = Math.min(before.askedAt(), after.askedAt());
@@ -310,7 +309,7 @@ final class Judge {
     return wereApart && wereUnsettled(from, until) ? NUMBER_LOST : "";
   }
 
-  /** The sentence that allows the loss of a write; empty: none does. */
+  /** Returns the sentence that allows the loss of a write; empty if none does. */
   private String failoverAround(Attempt attempt) {
     long until = attempt.closedAt() == 0 ? attempt.believedUntil() : attempt.closedAt();
     return wereUnsettled(attempt.answeredAt(), until + LAG_NANOS_MAX) ? FAILOVER : "";

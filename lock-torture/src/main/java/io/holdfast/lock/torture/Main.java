@@ -66,7 +66,7 @@ final class Main {
     StoreKind.byOption(store);
   }
 
-  /** Says whether all is as it should be: no violation, or with wrong workers at least one. */
+  /** Returns whether all is well: no violation, or with wrong workers at least one. */
   private boolean run() throws Exception {
     long first = seed == null ? Plan.SERVER_CLOCKS_SEED + System.currentTimeMillis() % SEEDS : seed;
     boolean sound = true;
@@ -103,7 +103,7 @@ final class Main {
             return true;
           }
         } catch (IllegalStateException e) {
-          // Nothing can be said of this one; the next has servers of its own.
+          // This one has no result; the next one has new servers.
           System.out.println("  the harness failed, this schedule does not count");
           e.printStackTrace(System.out);
           if (servers != null) {
@@ -149,7 +149,7 @@ final class Main {
     }
   }
 
-  /** Of files alone. */
+  /** Deletes a folder of files. */
   static void deleteAll(Path folder) throws IOException {
     try (var files = Files.list(folder)) {
       for (Path file : files.toList()) {

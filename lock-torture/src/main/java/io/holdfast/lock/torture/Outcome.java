@@ -21,7 +21,7 @@ record Outcome(Plan plan, Evidence evidence, List<Finding> findings, long recove
     return findings.stream().filter(finding -> !finding.isViolation()).count();
   }
 
-  /** The leases that were had. */
+  /** Returns the number of leases. */
   long sections() {
     return count(Attempt::granted);
   }

@@ -10,33 +10,35 @@ import java.util.Locale;
 import java.util.Random;
 
 /**
- * The faults of one schedule. A pure function of the store, the seed and the length: whoever knows
- * these three has the same plan.
+ * The faults of one schedule: a pure function of the store, the seed and the length.
  *
- * @param steps by their beginnings; at most two at a time
+ * @param steps the faults, sorted by their beginning; at most two at a time
  */
 record Plan(StoreKind store, long seed, int seconds, List<Step> steps) {
   static final int WORKERS = 3;
 
   private static final int BEGIN_MILLIS = 1_000;
 
-  /** Before the end all is well, so that the end of a fault is in the schedule too. */
+  /** The time without faults at the end, so that the end of a fault is in the schedule too. */
   private static final int END_MILLIS = 1_000;
 
-  /** Between two faults of one thing, so that the first has ended when the second begins. */
+  /** The pause between faults of one target, so that one has ended when the next begins. */
   private static final int APART_MILLIS = 400;
 
-  /** A machine that is suspended within a second of a step of its clock may not see it (L-9.5). */
+  /**
+   * The pause of a worker: one suspended within a second of a step of its clock may miss it
+   * (L-9.5).
+   */
   private static final int APART_MILLIS_OF_WORKER = 2_000;
 
   private static final int TRIES_MAX = 20;
 
-  /** Schedules that are so long have outages of minutes, one in each such time. */
+  /** The length of schedule from which on there is an outage of minutes, one in each such span. */
   static final int LONG_SECONDS = 300;
 
   /**
-   * The first seed whose plans set the wall clocks of servers. Those of earlier ones are what they
-   * were before there was that fault: docs/torture has results of them.
+   * The first seed whose plans set the wall clocks of servers. Plans of lower seeds stay as they
+   * were, for the results in docs/torture.
    */
   static final long SERVER_CLOCKS_SEED = 1_000_000;
 
@@ -74,8 +76,8 @@ record Plan(StoreKind store, long seed, int seconds, List<Step> steps) {
   }
 
   /**
-   * Returns the longest that a worker may wait for a name after the last fault: what was granted
-   * before a server's clock was set back stays taken for that much longer.
+   * Returns the longest that a worker may wait for a name after the last fault: a lease from before
+   * a server's clock was set back lasts for that much longer.
    */
   Duration recoveryMax() {
     int setBackMillis = steps.stream()
@@ -87,7 +89,7 @@ record Plan(StoreKind store, long seed, int seconds, List<Step> steps) {
     return store.recoveryMax().plusMillis(setBackMillis);
   }
 
-  /** The plan as text, for {@code --replay} and for the log. */
+  /** Returns the plan as text. */
   String text() {
     StringBuilder text = new StringBuilder();
     text.append("plan of ").append(store.option()).append(", seed ").append(seed);
@@ -98,7 +100,7 @@ record Plan(StoreKind store, long seed, int seconds, List<Step> steps) {
     return text.toString();
   }
 
-  /** Makes plans, from a {@link Random}, whose numbers are specified. */
+  /** Makes plans from a {@link Random}, whose numbers are specified. */
   private static final class Dice {
     private final Random random;
     private final StoreKind store;
@@ -112,14 +114,14 @@ record Plan(StoreKind store, long seed, int seconds, List<Step> steps) {
       this.setsServerClocks = seed >= SERVER_CLOCKS_SEED && store.hasClocksToSet();
     }
 
-    /** Neighbouring seeds of a Random begin with neighbouring numbers. */
+    /** Scatters a seed: a Random with a neighbouring one begins with a neighbouring number. */
     private static long mix(long seed) {
       long mixed = (seed + 0x9e3779b97f4a7c15L) * 0xbf58476d1ce4e5b9L;
       mixed = (mixed ^ (mixed >>> 27)) * 0x94d049bb133111ebL;
       return mixed ^ (mixed >>> 31);
     }
 
-    /** Of 60 to 180 s. Workers and servers are broken meanwhile as ever. */
+    /** Adds outages of 60 to 180 s. Workers and servers have their faults meanwhile. */
     void addLongOutages(List<Step> steps) {
       int longMillis = LONG_SECONDS * 1_000;
       for (int begin = 0; begin + longMillis <= endMillis + END_MILLIS; begin += longMillis) {
@@ -144,7 +146,7 @@ record Plan(StoreKind store, long seed, int seconds, List<Step> steps) {
       }
     }
 
-    /** Shorter than the store timeout; than the TTL; longer than both. */
+    /** Returns a length in ms: below the store timeout, below the TTL, or above both. */
     private int length() {
       int kind = random.nextInt(10);
       if (kind < 3) {
@@ -185,7 +187,7 @@ record Plan(StoreKind store, long seed, int seconds, List<Step> steps) {
       };
     }
 
-    /** By up to 10 s, or by so little that nobody may lose anything. */
+    /** Returns a step of up to 10 s, or one so small that no lease may be lost. */
     private static Fault setServerClock(int server, int amount) {
       int harmless = ServerClocks.HARMLESS_MILLIS;
       return Kind.SET_SERVER_CLOCK.of(

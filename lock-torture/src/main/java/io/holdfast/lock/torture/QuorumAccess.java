@@ -5,7 +5,7 @@ import io.holdfast.lock.redis.RedisLocks;
 import java.util.List;
 import redis.clients.jedis.RedisClient;
 
-/** Servers of Redis that know nothing of each other. No single one knows who holds a lock. */
+/** A quorum of independent Redis servers. It has no guard, and so no logs. */
 final class QuorumAccess implements Access {
   private final List<RedisClient> clients;
 

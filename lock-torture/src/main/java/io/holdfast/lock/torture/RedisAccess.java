@@ -22,7 +22,7 @@ import redis.clients.jedis.RedisClusterClient;
 import redis.clients.jedis.RedisSentinelClient;
 import redis.clients.jedis.UnifiedJedis;
 
-/** Redis that is one store: a server, one behind a Sentinel, or a Cluster. Logs are lists. */
+/** Redis as one store: a server, a primary behind a Sentinel, or a Cluster. Logs are lists. */
 final class RedisAccess implements Access {
   static final String PRIMARY_NAME = "torture";
 
@@ -92,7 +92,7 @@ final class RedisAccess implements Access {
         .build();
   }
 
-  /** Servers tell their clients where they are; these get there by ways of their own. */
+  /** Maps the addresses that servers tell their clients to those by which these reach them. */
   private static HostAndPortMapper mapper(List<Address> servers, List<Address> ways) {
     Map<HostAndPort, HostAndPort> way = new HashMap<>();
     for (int i = 0; i < servers.size(); i++) {
@@ -121,7 +121,7 @@ final class RedisAccess implements Access {
     return redis.lrange(key(name), 0, -1);
   }
 
-  /** In the lock's slot. */
+  /** Returns the key of a log, in the lock's slot. */
   static String key(String name) {
     return "torture-log:{" + name + "}";
   }
@@ -131,7 +131,7 @@ final class RedisAccess implements Access {
     return server.executeCommand(new CommandArguments(command).addObjects(arguments));
   }
 
-  /** A reply. */
+  /** Decodes a reply. */
   static String text(Object reply) {
     return new String((byte[]) reply, StandardCharsets.UTF_8);
   }

@@ -11,9 +11,9 @@ import redis.clients.jedis.RedisClient;
 import redis.clients.jedis.exceptions.JedisException;
 
 /**
- * Looks all the time whether servers that replicate have settled: every one answers, there are as
- * many primaries as there should be, and the others are replicas in touch with theirs. Where they
- * have not, what was confirmed may be lost: in a failover, or by a primary that comes back.
+ * Watches whether replicating servers are settled: every one answers, there are as many primaries
+ * as there should be, and the others are connected replicas. While they are not, a failover or a
+ * primary that comes back may lose what was confirmed.
  */
 final class RedisWatch implements AutoCloseable {
   private static final long LOOK_NANOS = 100_000_000;
@@ -30,7 +30,7 @@ final class RedisWatch implements AutoCloseable {
     this.thread.setDaemon(true);
   }
 
-  /** Of those that hold data; null: this store does not forget. */
+  /** Starts a watch of the servers that hold data; null if this store does not lose any. */
   static @Nullable RedisWatch of(StoreKind store, List<Address> servers) {
     @Nullable
     RedisWatch watch = switch (store) {
@@ -44,7 +44,7 @@ final class RedisWatch implements AutoCloseable {
     return watch;
   }
 
-  /** Each from the last look at which all was well to the next one. */
+  /** Returns the unsettled times, each between the settled looks before and after it. */
   List<Interval> unsettled() {
     synchronized (unsettled) {
       return List.copyOf(unsettled);

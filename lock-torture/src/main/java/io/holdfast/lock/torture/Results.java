@@ -16,7 +16,7 @@ final class Results {
 
   private Results() {}
 
-  /** One schedule's, as a line of a file. */
+  /** The results of one schedule, a line of a file. */
   record Row(
       long seed,
       long seconds,
@@ -52,7 +52,7 @@ final class Results {
     }
   }
 
-  /** Adds a schedule's to its store's file. */
+  /** Adds the results of a schedule to its store's file. */
   static void append(Path folder, Outcome outcome) throws IOException {
     Files.createDirectories(folder);
     Path file = file(folder, outcome.plan().store());
@@ -62,7 +62,7 @@ final class Results {
     Files.writeString(file, Row.of(outcome).text(), StandardOpenOption.APPEND);
   }
 
-  /** Adds after how many schedules the judge saw what wrong workers do. */
+  /** Records after how many schedules the judge found the mistake of wrong workers. */
   static void appendCaught(Path folder, StoreKind store, Wrong wrong, int schedules)
       throws IOException {
     Files.createDirectories(folder);
@@ -88,7 +88,7 @@ final class Results {
         : List.of();
   }
 
-  /** The page. */
+  /** Returns the page. */
   static String page(Path folder) throws IOException {
     StringBuilder page = new StringBuilder(prose(folder, "about.txt")).append(TABLE);
     for (StoreKind store : StoreKind.values()) {
@@ -137,7 +137,7 @@ final class Results {
     }
   }
 
-  /** The text of the page that is written by hand; empty if there is no such file. */
+  /** Returns a part of the page that is written by hand; empty if there is no such file. */
   private static String prose(Path folder, String file) throws IOException {
     Path path = folder.resolve(file);
     return Files.exists(path) ? Files.readString(path) : "";

@@ -20,16 +20,16 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
-/** One plan, carried out: workers are started, things are broken, and what was seen is gathered. */
+/** A run of one plan: starts the workers, breaks what the plan says, and gathers the evidence. */
 final class Schedule {
   private static final int NAMES = 3;
   private static final int LEFT_MAX = 100;
   private static final long PAUSE_NANOS = 20_000_000;
 
-  /** The longest time until servers serve after their start, and workers have a client. */
+  /** The longest time until servers serve, and workers have a client, after their start. */
   private static final Duration START_MAX = Duration.ofSeconds(90);
 
-  /** Two store timeouts and a little for the close, and what threads take to end. */
+  /** The longest time for a worker to close its client and end its threads. */
   private static final long END_SECONDS_MAX = 45;
 
   private final Plan plan;
@@ -42,8 +42,8 @@ final class Schedule {
   private long recoveryNanos;
 
   /**
-   * @param run a number that no other schedule on these servers has: names are fresh
-   * @param folder where files go
+   * @param run a number that no other schedule on these servers has, for fresh names
+   * @param folder the folder for files
    */
   Schedule(Plan plan, Servers servers, Wrong wrong, int run, Path folder) {
     this.plan = plan;
@@ -54,14 +54,14 @@ final class Schedule {
     this.names = IntStream.range(0, NAMES).mapToObj(i -> prefix + i).toList();
   }
 
-  /** @throws IllegalStateException the harness failed: nothing can be said of the store */
+  /** @throws IllegalStateException the harness failed, so there is no result */
   Outcome run() throws Exception {
     List<Address> addresses = servers.addresses();
     List<List<FaultProxy>> ways = new ArrayList<>();
     for (int worker = 0; worker < Plan.WORKERS; worker++) {
       ways.add(ways());
     }
-    // Ours is a proxy too where an address can move; nobody breaks it.
+    // The harness has proxies too, without faults, where an address can move.
     List<FaultProxy> ownWays = plan.store().hasOneAddress() ? ways() : List.of();
     List<Address> own = ownWays.isEmpty() ? addresses : addresses(ownWays);
     try (Access direct = Access.open(plan.store(), addresses, own, 0);
@@ -126,12 +126,12 @@ final class Schedule {
         names);
   }
 
-  /** Notes a violation that is about no name, and at no certain time. */
+  /** Adds a violation without a name or a time. */
   private void found(Rule rule, String text) {
     other.add(Finding.violation(rule, -1, 0, text));
   }
 
-  /** One that nobody breaks. */
+  /** Builds a client without faults. */
   private static LockClient client(Access direct) {
     @Nullable LockException last = null;
     for (long end = System.nanoTime() + START_MAX.toNanos(); System.nanoTime() < end; ) {
@@ -149,12 +149,12 @@ final class Schedule {
     throw new IllegalStateException("The servers do not serve", last);
   }
 
-  /** After the last fault every worker is to get every name. */
+  /** Waits until every worker has had every name after the last fault. */
   private void recover(LockClient client, Workers workers) throws Exception {
     if (!Waiting.eventually(START_MAX, () -> serves(client))) {
-      found(Rule.STUCK, "a client that nobody broke can't get a lock");
+      found(Rule.STUCK, "a client without faults can't get a lock");
     }
-    // A busy machine takes its time to start a JVM, which is no wait for a name.
+    // The time that a busy machine takes to start a JVM does not count.
     boolean unused = Waiting.eventually(START_MAX, () -> workers.haveNoted(Note.READY_AT));
     long calmAt = System.nanoTime();
     workers.order(Order.RECOVER);
@@ -201,7 +201,7 @@ final class Schedule {
     return holder.description() + " with " + holder.token() + " for " + holder.remaining();
   }
 
-  /** Clients are closed, and nothing may be left. */
+  /** Closes all clients, and looks for leftovers. */
   private void end(LockClient client, Access direct, Workers workers) throws Exception {
     workers.order(Order.END);
     for (WorkerProcess worker : workers.living()) {

@@ -23,7 +23,7 @@ import org.testcontainers.containers.GenericContainer;
 
 /**
  * The wall clocks of servers, which can be set. Every process of a container loads a library that
- * adds what a file says, which the container shares with us.
+ * adds an offset, which is in a file that the container shares with this process.
  *
  * <p>Threads: one at a time for each server.
  */
@@ -37,7 +37,7 @@ final class ServerClocks implements AutoCloseable {
   private static final String SOURCE = "wall-clock.c";
   private static final String LIBRARY = "wall-clock.so";
 
-  /** The path at which servers find our folder. */
+  /** The path of the shared folder in a container. */
   private static final String SHARED = "/holdfast-clock/";
 
   private final Path folder;
@@ -49,7 +49,7 @@ final class ServerClocks implements AutoCloseable {
   }
 
   /**
-   * Makes the library, before servers are added.
+   * Compiles the library, before servers are added.
    *
    * @throws IOException there is no C compiler, or it failed
    */
@@ -80,7 +80,7 @@ final class ServerClocks implements AutoCloseable {
     share(library);
   }
 
-  /** Lets other users read it: servers do not run as we do. */
+  /** Lets all users read it, since servers run as other ones. */
   private static void share(Path path) throws IOException {
     Files.setPosixFilePermissions(path, PosixFilePermissions.fromString("rwxr-xr-x"));
   }

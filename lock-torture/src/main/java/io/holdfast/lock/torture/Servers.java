@@ -24,7 +24,7 @@ import org.testcontainers.containers.GenericContainer;
  */
 final class Servers implements AutoCloseable {
   private static final Duration STARTUP_MAX = Duration.ofMinutes(2);
-  private static final long PAUSE_NANOS = 50_000_000;
+  private static final long PAUSE_NANOS = 200_000_000;
   private static final int STOP_SECONDS_MAX = 10;
   private static final int PAUSE_TRIES = 12;
 
@@ -159,7 +159,7 @@ final class Servers implements AutoCloseable {
     redis(port, settings, "redis-server redis.conf");
   }
 
-  /** With a file of settings, which Sentinel changes. */
+  /** Starts a server with a file of settings, which Sentinel changes. */
   private void redis(int port, List<String> settings, String command) {
     String lines =
         String.join(" ", settings.stream().map(line -> "'" + line + "'").toList());
@@ -287,12 +287,12 @@ final class Servers implements AutoCloseable {
     return pair == null ? addresses() : List.of(pair.primary());
   }
 
-  /** Two of which one follows the other. */
+  /** Returns the pair; only for stores that have one. */
   StandbyPair pair() {
     return Objects.requireNonNull(pair);
   }
 
-  /** Returns the address of each. */
+  /** Returns the address of each server. */
   List<Address> addresses() {
     return List.copyOf(addresses);
   }
@@ -301,7 +301,7 @@ final class Servers implements AutoCloseable {
     docker(server).killContainerCmd(id(server)).exec();
   }
 
-  /** As an operator does. */
+  /** Stops a server as an operator does it. */
   void stop(int server) {
     docker(server).stopContainerCmd(id(server)).withTimeout(STOP_SECONDS_MAX).exec();
   }
@@ -313,7 +313,7 @@ final class Servers implements AutoCloseable {
     }
   }
 
-  /** Tried again, since the kernel can fail to stop a process that waits for the disk. */
+  /** Tries several times: the kernel can fail to stop a process that waits for the disk. */
   void pause(int server) {
     for (int tries = 1; ; tries++) {
       try {
@@ -323,7 +323,7 @@ final class Servers implements AutoCloseable {
         if (tries == PAUSE_TRIES || !String.valueOf(e.getMessage()).contains("unable to freeze")) {
           throw e;
         }
-        LockSupport.parkNanos(PAUSE_NANOS * 4);
+        LockSupport.parkNanos(PAUSE_NANOS);
       }
     }
   }
@@ -332,7 +332,7 @@ final class Servers implements AutoCloseable {
     docker(server).unpauseContainerCmd(id(server)).exec();
   }
 
-  /** Sets its wall clock to this much ahead of the machine's; negative: behind. */
+  /** Sets a server's clock to this much ahead of the machine's; negative: behind. */
   void setClock(int server, long aheadMillis) {
     Objects.requireNonNull(clocks).set(server, aheadMillis);
   }

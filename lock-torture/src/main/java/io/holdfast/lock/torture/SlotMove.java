@@ -31,7 +31,7 @@ final class SlotMove {
 
   /** A server that has slots, as CLUSTER NODES tells of it. */
   private record Primary(String id, Address address, List<String> slots) {
-    /** Null: the line is of a replica, or of one that is down or has no slot. */
+    /** Returns null for a replica, and for a server that is down or has no slot. */
     static @Nullable Primary parse(String line) {
       String[] words = line.split(" ", -1);
       List<String> flags = List.of(words[2].split(",", -1));
@@ -53,7 +53,8 @@ final class SlotMove {
   }
 
   /**
-   * Of the slot of a key. From now on, what is not there is asked for at the new server.
+   * Begins to move the slot of a key. From now on, a key that the old server does not have is
+   * looked for at the new one.
    *
    * @throws IllegalStateException the Cluster has not settled in time
    */
@@ -80,7 +81,7 @@ final class SlotMove {
     }
   }
 
-  /** As one server sees it; none while that one does not answer. */
+  /** Returns the primaries as one server sees them; none if it does not answer. */
   private static List<Primary> primaries(Address server) {
     try (RedisClient node = RedisAccess.client(server)) {
       String lines = RedisAccess.text(RedisAccess.run(node, Protocol.Command.CLUSTER, "NODES"));
@@ -104,11 +105,11 @@ final class SlotMove {
       }
       return keys.isEmpty();
     } catch (JedisException e) {
-      return false; // They have not settled: a server has only just been started again.
+      return false; // A server was started again a moment ago.
     }
   }
 
-  /** The slot is the new server's; first there, or it would be nobody's for a moment. */
+  /** Gives the slot to the new server, which is told first: the slot always has an owner. */
   void end() {
     Waiting.until("the keys of slot " + slot, SETTLED_MAX, () -> moveKeys(KEYS_AT_ONCE));
     set(to, "NODE", to.id);

@@ -45,7 +45,7 @@ final class SqlAccess implements Access {
     this.pool = new HikariDataSource(config);
   }
 
-  /** On MariaDB, root from this machine has no password. */
+  /** Returns the user; on MariaDB not root, who has no password from this machine. */
   private static String user(StoreKind store) {
     return switch (store) {
       case POSTGRES, POSTGRES_2 -> "postgres";
@@ -54,7 +54,7 @@ final class SqlAccess implements Access {
     };
   }
 
-  /** Sockets time out after a while: a thread that writes under a guard must not hang for ever. */
+  /** Returns the URL, with socket timeouts: a guarded write must not hang for ever. */
   private static String url(StoreKind store, Address server) {
     return switch (store) {
       case POSTGRES, POSTGRES_2 ->
@@ -68,7 +68,7 @@ final class SqlAccess implements Access {
     };
   }
 
-  /** For whoever changes the servers. */
+  /** Opens a connection for an administrator. */
   static Connection connect(StoreKind store, Address server) throws SQLException {
     return DriverManager.getConnection(url(store, server), user(store), PASSWORD);
   }
@@ -128,8 +128,8 @@ final class SqlAccess implements Access {
   }
 
   /**
-   * Those who wait and count as alive. docs/backends/jdbc.md: the row of a client that crashed
-   * stays until a purge; so does one that could not be deleted, which the page does not say.
+   * Returns the waiters that count as alive. The row of another, of a client that crashed or could
+   * not delete it, stays until a purge.
    */
   @Override
   public List<String> leftovers(String namePrefix) throws SQLException {

@@ -11,12 +11,12 @@ import java.util.concurrent.locks.LockSupport;
 import org.testcontainers.containers.GenericContainer;
 
 /**
- * A primary and the standby that follows it, which change places as an operator has them do it: the
- * new primary has all that the old one had.
+ * A primary and its standby, which change places as an operator does it: the new primary has all
+ * that the old one had.
  */
 abstract class StandbyPair {
   private static final Duration IN_STEP_MAX = Duration.ofSeconds(60);
-  private static final long PAUSE_NANOS = 50_000_000;
+  private static final long PAUSE_NANOS = 200_000_000;
 
   final StoreKind store;
   final List<GenericContainer<?>> containers;
@@ -55,7 +55,7 @@ abstract class StandbyPair {
     awaitInStep(primary(), standby());
   }
 
-  /** Has the standby take over; the old primary is stopped, or refuses to write. */
+  /** Lets the standby take over; the old primary is stopped, or refuses to write. */
   final void switchOver(boolean readOnly) throws Exception {
     Address old = primary();
     Address next = standby();
@@ -71,7 +71,7 @@ abstract class StandbyPair {
     primary = 1 - primary;
   }
 
-  /** Has the old primary follow the new one. */
+  /** Lets the old primary follow the new one. */
   final void rejoin() throws Exception {
     GenericContainer<?> container = standbyContainer();
     endToFollow(container);
@@ -84,7 +84,7 @@ abstract class StandbyPair {
 
   abstract void allowToFollow() throws Exception;
 
-  /** Notes on the old primary, before it is stopped, whom it is to follow. */
+  /** Notes on the old primary, before it is stopped, which server it is to follow. */
   void noteToFollow(Address next) throws Exception {}
 
   abstract void follow(Address standby, Address primary) throws SQLException;
@@ -140,7 +140,7 @@ abstract class StandbyPair {
     awaitThat("the standby has everything", () -> isInStep(primary, standby));
   }
 
-  /** A server that is just starting may fail to tell. */
+  /** Waits for a condition; a server that is starting may fail to answer. */
   static void awaitThat(String what, Waiting.Condition<SQLException> condition) {
     Waiting.until(what, IN_STEP_MAX, () -> {
       try {
@@ -151,7 +151,7 @@ abstract class StandbyPair {
     });
   }
 
-  /** PostgreSQL. Whoever is to follow is made anew from the other's data when it starts. */
+  /** PostgreSQL. A standby is made anew from the primary's data when it starts. */
   static final class Postgres extends StandbyPair {
     private static final String DATA = "/var/lib/postgresql/data";
     private static final String TO_FOLLOW = "/var/lib/postgresql/port-to-follow";
@@ -204,7 +204,7 @@ abstract class StandbyPair {
           && ask(standby, "SELECT pg_last_wal_replay_lsn() >= '" + end + "'").equals("t");
     }
 
-    /** Transactions that began before may still write, so they are ended. */
+    /** Also ends the transactions that began before, since they may still write. */
     @Override
     void makeReadOnly(Address old) throws SQLException {
       run(old, "ALTER SYSTEM SET default_transaction_read_only = on");
@@ -217,11 +217,11 @@ abstract class StandbyPair {
             old,
             "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
                 + " WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()");
-        LockSupport.parkNanos(PAUSE_NANOS * 4);
+        LockSupport.parkNanos(PAUSE_NANOS);
       }
     }
 
-    /** In order: it ends when the standby has everything. */
+    /** Stops it with SIGINT, so that it ends when the standby has everything. */
     @Override
     void stopInOrder(Address old, Address next) throws Exception {
       stop(primaryContainer(), "INT");
@@ -276,7 +276,7 @@ abstract class StandbyPair {
       return ask(standby, "SELECT GTID_SUBSET('" + all + "', @@gtid_executed)").equals("1");
     }
 
-    /** It waits for the transactions that are open. */
+    /** Waits for open transactions. */
     @Override
     void makeReadOnly(Address old) throws SQLException {
       run(old, "SET GLOBAL super_read_only = ON");

@@ -11,11 +11,11 @@ enum StoreKind {
   /** A primary, and a standby that is in step with it when it takes over. */
   POSTGRES_2(2),
   MYSQL(1),
-  /** As with PostgreSQL. */
+  /** As {@link #POSTGRES_2}. */
   MYSQL_2(2),
   MARIADB(1),
   REDIS(1),
-  /** A primary, its replica, and a Sentinel that needs nobody's consent. */
+  /** A primary, its replica, and a Sentinel with a quorum of one. */
   REDIS_SENTINEL(3),
   /** Three primaries, and a replica of each. */
   REDIS_CLUSTER(6),
@@ -37,7 +37,7 @@ enum StoreKind {
   /** The session timeout that ZooKeeper's clients ask for, of eight ticks. */
   static final Duration ZOOKEEPER_SESSION = Duration.ofSeconds(8);
 
-  /** Time for the workers' last turn, and for a busy machine. */
+  /** The time for the workers' last turn, and for a busy machine. */
   private static final Duration SLACK = Duration.ofSeconds(5);
 
   private final int servers;
@@ -51,7 +51,7 @@ enum StoreKind {
     return name().toLowerCase(Locale.ROOT).replace('_', '-');
   }
 
-  /** The store that is called so; all of them for {@code all}. */
+  /** Returns the store of that name, or all of them for {@code all}. */
   static List<StoreKind> byOption(String option) {
     List<StoreKind> found = Arrays.stream(values())
         .filter(store -> option.equals("all") || store.option().equals(option))
@@ -68,9 +68,9 @@ enum StoreKind {
   }
 
   /**
-   * The time by which a timed wait may be longer than it was to be (L-6.2): two store timeouts, and
-   * 1.5 s for a thread of a busy machine to get its turn. On Redis the opening of a connection,
-   * which is Jedis's and takes a second here, must fit into the latter.
+   * Returns the time by which a timed wait may exceed its limit (L-6.2): two store timeouts, and
+   * 1.5 s for a busy machine. On Redis, the second that Jedis may take to open a connection must
+   * fit into the latter.
    */
   static Duration overrunMax() {
     return STORE_TIMEOUT.multipliedBy(2).plusMillis(1_500);
@@ -101,7 +101,7 @@ enum StoreKind {
     return this != CONSUL && this != CONSUL_3;
   }
 
-  /** Whether a lease ends when the clock of a server says so. Sessions end by monotonic ones. */
+  /** Whether leases end by the wall clock of a server. Sessions end by monotonic clocks. */
   boolean expiresByServerClock() {
     return hasClocksToSet() && this != ZOOKEEPER && this != ZOOKEEPER_3;
   }

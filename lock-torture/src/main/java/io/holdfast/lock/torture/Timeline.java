@@ -7,7 +7,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
 
-/** The beliefs of all workers around a finding, as text and as a picture. */
+/** The attempts of all workers around a finding, as text and as a picture. */
 final class Timeline {
   private static final long BEFORE_NANOS = 8_000_000_000L;
   private static final long AFTER_NANOS = 3_000_000_000L;
@@ -46,7 +46,7 @@ final class Timeline {
         Math.max(attempt.answeredAt(), attempt.askedAt()));
   }
 
-  /** Times in milliseconds from the beginning of the schedule. */
+  /** Returns the text, with times in milliseconds since the beginning of the schedule. */
   String text() {
     record Line(long at, String text) {}
     List<Line> lines = new ArrayList<>();
@@ -74,9 +74,9 @@ final class Timeline {
   }
 
   /**
-   * A lane for each thread that asked for the name: grey while it asked, blue while it surely had
-   * the lease, light blue from there until its close had returned. Above them the faults, and a red
-   * line where it went wrong.
+   * Returns the picture: a lane for each thread that asked for the name, grey during the call, blue
+   * while the lease was certainly valid, light blue from there until its close had returned. Above
+   * them are the faults, and a red line is at the time of the finding.
    */
   String svg() {
     List<String> lanes =

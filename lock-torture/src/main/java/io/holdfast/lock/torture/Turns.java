@@ -24,19 +24,19 @@ import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One thread of a worker: takes one lock after the other, looks all the time whether it has it, and
- * notes what it sees. Where memory or threads may be used up, nothing is allocated between a step
- * and the note of it, and a lease is closed until that is done.
+ * One thread of a worker: takes one lock after the other, checks all the time whether it holds it,
+ * and records that. Memory and threads may be used up, so nothing is allocated between a step and
+ * its record, and a lease is closed again until that succeeds.
  */
 final class Turns implements Runnable {
   private static final long LOOK_NANOS_MAX = 1_000_000;
   private static final long PAUSE_NANOS_MAX = 20_000_000;
   private static final Duration RECOVERY_WAIT = Duration.ofSeconds(2);
 
-  /** After memory and threads are there again, until everybody has noticed. */
+  /** The time after a shortage in which an OutOfMemoryError may still come. */
   private static final long STARVED_NANOS_MORE = 3_000_000_000L;
 
-  /** For {@link Wrong#FALLING_TOKENS}. */
+  /** The tokens of {@link Wrong#FALLING_TOKENS}. */
   private static final AtomicLong COUNTED = new AtomicLong();
 
   private final Task task;
@@ -99,7 +99,7 @@ final class Turns implements Runnable {
     }
   }
 
-  /** Whether an OutOfMemoryError is what was to be. */
+  /** Whether an OutOfMemoryError is expected. */
   private boolean isStarved() {
     return log.noted(Note.HEAP_IS_FULL) != 0
         || isLately(log.noted(Note.HEAP_FREED_AT))
@@ -110,7 +110,7 @@ final class Turns implements Runnable {
     return at != 0 && System.nanoTime() - at < STARVED_NANOS_MORE;
   }
 
-  /** Whether that is why this failed; else it is complained about. */
+  /** Whether the expected shortage is the cause; prints any other failure. */
   private boolean starved(Throwable failure) {
     if (isStarved() && lacksMemory(failure)) {
       return true;
@@ -120,7 +120,7 @@ final class Turns implements Runnable {
   }
 
   /**
-   * Whether it is for want of memory: the JVM reports a class that it could not link then as a
+   * Whether the cause is want of memory: the JVM then reports a class that it could not link as a
    * LinkageError.
    */
   private static boolean lacksMemory(Throwable failure) {
@@ -132,7 +132,7 @@ final class Turns implements Runnable {
     return false;
   }
 
-  /** Mostly short; some longer than a fixed lease; a few longer than a TTL. */
+  /** Returns a time to hold a lock: mostly short, some above a fixed TTL, a few above any TTL. */
   private long holdNanos() {
     int kind = random.nextInt(100);
     long millis = kind < 80
@@ -141,7 +141,7 @@ final class Turns implements Runnable {
     return millis * 1_000_000;
   }
 
-  /** Whether the lock was had. */
+  /** Makes one attempt; returns whether it got the lock. */
   private boolean turn(int name, Call call, boolean recovery, long holdNanos)
       throws InterruptedException {
     Entry entry = log.begin();
@@ -197,7 +197,7 @@ final class Turns implements Runnable {
     return task.wrong() == Wrong.FALLING_TOKENS ? COUNTED.incrementAndGet() : lease.token();
   }
 
-  /** Looks until the time is over or the lease is. */
+  /** Checks the lease until the time is over or the lease is. */
   private void hold(Entry entry, Lease lease, Call call, int name, long holdNanos) {
     long end = System.nanoTime() + holdNanos;
     boolean asked = false;
@@ -209,7 +209,7 @@ final class Turns implements Runnable {
       if (!isHeld(lease)) {
         entry.set(Field.DOUBTED_AT, System.nanoTime());
         if (!asked && ensuresHeld(lease)) {
-          asked = true; // Only a doubt; the store says that nobody had it meanwhile.
+          asked = true; // It was only in doubt: the store has confirmed it.
           continue;
         }
         return;
@@ -254,7 +254,7 @@ final class Turns implements Runnable {
         lease.verify();
       }
     } catch (LockLostException | LockStoreException e) {
-      // The next look tells.
+      // The next check tells.
     }
   }
 
@@ -266,7 +266,7 @@ final class Turns implements Runnable {
       nested = client.get(name, call.options()).tryLock().orElse(null);
       answered = true;
     } catch (LockLostException | LockStoreException e) {
-      // As is right if it was lost, which the next look tells.
+      // Correct if the lease was lost, which the next check tells.
     }
     boolean right = call.ownership() == Ownership.THREAD
         ? nested != null && nested.token() == lease.token()
@@ -275,7 +275,7 @@ final class Turns implements Runnable {
       entry.set(Field.NESTED, right ? Nested.RIGHT : Nested.WRONG);
     }
     if (nested != null) {
-      closing(nested); // What becomes of the outer one is noted when that is closed.
+      closing(nested); // A loss is recorded when the outer one is closed.
     }
   }
 
@@ -313,7 +313,7 @@ final class Turns implements Runnable {
     }
   }
 
-  /** Closes it, again and again if there is no memory for it. */
+  /** Closes a lease, again and again while there is no memory for it. */
   private Closing closing(Lease lease) {
     boolean starved = false;
     while (true) {
@@ -350,7 +350,7 @@ final class Turns implements Runnable {
         System.err.println("UNDOCUMENTED in thread " + thread + " at " + System.nanoTime());
         failure.printStackTrace();
       } catch (OutOfMemoryError | LinkageError e) {
-        // The judge says where it was.
+        // The judge still reports the attempt.
       }
     }
   }

@@ -3,18 +3,18 @@ package io.holdfast.lock.torture;
 import java.time.Duration;
 import java.util.concurrent.locks.LockSupport;
 
-/** Waits for what processes and servers take their time for. */
+/** Waits for conditions of processes and servers. */
 final class Waiting {
   private static final long PAUSE_NANOS = 20_000_000;
 
   private Waiting() {}
 
-  /** Something that may come to be so. */
+  /** A condition to wait for. */
   interface Condition<E extends Exception> {
     boolean holds() throws E;
   }
 
-  /** Whether it came to be so in time. */
+  /** Returns whether the condition came to hold in time. */
   static <E extends Exception> boolean eventually(Duration max, Condition<E> condition) throws E {
     long end = System.nanoTime() + max.toNanos();
     while (!condition.holds()) {
@@ -26,7 +26,7 @@ final class Waiting {
     return true;
   }
 
-  /** @throws IllegalStateException it did not come to be so in time */
+  /** @throws IllegalStateException the condition did not come to hold in time */
   static <E extends Exception> void until(String what, Duration max, Condition<E> condition)
       throws E {
     if (!eventually(max, condition)) {

@@ -12,8 +12,8 @@ import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A process that takes locks while it is being broken. Its arguments are those of {@link Task}. It
- * ends when it is ordered to, or when its standard input does.
+ * A process that takes locks while faults happen. Its arguments are those of {@link Task}. It ends
+ * when it is ordered to, or when its standard input does.
  */
 final class Worker {
   static final int THREADS = 3;
@@ -21,7 +21,7 @@ final class Worker {
   private static final long PAUSE_NANOS = 20_000_000;
   private static final long START_NANOS_MAX = 120_000_000_000L;
 
-  /** The longest that the client's own threads take to end, once they were told to. */
+  /** The longest that the client's own threads may take to end. */
   private static final long THREADS_END_NANOS_MAX = 20_000_000_000L;
 
   private Worker() {}
@@ -29,8 +29,8 @@ final class Worker {
   /**
    * A worker's task.
    *
-   * @param life how many processes this worker had before
-   * @param startedAt the parent's clock before it started this process
+   * @param life the number of processes that the worker had before
+   * @param startedAt the parent's {@code nanoTime} before it started this process
    */
   record Task(
       StoreKind store,
@@ -81,7 +81,6 @@ final class Worker {
     endWithParent();
     WorkerLog log = WorkerLog.map(task.log);
     checkClock(task);
-    log.note(Note.STARTED_AT, System.nanoTime());
     try (Access access = Access.open(task.store, task.servers, task.ways, task.worker)) {
       work(task, log, access);
     }
@@ -89,13 +88,13 @@ final class Worker {
     System.exit(0);
   }
 
-  /** A parent that was killed leaves nothing behind. */
+  /** Ends this process when its parent has ended. */
   private static void endWithParent() {
     Thread watch = new Thread(
         () -> {
           try {
             while (System.in.read() >= 0) {
-              // Nothing is said there.
+              // It only ends.
             }
           } catch (IOException e) {
             // It ended.
@@ -107,7 +106,7 @@ final class Worker {
     watch.start();
   }
 
-  /** On Linux {@code nanoTime} is the machine's monotonic clock, the same one in all processes. */
+  /** Checks that {@code nanoTime} is one clock for all processes, as it is on Linux. */
   private static void checkClock(Task task) {
     long age = System.nanoTime() - task.startedAt;
     if (age < 0 || age > START_NANOS_MAX) {
@@ -162,7 +161,7 @@ final class Worker {
     return true;
   }
 
-  /** A store that is away when a worker starts is one of the faults; null: ordered to end. */
+  /** Builds a client, as soon as the store can be reached; null if ordered to end before. */
   private static @Nullable LockClient build(Task task, WorkerLog log, Access access) {
     while (log.ordered() != Order.END) {
       try {

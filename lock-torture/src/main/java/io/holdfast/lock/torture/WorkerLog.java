@@ -17,12 +17,11 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * A record of what one process of a worker saw, in a file that it and its parent have mapped: it is
- * there however the process ends, since the pages are the kernel's. It also carries the parent's
- * orders.
+ * The record of one process of a worker, in a file that it and its parent have mapped: it is there
+ * however the process ends, since the pages are the kernel's. It also carries the parent's orders.
  *
- * <p>Threads: each attempt is written by one thread, field by field; a field that says that others
- * are there is written after them.
+ * <p>Threads: each attempt is written by one thread, field by field. A field that says that others
+ * are set is written after them.
  */
 @SuppressWarnings("EnumOrdinal") // One build reads what it wrote; nobody keeps these files.
 final class WorkerLog {
@@ -49,19 +48,17 @@ final class WorkerLog {
     }
   }
 
-  /** The words that parent and child exchange. */
+  /** The values that parent and child exchange. */
   enum Note {
     /** The parent's order: an ordinal of {@link Order}. */
     ORDER,
-    /** The child's clock when it had started: the parent sees that it is the same one. */
-    STARTED_AT,
     /** The time at which the child had a client. */
     READY_AT,
     /** The time by which each thread had every name once after the last fault. */
     RECOVERED_AT,
     /** The time at which the client was closed. */
     CLOSED_AT,
-    /** The number of our threads that were left then. */
+    /** The number of the client's threads that were left then. */
     THREADS_LEFT,
     /** The parent's: how far the worker's wall clock is ahead; negative: behind. */
     WALL_AHEAD_MILLIS,
@@ -71,21 +68,19 @@ final class WorkerLog {
     FILL_HEAP,
     /** The parent's: 1 while the child is to use up all threads that it can have. */
     HOARD_THREADS,
-    /**
-     * The parent's: until when the child has or had no memory or no threads; zero: it always had.
-     */
+    /** The parent's: the end of the last shortage of memory or threads; zero: there was none. */
     STARVED_UNTIL,
-    /** For how long the child as a whole did not run, as far as its pulse tells. */
+    /** The time for which the child as a whole did not run, as far as its pulse tells. */
     STALLED_NANOS,
-    /** 1 while the child's heap is full; it takes a while to be told, and to free it. */
+    /** 1 while the child's heap is full, which is a while after the order, until it is freed. */
     HEAP_IS_FULL,
     /** The time at which the child freed it. */
     HEAP_FREED_AT
   }
 
-  /** The task of a worker. */
+  /** The parent's order to a worker. */
   enum Order {
-    /** Take locks as you like. */
+    /** Take locks at random. */
     WORK,
     /** Get every name once. */
     RECOVER,
@@ -134,7 +129,7 @@ final class WorkerLog {
     NESTED
   }
 
-  /** Their number. */
+  /** Returns the number of attempts. */
   int attempts() {
     return begun.get();
   }
@@ -148,7 +143,7 @@ final class WorkerLog {
     return new Entry(index);
   }
 
-  /** The notes about one attempt. */
+  /** The record of one attempt. */
   final class Entry {
     private final int index;
 
@@ -201,7 +196,7 @@ final class WorkerLog {
     }
   }
 
-  /** All attempts of which at least the beginning was noted. */
+  /** Returns all attempts whose beginning was recorded. */
   List<Attempt> read(int worker, int life) {
     List<Attempt> attempts = new ArrayList<>();
     int unused = 0;

@@ -17,7 +17,7 @@ final class WorkerProcess implements AutoCloseable {
   /** The address space that is left, too little for the stack of another thread. */
   private static final long LEFT_KIBIBYTES = 4 * 1024;
 
-  /** The length of a fault as its beginning notes it, until its end is noted. */
+  /** The length of a shortage as noted at its beginning, until its end is known. */
   private static final long STARVED_NANOS_MAX = 3_600_000_000_000L;
 
   private final Task task;
@@ -31,7 +31,7 @@ final class WorkerProcess implements AutoCloseable {
     this.process = process;
   }
 
-  /** @param output where what it says goes */
+  /** @param output the file for its output */
   static WorkerProcess start(Task task, Path output) throws IOException {
     WorkerLog log = WorkerLog.map(task.log());
     List<String> command = new ArrayList<>();
@@ -66,7 +66,7 @@ final class WorkerProcess implements AutoCloseable {
     log.order(order);
   }
 
-  /** Zero: not yet. */
+  /** Returns a value of the worker; zero: not yet. */
   long noted(Note note) {
     return log.noted(note);
   }
@@ -85,7 +85,8 @@ final class WorkerProcess implements AutoCloseable {
   }
 
   /**
-   * Goes on, with a monotonic clock that stood still. It stops a little late and never goes back.
+   * Lets the process go on, with a monotonic clock that stood still meanwhile. The clock stops a
+   * little late, and never goes back.
    */
   void resume() throws IOException, InterruptedException {
     log.note(Note.SUSPENDED_NANOS, log.noted(Note.SUSPENDED_NANOS) + System.nanoTime() - frozenAt);
@@ -97,7 +98,7 @@ final class WorkerProcess implements AutoCloseable {
     log.note(Note.FILL_HEAP, 1);
   }
 
-  /** May be called again: what was given back meanwhile is taken away as well. */
+  /** Leaves no room for another thread. Called again, it takes what was freed meanwhile. */
   void exhaustThreads() throws IOException, InterruptedException {
     log.note(Note.STARVED_UNTIL, System.nanoTime() + STARVED_NANOS_MAX);
     Path status = Path.of("/proc", Long.toString(process.pid()), "status");
@@ -113,7 +114,7 @@ final class WorkerProcess implements AutoCloseable {
     log.note(Note.HOARD_THREADS, 1);
   }
 
-  /** There is memory, and there can be threads. */
+  /** Ends the shortage of memory and threads. */
   void feed() throws IOException, InterruptedException {
     log.note(Note.FILL_HEAP, 0);
     log.note(Note.HOARD_THREADS, 0);
@@ -150,7 +151,7 @@ final class WorkerProcess implements AutoCloseable {
     }
   }
 
-  /** To its output, for whoever looks into what it waits for. */
+  /** Prints the stacks of all threads to its output. */
   void dumpThreads() throws IOException, InterruptedException {
     signal("QUIT");
   }

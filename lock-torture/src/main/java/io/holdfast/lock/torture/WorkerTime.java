@@ -5,9 +5,8 @@ import io.holdfast.lock.torture.WorkerLog.Note;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * The machine's clocks as a worker is to see them: a wall clock that was set, and a monotonic one
- * that stood still while the worker's machine was suspended. What is noted in a {@link WorkerLog}
- * has the right time all the same.
+ * A worker's clocks: a wall clock that can be set, and a monotonic one that stands still while the
+ * worker's machine is suspended. Times in a {@link WorkerLog} are the machine's.
  */
 final class WorkerTime implements TimeSource {
   private final WorkerLog log;

@@ -46,7 +46,7 @@ final class Workers implements AutoCloseable {
     before.add(WorkerProcess.start(task, folder.resolve(name + ".out")));
   }
 
-  /** A process that had no memory for the JVM itself has ended, and is started anew. */
+  /** Ends a shortage. A process whose JVM itself had no memory has ended, and is started anew. */
   void feed(int worker) throws IOException, InterruptedException {
     if (last(worker).isAlive()) {
       last(worker).feed();
@@ -55,7 +55,7 @@ final class Workers implements AutoCloseable {
     }
   }
 
-  /** Those that live. */
+  /** Returns the latest process of each worker. */
   List<WorkerProcess> living() {
     List<WorkerProcess> living = new ArrayList<>();
     for (int worker = 0; worker < lives.size(); worker++) {
@@ -74,7 +74,7 @@ final class Workers implements AutoCloseable {
     living().forEach(process -> process.order(order));
   }
 
-  /** Whether all that live have noted this. */
+  /** Whether the latest process of each worker has noted this. */
   boolean haveNoted(Note note) {
     return living().stream().allMatch(process -> process.noted(note) != 0);
   }

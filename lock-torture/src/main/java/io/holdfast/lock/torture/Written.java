@@ -1,6 +1,6 @@
 package io.holdfast.lock.torture;
 
-/** An entry of a log that is written to under guard. */
+/** A guarded write, an entry of a log. */
 record Written(Attempt.Id attempt, long token) {
   /** Parses the text that {@link #text} made. */
   static Written parse(String text) {

@@ -3,14 +3,14 @@ package io.holdfast.lock.torture;
 import java.util.Arrays;
 import java.util.Locale;
 
-/** A deliberate mistake of the workers, by which the judge is judged. */
+/** A deliberate mistake of the workers, which the judge has to find. */
 enum Wrong {
   NOTHING,
-  /** They never look whether they still hold, and take a lost lease for a good one. */
+  /** They never check that they still hold a lock, and take a lost lease for a good one. */
   IGNORE_LOSSES,
   /** Their tokens are numbers that each process counts by itself. */
   FALLING_TOKENS,
-  /** Their release is sent twice and frees whoever has the name, as one by name alone does. */
+  /** Their release is followed by one by name alone, which frees the lock of any holder. */
   FREE_BY_NAME;
 
   String option() {

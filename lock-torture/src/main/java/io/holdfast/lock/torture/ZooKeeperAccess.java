@@ -21,15 +21,15 @@ final class ZooKeeperAccess implements Access {
   private static final int CONNECT_MILLIS_MAX = 2_000;
 
   /**
-   * One server is named several times: a client waits for a connection for its session timeout
-   * divided by the number of servers that it knows.
+   * The number of addresses: a client waits for a connection for its session timeout divided by it,
+   * so one server is named several times.
    */
   private static final int SERVERS_MIN = 6;
 
   private final CuratorFramework framework;
 
   ZooKeeperAccess(List<Address> servers) {
-    // Else each session first looks for a Kerberos that is not there.
+    // Otherwise each session first looks for Kerberos.
     System.setProperty("zookeeper.sasl.client", "false");
     List<Address> known = new ArrayList<>();
     while (known.size() < SERVERS_MIN) {
@@ -40,7 +40,7 @@ final class ZooKeeperAccess implements Access {
         .sessionTimeoutMs((int) StoreKind.ZOOKEEPER_SESSION.toMillis())
         .connectionTimeoutMs(CONNECT_MILLIS_MAX)
         .retryPolicy(new RetryForever(100))
-        // What the servers know each other by leads around the way that can be broken.
+        // The addresses that the servers know each other by bypass the proxies.
         .ensembleTracker(false)
         .build();
     framework.start();
@@ -88,7 +88,7 @@ final class ZooKeeperAccess implements Access {
     return entries;
   }
 
-  /** Nodes in lines. What a minHold left may stay, as docs/backends/zookeeper.md says. */
+  /** Returns nodes in queues. The node of a minimum hold may stay (docs/backends/zookeeper.md). */
   @Override
   public List<String> leftovers(String namePrefix) throws Exception {
     List<String> left = new ArrayList<>();

@@ -1,9 +1,9 @@
 /*
- * A wall clock that differs from the machine's by the nanoseconds in the file that HOLDFAST_CLOCK names, for every process
- * that loads this library (LD_PRELOAD). ServerClocks compiles it, and writes the file. Monotonic clocks stay what they are. Not reached are
- * programs that ask the kernel without libc, as those written in Go do.
+ * A wall clock that differs from the machine's by the nanoseconds in the file that HOLDFAST_CLOCK names, for every
+ * process that loads this library (LD_PRELOAD). ServerClocks compiles it, and writes the file. It does not change
+ * monotonic clocks, nor programs that ask the kernel without libc, as those written in Go do.
  *
- * A wait until a time of the wall clock ends when the clock that it began with says so.
+ * A wait until a time of the wall clock keeps the offset that it began with.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -55,7 +55,7 @@ static struct timespec shifted(struct timespec time, int64_t nanos) {
   return time;
 }
 
-/* Others may ask before this library has been started. */
+/* May be called before start() has run. */
 int clock_gettime(clockid_t clock, struct timespec *time) {
   int failed = real_clock ? real_clock(clock, time) : syscall(SYS_clock_gettime, clock, time);
   if (!failed && (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE)) {

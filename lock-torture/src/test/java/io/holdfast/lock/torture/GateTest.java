@@ -30,8 +30,8 @@ import org.w3c.dom.Element;
 import org.w3c.dom.NodeList;
 
 /**
- * The tests of the rules of docs/SPEC.md that {@code dev/verify} runs, by store: read from the
- * reports of the modules that were tested before this one.
+ * Checks which tests of rules {@code dev/verify} ran on each store, by the reports of the modules
+ * that were tested before this one.
  */
 @EnabledIfSystemProperty(
     named = "gate.reports",
@@ -40,7 +40,7 @@ import org.w3c.dom.NodeList;
 class GateTest {
   private static final Path ROOT = Path.of(System.getProperty("basedir", ".")).resolve("..");
 
-  /** The stores, and what their fixtures can't do; a test that requires it can't be run there. */
+  /** The reports of the stores, each with the capabilities that its fixture does not have. */
   private static final Map<Report, Set<Capability>> MISSING = Map.of(
       new Report("lock-tck", "tck.memory.InMemoryConformanceTest"),
       EnumSet.complementOf(EnumSet.of(TAP, FAULTS, GUARDED_WRITES, SEMAPHORES)),

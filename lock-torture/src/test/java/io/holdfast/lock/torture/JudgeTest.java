@@ -25,7 +25,7 @@ class JudgeTest {
         .matches(finding -> finding.documented().contains(page));
   }
 
-  /** One that held from 10 to 50, and closed. */
+  /** Returns evidence of a lease that was held from 10 to 50, and closed. */
   private static Story before(StoreKind store) {
     return Story.on(store)
         .told("worker 0, asked 1, granted 100 at 10, believed 11 to 49, closed NORMAL 50 to 55");
@@ -60,8 +60,8 @@ class JudgeTest {
 
   @Test
   void whatAFrozenWorkerNotesLateAccusesNobody() {
-    // Frozen from 20 to 90, after it asked its clock and before it asked the lease: what it is
-    // told then is no, and the last look that said yes began at 19.
+    // Frozen from 20 to 90, after it read the clock and before it asked the lease, which is lost by
+    // then: the last check that said yes began at 19.
     Story story = Story.on(StoreKind.POSTGRES)
         .told("worker 0, asked 1, granted 100 at 10, believed 11 to 19, closed LOST 91 to 92")
         .told("worker 1, asked 20, granted 200 at 60, believed 61 to 70, closed NORMAL 71 to 75");
@@ -70,7 +70,7 @@ class JudgeTest {
 
   @Test
   void aCloseThatReturnedSaysThatAllBeforeItWasExclusive() {
-    // It looked at 11 alone, and closed at 80 as if all had been well.
+    // It checked at 11 only, and its close at 80 returned normally.
     Story story = Story.on(StoreKind.POSTGRES)
         .told("worker 0, asked 1, granted 100 at 10, believed 11 to 11, closed NORMAL 80 to 81")
         .told("worker 1, asked 20, granted 200 at 40, believed 41 to 50, closed NORMAL 51 to 52");
@@ -240,7 +240,9 @@ class JudgeTest {
     assertDocumented(story.unsettled(3_500, 9_000), "failover");
   }
 
-  /** One that closed at once, and another. */
+  /**
+   * Returns evidence of a lease with a minimum hold that was closed at once, and of a later one.
+   */
   private static Story minHold(long next) {
     return Story.on(StoreKind.ZOOKEEPER)
         .told("worker 0, asked 50, granted 100 at 52, keeping 500, closed NORMAL 55 to 56")
@@ -273,7 +275,7 @@ class JudgeTest {
     assertThat(rules(waited(1_000, 999, 0))).containsExactly(Rule.TIMED_WAIT);
     assertThat(waited(1_000, 4_400, 0).judged()).isEmpty();
     assertThat(rules(waited(1_000, 4_600, 0))).containsExactly(Rule.TIMED_WAIT);
-    assertThat(waited(-1, 60_000, 0).judged()).isEmpty(); // It was to wait for ever.
+    assertThat(waited(-1, 60_000, 0).judged()).isEmpty(); // It had no limit.
   }
 
   @Test

@@ -20,7 +20,7 @@ class PlanTest {
         .isNotEqualTo(Plan.of(StoreKind.MYSQL, 7, 30).steps());
   }
 
-  /** Else nobody could repeat what docs/torture.md tells of. */
+  /** Keeps the results in docs/torture.md repeatable. */
   @Test
   void aSeedGivesThePlanThatItGaveYesterday() {
     assertThat(Plan.of(StoreKind.POSTGRES, 1, 30).text()).isEqualTo(EXPECTED);

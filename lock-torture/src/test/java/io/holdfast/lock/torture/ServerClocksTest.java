@@ -26,7 +26,7 @@ import redis.clients.jedis.RedisClient;
 @Tag("nightly")
 @Execution(ExecutionMode.CONCURRENT)
 class ServerClocksTest {
-  /** Redis is asked for whole seconds. */
+  /** The precision of a reading: Redis is asked for whole seconds. */
   private static final long NEAR_MILLIS = 1_000;
 
   private static final Duration STARTUP_MAX = Duration.ofSeconds(60);
@@ -54,7 +54,7 @@ class ServerClocksTest {
             .as("what %s tells %s ms ahead, less those", store, aheadMillis)
             .isBetween(beforeMillis - NEAR_MILLIS, afterMillis + NEAR_MILLIS);
       }
-      // Ahead, and from behind back to the right time.
+      // The jumps ahead: to 7 s ahead, and from 7 s behind to the right time.
       assertThat(servers.jumpsAhead()).hasSize(2);
     }
   }

@@ -13,7 +13,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.stream.Stream;
 
-/** A record of what workers saw, written by hand. Times are milliseconds. */
+/** Evidence that is written by hand. Times are milliseconds. */
 final class Story {
   private static final long MILLI = 1_000_000;
 
@@ -33,8 +33,8 @@ final class Story {
   }
 
   /**
-   * One attempt, as in {@code worker 1, asked 5, granted 200 at 52, believed 53 to 70, closed LOST
-   * 71 to 75}; what is not said did not happen.
+   * Adds an attempt, as in {@code worker 1, asked 5, granted 200 at 52, believed 53 to 70, closed
+   * LOST 71 to 75}; what is left out did not happen.
    */
   Story told(String attempt) {
     Map<String, String[]> said = new HashMap<>();
@@ -84,7 +84,7 @@ final class Story {
     return attempts.get(index);
   }
 
-  /** The store's log of name 0 has this next, by the attempt with that number. */
+  /** Adds an entry, by the attempt with that number, to the store's log of name 0. */
   Story logged(int attempt, long token) {
     Attempt.Id id = attempts.get(attempt).id();
     written.computeIfAbsent(0, name -> new ArrayList<>()).add(new Written(id, token));
@@ -96,13 +96,13 @@ final class Story {
     return this;
   }
 
-  /** Servers could lose what they had confirmed. */
+  /** Adds a time in which servers could lose what they had confirmed. */
   Story unsettled(long from, long until) {
     unsettled.add(new Interval(from * MILLI, until * MILLI));
     return this;
   }
 
-  /** The wall clock of a server jumped. */
+  /** Adds a jump of a server's wall clock. */
   Story jumpedAhead(long from, long until) {
     jumpsAhead.add(new Interval(from * MILLI, until * MILLI));
     return this;

@@ -19,8 +19,6 @@ import java.util.Objects;
  * zero: the first increase of a series that begins later is seen by no query.
  */
 final class GroupMeters {
-  private static final String ACQUIRE = "holdfast.lock.acquire";
-
   private final String group;
   private final Map<LockListener.Source, Timer> acquired = new EnumMap<>(LockListener.Source.class);
   private final Map<Outcome, Timer> notAcquired = new EnumMap<>(Outcome.class);
@@ -71,7 +69,7 @@ final class GroupMeters {
   }
 
   private static Timer acquire(MeterRegistry registry, Tags tags, Outcome outcome, String source) {
-    return Timer.builder(ACQUIRE)
+    return Timer.builder("holdfast.lock.acquire")
         .description("Calls that want a lock, from the call to its outcome")
         .tags(tags.and("outcome", outcome.tag(), "source", source))
         .register(registry);

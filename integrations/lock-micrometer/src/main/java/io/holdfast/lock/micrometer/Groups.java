@@ -12,7 +12,7 @@ import org.slf4j.LoggerFactory;
 final class Groups {
   private static final Logger log = LoggerFactory.getLogger(LockMetrics.class);
 
-  /** A function that returns the name itself must not make a time series of each. */
+  /** The most groups: a function that returns the name itself must not make a series of each. */
   static final int GROUPS_MAX = 100;
 
   static final String OTHER = "other";

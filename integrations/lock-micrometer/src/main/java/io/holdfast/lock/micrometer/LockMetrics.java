@@ -33,7 +33,7 @@ import org.jspecify.annotations.Nullable;
  * </ul>
  *
  * <p>A lock's name is never a tag, since each name would be a time series of its own. The
- * {@code group} is what a function of yours makes of the name, and there are at most 100: the names
+ * {@code group} is what a function of yours makes of the name. There are at most 100: the names
  * beyond them are in the group {@code other}, and a warning is logged.
  *
  * <p>With an {@link Builder#observations observation registry}, each call that has to wait is an

@@ -13,8 +13,7 @@ final class OpenLeases {
   private final Map<LeaseId, OpenLease> open = new ConcurrentHashMap<>();
 
   /**
-   * Leases whose loss was told before their beginning, which another thread tells. Each is expected
-   * to begin soon.
+   * Leases whose loss was reported before their beginning, which another thread is about to report.
    */
   private final Deque<LeaseId> lostEarly = new ConcurrentLinkedDeque<>();
 

@@ -14,11 +14,11 @@ enum Outcome {
   /** The client was closed. */
   CLOSED,
   /**
-   * The caller asked for what does not fit what stands: another number of permits, or other options
-   * than those of its own open lease. A bug of the application, and not of the store.
+   * The caller asked for another number of permits than the semaphore has, or for other options
+   * than those of its own open lease: a bug of the application.
    */
   REFUSED,
-  /** Most often, the store did not answer. */
+  /** The call failed: most often, the store did not answer. */
   FAILED,
 
   RELEASED,

@@ -17,7 +17,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 
-/** The dashboard in docs/integrations asks for what Prometheus would be given. */
+/** Checks that the dashboard in docs/integrations asks for series that there are. */
 class DashboardTest {
   private static final Path FILE =
       Path.of("").toAbsolutePath().resolve("../../docs/integrations/micrometer-dashboard.json");
@@ -84,7 +84,7 @@ class DashboardTest {
     assertThat(shown).isEqualTo(given);
   }
 
-  /** The word after the common prefix; each meter has another. */
+  /** Returns the word after the common prefix, which is unique to the meter. */
   private static String meter(String metric) {
     Matcher word = METER.matcher(metric);
     assertThat(word.lookingAt()).as(metric).isTrue();

@@ -343,7 +343,7 @@ class LockMetricsTest {
     assertThat(hold("released").count()).isEqualTo(2);
   }
 
-  /** The caller tells the beginning, another thread the loss: they can race. */
+  /** The caller reports the beginning, and another thread the loss: they can race. */
   @Test
   void aLossThatIsToldBeforeTheBeginningLeavesNothingHeld() {
     LockMetrics metrics = LockMetrics.builder(registry, "billing", "memory")

@@ -21,14 +21,14 @@ import net.javacrumbs.shedlock.core.SimpleLock;
  *
  * <p><b>How long.</b> {@code lockAtMostFor} is the TTL of a fixed lease, which nothing renews, and
  * {@code lockAtLeastFor} is its minimum hold ({@link LockOptions#withMinHold}). Both count from the
- * answer of the store (the TTL, as its holder sees it, from before the request) and by its clocks:
- * the time at which the configuration was created, a wall clock of this machine, is not used.
+ * answer of the store, by its clocks (for the holder, the TTL counts from before the request). The
+ * configuration's creation time, by this machine's wall clock, is not used.
  *
  * <p>A {@code lockAtMostFor} that is too short to be a TTL of this client (one must be longer than
  * the client's {@linkplain io.holdfast.lock.LockClientBuilder#storeTimeout store timeout}, 5 s by
  * default) is the time after which this process frees the lock by itself. Only if the process dies
- * or stands still is the name taken for longer: for the TTL of the client's default options, 30 s
- * unless they were set.
+ * or freezes is the name taken for longer: for the TTL of the client's default options, 30 s unless
+ * they were set.
  *
  * <p><b>Locking</b> asks once and does not wait. It returns an empty result only if the lock is
  * taken. It throws
@@ -81,7 +81,7 @@ public final class HoldfastLockProvider implements ExtensibleLockProvider {
     });
   }
 
-  /** Checks the one thing that ShedLock allows and nobody can mean. */
+  /** Refuses a {@code lockAtMostFor} of zero, which ShedLock allows. */
   static void requireLength(LockConfiguration configuration) {
     if (configuration.getLockAtMostFor().isZero()) {
       throw new IllegalArgumentException(

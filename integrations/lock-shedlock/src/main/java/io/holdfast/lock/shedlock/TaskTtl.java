@@ -11,7 +11,8 @@ import java.util.function.Function;
  */
 record TaskTtl(Duration fallback) {
   /**
-   * Calls a function that refuses, before any I/O, a TTL that its client or store does not accept.
+   * Calls the function with {@code lockAtMostFor}, or with the fallback if that is refused as too
+   * short. The function must refuse a TTL before any I/O.
    */
   <T> T use(Duration lockAtMostFor, Function<Duration, T> function) {
     try {

@@ -11,8 +11,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The time for which a task has its lock: its lease, which ends here where {@code lockAtMostFor} is
- * over before the TTL.
+ * The lease of a task. It is closed when {@code lockAtMostFor} is over, if the TTL lasts longer.
  *
  * <p>Threads: any. Closing and extending wait for each other, since either may come while the other
  * asks the store.
@@ -35,9 +34,9 @@ final class Tenure {
 
   private enum Phase {
     HELD,
-    /** Its task closed it, or was told that it had been lost. */
+    /** Its task closed it, or knows that it was lost. */
     CLOSED,
-    /** It was ended here, since {@code lockAtMostFor} was over. */
+    /** It was closed here, since {@code lockAtMostFor} was over. */
     OVERRUN
   }
 
@@ -46,7 +45,7 @@ final class Tenure {
     this.ttls = ttls;
   }
 
-  /** Takes in that it lasts for that long from now, unless it lasts for longer already. */
+  /** Moves both ends to these times from now, unless they are later already. */
   void last(Duration lockAtMostFor, Duration ttl) {
     mutex.lock();
     try {
@@ -61,7 +60,7 @@ final class Tenure {
     }
   }
 
-  /** Ends it for its task. */
+  /** Closes the lease for its task. */
   void close() {
     mutex.lock();
     try {
@@ -75,7 +74,7 @@ final class Tenure {
     }
   }
 
-  /** Makes it last longer; false if it is over. */
+  /** Extends the lease; false if it is over. */
   boolean extend(Duration lockAtMostFor, Duration lockAtLeastFor) {
     mutex.lock();
     try {
@@ -90,7 +89,7 @@ final class Tenure {
       last(lockAtMostFor, ttl);
       return true;
     } catch (LockLostException e) {
-      // The client has logged the loss and told its listeners; the caller is told by the result.
+      // The client has logged the loss and told its listeners; the result tells the caller.
       phase = Phase.CLOSED;
       giveUp();
       return false;
@@ -120,7 +119,7 @@ final class Tenure {
     }
   }
 
-  /** Does nothing if it was extended since, or closed. */
+  /** Gives the lease up if {@code lockAtMostFor} is over, unless the task closed it. */
   private void endIfOver() {
     if (phase == Phase.HELD && System.nanoTime() - endNanos >= 0) {
       phase = Phase.OVERRUN;

@@ -25,12 +25,12 @@ import net.javacrumbs.shedlock.core.SimpleLock;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** The provider's promises beyond those that ShedLock's own tests hold it to. */
+/** The provider's promises beyond those that ShedLock's own tests check. */
 class HoldfastLockProviderTest {
   private static final Duration LONG = Duration.ofMinutes(10);
   private static final Duration NONE = Duration.ZERO;
 
-  /** Too short to be a TTL, with the store timeout that clients have unless told otherwise. */
+  /** A time too short to be a TTL, with the default store timeout. */
   private static final Duration SHORT = Duration.ofSeconds(2);
 
   private final InMemoryServer server = new InMemoryServer();

@@ -3,11 +3,16 @@ package io.holdfast.lock.shedlock;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.time.Duration;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Semaphore;
 import net.javacrumbs.shedlock.core.ExtensibleLockProvider;
 import net.javacrumbs.shedlock.test.support.AbstractExtensibleLockProviderIntegrationTest;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInfo;
 import org.junit.jupiter.api.Timeout;
 
 /** The tests that ShedLock publishes for providers, as they are, on one store. */
@@ -19,24 +24,42 @@ abstract class PublishedSuite extends AbstractExtensibleLockProviderIntegrationT
    */
   private static final Duration UNLOCKING_MAX = Duration.ofSeconds(8);
 
-  /** Not on all stores at once: each has eight threads that ask without a pause. */
+  /** Limits the fuzz tests at a time: each has eight threads that ask without a pause. */
   private static final Semaphore FUZZ_TESTS = new Semaphore(2);
 
-  abstract TestStore store();
+  private static final Map<Class<?>, TestStore> STORES = new ConcurrentHashMap<>();
+
+  private TestStore store;
+
+  /** Opens the store, once for the class. */
+  abstract TestStore open();
+
+  @BeforeEach
+  void start() {
+    store = STORES.computeIfAbsent(getClass(), suite -> open());
+  }
+
+  @AfterAll
+  static void stop(TestInfo suite) {
+    TestStore opened = STORES.remove(suite.getTestClass().orElseThrow());
+    if (opened != null) {
+      opened.close();
+    }
+  }
 
   @Override
   protected ExtensibleLockProvider getLockProvider() {
-    return new HoldfastLockProvider(store().client());
+    return new HoldfastLockProvider(store.client());
   }
 
   @Override
   protected void assertUnlocked(String lockName) {
-    Await.within(UNLOCKING_MAX, lockName + " is free", () -> !store().isTaken(lockName));
+    Await.within(UNLOCKING_MAX, lockName + " is free", () -> !store.isTaken(lockName));
   }
 
   @Override
   protected void assertLocked(String lockName) {
-    assertThat(store().isTaken(lockName)).as("the store shows a holder").isTrue();
+    assertThat(store.isTaken(lockName)).as("the store shows a holder").isTrue();
   }
 
   @Test

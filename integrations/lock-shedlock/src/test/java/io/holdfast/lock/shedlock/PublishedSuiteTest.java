@@ -1,7 +1,5 @@
 package io.holdfast.lock.shedlock;
 
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.parallel.Execution;
@@ -13,46 +11,18 @@ class PublishedSuiteTest {
   @Nested
   @Execution(ExecutionMode.CONCURRENT)
   class OnH2 extends PublishedSuite {
-    private static TestStore store;
-
-    @BeforeAll
-    static void start() {
-      store = TestStore.h2();
-    }
-
-    @AfterAll
-    static void stop() {
-      if (store != null) {
-        store.close();
-      }
-    }
-
     @Override
-    TestStore store() {
-      return store;
+    TestStore open() {
+      return TestStore.h2();
     }
   }
 
   @Nested
   @Execution(ExecutionMode.CONCURRENT)
   class OnPostgres extends PublishedSuite {
-    private static TestStore store;
-
-    @BeforeAll
-    static void start() {
-      store = TestStore.postgres();
-    }
-
-    @AfterAll
-    static void stop() {
-      if (store != null) {
-        store.close();
-      }
-    }
-
     @Override
-    TestStore store() {
-      return store;
+    TestStore open() {
+      return TestStore.postgres();
     }
   }
 
@@ -60,23 +30,9 @@ class PublishedSuiteTest {
   @Tag("nightly")
   @Execution(ExecutionMode.CONCURRENT)
   class OnMySql extends PublishedSuite {
-    private static TestStore store;
-
-    @BeforeAll
-    static void start() {
-      store = TestStore.mySql();
-    }
-
-    @AfterAll
-    static void stop() {
-      if (store != null) {
-        store.close();
-      }
-    }
-
     @Override
-    TestStore store() {
-      return store;
+    TestStore open() {
+      return TestStore.mySql();
     }
   }
 
@@ -84,23 +40,9 @@ class PublishedSuiteTest {
   @Tag("nightly")
   @Execution(ExecutionMode.CONCURRENT)
   class OnRedis extends PublishedSuite {
-    private static TestStore store;
-
-    @BeforeAll
-    static void start() {
-      store = TestStore.redis();
-    }
-
-    @AfterAll
-    static void stop() {
-      if (store != null) {
-        store.close();
-      }
-    }
-
     @Override
-    TestStore store() {
-      return store;
+    TestStore open() {
+      return TestStore.redis();
     }
   }
 
@@ -108,23 +50,9 @@ class PublishedSuiteTest {
   @Tag("nightly")
   @Execution(ExecutionMode.CONCURRENT)
   class OnZooKeeper extends PublishedSuite {
-    private static TestStore store;
-
-    @BeforeAll
-    static void start() {
-      store = TestStore.zooKeeper();
-    }
-
-    @AfterAll
-    static void stop() {
-      if (store != null) {
-        store.close();
-      }
-    }
-
     @Override
-    TestStore store() {
-      return store;
+    TestStore open() {
+      return TestStore.zooKeeper();
     }
   }
 
@@ -132,23 +60,9 @@ class PublishedSuiteTest {
   @Tag("nightly")
   @Execution(ExecutionMode.CONCURRENT)
   class OnConsul extends PublishedSuite {
-    private static TestStore store;
-
-    @BeforeAll
-    static void start() {
-      store = TestStore.consul();
-    }
-
-    @AfterAll
-    static void stop() {
-      if (store != null) {
-        store.close();
-      }
-    }
-
     @Override
-    TestStore store() {
-      return store;
+    TestStore open() {
+      return TestStore.consul();
     }
   }
 }

@@ -12,8 +12,8 @@ import org.springframework.context.annotation.AnnotationConfigApplicationContext
 import org.springframework.scheduling.annotation.Scheduled;
 
 /**
- * An application in a JVM of its own, with a task that wants to run each second. It says when its
- * task has got the lock, by the store's clock, and when the lock was taken. The task goes on until
+ * An application in a JVM of its own, with a task that wants to run each second. It prints when its
+ * task has got the lock, by the store's clock, and that the lock was taken. The task goes on until
  * a line is read; without input, the JVM ends.
  */
 final class ScheduledApplication {

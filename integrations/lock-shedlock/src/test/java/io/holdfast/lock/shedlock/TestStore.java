@@ -26,10 +26,7 @@ import org.testcontainers.containers.wait.strategy.Wait;
 import org.testcontainers.containers.wait.strategy.WaitStrategy;
 import redis.clients.jedis.RedisClient;
 
-/**
- * A real store, with a client as an application has one, and one that looks at its locks from
- * elsewhere.
- */
+/** A real store, with a client as an application has one, and another that observes its locks. */
 final class TestStore implements AutoCloseable {
   private static final Duration STARTUP_MAX = Duration.ofMinutes(2);
   private static final String PASSWORD = "holdfast";

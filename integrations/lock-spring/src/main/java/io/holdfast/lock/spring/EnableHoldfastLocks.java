@@ -12,9 +12,9 @@ import org.springframework.core.Ordered;
  * Switches {@link Locked} on, for the beans of the application context whose configuration has this
  * annotation. The context must have a bean of type {@link io.holdfast.lock.LockClient}.
  *
- * <p>Mistakes in {@link Locked} methods are looked for when the singletons of the context have been
- * made: one ends the start with an {@link InvalidLockedMethodException}. Beans that use a client
- * are destroyed before it.
+ * <p>{@link Locked} methods are checked when the singletons of the context have been made: a
+ * mistake ends the start with an {@link InvalidLockedMethodException}. Beans that use a client are
+ * destroyed before it.
  */
 @Documented
 @Target(ElementType.TYPE)

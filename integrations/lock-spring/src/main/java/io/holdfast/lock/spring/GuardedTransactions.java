@@ -17,7 +17,7 @@ import org.springframework.transaction.support.TransactionSynchronizationManager
  *
  * <p>A guard verifies in {@link #beforeCommit}, which Spring calls after all synchronizations and
  * immediately before the commit. From then on other transactions wait for the lock's row. If it
- * verified earlier, so would those that a synchronization of this one might begin.
+ * verified earlier, a transaction begun by one of those synchronizations would wait too.
  *
  * <p>Threads: safe for use by any number of threads; a transaction belongs to one.
  */
@@ -35,9 +35,7 @@ final class GuardedTransactions implements TransactionExecutionListener {
     this.jdbc = new JdbcTemplate(dataSource);
   }
 
-  /**
-   * Has the transactions that begin on this thread guarded by the lease, until the call is closed.
-   */
+  /** Guards the transactions that begin on this thread, by the lease, until the call is closed. */
   Call enter(Place place, Lease lease) {
     Call call = new Call(place, lease, CURRENT.get());
     CURRENT.set(call);

@@ -7,7 +7,7 @@ import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
 import org.springframework.util.ClassUtils;
 
-/** Has a bean decide the outcome of a call that finds its lock busy. */
+/** Lets a bean decide the outcome of a call that finds its lock busy. */
 record HandledBusy(Place place, BusyHandler handler) implements LockedMethod.BusyOutcome {
 
   @Override

@@ -18,7 +18,7 @@ import org.springframework.core.type.AnnotationMetadata;
 public class HoldfastLocksConfiguration implements ImportAware {
   private int order = EnableHoldfastLocks.DEFAULT_ORDER;
 
-  /** For Spring. */
+  /** Called by Spring. */
   HoldfastLocksConfiguration() {}
 
   @Override

@@ -2,7 +2,7 @@ package io.holdfast.lock.spring;
 
 /** The modes of a lease of {@link Locked}. */
 public enum LeaseMode {
-  /** As the client's default options say. */
+  /** The mode of the client's default options. */
   CLIENT_DEFAULT,
   /** Renewed while its process lives. */
   RENEWED,

@@ -12,7 +12,7 @@ import org.springframework.format.datetime.standard.DurationFormatterUtils;
 
 /** The options that a {@link Locked} sets for its leases, on top of a client's default options. */
 final class LeaseSettings {
-  /** Any name does: the options are the same for all. */
+  /** The name of a lock whose options are read; they are the same for all names. */
   private static final String SOME_NAME = "holdfast";
 
   private final Place place;
@@ -73,14 +73,11 @@ final class LeaseSettings {
   /** The value of an attribute with its placeholders replaced. */
   static String resolve(
       Place place, String attribute, String written, UnaryOperator<@Nullable String> placeholders) {
-    String text;
+    String text = null;
     try {
       text = placeholders.apply(written);
     } catch (IllegalArgumentException e) {
-      throw place.invalid(
-          attribute,
-          "'" + written + "' has a placeholder without a value",
-          "set the property, or write a default as in ${property:default}");
+      // Refused below.
     }
     if (text == null || text.contains("${")) {
       throw place.invalid(

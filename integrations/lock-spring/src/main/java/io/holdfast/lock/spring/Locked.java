@@ -10,8 +10,8 @@ import org.springframework.core.annotation.AliasFor;
 
 /**
  * A distributed lock around a method of a Spring bean: the method runs while its caller has the
- * lock. On a class or an interface, it is for each public method that has none of its own. Switched
- * on by {@link EnableHoldfastLocks}.
+ * lock. On a class or an interface, it applies to each public method that has none of its own.
+ * Switched on by {@link EnableHoldfastLocks}.
  *
  * <pre>{@code
  * @Locked("orders/#{#id}")
@@ -25,7 +25,7 @@ import org.springframework.core.annotation.AliasFor;
  * so, once for each method.
  *
  * <p>Only calls through the bean's proxy are locked: a call of a bean's own method on {@code this}
- * is not. The annotation on a method that no proxy can stand before is refused at start.
+ * is not. The annotation on a method that no proxy can intercept is refused at start.
  *
  * <p>If the method returns a {@link java.util.concurrent.CompletionStage}, the lock is held until
  * the stage is complete: the caller gets a stage that completes when the lock has been released,
@@ -103,8 +103,8 @@ public @interface Locked {
    * a process that was frozen past its TTL can't commit when it wakes up. The commit is refused
    * with a {@link io.holdfast.lock.LockLostException}, and the transaction is rolled back.
    *
-   * <p>For clients of {@code JdbcLocks} and for methods that are {@code @Transactional} themselves,
-   * on the database that has the lock table. Each transaction of the same transaction manager that
+   * <p>Needs a client of {@code JdbcLocks}, and a method that is itself {@code @Transactional} on
+   * the database that has the lock table. Each transaction of the same transaction manager that
    * begins on the calling thread during the method is guarded, as {@code JdbcGuard} describes it,
    * and its commit refused with an {@link IllegalStateException} if the manager does not expose the
    * transaction's connection. Before a read-only transaction commits, the lease is only checked by

@@ -16,7 +16,7 @@ import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.util.ClassUtils;
 
-/** Checks the locked methods of all beans, at the end of the start. */
+/** Checks the locked methods of all beans, when all singletons have been made. */
 final class LockedBeans implements SmartInitializingSingleton {
   private static final Logger log = LoggerFactory.getLogger(LockedBeans.class);
 

@@ -23,7 +23,7 @@ final class LockedMethods {
   private final int order;
   private final Map<MethodClassKey, LockedMethod> known = new ConcurrentHashMap<>();
 
-  /** Made at the first use, since the beans that it looks at must not be made too early. */
+  /** Made at the first use, since the beans that it reads must not be made too early. */
   private volatile @Nullable TransactionRules transactionRules;
 
   LockedMethods(ConfigurableListableBeanFactory beanFactory, int order) {

@@ -7,9 +7,7 @@ import org.springframework.beans.factory.support.BeanDefinitionRegistry;
 import org.springframework.context.annotation.ImportBeanDefinitionRegistrar;
 import org.springframework.core.type.AnnotationMetadata;
 
-/**
- * Has Spring wrap beans that have advice into proxies, by the creator that transactions use, too.
- */
+/** Registers the creator of proxies that transactions use too. */
 final class ProxyRegistrar implements ImportBeanDefinitionRegistrar {
 
   @Override

@@ -22,11 +22,7 @@ final class ReadBefore {
     return ClassUtils.isPresent(type, ReadBefore.class.getClassLoader());
   }
 
-  /**
-   * Refuses a call of this method if there are any.
-   *
-   * @throws IllegalStateException there are
-   */
+  /** @throws IllegalStateException the caller of this method has read such entities */
   static void refuse(Place place) {
     if (IS_HIBERNATE_HERE && !TransactionSynchronizationManager.isActualTransactionActive()) {
       for (Object resource : TransactionSynchronizationManager.getResourceMap().values()) {

@@ -21,7 +21,7 @@ import org.springframework.util.ClassUtils;
 enum ResultKind {
   /** Complete when the method returns. */
   VALUE,
-  /** Complete later; the stage tells when. */
+  /** Complete when the stage is. */
   STAGE;
 
   /**

@@ -26,7 +26,7 @@ interface TransactionRules {
   }
 
   /**
-   * Checks a method, and says what to do around its calls.
+   * Checks a method, and returns what to do around its calls.
    *
    * @throws InvalidLockedMethodException its lock would not be around its transaction, or it can't
    *     be guarded

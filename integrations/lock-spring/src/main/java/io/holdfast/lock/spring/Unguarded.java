@@ -16,7 +16,7 @@ final class Unguarded implements Surroundings {
   private static final Logger log = LoggerFactory.getLogger(Locked.class);
 
   private final Place place;
-  private final AtomicBoolean said = new AtomicBoolean();
+  private final AtomicBoolean hasWarned = new AtomicBoolean();
 
   Unguarded(Place place) {
     this.place = place;
@@ -25,7 +25,8 @@ final class Unguarded implements Surroundings {
   @Override
   public void checkCaller() {
     ReadBefore.refuse(place);
-    if (TransactionSynchronizationManager.isActualTransactionActive() && !said.getAndSet(true)) {
+    if (TransactionSynchronizationManager.isActualTransactionActive()
+        && !hasWarned.getAndSet(true)) {
       log.warn(
           "{} was called within a transaction: unless that one has committed already, the lock is"
               + " released before it commits, and the next holder may not see what was done. Call it"

@@ -19,7 +19,7 @@ import org.springframework.transaction.annotation.Transactional;
 
 /**
  * An application in a JVM of its own that is inside of two locked transactions, one guarded and one
- * not, until it reads a line. It says what became of each.
+ * not, until it reads a line. It prints the outcome of each.
  */
 final class FrozenHolder {
   static final String INSIDE = "inside";
@@ -84,7 +84,7 @@ final class FrozenHolder {
     }
   }
 
-  /** What an application would have. */
+  /** The locked methods. */
   static class Shop {
     private final JdbcTemplate jdbc;
 

@@ -47,7 +47,7 @@ class FrozenHolderTest {
           signal(holder, "STOP");
           try (Lease first = others.get(prefix + "guarded").lockWithin(TAKEOVER_MAX);
               Lease second = others.get(prefix + "unguarded").lockWithin(TAKEOVER_MAX)) {
-            // It is to commit at once when it wakes up, not to look at its lease first.
+            // So it commits at once when it wakes up, before it looks at its lease.
             orders.write("go\n");
             orders.flush();
             signal(holder, "CONT");

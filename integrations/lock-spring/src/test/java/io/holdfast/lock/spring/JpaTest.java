@@ -57,7 +57,7 @@ class JpaTest {
     pool.close();
   }
 
-  /** Frees the lock, and has another client take it. */
+  /** Frees the lock, and lets another client take it. */
   private void steal() {
     long token = others.get("tickets").inspect().orElseThrow().token();
     assertThat(others.get("tickets").forceRelease(token)).isTrue();
@@ -99,7 +99,7 @@ class JpaTest {
     assertThat(sold()).isEqualTo(1);
   }
 
-  /** Spring Boot's open-in-view does so for each web request. */
+  /** Binds a persistence context around the call, as Spring Boot's open-in-view does. */
   private void withAContextOfTheCaller(Consumer<EntityManager> call) {
     EntityManagerFactory factory = context.getBean(EntityManagerFactory.class);
     try (EntityManager entities = factory.createEntityManager()) {

@@ -23,7 +23,7 @@ import org.springframework.context.annotation.AnnotationConfigApplicationContext
 import org.springframework.context.annotation.Lazy;
 import reactor.core.publisher.Mono;
 
-/** What is wrong with a locked method ends the start with a sentence that says what to do. */
+/** Checks that a mistake in a locked method ends the start with a sentence that says what to do. */
 class RefusedAtStartTest {
   static Stream<Arguments> mistakes() {
     return Stream.of(
@@ -318,7 +318,7 @@ class RefusedAtStartTest {
     public final void offered() {}
   }
 
-  /** Has such a bean proxied by its class. */
+  /** Makes such beans get proxies of their class. */
   static class ByClass implements BeanFactoryPostProcessor {
     @Override
     public void postProcessBeanFactory(ConfigurableListableBeanFactory factory) {
@@ -343,7 +343,7 @@ class RefusedAtStartTest {
     void run() {}
   }
 
-  /** Made before the creator of proxies, as all beans of its kind. */
+  /** A bean that is made before the creator of proxies, as all beans of its kind. */
   static class EarlyBean implements BeanPostProcessor, org.springframework.core.PriorityOrdered {
     @Locked("a")
     public void run() {}

@@ -102,7 +102,7 @@ class TransactionTest {
         .isTrue();
   }
 
-  /** Frees the lock, and has another client take it. */
+  /** Frees the lock, and lets another client take it. */
   private void steal(String name) {
     forceFree(name);
     assertThat(others.get(name).tryLock()).isPresent();
@@ -366,7 +366,7 @@ class TransactionTest {
     }
   }
 
-  /** What happened, in order. */
+  /** The events, in order. */
   private static final class Log implements LockListener {
     final List<String> lines = new CopyOnWriteArrayList<>();
 
@@ -509,7 +509,7 @@ class TransactionTest {
     }
   }
 
-  /** Has transactions begun by a manager that no annotation stands for. */
+  /** Begins transactions by a manager that no annotation names. */
   static class AnotherManager implements BeanPostProcessor, BeanFactoryAware, PriorityOrdered {
     private BeanFactory beanFactory;
 

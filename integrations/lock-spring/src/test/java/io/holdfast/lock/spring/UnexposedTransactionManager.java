@@ -11,7 +11,7 @@ import org.springframework.transaction.support.AbstractPlatformTransactionManage
 import org.springframework.transaction.support.DefaultTransactionStatus;
 import org.springframework.transaction.support.TransactionSynchronizationManager;
 
-/** Keeps its connection to itself, as that for JPA does without a vendor's dialect. */
+/** A manager that does not expose its connection, as that of JPA without a vendor's dialect. */
 @SuppressWarnings("serial")
 final class UnexposedTransactionManager extends AbstractPlatformTransactionManager {
   private final DataSource dataSource;

@@ -5,8 +5,8 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * A lock in the JVM for each name, not fair, which a bare program puts in front of its store, so
- * that only one of its threads asks at a time.
+ * The local locks of a bare program, one for each name, not fair: only one of its threads asks the
+ * store at a time.
  */
 final class Gate {
   private final Map<String, ReentrantLock> locks = new ConcurrentHashMap<>();

@@ -10,7 +10,7 @@ public interface Mutex {
 
   void unlock() throws Exception;
 
-  /** A step of a mutex that has no state of its own. */
+  /** An action of a mutex without state. */
   @FunctionalInterface
   interface Step {
     void run() throws Exception;

@@ -47,7 +47,7 @@ public enum Figure {
   HEAP_MEBIBYTES("heap MiB"),
   /** The time until all waiters had their turn. */
   DRAIN_MILLIS("drain ms"),
-  /** That time per waiter: how fast the lock passes from one to the next. */
+  /** The drain time per waiter: how fast the lock passes from one to the next. */
   TURN_MICROS("µs a turn");
 
   /** The text for what was not measured. */

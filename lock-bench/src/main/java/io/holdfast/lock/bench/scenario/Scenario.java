@@ -228,11 +228,6 @@ public enum Scenario {
     return names;
   }
 
-  /** Whether all threads compete for one lock. */
-  public boolean isContended() {
-    return kind == Kind.CYCLES && names == 1 && jvms * threads > 1;
-  }
-
   public Optional<Series> series() {
     return Arrays.stream(Series.values()).filter(one -> one.kind == kind).findFirst();
   }

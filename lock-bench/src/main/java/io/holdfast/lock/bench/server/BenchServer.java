@@ -27,7 +27,7 @@ public abstract class BenchServer implements AutoCloseable {
   private final String counted;
 
   /**
-   * @param ready tells when it is ready; {@link Wait#defaultWaitStrategy} does not wait at all
+   * @param ready waits until it is ready; {@link Wait#defaultWaitStrategy} does not wait at all
    * @param url the address for clients
    * @param durability a description, for readers, of what the server does before it confirms a
    *     write

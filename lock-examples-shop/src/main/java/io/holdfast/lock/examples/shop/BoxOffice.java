@@ -10,9 +10,9 @@ import org.springframework.transaction.annotation.Transactional;
 import org.springframework.web.server.ResponseStatusException;
 
 /**
- * Sells tickets: what is left is read first, and written back when the customer has paid. Without
- * the lock, two sales at once would sell one ticket twice. (A version column would refuse the
- * second of them, after its customer has paid.)
+ * Sells tickets: it reads how many are left, and writes one less when the customer has paid.
+ * Without the lock, two sales at once would sell one ticket twice. (A version column would refuse
+ * the second of them, after its customer has paid.)
  */
 @Service
 class BoxOffice {

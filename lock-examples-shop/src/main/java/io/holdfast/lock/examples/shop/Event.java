@@ -11,7 +11,7 @@ class Event {
 
   int ticketsLeft;
 
-  /** For JPA. */
+  /** Called by JPA. */
   Event() {
     this("", 0);
   }

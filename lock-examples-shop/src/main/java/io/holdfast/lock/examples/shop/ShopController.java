@@ -18,7 +18,7 @@ import org.springframework.web.bind.annotation.ResponseStatus;
 import org.springframework.web.bind.annotation.RestController;
 import org.springframework.web.server.ResponseStatusException;
 
-/** The shop, as its customers see it. */
+/** The HTTP interface of the shop. */
 @RestController
 @RequestMapping("/events/{event:[a-z0-9-]{1,40}}")
 class ShopController {
@@ -51,7 +51,7 @@ class ShopController {
         .orElseThrow(() -> new ResponseStatusException(HttpStatus.NOT_FOUND));
   }
 
-  /** @param purchase a request that is repeated with it buys nothing more */
+  /** @param purchase the key of a purchase: a repeated request buys nothing more */
   @PostMapping("/tickets")
   @ResponseStatus(HttpStatus.CREATED)
   Sale sell(@PathVariable String event, @RequestHeader("Idempotency-Key") String purchase)
@@ -60,8 +60,8 @@ class ShopController {
   }
 
   /**
-   * The lock was busy for too long, was lost, or its store failed. Whether the ticket was sold may
-   * be unknown, and the same request will tell: so the answer is the same, too.
+   * Answers if the lock was busy for too long, was lost, or its store failed. The ticket may have
+   * been sold; the same request, sent again, is safe and will tell.
    */
   @ExceptionHandler
   ResponseEntity<String> tryAgain(LockException e) {

@@ -21,7 +21,7 @@ class Ticket {
   String purchase;
   int number;
 
-  /** For JPA. */
+  /** Called by JPA. */
   Ticket() {
     this("", "", 0);
   }

@@ -45,7 +45,7 @@ final class Customers implements AutoCloseable {
         .toList();
   }
 
-  /** Lets them begin. */
+  /** Starts customers. */
   static Customers of(String event, List<Web> shops) {
     return new Customers(event, shops);
   }
@@ -87,27 +87,27 @@ final class Customers implements AutoCloseable {
     }
   }
 
-  /** The number of tickets that they have. */
+  /** Returns the number of tickets that they have. */
   int tickets() {
     return tickets.size();
   }
 
-  /** The number of tickets that they have, if those of the same number count as one. */
+  /** Returns the number of different tickets that they have. */
   int different() {
     return new HashSet<>(tickets.values()).size();
   }
 
-  /** The number of requests that had to be sent again. */
+  /** Returns the number of requests that had to be sent again. */
   int repeated() {
     return repeated.get();
   }
 
-  /** The answers other than a ticket, "sold out" and "try again". */
+  /** Returns the answers other than a ticket, "sold out" and "try again". */
   List<String> surprises() {
     return List.copyOf(surprises);
   }
 
-  /** Sends them home. */
+  /** Stops the customers. */
   @Override
   public void close() {
     threads.shutdownNow();

@@ -22,9 +22,9 @@ import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
 /**
- * The program behind {@code dev/dashboard-check}: a Prometheus server scrapes the shop, which has
- * load and trouble, and finds something for each query of the dashboard, for each of its variables
- * and for the alerts of the page beside it.
+ * The program of {@code dev/dashboard-check}: a Prometheus server scrapes the shop, which has load
+ * and trouble, and finds something for each query of the dashboard, for each of its variables and
+ * for the alerts of the page beside it.
  */
 final class DashboardCheck {
   private static final Path DOCS = Path.of("docs", "integrations");
@@ -34,15 +34,15 @@ final class DashboardCheck {
   /** The value of Grafana's variable: at least four times the interval of scrapes. */
   private static final String RATE_INTERVAL = "10s";
 
-  /** Sold by the first instance. */
+  /** The event that the first instance sells. */
   private static final String LONG_PAYMENTS = "rock-night";
 
-  /** Sold by the second instance. */
+  /** The event that the second instance sells. */
   private static final String SHORT_PAYMENTS = "jazz-night";
 
   private static final int TICKETS = 1_000_000;
 
-  /** Trouble may miss its moment, so there is more than one round of it. */
+  /** The most rounds of trouble, each of which may miss its moment. */
   private static final int ROUNDS = 4;
 
   private static final String[] PROPERTIES = {
@@ -52,13 +52,13 @@ final class DashboardCheck {
     "--management.endpoint.locks.access=unrestricted"
   };
 
-  /** Longer than a payment, and the store timeout of 1 s after it. */
+  /** The length of an outage: more than a payment, and the store timeout of 1 s after it. */
   private static final Duration OUTAGE = Duration.ofSeconds(4);
 
-  /** Longer than the TTL. */
+  /** The length of a freeze: more than the TTL. */
   private static final Duration FROZEN = Duration.ofSeconds(5);
 
-  /** Time for a few scrapes. */
+  /** The time for a few scrapes. */
   private static final Duration PAUSE = Duration.ofSeconds(4);
 
   private final PrintStream out = new PrintStream(System.out, true, StandardCharsets.UTF_8);
@@ -106,7 +106,7 @@ final class DashboardCheck {
     return Instance.start(name, database, properties.toArray(new String[0]));
   }
 
-  /** Has leases lost in two ways, and the database out of reach. */
+  /** Makes leases get lost in two ways, and the database refuse connections. */
   private void makeTrouble() throws Exception {
     String token = token();
     HttpResponse<String> released =
@@ -128,7 +128,7 @@ final class DashboardCheck {
     Thread.sleep(PAUSE.toMillis());
   }
 
-  /** The token of the first instance's lease, once it has one. */
+  /** Waits until the first instance has a lease, and returns its token. */
   private String token() throws Exception {
     long untilNanos = System.nanoTime() + Duration.ofSeconds(60).toNanos();
     while (System.nanoTime() - untilNanos < 0) {
@@ -143,7 +143,7 @@ final class DashboardCheck {
     throw new IllegalStateException("Nobody has the lock");
   }
 
-  /** Breaks all connections to the shop's database, and lets it take no others for a while. */
+  /** Breaks all connections to the shop's database, and refuses new ones for a while. */
   private void refuse() throws SQLException, InterruptedException {
     String elsewhere = database.url().replaceAll("/shop$", "/postgres");
     try (Connection connection =
@@ -160,7 +160,7 @@ final class DashboardCheck {
     }
   }
 
-  /** Asks everything, and prints the answers if all was found, or if this is the last time. */
+  /** Runs all queries; prints the answers if all found something, or in the last round. */
   private boolean isComplete(boolean isLast) throws Exception {
     JsonNode dashboard =
         new JsonMapper().readTree(DOCS.resolve("micrometer-dashboard.json").toFile());

@@ -16,7 +16,7 @@ import org.testcontainers.containers.wait.strategy.Wait;
  */
 record Database(String url, String user, String password, Runnable end) implements AutoCloseable {
 
-  /** H2's server, in this process. */
+  /** Starts H2's server in this process. */
   static Database h2() throws SQLException {
     // H2 reads this when it is first used, and would listen on every address otherwise.
     System.setProperty("h2.bindAddress", "127.0.0.1");
@@ -29,7 +29,7 @@ record Database(String url, String user, String password, Runnable end) implemen
     return new Database(url, "sa", password, server::stop);
   }
 
-  /** PostgreSQL, in a container. */
+  /** Starts PostgreSQL in a container. */
   @SuppressWarnings("resource") // Its end is the database's.
   static Database postgres() {
     String password = "holdfast";

@@ -26,7 +26,7 @@ final class Instance implements AutoCloseable {
   private Instance(String name, Process process) {
     this.name = name;
     this.process = process;
-    // However this process ends, but for a SIGKILL.
+    // Ends it with this process, unless that gets SIGKILL.
     Runtime.getRuntime().addShutdownHook(new Thread(process::destroyForcibly));
     reader = new Thread(this::read, "log-" + name);
     reader.setDaemon(true);
@@ -34,9 +34,9 @@ final class Instance implements AutoCloseable {
   }
 
   /**
-   * Starts one, and waits until it takes requests.
+   * Starts an instance, and waits until it takes requests.
    *
-   * @param properties of the application, each like {@code --shop.wait=10s}
+   * @param properties the application's properties, each like {@code --shop.wait=10s}
    */
   static Instance start(String name, Database database, String... properties) throws Exception {
     List<String> command = new ArrayList<>();
@@ -108,7 +108,7 @@ final class Instance implements AutoCloseable {
     signal("CONT");
   }
 
-  /** SIGTERM: it ends as its shutdown has it. */
+  /** SIGTERM: it shuts down. */
   void terminate() throws IOException, InterruptedException {
     signal("TERM");
   }

@@ -60,7 +60,7 @@ final class Prometheus implements AutoCloseable {
     }
   }
 
-  /** The highest point of a graph of this query over the last minutes; empty if it has no line. */
+  /** Returns the highest value of a query over the last minutes; empty if it has none. */
   OptionalDouble most(String query) throws IOException, InterruptedException {
     List<Double> points = new ArrayList<>();
     for (JsonNode line :
@@ -70,7 +70,7 @@ final class Prometheus implements AutoCloseable {
     return points.stream().mapToDouble(point -> point).max();
   }
 
-  /** The values that a label of a metric had. */
+  /** Returns the values that a label of a metric had. */
   List<String> values(String metric, String label) throws IOException, InterruptedException {
     List<String> values = new ArrayList<>();
     ask("label/" + label + "/values?match" + encoded("[]") + "=" + metric)

@@ -8,9 +8,9 @@ import java.util.Locale;
 import tools.jackson.databind.JsonNode;
 
 /**
- * The program behind {@code dev/shop}: two instances sell all tickets of an event. One is frozen
- * while it has the lock, until the other has sold a ticket; later one is killed while it has the
- * lock. Then an operator frees the lock of a frozen one, and stops one. At last two instances sell
+ * The program of {@code dev/shop}: two instances sell all tickets of an event. One is frozen while
+ * it has the lock, until the other has sold a ticket; later one is killed while it has the lock.
+ * Then an operator frees the lock of a frozen one, and stops one. At last two instances sell
  * without the lock.
  */
 final class ShopSale {
@@ -93,7 +93,7 @@ final class ShopSale {
     }
   }
 
-  /** Lets you look at it, and buy. */
+  /** Keeps the shop open, for requests by hand. */
   private static void stay(PrintStream out, Database database) throws Exception {
     try (Shops shops = Shops.open(database, "rock-night", TICKETS)) {
       ShopSale sale = new ShopSale(out, shops);
@@ -113,7 +113,7 @@ final class ShopSale {
     return "--shop.payment=" + Shops.PAYMENT.toMillis() + "ms";
   }
 
-  /** Waits until all is sold. */
+  /** Waits until all is sold; returns whether each ticket was sold once. */
   private boolean isRight(Customers customers, Instance survivor) throws Exception {
     int sold = sold(customers, survivor);
     customers.surprises().forEach(surprise -> say("  A customer did not expect: %s", surprise));

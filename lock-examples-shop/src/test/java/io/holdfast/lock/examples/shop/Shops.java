@@ -24,7 +24,7 @@ final class Shops implements AutoCloseable {
     this.second = second;
   }
 
-  /** Starts both, one after the other: Hibernate makes the tables. */
+  /** Starts both, one after the other, since Hibernate makes the tables. */
   static Shops open(Database database, String event, int tickets, String... properties)
       throws Exception {
     Instance first = Instance.start("shop-1", database, properties);
@@ -83,7 +83,7 @@ final class Shops implements AutoCloseable {
     return frozen[0];
   }
 
-  /** The lock as an instance's endpoint shows it; without fields if nobody has it. */
+  /** Returns the lock as an instance's endpoint shows it; without fields if nobody has it. */
   JsonNode lock(Instance instance) throws Exception {
     return Web.json(instance.web().get("/actuator/locks?prefix=tickets/" + event))
         .path("locks")
@@ -94,12 +94,12 @@ final class Shops implements AutoCloseable {
     return lock.path("holder").asString("").contains(instance.name());
   }
 
-  /** The number of leases that an instance has lost. */
+  /** Returns the number of leases that an instance has lost. */
   static double lost(Instance instance) throws Exception {
     return metric(instance, "holdfast_lock_lost_total");
   }
 
-  /** The sum of an instance's series of a metric. */
+  /** Returns the sum of an instance's series of a metric. */
   private static double metric(Instance instance, String name) throws Exception {
     Matcher series = Pattern.compile("(?m)^" + name + "\\{.* (\\S+)$")
         .matcher(instance.web().get("/actuator/prometheus").body());

@@ -19,7 +19,7 @@ record Web(URI address) {
       .connectTimeout(Duration.ofSeconds(5))
       .build();
 
-  /** After which a request is given up, with an exception. */
+  /** The longest time for an answer; after it, an exception. */
   private static final Duration ANSWER_MAX = Duration.ofSeconds(20);
 
   static Web onPort(int port) {
@@ -48,7 +48,7 @@ record Web(URI address) {
         .POST(BodyPublishers.noBody()));
   }
 
-  /** The number of tickets that the database says were sold. */
+  /** Returns the number of tickets that the database says were sold. */
   int sold(String event) throws IOException, InterruptedException {
     return json(get("/events/" + event)).get("sold").asInt();
   }

@@ -11,8 +11,8 @@ import java.util.UUID;
 import javax.sql.DataSource;
 
 /**
- * The tickets of one sale: how many are left, and who was sold which seat. It sells like a naive
- * program does: what is left is read first and written back later.
+ * The tickets of one sale: how many are left, and who was sold which seat. It sells as a naive
+ * program does: it reads how many are left, and writes one less later.
  */
 final class BoxOffice {
   private final DataSource dataSource;
@@ -41,7 +41,7 @@ final class BoxOffice {
         "DROP TABLE IF EXISTS " + Locks.TABLE);
   }
 
-  /** The sale begins. */
+  /** Begins the sale. */
   void open(int seats) throws SQLException {
     try (Connection connection = dataSource.getConnection();
         PreparedStatement insert =
@@ -53,20 +53,15 @@ final class BoxOffice {
   }
 
   int seatsLeft() throws SQLException {
-    try (Connection connection = dataSource.getConnection();
-        PreparedStatement select = connection.prepareStatement(
-            "SELECT seats_left FROM holdfast_demo_sale WHERE sale = ?")) {
-      select.setString(1, sale);
-      return number(select);
-    }
+    return number("SELECT seats_left FROM holdfast_demo_sale WHERE sale = ?");
   }
 
-  /** Sells a seat: the number that was read is written, less one. */
+  /** Sells a seat: writes the number that was read, less one. */
   void sell(int seat, String seller, long token) throws SQLException {
     inTransaction(transaction -> write(transaction, seat, seller, token));
   }
 
-  /** The same, but the transaction commits only if the lease behind the guard still stands. */
+  /** Sells a seat in a transaction that commits only if the lease of the guard is still valid. */
   void sell(int seat, String seller, long token, JdbcGuard guard) throws SQLException {
     inTransaction(transaction -> {
       write(transaction, seat, seller, token);
@@ -74,7 +69,7 @@ final class BoxOffice {
     });
   }
 
-  /** The same, but the write is refused if it comes after one with a higher token. */
+  /** Sells a seat, unless a write with a higher token came before. */
   void sellFenced(int seat, String seller, long token) throws SQLException {
     inTransaction(transaction -> {
       try (PreparedStatement update = transaction.prepareStatement(
@@ -125,39 +120,35 @@ final class BoxOffice {
   }
 
   int ticketsSold() throws SQLException {
-    return count("SELECT COUNT(*) FROM holdfast_demo_ticket WHERE sale = ?");
+    return number("SELECT COUNT(*) FROM holdfast_demo_ticket WHERE sale = ?");
   }
 
   int seatsSold() throws SQLException {
-    return count("SELECT COUNT(DISTINCT seat) FROM holdfast_demo_ticket WHERE sale = ?");
+    return number("SELECT COUNT(DISTINCT seat) FROM holdfast_demo_ticket WHERE sale = ?");
   }
 
   /** Returns the number of tickets for the seat that was sold most often. */
   int mostForOneSeat() throws SQLException {
-    return count("SELECT MAX(n) FROM (SELECT COUNT(*) AS n FROM holdfast_demo_ticket"
+    return number("SELECT MAX(n) FROM (SELECT COUNT(*) AS n FROM holdfast_demo_ticket"
         + " WHERE sale = ? GROUP BY seat) AS seats");
   }
 
   /** Returns the number of tickets sold with a token no higher than that of the ticket before. */
   int tokensThatDidNotRise() throws SQLException {
     // Seats are sold from the highest to the lowest.
-    return count("SELECT COUNT(*) FROM holdfast_demo_ticket t JOIN holdfast_demo_ticket earlier"
+    return number("SELECT COUNT(*) FROM holdfast_demo_ticket t JOIN holdfast_demo_ticket earlier"
         + " ON earlier.sale = t.sale AND earlier.seat = t.seat + 1"
         + " WHERE t.sale = ? AND t.token <= earlier.token");
   }
 
-  private int count(String query) throws SQLException {
+  private int number(String query) throws SQLException {
     try (Connection connection = dataSource.getConnection();
         PreparedStatement select = connection.prepareStatement(query)) {
       select.setString(1, sale);
-      return number(select);
-    }
-  }
-
-  private static int number(PreparedStatement select) throws SQLException {
-    try (ResultSet result = select.executeQuery()) {
-      result.next();
-      return result.getInt(1);
+      try (ResultSet result = select.executeQuery()) {
+        result.next();
+        return result.getInt(1);
+      }
     }
   }
 

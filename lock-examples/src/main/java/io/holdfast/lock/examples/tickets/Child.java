@@ -21,7 +21,7 @@ final class Child {
   private final Process process;
   private final Path errors;
 
-  /** Lines that nobody has read yet; an empty one is the end. */
+  /** The lines that were not read yet; an empty element is the end. */
   private final LinkedBlockingQueue<Optional<Said>> unheard = new LinkedBlockingQueue<>();
 
   private final List<Said> heard = new ArrayList<>();
@@ -66,12 +66,12 @@ final class Child {
     return name;
   }
 
-  /** Lets it begin. */
+  /** Tells the seller to begin. */
   void begin() throws IOException {
     sendLine();
   }
 
-  /** From now on no customer of it takes long. */
+  /** Tells the seller that no customer takes long any more. */
   void hurry() throws IOException {
     sendLine();
   }
@@ -89,7 +89,7 @@ final class Child {
             name + " did not say " + word + " within " + maxWait.toSeconds() + " s" + errors()));
   }
 
-  /** Waits for so long for the child to say this word. */
+  /** Waits at most that long for the child to say this word. */
   Optional<Said> listenFor(Word word, Duration maxWait) throws InterruptedException, DemoFailure {
     long untilNanos = System.nanoTime() + maxWait.toNanos();
     while (true) {
@@ -106,7 +106,7 @@ final class Child {
     }
   }
 
-  /** Lines with this word that were read while waiting for another. */
+  /** Returns the lines with this word that were read so far. */
   List<Said> heard(Word word) {
     return heard.stream().filter(said -> said.word() == word).toList();
   }
@@ -139,7 +139,7 @@ final class Child {
     }
   }
 
-  /** Ends the input of the child, which takes its parent to be gone then. */
+  /** Closes the input of the child, as the end of its parent does. */
   void hangUp() throws IOException {
     process.getOutputStream().close();
   }
@@ -152,7 +152,7 @@ final class Child {
     String command = "kill -s " + signal + " " + process.pid();
     int status;
     try {
-      // The shell's own, since not every system has a program of that name.
+      // The shell's own command: not every system has a program of that name.
       status = new ProcessBuilder("sh", "-c", command).start().waitFor();
     } catch (IOException e) {
       throw new DemoFailure("this system has no SIG" + signal + " (" + e.getMessage() + ")");
@@ -169,7 +169,7 @@ final class Child {
         long atNanos = System.nanoTime();
         String[] parts = line.split(" ", 2);
         String rest = parts.length == 1 ? "" : parts[1];
-        // A JVM may have things of its own to say.
+        // The JVM itself may print lines, too.
         Arrays.stream(Word.values())
             .filter(word -> word.name().equals(parts[0]))
             .forEach(word -> unheard.add(Optional.of(new Said(word, rest, atNanos))));

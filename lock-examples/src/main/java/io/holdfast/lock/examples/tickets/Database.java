@@ -21,13 +21,13 @@ record Database(
   private static final String LOCKS = "HOLDFAST_DEMO_LOCKS";
   static final String ZOOKEEPER_SCHEME = "zookeeper://";
 
-  /** With or without TLS. */
+  /** The beginning of the schemes with and without TLS. */
   static final String CONSUL_SCHEMES = "http";
 
   /** A seller needs one for its tickets; the lock client keeps one and borrows one. */
   private static final int CONNECTIONS = 4;
 
-  /** Null: the environment names none. */
+  /** Returns the database in the environment; null if there is none. */
   static @Nullable Database of(Map<String, String> environment) {
     String url = environment.get(URL);
     return url == null
@@ -39,7 +39,7 @@ record Database(
             environment.get(LOCKS));
   }
 
-  /** The same tickets, with the locks in the store that the environment names, if it does. */
+  /** Returns this database, with the locks in the store that the environment names, if any. */
   Database withLocksOf(Map<String, String> environment) {
     return new Database(url, user, password, environment.get(LOCKS));
   }
@@ -65,7 +65,7 @@ record Database(
     return new HikariDataSource(config);
   }
 
-  /** For a human: no password in it, and no parameters that may hold one. */
+  /** Returns the place without the password, and without parameters that may hold one. */
   @Override
   public String toString() {
     int end = url.indexOf('?') < 0 ? url.length() : url.indexOf('?');

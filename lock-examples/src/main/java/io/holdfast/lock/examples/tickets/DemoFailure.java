@@ -1,6 +1,6 @@
 package io.holdfast.lock.examples.tickets;
 
-/** The demo could not show what it was to show. */
+/** Thrown if the demo cannot show what it should. */
 final class DemoFailure extends Exception {
   private static final long serialVersionUID = 1;
 

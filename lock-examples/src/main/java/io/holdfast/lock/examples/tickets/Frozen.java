@@ -7,7 +7,7 @@ import java.util.List;
 final class Frozen {
   private static final Duration MAX = Duration.ofSeconds(30);
 
-  /** Time enough to be frozen in, and far less than the TTL. */
+  /** The time for a slow customer: enough to freeze the seller, and far below the TTL. */
   private static final Duration DECIDES_SLOWLY = Duration.ofMillis(2_500);
 
   private Frozen() {}

@@ -19,15 +19,15 @@ import org.apache.curator.retry.ExponentialBackoffRetry;
 import redis.clients.jedis.RedisClient;
 
 /**
- * The lock client as every process of the demo has it.
+ * The lock client of a process of the demo.
  *
  * @param closeStore closes what the client was built on
  */
 record Locks(LockClient client, Runnable closeStore) implements AutoCloseable {
-  /** A table of its own, so that the demo touches nobody else's locks. */
+  /** A table of its own, so that the demo touches no other locks. */
   static final String TABLE = "holdfast_demo_lock";
 
-  /** So does its prefix in a Redis or a Consul, and its path in a ZooKeeper. */
+  /** The prefix in Redis and Consul, and the path in ZooKeeper, for the same reason. */
   private static final String PREFIX = "holdfast_demo";
 
   /** Short, since we are going to wait for it; the default is 30 s. */
@@ -37,7 +37,7 @@ record Locks(LockClient client, Runnable closeStore) implements AutoCloseable {
 
   private static final int OPENING_TRIES_MAX = 5;
 
-  /** A ZooKeeper that is configured as usual takes 4 to 40 s. */
+  /** Within the usual limits of a ZooKeeper server, 4 to 40 s. */
   private static final Duration SESSION_TIMEOUT = Duration.ofSeconds(8);
 
   /** Opens a client on the store that the database names, or else on the database. */
@@ -90,7 +90,9 @@ record Locks(LockClient client, Runnable closeStore) implements AutoCloseable {
     }
   }
 
-  /** All processes start at once and cold, and to open has no more time than any other call. */
+  /**
+   * Builds the client, with a few tries: all processes start at once, and each call has a timeout.
+   */
   private static LockClient open(LockClientBuilder<?> builder) {
     for (int tries = 1; ; tries++) {
       try {

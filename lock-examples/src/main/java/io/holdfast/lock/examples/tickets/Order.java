@@ -10,7 +10,7 @@ import java.util.List;
  * @param name what it is called
  * @param sale what it sells
  * @param slowSeat the seat whose customer takes long; 0: none
- * @param slowFor how long that one takes
+ * @param slowFor how long that customer takes
  */
 record Order(Role role, String name, String sale, int slowSeat, Duration slowFor) {
 
@@ -18,9 +18,9 @@ record Order(Role role, String name, String sale, int slowSeat, Duration slowFor
   enum Role {
     /** It reads what is left, serves a customer, and writes one less. */
     WITHOUT_LOCK,
-    /** The same, holding the lock. */
+    /** As {@link #WITHOUT_LOCK}, but with the lock. */
     WITH_LOCK,
-    /** The same, holding the lock, and the write is in a guarded transaction. */
+    /** As {@link #WITH_LOCK}, and the write is in a guarded transaction. */
     WITH_GUARD
   }
 

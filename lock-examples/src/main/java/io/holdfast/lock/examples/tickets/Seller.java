@@ -21,7 +21,6 @@ final class Seller {
   private final boolean locksAreInTheDatabase;
   private final BiConsumer<Word, Object> tell;
 
-  /** No customer takes long any more. */
   private volatile boolean hurrying;
 
   Seller(
@@ -37,7 +36,7 @@ final class Seller {
     this.tell = tell;
   }
 
-  /** From any thread. */
+  /** Makes no customer take long any more. From any thread. */
   void hurry() {
     hurrying = true;
   }
@@ -55,7 +54,7 @@ final class Seller {
     } catch (StaleWriteException e) {
       tell.accept(Word.REFUSED, e.getMessage());
     } catch (LockLostException e) {
-      // The guard refused the write, or close() told what was wrong with it.
+      // The guard refused the write, or close() found that the lease had been lost before it.
       tell.accept(order.role() == Order.Role.WITH_GUARD ? Word.REFUSED : Word.LOST, e.getMessage());
     }
   }
@@ -65,7 +64,7 @@ final class Seller {
     void of(int seat) throws SQLException;
   }
 
-  /** Whether there was a seat left, and it was sold. */
+  /** Sells a seat, if one is left; returns whether there was one. */
   private boolean sells(Sale sale) throws SQLException, InterruptedException {
     int seat = boxOffice.seatsLeft();
     if (seat == 0) {
@@ -108,7 +107,7 @@ final class Seller {
     return lease;
   }
 
-  /** The time between the read and the write, in which others can read the same. */
+  /** Takes the time between read and write, in which others can read the same number. */
   private void serveCustomer(int seat) throws InterruptedException {
     if (seat == order.slowSeat() && !hurrying) {
       tell.accept(Word.SERVES_SLOWLY, "");

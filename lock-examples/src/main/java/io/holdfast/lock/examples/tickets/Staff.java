@@ -8,10 +8,7 @@ import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.stream.IntStream;
 
-/**
- * All the child processes. Whatever happens, {@link #close()} ends them, and from then on none
- * starts.
- */
+/** All child processes. {@link #close()} ends them, and from then on none starts. */
 final class Staff implements AutoCloseable {
   private static final Duration START_MAX = Duration.ofSeconds(60);
 
@@ -23,7 +20,7 @@ final class Staff implements AutoCloseable {
     this.database = database;
   }
 
-  /** Four orders to work in the same way, for sellers of the names seller-1 to seller-4. */
+  /** Returns the orders of four sellers of one role, seller-1 to seller-4. */
   static List<Order> four(Order.Role role, String sale) {
     return IntStream.rangeClosed(1, 4)
         .mapToObj(i -> Order.of(role, "seller-" + i, sale))
@@ -52,14 +49,14 @@ final class Staff implements AutoCloseable {
     return closed;
   }
 
-  /** Ends all who were started. */
+  /** Ends all children. */
   void dismiss() {
     for (Child child = children.poll(); child != null; child = children.poll()) {
       child.end();
     }
   }
 
-  /** From any thread. */
+  /** Ends all children, for good. From any thread. */
   @Override
   public void close() {
     closed = true;

@@ -18,7 +18,7 @@ public final class TicketSale {
 
   private TicketSale() {}
 
-  /** Exit status 0 if every act showed what it was to show. */
+  /** The exit status is 0 if every act showed what it should. */
   public static void main(String[] arguments) {
     boolean shown = false;
     try {
@@ -44,7 +44,7 @@ public final class TicketSale {
     }
   }
 
-  /** Ctrl-C, too, ends the sellers and leaves no tables behind. */
+  /** Runs the sale. Ctrl-C also ends the sellers, and leaves no tables behind. */
   private static boolean run(Database database) throws SQLException {
     PrintStream out = new PrintStream(System.out, true, StandardCharsets.UTF_8);
     Staff staff = new Staff(database);
@@ -73,7 +73,7 @@ public final class TicketSale {
     Verdict play(Stage stage) throws Exception;
   }
 
-  /** Whether every act showed what it was to show. */
+  /** Returns whether every act showed what it should. */
   static boolean play(Database database, Staff staff, PrintStream out) throws SQLException {
     long beganNanos = System.nanoTime();
     Story story = new Story(out);

@@ -13,7 +13,7 @@ final class WithLock {
   private static final String SALE = "with-lock";
   private static final Duration SALE_MAX = Duration.ofSeconds(60);
 
-  /** Longer than this demo lasts. */
+  /** A time longer than this demo. */
   private static final Duration NEVER_DECIDES = Duration.ofMinutes(10);
 
   private static final Duration LOOK = Duration.ofMillis(5);
@@ -63,7 +63,7 @@ final class WithLock {
       waits.add(firstTurnAfter(killedNanos, other));
     }
     Duration blocked = Collections.min(waits);
-    // The bound is the store's; after it, somebody has to look.
+    // After the store's bound, a waiter still has to ask the store.
     boolean inTime = blocked.compareTo(crashBound.plus(Locks.STORE_TIMEOUT)) <= 0;
     story.line(
         "The next seller had it %s after the kill%s; the bound is %s.",
@@ -88,7 +88,7 @@ final class WithLock {
             + Story.seconds(blocked) + " (bound " + Story.seconds(crashBound) + ")");
   }
 
-  /** The one who has the lock when the seats are half sold, whoever that is. */
+  /** Waits for the seller that has the lock when half of the seats are sold. */
   private static Child whoServesSlowly(List<Child> sellers)
       throws InterruptedException, DemoFailure {
     long untilNanos = System.nanoTime() + SALE_MAX.toNanos();
@@ -102,7 +102,7 @@ final class WithLock {
     throw new DemoFailure("the seats were not half sold within " + SALE_MAX.toSeconds() + " s");
   }
 
-  /** From then until this seller had the lock. */
+  /** Returns the time from then until this seller had the lock. */
   private static Duration firstTurnAfter(long sinceNanos, Child seller) throws DemoFailure {
     for (Said turn : seller.heard(Word.HAS_LOCK)) {
       if (turn.atNanos() - sinceNanos > 0) {

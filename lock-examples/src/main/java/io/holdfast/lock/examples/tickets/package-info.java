@@ -1,4 +1,4 @@
-/** The ticket sale that {@code dev/demo} shows: four JVMs sell what there is only a hundred of. */
+/** The ticket sale that {@code dev/demo} shows: four JVMs sell a hundred seats. */
 @NullMarked
 package io.holdfast.lock.examples.tickets;
 

@@ -11,7 +11,7 @@ import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** Links from page to page: relative, to a file of the repository, perhaps to a heading of it. */
+/** Checks links between pages: relative ones, to a file of the repository or a heading of it. */
 final class Links {
   private static final Pattern LINK = Pattern.compile("\\]\\(([^)\\s]+)\\)");
   private static final Pattern ANCHOR = Pattern.compile("<a id=\"([^\"]+)\">");
@@ -19,7 +19,7 @@ final class Links {
 
   private Links() {}
 
-  /** The links of a page that lead nowhere. */
+  /** Returns the links of a page that lead nowhere. */
   static List<String> broken(Path page) throws IOException {
     List<String> broken = new ArrayList<>();
     for (String line : prose(page)) {
@@ -66,7 +66,7 @@ final class Links {
     return anchors;
   }
 
-  /** The headings of the second level, in their order. */
+  /** Returns the headings of the second level, in their order. */
   static List<String> headings(Path page) throws IOException {
     return prose(page).stream()
         .filter(line -> line.startsWith("## "))
@@ -74,7 +74,7 @@ final class Links {
         .toList();
   }
 
-  /** The lines that are not code. */
+  /** Returns the lines that are not code. */
   private static List<String> prose(Path page) throws IOException {
     List<String> prose = new ArrayList<>();
     boolean code = false;

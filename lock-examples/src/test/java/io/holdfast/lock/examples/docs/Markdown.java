@@ -19,7 +19,7 @@ final class Markdown {
   private Markdown() {}
 
   /**
-   * The text with every sample replaced by its region.
+   * Adds the text to {@code result}, with every sample replaced by its region.
    *
    * @param problems gets a line for each sample that was not what its region is, or names none
    * @return how many samples there are
@@ -57,7 +57,7 @@ final class Markdown {
     return samples;
   }
 
-  /** The same, for tests. */
+  /** Returns the problems alone. */
   static List<String> problems(List<String> text, Regions regions) {
     List<String> problems = new ArrayList<>();
     refresh("a.md", text, regions, new ArrayList<>(), problems);

@@ -45,7 +45,7 @@ final class Regions {
     }
   }
 
-  /** The lines of a region, moved to the left margin. */
+  /** Returns the lines of a region, moved to the left margin. */
   List<String> lines(String name) {
     List<String> lines = regions.get(name);
     if (lines == null) {

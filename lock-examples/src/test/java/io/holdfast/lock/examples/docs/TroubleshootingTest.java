@@ -58,7 +58,7 @@ class TroubleshootingTest {
     assertThat(told).isEqualTo(logged);
   }
 
-  /** A line may end with what differs each time. */
+  /** Returns a line without its end, after which a part may differ each time. */
   private static String withoutEnd(String line) {
     return line.replaceAll("[.: ]+$", "");
   }

@@ -1,2 +1,2 @@
-/** Keeps the samples in the documentation what the tests say. */
+/** Checks that the samples in the documentation are regions of tests. */
 package io.holdfast.lock.examples.docs;

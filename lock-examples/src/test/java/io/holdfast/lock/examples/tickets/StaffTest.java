@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.DisabledOnOs;
 import org.junit.jupiter.api.condition.OS;
 
-/** No seller outlives the demo. */
+/** Checks that no seller outlives the demo. */
 @DisabledOnOs(value = OS.WINDOWS, disabledReason = "there is no SIGSTOP")
 @Timeout(value = 120, unit = TimeUnit.SECONDS)
 class StaffTest {

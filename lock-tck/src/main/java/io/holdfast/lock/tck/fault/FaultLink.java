@@ -13,8 +13,8 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
 
 /**
- * The common part of links: which faults there are at the moment. One lock guards them and all that
- * goes over the link; {@link #changed} is signalled whenever any of it changes.
+ * The common part of links: the faults that are on. One lock guards them and all that goes over the
+ * link; {@link #changed} is signalled whenever any of it changes.
  */
 abstract class FaultLink implements Link {
   final ReentrantLock lock = new ReentrantLock();
@@ -60,7 +60,7 @@ abstract class FaultLink implements Link {
     }
   }
 
-  /** Ends the faults that are noted here; under the lock. */
+  /** Ends the faults that are kept here; to be called under the lock. */
   final void forgetFaults() {
     delayNanos.clear();
     held.clear();

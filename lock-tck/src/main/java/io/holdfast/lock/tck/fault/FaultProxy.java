@@ -29,10 +29,7 @@ public final class FaultProxy extends FaultLink implements Link {
   private static final int CONNECT_TIMEOUT_MILLIS = 5_000;
   private static final int CHUNK_BYTES = 16 * 1024;
 
-  /**
-   * The most unread chunks in a pipe, so that a sender is slowed down by a receiver that has
-   * stopped.
-   */
+  /** The most unread chunks in a pipe: a receiver that has stopped slows its sender down. */
   private static final int PIPE_CHUNKS_MAX = 64;
 
   private volatile InetSocketAddress server;
@@ -196,11 +193,10 @@ public final class FaultProxy extends FaultLink implements Link {
     closeQuietly(socket);
   }
 
-  private static Thread start(String what, int port, Runnable body) {
+  private static void start(String what, int port, Runnable body) {
     Thread thread = new Thread(body, "fault-proxy-" + port + "-" + what);
     thread.setDaemon(true);
     thread.start();
-    return thread;
   }
 
   /** A client's connection, and the proxy's connection to the server. */
@@ -261,7 +257,7 @@ public final class FaultProxy extends FaultLink implements Link {
       return dropsRequest;
     }
 
-    /** Under the lock. */
+    /** To be called under the lock. */
     void shut(Direction direction) {
       shut.add(direction);
       lostBytes = true;

@@ -35,7 +35,7 @@ public interface Link extends AutoCloseable {
 
   /**
    * Drops one reply: the {@code n}-th request from now, counted from 1, is carried out, but its
-   * answer is dropped and the connection reset. Happens once.
+   * reply is dropped and the connection reset. Happens once.
    *
    * @throws IllegalArgumentException {@code n} is not positive
    */
@@ -51,8 +51,8 @@ public interface Link extends AutoCloseable {
   void heal();
 
   /**
-   * The number of requests since the link was made: a request begins with the first message after
-   * an answer, so what is sent in one go counts once.
+   * Returns the number of requests since the link was made. A request begins with the first message
+   * after a reply, so messages that are sent without waiting for a reply count once.
    */
   long requests();
 

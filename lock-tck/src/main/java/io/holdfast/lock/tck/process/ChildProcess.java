@@ -20,9 +20,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
 /**
- * Another, small JVM that takes locks on command. It reads commands as lines from its standard
- * input and writes answers as lines to its standard output ({@link ChildMain} lists the commands).
- * It ends when its standard input does, so that none outlives the tests.
+ * A second JVM that takes locks on command. It reads commands as lines from its standard input and
+ * writes answers as lines to its standard output ({@link ChildMain} lists the commands). It ends
+ * when its standard input does, so that none outlives the tests.
  *
  * <p>Threads: for one thread at a time, except {@link #freeze}, {@link #thaw}, {@link #kill} and
  * {@link #close}.
@@ -42,14 +42,14 @@ public final class ChildProcess implements AutoCloseable {
   }
 
   /**
-   * The way for a child to reach the store.
+   * What a child needs to open its access to the store.
    *
    * @param factory the class that opens the child's access
    * @param arguments the arguments for the factory
    */
   public record Entry(Class<? extends StoreAccessFactory> factory, List<String> arguments) {}
 
-  /** Starts a child, and waits until it has opened its access to the store and built a client. */
+  /** Starts a child, and waits until it has opened its access to the store. */
   public static ChildProcess start(Entry entry) {
     List<String> command = new ArrayList<>();
     command.add(System.getProperty("java.home") + File.separator + "bin" + File.separator + "java");
@@ -62,7 +62,7 @@ public final class ChildProcess implements AutoCloseable {
       ChildProcess child = new ChildProcess(new ProcessBuilder(command).start());
       child.readInBackground("out", child.process.getInputStream(), child::heard);
       child.readInBackground("err", child.process.getErrorStream(), child::complained);
-      child.expect("ready", START_MAX);
+      child.awaitReady();
       return child;
     } catch (IOException e) {
       throw new UncheckedIOException(e);
@@ -81,7 +81,7 @@ public final class ChildProcess implements AutoCloseable {
     }
   }
 
-  /** Returns the words of the next reply. */
+  /** Returns the words of the next reply; an {@link AssertionError} if none comes in time. */
   public List<String> reply(Duration within) {
     try {
       String line = replies.poll(within.toNanos(), TimeUnit.NANOSECONDS);
@@ -139,11 +139,11 @@ public final class ChildProcess implements AutoCloseable {
     process.destroyForcibly();
   }
 
-  private void expect(String word, Duration within) {
+  private void awaitReady() {
     try {
-      List<String> reply = reply(within);
-      if (!reply.get(0).equals(word)) {
-        throw new AssertionError("The child process said " + reply + ", not " + word + errors());
+      List<String> reply = reply(START_MAX);
+      if (!reply.get(0).equals("ready")) {
+        throw new AssertionError("The child process said " + reply + ", not ready" + errors());
       }
     } catch (AssertionError e) {
       close();

@@ -13,6 +13,6 @@ import org.junit.jupiter.api.parallel.ResourceLock;
 @Target(ElementType.METHOD)
 @ResourceLock(Alone.SERVER)
 @interface Alone {
-  /** The resource that every test of the kit shares, and a test that runs alone does not. */
+  /** The resource that tests share, and that a test with this annotation locks exclusively. */
   String SERVER = "io.holdfast.lock.tck.server";
 }

@@ -22,8 +22,12 @@ import org.junit.jupiter.api.Test;
 /** Chapter 9: crashes, restarts and clocks. */
 public abstract class CrashRules extends RuleTest {
 
-  /** For JUnit. */
+  /** Called by JUnit. */
   protected CrashRules() {}
+
+  private List<String> takeIn(ChildProcess child, String name) {
+    return child.ask(LONG, "lock", name, "renewed", ttl().toMillis(), 0, LONG.toMillis());
+  }
 
   @Rule("L-9.1")
   @Requires(Capability.CHILD_PROCESSES)
@@ -32,8 +36,7 @@ public abstract class CrashRules extends RuleTest {
     String name = freshName();
     LockClient other = client();
     ChildProcess child = child();
-    List<String> granted =
-        child.ask(LONG, "lock", name, "renewed", ttl().toMillis(), 0, LONG.toMillis());
+    List<String> granted = takeIn(child, name);
     assertThat(granted.get(0)).isEqualTo("granted");
     long token = Long.parseLong(granted.get(1));
     Duration crashBound = Duration.ofMillis(Long.parseLong(granted.get(3)));
@@ -83,8 +86,7 @@ public abstract class CrashRules extends RuleTest {
     String name = freshName();
     LockClient other = client();
     ChildProcess child = child();
-    List<String> granted =
-        child.ask(LONG, "lock", name, "renewed", ttl().toMillis(), 0, LONG.toMillis());
+    List<String> granted = takeIn(child, name);
     assertThat(granted.get(0)).isEqualTo("granted");
     Duration crashBound = Duration.ofMillis(Long.parseLong(granted.get(3)));
     child.freeze();
@@ -101,10 +103,7 @@ public abstract class CrashRules extends RuleTest {
     eventually(
         "a later acquire by the process that was frozen, once it has reached the store again",
         slack(),
-        () -> child
-            .ask(LONG, "lock", name, "renewed", ttl().toMillis(), 0, LONG.toMillis())
-            .get(0)
-            .equals("granted"));
+        () -> takeIn(child, name).get(0).equals("granted"));
     assertThat(child.ask(LONG, "close")).containsExactly("closed");
   }
 
@@ -114,12 +113,10 @@ public abstract class CrashRules extends RuleTest {
   void theGuardedWriteOfAProcessThatWasFrozenIsRefused() throws Exception {
     String name = freshName();
     GuardedWrites writes = fixture().guardedWrites();
-    String log = freshName();
-    writes.create(log);
+    String log = newLog(writes);
     LockClient other = client();
     ChildProcess child = child();
-    List<String> granted =
-        child.ask(LONG, "lock", name, "renewed", ttl().toMillis(), 0, LONG.toMillis());
+    List<String> granted = takeIn(child, name);
     assertThat(child.ask(LONG, "append", log, "before")).containsExactly("appended");
     Duration crashBound = Duration.ofMillis(Long.parseLong(granted.get(3)));
     child.freeze();
@@ -145,8 +142,7 @@ public abstract class CrashRules extends RuleTest {
     LockClient other = client();
     Lease lease = take(holder.get(name, lasting()));
     killAndStart();
-    String probe = freshName();
-    takeDespiteFailures(other, probe, LONG).close();
+    takeDespiteFailures(other, freshName(), LONG).close();
     assertTaken(other, name, "held since before the server was killed");
     eventuallyAnswered(LONG, lease::verify);
     lease.close();
@@ -212,8 +208,8 @@ public abstract class CrashRules extends RuleTest {
     Duration ttl = ttl().multipliedBy(4);
     LockClient holder = client();
     Lease lease = take(holder.get(freshName(), renewed().withTtl(ttl)));
-    // Past the first renewal, and well within the time left, since some stores trust a lease for
-    // less.
+    // Longer than until the first renewal, and well within the time left, which some stores make
+    // shorter than the TTL.
     Duration trusted = lease.remaining().multipliedBy(2).dividedBy(3);
     Duration pause = trusted.compareTo(ttl.dividedBy(2)) < 0 ? trusted : ttl.dividedBy(2);
     closeLater(fixture()::resumeServer);

@@ -36,7 +36,7 @@ import org.junit.jupiter.api.io.TempDir;
 /** Chapter 2: one lease per name, and who has it. */
 public abstract class ExclusionRules extends RuleTest {
 
-  /** For JUnit. */
+  /** Called by JUnit. */
   protected ExclusionRules() {}
 
   @Rule("L-2.1")
@@ -412,7 +412,7 @@ public abstract class ExclusionRules extends RuleTest {
     Instant asked = Instant.now();
     Lease lease = take(client().get(name));
     Instant since = since(other, name);
-    // The store's wall clock, or its holder's, is nearly this one's.
+    // The wall clock of the store, or of the holder, is close to this one.
     assertThat(since)
         .as("when the lock was granted, asked for at %s", asked)
         .isBetween(asked.minusSeconds(5), Instant.now());

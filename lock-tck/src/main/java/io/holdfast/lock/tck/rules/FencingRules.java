@@ -31,7 +31,7 @@ import org.junit.jupiter.api.Test;
 /** Chapter 8, first part: tokens, and how a holder learns that it has lost the lock. */
 public abstract class FencingRules extends RuleTest {
 
-  /** For JUnit. */
+  /** Called by JUnit. */
   protected FencingRules() {}
 
   @Rule("L-8.1")
@@ -303,7 +303,7 @@ public abstract class FencingRules extends RuleTest {
     assertThat(lease.isHeld()).isTrue();
     link.heal();
     eventuallyAnswered(slack().multipliedBy(2), lease::verify);
-    // An earlier question of the client itself may fail only now; the client asks it again.
+    // A request that the client sent by itself may fail only now; the client repeats it.
     eventually("it is held for certain", slack(), () -> lease.state() == LeaseState.HELD);
     lease.close();
   }
@@ -344,7 +344,7 @@ public abstract class FencingRules extends RuleTest {
     LockClient client = client(link, builder -> builder.timeSource(time));
     Lease lease = take(client.get(freshName(), lasting()));
     link.refuse();
-    lease.ensureHeld(); // no clock speaks against it: nothing to ask
+    lease.ensureHeld(); // not in doubt: the store is not asked
     time.setWallAhead(Duration.ofHours(1));
     assertThatExceptionOfType(LockStoreException.class)
         .as("ensureHeld() of a lease in doubt without a way to the store")
@@ -354,7 +354,7 @@ public abstract class FencingRules extends RuleTest {
     link.heal();
     eventuallyAnswered(slack().multipliedBy(2), lease::ensureHeld);
     assertThat(lease.isHeld()).isTrue();
-    // An earlier question of the client itself may fail only now; the client asks it again.
+    // A request that the client sent by itself may fail only now; the client repeats it.
     eventually("it is held for certain", slack(), () -> lease.state() == LeaseState.HELD);
     lease.close();
   }

@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Test;
 /** Chapter 8, second part: writes that are made only while a lease is valid. */
 public abstract class GuardRules extends RuleTest {
 
-  /** For JUnit. */
+  /** Called by JUnit. */
   protected GuardRules() {}
 
   @Rule("L-8.9")
@@ -96,7 +96,7 @@ public abstract class GuardRules extends RuleTest {
     boolean accepted;
     try {
       writes.append(log, slow, "slow", () -> {
-        // Frozen here for longer than the TTL. The client that got the lock meanwhile has written.
+        // Waits for longer than the TTL, as if frozen, until the next holder has written.
         long start = System.nanoTime();
         while (!waiting.isDone() && since(start).compareTo(ttl().plus(quiet())) < 0) {
           pause();
@@ -184,9 +184,7 @@ public abstract class GuardRules extends RuleTest {
         .hasSize(5);
   }
 
-  /**
-   * Appends under a closed lease, to be refused; the exception for misuse counts as a refusal too.
-   */
+  /** Appends under a closed lease. An {@link IllegalStateException} counts as a refusal too. */
   private static void throwLost(GuardedWrites writes, String log, Lease closed) throws Exception {
     try {
       writes.append(log, closed, "stale");
@@ -217,11 +215,5 @@ public abstract class GuardRules extends RuleTest {
     assertThat(writes.read(log))
         .as("Unsafe: the guarded writes, none of them stale")
         .isEmpty();
-  }
-
-  private String newLog(GuardedWrites writes) throws Exception {
-    String log = freshName();
-    writes.create(log);
-    return log;
   }
 }

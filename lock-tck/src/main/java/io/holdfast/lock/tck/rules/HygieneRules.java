@@ -30,7 +30,7 @@ import org.junit.jupiter.api.Test;
 public abstract class HygieneRules extends RuleTest {
   private static final int NAMES = Integer.getInteger("holdfast.tck.names", 1_000);
 
-  /** For JUnit. */
+  /** Called by JUnit. */
   protected HygieneRules() {}
 
   @Rule("L-10.1")
@@ -156,7 +156,7 @@ public abstract class HygieneRules extends RuleTest {
     assertThat(Thread.activeCount()).as("threads").isLessThan(threadsBefore + 20);
     client.close();
     other.close();
-    eventually("what the store keeps is what it was: " + before, ttl().plus(slack()), () -> {
+    eventually("the store keeps no more than before: " + before, ttl().plus(slack()), () -> {
       Map<String, Long> after = fixture().leftovers();
       return after.entrySet().stream()
           .allMatch(one -> one.getValue() <= before.getOrDefault(one.getKey(), 0L));
@@ -312,8 +312,8 @@ public abstract class HygieneRules extends RuleTest {
       return true;
     });
     assertThat(impatient.get(LONG)).isTrue();
-    // The first waits in the store's line; the second waits behind it in the client, and then in
-    // the store's line itself.
+    // The first waits in the store's queue; the second waits behind it in the client's, and then in
+    // the store's.
     Worker<Boolean> first =
         startNamed("first", () -> lock.tryLock(quiet().multipliedBy(2)).isPresent());
     awaitTold(events, "first waits");
@@ -341,7 +341,7 @@ public abstract class HygieneRules extends RuleTest {
         .as("events of a wait that runs out")
         .containsExactly("first waits", "first notAcquired");
     assertThat(ofThread("second", events))
-        .as("events of a wait in two lines")
+        .as("events of a wait in two queues")
         .containsExactly("second waits", "second acquired");
     assertThat(ofThread("third", events))
         .as("events of a wait for a thread of the same client")

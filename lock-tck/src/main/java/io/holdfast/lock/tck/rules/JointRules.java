@@ -25,7 +25,7 @@ public abstract class JointRules extends RuleTest {
   private static final int NAMES_MAX = 100;
   private static final int ROUNDS = 20;
 
-  /** For JUnit. */
+  /** Called by JUnit. */
   protected JointRules() {}
 
   /** Returns the names a and b, in the order in which they are taken. */
@@ -251,8 +251,7 @@ public abstract class JointRules extends RuleTest {
   @Test
   void aGuardRefusesAJointLease() throws Exception {
     GuardedWrites writes = fixture().guardedWrites();
-    String log = freshName();
-    writes.create(log);
+    String log = newLog(writes);
     Lease lease = take(client().all(twoNames()));
     assertThatIllegalArgumentException()
         .as("a guarded write under a joint lease")

@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Test;
 /** Chapter 11: the fixture itself. */
 public abstract class KitRules extends RuleTest {
 
-  /** For JUnit. */
+  /** Called by JUnit. */
   protected KitRules() {}
 
   @Rule("L-11.1")
@@ -70,8 +70,7 @@ public abstract class KitRules extends RuleTest {
       }
       case GUARDED_WRITES -> {
         GuardedWrites writes = fixture.guardedWrites();
-        String log = freshName();
-        writes.create(log);
+        String log = newLog(writes);
         Lease lease = take(client().get(freshName()));
         AtomicBoolean stepped = new AtomicBoolean();
         writes.append(log, lease, "entry", () -> stepped.set(true));

@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Test;
 /** Chapter 1: names and other arguments. */
 public abstract class NamingRules extends RuleTest {
 
-  /** For JUnit. */
+  /** Called by JUnit. */
   protected NamingRules() {}
 
   @Rule("L-1.1")
@@ -60,8 +60,7 @@ public abstract class NamingRules extends RuleTest {
   void aWrongNameIsRefusedWithoutARequest() {
     Link link = link();
     LockClient client = client(link);
-    Lease warm = take(client.get(freshName()));
-    warm.close();
+    take(client.get(freshName())).close();
     link.refuse();
     assertThatIllegalArgumentException().isThrownBy(() -> client.get("").name());
     assertThatIllegalArgumentException()

@@ -23,15 +23,15 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
-/** A store that passes every call on, and records what the rules ask about. */
+/** A store that passes every call on, and counts renewals. */
 final class RecordingStore implements LockStore {
   private final LockStore store;
 
   /** The owner ids of grants that were released. */
   private final Set<String> released = ConcurrentHashMap.newKeySet();
 
-  /** The owner ids of grants whose renewal has begun but not reached this store yet. */
-  private final Set<String> onTheirWay = ConcurrentHashMap.newKeySet();
+  /** The owner ids of grants that the engine has begun to renew, and not asked this store for. */
+  private final Set<String> begun = ConcurrentHashMap.newKeySet();
 
   private final Set<Object> groups = ConcurrentHashMap.newKeySet();
   private final Set<String> renewedAfterRelease = new ConcurrentSkipListSet<>();
@@ -39,7 +39,6 @@ final class RecordingStore implements LockStore {
   private final AtomicLong renewalCalls = new AtomicLong();
   private final AtomicReference<@Nullable Runnable> beforeAnswer = new AtomicReference<>();
 
-  /** Makes a store that records the calls to this one. */
   RecordingStore(LockStore store) {
     this.store = store;
   }
@@ -120,7 +119,7 @@ final class RecordingStore implements LockStore {
    */
   @Override
   public Object renewalGroup(Grant grant) {
-    onTheirWay.add(grant.claim().ownerId());
+    begun.add(grant.claim().ownerId());
     Object group = store.renewalGroup(grant);
     groups.add(group);
     return group;
@@ -131,9 +130,8 @@ final class RecordingStore implements LockStore {
     renewalCalls.incrementAndGet();
     renewals.addAndGet(grants.size());
     for (Grant grant : grants) {
-      String attempt = grant.claim().ownerId();
-      boolean begunBefore = onTheirWay.remove(attempt);
-      if (released.contains(attempt) && !begunBefore) {
+      String ownerId = grant.claim().ownerId();
+      if (!begun.remove(ownerId) && released.contains(ownerId)) {
         renewedAfterRelease.add(grant.claim().key().name());
       }
     }

@@ -22,7 +22,7 @@ import org.junit.jupiter.api.Test;
 /** Chapter 3: who owns a lease. */
 public abstract class ReentrancyRules extends RuleTest {
 
-  /** For JUnit. */
+  /** Called by JUnit. */
   protected ReentrancyRules() {}
 
   @Rule("L-3.1")

@@ -30,7 +30,7 @@ import org.junit.jupiter.api.Test;
 /** Chapter 7: giving the lock back. */
 public abstract class ReleaseRules extends RuleTest {
 
-  /** For JUnit. */
+  /** Called by JUnit. */
   protected ReleaseRules() {}
 
   @Rule("L-7.1")
@@ -50,9 +50,8 @@ public abstract class ReleaseRules extends RuleTest {
     inner.close();
     assertThat(next.isHeld()).isTrue();
     next.verify();
-    Lease mine = next;
     assertTaken(client(), lock.name(), "held by the next client");
-    mine.close();
+    next.close();
   }
 
   @Rule("L-7.1")
@@ -90,12 +89,7 @@ public abstract class ReleaseRules extends RuleTest {
     String name = freshName();
     Grant first = grant(store, claim(name, ttl()));
     Claim claim = claim(name, LONG_TTL);
-    Slot<Grant> next = new Slot<>();
-    eventually("the lock is free for a successor", first.crashBound().plus(slack()), () -> {
-      store.tryAcquire(claim).ifPresent(next::set);
-      return next.isSet();
-    });
-    Grant successor = next.get();
+    Grant successor = successor(store, first, claim);
     assertThat(store.release(first, Duration.ZERO))
         .as("the release of a grant that has a successor")
         .isEqualTo(ReleaseOutcome.ALREADY_LOST);

@@ -32,7 +32,7 @@ import org.junit.jupiter.api.Test;
 /** Chapter 5: renewal. */
 public abstract class RenewalRules extends RuleTest {
 
-  /** For JUnit. */
+  /** Called by JUnit. */
   protected RenewalRules() {}
 
   @Rule("L-5.1")
@@ -98,13 +98,8 @@ public abstract class RenewalRules extends RuleTest {
     LockStore store = store();
     String name = freshName();
     Grant first = grant(store, claim(name, ttl()));
-    Slot<Grant> next = new Slot<>();
     Claim claim = claim(name, ttl().multipliedBy(3));
-    eventually("the lock is free for a successor", first.crashBound().plus(slack()), () -> {
-      store.tryAcquire(claim).ifPresent(next::set);
-      return next.isSet();
-    });
-    Grant successor = next.get();
+    Grant successor = successor(store, first, claim);
     pause(quiet()); // so that an extension is longer than what is left
     Duration before = store.inspect(claim.key()).orElseThrow().remaining();
     assertThat(store.renew(List.of(first)))
@@ -242,7 +237,7 @@ public abstract class RenewalRules extends RuleTest {
         .close();
   }
 
-  /** Returns a time less the drift allowance, and less something for a slow machine. */
+  /** Returns nine tenths: less the drift allowance, and a margin for a slow machine. */
   private static Duration nearly(Duration time) {
     return time.multipliedBy(9).dividedBy(10);
   }

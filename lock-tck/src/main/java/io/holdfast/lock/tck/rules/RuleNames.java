@@ -9,7 +9,7 @@ import org.junit.jupiter.api.DisplayNameGenerator;
 /** Names a test by its rule and by the sentence that forms its method's name. */
 public final class RuleNames extends DisplayNameGenerator.Standard {
 
-  /** For JUnit. */
+  /** Called by JUnit. */
   RuleNames() {}
 
   @Override

@@ -25,7 +25,7 @@ import org.opentest4j.TestAbortedException;
 public final class RuleRunner implements InvocationInterceptor {
   private static final Duration DEADLINE = Duration.ofMinutes(2);
 
-  /** For JUnit. */
+  /** Called by JUnit. */
   RuleRunner() {}
 
   @Override
@@ -57,10 +57,6 @@ public final class RuleRunner implements InvocationInterceptor {
     }
   }
 
-  /**
-   * Runs a test on a thread of its own. If it misses its deadline, fails with a dump of all
-   * threads.
-   */
   private static void run(Method method, Body body) throws Throwable {
     AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();
     Thread thread = new Thread(

@@ -18,6 +18,7 @@ import io.holdfast.lock.spi.LockKind;
 import io.holdfast.lock.spi.LockStore;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.tck.Fixture;
+import io.holdfast.lock.tck.GuardedWrites;
 import io.holdfast.lock.tck.GuardedWrites.Step;
 import io.holdfast.lock.tck.Timing;
 import io.holdfast.lock.tck.fault.Link;
@@ -50,8 +51,8 @@ import org.junit.jupiter.api.parallel.ResourceLock;
 import org.junit.jupiter.api.parallel.ResourceLockTarget;
 
 /**
- * The base class of all chapters: clients that are closed after the test, threads whose failures
- * are not lost, fresh names, and waiting for a condition instead of sleeping.
+ * The base class of all rules. It opens clients and closes them after the test, reports what fails
+ * on other threads, and waits for conditions.
  *
  * <p>There are two ways of waiting: {@link #eventually} for what must happen (with a generous
  * limit), and {@link #never} for what must not (for a short time).
@@ -63,22 +64,22 @@ import org.junit.jupiter.api.parallel.ResourceLockTarget;
     value = Alone.SERVER,
     mode = ResourceAccessMode.READ,
     target = ResourceLockTarget.CHILDREN)
-// The runner has a deadline of its own, which comes first.
+// The runner's own deadline comes first.
 @Timeout(value = 5, unit = TimeUnit.MINUTES)
 public abstract class RuleTest {
   private static final Duration POLL = Duration.ofMillis(10);
 
-  /** The limit for waits that are not the point of a test. */
+  /** The limit of a wait whose length is not tested. */
   static final Duration LONG = Duration.ofSeconds(40);
 
-  /** A TTL that certainly does not end during a test. */
+  /** A TTL that is longer than any test. */
   static final Duration LONG_TTL = Duration.ofMinutes(5);
 
   private @Nullable Fixture fixture;
   private final Deque<AutoCloseable> closeables = new ArrayDeque<>(); // under its own monitor
   private final List<Worker<?>> workers = new ArrayList<>(); // under its own monitor
 
-  /** For JUnit. */
+  /** Called by JUnit. */
   RuleTest() {}
 
   /** Sets the backend under test, as the runner does before each test. */
@@ -133,7 +134,7 @@ public abstract class RuleTest {
     }
   }
 
-  // ---- what to work with
+  // ---- clients, links and children
 
   final Timing timing() {
     return fixture().timing();
@@ -189,8 +190,7 @@ public abstract class RuleTest {
 
   /**
    * Opens a client with a long store timeout, whose default options are {@link #lasting()}: for
-   * rules that load a server which may be busy with other tests or with its disk, and that do not
-   * test how long it takes.
+   * rules that load the server, and do not test how long it takes.
    */
   final LockClient patientClient() {
     return client(builder -> builder.storeTimeout(LONG.dividedBy(2)).defaultOptions(lasting()));
@@ -239,6 +239,16 @@ public abstract class RuleTest {
     return grant.orElseThrow();
   }
 
+  /** Waits until a grant is over, and acquires the lock with another claim. */
+  final Grant successor(LockStore store, Grant first, Claim claim) {
+    Slot<Grant> next = new Slot<>();
+    eventually("the lock is free for a successor", first.crashBound().plus(slack()), () -> {
+      store.tryAcquire(claim).ifPresent(next::set);
+      return next.isSet();
+    });
+    return next.get();
+  }
+
   private LockClient client(LockClientBuilder<?> builder, Consumer<LockClientBuilder<?>> settings) {
     LockClientBuilder<?> named = builder.clientName("tck-" + random());
     LockClientBuilder<?> timed =
@@ -279,6 +289,13 @@ public abstract class RuleTest {
     return child;
   }
 
+  /** Creates an empty log, and returns its name. */
+  final String newLog(GuardedWrites writes) throws Exception {
+    String log = freshName();
+    writes.create(log);
+    return log;
+  }
+
   /** Registers something to be closed after the test; the last one registered is closed first. */
   final <T extends AutoCloseable> T closeLater(T closeable) {
     synchronized (closeables) {
@@ -296,7 +313,7 @@ public abstract class RuleTest {
     return lease.orElseThrow();
   }
 
-  /** Whether a client can take the lock at this moment; releases it at once. */
+  /** Tries to take the lock, and releases it at once; returns whether it was free. */
   static boolean isFree(LockClient client, String name) {
     Optional<Lease> lease = client.get(name).tryLock();
     lease.ifPresent(Lease::close);
@@ -332,7 +349,7 @@ public abstract class RuleTest {
     return lease.get();
   }
 
-  /** Does {@link #takeWhenFree}, while the store may be unreachable. */
+  /** Waits as {@link #takeWhenFree} does, and while the store is unreachable too. */
   final Lease takeDespiteFailures(LockClient client, String name, Duration within) {
     long start = System.nanoTime();
     while (true) {
@@ -436,7 +453,7 @@ public abstract class RuleTest {
     return worker;
   }
 
-  /** Starts a thread as {@link #start} does, for something without a result. */
+  /** Starts a thread as {@link #start} does, without a result. */
   final Worker<Boolean> startStep(Step step) {
     return start(() -> {
       step.run();

@@ -40,7 +40,7 @@ public abstract class SemaphoreRules extends RuleTest {
   private static final int WORKERS = 8;
   private static final int ROUNDS = 25;
 
-  /** For JUnit. */
+  /** Called by JUnit. */
   protected SemaphoreRules() {}
 
   private static List<Lease> takeAll(DistributedLock semaphore, int permits) {
@@ -406,8 +406,7 @@ public abstract class SemaphoreRules extends RuleTest {
   @Test
   void aGuardChecksTheLeaseAndNotTheSemaphore() throws Exception {
     GuardedWrites writes = fixture().guardedWrites();
-    String log = freshName();
-    writes.create(log);
+    String log = newLog(writes);
     DistributedLock semaphore = client().semaphore(freshName(), 2, lasting());
     DistributedLock admin = client().semaphore(semaphore.name(), 2, lasting());
     Lease lost = take(semaphore);

@@ -16,6 +16,6 @@ final class Slot<T> {
   }
 
   T get() {
-    return Objects.requireNonNull(value, "nothing came");
+    return Objects.requireNonNull(value, "no value was set");
   }
 }

@@ -26,7 +26,7 @@ import org.junit.jupiter.api.Test;
 /** Chapter 4: the length of a lease. */
 public abstract class TtlRules extends RuleTest {
 
-  /** For JUnit. */
+  /** Called by JUnit. */
   protected TtlRules() {}
 
   @Rule("L-4.1")

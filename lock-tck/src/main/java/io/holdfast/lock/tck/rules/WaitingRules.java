@@ -28,7 +28,7 @@ import org.junit.jupiter.api.Test;
 /** Chapter 6: waiting for a lock, with and without success. */
 public abstract class WaitingRules extends RuleTest {
 
-  /** For JUnit. */
+  /** Called by JUnit. */
   protected WaitingRules() {}
 
   @Rule("L-6.1")
@@ -267,7 +267,7 @@ public abstract class WaitingRules extends RuleTest {
     waitingLong.interrupt();
     assertThat(waitingLong.failure(LONG)).isInstanceOf(InterruptedException.class);
     assertThat(waitingShortly.get(LONG)).isEmpty();
-    pause(quiet()); // On a slow store, a queue may be left in the background.
+    pause(quiet()); // The client may leave the store's queue in the background.
     first.close();
     second.close();
     never(
@@ -450,9 +450,9 @@ public abstract class WaitingRules extends RuleTest {
     DistributedLock lock = client.get(freshName());
     link.hold(Link.Direction.REPLIES);
     long before = link.requests();
-    // Either of them may be the one that asks.
+    // Either of them may be the one that asks the store.
     Worker<Boolean> one = start(() -> lock.tryLock().isPresent());
-    eventually("the question is on its way", LONG, () -> link.requests() > before);
+    eventually("the request is on its way", LONG, () -> link.requests() > before);
     Worker<Boolean> other = start(() -> lock.tryLock().isPresent());
     pause();
     link.heal();
@@ -475,7 +475,7 @@ public abstract class WaitingRules extends RuleTest {
     long before = link.requests();
     Map<String, Worker<Boolean>> asking = new LinkedHashMap<>();
     asking.put("the first that asks", start(() -> lock.tryLock().isPresent()));
-    eventually("the question is on its way", LONG, () -> link.requests() > before);
+    eventually("the request is on its way", LONG, () -> link.requests() > before);
     asking.put("tryLock()", start(() -> lock.tryLock().isPresent()));
     asking.put("tryLock(0)", start(() -> lock.tryLock(Duration.ZERO).isPresent()));
     asking.put("a wait", start(() -> lock.tryLock(timeout.dividedBy(4)).isPresent()));
@@ -591,7 +591,7 @@ public abstract class WaitingRules extends RuleTest {
     try {
       lease = lock.tryLock();
     } catch (LockStoreException e) {
-      lease = Optional.empty(); // The store was asked, and no answer was of use.
+      lease = Optional.empty(); // Correct too: no usable answer came in time.
     }
     assertThat(lease)
         .as("what tryLock() gives while another client has the lock")

@@ -9,11 +9,13 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
-/** A thread with a result. */
+/** A thread that ends with a result or an exception. */
 final class Worker<T> {
   private final CompletableFuture<T> result = new CompletableFuture<>();
   private final Thread thread;
-  private volatile boolean told;
+
+  /** Whether the test knows how the thread ended, or does not want to. */
+  private volatile boolean isSettled;
 
   Worker(Callable<T> body) {
     thread = new Thread(
@@ -50,14 +52,14 @@ final class Worker<T> {
     try {
       return Objects.requireNonNull(await(within));
     } catch (ExecutionException e) {
-      told = true;
+      isSettled = true;
       throw new AssertionError("Failed on another thread: " + e.getCause(), e.getCause());
     }
   }
 
   /** Returns what the body threw; fails the test if it threw nothing. */
   Throwable failure(Duration within) {
-    told = true;
+    isSettled = true;
     try {
       throw new AssertionError("Expected an exception on the other thread, got " + await(within));
     } catch (ExecutionException e) {
@@ -69,7 +71,7 @@ final class Worker<T> {
     try {
       return result.get(within.toNanos(), TimeUnit.NANOSECONDS);
     } catch (TimeoutException e) {
-      told = true;
+      isSettled = true;
       throw failed("Another thread was not done within " + within);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
@@ -77,7 +79,7 @@ final class Worker<T> {
     }
   }
 
-  /** A failure that shows what the thread is doing. */
+  /** Returns an error with the thread's stack trace. */
   private AssertionError failed(String message) {
     AssertionError error = new AssertionError(message);
     error.setStackTrace(thread.getStackTrace());
@@ -87,7 +89,7 @@ final class Worker<T> {
   /** Ends the thread after the test; its result no longer matters. */
   void abandon() {
     if (!result.isDone()) {
-      told = true;
+      isSettled = true;
       thread.interrupt();
     }
   }
@@ -96,7 +98,7 @@ final class Worker<T> {
     try {
       T unused = result.get(RuleTest.LONG.toNanos(), TimeUnit.NANOSECONDS);
     } catch (ExecutionException e) {
-      if (!told) {
+      if (!isSettled) {
         failures.add(e.getCause());
       }
     } catch (TimeoutException e) {

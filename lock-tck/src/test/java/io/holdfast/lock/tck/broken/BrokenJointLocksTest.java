@@ -21,13 +21,13 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 
-/** Each rule about several names has been seen to fail, on joint locks with its bug. */
+/** Checks that each rule about several names fails on joint locks with its bug. */
 @Tag("nightly")
 @Execution(ExecutionMode.CONCURRENT)
 @Timeout(600)
 class BrokenJointLocksTest {
 
-  /** A client whose joint locks are made by this. */
+  /** Returns clients whose joint locks have the bug. */
   private static BrokenFixture joint(Joint bug) {
     return BrokenFixture.client("all", (client, arguments, call) -> {
       Collection<?> names = (Collection<?>) arguments[0];
@@ -63,7 +63,7 @@ class BrokenJointLocksTest {
               return lease;
             }
             leases.add(lease.get());
-            // For another to come in between.
+            // Lets another come in between.
             TimeUnit.MILLISECONDS.sleep(20);
           }
           return Optional.of(jointly(leases));

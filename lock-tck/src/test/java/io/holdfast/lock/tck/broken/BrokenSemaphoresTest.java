@@ -30,7 +30,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 
-/** Each rule about semaphores has been seen to fail, on a store or a client with its bug. */
+/** Checks that each rule about semaphores fails on a store or a client with its bug. */
 @Tag("nightly")
 @Execution(ExecutionMode.CONCURRENT)
 @Timeout(600)
@@ -154,7 +154,7 @@ class BrokenSemaphoresTest {
         })));
   }
 
-  /** Waiters that keep no place, and ask again after such a time. */
+  /** Returns a store without a queue: waiters ask again after a pause. */
   private static BrokenFixture withoutLine(Function<Claim, Duration> pause) {
     return store(in("acquireOrQueue", (LockStore real, Claim claim, Runnable wakeUp) -> {
       Optional<Grant> grant = real.tryAcquire(claim);

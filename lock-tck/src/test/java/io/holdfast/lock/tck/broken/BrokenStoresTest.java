@@ -54,9 +54,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 
-/**
- * Each rule has been seen to fail: on a store, an engine or a guard with the bug that it is for.
- */
+/** Checks that each rule fails on a store, an engine or a guard with the bug that it is for. */
 @Tag("nightly")
 @Execution(ExecutionMode.CONCURRENT)
 @Timeout(600)
@@ -333,7 +331,7 @@ class BrokenStoresTest {
         countingFromTheReply());
   }
 
-  /** An engine whose clocks stand still during a request counts from its answer. */
+  /** Makes an engine count from the reply, by clocks that stand still during a request. */
   private static BrokenFixture countingFromTheReply() {
     RewoundTime time = new RewoundTime();
     return engine(new OtherGrants() {
@@ -463,7 +461,7 @@ class BrokenStoresTest {
         }))));
   }
 
-  /** Puts down who has a lock, whatever becomes of the grant. */
+  /** Records the last grant of each lock. */
   private static UnaryOperator<LockStore> noting(Map<LockKey, Grant> owners) {
     return in("tryAcquire", (LockStore real, Claim claim) -> {
       Optional<Grant> grant = real.tryAcquire(claim);

@@ -13,11 +13,11 @@ import java.util.Optional;
 import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
 
-/** Stores and clients of which a method, told by its name, does something else. */
+/** Proxies of stores and clients that replace one method, which is named. */
 final class Decorator {
   private Decorator() {}
 
-  /** Stands for one call of the real object. */
+  /** A call of the real object. */
   interface Call {
     Object proceed(Object... arguments) throws Throwable;
   }

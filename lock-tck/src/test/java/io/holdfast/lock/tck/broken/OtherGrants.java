@@ -18,7 +18,7 @@ abstract class OtherGrants implements UnaryOperator<LockStore> {
   /** A grant as the engine sees it, and as the store knows it. */
   record Changed(Grant real, Claim claim, long number, Duration validFor, int permit)
       implements Grant {
-    /** Has the permit that it really has. */
+    /** Makes a grant with the real permit. */
     Changed(Grant real, Claim claim, long number, Duration validFor) {
       this(real, claim, number, validFor, real.permit());
     }
@@ -29,12 +29,12 @@ abstract class OtherGrants implements UnaryOperator<LockStore> {
     }
   }
 
-  /** The lock that the store is asked for. */
+  /** Returns the lock that the store is asked for. */
   LockKey asked(LockKey key) {
     return key;
   }
 
-  /** The claim that the store is asked for. */
+  /** Returns the claim that the store is asked for. */
   Claim asked(Claim claim) {
     return changed(claim, claim.ttl(), claim.permits());
   }
@@ -44,12 +44,12 @@ abstract class OtherGrants implements UnaryOperator<LockStore> {
         asked(claim.key()), claim.ownerId(), ttl, claim.minHold(), claim.holder(), permits);
   }
 
-  /** The grant that the engine is told of. */
+  /** Returns the grant that the engine is told of. */
   Changed told(Grant real, Claim claim, Duration took) {
     return new Changed(real, claim, real.number(), claim.ttl());
   }
 
-  /** The time for which a renewal is said to be good. */
+  /** Returns the time for which the engine is told that a renewal is valid. */
   Duration told(Duration validFor, Duration took) {
     return validFor;
   }

@@ -50,7 +50,7 @@ final class RuleCheck {
         .as("failures of the correct store")
         .isEmpty();
     Map<String, Throwable> failures = failures(broken, rule, named(test));
-    // A machine that stood still at the wrong moment can hide a fault, too, or show another first.
+    // A machine that stood still at the wrong moment can hide a bug, or show another first.
     for (int again = 1; !isCaught(failures, test, message) && again < TRIALS_MAX; again++) {
       failures = failures(broken, rule, named(test));
     }
@@ -63,12 +63,12 @@ final class RuleCheck {
         && String.valueOf(failure.getMessage()).contains(message);
   }
 
-  /** The others of the rule would only take their time. */
+  /** Selects one test of a rule: the others would only take time. */
   private static Predicate<Method> named(String test) {
     return method -> method.getName().equals(test);
   }
 
-  /** The failed tests of a rule, and why. */
+  /** Returns the failed tests of a rule, with their failures. */
   static Map<String, Throwable> failures(Fixture fixture, String rule) {
     return failures(fixture, rule, method -> true);
   }

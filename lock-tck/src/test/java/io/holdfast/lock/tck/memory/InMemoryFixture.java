@@ -81,7 +81,7 @@ public class InMemoryFixture implements Fixture {
     // Gone with the object.
   }
 
-  /** The store of a client, as its builder opens it. */
+  /** Opens the store of a client. */
   protected LockStore openStore(StoreSettings settings) {
     return openPlainStore(settings);
   }
@@ -97,7 +97,7 @@ public class InMemoryFixture implements Fixture {
     }
   }
 
-  /** The store as it should be. */
+  /** Opens the store without a bug. */
   public final LockStore plainStore() {
     return openPlainStore(
         new StoreSettings("fixture", timing().storeTimeout(), TimeSource.system(), new NoEvents()));

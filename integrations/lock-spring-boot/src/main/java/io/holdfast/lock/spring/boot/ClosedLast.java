@@ -16,8 +16,8 @@ import org.springframework.util.ClassUtils;
  * tasks that are still running then keep their locks. Web servers and message listeners end before
  * any bean is destroyed, and beans that have a lock client injected are destroyed before it.
  *
- * <p>Only the order of destruction is told to Spring, and not that anything depends on a lock
- * client: executors may be made before it, and may even be used by it.
+ * <p>Only the order of destruction is registered, and no other dependency: an executor may be made
+ * before a lock client, and even be used by it.
  */
 final class ClosedLast implements SmartInitializingSingleton {
   private static final String QUARTZ = "org.quartz.Scheduler";

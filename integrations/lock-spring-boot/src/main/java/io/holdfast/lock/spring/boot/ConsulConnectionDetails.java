@@ -3,7 +3,7 @@ package io.holdfast.lock.spring.boot;
 import org.springframework.boot.autoconfigure.service.connection.ConnectionDetails;
 
 /**
- * The place of Consul, as a bean. If there is one, it is used in place of the property
+ * The address of Consul, as a bean. Such a bean is used in place of the property
  * {@code holdfast.consul.address}; a container with {@code @ServiceConnection} makes one.
  */
 public interface ConsulConnectionDetails extends ConnectionDetails {

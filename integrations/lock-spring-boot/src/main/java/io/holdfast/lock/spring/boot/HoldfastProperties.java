@@ -69,7 +69,7 @@ record HoldfastProperties(
       @Nullable String uri,
       @DefaultValue("holdfast") String prefix,
       @DefaultValue("1h") Duration keepNumbersFor) {
-    /** Without the address, which may have a password in it. */
+    /** Leaves out the address, which may have a password in it. */
     @Override
     public String toString() {
       return "Redis[uri=" + hidden(uri) + ", prefix=" + prefix + ", keepNumbersFor="
@@ -101,7 +101,7 @@ record HoldfastProperties(
       @DefaultValue("http://localhost:8500") String address,
       @DefaultValue("holdfast") String prefix,
       @Nullable String token) {
-    /** Without the token. */
+    /** Leaves out the token. */
     @Override
     public String toString() {
       return "Consul[address=" + address + ", prefix=" + prefix + ", token=" + hidden(token) + "]";

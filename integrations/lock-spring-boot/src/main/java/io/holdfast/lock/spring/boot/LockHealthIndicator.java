@@ -5,8 +5,8 @@ import org.springframework.boot.health.contributor.AbstractHealthIndicator;
 import org.springframework.boot.health.contributor.Health;
 
 /**
- * Asks the store for the holder of a lock that nobody takes. Up if it answers; down with the reason
- * if it does not, within the store timeout. Takes no lock.
+ * The health of the store, which is asked for the holder of an unused lock: up if it answers, down
+ * with the reason if it does not within the store timeout. Takes no lock.
  */
 final class LockHealthIndicator extends AbstractHealthIndicator {
   static final String NAME = "holdfast/health";

@@ -17,9 +17,9 @@ import org.springframework.core.io.ClassPathResource;
 import org.springframework.util.MimeType;
 
 /**
- * The page on which a human sees what the endpoint {@code locks} says, and the last losses of this
- * process. It is a part of that endpoint: whatever exposes, moves, caps or secures
- * {@code /actuator/locks} does the same to {@code /actuator/locks/page}.
+ * The page that shows what the endpoint {@code locks} returns, and the last losses of this process.
+ * It is a part of that endpoint: whatever exposes, moves, caps or secures {@code /actuator/locks}
+ * does the same to {@code /actuator/locks/page}.
  */
 @EndpointWebExtension(endpoint = LocksEndpoint.class)
 final class LocksPage {

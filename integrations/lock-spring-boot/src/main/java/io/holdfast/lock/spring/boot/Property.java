@@ -3,7 +3,7 @@ package io.holdfast.lock.spring.boot;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
-/** A property whose value is handed to a builder that may refuse it. */
+/** Passes the values of properties to builders that may refuse them. */
 final class Property {
   private Property() {}
 

@@ -7,7 +7,7 @@ import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.List;
 
-/** The last losses that this process was told of, for a human to look at. */
+/** The last losses of the client's leases, for the page of the endpoint. */
 final class RecentLosses implements LockListener {
   static final int MOST = 50;
 
@@ -26,7 +26,7 @@ final class RecentLosses implements LockListener {
     }
   }
 
-  /** Returns them, the newest first. */
+  /** Returns the losses, the newest first. */
   synchronized List<Loss> newestFirst() {
     return List.copyOf(losses);
   }
@@ -34,7 +34,7 @@ final class RecentLosses implements LockListener {
   /**
    * A loss.
    *
-   * @param at when this listener was told
+   * @param at when this listener learned of it
    */
   record Loss(String name, long token, Instant at, LeaseLoss.Reason reason) {}
 }

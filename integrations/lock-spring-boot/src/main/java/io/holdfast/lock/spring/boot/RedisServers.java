@@ -2,7 +2,7 @@ package io.holdfast.lock.spring.boot;
 
 import redis.clients.jedis.UnifiedJedis;
 
-/** The Redis servers of the application's own settings, of which no Jedis client was made yet. */
+/** The Redis servers in the application's settings, before a Jedis client is made for them. */
 interface RedisServers {
   /**
    * Makes a client, which the caller must close.

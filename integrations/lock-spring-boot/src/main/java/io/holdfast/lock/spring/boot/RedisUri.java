@@ -7,7 +7,7 @@ import redis.clients.jedis.RedisClient;
 import redis.clients.jedis.UnifiedJedis;
 import redis.clients.jedis.util.JedisURIHelper;
 
-/** One server, as {@code holdfast.redis.uri} names it. */
+/** The server that {@code holdfast.redis.uri} names. */
 record RedisUri(String uri, Duration timeout) implements RedisServers {
   private static final String PROPERTY = "holdfast.redis.uri";
 

@@ -6,7 +6,7 @@ import java.util.stream.Collectors;
 import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.core.env.Environment;
 
-/** The choice of the store: what the property says, or else the only one on the class path. */
+/** The choice of the store: that of the property, or else the only one on the class path. */
 final class StoreChoice {
   static final String PROPERTY = "holdfast.store";
 

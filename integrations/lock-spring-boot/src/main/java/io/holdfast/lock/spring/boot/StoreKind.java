@@ -17,7 +17,7 @@ enum StoreKind {
   /** Consul. */
   CONSUL("io.holdfast.lock.consul.ConsulLocks"),
 
-  /** The memory of this JVM, for tests: excludes nobody outside of it. */
+  /** The memory of this JVM, for tests: does not exclude other processes. */
   MEMORY("io.holdfast.lock.InMemoryLocks");
 
   private final String className;

@@ -2,7 +2,7 @@ package io.holdfast.lock.spring.boot;
 
 import io.holdfast.lock.LockClientBuilder;
 
-/** The store as the application has it: what the lock client is built on. */
+/** The store that the lock client is built on. */
 interface StoreSource {
   /** Returns which store this is. */
   StoreKind kind();

@@ -3,7 +3,7 @@ package io.holdfast.lock.spring.boot;
 import org.springframework.boot.autoconfigure.service.connection.ConnectionDetails;
 
 /**
- * The place of ZooKeeper, as a bean. If there is one, it is used in place of the property
+ * The servers of ZooKeeper, as a bean. Such a bean is used in place of the property
  * {@code holdfast.zookeeper.connect-string}; a container with {@code @ServiceConnection} makes one.
  */
 public interface ZooKeeperConnectionDetails extends ConnectionDetails {

@@ -18,7 +18,7 @@ import org.springframework.boot.web.server.context.WebServerApplicationContext;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Configuration;
 
-/** Over HTTP, as an administrator sees it. */
+/** The endpoint over HTTP, as an administrator sees it. */
 class ActuatorTest {
   private final HttpClient http = HttpClient.newHttpClient();
 

@@ -103,7 +103,7 @@ class ClassPathTest {
         });
   }
 
-  /** Events are told on a thread of the client. */
+  /** Waits for a count: a thread of the client reports the events. */
   private static void awaitCount(Timer timer) throws InterruptedException {
     long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(20);
     while (timer.count() == 0) {

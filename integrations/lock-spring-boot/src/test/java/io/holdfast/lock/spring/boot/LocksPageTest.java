@@ -42,7 +42,7 @@ import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 
-/** As an administrator sees it, in a real browser. */
+/** The page as an administrator sees it, in a real browser. */
 @Tag("nightly")
 class LocksPageTest {
   private static final AtomicInteger DATABASES = new AtomicInteger();

@@ -31,7 +31,7 @@ import org.springframework.security.core.context.SecurityContextHolder;
 class OtherAdviceTest {
   private static final String TAKEN = "taken";
 
-  /** Runs it with another client's lease of the lock, and in the sight of the method's bean. */
+  /** Makes a call with the bean and a lease of its lock that belongs to no thread. */
   private static void whileTaken(BiConsumer<Service, Lease> call) {
     Runners.inMemory()
         .withConfiguration(AutoConfigurations.of(AopAutoConfiguration.class))

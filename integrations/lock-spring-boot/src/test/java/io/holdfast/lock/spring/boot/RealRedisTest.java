@@ -102,7 +102,7 @@ class RealRedisTest {
         .withPropertyValues("holdfast.store=redis");
   }
 
-  /** The application does not start, and the message names the property. */
+  /** Asserts that the application does not start, and that the message names the property. */
   private static void refuses(ApplicationContextRunner runner, String property) {
     runner.run(context -> {
       assertThat(context).hasFailed();
@@ -118,7 +118,7 @@ class RealRedisTest {
     return found;
   }
 
-  /** The JDK's own tool: no library of ours makes certificates. */
+  /** Makes a certificate with the JDK's own tool. */
   private static KeyStore selfSigned(Path file) throws Exception {
     Process keytool = new ProcessBuilder(
             Path.of(System.getProperty("java.home"), "bin", "keytool").toString(),

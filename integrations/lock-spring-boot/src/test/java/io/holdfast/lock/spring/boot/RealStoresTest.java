@@ -210,7 +210,7 @@ class RealStoresTest {
         .run(RealStoresTest::excludesTheOther);
   }
 
-  /** With containers that are beans, and are started with the application. */
+  /** Containers that are beans, and are started with the application. */
   private static ApplicationContextRunner ofContainers() {
     return Runners.plain()
         .withInitializer(new TestcontainersLifecycleApplicationContextInitializer());

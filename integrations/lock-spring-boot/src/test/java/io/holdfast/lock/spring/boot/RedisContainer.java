@@ -63,7 +63,7 @@ final class RedisContainer implements AutoCloseable {
     container.start();
   }
 
-  /** A Cluster of three primaries, with a password. */
+  /** Starts a Cluster of three primaries, with a password. */
   static RedisContainer cluster() {
     return new RedisContainer(freePorts(3), Map.of(), """
         nodes=
@@ -81,7 +81,7 @@ final class RedisContainer implements AutoCloseable {
         """);
   }
 
-  /** A server (0) and a Sentinel (1) that names it, each with a password of its own. */
+  /** Starts a server (0) and a Sentinel (1) that names it, each with its own password. */
   static RedisContainer sentinel() {
     return new RedisContainer(freePorts(2), Map.of(), """
         set -- $PORTS
@@ -96,7 +96,7 @@ final class RedisContainer implements AutoCloseable {
   }
 
   /**
-   * A server that speaks nothing but TLS.
+   * Starts a server that speaks nothing but TLS.
    *
    * @param certificate its certificate in PEM, which is also the only one that clients may have
    */
@@ -124,7 +124,7 @@ final class RedisContainer implements AutoCloseable {
       try (ServerSocket socket = new ServerSocket(port)) {
         return socket.getLocalPort();
       } catch (java.net.BindException e) {
-        // It is somebody else's: the next one.
+        // It is taken: tries another one.
       } catch (IOException e) {
         throw new UncheckedIOException(e);
       }

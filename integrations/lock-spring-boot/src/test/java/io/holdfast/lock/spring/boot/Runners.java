@@ -18,12 +18,12 @@ final class Runners {
             LockedAutoConfiguration.class));
   }
 
-  /** With locks in the memory of this JVM. */
+  /** Returns a runner with locks in the memory of this JVM. */
   static ApplicationContextRunner inMemory() {
     return plain().withPropertyValues("holdfast.store=memory");
   }
 
-  /** With locks in an H2 database of this name, in a pool that Spring Boot makes. */
+  /** Returns a runner with locks in an H2 database of this name, by a pool of Spring Boot. */
   static ApplicationContextRunner h2(String database) {
     return plain()
         .withConfiguration(AutoConfigurations.of(DataSourceAutoConfiguration.class))

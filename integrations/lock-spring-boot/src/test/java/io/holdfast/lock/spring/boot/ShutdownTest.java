@@ -28,7 +28,7 @@ import org.springframework.scheduling.concurrent.ThreadPoolTaskScheduler;
 import org.springframework.web.bind.annotation.GetMapping;
 import org.springframework.web.bind.annotation.RestController;
 
-/** At the end of an application, work that goes on keeps its locks; only then the client closes. */
+/** Checks that work which goes on at the shutdown keeps its locks until the client is closed. */
 class ShutdownTest {
   private static final long PATIENCE_SECONDS = 40;
 
@@ -160,7 +160,7 @@ class ShutdownTest {
     }
   }
 
-  /** Made before the lock client; what they do goes on until they are destroyed. */
+  /** Executors that are made before the lock client, and work until they are destroyed. */
   @Configuration(proxyBeanMethods = false)
   @Import(Pool.class)
   static class Workers {

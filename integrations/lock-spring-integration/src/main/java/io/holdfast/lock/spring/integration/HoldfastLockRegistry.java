@@ -20,10 +20,10 @@ import org.springframework.integration.support.locks.RenewableLockRegistry;
  * A lock registry of Spring Integration whose locks are those of a {@link LockClient}. For leader
  * election, give it to Spring Integration's {@code LockRegistryLeaderInitiator}.
  *
- * <p>The lock of a key is the client's lock of the name that consists of the registry's prefix and
- * the key. If that is no allowed name (see {@link LockClient#get(String)}), a hash takes the place
- * of the key. Registries of the same client and prefix have the same locks; to have locks of
- * another TTL, make another registry.
+ * <p>A key's lock is the client's lock whose name is the registry's prefix and the key. If that is
+ * no allowed name (see {@link LockClient#get(String)}), a hash takes the place of the key.
+ * Registries of the same client and prefix have the same locks; to have locks of another TTL, make
+ * another registry.
  *
  * <p>The {@link Lock}s of this registry belong to the thread, as {@link DistributedLock#asLock()}
  * does, with these differences:
@@ -38,18 +38,18 @@ import org.springframework.integration.support.locks.RenewableLockRegistry;
  *       whether it still leads.
  * </ul>
  *
- * <p>A failure of the store is never "taken": {@code tryLock} throws a {@link LockStoreException}.
- * There are no conditions.
+ * <p>A failure of the store is never reported as "taken": {@code tryLock} throws a
+ * {@link LockStoreException}. There are no conditions.
  *
- * <p>The registry keeps nothing: there are no unused locks that would have to be removed, and
- * closing the client is up to you, after whatever uses the registry has stopped.
+ * <p>The registry has no state, so there are no unused locks to remove. Close the client yourself,
+ * after whatever uses the registry has stopped.
  *
  * <p>Works with Spring Integration 6.5, 7.0 and 7.1. Its supertype has a type parameter from 7.0
  * on, and none before, so this class implements the raw type: declare variables and beans as
  * {@link LockRegistry}.
  *
- * <p>Threads: safe for use by any number of threads. {@link #obtain} returns at once; what else
- * asks the store says so.
+ * <p>Threads: safe for use by any number of threads. {@link #obtain} returns at once; methods that
+ * ask the store say so.
  */
 @SuppressWarnings("rawtypes")
 public final class HoldfastLockRegistry implements RenewableLockRegistry {
@@ -60,8 +60,8 @@ public final class HoldfastLockRegistry implements RenewableLockRegistry {
   /**
    * Makes a registry with the client's default options.
    *
-   * @param prefix what the names of its locks begin with, for example {@code integration/}; empty:
-   *     the keys are the names
+   * @param prefix the beginning of the names of its locks, for example {@code integration/}; if it
+   *     is empty, the keys are the names
    * @throws IllegalArgumentException the prefix has more than 128 code points or a character that
    *     no name has, or the client's locks belong to leases ({@link Ownership#LEASE})
    */
@@ -72,9 +72,9 @@ public final class HoldfastLockRegistry implements RenewableLockRegistry {
   /**
    * Makes a registry with options of its own.
    *
-   * @param prefix what the names of its locks begin with, for example {@code integration/}; empty:
-   *     the keys are the names
-   * @param options those of all locks of this registry, which belong to threads
+   * @param prefix the beginning of the names of its locks, for example {@code integration/}; if it
+   *     is empty, the keys are the names
+   * @param options the options of all its locks, with {@link Ownership#THREAD}
    * @throws IllegalArgumentException the prefix has more than 128 code points or a character that
    *     no name has, the options say {@link Ownership#LEASE}, or their TTL is too short for the
    *     client's store timeout
@@ -92,8 +92,8 @@ public final class HoldfastLockRegistry implements RenewableLockRegistry {
   }
 
   /**
-   * Returns the lock of a key. No I/O. Locks of the same key are equal in all that they do, and
-   * need not be kept.
+   * Returns the lock of a key. No I/O. Locks of the same key are interchangeable, and need not be
+   * kept.
    *
    * @param lockKey a string
    * @throws IllegalArgumentException the key is no string: two JVMs may not agree on its text

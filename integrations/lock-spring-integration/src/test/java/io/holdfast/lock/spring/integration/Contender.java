@@ -21,7 +21,7 @@ final class Contender extends DefaultCandidate implements AutoCloseable {
 
   private volatile long token;
 
-  /** Its grants and revocations are added to the history, as "a granted" and "a revoked". */
+  /** @param history gets its grants and revocations, as "a granted" and "a revoked" */
   Contender(
       String name, LockClient client, String role, LockOptions options, List<String> history) {
     super(name, role);
@@ -50,7 +50,7 @@ final class Contender extends DefaultCandidate implements AutoCloseable {
     return leading;
   }
 
-  /** Whether Spring Integration says so. */
+  /** Whether it leads, as Spring Integration says. */
   boolean isLeaderByContext() {
     return initiator.getContext().isLeader();
   }

@@ -20,7 +20,7 @@ import org.springframework.integration.support.locks.LockRegistry;
 
 /**
  * An application in a JVM of its own, whose threads count in a table, under a lock of the registry:
- * each reads the count, and writes one more in another transaction. It says that it is ready, and
+ * each reads the count, and writes one more in another transaction. It prints that it is ready, and
  * counts once it has read a line.
  */
 final class CountingApplication {

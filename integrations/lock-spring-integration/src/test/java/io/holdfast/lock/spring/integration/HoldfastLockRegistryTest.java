@@ -89,7 +89,7 @@ class HoldfastLockRegistryTest {
     });
   }
 
-  /** As an administrator would do it, or a store that lost its data. */
+  /** Frees the lock by force, as an administrator would, or a store that lost its data. */
   private void takeAway(String key) {
     LockHolder holder = others.get("test/" + key).inspect().orElseThrow();
     assertThat(others.get("test/" + key).forceRelease(holder.token())).isTrue();

@@ -22,7 +22,7 @@ import org.springframework.integration.support.locks.LockRegistry;
 @Tag("each-spring-integration")
 class LeaderElectionTest {
   private static final String ROLE = "poller";
-  /** Renewed, and over, long after a test has stopped waiting. */
+  /** Options with a TTL that is longer than any wait of the tests. */
   private static final LockOptions OPTIONS = LockOptions.renewed(Duration.ofMinutes(5));
 
   private final InMemoryServer server = new InMemoryServer();
@@ -49,7 +49,7 @@ class LeaderElectionTest {
   @Test
   void thereIsOneLeaderAndItStays() throws Exception {
     aLeadsAndBWaits();
-    // As long as it takes b to ask some times, and a to be asked.
+    // Time for several heartbeats of both.
     Thread.sleep(10 * Contender.HEART_BEAT_MILLIS);
 
     assertThat(history).containsExactly("a granted");

@@ -50,14 +50,14 @@ enum Server {
   private static final String PASSWORD = "holdfast";
   static final Duration STORE_TIMEOUT = Duration.ofSeconds(1);
 
-  /** All of them with {@code -Dtest.all}, and else one. */
+  /** Returns all servers with {@code -Dtest.all}, and one otherwise. */
   static Stream<Server> ofThisRun() {
     return System.getProperty("test.all") == null ? Stream.of(POSTGRES) : Stream.of(values());
   }
 
   abstract GenericContainer<?> container();
 
-  /** A client behind a proxy, with a short store timeout. */
+  /** Returns a client behind a proxy, with a short store timeout. */
   abstract LockClient clientAt(FaultProxy proxy);
 
   FaultProxy proxy() {

@@ -11,7 +11,7 @@ import org.springframework.integration.support.locks.RenewableLockRegistry;
 /** These tests run on every supported line of Spring Integration. */
 @Tag("each-spring-integration")
 class VersionTest {
-  /** The newest, which the build compiles with, unless it says another. */
+  /** The line of the version; by default the newest, which the build compiles with. */
   private static final String EXPECTED = System.getProperty("spring.integration.expected", "7.1.");
 
   @Test
