@@ -5,7 +5,6 @@ import io.holdfast.lock.LockListener.Source;
 import io.holdfast.lock.internal.event.Events;
 import io.holdfast.lock.internal.grant.GrantState;
 import io.holdfast.lock.internal.log.SafeLogger;
-import io.holdfast.lock.internal.queue.Entry;
 import io.holdfast.lock.internal.queue.Handle;
 import io.holdfast.lock.internal.queue.WaitQueue;
 import io.holdfast.lock.internal.queue.Waiter;
@@ -30,10 +29,13 @@ final class Attempt<T> extends Task {
    * gives back what is left in the fields. If that fails (a full heap, a deep stack), another
    * thread goes on where this one stopped: the attempt is a task, and submitting it can't fail.
    *
-   *   acquire:  enter the queue --> reentered | handed on | taken | leads --> LeaderTurn
+   *   acquire:  enter the queue --> acquired | taken | leads --> LeaderTurn
    */
 
   private static final SafeLogger log = SafeLogger.of(Attempt.class);
+
+  /** The time between two looks for news: a thread whose stack ends does not wake the next. */
+  private static final long LOOK_NANOS = 10_000_000_000L;
 
   private final EngineClient client;
   private final Request request;
@@ -120,8 +122,8 @@ final class Attempt<T> extends Task {
       if (!used.leave(place)) {
         if (place.news() instanceof Waiter.YourTurn) {
           turn.begin(used, place);
-        } else if (place.news() instanceof Waiter.HandedOn handedOn) {
-          handle = handedOn.handle();
+        } else if (place.news() instanceof Waiter.Acquired got) {
+          handle = got.handle();
         }
       }
       waiter = null;
@@ -161,22 +163,12 @@ final class Attempt<T> extends Task {
       // thread fails.
       Waiter place = new Waiter(thread, request.options());
       waiter = place;
-      Entry entry = used.enter(place, request.mode().waits());
-      if (entry instanceof Entry.Reentered reentered) {
-        return acquired(reenter(reentered.handle()), Source.REENTRANT);
-      } else if (entry instanceof Entry.Taken known) {
-        return new Taken<>(known.holder());
-      } else if (entry instanceof Entry.Closed) {
-        throw new LockClientClosedException(name());
-      }
-      Waiter.News news = place.news();
-      if (entry instanceof Entry.Queued queued) {
-        tellWait(queued);
+      Waiter.News news = used.enter(place, request.mode().waits());
+      if (news == null) {
+        tellWait(place);
         news = awaitNews(used, place);
       }
-      Source source = Source.LOCAL_HAND_OFF;
       if (news instanceof Waiter.YourTurn) {
-        source = Source.STORE;
         turn.begin(used, place);
         waiter = null;
         news = turn.askStore();
@@ -187,11 +179,9 @@ final class Attempt<T> extends Task {
         throw StoreCalls.failureAhead(request.key(), failed.failure());
       } else if (news instanceof Waiter.ClientClosed) {
         throw new LockClientClosedException(name());
-      } else if (news instanceof Waiter.HandedOn handedOn) {
-        Handle given = handedOn.handle();
-        boolean stands = source == Source.STORE ? takeFromTurn(given) : takeHandedOn(used, given);
-        if (stands) {
-          return acquired(given, source);
+      } else if (news instanceof Waiter.Acquired acquired) {
+        if (take(used, acquired)) {
+          return acquired(acquired);
         }
         // The lease was lost before this thread had it: queue again.
         giveBackHandle();
@@ -199,20 +189,20 @@ final class Attempt<T> extends Task {
     }
   }
 
-  private Outcome<T> acquired(Handle got, Source source) {
-    Outcome<T> outcome = new Acquired<>(handOut.of(got));
+  private Outcome<T> acquired(Waiter.Acquired got) {
+    Outcome<T> outcome = new Acquired<>(handOut.of(got.handle()));
     // If this fails, the handle is given back.
     leaveQueue();
-    acquiring.acquired(got.hold().token(), source);
+    acquiring.acquired(got.handle().hold().token(), got.source());
     handle = null;
     return outcome;
   }
 
-  private void tellWait(Entry.Queued queued) {
+  private void tellWait(Waiter place) {
     if (request.mode().waits()) {
       acquiring.waiting();
     }
-    if (queued.behindItself()) {
+    if (place.isBehindItself()) {
       acquiring.waitsForItself();
       log.warn(
           "Thread '{}' waits for lock '{}', whose open lease it acquired itself; if it is the one"
@@ -222,23 +212,22 @@ final class Attempt<T> extends Task {
     }
   }
 
-  private Handle reenter(Handle reentered) {
-    handle = reentered;
-    waiter = null;
-    if (!client.questions().settle(reentered.hold().grant())) {
-      throw reentered.hold().lostException();
+  /** Takes what the waiter was given; false if it was lost on the way. */
+  private boolean take(WaitQueue used, Waiter.Acquired acquired) throws InterruptedException {
+    Handle got = acquired.handle();
+    if (acquired.source() == Source.STORE) {
+      return takeFromTurn(got);
     }
-    return reentered;
-  }
-
-  /**
-   * Takes a lease that another thread of this client handed on; false if it was lost on the way.
-   */
-  private boolean takeHandedOn(WaitQueue used, Handle handedOn) throws InterruptedException {
-    handle = handedOn;
+    handle = got;
     waiter = null;
-    interrupts.check();
-    return handedOn.isHeld() && used.holds().take(handedOn);
+    if (acquired.source() == Source.LOCAL_HAND_OFF) {
+      interrupts.check();
+      return got.isHeld() && used.holds().take(got);
+    }
+    if (!client.questions().settle(got.hold().grant())) {
+      throw got.hold().lostException();
+    }
+    return true;
   }
 
   /**
@@ -278,7 +267,7 @@ final class Attempt<T> extends Task {
         }
       }
       if (place.news() == null) {
-        time.park(this, Math.max(1, leftNanos));
+        time.park(this, Math.max(1, Math.min(leftNanos, LOOK_NANOS)));
       }
       interrupts.check();
     }

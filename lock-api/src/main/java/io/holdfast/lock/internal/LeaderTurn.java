@@ -109,8 +109,8 @@ final class LeaderTurn {
     leaveStoreQueue();
     withdraw();
     Waiter led = leader;
-    if (led != null && led.news() instanceof Waiter.HandedOn handedOn) {
-      return handedOn.handle();
+    if (led != null && led.news() instanceof Waiter.Acquired acquired) {
+      return acquired.handle();
     }
     giveBackGrant();
     if (led != null) {

@@ -47,22 +47,18 @@ public final class EarlyEvents {
    * the event is kept for {@link #take}.
    */
   public @Nullable ActiveGrant grantOf(Event event) {
-    try {
-      synchronized (queue) {
-        Hold current = queue.holds().current();
-        if (current != null && current.grant().grant().claim().ownerId().equals(event.ownerId())) {
-          return current.grant();
-        }
-        Event before = early;
-        boolean graver =
-            before == null || !before.ownerId().equals(event.ownerId()) || before.lostBy() == null;
-        if (event.ownerId().equals(askingOwnerId) && graver) {
-          early = event;
-        }
-        return null;
+    synchronized (queue) {
+      Hold current = queue.holds().current();
+      if (current != null && current.grant().grant().claim().ownerId().equals(event.ownerId())) {
+        return current.grant();
       }
-    } finally {
-      queue.wakeTold();
+      Event before = early;
+      boolean graver =
+          before == null || !before.ownerId().equals(event.ownerId()) || before.lostBy() == null;
+      if (event.ownerId().equals(askingOwnerId) && graver) {
+        early = event;
+      }
+      return null;
     }
   }
 
@@ -71,18 +67,14 @@ public final class EarlyEvents {
     if (early == null) {
       return null;
     }
-    try {
-      synchronized (queue) {
-        Event event = early;
-        if (event == null || !event.ownerId().equals(grant.grant().claim().ownerId())) {
-          // The event is about the next leader's request, or about one that is over.
-          return null;
-        }
-        early = null;
-        return event;
+    synchronized (queue) {
+      Event event = early;
+      if (event == null || !event.ownerId().equals(grant.grant().claim().ownerId())) {
+        // The event is about the next leader's request, or about one that is over.
+        return null;
       }
-    } finally {
-      queue.wakeTold();
+      early = null;
+      return event;
     }
   }
 }
