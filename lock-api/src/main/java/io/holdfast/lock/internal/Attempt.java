@@ -25,9 +25,9 @@ final class Attempt<T> extends Task {
    *
    * An attempt owns, at different times, the use of a queue, a place in it, a turn to lead, and a
    * handle; the turn (LeaderTurn) owns an open claim, a ticket, and a grant. Each is a field, set
-   * when the attempt gets it and cleared when it passes it on. However the attempt ends, `undo`
-   * gives back what is left in the fields. If that fails (a full heap, a deep stack), another
-   * thread goes on where this one stopped: the attempt is a task, and submitting it can't fail.
+   * when the attempt gets it and cleared when it passes it on. However the attempt ends, it gives
+   * back, as a task, what is left in the fields. If that fails (a full heap, a deep stack), another
+   * thread goes on where this one stopped.
    *
    *   acquire:  enter the queue --> acquired | taken | leads --> LeaderTurn
    */
@@ -70,9 +70,10 @@ final class Attempt<T> extends Task {
   /**
    * The lock stayed taken.
    *
-   * @param holder the lock's holder, as far as known
+   * @param lockName the lock's name
+   * @param holder its holder, as far as known
    */
-  record Taken<T>(@Nullable String holder) implements Outcome<T> {}
+  record Taken<T>(String lockName, @Nullable String holder) implements Outcome<T> {}
 
   Attempt(EngineClient client, Request request, HandOut<T> handOut, Events.Acquiring acquiring) {
     this.client = client;
@@ -90,26 +91,14 @@ final class Attempt<T> extends Task {
       return acquire();
     } finally {
       try {
-        undo();
+        runHere(client.cleaners());
       } finally {
         interrupts.restore();
       }
     }
   }
 
-  /** Gives back everything that this attempt still owns, on another thread if that fails here. */
-  private void undo() {
-    boolean done = false;
-    try {
-      work();
-      done = true;
-    } finally {
-      if (!done) {
-        client.cleaners().submit(this);
-      }
-    }
-  }
-
+  /** Gives back all that this attempt still owns. */
   @Override
   protected void work() {
     WaitQueue used = queue;
@@ -147,7 +136,7 @@ final class Attempt<T> extends Task {
   private void giveBackHandle() {
     Handle unwanted = handle;
     if (unwanted != null) {
-      client.settlement().abandon(unwanted);
+      client.settlement().giveBack(unwanted, Settlement.Telling.NOBODY);
       handle = null;
     }
   }
@@ -159,7 +148,7 @@ final class Attempt<T> extends Task {
         used = client.queues().use(request.key());
         queue = used;
       }
-      // Stored before it enters, so that undo() finds what the waiter was given, wherever this
+      // Stored before it enters, so that the task finds what the waiter was given, wherever this
       // thread fails.
       Waiter place = new Waiter(thread, request.options());
       waiter = place;
@@ -174,7 +163,7 @@ final class Attempt<T> extends Task {
         news = turn.askStore();
       }
       if (news instanceof Waiter.Taken known) {
-        return new Taken<>(known.holder());
+        return new Taken<>(name(), known.holder());
       } else if (news instanceof Waiter.StoreFailed failed) {
         throw StoreCalls.failureAhead(request.key(), failed.failure());
       } else if (news instanceof Waiter.ClientClosed) {

@@ -139,7 +139,7 @@ final class ClientClosing {
     GivingUp givingUp = new GivingUp(grants);
     int helpers = Math.min(HELPERS, grants.size() - 1);
     for (int i = 0; i < helpers; i++) {
-      client.cleaners().submit(givingUp.new Helper());
+      client.cleaners().submit(Task.of(givingUp::work));
     }
     givingUp.work();
     boolean unused = awaitUntil(() -> givingUp.atWork.get() == 0, deadline);
@@ -163,13 +163,6 @@ final class ClientClosing {
 
     GivingUp(List<ActiveGrant> grants) {
       this.left = new ConcurrentLinkedQueue<>(grants);
-    }
-
-    private final class Helper extends Task {
-      @Override
-      protected void work() {
-        GivingUp.this.work();
-      }
     }
 
     void work() {

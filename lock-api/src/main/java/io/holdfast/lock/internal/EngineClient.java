@@ -94,7 +94,7 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
     this.settlers = new Workers(threads, "settlement", SETTLERS, this::wakeKeeper);
     this.cleaners = new Workers(threads, "clean-up", CLEANERS, this::wakeKeeper);
     this.callbackThreads = new Workers(threads, "callback", CALLBACKS, this::wakeKeeper);
-    this.callbacks = new Callbacks(callbackThreads, settings.callbackExecutor(), time);
+    this.callbacks = new Callbacks(callbackThreads, settings.callbackExecutor());
     this.events = new Events(settings.listeners(), callbacks, time);
     this.timer = new Timer(time, cleaners, this::wakeKeeper);
     this.droppedLeases = new DroppedLeases(settlers);

@@ -43,7 +43,7 @@ final class KeeperChores implements Keeper.Chores {
   public long run() {
     droppedLeases.find();
     callbacks.retry();
-    long nextNanos = Nanos.earlier(timer.submitDue(), callbacks.retryAtNanos());
+    long nextNanos = timer.submitDue();
     retryTasks();
     return retries ? Nanos.earlier(nextNanos, retryAtNanos) : nextNanos;
   }

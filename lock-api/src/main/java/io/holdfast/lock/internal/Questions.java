@@ -115,12 +115,12 @@ final class Questions {
     if (key.kind() == LockKind.PERMIT) {
       return holders(key).stream().findFirst();
     }
-    return ask(key, () -> store.inspect(key)).map(holder -> new Holder(key.name(), holder));
+    return ask(key, () -> store.inspect(key)).map(holder -> Holder.of(key, holder));
   }
 
   List<LockHolder> holders(LockKey key) {
     return ask(key, () -> store.holders(key)).stream()
-        .<LockHolder>map(holder -> new Holder(key.name(), holder))
+        .map(holder -> Holder.of(key, holder))
         .toList();
   }
 
@@ -147,18 +147,15 @@ final class Questions {
     }
     client.requireOpen("");
     List<StoredLock> stored;
-    boolean interrupted = Thread.interrupted();
     try {
-      stored = StoreCalls.call(() -> store.list(LockKind.MUTEX, namePrefix, limit));
+      stored = StoreCalls.callUninterrupted(() -> store.list(LockKind.MUTEX, namePrefix, limit));
     } catch (StoreException e) {
       throw new LockStoreException(
           "", "The store gave no usable answer about its locks: " + e.getMessage(), e);
-    } finally {
-      restore(interrupted);
     }
     List<HeldLock> held = new ArrayList<>(stored.size());
     for (StoredLock lock : stored) {
-      held.add(new Listed(new Holder(lock.key().name(), lock.holder()), lock.waiting()));
+      held.add(Holder.of(lock.key(), lock.holder(), lock.waiting()));
     }
     held.sort(Comparator.comparing(HeldLock::name));
     return held;
@@ -166,22 +163,14 @@ final class Questions {
 
   private <T> T ask(LockKey key, StoreCalls.Call<T> question) {
     client.requireOpen(key.name());
-    boolean interrupted = Thread.interrupted();
     try {
-      return StoreCalls.call(question);
+      return StoreCalls.callUninterrupted(question);
     } catch (StoreException e) {
       throw StoreCalls.failure(key, e);
-    } finally {
-      restore(interrupted);
     }
   }
 
-  private static void restore(boolean interrupted) {
-    if (interrupted) {
-      Thread.currentThread().interrupt();
-    }
-  }
-
+  /** A holder, with the number of waiters where that was asked for. */
   private record Holder(
       String name,
       long token,
@@ -189,54 +178,23 @@ final class Questions {
       String description,
       Instant since,
       Duration remaining,
-      boolean isReleased)
-      implements LockHolder {
-    Holder(String name, StoredHolder holder) {
-      this(
-          name,
+      boolean isReleased,
+      OptionalInt waiting)
+      implements HeldLock {
+    static LockHolder of(LockKey key, StoredHolder holder) {
+      return of(key, holder, OptionalInt.empty());
+    }
+
+    static HeldLock of(LockKey key, StoredHolder holder, OptionalInt waiting) {
+      return new Holder(
+          key.name(),
           Token.of(holder.number(), 0),
           holder.permit(),
           holder.description(),
           holder.since(),
           holder.remaining(),
-          holder.released());
-    }
-  }
-
-  private record Listed(Holder holder, OptionalInt waiting) implements HeldLock {
-    @Override
-    public String name() {
-      return holder.name();
-    }
-
-    @Override
-    public long token() {
-      return holder.token();
-    }
-
-    @Override
-    public int permit() {
-      return holder.permit();
-    }
-
-    @Override
-    public String description() {
-      return holder.description();
-    }
-
-    @Override
-    public Instant since() {
-      return holder.since();
-    }
-
-    @Override
-    public Duration remaining() {
-      return holder.remaining();
-    }
-
-    @Override
-    public boolean isReleased() {
-      return holder.isReleased();
+          holder.released(),
+          waiting);
     }
   }
 }

@@ -92,24 +92,21 @@ final class Settlement implements WaitQueue.Releaser {
     }
   }
 
-  /** Closes a handle that its caller never saw. */
-  void abandon(Handle handle) {
-    Hold hold = handle.hold();
-    if (end(handle) == Closing.TO_BE_RELEASED) {
-      Error unused = release(hold, Telling.NOBODY);
-    }
-  }
-
   /**
-   * Closes a handle that its caller never saw, although listeners were told that it was acquired.
+   * Closes a handle that its caller never saw, and for which no minimum hold counts.
+   *
+   * @param telling {@link Telling#HERE} if listeners were told that it was acquired
    */
-  void giveBack(Handle handle) {
+  void giveBack(Handle handle, Telling telling) {
     Hold hold = handle.hold();
     Closing closing = end(handle);
-    if (closing == Closing.HANDED_ON) {
+    if (closing == Closing.HANDED_ON && telling == Telling.HERE) {
       events.released(hold, true);
     } else if (closing == Closing.TO_BE_RELEASED) {
-      Error unused = release(hold, Telling.HERE);
+      if (!handle.isNested()) {
+        hold.grant().endMinHold();
+      }
+      Error unused = release(hold, telling);
     }
   }
 
@@ -162,11 +159,13 @@ final class Settlement implements WaitQueue.Releaser {
 
   // Giving back
 
-  private enum Telling {
-    /** Told on the caller's thread. */
+  /** Who tells listeners of a release. */
+  enum Telling {
+    /** The caller's thread. */
     HERE,
+    /** A background thread. */
     IN_BACKGROUND,
-    /** Not told, since nobody had the lease. */
+    /** Nobody, since nobody had the lease. */
     NOBODY
   }
 
@@ -224,10 +223,9 @@ final class Settlement implements WaitQueue.Releaser {
    * which is then tried again in the background.
    */
   private @Nullable StoreException endAtStore(ActiveGrant grant) {
-    boolean interrupted = Thread.interrupted();
     try {
       ReleaseOutcome outcome =
-          StoreCalls.call(() -> store.release(grant.grant(), grant.minHoldLeft()));
+          StoreCalls.callUninterrupted(() -> store.release(grant.grant(), grant.minHoldLeft()));
       if (outcome == ReleaseOutcome.ALREADY_LOST) {
         grant.endLost();
       } else {
@@ -238,10 +236,6 @@ final class Settlement implements WaitQueue.Releaser {
       cleanup.release(grant.grant(), grant.minHoldLeft());
       grant.endUnanswered();
       return e;
-    } finally {
-      if (interrupted) {
-        Thread.currentThread().interrupt();
-      }
     }
   }
 
@@ -284,17 +278,13 @@ final class Settlement implements WaitQueue.Releaser {
 
   /** Releases a grant that no caller ever saw. */
   void giveBackUnseen(Grant grant) {
-    boolean interrupted = Thread.interrupted();
     try {
-      ReleaseOutcome outcome = StoreCalls.call(() -> store.release(grant, Duration.ZERO));
+      ReleaseOutcome outcome =
+          StoreCalls.callUninterrupted(() -> store.release(grant, Duration.ZERO));
       log.debug("Lock '{}' given back unused: {}", grant.claim().key().name(), outcome);
     } catch (StoreException e) {
       cleanup.release(grant, Duration.ZERO);
       log.debug("Lock '{}' not given back yet", grant.claim().key().name(), e);
-    } finally {
-      if (interrupted) {
-        Thread.currentThread().interrupt();
-      }
     }
   }
 

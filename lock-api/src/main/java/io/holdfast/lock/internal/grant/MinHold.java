@@ -27,6 +27,11 @@ final class MinHold {
     return any ? Duration.ofNanos(Math.max(0, endNanos.get() - time.nanos())) : Duration.ZERO;
   }
 
+  /** Ends it at once. */
+  void end() {
+    any = false;
+  }
+
   /** Lets it last for at least that long from now. */
   void extend(Duration length) {
     if (!length.isZero()) {

@@ -2,7 +2,6 @@ package io.holdfast.lock.internal.queue;
 
 import io.holdfast.lock.LeaseLoss;
 import io.holdfast.lock.internal.grant.ActiveGrant;
-import java.util.concurrent.atomic.AtomicReferenceFieldUpdater;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -13,9 +12,6 @@ import org.jspecify.annotations.Nullable;
  * event finds either the holder or a request under way.
  */
 public final class EarlyEvents {
-  private static final AtomicReferenceFieldUpdater<EarlyEvents, @Nullable String> ASKING_OWNER_ID =
-      AtomicReferenceFieldUpdater.newUpdater(EarlyEvents.class, String.class, "askingOwnerId");
-
   private final WaitQueue queue;
 
   /** The owner id of the leader's current or last request. Written without the mutex. */
@@ -38,8 +34,7 @@ public final class EarlyEvents {
 
   /** Notes that the leader is about to ask with this owner id, for the first time or again. */
   public void asksWith(String ownerId) {
-    // Need not be visible before the request is sent.
-    ASKING_OWNER_ID.lazySet(this, ownerId);
+    askingOwnerId = ownerId;
   }
 
   /**

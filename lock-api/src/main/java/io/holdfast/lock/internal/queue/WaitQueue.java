@@ -50,7 +50,7 @@ public final class WaitQueue {
   /** Releases a hold that its closing thread could not release. */
   public interface Releaser {
     /** Releases the hold; goes on where the last try failed. */
-    void release(Hold hold) throws Exception;
+    void release(Hold hold);
   }
 
   private enum Leading {
@@ -165,7 +165,7 @@ public final class WaitQueue {
   }
 
   private static News reenter(Hold hold, Waiter waiter) {
-    Handle handle = new Handle(hold);
+    Handle handle = new Handle(hold, true);
     News news = new Waiter.Acquired(handle, Source.REENTRANT);
     hold.open.add(handle);
     waiter.news = news;
