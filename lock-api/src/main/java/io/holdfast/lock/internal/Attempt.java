@@ -91,7 +91,7 @@ final class Attempt<T> extends Task {
       return acquire();
     } finally {
       try {
-        runHere(client.cleaners());
+        runHere(client.cleaners);
       } finally {
         interrupts.restore();
       }
@@ -129,14 +129,14 @@ final class Attempt<T> extends Task {
     WaitQueue used = queue;
     if (used != null) {
       queue = null;
-      client.queues().leave(used);
+      client.queues.leave(used);
     }
   }
 
   private void giveBackHandle() {
     Handle unwanted = handle;
     if (unwanted != null) {
-      client.settlement().giveBack(unwanted, Settlement.Telling.NOBODY);
+      client.settlement.giveBack(unwanted, Settlement.Telling.NOBODY);
       handle = null;
     }
   }
@@ -145,7 +145,7 @@ final class Attempt<T> extends Task {
     while (true) {
       WaitQueue used = queue;
       if (used == null) {
-        used = client.queues().use(request.key());
+        used = client.queues.use(request.key());
         queue = used;
       }
       // Stored before it enters, so that the task finds what the waiter was given, wherever this
@@ -213,7 +213,7 @@ final class Attempt<T> extends Task {
       interrupts.check();
       return got.isHeld() && used.holds().take(got);
     }
-    if (!client.questions().settle(got.hold().grant())) {
+    if (!client.questions.settle(got.hold().grant())) {
       throw got.hold().lostException();
     }
     return true;
@@ -235,7 +235,7 @@ final class Attempt<T> extends Task {
    * gives it is still to be taken.
    */
   private Waiter.News awaitNews(WaitQueue used, Waiter place) throws InterruptedException {
-    Clocks time = client.time();
+    Clocks time = client.time;
     WaitMode mode = request.mode();
     long untilNanos = mode.waits() ? mode.untilNanos() : time.nanos();
     long graceEndsNanos = untilNanos + client.storeTimeoutNanos();

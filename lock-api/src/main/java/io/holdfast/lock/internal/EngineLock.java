@@ -59,12 +59,12 @@ final class EngineLock extends LockVerbs {
 
   @Override
   public Optional<LockHolder> inspect() {
-    return client.questions().inspect(key);
+    return client.questions.inspect(key);
   }
 
   @Override
   public List<LockHolder> holders() {
-    return client.questions().holders(key);
+    return client.questions.holders(key);
   }
 
   @Override
@@ -73,7 +73,7 @@ final class EngineLock extends LockVerbs {
       throw new IllegalArgumentException(
           "A token is positive, this one is " + expectedToken + ": take it from inspect()");
     }
-    return client.questions().forceRelease(key, Token.grantNumber(expectedToken));
+    return client.questions.forceRelease(key, Token.grantNumber(expectedToken));
   }
 
   @Override

@@ -71,7 +71,7 @@ final class JointAttempt<T> extends Task {
       handedOut = true;
       return outcome;
     } finally {
-      runHere(client.cleaners());
+      runHere(client.cleaners);
     }
   }
 
@@ -86,7 +86,7 @@ final class JointAttempt<T> extends Task {
     Thread thread = Thread.currentThread();
     LockKey missing = null;
     for (LockKey key : keys) {
-      Hold hold = client.ownedBy(key, thread);
+      Hold hold = client.ownedBy(key, thread).findFirst().orElse(null);
       if (hold == null) {
         missing = missing == null ? key : missing;
       } else if (!hold.grant().stands() && hold.grant().state().isOver()) {
@@ -152,13 +152,13 @@ final class JointAttempt<T> extends Task {
   /** Gives up a lock that was lost while others were acquired; asks the store if it is in doubt. */
   private void settle(int index) {
     Handle handle = Objects.requireNonNull(handles[index]);
-    if (client.questions().settle(handle.hold().grant())) {
+    if (client.questions.settle(handle.hold().grant())) {
       return;
     }
     giveBack(index);
     String name = keys.get(index).name();
     client.requireOpen(name);
-    if (!mode.stillWaits(client.time())) {
+    if (!mode.stillWaits(client.time)) {
       throw new LockStoreException(
           name,
           "Lock '" + name + "' was lost while others were acquired with it, and no time is left to"
@@ -184,7 +184,7 @@ final class JointAttempt<T> extends Task {
   private void giveBack(int index) {
     Handle handle = handles[index];
     if (handle != null) {
-      client.settlement().giveBack(handle, Settlement.Telling.HERE);
+      client.settlement.giveBack(handle, Settlement.Telling.HERE);
       handles[index] = null;
     }
   }

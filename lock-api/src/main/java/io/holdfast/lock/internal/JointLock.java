@@ -104,7 +104,7 @@ final class JointLock extends LockVerbs {
   @Override
   public Optional<LockHolder> inspect() {
     for (LockKey key : keys) {
-      Optional<LockHolder> holder = client.questions().inspect(key);
+      Optional<LockHolder> holder = client.questions.inspect(key);
       if (holder.isPresent()) {
         return holder;
       }
@@ -114,9 +114,7 @@ final class JointLock extends LockVerbs {
 
   @Override
   public List<LockHolder> holders() {
-    return keys.stream()
-        .flatMap(key -> client.questions().inspect(key).stream())
-        .toList();
+    return keys.stream().flatMap(key -> client.questions.inspect(key).stream()).toList();
   }
 
   @Override

@@ -48,7 +48,7 @@ abstract class LockVerbs implements DistributedLock {
 
   @Override
   public final Optional<Lease> tryLock(Duration maxWait) throws InterruptedException {
-    return lease(acquire(WaitMode.upTo(maxWait, client.time())));
+    return lease(acquire(WaitMode.upTo(maxWait, client.time)));
   }
 
   private static Optional<Lease> lease(Outcome<Lease> outcome) {
@@ -59,17 +59,17 @@ abstract class LockVerbs implements DistributedLock {
 
   @Override
   public final Lease lockWithin(Duration maxWait) throws InterruptedException {
-    WaitMode mode = WaitMode.upTo(maxWait, client.time());
+    WaitMode mode = WaitMode.upTo(maxWait, client.time);
     Outcome<Lease> outcome = acquire(mode);
     if (outcome instanceof Attempt.Taken<Lease> taken) {
-      throw new LockTimeoutException(taken.lockName(), mode.waited(client.time()), taken.holder());
+      throw new LockTimeoutException(taken.lockName(), mode.waited(client.time), taken.holder());
     }
     return ((Attempt.Acquired<Lease>) outcome).got();
   }
 
   @Override
   public final Lease lock() throws InterruptedException {
-    return lease(acquire(WaitMode.unlimited(client.time())))
+    return lease(acquire(WaitMode.unlimited(client.time)))
         .orElseThrow(() -> new AssertionError("A wait without limit ran out"));
   }
 

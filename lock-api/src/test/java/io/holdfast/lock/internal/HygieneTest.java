@@ -29,7 +29,7 @@ class HygieneTest extends EngineTest {
 
   private void assertNothingIsLeft() {
     EngineClient engine = (EngineClient) client();
-    Eventually.await("the queues to go", () -> engine.queues().all().isEmpty());
+    Eventually.await("the queues to go", () -> engine.queues.all().isEmpty());
     assertThat(EngineProbe.kept(client())).isZero();
   }
 
