@@ -197,12 +197,14 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
   /** Makes a lease for the user. */
   EngineLease lease(Handle handle) {
     EngineLease lease = new EngineLease(this, handle);
+    handle.hold().grant().beginMinHold();
     handle.watch(lease, droppedLeases.references());
     return lease;
   }
 
   /** Registers the handle with its thread, for {@code asLock()}: it has no lease. */
   Handle threadOwned(Handle handle) {
+    handle.hold().grant().beginMinHold();
     droppedLeases.watchThreadOf(handle);
     handle.hold().queue().holds().addThreadOwned(handle);
     return handle;

@@ -69,7 +69,7 @@ final class Settlement implements WaitQueue.Releaser {
   }
 
   /**
-   * Closes a handle that its caller never saw, and for which no minimum hold counts.
+   * Closes a handle that its caller never saw.
    *
    * @param telling {@link Telling#HERE} if listeners were told that it was acquired
    */
@@ -79,9 +79,6 @@ final class Settlement implements WaitQueue.Releaser {
     if (closing == Closing.HANDED_ON && telling == Telling.HERE) {
       client.events.released(hold, true);
     } else if (closing == Closing.TO_BE_RELEASED) {
-      if (!handle.isNested()) {
-        hold.grant().endMinHold();
-      }
       Error unused = release(hold, telling);
     }
   }

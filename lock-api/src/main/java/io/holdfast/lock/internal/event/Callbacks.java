@@ -52,16 +52,22 @@ public final class Callbacks {
       return;
     }
     queue.add(callback);
-    queued.incrementAndGet();
-    retry();
+    if (queued.getAndIncrement() == 0) {
+      workers.submit(drain);
+    }
   }
 
   /**
-   * Has the pending events told, if there are any and nobody tells them: the user's executor may
-   * have dropped the task that was to do it. Throws nothing.
+   * Whether events are pending and nobody tells them: the user's executor may be busy, or may have
+   * dropped the task that was to do it.
    */
+  public boolean isBehind() {
+    return !queue.isEmpty() && !draining.get();
+  }
+
+  /** Has the pending events told, as far as that is not under way. Throws nothing. */
   public void retry() {
-    if (!queue.isEmpty() && !draining.get()) {
+    if (isBehind()) {
       workers.submit(drain);
     }
   }

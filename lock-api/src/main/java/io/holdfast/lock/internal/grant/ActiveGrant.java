@@ -238,9 +238,9 @@ public final class ActiveGrant extends Task {
     minHold.extend(atLeast);
   }
 
-  /** Ends the minimum hold: nobody ever had the lease. */
-  public void endMinHold() {
-    minHold.end();
+  /** Lets the minimum hold count from the grant's arrival: a caller gets a lease. */
+  public void beginMinHold() {
+    minHold.begin();
   }
 
   /**

@@ -124,7 +124,7 @@ public final class MemoryStore implements LockStore {
     private final Claim claim;
     private final Runnable wakeUp;
 
-    private Waiter(Claim claim, Runnable wakeUp) {
+    Waiter(Claim claim, Runnable wakeUp) {
       this.claim = claim;
       this.wakeUp = wakeUp;
     }

@@ -13,7 +13,6 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Handle {
   private final Hold hold;
-  private final boolean nested;
 
   /** Written under the queue's mutex. */
   private volatile boolean closed;
@@ -34,19 +33,13 @@ public final class Handle {
   @Nullable
   LeaseReference leaseReference;
 
-  Handle(Hold hold, boolean nested) {
+  Handle(Hold hold) {
     this.hold = hold;
-    this.nested = nested;
   }
 
   /** Returns the hold that it is part of. */
   public Hold hold() {
     return hold;
-  }
-
-  /** Whether its thread had the lock already. */
-  public boolean isNested() {
-    return nested;
   }
 
   /** Watches the user's lease: if it becomes unreachable, its reference is enqueued. */

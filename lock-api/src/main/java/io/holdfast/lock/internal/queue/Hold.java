@@ -189,7 +189,7 @@ public final class Hold extends Task implements HeldLease {
   }
 
   Handle open() {
-    Handle handle = new Handle(this, false);
+    Handle handle = new Handle(this);
     open.add(handle);
     return handle;
   }

@@ -165,7 +165,7 @@ public final class WaitQueue {
   }
 
   private static News reenter(Hold hold, Waiter waiter) {
-    Handle handle = new Handle(hold, true);
+    Handle handle = new Handle(hold);
     News news = new Waiter.Acquired(handle, Source.REENTRANT);
     hold.open.add(handle);
     waiter.news = news;
@@ -222,10 +222,10 @@ public final class WaitQueue {
     Hold hold = new Hold(this, grant, 0, waiter.thread(), grant.grantedAtNanos());
     Handle handle = hold.open();
     News news = new Waiter.Acquired(handle, Source.STORE);
+    waiters.tellOverdueTaken(grant.grant().claim().holder());
     stopLeading();
     holds.begin(hold);
     waiter.news = news;
-    waiters.tellOverdueTaken(grant.grant().claim().holder());
     return handle;
   }
 
