@@ -90,7 +90,7 @@ class HygieneTest extends EngineTest {
     Lease nested = held("x");
     store.events().lost(store.grant("x"), LeaseLoss.Reason.TAKEN);
     assertThatThrownBy(outer::close).isInstanceOf(LockLostException.class);
-    assertThat(((EngineClient) client()).queues().all()).hasSize(1);
+    assertThat(((EngineClient) client()).queues.all()).hasSize(1);
     assertThatThrownBy(nested::close).isInstanceOf(LockLostException.class);
     outer.close();
 

@@ -123,7 +123,7 @@ public final class ModelEngine {
   /** The lease that a thread owns through {@code asLock()}. */
   public static Held held(LockClient client, String name, Thread thread) {
     LockKey key = new LockKey(LockKind.MUTEX, name);
-    for (WaitQueue queue : ((EngineClient) client).queues().of(key)) {
+    for (WaitQueue queue : ((EngineClient) client).queues.of(key)) {
       Handle handle = queue.holds().lastThreadOwned(thread);
       if (handle != null) {
         return new Held(handle);
