@@ -92,8 +92,7 @@ public abstract class LockClientBuilder<B extends LockClientBuilder<B>> {
    *
    * <p>A task that the executor rejects runs on a thread of the client, and so does every task if
    * the executor runs tasks on the submitting thread. If the executor silently drops a task, a loss
-   * listener is not called, and events are told late, since they are submitted again after a
-   * second.
+   * listener is not called, and events are told late, since they are submitted again.
    */
   public final B callbackExecutor(Executor executor) {
     this.callbackExecutor = Objects.requireNonNull(executor);

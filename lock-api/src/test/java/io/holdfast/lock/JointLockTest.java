@@ -433,6 +433,17 @@ class JointLockTest extends EngineTest {
     assertFree("a", "b");
   }
 
+  /** L-12.3: a minimum hold is that of a lease, and there was none. */
+  @Test
+  void ofATakenNameNoMinimumHoldIsLeft() {
+    Lease others = others("b").tryLock().orElseThrow();
+    LockOptions held = LockOptions.defaults().withMinHold(Duration.ofSeconds(10));
+
+    assertThat(all(held, "a", "b").tryLock()).isEmpty();
+    assertFree("a");
+    others.close();
+  }
+
   @Test
   void anExtensionCanSetAMinimumHoldOfEachName() {
     Lease lease = all(FIXED, "a", "b").tryLock().orElseThrow();

@@ -5,7 +5,6 @@ import io.holdfast.lock.LockListener.Source;
 import io.holdfast.lock.internal.event.Events;
 import io.holdfast.lock.internal.grant.GrantState;
 import io.holdfast.lock.internal.log.SafeLogger;
-import io.holdfast.lock.internal.queue.Entry;
 import io.holdfast.lock.internal.queue.Handle;
 import io.holdfast.lock.internal.queue.WaitQueue;
 import io.holdfast.lock.internal.queue.Waiter;
@@ -26,14 +25,17 @@ final class Attempt<T> extends Task {
    *
    * An attempt owns, at different times, the use of a queue, a place in it, a turn to lead, and a
    * handle; the turn (LeaderTurn) owns an open claim, a ticket, and a grant. Each is a field, set
-   * when the attempt gets it and cleared when it passes it on. However the attempt ends, `undo`
-   * gives back what is left in the fields. If that fails (a full heap, a deep stack), another
-   * thread goes on where this one stopped: the attempt is a task, and submitting it can't fail.
+   * when the attempt gets it and cleared when it passes it on. However the attempt ends, it gives
+   * back, as a task, what is left in the fields. If that fails (a full heap, a deep stack), another
+   * thread goes on where this one stopped.
    *
-   *   acquire:  enter the queue --> reentered | handed on | taken | leads --> LeaderTurn
+   *   acquire:  enter the queue --> acquired | taken | leads --> LeaderTurn
    */
 
   private static final SafeLogger log = SafeLogger.of(Attempt.class);
+
+  /** The time between two looks for news: a thread whose stack ends does not wake the next. */
+  private static final long LOOK_NANOS = 10_000_000_000L;
 
   private final EngineClient client;
   private final Request request;
@@ -68,9 +70,10 @@ final class Attempt<T> extends Task {
   /**
    * The lock stayed taken.
    *
-   * @param holder the lock's holder, as far as known
+   * @param lockName the lock's name
+   * @param holder its holder, as far as known
    */
-  record Taken<T>(@Nullable String holder) implements Outcome<T> {}
+  record Taken<T>(String lockName, @Nullable String holder) implements Outcome<T> {}
 
   Attempt(EngineClient client, Request request, HandOut<T> handOut, Events.Acquiring acquiring) {
     this.client = client;
@@ -88,26 +91,14 @@ final class Attempt<T> extends Task {
       return acquire();
     } finally {
       try {
-        undo();
+        runHere(client.cleaners);
       } finally {
         interrupts.restore();
       }
     }
   }
 
-  /** Gives back everything that this attempt still owns, on another thread if that fails here. */
-  private void undo() {
-    boolean done = false;
-    try {
-      work();
-      done = true;
-    } finally {
-      if (!done) {
-        client.cleaners().submit(this);
-      }
-    }
-  }
-
+  /** Gives back all that this attempt still owns. */
   @Override
   protected void work() {
     WaitQueue used = queue;
@@ -120,8 +111,8 @@ final class Attempt<T> extends Task {
       if (!used.leave(place)) {
         if (place.news() instanceof Waiter.YourTurn) {
           turn.begin(used, place);
-        } else if (place.news() instanceof Waiter.HandedOn handedOn) {
-          handle = handedOn.handle();
+        } else if (place.news() instanceof Waiter.Acquired got) {
+          handle = got.handle();
         }
       }
       waiter = null;
@@ -138,14 +129,14 @@ final class Attempt<T> extends Task {
     WaitQueue used = queue;
     if (used != null) {
       queue = null;
-      client.queues().leave(used);
+      client.queues.leave(used);
     }
   }
 
   private void giveBackHandle() {
     Handle unwanted = handle;
     if (unwanted != null) {
-      client.settlement().abandon(unwanted);
+      client.settlement.giveBack(unwanted, Settlement.Telling.NOBODY);
       handle = null;
     }
   }
@@ -154,44 +145,32 @@ final class Attempt<T> extends Task {
     while (true) {
       WaitQueue used = queue;
       if (used == null) {
-        used = client.queues().use(request.key());
+        used = client.queues.use(request.key());
         queue = used;
       }
-      // Stored before it enters, so that undo() finds what the waiter was given, wherever this
+      // Stored before it enters, so that the task finds what the waiter was given, wherever this
       // thread fails.
       Waiter place = new Waiter(thread, request.options());
       waiter = place;
-      Entry entry = used.enter(place, request.mode().waits());
-      if (entry instanceof Entry.Reentered reentered) {
-        return acquired(reenter(reentered.handle()), Source.REENTRANT);
-      } else if (entry instanceof Entry.Taken known) {
-        return new Taken<>(known.holder());
-      } else if (entry instanceof Entry.Closed) {
-        throw new LockClientClosedException(name());
-      }
-      Waiter.News news = place.news();
-      if (entry instanceof Entry.Queued queued) {
-        tellWait(queued);
+      Waiter.News news = used.enter(place, request.mode().waits());
+      if (news == null) {
+        tellWait(place);
         news = awaitNews(used, place);
       }
-      Source source = Source.LOCAL_HAND_OFF;
       if (news instanceof Waiter.YourTurn) {
-        source = Source.STORE;
         turn.begin(used, place);
         waiter = null;
         news = turn.askStore();
       }
       if (news instanceof Waiter.Taken known) {
-        return new Taken<>(known.holder());
+        return new Taken<>(name(), known.holder());
       } else if (news instanceof Waiter.StoreFailed failed) {
         throw StoreCalls.failureAhead(request.key(), failed.failure());
       } else if (news instanceof Waiter.ClientClosed) {
         throw new LockClientClosedException(name());
-      } else if (news instanceof Waiter.HandedOn handedOn) {
-        Handle given = handedOn.handle();
-        boolean stands = source == Source.STORE ? takeFromTurn(given) : takeHandedOn(used, given);
-        if (stands) {
-          return acquired(given, source);
+      } else if (news instanceof Waiter.Acquired acquired) {
+        if (take(used, acquired)) {
+          return acquired(acquired);
         }
         // The lease was lost before this thread had it: queue again.
         giveBackHandle();
@@ -199,20 +178,20 @@ final class Attempt<T> extends Task {
     }
   }
 
-  private Outcome<T> acquired(Handle got, Source source) {
-    Outcome<T> outcome = new Acquired<>(handOut.of(got));
+  private Outcome<T> acquired(Waiter.Acquired got) {
+    Outcome<T> outcome = new Acquired<>(handOut.of(got.handle()));
     // If this fails, the handle is given back.
     leaveQueue();
-    acquiring.acquired(got.hold().token(), source);
+    acquiring.acquired(got.handle().hold().token(), got.source());
     handle = null;
     return outcome;
   }
 
-  private void tellWait(Entry.Queued queued) {
+  private void tellWait(Waiter place) {
     if (request.mode().waits()) {
       acquiring.waiting();
     }
-    if (queued.behindItself()) {
+    if (place.isBehindItself()) {
       acquiring.waitsForItself();
       log.warn(
           "Thread '{}' waits for lock '{}', whose open lease it acquired itself; if it is the one"
@@ -222,23 +201,22 @@ final class Attempt<T> extends Task {
     }
   }
 
-  private Handle reenter(Handle reentered) {
-    handle = reentered;
-    waiter = null;
-    if (!client.questions().settle(reentered.hold().grant())) {
-      throw reentered.hold().lostException();
+  /** Takes what the waiter was given; false if it was lost on the way. */
+  private boolean take(WaitQueue used, Waiter.Acquired acquired) throws InterruptedException {
+    Handle got = acquired.handle();
+    if (acquired.source() == Source.STORE) {
+      return takeFromTurn(got);
     }
-    return reentered;
-  }
-
-  /**
-   * Takes a lease that another thread of this client handed on; false if it was lost on the way.
-   */
-  private boolean takeHandedOn(WaitQueue used, Handle handedOn) throws InterruptedException {
-    handle = handedOn;
+    handle = got;
     waiter = null;
-    interrupts.check();
-    return handedOn.isHeld() && used.holds().take(handedOn);
+    if (acquired.source() == Source.LOCAL_HAND_OFF) {
+      interrupts.check();
+      return got.isHeld() && used.holds().take(got);
+    }
+    if (!client.questions.settle(got.hold().grant())) {
+      throw got.hold().lostException();
+    }
+    return true;
   }
 
   /**
@@ -257,7 +235,7 @@ final class Attempt<T> extends Task {
    * gives it is still to be taken.
    */
   private Waiter.News awaitNews(WaitQueue used, Waiter place) throws InterruptedException {
-    Clocks time = client.time();
+    Clocks time = client.time;
     WaitMode mode = request.mode();
     long untilNanos = mode.waits() ? mode.untilNanos() : time.nanos();
     long graceEndsNanos = untilNanos + client.storeTimeoutNanos();
@@ -278,7 +256,7 @@ final class Attempt<T> extends Task {
         }
       }
       if (place.news() == null) {
-        time.park(this, Math.max(1, leftNanos));
+        time.park(this, Math.max(1, Math.min(leftNanos, LOOK_NANOS)));
       }
       interrupts.check();
     }

@@ -53,17 +53,17 @@ final class ClientClosing {
 
   ClientClosing(EngineClient client) {
     this.client = client;
-    this.deadline = Deadline.after(Duration.ZERO, client.time());
+    this.deadline = Deadline.after(Duration.ZERO, client.time);
     this.steps = List.of(
         this::loseAll,
         this::giveUp,
         this::awaitLeaders,
         this::endCleanup,
-        client.keeper()::close,
+        client.keeper::close,
         this::endSettling,
-        client.cleaners()::closeNow,
-        client.callbackThreads()::retire,
-        client.store()::close);
+        client.cleaners::closeNow,
+        client.callbackThreads::retire,
+        client.store::close);
     this.done = new boolean[steps.size()];
   }
 
@@ -75,9 +75,9 @@ final class ClientClosing {
   void run() {
     Duration timeout = Duration.ofNanos(client.storeTimeoutNanos());
     // Before any step, so that the client is unchanged if the clock fails.
-    Deadline ours = Deadline.after(timeout, client.time());
+    Deadline ours = Deadline.after(timeout, client.time);
     if (!running.compareAndSet(false, true)) {
-      Deadline most = Deadline.after(timeout.multipliedBy(3), client.time());
+      Deadline most = Deadline.after(timeout.multipliedBy(3), client.time);
       boolean unused = awaitUntil(() -> !running.get(), most);
       return;
     }
@@ -114,7 +114,7 @@ final class ClientClosing {
   }
 
   private void loseAll() {
-    for (WaitQueue queue : client.queues().all()) {
+    for (WaitQueue queue : client.queues.all()) {
       try {
         lose(queue);
       } catch (Throwable e) {
@@ -139,7 +139,7 @@ final class ClientClosing {
     GivingUp givingUp = new GivingUp(grants);
     int helpers = Math.min(HELPERS, grants.size() - 1);
     for (int i = 0; i < helpers; i++) {
-      client.cleaners().submit(givingUp.new Helper());
+      client.cleaners.submit(Task.of(givingUp::work));
     }
     givingUp.work();
     boolean unused = awaitUntil(() -> givingUp.atWork.get() == 0, deadline);
@@ -165,13 +165,6 @@ final class ClientClosing {
       this.left = new ConcurrentLinkedQueue<>(grants);
     }
 
-    private final class Helper extends Task {
-      @Override
-      protected void work() {
-        GivingUp.this.work();
-      }
-    }
-
     void work() {
       while (!deadline.isOver()) {
         atWork.incrementAndGet();
@@ -189,7 +182,7 @@ final class ClientClosing {
 
     private void giveUp(ActiveGrant grant) {
       try {
-        ReleaseOutcome outcome = client.store().release(grant.grant(), grant.minHoldLeft());
+        ReleaseOutcome outcome = client.store.release(grant.grant(), grant.minHoldLeft());
         log.debug("Lock '{}' at close: {}", grant.key().name(), outcome);
       } catch (Throwable e) { // Whatever it was, the other grants must be released too.
         failed.add(grant.key().name());
@@ -206,8 +199,8 @@ final class ClientClosing {
 
   private void awaitLeaders() {
     boolean unused =
-        awaitUntil(() -> client.queues().all().stream().noneMatch(WaitQueue::isLed), deadline);
-    List<String> led = client.queues().all().stream()
+        awaitUntil(() -> client.queues.all().stream().noneMatch(WaitQueue::isLed), deadline);
+    List<String> led = client.queues.all().stream()
         .filter(WaitQueue::isLed)
         .map(queue -> queue.key().name())
         .toList();
@@ -221,9 +214,9 @@ final class ClientClosing {
   }
 
   private void endCleanup() {
-    client.cleanup().end();
-    boolean unused = awaitUntil(client.cleanup()::isOver, deadline);
-    List<String> left = client.cleanup().leftUndone();
+    client.cleanup.end();
+    boolean unused = awaitUntil(client.cleanup::isOver, deadline);
+    List<String> left = client.cleanup.leftUndone();
     if (!left.isEmpty()) {
       log.warn(
           "The lock client was closed before the store confirmed that {} lock(s) are free of what"
@@ -234,13 +227,13 @@ final class ClientClosing {
   }
 
   private void endSettling() {
-    client.settlers().close(Duration.ofNanos(client.storeTimeoutNanos()));
+    client.settlers.close(Duration.ofNanos(client.storeTimeoutNanos()));
   }
 
   private boolean awaitUntil(BooleanSupplier condition, Deadline most) {
     boolean interrupted = false;
     while (!condition.getAsBoolean() && !most.isOver()) {
-      client.time().park(this, LOOK_NANOS);
+      client.time.park(this, LOOK_NANOS);
       interrupted |= Thread.interrupted();
     }
     if (interrupted) {

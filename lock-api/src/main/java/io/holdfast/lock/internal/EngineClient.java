@@ -34,6 +34,7 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Objects;
 import java.util.function.Consumer;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** A client: assembles the parts of the engine and connects them. */
@@ -64,24 +65,23 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
 
   private final LockOptions defaultOptions;
   private final Duration storeTimeout;
-  private final Clocks time;
-  private final LockStore store;
-  private final Claims claims;
-
-  private final Workers settlers;
-  private final Workers cleaners;
-  private final Workers callbackThreads;
-  private final Callbacks callbacks;
-  private final Events events;
-  private final Keeper keeper;
-  private final Timer timer;
-  private final Cleanup cleanup;
-  private final WaitQueues queues;
-  private final Settlement settlement;
-  private final Questions questions;
   private final DroppedLeases droppedLeases;
-  private final KeeperChores chores;
   private final ClientClosing closing;
+
+  // The parts that others use
+
+  final Clocks time;
+  final LockStore store;
+  final Claims claims;
+  final WaitQueues queues;
+  final Events events;
+  final Keeper keeper;
+  final Cleanup cleanup;
+  final Settlement settlement;
+  final Questions questions;
+  final Workers settlers;
+  final Workers cleaners;
+  final Workers callbackThreads;
 
   EngineClient(
       Engine.Settings settings, Clocks time, String clientName, Claims claims, LockStore store) {
@@ -94,12 +94,12 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
     this.settlers = new Workers(threads, "settlement", SETTLERS, this::wakeKeeper);
     this.cleaners = new Workers(threads, "clean-up", CLEANERS, this::wakeKeeper);
     this.callbackThreads = new Workers(threads, "callback", CALLBACKS, this::wakeKeeper);
-    this.callbacks = new Callbacks(callbackThreads, settings.callbackExecutor(), time);
+    Callbacks callbacks = new Callbacks(callbackThreads, settings.callbackExecutor());
     this.events = new Events(settings.listeners(), callbacks, time);
-    this.timer = new Timer(time, cleaners, this::wakeKeeper);
+    Timer timer = new Timer(time, cleaners, this::wakeKeeper);
     this.droppedLeases = new DroppedLeases(settlers);
     this.queues = new WaitQueues(this::releaseHold);
-    this.chores = new KeeperChores(
+    KeeperChores chores = new KeeperChores(
         time,
         List.of(settlers, cleaners, callbackThreads),
         callbacks,
@@ -109,9 +109,8 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
     this.keeper = new Keeper(threads, store, time, chores, this::renewedInRound);
     this.cleanup = new Cleanup(store, time, cleaners, timer, Nanos.of(storeTimeout));
     HandOff handOff = settings.localHandOff() ? HandOff.BOUNDED : HandOff.NEVER;
-    this.settlement =
-        new Settlement(store, time, handOff, queues, keeper, cleanup, cleaners, events, callbacks);
-    this.questions = new Questions(this, store, time);
+    this.settlement = new Settlement(this, handOff, callbacks);
+    this.questions = new Questions(this);
     this.closing = new ClientClosing(this);
   }
 
@@ -198,12 +197,14 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
   /** Makes a lease for the user. */
   EngineLease lease(Handle handle) {
     EngineLease lease = new EngineLease(this, handle);
+    handle.hold().grant().beginMinHold();
     handle.watch(lease, droppedLeases.references());
     return lease;
   }
 
   /** Registers the handle with its thread, for {@code asLock()}: it has no lease. */
   Handle threadOwned(Handle handle) {
+    handle.hold().grant().beginMinHold();
     droppedLeases.watchThreadOf(handle);
     handle.hold().queue().holds().addThreadOwned(handle);
     return handle;
@@ -228,25 +229,14 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
   // Holding and giving back
 
   boolean isHeldBy(LockKey key, Thread thread) {
-    for (WaitQueue queue : queues.of(key)) {
-      Hold hold = queue.holds().ownedBy(thread);
-      if (hold != null && hold.grant().stands()) {
-        return true;
-      }
-    }
-    return false;
+    return ownedBy(key, thread).anyMatch(hold -> hold.grant().stands());
   }
 
-  /** Returns the hold of this lock that the thread owns, lost or not; null if there is none. */
-  @Nullable
-  Hold ownedBy(LockKey key, Thread thread) {
-    for (WaitQueue queue : queues.of(key)) {
-      Hold hold = queue.holds().ownedBy(thread);
-      if (hold != null) {
-        return hold;
-      }
-    }
-    return null;
+  /** Returns the holds of this lock that the thread owns, lost or not: for a mutex, at most one. */
+  Stream<Hold> ownedBy(LockKey key, Thread thread) {
+    return queues.of(key).stream()
+        .map(queue -> queue.holds().ownedBy(thread))
+        .filter(Objects::nonNull);
   }
 
   void onLost(EngineLease lease, Consumer<? super LeaseLoss> listener) {
@@ -426,56 +416,6 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
     if (isClosed()) {
       throw new LockClientClosedException(lockName);
     }
-  }
-
-  // The parts
-
-  Clocks time() {
-    return time;
-  }
-
-  LockStore store() {
-    return store;
-  }
-
-  Claims claims() {
-    return claims;
-  }
-
-  WaitQueues queues() {
-    return queues;
-  }
-
-  Events events() {
-    return events;
-  }
-
-  Keeper keeper() {
-    return keeper;
-  }
-
-  Cleanup cleanup() {
-    return cleanup;
-  }
-
-  Settlement settlement() {
-    return settlement;
-  }
-
-  Questions questions() {
-    return questions;
-  }
-
-  Workers settlers() {
-    return settlers;
-  }
-
-  Workers cleaners() {
-    return cleaners;
-  }
-
-  Workers callbackThreads() {
-    return callbackThreads;
   }
 
   long storeTimeoutNanos() {

@@ -89,14 +89,14 @@ final class EngineLease implements Lease, LossListeners {
   public void ensureHeld() {
     requireOpen();
     if (!handle.isHeld()) {
-      requireHeld(client.questions().settle(grant()) && !handle.isClosed());
+      requireHeld(client.questions.settle(grant()) && !handle.isClosed());
     }
   }
 
   @Override
   public void verify() {
     requireOpen();
-    requireHeld(client.questions().verify(grant()));
+    requireHeld(client.questions.verify(grant()));
   }
 
   @Override
@@ -117,7 +117,7 @@ final class EngineLease implements Lease, LossListeners {
     client.checkOptions(options);
     // A lease in doubt is not lost yet: the store is asked below.
     requireHeld(grant().stands() || !grant().state().isOver());
-    requireHeld(client.questions().extend(grant(), options.ttl()));
+    requireHeld(client.questions.extend(grant(), options.ttl()));
     grant().holdFor(options.minHold());
   }
 
@@ -146,7 +146,7 @@ final class EngineLease implements Lease, LossListeners {
   @Override
   public void close() {
     try {
-      client.settlement().close(handle);
+      client.settlement.close(handle);
     } finally {
       // Keeps the lease from being found as dropped before this line.
       Reference.reachabilityFence(this);

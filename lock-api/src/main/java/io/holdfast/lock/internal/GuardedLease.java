@@ -59,7 +59,7 @@ public final class GuardedLease<G extends Grant> implements LeaseGuard<G> {
 
   /** See {@link LeaseGuard#isFor}. */
   public static boolean isFor(LockClient client, Class<? extends LockStore> storeType) {
-    return client instanceof EngineClient engine && storeType.isInstance(engine.store());
+    return client instanceof EngineClient engine && storeType.isInstance(engine.store);
   }
 
   @Override
@@ -72,7 +72,7 @@ public final class GuardedLease<G extends Grant> implements LeaseGuard<G> {
     ActiveGrant active = hold.grant();
     // A lease that was only handed over has a few seconds left: get the whole TTL before renewal
     // stops.
-    if (phase.get() == Phase.OPEN && !lease.client().questions().confirm(active)) {
+    if (phase.get() == Phase.OPEN && !lease.client().questions.confirm(active)) {
       throw hold.lostException();
     }
     if (phase.compareAndSet(Phase.OPEN, Phase.SUSPENDING)) {
@@ -86,7 +86,7 @@ public final class GuardedLease<G extends Grant> implements LeaseGuard<G> {
     // A doubt because of the wall clock is not a loss: ask the store.
     boolean stands = active.stands()
         || (active.state().phase() == GrantState.Phase.SUSPECT
-            && lease.client().questions().verify(active));
+            && lease.client().questions.verify(active));
     if (!stands) {
       throw hold.lostException();
     }
@@ -105,9 +105,9 @@ public final class GuardedLease<G extends Grant> implements LeaseGuard<G> {
       return;
     }
     boolean wasDue = before == Phase.SUSPENDING && hold.grant().schedule().resume();
-    lease.client().settlement().closeGuard(hold);
+    lease.client().settlement.closeGuard(hold);
     if (wasDue) {
-      lease.client().keeper().scan();
+      lease.client().keeper.scan();
     }
   }
 }

@@ -2,25 +2,23 @@ package io.holdfast.lock.internal;
 
 import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.LockStoreException;
-import io.holdfast.lock.LockTimeoutException;
 import io.holdfast.lock.internal.queue.Handle;
 import io.holdfast.lock.internal.queue.Hold;
 import io.holdfast.lock.internal.task.Task;
 import io.holdfast.lock.spi.LockKey;
-import java.lang.ref.Reference;
-import java.util.ArrayList;
-import java.util.Collections;
 import java.util.List;
+import java.util.Objects;
+import java.util.function.Function;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
  * One call to acquire several locks: one after the other, in the order of their names. Used by one
  * thread, once.
  *
- * @param <T> the type that the handle of each lock is converted to
- * @param <R> the type that the caller gets for all locks
+ * @param <T> the type that the caller gets for the handles of all locks
  */
-final class JointAttempt<T, R> extends Task {
+final class JointAttempt<T> extends Task {
   /*
    * Overview.
    *
@@ -28,79 +26,53 @@ final class JointAttempt<T, R> extends Task {
    * lock that is lost while later ones are waited for is asked for again, once and without waiting,
    * and if it is taken, the later ones are given back before it is waited for.
    *
-   * Each lock is put into `parts` from within the attempt that acquires it, so that at every moment
-   * somebody would give it back. However this attempt ends, `undo` gives back all that is in
-   * `parts`, here or on another thread.
+   * Each handle is put into `handles` from within the attempt that acquires it, so that at every
+   * moment somebody would give it back. However this attempt ends, it gives back, as a task, all
+   * that is in `handles`.
    */
 
   private final EngineClient client;
   private final List<LockKey> keys;
   private final LockOptions options;
   private final WaitMode mode;
-  private final Attempt.HandOut<T> handOut;
-  private final Whole<T, R> whole;
+  private final Function<List<Handle>, T> handOut;
 
-  // Owned
-
-  /** The acquired locks, by the index of their keys; null where there is none. */
-  private final List<@Nullable Part<T>> parts;
+  /** The acquired locks, by the index of their keys; null where there is none. Owned. */
+  private final @Nullable Handle[] handles;
 
   private boolean handedOut;
 
-  // Known
-
-  private @Nullable LockKey taken;
-  private @Nullable String holder;
-
-  /** Combines what was made of each lock into what the caller gets. */
-  interface Whole<T, R> {
-    R of(List<T> parts);
-  }
-
-  /** One of the locks. A reference to {@code got} keeps a lease from being found as dropped. */
-  private record Part<T>(Handle handle, T got) {}
-
-  /** @param keys in the order that all callers acquire them in */
+  /**
+   * @param keys in the order that all callers acquire them in
+   * @param handOut converts the handles of all locks to what the caller gets
+   */
   JointAttempt(
       EngineClient client,
       List<LockKey> keys,
       LockOptions options,
       WaitMode mode,
-      Attempt.HandOut<T> handOut,
-      Whole<T, R> whole) {
+      Function<List<Handle>, T> handOut) {
     this.client = client;
     this.keys = keys;
     this.options = options;
     this.mode = mode;
     this.handOut = handOut;
-    this.whole = whole;
-    this.parts = new ArrayList<>(Collections.nCopies(keys.size(), null));
+    this.handles = new Handle[keys.size()];
   }
 
-  /** Returns what the caller gets, or null if one of the locks stayed taken. */
-  @Nullable
-  R run() throws InterruptedException {
+  Attempt.Outcome<T> run() throws InterruptedException {
     requireOrder();
     try {
-      if (!acquireAll()) {
-        return null;
+      Attempt.Taken<?> taken = acquireAll();
+      if (taken != null) {
+        return new Attempt.Taken<>(taken.lockName(), taken.holder());
       }
-      List<T> got = new ArrayList<>(parts.size());
-      for (Part<T> part : parts) {
-        got.add(part.got());
-      }
-      R result = whole.of(got);
+      Attempt.Outcome<T> outcome = new Attempt.Acquired<>(handOut.apply(List.of(handles)));
       handedOut = true;
-      return result;
+      return outcome;
     } finally {
-      undo();
+      runHere(client.cleaners);
     }
-  }
-
-  /** Makes the exception for the lock that stayed taken. */
-  LockTimeoutException timeout() {
-    String name = taken == null ? "" : taken.name();
-    return new LockTimeoutException(name, mode.waited(client.time()), holder);
   }
 
   /**
@@ -114,7 +86,7 @@ final class JointAttempt<T, R> extends Task {
     Thread thread = Thread.currentThread();
     LockKey missing = null;
     for (LockKey key : keys) {
-      Hold hold = client.ownedBy(key, thread);
+      Hold hold = client.ownedBy(key, thread).findFirst().orElse(null);
       if (hold == null) {
         missing = missing == null ? key : missing;
       } else if (!hold.grant().stands() && hold.grant().state().isOver()) {
@@ -130,80 +102,63 @@ final class JointAttempt<T, R> extends Task {
     }
   }
 
-  /** Returns false if one of the locks is taken. */
-  private boolean acquireAll() throws InterruptedException {
+  /** Returns the lock that stayed taken, or null if all were acquired. */
+  private Attempt.@Nullable Taken<?> acquireAll() throws InterruptedException {
     while (true) {
-      int missing = firstMissing();
-      if (missing < parts.size()) {
-        if (!acquire(missing)) {
-          return false;
+      int missing = first(handle -> handle == null);
+      if (missing < handles.length) {
+        Attempt.Taken<?> taken = acquire(missing);
+        if (taken != null) {
+          return taken;
         }
       } else {
-        int notHeld = firstNotHeld();
-        if (notHeld == parts.size()) {
-          return true;
+        int notHeld = first(handle -> !handle.isHeld());
+        if (notHeld == handles.length) {
+          return null;
         }
         settle(notHeld);
       }
     }
   }
 
-  private int firstMissing() {
+  /** Returns the index of the first handle of this sort, or the number of handles. */
+  private int first(Predicate<@Nullable Handle> sort) {
     int index = 0;
-    while (index < parts.size() && parts.get(index) != null) {
+    while (index < handles.length && !sort.test(handles[index])) {
       index++;
     }
     return index;
   }
 
-  private int firstNotHeld() {
-    int index = 0;
-    while (index < parts.size() && parts.get(index).handle().isHeld()) {
-      index++;
-    }
-    return index;
-  }
-
-  /** Returns false if the lock is taken; true if the caller must look again at what is missing. */
-  private boolean acquire(int index) throws InterruptedException {
+  /** Returns null if the lock was acquired, or later ones were given back: it is looked again. */
+  private Attempt.@Nullable Taken<?> acquire(int index) throws InterruptedException {
     boolean holdsLater = false;
-    for (Part<T> later : parts.subList(index + 1, parts.size())) {
-      holdsLater |= later != null;
+    for (int later = index + 1; later < handles.length; later++) {
+      holdsLater |= handles[later] != null;
     }
-    LockKey key = keys.get(index);
     WaitMode modeNow = holdsLater ? mode.askingOnce() : mode;
-    Attempt.Outcome<T> outcome =
-        client.acquire(new Request(key, 1, options, modeNow), handle -> acquired(index, handle));
-    if (outcome instanceof Attempt.Taken<T> known) {
+    Request request = new Request(keys.get(index), 1, options, modeNow);
+    // Stored within the attempt, which gives the lock back if this fails.
+    Attempt.Outcome<Handle> outcome = client.acquire(request, handle -> handles[index] = handle);
+    if (outcome instanceof Attempt.Taken<Handle> taken) {
       if (!holdsLater) {
-        taken = key;
-        holder = known.holder();
-        return false;
+        return taken;
       }
       giveBackFrom(index + 1);
     }
-    return true;
-  }
-
-  /**
-   * Takes in a lock, within the attempt that acquired it, which gives the lock back if this throws.
-   */
-  private T acquired(int index, Handle handle) {
-    T got = handOut.of(handle);
-    parts.set(index, new Part<>(handle, got));
-    return got;
+    return null;
   }
 
   /** Gives up a lock that was lost while others were acquired; asks the store if it is in doubt. */
   private void settle(int index) {
-    Handle handle = parts.get(index).handle();
-    if (client.questions().settle(handle.hold().grant())) {
+    Handle handle = Objects.requireNonNull(handles[index]);
+    if (client.questions.settle(handle.hold().grant())) {
       return;
     }
     giveBack(index);
     String name = keys.get(index).name();
     client.requireOpen(name);
-    if (!mode.stillWaits(client.time())) {
+    if (!mode.stillWaits(client.time)) {
       throw new LockStoreException(
           name,
           "Lock '" + name + "' was lost while others were acquired with it, and no time is left to"
@@ -212,19 +167,7 @@ final class JointAttempt<T, R> extends Task {
     }
   }
 
-  /** Gives back everything that this attempt still owns, on another thread if that fails here. */
-  private void undo() {
-    boolean done = false;
-    try {
-      work();
-      done = true;
-    } finally {
-      if (!done) {
-        client.cleaners().submit(this);
-      }
-    }
-  }
-
+  /** Gives back all that this attempt still owns. */
   @Override
   protected void work() {
     if (!handedOut) {
@@ -233,20 +176,16 @@ final class JointAttempt<T, R> extends Task {
   }
 
   private void giveBackFrom(int first) {
-    for (int index = parts.size() - 1; index >= first; index--) {
+    for (int index = handles.length - 1; index >= first; index--) {
       giveBack(index);
     }
   }
 
   private void giveBack(int index) {
-    Part<T> part = parts.get(index);
-    if (part != null) {
-      try {
-        client.settlement().giveBack(part.handle());
-      } finally {
-        Reference.reachabilityFence(part.got());
-      }
-      parts.set(index, null);
+    Handle handle = handles[index];
+    if (handle != null) {
+      client.settlement.giveBack(handle, Settlement.Telling.HERE);
+      handles[index] = null;
     }
   }
 }

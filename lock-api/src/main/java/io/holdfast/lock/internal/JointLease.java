@@ -5,6 +5,7 @@ import io.holdfast.lock.LeaseLoss;
 import io.holdfast.lock.LeaseState;
 import io.holdfast.lock.internal.queue.Handle;
 import java.time.Duration;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -68,12 +69,7 @@ final class JointLease implements Lease {
 
   @Override
   public boolean isHeld() {
-    for (EngineLease lease : leases) {
-      if (!lease.isHeld()) {
-        return false;
-      }
-    }
-    return true;
+    return leases.stream().allMatch(Lease::isHeld);
   }
 
   @Override
@@ -117,22 +113,12 @@ final class JointLease implements Lease {
 
   @Override
   public Duration remaining() {
-    Duration least = leases.get(0).remaining();
-    for (EngineLease lease : leases) {
-      Duration remaining = lease.remaining();
-      least = remaining.compareTo(least) < 0 ? remaining : least;
-    }
-    return least;
+    return leases.stream().map(Lease::remaining).min(Comparator.naturalOrder()).orElseThrow();
   }
 
   @Override
   public Duration crashBound() {
-    Duration longest = Duration.ZERO;
-    for (EngineLease lease : leases) {
-      Duration crashBound = lease.crashBound();
-      longest = crashBound.compareTo(longest) > 0 ? crashBound : longest;
-    }
-    return longest;
+    return leases.stream().map(Lease::crashBound).max(Comparator.naturalOrder()).orElseThrow();
   }
 
   @Override

@@ -4,16 +4,14 @@ import io.holdfast.lock.DistributedLock;
 import io.holdfast.lock.Lease;
 import io.holdfast.lock.LockHolder;
 import io.holdfast.lock.LockOptions;
-import io.holdfast.lock.Ownership;
+import io.holdfast.lock.internal.Attempt.Outcome;
+import io.holdfast.lock.internal.queue.Handle;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockKind;
-import io.holdfast.lock.spi.TimeSource;
-import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
 import java.util.TreeSet;
-import java.util.concurrent.locks.Lock;
 import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -22,18 +20,13 @@ import org.jspecify.annotations.Nullable;
 final class JointLock extends LockVerbs {
   private static final int NAMES_MAX = 100;
 
-  private final EngineClient client;
-
   /** In the order in which all clients acquire them; at least two. */
   private final List<LockKey> keys;
 
-  private final LockOptions options;
-
   /** @param keys as {@link #keys} returns them, at least two */
   JointLock(EngineClient client, List<LockKey> keys, LockOptions options) {
-    this.client = client;
+    super(client, options);
     this.keys = keys;
-    this.options = options;
   }
 
   /**
@@ -63,51 +56,43 @@ final class JointLock extends LockVerbs {
   }
 
   @Override
-  public LockOptions options() {
-    return options;
-  }
-
-  @Override
   public DistributedLock with(LockOptions other) {
     client.checkOptions(other);
     return new JointLock(client, keys, other);
   }
 
   @Override
-  public Optional<Lease> tryLock() {
-    try {
-      return Optional.ofNullable(attempt(WaitMode.ASK_ONCE).run());
-    } catch (InterruptedException e) {
-      throw new AssertionError("An attempt that is not interruptible was interrupted", e);
-    }
+  Outcome<Lease> acquire(WaitMode mode) throws InterruptedException {
+    return new JointAttempt<Lease>(client, keys, options, mode, this::lease).run();
+  }
+
+  private Lease lease(List<Handle> handles) {
+    return new JointLease(handles.stream().map(client::lease).toList());
   }
 
   @Override
-  public Optional<Lease> tryLock(Duration maxWait) throws InterruptedException {
-    return Optional.ofNullable(attempt(WaitMode.upTo(maxWait, client.time())).run());
+  boolean acquireForThread(WaitMode mode) throws InterruptedException {
+    Outcome<List<Handle>> outcome =
+        new JointAttempt<>(client, keys, options, mode, this::threadOwned).run();
+    return outcome instanceof Attempt.Acquired;
+  }
+
+  private List<Handle> threadOwned(List<Handle> handles) {
+    return handles.stream().map(client::threadOwned).toList();
   }
 
   @Override
-  public Lease lockWithin(Duration maxWait) throws InterruptedException {
-    JointAttempt<EngineLease, Lease> attempt = attempt(WaitMode.upTo(maxWait, client.time()));
-    Lease lease = attempt.run();
-    if (lease == null) {
-      throw attempt.timeout();
+  boolean releaseForThread() {
+    Thread thread = Thread.currentThread();
+    for (LockKey key : keys) {
+      if (!client.isThreadOwned(key, thread)) {
+        return false;
+      }
     }
-    return lease;
-  }
-
-  @Override
-  public Lease lock() throws InterruptedException {
-    Lease lease = attempt(WaitMode.unlimited(client.time())).run();
-    if (lease == null) {
-      throw new AssertionError("A wait without limit ran out");
-    }
-    return lease;
-  }
-
-  private JointAttempt<EngineLease, Lease> attempt(WaitMode mode) {
-    return new JointAttempt<>(client, keys, options, mode, client::lease, JointLease::new);
+    eachInReverse(keys, key -> {
+      boolean unused = client.closeOfThread(key, thread);
+    });
+    return true;
   }
 
   @Override
@@ -119,7 +104,7 @@ final class JointLock extends LockVerbs {
   @Override
   public Optional<LockHolder> inspect() {
     for (LockKey key : keys) {
-      Optional<LockHolder> holder = client.questions().inspect(key);
+      Optional<LockHolder> holder = client.questions.inspect(key);
       if (holder.isPresent()) {
         return holder;
       }
@@ -129,9 +114,7 @@ final class JointLock extends LockVerbs {
 
   @Override
   public List<LockHolder> holders() {
-    return keys.stream()
-        .flatMap(key -> client.questions().inspect(key).stream())
-        .toList();
+    return keys.stream().flatMap(key -> client.questions.inspect(key).stream()).toList();
   }
 
   @Override
@@ -140,48 +123,6 @@ final class JointLock extends LockVerbs {
         + name()
         + "): call get(name).forceRelease(token), with the name and the token of the holder that"
         + " inspect() showed");
-  }
-
-  @Override
-  public Lock asLock() {
-    if (options.ownership() != Ownership.THREAD) {
-      throw new IllegalStateException(
-          "The locks " + name() + " are owned by their leases; a Lock is owned by threads");
-    }
-    return new ThreadOwned();
-  }
-
-  private final class ThreadOwned extends ThreadOwnedLock {
-    @Override
-    boolean acquire(WaitMode mode) throws InterruptedException {
-      Object all = new JointAttempt<>(
-              client, keys, options, mode, client::threadOwned, handles -> handles)
-          .run();
-      return all != null;
-    }
-
-    @Override
-    boolean release(Thread thread) {
-      for (LockKey key : keys) {
-        if (!client.isThreadOwned(key, thread)) {
-          return false;
-        }
-      }
-      eachInReverse(keys, key -> {
-        boolean unused = client.closeOfThread(key, thread);
-      });
-      return true;
-    }
-
-    @Override
-    TimeSource time() {
-      return client.time();
-    }
-
-    @Override
-    String name() {
-      return JointLock.this.name();
-    }
   }
 
   @Override

@@ -42,8 +42,7 @@ final class KeeperChores implements Keeper.Chores {
   @Override
   public long run() {
     droppedLeases.find();
-    callbacks.retry();
-    long nextNanos = Nanos.earlier(timer.submitDue(), callbacks.retryAtNanos());
+    long nextNanos = timer.submitDue();
     retryTasks();
     return retries ? Nanos.earlier(nextNanos, retryAtNanos) : nextNanos;
   }
@@ -59,7 +58,7 @@ final class KeeperChores implements Keeper.Chores {
   }
 
   private void retryTasks() {
-    boolean anyLeft = false;
+    boolean anyLeft = callbacks.isBehind();
     for (Workers some : workers) {
       anyLeft |= some.hasUnstarted();
     }
@@ -73,6 +72,7 @@ final class KeeperChores implements Keeper.Chores {
       retryAtNanos = nowNanos + RETRY_NANOS;
     } else if (nowNanos - retryAtNanos >= 0) {
       retryAtNanos = nowNanos + RETRY_NANOS;
+      callbacks.retry();
       workers.forEach(Workers::retry);
     }
   }

@@ -13,13 +13,11 @@ import io.holdfast.lock.internal.queue.Handle;
 import io.holdfast.lock.internal.queue.WaitQueue;
 import io.holdfast.lock.internal.queue.Waiter;
 import io.holdfast.lock.internal.time.ClockReading;
-import io.holdfast.lock.internal.time.Clocks;
 import io.holdfast.lock.internal.time.Nanos;
 import io.holdfast.lock.spi.Acquisition;
 import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
-import io.holdfast.lock.spi.LockStore;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.Ticket;
 import java.time.Duration;
@@ -46,8 +44,6 @@ final class LeaderTurn {
   private final Request request;
   private final Interrupts interrupts;
   private final Events.Acquiring acquiring;
-  private final LockStore store;
-  private final Clocks time;
 
   // Owned
 
@@ -84,8 +80,6 @@ final class LeaderTurn {
     this.request = request;
     this.interrupts = interrupts;
     this.acquiring = acquiring;
-    this.store = client.store();
-    this.time = client.time();
   }
 
   /** Begins the turn: the attempt leads this queue from now on. */
@@ -109,8 +103,8 @@ final class LeaderTurn {
     leaveStoreQueue();
     withdraw();
     Waiter led = leader;
-    if (led != null && led.news() instanceof Waiter.HandedOn handedOn) {
-      return handedOn.handle();
+    if (led != null && led.news() instanceof Waiter.Acquired acquired) {
+      return acquired.handle();
     }
     giveBackGrant();
     if (led != null) {
@@ -136,15 +130,15 @@ final class LeaderTurn {
     StoreWait waited = wait;
     if (place != null && claim != null && waited != null) {
       if (waited.isStoreSlow()) {
-        client.cleanup().leave(place, claim);
+        client.cleanup.leave(place, claim);
         if (waited.isUnanswered()) {
-          client.cleanup().withdraw(claim);
+          client.cleanup.withdraw(claim);
         }
       } else {
         try {
           place.close();
         } catch (Throwable e) {
-          client.cleanup().withdraw(claim);
+          client.cleanup.withdraw(claim);
           log.debug(
               "The queue of lock '{}' could not be left; again in background",
               request.key().name(),
@@ -159,7 +153,7 @@ final class LeaderTurn {
   private void withdraw() {
     Claim claim = openClaim;
     if (claim != null) {
-      client.cleanup().withdraw(claim);
+      client.cleanup.withdraw(claim);
       openClaim = null;
     }
   }
@@ -167,7 +161,7 @@ final class LeaderTurn {
   private void giveBackGrant() {
     Grant unused = grant;
     if (unused != null) {
-      client.settlement().giveBackUnseen(unused);
+      client.settlement.giveBackUnseen(unused);
       grant = null;
     }
   }
@@ -218,17 +212,17 @@ final class LeaderTurn {
     long pauseNanos = 0;
     while (true) {
       client.requireOpen(request.key().name());
-      Claim claim = client.claims().next(request);
+      Claim claim = client.claims.next(request);
       queue().earlyEvents().asksWith(claim.ownerId());
       taken = false;
       brokenOff = null;
-      client.keeper().watchClock();
-      ClockReading asked = time.read();
+      client.keeper.watchClock();
+      ClockReading asked = client.time.read();
       boolean confirmed = true;
-      if (request.mode().stillWaits(time)) {
+      if (request.mode().stillWaits(client.time)) {
         StoreWait storeWait = new StoreWait(client, request, interrupts, queue(), asked);
         wait = storeWait;
-        Acquisition acquisition = call(claim, () -> store.acquireOrQueue(claim, storeWait));
+        Acquisition acquisition = call(claim, () -> client.store.acquireOrQueue(claim, storeWait));
         if (acquisition instanceof Acquisition.Queued queued) {
           openClaim = claim;
           ticket = queued.ticket();
@@ -252,7 +246,7 @@ final class LeaderTurn {
           grant = ((Acquisition.Granted) acquisition).grant();
         }
       } else {
-        grant = call(claim, () -> store.tryAcquire(claim)).orElse(null);
+        grant = call(claim, () -> client.store.tryAcquire(claim)).orElse(null);
         if (grant == null) {
           taken = true;
           return new Waiter.Taken(null);
@@ -280,7 +274,7 @@ final class LeaderTurn {
     }
     ActiveGrant active;
     try {
-      active = new ActiveGrant(granted, options, asked, time, client);
+      active = new ActiveGrant(granted, options, asked, client.time, client);
     } catch (RuntimeException e) {
       throw unusable("The store gave what is no grant: " + e.getMessage(), e);
     }
@@ -297,15 +291,15 @@ final class LeaderTurn {
         return null;
       }
       case LAPSED -> {
-        client.cleanup().release(granted, Duration.ZERO);
+        client.cleanup.release(granted, Duration.ZERO);
         grant = null;
-        if (!request.mode().stillWaits(time)) {
+        if (!request.mode().stillWaits(client.time)) {
           throw unusable("It took longer to answer than the lease lasts: " + options.ttl(), null);
         }
         return null;
       }
       case LAPSED_AT_MAX_HOLD -> {
-        client.cleanup().release(granted, Duration.ZERO);
+        client.cleanup.release(granted, Duration.ZERO);
         grant = null;
         throw unusable("It took longer to answer than maxHold is", null);
       }
@@ -323,8 +317,8 @@ final class LeaderTurn {
       if (arrival != ActiveGrant.Arrival.DOUBTED) {
         return arrival;
       }
-      ClockReading asked = time.read();
-      Optional<Duration> left = StoreCalls.call(() -> store.verify(active.grant()));
+      ClockReading asked = client.time.read();
+      Optional<Duration> left = StoreCalls.call(() -> client.store.verify(active.grant()));
       if (left.isEmpty()) {
         return ActiveGrant.Arrival.DOUBTED;
       }
@@ -343,7 +337,7 @@ final class LeaderTurn {
     if (first == null) {
       throw new LockClientClosedException(request.key().name());
     }
-    client.keeper().keep(active);
+    client.keeper.keep(active);
     EarlyEvents.Event early = queue().earlyEvents().take(active);
     if (early != null) {
       LeaseLoss.Reason lostBy = early.lostBy();
@@ -372,10 +366,10 @@ final class LeaderTurn {
   }
 
   private void pause(long nanos) throws InterruptedException {
-    long untilNanos = Nanos.earlier(time.nanos() + nanos, request.mode().untilNanos());
-    for (long left = nanos; left > 0; left = untilNanos - time.nanos()) {
+    long untilNanos = Nanos.earlier(client.time.nanos() + nanos, request.mode().untilNanos());
+    for (long left = nanos; left > 0; left = untilNanos - client.time.nanos()) {
       client.requireOpen(request.key().name());
-      time.park(this, left);
+      client.time.park(this, left);
       interrupts.check();
     }
   }

@@ -4,12 +4,83 @@ import io.holdfast.lock.DistributedLock;
 import io.holdfast.lock.Lease;
 import io.holdfast.lock.LeaseAction;
 import io.holdfast.lock.LeaseFunction;
+import io.holdfast.lock.LockOptions;
+import io.holdfast.lock.LockTimeoutException;
+import io.holdfast.lock.Ownership;
+import io.holdfast.lock.internal.Attempt.Outcome;
 import java.time.Duration;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.concurrent.locks.Lock;
 
-/** The methods of a lock that acquire it, run something, and release it. */
+/** The methods by which a lock is acquired, of one name or several. */
 abstract class LockVerbs implements DistributedLock {
+  final EngineClient client;
+  final LockOptions options;
+
+  LockVerbs(EngineClient client, LockOptions options) {
+    this.client = client;
+    this.options = options;
+  }
+
+  /** Acquires a lease. */
+  abstract Outcome<Lease> acquire(WaitMode mode) throws InterruptedException;
+
+  /** Acquires the lock for the calling thread, without a lease; false if it is taken. */
+  abstract boolean acquireForThread(WaitMode mode) throws InterruptedException;
+
+  /** Ends the calling thread's last acquisition without a lease; false if it has none. */
+  abstract boolean releaseForThread();
+
+  @Override
+  public final LockOptions options() {
+    return options;
+  }
+
+  @Override
+  public final Optional<Lease> tryLock() {
+    try {
+      return lease(acquire(WaitMode.ASK_ONCE));
+    } catch (InterruptedException e) {
+      throw new AssertionError("An attempt that is not interruptible was interrupted", e);
+    }
+  }
+
+  @Override
+  public final Optional<Lease> tryLock(Duration maxWait) throws InterruptedException {
+    return lease(acquire(WaitMode.upTo(maxWait, client.time)));
+  }
+
+  private static Optional<Lease> lease(Outcome<Lease> outcome) {
+    return outcome instanceof Attempt.Acquired<Lease> acquired
+        ? Optional.of(acquired.got())
+        : Optional.empty();
+  }
+
+  @Override
+  public final Lease lockWithin(Duration maxWait) throws InterruptedException {
+    WaitMode mode = WaitMode.upTo(maxWait, client.time);
+    Outcome<Lease> outcome = acquire(mode);
+    if (outcome instanceof Attempt.Taken<Lease> taken) {
+      throw new LockTimeoutException(taken.lockName(), mode.waited(client.time), taken.holder());
+    }
+    return ((Attempt.Acquired<Lease>) outcome).got();
+  }
+
+  @Override
+  public final Lease lock() throws InterruptedException {
+    return lease(acquire(WaitMode.unlimited(client.time)))
+        .orElseThrow(() -> new AssertionError("A wait without limit ran out"));
+  }
+
+  @Override
+  public final Lock asLock() {
+    if (options.ownership() != Ownership.THREAD) {
+      throw new IllegalStateException(
+          "Lock '" + name() + "' is owned by its leases; a Lock is owned by threads");
+    }
+    return new ThreadOwnedLock(this);
+  }
 
   @Override
   public final <X extends Exception> void run(LeaseAction<X> action)

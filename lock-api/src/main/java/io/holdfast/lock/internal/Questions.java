@@ -10,10 +10,8 @@ import io.holdfast.lock.internal.queue.Hold;
 import io.holdfast.lock.internal.queue.Token;
 import io.holdfast.lock.internal.queue.WaitQueue;
 import io.holdfast.lock.internal.time.ClockReading;
-import io.holdfast.lock.internal.time.Clocks;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockKind;
-import io.holdfast.lock.spi.LockStore;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoredHolder;
 import io.holdfast.lock.spi.StoredLock;
@@ -33,13 +31,9 @@ final class Questions {
   private static final int LIST_LIMIT_MAX = 10_000;
 
   private final EngineClient client;
-  private final LockStore store;
-  private final Clocks time;
 
-  Questions(EngineClient client, LockStore store, Clocks time) {
+  Questions(EngineClient client) {
     this.client = client;
-    this.store = store;
-    this.time = time;
   }
 
   // About a lease
@@ -52,8 +46,8 @@ final class Questions {
     try {
       // Asked again if the machine slept, or a doubt arose, while the request was on its way.
       while (true) {
-        ClockReading asked = time.read();
-        Optional<Duration> left = ask(grant.key(), () -> store.verify(grant.grant()));
+        ClockReading asked = client.time.read();
+        Optional<Duration> left = ask(grant.key(), () -> client.store.verify(grant.grant()));
         if (left.isEmpty()) {
           grant.lose(LeaseLoss.Reason.TAKEN);
           return false;
@@ -86,8 +80,8 @@ final class Questions {
     if (grant.state().isOver()) {
       return false;
     }
-    ClockReading asked = time.read();
-    Optional<Duration> validFor = ask(grant.key(), () -> store.extend(grant.grant(), ttl));
+    ClockReading asked = client.time.read();
+    Optional<Duration> validFor = ask(grant.key(), () -> client.store.extend(grant.grant(), ttl));
     if (validFor.isEmpty()) {
       grant.lose(LeaseLoss.Reason.TAKEN);
       return false;
@@ -96,7 +90,7 @@ final class Questions {
       return false;
     }
     // The keeper must look anew: the lease may have to be confirmed before its former end.
-    client.keeper().scan();
+    client.keeper.scan();
     client.renewed(grant);
     return settle(grant);
   }
@@ -115,19 +109,19 @@ final class Questions {
     if (key.kind() == LockKind.PERMIT) {
       return holders(key).stream().findFirst();
     }
-    return ask(key, () -> store.inspect(key)).map(holder -> new Holder(key.name(), holder));
+    return ask(key, () -> client.store.inspect(key)).map(holder -> Holder.of(key, holder));
   }
 
   List<LockHolder> holders(LockKey key) {
-    return ask(key, () -> store.holders(key)).stream()
-        .<LockHolder>map(holder -> new Holder(key.name(), holder))
+    return ask(key, () -> client.store.holders(key)).stream()
+        .map(holder -> Holder.of(key, holder))
         .toList();
   }
 
   boolean forceRelease(LockKey key, long grantNumber) {
-    boolean released = ask(key, () -> store.forceRelease(key, grantNumber));
+    boolean released = ask(key, () -> client.store.forceRelease(key, grantNumber));
     if (released) {
-      for (WaitQueue queue : client.queues().of(key)) {
+      for (WaitQueue queue : client.queues.of(key)) {
         Hold hold = queue.holds().holder();
         if (hold != null && hold.grant().grant().number() == grantNumber) {
           hold.grant().lose(LeaseLoss.Reason.TAKEN);
@@ -147,18 +141,16 @@ final class Questions {
     }
     client.requireOpen("");
     List<StoredLock> stored;
-    boolean interrupted = Thread.interrupted();
     try {
-      stored = StoreCalls.call(() -> store.list(LockKind.MUTEX, namePrefix, limit));
+      stored =
+          StoreCalls.callUninterrupted(() -> client.store.list(LockKind.MUTEX, namePrefix, limit));
     } catch (StoreException e) {
       throw new LockStoreException(
           "", "The store gave no usable answer about its locks: " + e.getMessage(), e);
-    } finally {
-      restore(interrupted);
     }
     List<HeldLock> held = new ArrayList<>(stored.size());
     for (StoredLock lock : stored) {
-      held.add(new Listed(new Holder(lock.key().name(), lock.holder()), lock.waiting()));
+      held.add(Holder.of(lock.key(), lock.holder(), lock.waiting()));
     }
     held.sort(Comparator.comparing(HeldLock::name));
     return held;
@@ -166,22 +158,14 @@ final class Questions {
 
   private <T> T ask(LockKey key, StoreCalls.Call<T> question) {
     client.requireOpen(key.name());
-    boolean interrupted = Thread.interrupted();
     try {
-      return StoreCalls.call(question);
+      return StoreCalls.callUninterrupted(question);
     } catch (StoreException e) {
       throw StoreCalls.failure(key, e);
-    } finally {
-      restore(interrupted);
     }
   }
 
-  private static void restore(boolean interrupted) {
-    if (interrupted) {
-      Thread.currentThread().interrupt();
-    }
-  }
-
+  /** A holder, with the number of waiters where that was asked for. */
   private record Holder(
       String name,
       long token,
@@ -189,54 +173,23 @@ final class Questions {
       String description,
       Instant since,
       Duration remaining,
-      boolean isReleased)
-      implements LockHolder {
-    Holder(String name, StoredHolder holder) {
-      this(
-          name,
+      boolean isReleased,
+      OptionalInt waiting)
+      implements HeldLock {
+    static LockHolder of(LockKey key, StoredHolder holder) {
+      return of(key, holder, OptionalInt.empty());
+    }
+
+    static HeldLock of(LockKey key, StoredHolder holder, OptionalInt waiting) {
+      return new Holder(
+          key.name(),
           Token.of(holder.number(), 0),
           holder.permit(),
           holder.description(),
           holder.since(),
           holder.remaining(),
-          holder.released());
-    }
-  }
-
-  private record Listed(Holder holder, OptionalInt waiting) implements HeldLock {
-    @Override
-    public String name() {
-      return holder.name();
-    }
-
-    @Override
-    public long token() {
-      return holder.token();
-    }
-
-    @Override
-    public int permit() {
-      return holder.permit();
-    }
-
-    @Override
-    public String description() {
-      return holder.description();
-    }
-
-    @Override
-    public Instant since() {
-      return holder.since();
-    }
-
-    @Override
-    public Duration remaining() {
-      return holder.remaining();
-    }
-
-    @Override
-    public boolean isReleased() {
-      return holder.isReleased();
+          holder.released(),
+          waiting);
     }
   }
 }

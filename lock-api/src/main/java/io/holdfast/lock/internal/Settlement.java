@@ -1,9 +1,7 @@
 package io.holdfast.lock.internal;
 
 import io.holdfast.lock.LeaseLoss;
-import io.holdfast.lock.internal.cleanup.Cleanup;
 import io.holdfast.lock.internal.event.Callbacks;
-import io.holdfast.lock.internal.event.Events;
 import io.holdfast.lock.internal.grant.ActiveGrant;
 import io.holdfast.lock.internal.grant.GrantState.Phase;
 import io.holdfast.lock.internal.log.SafeLogger;
@@ -14,14 +12,9 @@ import io.holdfast.lock.internal.queue.Holds;
 import io.holdfast.lock.internal.queue.LossNotice;
 import io.holdfast.lock.internal.queue.WaitQueue;
 import io.holdfast.lock.internal.queue.WaitQueue.Closing;
-import io.holdfast.lock.internal.queue.WaitQueues;
-import io.holdfast.lock.internal.renewal.Keeper;
-import io.holdfast.lock.internal.task.Workers;
 import io.holdfast.lock.spi.Grant;
-import io.holdfast.lock.spi.LockStore;
 import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.StoreException;
-import io.holdfast.lock.spi.TimeSource;
 import java.time.Duration;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -37,34 +30,17 @@ import org.jspecify.annotations.Nullable;
 final class Settlement implements WaitQueue.Releaser {
   private static final SafeLogger log = SafeLogger.of(Settlement.class);
 
-  private final LockStore store;
-  private final TimeSource time;
+  private final EngineClient client;
   private final HandOff handOff;
-  private final WaitQueues queues;
-  private final Keeper keeper;
-  private final Cleanup cleanup;
-  private final Workers cleaners;
-  private final Events events;
   private final Callbacks callbacks;
 
-  Settlement(
-      LockStore store,
-      TimeSource time,
-      HandOff handOff,
-      WaitQueues queues,
-      Keeper keeper,
-      Cleanup cleanup,
-      Workers cleaners,
-      Events events,
-      Callbacks callbacks) {
-    this.store = store;
-    this.time = time;
+  /**
+   * @param handOff the rule for leases that were closed
+   * @param callbacks writes the lines of the log
+   */
+  Settlement(EngineClient client, HandOff handOff, Callbacks callbacks) {
+    this.client = client;
     this.handOff = handOff;
-    this.queues = queues;
-    this.keeper = keeper;
-    this.cleanup = cleanup;
-    this.cleaners = cleaners;
-    this.events = events;
     this.callbacks = callbacks;
   }
 
@@ -73,7 +49,7 @@ final class Settlement implements WaitQueue.Releaser {
     Hold hold = handle.hold();
     switch (end(handle)) {
       case CLOSED_BEFORE, STILL_HELD -> {}
-      case HANDED_ON -> events.released(hold, true);
+      case HANDED_ON -> client.events.released(hold, true);
       case LOST, LOST_AND_LEFT -> throw hold.lostException();
       case TO_BE_RELEASED -> {
         Error thrownByStore = release(hold, Telling.HERE);
@@ -92,24 +68,18 @@ final class Settlement implements WaitQueue.Releaser {
     }
   }
 
-  /** Closes a handle that its caller never saw. */
-  void abandon(Handle handle) {
-    Hold hold = handle.hold();
-    if (end(handle) == Closing.TO_BE_RELEASED) {
-      Error unused = release(hold, Telling.NOBODY);
-    }
-  }
-
   /**
-   * Closes a handle that its caller never saw, although listeners were told that it was acquired.
+   * Closes a handle that its caller never saw.
+   *
+   * @param telling {@link Telling#HERE} if listeners were told that it was acquired
    */
-  void giveBack(Handle handle) {
+  void giveBack(Handle handle, Telling telling) {
     Hold hold = handle.hold();
     Closing closing = end(handle);
-    if (closing == Closing.HANDED_ON) {
-      events.released(hold, true);
+    if (closing == Closing.HANDED_ON && telling == Telling.HERE) {
+      client.events.released(hold, true);
     } else if (closing == Closing.TO_BE_RELEASED) {
-      Error unused = release(hold, Telling.HERE);
+      Error unused = release(hold, telling);
     }
   }
 
@@ -122,7 +92,7 @@ final class Settlement implements WaitQueue.Releaser {
       return closing;
     } finally {
       if (!done) {
-        cleaners.submit(handle.hold());
+        client.cleaners.submit(handle.hold());
       }
     }
   }
@@ -137,13 +107,13 @@ final class Settlement implements WaitQueue.Releaser {
     try {
       // stands() marks a deadline that has passed, so that the queue knows of the loss.
       if (hold.grant().stands() && queue.isAwaited() && hold.grant().isFresh()) {
-        nowNanos = time.nanos();
+        nowNanos = client.time.nanos();
         allowed = handOff;
       }
     } finally {
       closing = queue.close(handle, Thread.currentThread(), allowed, nowNanos);
       if (closing == Closing.LOST_AND_LEFT) {
-        queues.leave(queue);
+        client.queues.leave(queue);
       } else if (closing == Closing.GUARDED) {
         hold.grant().schedule().stop();
       }
@@ -155,18 +125,20 @@ final class Settlement implements WaitQueue.Releaser {
   void closeGuard(Hold hold) {
     switch (hold.queue().holds().closeGuard(hold)) {
       case NOTHING -> {}
-      case TO_BE_RELEASED -> cleaners.submit(hold);
+      case TO_BE_RELEASED -> client.cleaners.submit(hold);
       case LOST -> free(hold.grant());
     }
   }
 
   // Giving back
 
-  private enum Telling {
-    /** Told on the caller's thread. */
+  /** Who tells listeners of a release. */
+  enum Telling {
+    /** The caller's thread. */
     HERE,
+    /** A background thread. */
     IN_BACKGROUND,
-    /** Not told, since nobody had the lease. */
+    /** Nobody, since nobody had the lease. */
     NOBODY
   }
 
@@ -197,7 +169,7 @@ final class Settlement implements WaitQueue.Releaser {
     } finally {
       hold.unclaimRelease();
       if (!done) {
-        cleaners.submit(hold);
+        client.cleaners.submit(hold);
       }
     }
   }
@@ -205,7 +177,7 @@ final class Settlement implements WaitQueue.Releaser {
   private @Nullable Error releaseClaimed(Hold hold, Telling telling) {
     ActiveGrant grant = hold.grant();
     StoreException failure = null;
-    keeper.forget(grant);
+    client.keeper.forget(grant);
     grant.schedule().stop();
     if (grant.beginEnd() || grant.state().phase() == Phase.ENDING) {
       failure = endAtStore(grant);
@@ -213,21 +185,20 @@ final class Settlement implements WaitQueue.Releaser {
       free(grant);
     }
     if (hold.queue().endRelease(hold, failure)) {
-      queues.leave(hold.queue());
+      client.queues.leave(hold.queue());
       tellEnd(hold, telling, failure);
     }
     return failure != null && failure.getCause() instanceof Error error ? error : null;
   }
 
   /**
-   * Releases the grant at the store. Returns the failure if the store did not confirm the release,
-   * which is then tried again in the background.
+   * Releases the grant at the client.store. Returns the failure if the store did not confirm the
+   * release, which is then tried again in the background.
    */
   private @Nullable StoreException endAtStore(ActiveGrant grant) {
-    boolean interrupted = Thread.interrupted();
     try {
-      ReleaseOutcome outcome =
-          StoreCalls.call(() -> store.release(grant.grant(), grant.minHoldLeft()));
+      ReleaseOutcome outcome = StoreCalls.callUninterrupted(
+          () -> client.store.release(grant.grant(), grant.minHoldLeft()));
       if (outcome == ReleaseOutcome.ALREADY_LOST) {
         grant.endLost();
       } else {
@@ -235,13 +206,9 @@ final class Settlement implements WaitQueue.Releaser {
       }
       return null;
     } catch (StoreException e) {
-      cleanup.release(grant.grant(), grant.minHoldLeft());
+      client.cleanup.release(grant.grant(), grant.minHoldLeft());
       grant.endUnanswered();
       return e;
-    } finally {
-      if (interrupted) {
-        Thread.currentThread().interrupt();
-      }
     }
   }
 
@@ -252,11 +219,11 @@ final class Settlement implements WaitQueue.Releaser {
       for (Consumer<? super LeaseLoss> listener : hold.lastListeners()) {
         tellLoss(loss, listener);
       }
-      events.lost(hold, loss);
+      client.events.lost(hold, loss);
     } else if (telling == Telling.HERE) {
-      events.released(hold, failure == null);
+      client.events.released(hold, failure == null);
     } else if (telling == Telling.IN_BACKGROUND) {
-      events.releasedInBackground(hold, failure == null);
+      client.events.releasedInBackground(hold, failure == null);
     }
     if (failure != null) {
       log.warn(
@@ -272,7 +239,7 @@ final class Settlement implements WaitQueue.Releaser {
    */
   private void tellLoss(LeaseLoss loss, Consumer<? super LeaseLoss> listener) {
     try {
-      events.tellLoss(loss, listener);
+      client.events.tellLoss(loss, listener);
     } catch (Throwable e) {
       try {
         listener.accept(loss);
@@ -284,17 +251,13 @@ final class Settlement implements WaitQueue.Releaser {
 
   /** Releases a grant that no caller ever saw. */
   void giveBackUnseen(Grant grant) {
-    boolean interrupted = Thread.interrupted();
     try {
-      ReleaseOutcome outcome = StoreCalls.call(() -> store.release(grant, Duration.ZERO));
+      ReleaseOutcome outcome =
+          StoreCalls.callUninterrupted(() -> client.store.release(grant, Duration.ZERO));
       log.debug("Lock '{}' given back unused: {}", grant.claim().key().name(), outcome);
     } catch (StoreException e) {
-      cleanup.release(grant, Duration.ZERO);
+      client.cleanup.release(grant, Duration.ZERO);
       log.debug("Lock '{}' not given back yet", grant.claim().key().name(), e);
-    } finally {
-      if (interrupted) {
-        Thread.currentThread().interrupt();
-      }
     }
   }
 
@@ -304,7 +267,7 @@ final class Settlement implements WaitQueue.Releaser {
    */
   private void free(ActiveGrant grant) {
     if (grant.isLostHereOnly()) {
-      cleanup.release(grant.grant(), grant.minHoldLeft());
+      client.cleanup.release(grant.grant(), grant.minHoldLeft());
     }
   }
 
@@ -313,9 +276,9 @@ final class Settlement implements WaitQueue.Releaser {
   /** Settles the loss of a grant, or its dropped handles. No I/O. */
   void settle(ActiveGrant grant) {
     if (grant.state().isOver()) {
-      keeper.forget(grant);
+      client.keeper.forget(grant);
     }
-    for (WaitQueue queue : queues.of(grant.key())) {
+    for (WaitQueue queue : client.queues.of(grant.key())) {
       settle(queue, grant);
     }
     finishRelease(grant);
@@ -337,11 +300,11 @@ final class Settlement implements WaitQueue.Releaser {
    * holder.
    */
   void finishRelease(ActiveGrant grant) {
-    for (WaitQueue queue : queues.of(grant.key())) {
+    for (WaitQueue queue : client.queues.of(grant.key())) {
       Hold hold = queue.unfinishedRelease(grant);
       if (hold != null) {
         // Does nothing if another thread is releasing it.
-        cleaners.submit(hold);
+        client.cleaners.submit(hold);
       }
     }
   }
@@ -352,10 +315,10 @@ final class Settlement implements WaitQueue.Releaser {
       hold.grant().schedule().stop();
     }
     if (dropped.queueLeft()) {
-      queues.leave(queue);
+      client.queues.leave(queue);
     }
-    events.leaked(hold);
-    logAside(() -> log.warn(
+    client.events.leaked(hold);
+    callbacks.log(() -> log.warn(
         "A lease of lock '{}' with token {} became unreachable without close(){}",
         hold.lockName(),
         hold.token(),
@@ -371,29 +334,20 @@ final class Settlement implements WaitQueue.Releaser {
     for (var listener = notice.listeners().peek();
         listener != null;
         listener = notice.listeners().peek()) {
-      events.tellLoss(notice.loss(), listener);
+      client.events.tellLoss(notice.loss(), listener);
       notice.listeners().remove();
     }
     if (queue.holds().told(hold)) {
-      queues.leave(queue);
+      client.queues.leave(queue);
     }
     if (notice.seen()) {
-      events.lost(hold, notice.loss());
-      logAside(() -> log.warn(
+      client.events.lost(hold, notice.loss());
+      // On another thread: an appender can block, and would delay the losses of other leases.
+      callbacks.log(() -> log.warn(
           "The lease of lock '{}' with token {} was lost: {}",
           hold.lockName(),
           hold.token(),
           notice.loss().reason()));
-    }
-  }
-
-  /** Logs on another thread: an appender can block, and would delay the losses of other leases. */
-  private void logAside(Runnable line) {
-    try {
-      callbacks.log(line);
-    } catch (Throwable e) {
-      // There is no memory for a task: write the line here.
-      line.run();
     }
   }
 }

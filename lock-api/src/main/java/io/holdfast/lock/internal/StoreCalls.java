@@ -28,6 +28,21 @@ final class StoreCalls {
   }
 
   /**
+   * Makes a call with the thread's interrupt flag cleared, since drivers fail if it is set, and
+   * sets it again afterwards.
+   */
+  static <T> T callUninterrupted(Call<T> call) throws StoreException {
+    boolean interrupted = Thread.interrupted();
+    try {
+      return call(call);
+    } finally {
+      if (interrupted) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+
+  /**
    * Makes the exception for the caller whose own request failed.
    *
    * @throws Error the store threw one: the caller, on whose thread it was thrown, must see it
@@ -36,10 +51,7 @@ final class StoreCalls {
     if (e.getCause() instanceof Error error) {
       throw error;
     }
-    return new LockStoreException(
-        key.name(),
-        "The store gave no usable answer about lock '" + key.name() + "': " + e.getMessage(),
-        e);
+    return failureAhead(key, e);
   }
 
   /** Makes the exception for a caller that waited for another thread's answer. */

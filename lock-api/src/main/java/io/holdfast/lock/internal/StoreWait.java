@@ -49,7 +49,7 @@ final class StoreWait implements Runnable {
     this.interrupts = interrupts;
     this.queue = queue;
     this.mode = request.mode();
-    this.time = client.time();
+    this.time = client.time;
     this.asked = asked;
   }
 

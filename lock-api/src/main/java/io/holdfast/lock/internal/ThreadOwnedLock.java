@@ -1,6 +1,5 @@
 package io.holdfast.lock.internal;
 
-import io.holdfast.lock.spi.TimeSource;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
@@ -10,21 +9,17 @@ import java.util.concurrent.locks.Lock;
  * A lock with the interface of {@code java.util.concurrent}: the thread owns it, and there is no
  * visible lease.
  */
-abstract class ThreadOwnedLock implements Lock {
-  /** Acquires it for the calling thread; false if it is taken. */
-  abstract boolean acquire(WaitMode mode) throws InterruptedException;
+final class ThreadOwnedLock implements Lock {
+  private final LockVerbs lock;
 
-  /** Ends the thread's last acquisition through {@code asLock()}; false if it has none. */
-  abstract boolean release(Thread thread);
-
-  abstract TimeSource time();
-
-  abstract String name();
+  ThreadOwnedLock(LockVerbs lock) {
+    this.lock = lock;
+  }
 
   @Override
   public void lock() {
     try {
-      acquireForSure(WaitMode.unlimitedAndUninterruptible(time()));
+      acquireForSure(WaitMode.unlimitedAndUninterruptible(lock.client.time));
     } catch (InterruptedException e) {
       throw new AssertionError("An attempt that is not interruptible was interrupted", e);
     }
@@ -32,11 +27,11 @@ abstract class ThreadOwnedLock implements Lock {
 
   @Override
   public void lockInterruptibly() throws InterruptedException {
-    acquireForSure(WaitMode.unlimited(time()));
+    acquireForSure(WaitMode.unlimited(lock.client.time));
   }
 
   private void acquireForSure(WaitMode mode) throws InterruptedException {
-    if (!acquire(mode)) {
+    if (!lock.acquireForThread(mode)) {
       throw new AssertionError("A wait without limit ran out");
     }
   }
@@ -44,7 +39,7 @@ abstract class ThreadOwnedLock implements Lock {
   @Override
   public boolean tryLock() {
     try {
-      return acquire(WaitMode.ASK_ONCE);
+      return lock.acquireForThread(WaitMode.ASK_ONCE);
     } catch (InterruptedException e) {
       throw new AssertionError("An attempt that is not interruptible was interrupted", e);
     }
@@ -53,16 +48,16 @@ abstract class ThreadOwnedLock implements Lock {
   @Override
   public boolean tryLock(long time, TimeUnit unit) throws InterruptedException {
     Duration maxWait = Duration.ofNanos(unit.toNanos(time));
-    return acquire(WaitMode.upTo(maxWait, time()));
+    return lock.acquireForThread(WaitMode.upTo(maxWait, lock.client.time));
   }
 
   @Override
   public void unlock() {
-    if (!release(Thread.currentThread())) {
+    if (!lock.releaseForThread()) {
       throw new IllegalMonitorStateException("Thread '"
           + Thread.currentThread().getName()
           + "' does not own lock '"
-          + name()
+          + lock.name()
           + "' through this view");
     }
   }
@@ -74,6 +69,6 @@ abstract class ThreadOwnedLock implements Lock {
 
   @Override
   public String toString() {
-    return "Lock[" + name() + "]";
+    return "Lock[" + lock.name() + "]";
   }
 }

@@ -13,31 +13,30 @@ public final class EngineProbe {
 
   /** The thread that keeps its leases. */
   public static Thread keeper(LockClient client) {
-    return KeeperProbe.thread(engine(client).keeper());
+    return KeeperProbe.thread(engine(client).keeper);
   }
 
   /** The number of grants that are kept. */
   public static int kept(LockClient client) {
-    return KeeperProbe.kept(engine(client).keeper());
+    return KeeperProbe.kept(engine(client).keeper);
   }
 
   /** The number of groups of leases that are being renewed. */
   public static int renewing(LockClient client) {
-    return KeeperProbe.roundsInFlight(engine(client).keeper());
+    return KeeperProbe.roundsInFlight(engine(client).keeper);
   }
 
   /** Whether its own threads, but for the keeper and the renewals, have nothing to do. */
   public static boolean areWorkersIdle(LockClient client) {
     EngineClient engine = engine(client);
-    return WorkersProbe.areIdle(
-        List.of(engine.settlers(), engine.cleaners(), engine.callbackThreads()));
+    return WorkersProbe.areIdle(List.of(engine.settlers, engine.cleaners, engine.callbackThreads));
   }
 
   /** As {@link #areWorkersIdle}, but there can be tasks that wait for their next try. */
   public static boolean areWorkersWaiting(LockClient client) {
     EngineClient engine = engine(client);
     return WorkersProbe.areWaiting(
-        List.of(engine.settlers(), engine.cleaners(), engine.callbackThreads()));
+        List.of(engine.settlers, engine.cleaners, engine.callbackThreads));
   }
 
   /** A description of its own threads, for messages. */
@@ -54,27 +53,26 @@ public final class EngineProbe {
   /** Changes how all threads but the keeper are made. */
   public static void changeThreads(LockClient client, UnaryOperator<ThreadFactory> change) {
     EngineClient engine = engine(client);
-    WorkersProbe.change(engine.settlers(), change);
-    WorkersProbe.change(engine.cleaners(), change);
-    WorkersProbe.change(engine.callbackThreads(), change);
-    KeeperProbe.change(engine.keeper(), change);
+    WorkersProbe.change(engine.settlers, change);
+    WorkersProbe.change(engine.cleaners, change);
+    WorkersProbe.change(engine.callbackThreads, change);
+    KeeperProbe.change(engine.keeper, change);
   }
 
   /** Has all threads but the keeper end as soon as they have nothing to do. */
   public static void keepNoIdleThreads(LockClient client) {
     EngineClient engine = engine(client);
-    engine.settlers().retire();
-    engine.cleaners().retire();
-    engine.callbackThreads().retire();
-    KeeperProbe.keepNoIdleThreads(engine.keeper());
+    engine.settlers.retire();
+    engine.cleaners.retire();
+    engine.callbackThreads.retire();
+    KeeperProbe.keepNoIdleThreads(engine.keeper);
   }
 
   /** The number of its threads, but for the keeper. */
   public static int threads(LockClient client) {
     EngineClient engine = engine(client);
-    return WorkersProbe.threads(
-            List.of(engine.settlers(), engine.cleaners(), engine.callbackThreads()))
-        + KeeperProbe.roundThreads(engine.keeper());
+    return WorkersProbe.threads(List.of(engine.settlers, engine.cleaners, engine.callbackThreads))
+        + KeeperProbe.roundThreads(engine.keeper);
   }
 
   private static EngineClient engine(LockClient client) {

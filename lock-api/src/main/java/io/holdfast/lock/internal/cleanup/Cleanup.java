@@ -1,6 +1,7 @@
 package io.holdfast.lock.internal.cleanup;
 
 import io.holdfast.lock.internal.log.SafeLogger;
+import io.holdfast.lock.internal.task.Task;
 import io.holdfast.lock.internal.task.Timer;
 import io.holdfast.lock.internal.task.Workers;
 import io.holdfast.lock.internal.time.Nanos;
@@ -8,13 +9,17 @@ import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockStore;
 import io.holdfast.lock.spi.ReleaseOutcome;
+import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.Ticket;
 import io.holdfast.lock.spi.TimeSource;
 import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Deque;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Repeats in the background what a failing store left undone: the release of leases, and the
@@ -22,10 +27,13 @@ import java.util.stream.Stream;
  * When the client is closed, each gets one last try.
  */
 public final class Cleanup {
-  static final SafeLogger log = SafeLogger.of(Cleanup.class);
+  private static final SafeLogger log = SafeLogger.of(Cleanup.class);
 
   /** The number of store timeouts after which no request can still be on its way. */
   private static final int LATE_TIMEOUTS_MAX = 10;
+
+  private static final long RETRY_NANOS_MIN = 100_000_000;
+  private static final long RETRY_NANOS_MAX = 5_000_000_000L;
 
   private final LockStore store;
   private final TimeSource time;
@@ -50,7 +58,7 @@ public final class Cleanup {
   /** Releases a grant; repeats that after failures until its TTL is over. */
   public void release(Grant grant, Duration holdFor) {
     long heldUntilNanos = time.nanos() + Nanos.of(holdFor);
-    begin(new CleanupTask(this, grant.claim(), Nanos.of(grant.crashBound()), List.of(), () -> {
+    begin(new CleanupTask(grant.claim(), Nanos.of(grant.crashBound()), List.of(), () -> {
       long leftNanos = Math.max(0, heldUntilNanos - time.nanos());
       ReleaseOutcome outcome = store.release(grant, Duration.ofNanos(leftNanos));
       log.info(
@@ -69,7 +77,6 @@ public final class Cleanup {
     long lateNanos =
         Math.max(Math.min(ttlNanos, LATE_TIMEOUTS_MAX * storeTimeoutNanos), 2 * storeTimeoutNanos);
     begin(new CleanupTask(
-        this,
         claim,
         lateNanos + ttlNanos,
         List.of(nowNanos + storeTimeoutNanos, nowNanos + lateNanos),
@@ -78,7 +85,7 @@ public final class Cleanup {
 
   /** Leaves a store's line; withdraws the claim if that fails. */
   public void leave(Ticket ticket, Claim claim) {
-    begin(new CleanupTask(this, claim, Nanos.of(claim.ttl()), List.of(), () -> {
+    begin(new CleanupTask(claim, Nanos.of(claim.ttl()), List.of(), () -> {
       try {
         ticket.close();
       } catch (Throwable e) {
@@ -119,30 +126,98 @@ public final class Cleanup {
         .toList();
   }
 
-  // For the tasks
-
-  boolean isEnding() {
-    return ending;
+  /** A call to the store. */
+  private interface StoreCall {
+    void run() throws StoreException;
   }
 
-  boolean isOpen(CleanupTask task) {
-    return open.contains(task);
-  }
+  /**
+   * A call to the store that is repeated, at growing intervals, until it is answered or no longer
+   * matters; then it is made again at each of the given times.
+   */
+  private final class CleanupTask extends Task {
 
-  void done(CleanupTask task) {
-    open.remove(task);
-  }
+    private final Claim claim;
+    private final long untilNanos;
+    private final StoreCall call;
 
-  void failedAtTheEnd(CleanupTask task) {
-    failedAtTheEnd.add(task);
-    open.remove(task);
-  }
+    /**
+     * The times at which to make the call again, the earliest first. This and the next field are
+     * accessed only by the thread that runs the task.
+     */
+    private final Deque<Long> repeatAtNanos;
 
-  void againAt(long atNanos, CleanupTask task) {
-    timer.runAt(atNanos, task);
-  }
+    private long delayNanos = RETRY_NANOS_MIN;
 
-  long nowNanos() {
-    return time.nanos();
+    CleanupTask(Claim claim, long lastsNanos, List<Long> repeatAtNanos, StoreCall call) {
+      this.claim = claim;
+      this.untilNanos = time.nanos() + lastsNanos;
+      this.repeatAtNanos = new ArrayDeque<>(repeatAtNanos);
+      this.call = call;
+    }
+
+    String lockName() {
+      return claim.key().name();
+    }
+
+    @Override
+    protected void work() {
+      if (!open.contains(this)) {
+        return;
+      }
+      if (ending) {
+        lastTry();
+        return;
+      }
+      Long nextNanos = attempt();
+      if (nextNanos == null) {
+        open.remove(this);
+      } else if (ending) {
+        // The client was closed while this task was running.
+        lastTry();
+      } else {
+        timer.runAt(nextNanos, this);
+      }
+    }
+
+    private void lastTry() {
+      try {
+        call.run();
+        open.remove(this);
+      } catch (Throwable e) {
+        failedAtTheEnd.add(this);
+        open.remove(this);
+        log.debug("Lock '{}' could not be cleaned up at the store", lockName(), e);
+      }
+    }
+
+    /** Makes the call. Returns the time at which to run again, or null if the task is done. */
+    private @Nullable Long attempt() {
+      try {
+        call.run();
+      } catch (Throwable e) { // Whatever a store throws means that it gave no usable answer.
+        return retryAt(e);
+      }
+      delayNanos = RETRY_NANOS_MIN;
+      long nowNanos = time.nanos();
+      while (!repeatAtNanos.isEmpty() && repeatAtNanos.peek() - nowNanos <= 0) {
+        repeatAtNanos.remove();
+      }
+      return repeatAtNanos.peek();
+    }
+
+    private @Nullable Long retryAt(Throwable failure) {
+      long nextNanos = time.nanos() + delayNanos;
+      if (nextNanos - untilNanos > 0) {
+        log.warn(
+            "Lock '{}' could not be cleaned up at the store; its TTL is over by now",
+            lockName(),
+            failure);
+        return null;
+      }
+      delayNanos = Math.min(2 * delayNanos, RETRY_NANOS_MAX);
+      log.debug("Lock '{}' could not be cleaned up at the store; again later", lockName(), failure);
+      return nextNanos;
+    }
   }
 }

@@ -3,8 +3,6 @@ package io.holdfast.lock.internal.event;
 import io.holdfast.lock.internal.log.SafeLogger;
 import io.holdfast.lock.internal.task.Task;
 import io.holdfast.lock.internal.task.Workers;
-import io.holdfast.lock.internal.time.Nanos;
-import io.holdfast.lock.spi.TimeSource;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.Executor;
@@ -22,31 +20,18 @@ public final class Callbacks {
   /** The number of pending events above which newer ones are dropped. */
   private static final int QUEUED_MAX = 10_000;
 
-  /**
-   * The time after which a task that the user's executor has not begun is submitted again: the
-   * executor may have dropped it.
-   */
-  private static final long BEGUN_WITHIN_NANOS = 1_000_000_000;
-
   private final Workers workers;
   private final @Nullable Executor users;
-  private final TimeSource time;
 
   private final Queue<Runnable> queue = new ConcurrentLinkedQueue<>();
   private final AtomicInteger queued = new AtomicInteger();
   private final AtomicBoolean draining = new AtomicBoolean();
-  private final Drain drain = new Drain();
-
-  /** The time at which the task that drains the queue is submitted again if it has not begun. */
-  private volatile long submitAgainAtNanos;
-
-  private volatile boolean submitted;
+  private final Task drain = Task.of(() -> execute(this::drainQueue));
 
   /** @param users the user's executor, if there is one */
-  public Callbacks(Workers workers, @Nullable Executor users, TimeSource time) {
+  public Callbacks(Workers workers, @Nullable Executor users) {
     this.workers = workers;
     this.users = users;
-    this.time = time;
   }
 
   /** Runs a callback as a task of its own, once. */
@@ -56,44 +41,35 @@ public final class Callbacks {
 
   /** Writes a line of the log on one of the client's threads: an appender can block. */
   public void log(Runnable line) {
-    workers.submit(new Line(line));
+    workers.submit(Task.of(line));
   }
 
   /** Runs a callback after those that were passed to this method before. */
   void runInOrder(Runnable callback) {
-    if (queued.incrementAndGet() > QUEUED_MAX) {
-      queued.decrementAndGet();
+    if (queued.get() >= QUEUED_MAX) {
       log.warn(
           "A lock listener is {} events behind: it is not told of the newest", QUEUED_MAX, null);
       return;
     }
-    boolean added = false;
-    try {
-      added = queue.add(callback);
-    } finally {
-      if (!added) {
-        queued.decrementAndGet();
-      }
-    }
-    retry();
-  }
-
-  /** Submits what could not be submitted before, if anything. Throws nothing. */
-  public void retry() {
-    if (queue.isEmpty() || draining.get()) {
-      return;
-    }
-    long nowNanos = time.nanos();
-    if (!submitted || nowNanos - submitAgainAtNanos >= 0) {
-      submitAgainAtNanos = nowNanos + BEGUN_WITHIN_NANOS;
-      submitted = true;
+    queue.add(callback);
+    if (queued.getAndIncrement() == 0) {
       workers.submit(drain);
     }
   }
 
-  /** The time by which {@link #retry} must be called. */
-  public long retryAtNanos() {
-    return queue.isEmpty() || draining.get() ? time.nanos() + Nanos.FOREVER : submitAgainAtNanos;
+  /**
+   * Whether events are pending and nobody tells them: the user's executor may be busy, or may have
+   * dropped the task that was to do it.
+   */
+  public boolean isBehind() {
+    return !queue.isEmpty() && !draining.get();
+  }
+
+  /** Has the pending events told, as far as that is not under way. Throws nothing. */
+  public void retry() {
+    if (isBehind()) {
+      workers.submit(drain);
+    }
   }
 
   /** Runs a callback on this thread; throws nothing. */
@@ -106,8 +82,6 @@ public final class Callbacks {
   }
 
   private void drainQueue() {
-    // Even if the queue is empty: otherwise the next event would wait for the next retry.
-    submitted = false;
     while (!queue.isEmpty() && draining.compareAndSet(false, true)) {
       try {
         for (Runnable next = queue.poll(); next != null; next = queue.poll()) {
@@ -135,28 +109,6 @@ public final class Callbacks {
       log.warn(
           "The callback executor refused a lock callback; it runs on a thread of ours", e, null);
       task.run();
-    }
-  }
-
-  private final class Drain extends Task {
-    private final Runnable drainQueue = Callbacks.this::drainQueue;
-
-    @Override
-    protected void work() {
-      execute(drainQueue);
-    }
-  }
-
-  private static final class Line extends Task {
-    private final Runnable line;
-
-    Line(Runnable line) {
-      this.line = line;
-    }
-
-    @Override
-    protected void work() {
-      line.run();
     }
   }
 

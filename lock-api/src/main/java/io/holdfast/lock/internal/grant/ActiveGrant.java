@@ -238,6 +238,11 @@ public final class ActiveGrant extends Task {
     minHold.extend(atLeast);
   }
 
+  /** Lets the minimum hold count from the grant's arrival: a caller gets a lease. */
+  public void beginMinHold() {
+    minHold.begin();
+  }
+
   /**
    * Takes in that the store extended a renewed lease to its TTL.
    *
@@ -299,7 +304,7 @@ public final class ActiveGrant extends Task {
       }
       // SUSPECT is the graver doubt and remains, but it now needs a later answer.
       Phase next = now.phase() == Phase.SUSPECT ? Phase.SUSPECT : Phase.UNANSWERED;
-      if (doubt(now, next, time.nanos())) {
+      if (replace(now, now.doubted(next, time.nanos()))) {
         return;
       }
     }
@@ -330,8 +335,7 @@ public final class ActiveGrant extends Task {
       if (now.isOver()) {
         return;
       }
-      if (replace(now, now.lost(reason))) {
-        observer.lost(this);
+      if (lose(now, reason)) {
         return;
       }
     }
@@ -388,76 +392,50 @@ public final class ActiveGrant extends Task {
     observer.settle(this);
   }
 
-  /** Takes in an answer, and tries again after concurrent changes; false if a doubt remains. */
+  /**
+   * Takes in an answer; one that comes after the deadline is ignored, since a caller may have been
+   * told that the lease is gone. Returns false if a doubt remains.
+   */
   private boolean settle(ClockReading asked, UnaryOperator<Validity> answer) {
     while (true) {
       GrantState now = state;
-      Settled settled = settle(now, asked, answer.apply(now.validity()));
-      if (settled != Settled.AGAIN) {
-        return settled == Settled.YES;
+      if (now.isOver()) {
+        return true;
+      }
+      ClockReading clocks = time.read();
+      if (now.validity().isPast(clocks.nanos())) {
+        if (expire(now)) {
+          return true;
+        }
+        continue;
+      }
+      Validity answered = answer.apply(now.validity());
+      boolean settles = !now.isDoubted() || asked.nanos() - now.doubtedNanos() >= 0;
+      if (now.phase() == Phase.SUSPECT && answered.isOutrun(clocks.wallAheadNanos())) {
+        settles = false;
+      }
+      if (replace(now, settles ? now.confirmed(answered) : now.with(answered))) {
+        return settles;
       }
     }
   }
 
-  private enum Settled {
-    YES,
-    /** It changed meanwhile. */
-    AGAIN,
-    /** A doubt remains. */
-    NO
-  }
-
-  /**
-   * Takes in an answer; one that comes after the deadline is ignored, since a caller may have been
-   * told that the lease is gone.
-   */
-  private Settled settle(GrantState now, ClockReading asked, Validity answered) {
-    if (now.isOver()) {
-      return Settled.YES;
-    }
-    ClockReading clocks = time.read();
-    if (now.validity().isPast(clocks.nanos())) {
-      return expire(now) ? Settled.YES : Settled.AGAIN;
-    }
-    boolean settles = !now.isDoubted() || asked.nanos() - now.doubtedNanos() >= 0;
-    if (now.phase() == Phase.SUSPECT && answered.isOutrun(clocks.wallAheadNanos())) {
-      settles = false;
-    }
-    GrantState next = settles ? now.confirmed(answered) : now.with(answered);
-    if (!replace(now, next)) {
-      return Settled.AGAIN;
-    }
-    if (next.doubts() != now.doubts()) {
-      observer.doubtChanged(this, next.doubts());
-    }
-    return settles ? Settled.YES : Settled.NO;
-  }
-
   private boolean suspect(GrantState now, long nowNanos) {
-    GrantState doubted = now.doubted(Phase.SUSPECT, nowNanos);
-    if (!replace(now, doubted)) {
+    if (!replace(now, now.doubted(Phase.SUSPECT, nowNanos))) {
       return false;
     }
     observer.doubted(this);
-    if (doubted.doubts() != now.doubts()) {
-      observer.doubtChanged(this, doubted.doubts());
-    }
-    return true;
-  }
-
-  private boolean doubt(GrantState now, Phase next, long nowNanos) {
-    GrantState doubted = now.doubted(next, nowNanos);
-    if (!replace(now, doubted)) {
-      return false;
-    }
-    if (doubted.doubts() != now.doubts()) {
-      observer.doubtChanged(this, doubted.doubts());
-    }
     return true;
   }
 
   private boolean replace(GrantState expected, GrantState next) {
-    return STATE.compareAndSet(this, expected, next);
+    if (!STATE.compareAndSet(this, expected, next)) {
+      return false;
+    }
+    if (next.doubts() != expected.doubts()) {
+      observer.doubtChanged(this, next.doubts());
+    }
+    return true;
   }
 
   /** Submits the settling of the loss again, in case the first one was cut short. */
@@ -472,13 +450,16 @@ public final class ActiveGrant extends Task {
    * been confirmed.
    */
   private boolean expire(GrantState past) {
-    LeaseLoss.Reason reason =
-        endsAtCap(past.validity()) ? LeaseLoss.Reason.MAX_HOLD : LeaseLoss.Reason.EXPIRED;
-    if (replace(past, past.lost(reason))) {
-      observer.lost(this);
-      return true;
+    return lose(
+        past, endsAtCap(past.validity()) ? LeaseLoss.Reason.MAX_HOLD : LeaseLoss.Reason.EXPIRED);
+  }
+
+  private boolean lose(GrantState now, LeaseLoss.Reason reason) {
+    if (!replace(now, now.lost(reason))) {
+      return false;
     }
-    return false;
+    observer.lost(this);
+    return true;
   }
 
   /** Whether the deadline is that of the maximum hold. */

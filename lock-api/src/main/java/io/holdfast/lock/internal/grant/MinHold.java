@@ -14,23 +14,30 @@ final class MinHold {
   private final Clocks time;
   private final AtomicLong endNanos;
 
-  /** Whether there is one: without, the clock need not be read. */
+  private final Duration length;
+
+  /** Whether one counts: without, the clock need not be read. */
   private volatile boolean any;
 
   MinHold(Clocks time, long sinceNanos, Duration length) {
     this.time = time;
     this.endNanos = new AtomicLong(sinceNanos + Nanos.of(length));
-    this.any = !length.isZero();
+    this.length = length;
   }
 
   Duration left() {
     return any ? Duration.ofNanos(Math.max(0, endNanos.get() - time.nanos())) : Duration.ZERO;
   }
 
+  /** Lets it count: somebody has the lease. */
+  void begin() {
+    any = !length.isZero();
+  }
+
   /** Lets it last for at least that long from now. */
-  void extend(Duration length) {
-    if (!length.isZero()) {
-      long extendedNanos = time.nanos() + Nanos.of(length);
+  void extend(Duration atLeast) {
+    if (!atLeast.isZero()) {
+      long extendedNanos = time.nanos() + Nanos.of(atLeast);
       long unused = endNanos.accumulateAndGet(extendedNanos, Nanos::later);
       any = true;
     }

@@ -3,8 +3,6 @@ package io.holdfast.lock.internal.grant;
 import io.holdfast.lock.internal.time.Nanos;
 import io.holdfast.lock.spi.TimeSource;
 import java.util.concurrent.ThreadLocalRandom;
-import java.util.concurrent.atomic.AtomicIntegerFieldUpdater;
-import java.util.concurrent.atomic.AtomicReferenceFieldUpdater;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
@@ -46,24 +44,6 @@ public final class RenewalSchedule {
    */
   private static final long UNCONFIRMED_NANOS = 50_000_000;
 
-  private static final AtomicIntegerFieldUpdater<RenewalSchedule> STATE =
-      AtomicIntegerFieldUpdater.newUpdater(RenewalSchedule.class, "state");
-
-  private static final AtomicReferenceFieldUpdater<RenewalSchedule, @Nullable Awaiting> AWAITING =
-      AtomicReferenceFieldUpdater.newUpdater(RenewalSchedule.class, Awaiting.class, "awaiting");
-
-  /** State bit: the holder closed the lease, and the store is not asked again. */
-  private static final int STOPPED = 1;
-
-  /** State bit: a request is under way. */
-  private static final int IN_FLIGHT = 1 << 1;
-
-  /** State bit: a request became due while suspended. */
-  private static final int SKIPPED = 1 << 2;
-
-  /** Counts the guards that suspend requests, in the bits from here up. */
-  private static final int SUSPENSION = 1 << 3;
-
   private final TimeSource time;
   private final boolean renewed;
   private final long ttlNanos;
@@ -76,12 +56,24 @@ public final class RenewalSchedule {
 
   private volatile long periodNanos;
   private volatile long askAtNanos;
-  private volatile int state;
-
   private volatile boolean unconfirmed;
 
+  // Written under this object's monitor
+
+  /** Whether the holder closed the lease, and the store is not asked again. */
+  private volatile boolean stopped;
+
+  /** Whether a request is under way. */
+  private volatile boolean inFlight;
+
+  /** The number of guards that suspend requests. */
+  private volatile int suspensions;
+
+  /** Whether a request became due while suspended. */
+  private boolean skipped;
+
   /** The threads that wait for the request under way to end; the latest one first. */
-  private volatile @Nullable Awaiting awaiting;
+  private @Nullable Awaiting awaiting;
 
   private record Awaiting(Thread thread, @Nullable Awaiting next) {}
 
@@ -116,39 +108,38 @@ public final class RenewalSchedule {
 
   /** Whether the holder closed the lease. */
   public boolean isStopped() {
-    return (state & STOPPED) != 0;
+    return stopped;
   }
 
   /** Whether a guard prevents requests. */
   public boolean isSuspended() {
-    return state >= SUSPENSION;
+    return suspensions > 0;
   }
 
   /** Whether a request is under way. */
   public boolean isInFlight() {
-    return (state & IN_FLIGHT) != 0;
+    return inFlight;
   }
 
   /** Begins a request if one may be made now; if so, {@link #endFlight} must follow. */
-  public boolean beginFlight() {
-    while (true) {
-      int now = state;
-      if ((now & (STOPPED | IN_FLIGHT)) != 0) {
-        return false;
-      }
-      boolean suspended = now >= SUSPENSION;
-      if (STATE.compareAndSet(this, now, now | (suspended ? SKIPPED : IN_FLIGHT))) {
-        return !suspended;
-      }
+  public synchronized boolean beginFlight() {
+    if (stopped || inFlight) {
+      return false;
+    } else if (suspensions > 0) {
+      skipped = true;
+      return false;
     }
+    inFlight = true;
+    return true;
   }
 
   /** Ends a request. Idempotent. */
-  public void endFlight() {
-    change(0, IN_FLIGHT);
-    for (Awaiting next = AWAITING.getAndSet(this, null); next != null; next = next.next()) {
+  public synchronized void endFlight() {
+    inFlight = false;
+    for (Awaiting next = awaiting; next != null; next = next.next()) {
       LockSupport.unpark(next.thread());
     }
+    awaiting = null;
   }
 
   /**
@@ -210,8 +201,8 @@ public final class RenewalSchedule {
   }
 
   /** Ends all requests: the holder closed the lease. */
-  public void stop() {
-    change(STOPPED, 0);
+  public synchronized void stop() {
+    stopped = true;
   }
 
   /**
@@ -219,26 +210,22 @@ public final class RenewalSchedule {
    * timeout.
    */
   public void suspend(long timeoutNanos) {
-    while (true) {
-      int now = state;
-      if (STATE.compareAndSet(this, now, now + SUSPENSION)) {
-        break;
-      }
+    synchronized (this) {
+      suspensions++;
     }
     awaitFlight(timeoutNanos);
   }
 
   /** Waits for a request that is under way, up to the timeout; an interrupt is kept for later. */
   public void awaitFlight(long timeoutNanos) {
-    if (!isInFlight()) {
+    if (!inFlight) {
       return;
     }
     long untilNanos = time.nanos() + timeoutNanos;
     boolean interrupted = false;
-    Awaiting first;
-    do {
-      first = awaiting;
-    } while (!AWAITING.compareAndSet(this, first, new Awaiting(Thread.currentThread(), first)));
+    synchronized (this) {
+      awaiting = new Awaiting(Thread.currentThread(), awaiting);
+    }
     // Checked first: a request that ended before this thread was in the list does not unpark it.
     for (long left = timeoutNanos; left > 0 && isInFlight(); left = untilNanos - time.nanos()) {
       time.park(this, left);
@@ -254,24 +241,14 @@ public final class RenewalSchedule {
    *
    * @return whether a request became due meanwhile and may be made now
    */
-  public boolean resume() {
-    while (true) {
-      int now = state;
-      int next = now - SUSPENSION;
-      boolean last = next < SUSPENSION;
-      if (STATE.compareAndSet(this, now, last ? next & ~SKIPPED : next)) {
-        return last && (now & SKIPPED) != 0;
-      }
+  public synchronized boolean resume() {
+    suspensions--;
+    if (suspensions > 0) {
+      return false;
     }
-  }
-
-  private void change(int add, int remove) {
-    while (true) {
-      int now = state;
-      if (STATE.compareAndSet(this, now, (now | add) & ~remove)) {
-        return;
-      }
-    }
+    boolean wasDue = skipped;
+    skipped = false;
+    return wasDue;
   }
 
   private static long period(long termNanos) {

@@ -12,17 +12,17 @@ import io.holdfast.lock.spi.Renewal;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoredHolder;
 import io.holdfast.lock.spi.StoredLock;
+import io.holdfast.lock.spi.Ticket;
 import io.holdfast.lock.spi.TimeSource;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import org.jspecify.annotations.Nullable;
 
 /** The store of one client on a {@link MemoryTable}. */
 public final class MemoryStore implements LockStore {
   /** The time added to the time left before a poll, so that the poll falls after the expiry. */
-  static final Duration RECHECK_SLACK = Duration.ofMillis(1);
+  private static final Duration RECHECK_SLACK = Duration.ofMillis(1);
 
   private final MemoryTable table;
   private final TimeSource time;
@@ -50,10 +50,10 @@ public final class MemoryStore implements LockStore {
 
   @Override
   public Acquisition acquireOrQueue(Claim claim, Runnable wakeUp) throws StoreException {
-    MemoryTicket ticket = new MemoryTicket(this, claim, wakeUp);
-    MemoryGrant grant = table.acquireOrQueue(claim, ticket, time.nanos(), time.wallMillis());
+    Waiter waiter = new Waiter(claim, wakeUp);
+    MemoryGrant grant = table.acquireOrQueue(claim, waiter, time.nanos(), time.wallMillis());
     return grant == null
-        ? new Acquisition.Queued(ticket, ticket.recheckAfter())
+        ? new Acquisition.Queued(waiter, waiter.recheckAfter())
         : new Acquisition.Granted(grant);
   }
 
@@ -119,20 +119,43 @@ public final class MemoryStore implements LockStore {
     // The table belongs to the user.
   }
 
-  @Nullable
-  MemoryGrant poll(MemoryTicket ticket) {
-    return table.poll(ticket, time.nanos(), time.wallMillis());
-  }
+  /** A place in the queue of a name. */
+  final class Waiter implements Ticket {
+    private final Claim claim;
+    private final Runnable wakeUp;
 
-  void leave(MemoryTicket ticket) {
-    table.leave(ticket, time.nanos());
-  }
+    Waiter(Claim claim, Runnable wakeUp) {
+      this.claim = claim;
+      this.wakeUp = wakeUp;
+    }
 
-  Duration takenFor(LockKey key) {
-    return table.takenFor(key, time.nanos());
-  }
+    Claim claim() {
+      return claim;
+    }
 
-  Optional<String> holderOf(LockKey key) {
-    return inspect(key).map(StoredHolder::description);
+    void wake() {
+      wakeUp.run();
+    }
+
+    /** The time to the next poll if no wake-up comes, since the end of a TTL wakes nobody. */
+    private Duration recheckAfter() {
+      return table.takenFor(claim.key(), time.nanos()).plus(RECHECK_SLACK);
+    }
+
+    @Override
+    public Status poll() {
+      MemoryGrant grant = table.poll(this, time.nanos(), time.wallMillis());
+      return grant == null ? new Waiting(recheckAfter()) : new Granted(grant);
+    }
+
+    @Override
+    public Optional<String> holder() {
+      return inspect(claim.key()).map(StoredHolder::description);
+    }
+
+    @Override
+    public void close() {
+      table.leave(this, time.nanos());
+    }
   }
 }

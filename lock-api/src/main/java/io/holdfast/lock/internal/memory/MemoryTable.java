@@ -47,7 +47,7 @@ public final class MemoryTable {
     /** One for each permit; a mutex has one. */
     private Place[] places = {};
 
-    private final Deque<MemoryTicket> waiting = new ArrayDeque<>();
+    private final Deque<MemoryStore.Waiter> waiting = new ArrayDeque<>();
 
     void setPermits(int permits) {
       places = new Place[permits];
@@ -127,7 +127,8 @@ public final class MemoryTable {
   /** Returns a grant, or null if the ticket was put into the queue. */
   @Nullable
   synchronized MemoryGrant acquireOrQueue(
-      Claim claim, MemoryTicket ticket, long nowNanos, long wallMillis) throws StoreException {
+      Claim claim, MemoryStore.Waiter ticket, long nowNanos, long wallMillis)
+      throws StoreException {
     MemoryGrant grant = acquire(claim, nowNanos, wallMillis);
     if (grant == null) {
       row(claim.key()).waiting.add(ticket);
@@ -137,7 +138,7 @@ public final class MemoryTable {
 
   /** Returns a grant if the lock is free and the ticket is first in the queue, else null. */
   @Nullable
-  synchronized MemoryGrant poll(MemoryTicket ticket, long nowNanos, long wallMillis) {
+  synchronized MemoryGrant poll(MemoryStore.Waiter ticket, long nowNanos, long wallMillis) {
     Row row = rows.get(ticket.claim().key());
     if (row == null || row.waiting.peek() != ticket) {
       return null;
@@ -145,7 +146,7 @@ public final class MemoryTable {
     MemoryGrant grant = grant(row, ticket.claim(), nowNanos, wallMillis);
     if (grant != null) {
       row.waiting.remove();
-      MemoryTicket next = row.waiting.peek();
+      MemoryStore.Waiter next = row.waiting.peek();
       if (next != null && row.free(nowNanos) >= 0) {
         next.wake();
       }
@@ -153,7 +154,7 @@ public final class MemoryTable {
     return grant;
   }
 
-  synchronized void leave(MemoryTicket ticket, long nowNanos) {
+  synchronized void leave(MemoryStore.Waiter ticket, long nowNanos) {
     Row row = rows.get(ticket.claim().key());
     if (row != null && row.waiting.remove(ticket)) {
       tidy(ticket.claim().key(), row, nowNanos);
@@ -316,7 +317,7 @@ public final class MemoryTable {
    * that is not in use.
    */
   private void tidy(LockKey key, Row row, long nowNanos) {
-    MemoryTicket first = row.waiting.peek();
+    MemoryStore.Waiter first = row.waiting.peek();
     if (first != null) {
       first.wake();
     } else if (!row.isInUse(nowNanos)) {

@@ -2,7 +2,6 @@ package io.holdfast.lock.internal.queue;
 
 import io.holdfast.lock.LeaseLoss;
 import io.holdfast.lock.internal.grant.ActiveGrant;
-import java.util.concurrent.atomic.AtomicReferenceFieldUpdater;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -13,9 +12,6 @@ import org.jspecify.annotations.Nullable;
  * event finds either the holder or a request under way.
  */
 public final class EarlyEvents {
-  private static final AtomicReferenceFieldUpdater<EarlyEvents, @Nullable String> ASKING_OWNER_ID =
-      AtomicReferenceFieldUpdater.newUpdater(EarlyEvents.class, String.class, "askingOwnerId");
-
   private final WaitQueue queue;
 
   /** The owner id of the leader's current or last request. Written without the mutex. */
@@ -38,8 +34,7 @@ public final class EarlyEvents {
 
   /** Notes that the leader is about to ask with this owner id, for the first time or again. */
   public void asksWith(String ownerId) {
-    // Need not be visible before the request is sent.
-    ASKING_OWNER_ID.lazySet(this, ownerId);
+    askingOwnerId = ownerId;
   }
 
   /**
@@ -47,22 +42,18 @@ public final class EarlyEvents {
    * the event is kept for {@link #take}.
    */
   public @Nullable ActiveGrant grantOf(Event event) {
-    try {
-      synchronized (queue) {
-        Hold current = queue.holds().current();
-        if (current != null && current.grant().grant().claim().ownerId().equals(event.ownerId())) {
-          return current.grant();
-        }
-        Event before = early;
-        boolean graver =
-            before == null || !before.ownerId().equals(event.ownerId()) || before.lostBy() == null;
-        if (event.ownerId().equals(askingOwnerId) && graver) {
-          early = event;
-        }
-        return null;
+    synchronized (queue) {
+      Hold current = queue.holds().current();
+      if (current != null && current.grant().grant().claim().ownerId().equals(event.ownerId())) {
+        return current.grant();
       }
-    } finally {
-      queue.wakeTold();
+      Event before = early;
+      boolean graver =
+          before == null || !before.ownerId().equals(event.ownerId()) || before.lostBy() == null;
+      if (event.ownerId().equals(askingOwnerId) && graver) {
+        early = event;
+      }
+      return null;
     }
   }
 
@@ -71,18 +62,14 @@ public final class EarlyEvents {
     if (early == null) {
       return null;
     }
-    try {
-      synchronized (queue) {
-        Event event = early;
-        if (event == null || !event.ownerId().equals(grant.grant().claim().ownerId())) {
-          // The event is about the next leader's request, or about one that is over.
-          return null;
-        }
-        early = null;
-        return event;
+    synchronized (queue) {
+      Event event = early;
+      if (event == null || !event.ownerId().equals(grant.grant().claim().ownerId())) {
+        // The event is about the next leader's request, or about one that is over.
+        return null;
       }
-    } finally {
-      queue.wakeTold();
+      early = null;
+      return event;
     }
   }
 }

@@ -12,7 +12,7 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
-import java.util.concurrent.atomic.AtomicIntegerFieldUpdater;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -23,9 +23,6 @@ import org.jspecify.annotations.Nullable;
  * <p>Mutable fields are guarded by the mutex of the {@link WaitQueue}, unless they say otherwise.
  */
 public final class Hold extends Task implements HeldLease {
-  private static final AtomicIntegerFieldUpdater<Hold> BEING_RELEASED =
-      AtomicIntegerFieldUpdater.newUpdater(Hold.class, "beingReleased");
-
   private final WaitQueue queue;
   private final ActiveGrant grant;
   private final int handOffs;
@@ -83,9 +80,8 @@ public final class Hold extends Task implements HeldLease {
   /** Whether its acquirer has died and can't close what it acquired through {@code asLock()}. */
   private volatile boolean acquirerDead;
 
-  /** 1 while a thread is releasing it. */
-  @SuppressWarnings("UnusedVariable") // Read through the field updater.
-  private volatile int beingReleased;
+  /** Whether a thread is releasing it. */
+  private final AtomicBoolean beingReleased = new AtomicBoolean();
 
   /** The next in the queue's list of lost holds. */
   @Nullable
@@ -155,16 +151,16 @@ public final class Hold extends Task implements HeldLease {
    * {@link #unclaimRelease} must follow.
    */
   public boolean claimRelease() {
-    return BEING_RELEASED.compareAndSet(this, 0, 1);
+    return beingReleased.compareAndSet(false, true);
   }
 
   /** Ends the claim, whether the release succeeded or not. */
   public void unclaimRelease() {
-    beingReleased = 0;
+    beingReleased.set(false);
   }
 
   @Override
-  protected void work() throws Exception {
+  protected void work() {
     queue.releaser().release(this);
   }
 

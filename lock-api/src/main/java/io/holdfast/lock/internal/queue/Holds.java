@@ -63,14 +63,10 @@ public final class Holds {
 
   /** Takes the lease that a waiter was handed; false if it was lost on the way. */
   public boolean take(Handle handle) {
-    try {
-      synchronized (queue) {
-        bookIfLost();
-        handle.hold().seen = handle.hold().loss == null;
-        return handle.hold().seen;
-      }
-    } finally {
-      queue.wakeTold();
+    synchronized (queue) {
+      bookIfLost();
+      handle.hold().seen = handle.hold().loss == null;
+      return handle.hold().seen;
     }
   }
 
@@ -81,14 +77,10 @@ public final class Holds {
    * was told, or if its closing thread tells it.
    */
   public @Nullable LossNotice notice(ActiveGrant grant) {
-    try {
-      synchronized (queue) {
-        bookIfLost();
-        Hold hold = holdOf(grant);
-        return hold == null ? null : hold.untold;
-      }
-    } finally {
-      queue.wakeTold();
+    synchronized (queue) {
+      bookIfLost();
+      Hold hold = holdOf(grant);
+      return hold == null ? null : hold.untold;
     }
   }
 
@@ -113,19 +105,15 @@ public final class Holds {
    */
   public @Nullable LeaseLoss onLost(
       Handle handle, LossListeners lease, Consumer<? super LeaseLoss> listener) {
-    try {
-      synchronized (queue) {
-        bookIfLost();
-        if (handle.isClosed()) {
-          return null;
-        }
-        if (handle.hold().loss == null) {
-          lease.addLossListener(listener);
-        }
-        return handle.hold().loss;
+    synchronized (queue) {
+      bookIfLost();
+      if (handle.isClosed()) {
+        return null;
       }
-    } finally {
-      queue.wakeTold();
+      if (handle.hold().loss == null) {
+        lease.addLossListener(listener);
+      }
+      return handle.hold().loss;
     }
   }
 
@@ -139,34 +127,30 @@ public final class Holds {
 
   /** Closes one of this grant's handles that its user dropped; null if there is none. */
   public @Nullable Dropped takeDropped(ActiveGrant grant) {
-    try {
-      synchronized (queue) {
-        bookIfLost();
-        Hold hold = holdOf(grant);
-        if (hold == null) {
-          return null;
-        }
-        hold.dropIfAcquirerDead();
-        for (Handle handle : hold.open) {
-          if (handle.isDropped()) {
-            boolean lastHandle = hold.open.size() == 1;
-            boolean leaves = lastHandle && hold.loss != null && hold.untold == null;
-            Dropped dropped = new Dropped(hold, lastHandle, leaves);
-            hold.leaked = true;
-            hold.remove(handle, null);
-            if (lastHandle) {
-              hold.owner = null;
-            }
-            if (leaves) {
-              boolean unused = unlistIfOver(hold);
-            }
-            return dropped;
-          }
-        }
+    synchronized (queue) {
+      bookIfLost();
+      Hold hold = holdOf(grant);
+      if (hold == null) {
         return null;
       }
-    } finally {
-      queue.wakeTold();
+      hold.dropIfAcquirerDead();
+      for (Handle handle : hold.open) {
+        if (handle.isDropped()) {
+          boolean lastHandle = hold.open.size() == 1;
+          boolean leaves = lastHandle && hold.loss != null && hold.untold == null;
+          Dropped dropped = new Dropped(hold, lastHandle, leaves);
+          hold.leaked = true;
+          hold.remove(handle, null);
+          if (lastHandle) {
+            hold.owner = null;
+          }
+          if (leaves) {
+            boolean unused = unlistIfOver(hold);
+          }
+          return dropped;
+        }
+      }
+      return null;
     }
   }
 
@@ -197,19 +181,15 @@ public final class Holds {
 
   /** Opens a guard; {@link #closeGuard} must follow. */
   public void openGuard(Handle handle) {
-    try {
-      synchronized (queue) {
-        bookIfLost();
-        requireOpen(handle);
-        Hold hold = handle.hold();
-        if (hold.loss != null) {
-          throw hold.lostException();
-        }
-        hold.everGuarded = true;
-        hold.openGuards++;
+    synchronized (queue) {
+      bookIfLost();
+      requireOpen(handle);
+      Hold hold = handle.hold();
+      if (hold.loss != null) {
+        throw hold.lostException();
       }
-    } finally {
-      queue.wakeTold();
+      hold.everGuarded = true;
+      hold.openGuards++;
     }
   }
 
@@ -225,22 +205,18 @@ public final class Holds {
 
   /** Closes a guard. */
   public GuardEnd closeGuard(Hold hold) {
-    try {
-      synchronized (queue) {
-        bookIfLost();
-        hold.openGuards--;
-        if (hold.openGuards > 0) {
-          return GuardEnd.NOTHING;
-        } else if (hold.loss != null) {
-          return GuardEnd.LOST;
-        } else if (!hold.releaseWanted) {
-          return GuardEnd.NOTHING;
-        }
-        queue.beginRelease(hold);
-        return GuardEnd.TO_BE_RELEASED;
+    synchronized (queue) {
+      bookIfLost();
+      hold.openGuards--;
+      if (hold.openGuards > 0) {
+        return GuardEnd.NOTHING;
+      } else if (hold.loss != null) {
+        return GuardEnd.LOST;
+      } else if (!hold.releaseWanted) {
+        return GuardEnd.NOTHING;
       }
-    } finally {
-      queue.wakeTold();
+      queue.beginRelease(hold);
+      return GuardEnd.TO_BE_RELEASED;
     }
   }
 

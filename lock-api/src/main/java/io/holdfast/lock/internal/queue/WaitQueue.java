@@ -1,6 +1,7 @@
 package io.holdfast.lock.internal.queue;
 
 import io.holdfast.lock.LeaseState;
+import io.holdfast.lock.LockListener.Source;
 import io.holdfast.lock.LockLostException;
 import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.internal.grant.ActiveGrant;
@@ -25,9 +26,9 @@ public final class WaitQueue {
    * role and no mutex: it is kept across calls to the store, and handed to the next by endLeading,
    * leadingFailed or endRelease.
    *
-   *     enter --> Leads ----------------> granted --> a Hold, and a Handle for each acquisition
-   *          \--> Queued ... YourTurn --^    |
-   *                     \--- HandedOn <------+ close, within the client
+   *     enter --> YourTurn -------------> granted --> a Hold, and a Handle for each acquisition
+   *          \--> queued ... YourTurn --^    |
+   *                     \--- Acquired <------+ close, within the client
    *                                          +--> releasing: leads until endRelease
    *                                          \--> lost: in the list of lost holds until its handles
    *                                               are closed and its loss is told
@@ -49,7 +50,7 @@ public final class WaitQueue {
   /** Releases a hold that its closing thread could not release. */
   public interface Releaser {
     /** Releases the hold; goes on where the last try failed. */
-    void release(Hold hold) throws Exception;
+    void release(Hold hold);
   }
 
   private enum Leading {
@@ -113,50 +114,42 @@ public final class WaitQueue {
 
   // Acquiring
 
-  private static final Entry LEADS = new Entry.Leads();
-  private static final Entry CLOSED = new Entry.Closed();
-
   /**
-   * Enters a thread that wants the lock. Its waiter has its news at once if it leads or re-enters.
+   * Enters a thread that wants the lock.
    *
    * @param waits whether the thread waits for the lock; otherwise it stays in the queue only until
    *     it is known whether the lock is taken
+   * @return its news, or null if it waits in the queue
    * @throws IllegalStateException the thread owns the lock with other options
    * @throws LockLostException the thread owns a lease that was lost and is not closed
    */
-  public Entry enter(Waiter waiter, boolean waits) {
+  public synchronized @Nullable News enter(Waiter waiter, boolean waits) {
     Thread thread = waiter.thread();
-    try {
-      synchronized (this) {
-        if (clientClosed) {
-          return CLOSED;
-        }
-        Hold current = holds.current();
-        if (current != null && current.owner == thread) {
-          requireEqual(current.grant().options(), waiter.options());
-          return reenter(current, waiter);
-        }
-        holds.requireNoneLost(thread);
-        if (current == null && leading == Leading.NOBODY && waiters.isEmpty()) {
-          leading = Leading.ASKING;
-          leader = waiter;
-          waiter.news = YOUR_TURN;
-          return LEADS;
-        }
-        if (!waits && isKnownTaken()) {
-          return new Entry.Taken(Hold.description(current));
-        }
-        Entry entry = new Entry.Queued(current != null && current.acquirer() == thread);
-        waiters.append(waiter);
-        if (!waits) {
-          waiters.markOverdue(waiter);
-        }
-        passTurn();
-        return entry;
-      }
-    } finally {
-      wakeTold();
+    if (clientClosed) {
+      return new Waiter.ClientClosed();
     }
+    Hold current = holds.current();
+    if (current != null && current.owner == thread) {
+      requireEqual(current.grant().options(), waiter.options());
+      return reenter(current, waiter);
+    }
+    holds.requireNoneLost(thread);
+    if (current == null && leading == Leading.NOBODY && waiters.isEmpty()) {
+      leading = Leading.ASKING;
+      leader = waiter;
+      waiter.news = YOUR_TURN;
+      return YOUR_TURN;
+    }
+    if (!waits && isKnownTaken()) {
+      return new Waiter.Taken(Hold.description(current));
+    }
+    waiter.behindItself = current != null && current.acquirer() == thread;
+    waiters.append(waiter);
+    if (!waits) {
+      waiters.markOverdue(waiter);
+    }
+    passTurn();
+    return waiter.news;
   }
 
   private void requireEqual(LockOptions held, LockOptions asked) {
@@ -171,13 +164,12 @@ public final class WaitQueue {
     }
   }
 
-  private static Entry reenter(Hold hold, Waiter waiter) {
+  private static News reenter(Hold hold, Waiter waiter) {
     Handle handle = new Handle(hold);
-    Entry entry = new Entry.Reentered(handle);
-    News news = new Waiter.HandedOn(handle);
+    News news = new Waiter.Acquired(handle, Source.REENTRANT);
     hold.open.add(handle);
     waiter.news = news;
-    return entry;
+    return news;
   }
 
   /** Removes a waiter that gives up; false if it already has news, which it must handle. */
@@ -186,21 +178,15 @@ public final class WaitQueue {
   }
 
   /** Times a waiter out: at once if the lock is known to be taken, or with the leader's answer. */
-  public void timeIsUp(Waiter waiter) {
-    try {
-      synchronized (this) {
-        Hold current = holds.current();
-        if (!waiter.queued) {
-          return;
-        }
-        if (isKnownTaken()) {
-          waiters.tell(waiter, new Waiter.Taken(Hold.description(current)));
-        } else {
-          waiters.markOverdue(waiter);
-        }
-      }
-    } finally {
-      wakeTold();
+  public synchronized void timeIsUp(Waiter waiter) {
+    Hold current = holds.current();
+    if (!waiter.queued) {
+      return;
+    }
+    if (isKnownTaken()) {
+      waiters.tell(waiter, new Waiter.Taken(Hold.description(current)));
+    } else {
+      waiters.markOverdue(waiter);
     }
   }
 
@@ -214,18 +200,12 @@ public final class WaitQueue {
    *
    * @param wake wakes the leader if the client closes meanwhile; only unparks
    */
-  public void waitsAtStore(Runnable wake) {
-    try {
-      synchronized (this) {
-        waiters.tellOverdueTaken(null);
-        leading = Leading.IN_STORE_LINE;
-        wakeLeader = wake;
-        if (clientClosed) {
-          wake.run();
-        }
-      }
-    } finally {
-      wakeTold();
+  public synchronized void waitsAtStore(Runnable wake) {
+    waiters.tellOverdueTaken(null);
+    leading = Leading.IN_STORE_LINE;
+    wakeLeader = wake;
+    if (clientClosed) {
+      wake.run();
     }
   }
 
@@ -235,24 +215,18 @@ public final class WaitQueue {
    *
    * @return the handle; null if the client was closed meanwhile, and the grant must be given back
    */
-  public @Nullable Handle granted(Waiter waiter, ActiveGrant grant) {
-    try {
-      synchronized (this) {
-        if (clientClosed) {
-          return null;
-        }
-        Hold hold = new Hold(this, grant, 0, waiter.thread(), grant.grantedAtNanos());
-        Handle handle = hold.open();
-        News news = new Waiter.HandedOn(handle);
-        waiters.tellOverdueTaken(grant.grant().claim().holder());
-        stopLeading();
-        holds.begin(hold);
-        waiter.news = news;
-        return handle;
-      }
-    } finally {
-      wakeTold();
+  public synchronized @Nullable Handle granted(Waiter waiter, ActiveGrant grant) {
+    if (clientClosed) {
+      return null;
     }
+    Hold hold = new Hold(this, grant, 0, waiter.thread(), grant.grantedAtNanos());
+    Handle handle = hold.open();
+    News news = new Waiter.Acquired(handle, Source.STORE);
+    waiters.tellOverdueTaken(grant.grant().claim().holder());
+    stopLeading();
+    holds.begin(hold);
+    waiter.news = news;
+    return handle;
   }
 
   /**
@@ -267,20 +241,16 @@ public final class WaitQueue {
    */
   public void endLeading(Waiter waiter, boolean taken, @Nullable StoreException brokenOff) {
     News news = brokenOff == null ? null : new Waiter.StoreFailed(brokenOff);
-    try {
-      synchronized (this) {
-        if (leader == waiter) {
-          if (taken) {
-            waiters.tellOverdueTaken(null);
-          } else if (news != null) {
-            waiters.tellOverdue(news);
-          }
-          stopLeading();
+    synchronized (this) {
+      if (leader == waiter) {
+        if (taken) {
+          waiters.tellOverdueTaken(null);
+        } else if (news != null) {
+          waiters.tellOverdue(news);
         }
-        passTurn();
+        stopLeading();
       }
-    } finally {
-      wakeTold();
+      passTurn();
     }
   }
 
@@ -291,16 +261,12 @@ public final class WaitQueue {
    */
   public void leadingFailed(Waiter waiter, StoreException failure) {
     News news = new Waiter.StoreFailed(failure);
-    try {
-      synchronized (this) {
-        if (leader == waiter) {
-          waiters.tellAll(news);
-          stopLeading();
-        }
-        passTurn();
+    synchronized (this) {
+      if (leader == waiter) {
+        waiters.tellAll(news);
+        stopLeading();
       }
-    } finally {
-      wakeTold();
+      passTurn();
     }
   }
 
@@ -335,51 +301,45 @@ public final class WaitQueue {
    * @param handOff whether the lease may be handed on locally; only its owner may do that, since no
    *     other thread knows whether the owner is still at work
    */
-  public Closing close(Handle handle, Thread thread, HandOff handOff, long nowNanos) {
-    try {
-      synchronized (this) {
-        holds.bookIfLost();
-        if (handle.isClosed()) {
-          return Closing.CLOSED_BEFORE;
-        }
-        Hold hold = handle.hold();
-        if (hold.loss != null) {
-          hold.remove(handle, LeaseState.LOST);
-          return holds.unlistIfOver(hold) ? Closing.LOST_AND_LEFT : Closing.LOST;
-        }
-        if (!holds.isHolder(hold)) {
-          // An earlier call was cut short by a stack overflow.
-          return Closing.CLOSED_BEFORE;
-        }
-        if (hold.open.size() > 1) {
-          hold.remove(handle, LeaseState.RELEASED);
-          return Closing.STILL_HELD;
-        }
-        if (hold.openGuards > 0) {
-          hold.remove(handle, null);
-          hold.releaseWanted = true;
-          // As good as released, so no longer open to re-entry.
-          hold.owner = null;
-          return Closing.GUARDED;
-        }
-        Waiter next = hold.owner == null || hold.owner == thread ? waiters.first() : null;
-        if (next != null && handOff.allows(hold, next.options(), nowNanos)) {
-          Hold successor =
-              new Hold(this, hold.grant(), hold.handOffs() + 1, next.thread(), nowNanos);
-          News news = new Waiter.HandedOn(successor.open());
-          hold.remove(handle, LeaseState.RELEASED);
-          // If this overflows the stack, the hold that nobody has is found later.
-          waiters.tell(next, news);
-          holds.begin(successor);
-          return Closing.HANDED_ON;
-        }
-        hold.remove(handle, null);
-        beginRelease(hold);
-        return Closing.TO_BE_RELEASED;
-      }
-    } finally {
-      wakeTold();
+  public synchronized Closing close(Handle handle, Thread thread, HandOff handOff, long nowNanos) {
+    holds.bookIfLost();
+    if (handle.isClosed()) {
+      return Closing.CLOSED_BEFORE;
     }
+    Hold hold = handle.hold();
+    if (hold.loss != null) {
+      hold.remove(handle, LeaseState.LOST);
+      return holds.unlistIfOver(hold) ? Closing.LOST_AND_LEFT : Closing.LOST;
+    }
+    if (!holds.isHolder(hold)) {
+      // An earlier call was cut short by a stack overflow.
+      return Closing.CLOSED_BEFORE;
+    }
+    if (hold.open.size() > 1) {
+      hold.remove(handle, LeaseState.RELEASED);
+      return Closing.STILL_HELD;
+    }
+    if (hold.openGuards > 0) {
+      hold.remove(handle, null);
+      hold.releaseWanted = true;
+      // As good as released, so no longer open to re-entry.
+      hold.owner = null;
+      return Closing.GUARDED;
+    }
+    Waiter next = hold.owner == null || hold.owner == thread ? waiters.first() : null;
+    if (next != null && handOff.allows(hold, next.options(), nowNanos)) {
+      Hold successor = new Hold(this, hold.grant(), hold.handOffs() + 1, next.thread(), nowNanos);
+      News news = new Waiter.Acquired(successor.open(), Source.LOCAL_HAND_OFF);
+      hold.remove(handle, LeaseState.RELEASED);
+      // If this overflows the stack, the hold that nobody has is found later.
+      waiters.give(next, news);
+      holds.begin(successor);
+      next.wake();
+      return Closing.HANDED_ON;
+    }
+    hold.remove(handle, null);
+    beginRelease(hold);
+    return Closing.TO_BE_RELEASED;
   }
 
   /**
@@ -391,38 +351,28 @@ public final class WaitQueue {
    */
   public boolean endRelease(Hold hold, @Nullable StoreException failure) {
     News news = failure == null ? null : new Waiter.StoreFailed(failure);
-    try {
-      synchronized (this) {
-        if (releasing != hold) {
-          passTurn();
-          return false;
-        }
-        if (news != null) {
-          waiters.tellOverdue(news);
-        }
-        stopLeading();
+    synchronized (this) {
+      if (releasing != hold) {
         passTurn();
-        return true;
+        return false;
       }
-    } finally {
-      wakeTold();
+      if (news != null) {
+        waiters.tellOverdue(news);
+      }
+      stopLeading();
+      passTurn();
+      return true;
     }
   }
 
   /** Returns the grant's hold that must still be released, or that a stack overflow left behind. */
-  public @Nullable Hold unfinishedRelease(ActiveGrant grant) {
-    try {
-      synchronized (this) {
-        Hold current = holds.current();
-        if (current != null && current.grant() == grant && current.isAbandoned()) {
-          beginRelease(current);
-        }
-        passTurn();
-        return releasing != null && releasing.grant() == grant ? releasing : null;
-      }
-    } finally {
-      wakeTold();
+  public synchronized @Nullable Hold unfinishedRelease(ActiveGrant grant) {
+    Hold current = holds.current();
+    if (current != null && current.grant() == grant && current.isAbandoned()) {
+      beginRelease(current);
     }
+    passTurn();
+    return releasing != null && releasing.grant() == grant ? releasing : null;
   }
 
   // The end of the client
@@ -430,16 +380,12 @@ public final class WaitQueue {
   /** Closes the queue with its client: nobody can enter any more, and those that wait are told. */
   public void closeClient() {
     News news = new Waiter.ClientClosed();
-    try {
-      synchronized (this) {
-        clientClosed = true;
-        waiters.tellAll(news);
-        if (wakeLeader != null) {
-          wakeLeader.run();
-        }
+    synchronized (this) {
+      clientClosed = true;
+      waiters.tellAll(news);
+      if (wakeLeader != null) {
+        wakeLeader.run();
       }
-    } finally {
-      wakeTold();
     }
   }
 
@@ -473,26 +419,11 @@ public final class WaitQueue {
   void passTurn() {
     Waiter next = waiters.first();
     if (next != null && !holds.isHeld() && leading == Leading.NOBODY) {
-      waiters.tell(next, YOUR_TURN);
-      // The last step: nothing that can fail comes after it, so no waiter leads without being told.
+      waiters.give(next, YOUR_TURN);
+      // Nothing that can fail lies between, so no waiter leads without news.
       leading = Leading.ASKING;
       leader = next;
-    }
-  }
-
-  /**
-   * Wakes the waiters that were told, after the mutex was released, so that they do not run into
-   * it.
-   */
-  void wakeTold() {
-    // Read without the mutex: a thread sees the waiters that it told itself, unless another thread
-    // has woken them already.
-    if (waiters.hasTold()) {
-      Waiter told;
-      synchronized (this) {
-        told = waiters.takeTold();
-      }
-      Waiters.wake(told);
+      next.wake();
     }
   }
 }

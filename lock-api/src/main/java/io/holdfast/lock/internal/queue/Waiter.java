@@ -1,7 +1,9 @@
 package io.holdfast.lock.internal.queue;
 
+import io.holdfast.lock.LockListener.Source;
 import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.spi.StoreException;
+import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /** A thread's place in a wait queue. */
@@ -13,12 +15,14 @@ public final class Waiter {
   public record YourTurn() implements News {}
 
   /**
-   * The thread has the lock: a thread of this client handed its lease on, or the store granted it.
+   * The thread has the lock.
+   *
+   * @param source who gave it: the store, another thread of this client, or the thread itself
    */
-  public record HandedOn(Handle handle) implements News {}
+  public record Acquired(Handle handle, Source source) implements News {}
 
   /**
-   * The lock is taken, and the thread has no time left.
+   * The lock is taken, and the thread does not wait, or no longer.
    *
    * @param holder the holder, if it is of this client
    */
@@ -49,9 +53,8 @@ public final class Waiter {
   /** Whether it is in the queue; guarded by the mutex. */
   boolean queued;
 
-  /** The next waiter to be woken after the mutex is released. */
-  @Nullable
-  Waiter wakeNext;
+  /** Whether the lease that it waits for was acquired by the same thread. */
+  boolean behindItself;
 
   /** Makes a waiter that is not in the queue yet. */
   public Waiter(Thread thread, LockOptions options) {
@@ -63,8 +66,17 @@ public final class Waiter {
     return thread;
   }
 
+  void wake() {
+    LockSupport.unpark(thread);
+  }
+
   LockOptions options() {
     return options;
+  }
+
+  /** Whether the lease that it waits for was acquired by the same thread. */
+  public boolean isBehindItself() {
+    return behindItself;
   }
 
   /** Returns the result of its wait, or null while it waits. */

@@ -1,7 +1,6 @@
 package io.holdfast.lock.internal.queue;
 
 import io.holdfast.lock.internal.queue.Waiter.News;
-import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -15,9 +14,6 @@ final class Waiters {
 
   /** The number of waiters whose time is over. */
   private int overdue;
-
-  /** The first of those to be woken after the mutex is released. */
-  private @Nullable Waiter toWake;
 
   @Nullable
   Waiter first() {
@@ -75,12 +71,16 @@ final class Waiters {
   }
 
   /** Removes a waiter and gives it its news; if this throws, it has done neither. */
-  void tell(Waiter waiter, News news) {
+  void give(Waiter waiter, News news) {
     if (remove(waiter)) {
       waiter.news = news;
-      waiter.wakeNext = toWake;
-      toWake = waiter;
     }
+  }
+
+  /** Removes a waiter, gives it its news, and wakes it. */
+  void tell(Waiter waiter, News news) {
+    give(waiter, news);
+    waiter.wake();
   }
 
   void tellAll(News news) {
@@ -104,28 +104,6 @@ final class Waiters {
       if (waiter.overdue) {
         tell(waiter, news);
       }
-    }
-  }
-
-  /** Whether {@link #takeTold} has any waiters. */
-  boolean hasTold() {
-    return toWake != null;
-  }
-
-  /** Returns the waiters that were told since the last call, for {@link #wake}. */
-  @Nullable
-  Waiter takeTold() {
-    Waiter told = toWake;
-    toWake = null;
-    return told;
-  }
-
-  /** Wakes waiters; called without the mutex. */
-  static void wake(@Nullable Waiter told) {
-    for (Waiter waiter = told; waiter != null; ) {
-      Waiter next = waiter.wakeNext;
-      LockSupport.unpark(waiter.thread());
-      waiter = next;
     }
   }
 }

@@ -1,6 +1,5 @@
 package io.holdfast.lock.internal.task;
 
-import java.util.concurrent.atomic.AtomicIntegerFieldUpdater;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -12,16 +11,14 @@ import org.jspecify.annotations.Nullable;
  * nothing and can't fail, even if the heap is full.
  */
 public abstract class Task {
-  private static final AtomicIntegerFieldUpdater<Task> RUNNING =
-      AtomicIntegerFieldUpdater.newUpdater(Task.class, "running");
+  // Guarded by this object's monitor
 
-  private static final int IDLE = 0;
-  private static final int RUNS = 1;
-  private static final int RUNS_AND_IS_TO_RUN_AGAIN = 2;
+  private boolean running;
 
-  private volatile int running;
+  /** Whether it was submitted since its run began. */
+  private boolean runsAgain;
 
-  /** Whether it is in the list. Guarded by this object's monitor. */
+  /** Whether it is in the list. */
   boolean listed;
 
   /**
@@ -35,33 +32,51 @@ public abstract class Task {
   protected Task() {}
 
   /** Does what is left. If it throws, it is run again later. */
-  protected abstract void work() throws Exception;
+  protected abstract void work();
 
-  /** Whether the caller must run it; otherwise the thread that is running it will run it again. */
-  final boolean beginRun() {
-    while (true) {
-      if (RUNNING.compareAndSet(this, IDLE, RUNS)) {
-        return true;
-      }
-      if (running == RUNS_AND_IS_TO_RUN_AGAIN
-          || RUNNING.compareAndSet(this, RUNS, RUNS_AND_IS_TO_RUN_AGAIN)) {
-        return false;
+  /** Does what is left, on this thread; what fails here is done by one of the workers. */
+  protected final void runHere(Workers workers) {
+    boolean done = false;
+    try {
+      work();
+      done = true;
+    } finally {
+      if (!done) {
+        workers.submit(this);
       }
     }
   }
 
-  /** Called by the thread that ran it: whether it must run again. */
-  final boolean runsAgain() {
-    if (RUNNING.compareAndSet(this, RUNS, IDLE)) {
+  /** Makes a task that runs this. */
+  public static Task of(Runnable work) {
+    return new Task() {
+      @Override
+      protected void work() {
+        work.run();
+      }
+    };
+  }
+
+  /** Whether the caller must run it; otherwise the thread that is running it will run it again. */
+  final synchronized boolean beginRun() {
+    runsAgain = running;
+    if (running) {
       return false;
     }
-    running = RUNS;
+    running = true;
     return true;
   }
 
+  /** Called by the thread that ran it: whether it must run again. */
+  final synchronized boolean runsAgain() {
+    running = runsAgain;
+    runsAgain = false;
+    return running;
+  }
+
   /** Called by the thread that should have run it and can't. */
-  final void abandonRun() {
-    running = IDLE;
+  final synchronized void abandonRun() {
+    running = false;
   }
 
   final synchronized void endListed() {

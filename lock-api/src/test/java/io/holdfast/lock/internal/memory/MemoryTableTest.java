@@ -21,8 +21,8 @@ class MemoryTableTest {
     MemoryGrant one = table.acquire(claim("one"), 0, 0);
     MemoryGrant two = table.acquire(claim("two"), 0, 0);
     AtomicInteger wakeUps = new AtomicInteger();
-    MemoryTicket first = new MemoryTicket(store, claim("first"), () -> {});
-    MemoryTicket second = new MemoryTicket(store, claim("second"), wakeUps::incrementAndGet);
+    MemoryStore.Waiter first = store.new Waiter(claim("first"), () -> {});
+    MemoryStore.Waiter second = store.new Waiter(claim("second"), wakeUps::incrementAndGet);
     assertThat(table.acquireOrQueue(first.claim(), first, 0, 0)).isNull();
     assertThat(table.acquireOrQueue(second.claim(), second, 0, 0)).isNull();
 

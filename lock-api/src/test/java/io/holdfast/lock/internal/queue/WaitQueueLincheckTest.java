@@ -46,8 +46,8 @@ class WaitQueueLincheckTest {
     public int nested() {
       Thread me = Thread.currentThread();
       Handle outer = await(me);
-      Entry entry = queue.enter(new Waiter(me, OPTIONS), true);
-      Handle inner = ((Entry.Reentered) entry).handle();
+      Waiter.News news = queue.enter(new Waiter(me, OPTIONS), true);
+      Handle inner = ((Waiter.Acquired) news).handle();
       int before = work(outer);
       close(inner);
       close(outer);
@@ -59,33 +59,26 @@ class WaitQueueLincheckTest {
     public void interrupted() {
       Thread me = Thread.currentThread();
       Waiter waiter = new Waiter(me, OPTIONS);
-      Entry entry = queue.enter(waiter, true);
-      if (entry instanceof Entry.Leads) {
+      Waiter.News news = queue.enter(waiter, true);
+      if (news == null && !queue.leave(waiter)) {
+        news = waiter.news();
+      }
+      if (news instanceof Waiter.Acquired acquired) {
+        close(acquired.handle());
+      } else if (news != null) {
         queue.endLeading(waiter, false, null);
-      } else {
-        if (!queue.leave(waiter)) {
-          Waiter.News news = waiter.news();
-          if (news instanceof Waiter.HandedOn handedOn) {
-            close(handedOn.handle());
-          } else {
-            queue.endLeading(waiter, false, null);
-          }
-        }
       }
     }
 
     private Handle await(Thread me) {
       Waiter waiter = new Waiter(me, OPTIONS);
-      Entry entry = queue.enter(waiter, true);
-      if (entry instanceof Entry.Queued) {
-        Waiter.News news = waiter.news();
-        while (news == null) {
-          LockSupport.park(this);
-          news = waiter.news();
-        }
-        if (news instanceof Waiter.HandedOn handedOn) {
-          return handedOn.handle();
-        }
+      Waiter.News news = queue.enter(waiter, true);
+      while (news == null) {
+        LockSupport.park(this);
+        news = waiter.news();
+      }
+      if (news instanceof Waiter.Acquired acquired) {
+        return acquired.handle();
       }
       if (granted) {
         throw new AssertionError("Two threads ask the store, or one asks while another holds");

@@ -2,6 +2,7 @@ package io.holdfast.lock.internal.queue;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.holdfast.lock.LockListener;
 import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.internal.LincheckSetup;
 import io.holdfast.lock.internal.grant.ActiveGrant;
@@ -25,9 +26,9 @@ class WaitQueueTest {
   }
 
   private void enterAll() {
-    assertThat(queue.enter(first, true)).isInstanceOf(Entry.Leads.class);
-    assertThat(queue.enter(second, true)).isInstanceOf(Entry.Queued.class);
-    assertThat(queue.enter(third, true)).isInstanceOf(Entry.Queued.class);
+    assertThat(queue.enter(first, true)).isInstanceOf(Waiter.YourTurn.class);
+    assertThat(queue.enter(second, true)).isNull();
+    assertThat(queue.enter(third, true)).isNull();
   }
 
   @Test
@@ -46,10 +47,10 @@ class WaitQueueTest {
   @Test
   void aFailureThatIsToldAgainIsNotThatOfTheNextLeader() {
     StoreException failure = StoreException.unanswered("no answer", null);
-    assertThat(queue.enter(first, true)).isInstanceOf(Entry.Leads.class);
+    assertThat(queue.enter(first, true)).isInstanceOf(Waiter.YourTurn.class);
     queue.leadingFailed(first, failure);
-    assertThat(queue.enter(second, true)).isInstanceOf(Entry.Leads.class);
-    assertThat(queue.enter(third, true)).isInstanceOf(Entry.Queued.class);
+    assertThat(queue.enter(second, true)).isInstanceOf(Waiter.YourTurn.class);
+    assertThat(queue.enter(third, true)).isNull();
 
     queue.leadingFailed(first, failure);
 
@@ -74,7 +75,7 @@ class WaitQueueTest {
     enterAll();
     Handle handle = queue.granted(first, grant());
 
-    assertThat(first.news()).isEqualTo(new Waiter.HandedOn(handle));
+    assertThat(first.news()).isEqualTo(new Waiter.Acquired(handle, LockListener.Source.STORE));
   }
 
   private static ActiveGrant grant() {

@@ -29,10 +29,14 @@ class WorkersTest {
     private volatile int mostAtOnce;
 
     @Override
-    protected void work() throws InterruptedException {
+    protected void work() {
       mostAtOnce = Math.max(mostAtOnce, atOnce.incrementAndGet());
       begun.countDown();
-      goOn.await();
+      try {
+        goOn.await();
+      } catch (InterruptedException e) {
+        throw new AssertionError(e);
+      }
       runs.incrementAndGet();
       atOnce.decrementAndGet();
     }
