@@ -2,6 +2,7 @@ package io.holdfast.lock.consul.http;
 
 import java.nio.charset.StandardCharsets;
 import java.util.Base64;
+import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -31,6 +32,18 @@ public record Entry(
         kv.get("Flags") instanceof Long flags ? flags : 0,
         createIndex,
         modifyIndex);
+  }
+
+  /**
+   * Returns a key as a transaction shows it; null: it does not. Of a key that the transaction also
+   * wrote to, the last is valid.
+   */
+  public static @Nullable Entry find(List<Entry> shown, String key) {
+    Entry found = null;
+    for (Entry entry : shown) {
+      found = entry.key().equals(key) ? entry : found;
+    }
+    return found;
   }
 
   private static String text(@Nullable Object value) {

@@ -4,13 +4,9 @@ import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.StoreException;
 import java.util.List;
 import java.util.Map;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /** The requests to Consul about sessions. */
 public final class SessionRequests {
-  private static final Logger log = LoggerFactory.getLogger(SessionRequests.class);
-
   /** The shortest TTL of a session that Consul accepts. */
   public static final long TTL_SECONDS_MIN = 10;
 
@@ -114,17 +110,8 @@ public final class SessionRequests {
     throw StoreException.refused("Consul told no node of a session: " + sessions, null);
   }
 
-  /** Destroys a session. If that fails, its TTL ends it. */
-  public void destroy(String id, Deadline deadline) {
-    try {
-      destroyForCertain(id, deadline);
-    } catch (StoreException e) {
-      log.debug("Session {} was not destroyed; it ends by its TTL", id, e);
-    }
-  }
-
   /** Destroys a session, so that no request that is still on its way can use it. */
-  public void destroyForCertain(String id, Deadline deadline) throws StoreException {
+  public void destroy(String id, Deadline deadline) throws StoreException {
     ConsulHttp.Answer answer = http.put("v1/session/destroy/" + id, "", deadline);
     if (answer.status() != 200 || !Boolean.TRUE.equals(answer.json())) {
       throw http.notConsuls(answer);

@@ -2,7 +2,6 @@ package io.holdfast.lock.consul.line;
 
 import io.holdfast.lock.consul.http.ConsulHttp;
 import io.holdfast.lock.consul.http.Entry;
-import io.holdfast.lock.consul.http.LongPoll;
 import io.holdfast.lock.consul.http.SessionRequests;
 import io.holdfast.lock.consul.http.Transaction;
 import io.holdfast.lock.spi.Deadline;
@@ -30,11 +29,14 @@ import org.slf4j.LoggerFactory;
 public final class LineCleanup {
   private static final Logger log = LoggerFactory.getLogger(LineCleanup.class);
 
+  /** The time after which a waiter reads the line even if its long poll has told it nothing. */
+  public static final Duration RECHECK_AFTER = Duration.ofSeconds(10);
+
   /**
    * The time for which a key stays after its attempt is over: for the next attempt, and for
    * waiters, which have to see that it is over and read the line more often than that.
    */
-  public static final long KEPT_NANOS = LongPoll.RECHECK_AFTER.plusSeconds(2).toNanos();
+  public static final long KEPT_NANOS = RECHECK_AFTER.plusSeconds(2).toNanos();
 
   private static final long MINUTE_NANOS = TimeUnit.MINUTES.toNanos(1);
   private static final long SWEEP_NANOS = TimeUnit.HOURS.toNanos(1);
@@ -174,12 +176,15 @@ public final class LineCleanup {
   }
 
   /**
-   * Ends the first place of a line if its time is over: if this client has seen it for long enough,
-   * or a countdown has run out.
+   * Ends the first place of a line if time ends it and that time is over: if this client has seen
+   * it for long enough, or a countdown has run out.
    *
    * @return for how much longer it must be left alone; zero: it is ended, or has changed
    */
   public long clear(Line line, Deadline deadline) throws StoreException {
+    if (!line.first().isTimed()) {
+      return Long.MAX_VALUE;
+    }
     long leftNanos = leftNanos(line.first(), line);
     if (leftNanos > 0) {
       return leftNanos;
@@ -242,11 +247,10 @@ public final class LineCleanup {
       Transaction transaction = new Transaction();
       left.forEach(one -> operation.accept(transaction, one));
       ConsulHttp.Outcome outcome = http.transact(transaction, deadline);
-      if (outcome instanceof ConsulHttp.Outcome.Failed failed) {
-        left.removeAll(stale(left, failed));
-      } else {
-        return ((ConsulHttp.Outcome.Applied) outcome).entries();
+      if (outcome.isApplied()) {
+        return outcome.entries();
       }
+      left.removeAll(stale(left, outcome));
     }
     return List.of();
   }
@@ -254,10 +258,9 @@ public final class LineCleanup {
   /**
    * Returns the elements whose keys somebody wrote to. The next client that sees them begins anew.
    */
-  private static <T> List<T> stale(List<T> all, ConsulHttp.Outcome.Failed failed)
-      throws StoreException {
+  private static <T> List<T> stale(List<T> all, ConsulHttp.Outcome outcome) throws StoreException {
     List<T> stale = new ArrayList<>();
-    for (ConsulHttp.Failure failure : failed.failures()) {
+    for (ConsulHttp.Failure failure : outcome.failures()) {
       if (!failure.what().contains("stale")) {
         throw StoreException.refused("Consul refused: " + failure.what(), null);
       }

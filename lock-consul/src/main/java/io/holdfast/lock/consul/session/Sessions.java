@@ -7,6 +7,7 @@ import io.holdfast.lock.consul.http.Transaction;
 import io.holdfast.lock.consul.line.Keys;
 import io.holdfast.lock.consul.line.Line;
 import io.holdfast.lock.consul.line.LineCleanup;
+import io.holdfast.lock.consul.line.TaskQueue;
 import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.StoreException;
@@ -17,9 +18,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -31,6 +33,7 @@ import org.slf4j.LoggerFactory;
 public final class Sessions implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(Sessions.class);
 
+  private static final long TICK_MILLIS = 200;
   private static final long UNUSED_NANOS_MAX = TimeUnit.MINUTES.toNanos(2);
 
   private final ConsulHttp http;
@@ -38,7 +41,9 @@ public final class Sessions implements AutoCloseable {
   private final SessionRequests requests;
   private final StoreSettings settings;
   private final TimeSource time;
-  private final Ticker ticker;
+
+  /** The thread that tends the sessions. It does no I/O. */
+  private final ScheduledThreadPoolExecutor ticker;
 
   /** The sessions by their TTLs in seconds. */
   private final Map<Long, Session> shared = new ConcurrentHashMap<>();
@@ -46,12 +51,11 @@ public final class Sessions implements AutoCloseable {
   /** Held while a session is created. */
   private final ReentrantLock making = new ReentrantLock();
 
-  private final Set<Session> all = ConcurrentHashMap.newKeySet();
+  private final Map<Session, Upkeep> all = new ConcurrentHashMap<>();
 
   /** Attempts that may have a key, by their claims' owner ids. */
   private final Map<String, Attempt> attempts = new ConcurrentHashMap<>();
 
-  private final Watches watches;
   private final LineCleanup lines;
   private final SessionCleanup cleanup;
   private volatile boolean closed;
@@ -62,10 +66,17 @@ public final class Sessions implements AutoCloseable {
     this.requests = new SessionRequests(http, settings.clientName());
     this.settings = settings;
     this.time = settings.time();
-    this.watches = new Watches(http, keys, this, settings);
     this.lines = new LineCleanup(http, keys, requests, time);
     this.cleanup = new SessionCleanup(http, keys, this, requests, lines, time);
-    ticker = new Ticker(settings.clientName(), this::tick);
+    ticker = new ScheduledThreadPoolExecutor(1, task -> {
+      Thread thread = new Thread(task, "holdfast-" + settings.clientName() + "-sessions");
+      thread.setDaemon(true);
+      return thread;
+    });
+    // What comes after its end is not done.
+    ticker.setRejectedExecutionHandler(new ThreadPoolExecutor.DiscardPolicy());
+    var unused = ticker.scheduleWithFixedDelay(
+        () -> safely(this::tick), TICK_MILLIS, TICK_MILLIS, TimeUnit.MILLISECONDS);
   }
 
   public SessionCleanup cleanup() {
@@ -92,7 +103,7 @@ public final class Sessions implements AutoCloseable {
 
   /** Whether anybody may still use the session. */
   boolean isInUse(Session session) {
-    return !closed && !session.isLost() && all.contains(session);
+    return !closed && !session.isLost();
   }
 
   /** Returns the number of attempts that may have something at Consul. */
@@ -168,24 +179,28 @@ public final class Sessions implements AutoCloseable {
   }
 
   private Session create(long ttlSeconds, Deadline deadline) throws StoreException {
-    if (closed) {
-      throw StoreException.refused("The client was closed", null);
-    }
     Session.Sent sent = Session.Sent.now(time);
-    String id = requests.create(ttlSeconds, deadline);
-    long noteIndex = 0;
+    Session session = new Session(requests.create(ttlSeconds, deadline), ttlSeconds, sent);
+    boolean made = false;
     try {
-      noteIndex = writeNote(id, deadline);
+      long index = writeNote(session.id(), deadline);
+      session.gateIndex(index);
+      Upkeep upkeep = new Upkeep(http, keys, this, settings, session, index);
+      all.put(session, upkeep);
+      made = true;
+      upkeep.tend(time.nanos());
     } finally {
-      if (noteIndex == 0) {
+      if (!made) {
         // Otherwise each failed attempt would leave a session.
-        boolean unused = http.execute(() -> requests.destroy(id, http.deadline()));
+        lost(session);
       }
     }
-    Session session = new Session(id, ttlSeconds, sent, noteIndex);
-    all.add(session);
-    watches.begin(session, noteIndex);
-    log.debug("Session {} of {} s made", id, ttlSeconds);
+    if (closed) {
+      lost(session);
+      closing(each -> cleanup.settle(session, () -> each), deadline);
+      throw StoreException.refused("The client was closed", null);
+    }
+    log.debug("Session {} of {} s made", session.id(), ttlSeconds);
     return session;
   }
 
@@ -196,15 +211,28 @@ public final class Sessions implements AutoCloseable {
             .lock(keys.gate(id), settings.clientName(), id)
             .lock(keys.session(id), settings.clientName(), id),
         deadline);
-    if (outcome instanceof ConsulHttp.Outcome.Applied applied
-        && applied.entries().size() == 2) {
-      return applied.entries().get(0).modifyIndex();
+    if (outcome.entries().size() == 2) {
+      return outcome.entries().get(0).modifyIndex();
     }
     throw http.sessionGone(outcome.toString());
   }
 
-  public Ticker ticker() {
-    return ticker;
+  /** Runs a task in about half a second, unless the client is closed by then. */
+  public void later(Runnable task) {
+    var unused =
+        ticker.schedule(() -> safely(task), TaskQueue.retryNanos() / 2, TimeUnit.NANOSECONDS);
+  }
+
+  /**
+   * Runs a task, and logs whatever it throws: without its thread, sessions would end and keys would
+   * stay.
+   */
+  static void safely(Runnable task) {
+    try {
+      task.run();
+    } catch (RuntimeException | Error e) {
+      log.error("Something of a session could not be done", e);
+    }
   }
 
   /** Renews a session; false: it has ended, and its holders and waiters were told. */
@@ -232,10 +260,8 @@ public final class Sessions implements AutoCloseable {
     for (List<ConsulGrant> some : Transaction.parts(grants)) {
       Transaction look = new Transaction();
       some.forEach(grant -> look.checkIndex(grant.attempt().key(), grant.number()));
-      if (http.check(look, deadline) instanceof ConsulHttp.Outcome.Failed failed) {
-        for (ConsulHttp.Failure failure : failed.failures()) {
-          taken.add(some.get((int) failure.operation()));
-        }
+      for (ConsulHttp.Failure failure : http.check(look, deadline).failures()) {
+        taken.add(some.get((int) failure.operation()));
       }
     }
     // Those that this client has given up meanwhile are not taken.
@@ -248,8 +274,8 @@ public final class Sessions implements AutoCloseable {
    * Whether a transaction failed because the session has ended. If so, its holders and waiters are
    * told.
    */
-  public boolean isGone(Session session, ConsulHttp.Outcome.Failed failed) {
-    if (failed.failures().stream().noneMatch(one -> one.what().contains("invalid session"))) {
+  public boolean isGone(Session session, ConsulHttp.Outcome outcome) {
+    if (outcome.failures().stream().noneMatch(one -> one.what().contains("invalid session"))) {
       return false;
     }
     lost(session);
@@ -267,16 +293,15 @@ public final class Sessions implements AutoCloseable {
     if (ended == null) {
       return;
     }
-    Set<String> over = new HashSet<>();
     for (Attempt attempt : ended) {
       if (tell(attempt)) {
-        over.add(attempt.key());
+        session.idleKeys().add(new IdleKeys.IdleKey(attempt.key(), 0, time.nanos()));
       }
     }
-    Ticker.safely(() -> settle(session, over));
+    safely(() -> settle(session));
     for (Attempt attempt : ended) {
       forget(attempt);
-      Ticker.safely(attempt::wake);
+      safely(attempt::wake);
     }
   }
 
@@ -294,26 +319,19 @@ public final class Sessions implements AutoCloseable {
     }
   }
 
-  /**
-   * Removes a session, and has cleared away what is left of it at Consul.
-   *
-   * @param attempts the keys of its attempts whose holders, if any, know of their loss
-   */
-  private void settle(Session session, Set<String> attempts) {
+  private void settle(Session session) {
+    cleanup.settle(session);
     all.remove(session);
-    cleanup.settle(session, attempts);
   }
 
   private void tick() {
     long nowNanos = time.nanos();
-    for (Session session : all) {
-      Ticker.safely(() -> tend(session, nowNanos));
-    }
-    cleanup.tend(all);
+    all.forEach((session, upkeep) -> safely(() -> tend(session, upkeep, nowNanos)));
+    cleanup.tend(all.keySet());
   }
 
-  private void tend(Session session, long nowNanos) {
-    watches.tend(session, nowNanos);
+  private void tend(Session session, Upkeep upkeep, long nowNanos) {
+    upkeep.tend(nowNanos);
     for (Attempt attempt : session.attempts()) {
       boolean expired = attempt.expire(nowNanos);
       if (attempt.isOver()) {
@@ -325,27 +343,8 @@ public final class Sessions implements AutoCloseable {
         attempt.wake();
       }
     }
-    if (session.isUnused()
-        && nowNanos - session.usedNanos() > UNUSED_NANOS_MAX
-        && session.retireIfUnused()) {
-      end(session);
-      return;
-    }
-    if (session.isRenewalDue(nowNanos)) {
-      try {
-        boolean unused = renew(session, http.deadline());
-      } catch (StoreException e) {
-        log.debug("Session {} was not renewed", session.id(), e);
-        session.renewalFailed(nowNanos);
-      }
-    }
-  }
-
-  /** Ends a session that this client needs no longer. */
-  private void end(Session session) {
-    List<Attempt> ended = session.end();
-    if (ended != null) {
-      settle(session, ended.stream().map(Attempt::key).collect(Collectors.toSet()));
+    if (nowNanos - session.usedNanos() > UNUSED_NANOS_MAX && session.retireIfUnused()) {
+      settle(session);
     }
   }
 
@@ -353,14 +352,18 @@ public final class Sessions implements AutoCloseable {
   @Override
   public void close() {
     closed = true;
-    ticker.close(http.deadline());
-    all.forEach(this::end);
+    ticker.shutdownNow();
+    boolean unused = http.deadline()
+        .awaitUninterruptibly(
+            leftNanos -> ticker.awaitTermination(leftNanos, TimeUnit.NANOSECONDS));
+    all.keySet().forEach(this::lost);
     // First the sessions, since their end changes their keys, and a countdown covers keys as they
     // are when it begins.
     Deadline whole = Deadline.after(settings.storeTimeout().multipliedBy(2), TimeSource.system());
-    closing(cleanup::endSessions, whole);
+    for (Session session : cleanup.ended()) {
+      closing(deadline -> cleanup.settle(session, () -> deadline), whole);
+    }
     closing(cleanup::countDown, whole);
-    closing(cleanup::settleAll, whole);
     closing(lines::deleteUseless, whole);
   }
 
