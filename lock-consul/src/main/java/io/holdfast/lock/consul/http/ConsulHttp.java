@@ -37,6 +37,9 @@ import org.jspecify.annotations.Nullable;
 public final class ConsulHttp implements AutoCloseable {
   private static final MediaType JSON = MediaType.get("application/json; charset=utf-8");
   private static final int IDLE_CONNECTIONS_MAX = 64;
+  /** The query that makes a read consistent. */
+  static final String CONSISTENT = "consistent";
+
   private static final String INDEX = "X-Consul-Index";
   private static final int BODY_SHOWN_MAX = 200;
   private static final String MESSAGE_OF_NO_LEADER = "no cluster leader";
@@ -100,11 +103,6 @@ public final class ConsulHttp implements AutoCloseable {
     public boolean isApplied() {
       return failures.isEmpty();
     }
-
-    /** Returns why the first of them failed. */
-    public String what() {
-      return failures.get(0).what();
-    }
   }
 
   /** An operation, counted from zero, and why it failed. */
@@ -161,13 +159,12 @@ public final class ConsulHttp implements AutoCloseable {
   }
 
   public Outcome transact(Transaction transaction, Deadline deadline) throws StoreException {
-    return outcome(put("v1/txn", transaction.body(), deadline));
+    return outcome(put("v1/txn", "", transaction.body(), deadline));
   }
 
   /** Carries out a transaction that only checks and reads, as a consistent read. */
   public Outcome check(Transaction transaction, Deadline deadline) throws StoreException {
-    HttpUrl url = url("v1/txn").addQueryParameter("consistent", "").build();
-    return outcome(send(put(url, transaction.body()), deadline));
+    return outcome(put("v1/txn", CONSISTENT, transaction.body(), deadline));
   }
 
   /** Carries out a transaction that only reads, as a consistent read. */
@@ -176,7 +173,7 @@ public final class ConsulHttp implements AutoCloseable {
     if (outcome.isApplied()) {
       return outcome.entries();
     }
-    throw failure(409, outcome.what(), false);
+    throw failure(409, outcome.failures().get(0).what(), false);
   }
 
   /** Reads one key, as a consistent read; null: it does not exist. */
@@ -191,12 +188,7 @@ public final class ConsulHttp implements AutoCloseable {
    * all keys in it, and ends with a slash.
    */
   public List<String> keys(String prefix, Deadline deadline) throws StoreException {
-    HttpUrl url = url("v1/kv/" + prefix)
-        .addQueryParameter("keys", "")
-        .addQueryParameter("separator", "/")
-        .addQueryParameter("consistent", "")
-        .build();
-    Answer answer = send(request(url).get().build(), deadline);
+    Answer answer = get("v1/kv/" + prefix, CONSISTENT + "&keys&separator=/", deadline);
     if (answer.status() == 404 && answer.index() != null) {
       return List.of();
     }
@@ -209,14 +201,13 @@ public final class ConsulHttp implements AutoCloseable {
   }
 
   /** Sends any PUT. What a 404 means is for the caller to know. */
-  Answer put(String path, String body, Deadline deadline) throws StoreException {
-    return send(put(url(path).build(), body), deadline);
+  Answer put(String path, String query, String body, Deadline deadline) throws StoreException {
+    return send(request(path, query).put(RequestBody.create(body, JSON)).build(), deadline);
   }
 
-  /** Sends any GET, as a consistent read. */
-  Answer get(String path, Deadline deadline) throws StoreException {
-    HttpUrl url = url(path).addQueryParameter("consistent", "").build();
-    return send(request(url).get().build(), deadline);
+  /** Sends any GET. */
+  Answer get(String path, String query, Deadline deadline) throws StoreException {
+    return send(request(path, query).get().build(), deadline);
   }
 
   private Outcome outcome(Answer answer) throws StoreException {
@@ -237,7 +228,7 @@ public final class ConsulHttp implements AutoCloseable {
       }
       return new Outcome(entries, List.of(), answer.resent());
     } catch (IllegalArgumentException e) {
-      throw unreadable(e);
+      throw StoreException.unanswered("Consul's answer can't be read: " + e.getMessage(), e);
     }
   }
 
@@ -254,10 +245,6 @@ public final class ConsulHttp implements AutoCloseable {
             + body.substring(0, Math.min(body.length(), BODY_SHOWN_MAX))
             + "'",
         null);
-  }
-
-  private static StoreException unreadable(IllegalArgumentException e) {
-    return StoreException.unanswered("Consul's answer can't be read: " + e.getMessage(), e);
   }
 
   private List<Failure> failures(List<?> errors, Answer answer) throws StoreException {
@@ -400,11 +387,8 @@ public final class ConsulHttp implements AutoCloseable {
 
   /** Makes a long poll, to be answered once the key is above this index, or after the wait. */
   public Call longPoll(String key, long index, Duration wait) {
-    HttpUrl url = url("v1/kv/" + key)
-        .addQueryParameter("index", Long.toString(index))
-        .addQueryParameter("wait", wait.toMillis() + "ms")
-        .build();
-    Call call = client.newCall(request(url).get().build());
+    String query = "index=" + index + "&wait=" + wait.toMillis() + "ms";
+    Call call = client.newCall(request("v1/kv/" + key, query).get().build());
     Duration most = wait.plus(wait.dividedBy(LONG_POLL_MORE)).plus(storeTimeout);
     call.timeout().timeout(most.toMillis(), TimeUnit.MILLISECONDS);
     return call;
@@ -431,21 +415,14 @@ public final class ConsulHttp implements AutoCloseable {
     throw new IllegalArgumentException("Not one key-value entry");
   }
 
-  private HttpUrl.Builder url(String path) {
-    HttpUrl.Builder url = base.newBuilder();
+  private Request.Builder request(String path, String query) {
+    HttpUrl.Builder url = base.newBuilder().query(query.isEmpty() ? null : query);
     for (String segment : path.split("/", -1)) {
       url.addPathSegment(segment);
     }
-    return url;
-  }
-
-  private Request put(HttpUrl url, String body) {
-    return request(url).put(RequestBody.create(body, JSON)).build();
-  }
-
-  private Request.Builder request(HttpUrl url) {
     // By default OkHttp asks for gzip, which costs more than it saves on bodies as small as these.
-    Request.Builder request = new Request.Builder().url(url).header("Accept-Encoding", "identity");
+    Request.Builder request =
+        new Request.Builder().url(url.build()).header("Accept-Encoding", "identity");
     if (token != null) {
       request.header("X-Consul-Token", token);
     }

@@ -39,11 +39,10 @@ public record Entry(
    * wrote to, the last is valid.
    */
   public static @Nullable Entry find(List<Entry> shown, String key) {
-    Entry found = null;
-    for (Entry entry : shown) {
-      found = entry.key().equals(key) ? entry : found;
-    }
-    return found;
+    return shown.stream()
+        .filter(entry -> entry.key().equals(key))
+        .reduce((before, last) -> last)
+        .orElse(null);
   }
 
   private static String text(@Nullable Object value) {
