@@ -26,7 +26,7 @@ class SessionTest {
     assertThat(session.add(next)).isTrue();
     session.remove(earlier, 0);
     assertThat(session.attempts()).containsExactly(next);
-    assertThat(session.retireIfUnused()).isFalse();
+    assertThat(session.retireIfUnused(0)).isFalse();
     session.remove(next, 0);
     assertThat(session.isUnused()).isTrue();
   }

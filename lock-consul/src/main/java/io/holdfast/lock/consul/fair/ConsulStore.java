@@ -3,10 +3,10 @@ package io.holdfast.lock.consul.fair;
 import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.consul.http.ConsulHttp;
 import io.holdfast.lock.consul.http.Entry;
+import io.holdfast.lock.consul.http.SessionRequests;
 import io.holdfast.lock.consul.http.Transaction;
 import io.holdfast.lock.consul.line.Keys;
 import io.holdfast.lock.consul.line.Line;
-import io.holdfast.lock.consul.line.Mark;
 import io.holdfast.lock.consul.session.Attempt;
 import io.holdfast.lock.consul.session.ConsulGrant;
 import io.holdfast.lock.consul.session.Session;
@@ -28,7 +28,6 @@ import io.holdfast.lock.spi.Ticket;
 import io.holdfast.lock.spi.TimeSource;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -86,7 +85,19 @@ public final class ConsulStore implements LockStore {
 
   @Override
   public void checkOptions(LockOptions options) {
-    Session.checkOptions(options);
+    checkLength("TTL", options.ttl());
+    checkLength("minHold", options.minHold());
+  }
+
+  private static void checkLength(String what, Duration length) {
+    if (length.compareTo(Duration.ofSeconds(SessionRequests.TTL_SECONDS_MAX)) > 0) {
+      throw new IllegalArgumentException("A "
+          + what
+          + " of "
+          + length
+          + " is longer than Consul keeps a session: take 24 h at most (a renewed lease lives as"
+          + " long as its holder does, whatever its TTL)");
+    }
   }
 
   @Override
@@ -95,7 +106,7 @@ public final class ConsulStore implements LockStore {
     if (lastTaken.contains(claim.key())) {
       Line line = line(claim.key(), deadline);
       if (!line.isEmpty() && sessions.lines().clear(line, deadline) > 0) {
-        sessions.countDown(line, claim);
+        sessions.lines().countDown(line);
         return Optional.empty();
       }
     }
@@ -205,11 +216,11 @@ public final class ConsulStore implements LockStore {
         attempt.joined(own.number());
         return line;
       }
-      if (!isNew || Entry.find(shown, attempt.key()) != null) {
+      if (!isNew) {
         return null;
       }
-    } while (!deadline.isOver());
-    throw StoreException.unanswered("Consul locked no key in time", null);
+    } while (!attempt.isOver() && !deadline.isOver());
+    throw StoreException.unanswered("Consul did not lock the key " + attempt.key(), null);
   }
 
   /** A request that is made when the key of an attempt may be in the line. */
@@ -227,9 +238,9 @@ public final class ConsulStore implements LockStore {
   }
 
   private Line line(LockKey key, Deadline deadline) throws StoreException {
-    Line line = new Line(http.read(new Transaction().tree(keys.line(key)), deadline));
-    sessions.lines().note(line);
-    return line;
+    String folder = keys.line(key);
+    Map<String, Line> lines = sessions.lines().read(List.of(folder), deadline);
+    return lines.getOrDefault(folder, new Line(List.of()));
   }
 
   /**
@@ -251,7 +262,7 @@ public final class ConsulStore implements LockStore {
     Attempt attempt = ((ConsulGrant) grant).attempt();
     Deadline deadline = http.deadline();
     boolean inTime = attempt.leftNanos(time.nanos()) > 0;
-    String mark = attempt.releasedMark(grant.number(), holdFor.toNanos()).text();
+    String mark = attempt.mark().released(grant.number(), holdFor.toNanos()).text();
     ConsulHttp.Outcome outcome;
     try {
       outcome = http.transact(
@@ -334,38 +345,34 @@ public final class ConsulStore implements LockStore {
   @Override
   public Optional<StoredHolder> inspect(LockKey key) throws StoreException {
     Line line = line(key, http.deadline());
-    return line.isEmpty() ? Optional.empty() : Optional.of(holder(line.first()));
-  }
-
-  private StoredHolder holder(Line.Place first) {
-    return sessions.lines().holder(first, Session.TTLS_OF_A_CRASH);
+    return line.isEmpty() ? Optional.empty() : Optional.of(sessions.lines().holder(line));
   }
 
   /** Lists the names first, and reads lines until there are enough locks: Consul has no pages. */
   @Override
   public List<StoredLock> list(LockKind kind, String namePrefix, int limit) throws StoreException {
     Deadline deadline = http.deadline();
-    Map<String, LockKey> locks = new LinkedHashMap<>();
-    for (String line : http.keys(keys.lines(kind, namePrefix), deadline)) {
-      keys.lock(kind, line)
-          .filter(lock -> lock.name().startsWith(namePrefix))
-          .ifPresent(lock -> locks.put(line, lock));
-    }
-    List<String> lines = List.copyOf(locks.keySet());
+    List<String> lines = http.keys(keys.lines(kind, namePrefix), deadline).stream()
+        .filter(line -> keys.lock(kind, line)
+            .filter(lock -> lock.name().startsWith(namePrefix))
+            .isPresent())
+        .toList();
     List<StoredLock> held = new ArrayList<>();
-    for (int from = 0; from < lines.size() && held.size() < limit; ) {
-      int to =
-          Math.min(lines.size(), from + Math.min(Transaction.OPERATIONS_MAX, limit - held.size()));
-      sessions.lines().read(lines.subList(from, to), deadline).forEach((folder, line) -> {
-        LockKey lock = locks.get(folder);
-        if (lock != null && !line.isEmpty()) {
-          OptionalInt waiting = OptionalInt.of(line.size() - 1);
-          held.add(new StoredLock(lock, holder(line.first()), waiting));
-        }
-      });
-      from = to;
+    for (List<String> some :
+        Transaction.parts(lines, Math.min(limit, Transaction.OPERATIONS_MAX))) {
+      if (held.size() < limit) {
+        sessions
+            .lines()
+            .read(some, deadline)
+            .forEach((folder, line) -> keys.lock(kind, folder)
+                .filter(lock -> !line.isEmpty())
+                .ifPresent(lock -> held.add(new StoredLock(
+                    lock,
+                    sessions.lines().holder(line),
+                    OptionalInt.of(line.places().size() - 1)))));
+      }
     }
-    return held;
+    return held.stream().limit(limit).toList();
   }
 
   @Override
@@ -384,21 +391,14 @@ public final class ConsulStore implements LockStore {
         }
         return false;
       }
-      Entry entry = place.entry();
-      Mark mark = place.mark();
-      Transaction force = new Transaction()
-          .setAt(
-              entry.key(),
-              entry.modifyIndex(),
-              new Mark(true, 0, place.number(), mark.since(), mark.holder()).text(),
-              // Whether it had the lock is not known.
-              0);
+      Transaction force = new Transaction();
+      place.end(force);
       if (place.hasSession()) {
         // With the number, so that the value is new: the same one again would change no index.
         force.lock(
-            keys.session(entry.session()),
-            "taken by force: " + entry.key() + " " + number,
-            entry.session());
+            keys.session(place.entry().session()),
+            "taken by force: " + place.entry().key() + " " + number,
+            place.entry().session());
       }
       ConsulHttp.Outcome outcome = http.transact(force, deadline);
       if (outcome.isApplied()) {

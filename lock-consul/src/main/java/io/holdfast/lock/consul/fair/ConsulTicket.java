@@ -11,6 +11,7 @@ import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.Ticket;
 import java.time.Duration;
+import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
 import okhttp3.Call;
@@ -19,8 +20,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A waiter's place in a line. It has one long poll, on the key of the place before it, so that a
- * release wakes one waiter and not all.
+ * The place of an attempt in a line. A waiter's has one long poll, on the key of the place before
+ * it, so that a release wakes one waiter and not all.
  *
  * <p>If the place before was the first, its end makes this one the first, since nobody comes in
  * between. Then the answer to the long poll is the grant, and nothing more is asked, as long as the
@@ -75,7 +76,7 @@ public final class ConsulTicket implements Ticket {
     this.doubtUntilNanos = sent.nanos();
     // A waiter whose key disappeared must know of it before those behind it may start.
     Duration half = Duration.ofNanos(attempt.session().ttlNanos() / 2);
-    this.recheckAfter = least(half, LineCleanup.RECHECK_AFTER);
+    this.recheckAfter = Collections.min(List.of(half, LineCleanup.RECHECK_AFTER));
     attempt.onNews(wakeUp);
   }
 
@@ -124,7 +125,7 @@ public final class ConsulTicket implements Ticket {
         Duration doubted = Duration.ofNanos(doubtUntilNanos - store.now().nanos());
         if (!doubted.isNegative() && !doubted.isZero()) {
           stop();
-          return new Waiting(least(doubted, recheckAfter));
+          return new Waiting(Collections.min(List.of(doubted, recheckAfter)));
         }
         Status status = granted(look.sent().nanos(), look.sent().nanos(), look.looks());
         if (status != null) {
@@ -134,7 +135,7 @@ public final class ConsulTicket implements Ticket {
         long leftNanos = store.sessions().lines().clear(line, deadline);
         if (leftNanos > 0) {
           listen(ahead.get(ahead.size() - 1), look);
-          return new Waiting(least(Duration.ofNanos(leftNanos), recheckAfter));
+          return new Waiting(Collections.min(List.of(Duration.ofNanos(leftNanos), recheckAfter)));
         }
       }
       look = store.look(attempt, deadline);
@@ -148,16 +149,12 @@ public final class ConsulTicket implements Ticket {
     }
     if (longPoll == null || !longPoll.isOn(before)) {
       stop();
-      longPoll = new PlaceAhead(before, wakeUp);
-      longPoll.start();
+      longPoll = new PlaceAhead(before);
+      store.http().execute(longPoll::listen);
     }
     if (look.line().first().equals(before)) {
       longPoll.looksOfFirst = look.looks();
     }
-  }
-
-  private static Duration least(Duration one, Duration other) {
-    return one.compareTo(other) < 0 ? one : other;
   }
 
   /**
@@ -171,10 +168,12 @@ public final class ConsulTicket implements Ticket {
     }
     for (Line.Place place : ahead) {
       if (place.number() > settled && mayGoOn(place, line)) {
-        doubt(place);
+        long untilNanos = store.now().nanos() + place.nanos();
+        doubtUntilNanos = untilNanos - doubtUntilNanos > 0 ? untilNanos : doubtUntilNanos;
+        doubtedNumber = Math.max(doubtedNumber, place.number());
       }
     }
-    // Those still in the line are remembered again by wait(); the others are doubted only once.
+    // Those still in the line are remembered again by advance(); the others are doubted only once.
     ahead = List.of();
   }
 
@@ -184,7 +183,7 @@ public final class ConsulTicket implements Ticket {
    */
   private long settled(Line line) {
     PlaceAhead heard = longPoll;
-    long settled = heard != null && heard.hadLock() ? heard.place.number() : 0;
+    long settled = heard != null && Line.hadLock(heard.place, heard.end) ? heard.place.number() : 0;
     for (Line.Place place : ahead) {
       if (Line.hadLock(place, line.now(place))) {
         settled = Math.max(settled, place.number());
@@ -204,15 +203,7 @@ public final class ConsulTicket implements Ticket {
       return false;
     }
     PlaceAhead heard = longPoll;
-    return heard == null || !heard.isOver() || !heard.place.equals(place);
-  }
-
-  private void doubt(Line.Place place) {
-    long untilNanos = store.now().nanos() + Duration.ofMillis(place.millis()).toNanos();
-    if (untilNanos - doubtUntilNanos > 0) {
-      doubtUntilNanos = untilNanos;
-    }
-    doubtedNumber = Math.max(doubtedNumber, place.number());
+    return heard == null || heard.end == null || !heard.place.equals(place);
   }
 
   /**
@@ -246,10 +237,9 @@ public final class ConsulTicket implements Ticket {
   @Override
   public void close() throws StoreException {
     stop();
-    if (granted) {
-      return;
+    if (!granted) {
+      boolean unused = leave(store.http().deadline());
     }
-    boolean unused = leave(store.http().deadline());
   }
 
   /**
@@ -266,7 +256,7 @@ public final class ConsulTicket implements Ticket {
       return false;
     }
     // This client may be closed before it has seen an orphan for long enough.
-    store.sessions().countDown(left, attempt.claim());
+    store.sessions().lines().countDown(left);
     return !attempt.isAt(left.first()) && (attempt.placeIn(left) != null || left.isHeld());
   }
 
@@ -281,7 +271,6 @@ public final class ConsulTicket implements Ticket {
   private final class PlaceAhead {
     private final Line.Place place;
     private final Call call;
-    private final Runnable wakeUp;
     private volatile boolean ended;
 
     /** The key, if it proves that the place was given up. */
@@ -293,18 +282,13 @@ public final class ConsulTicket implements Ticket {
      */
     private @Nullable Integer looksOfFirst;
 
-    PlaceAhead(Line.Place place, Runnable wakeUp) {
+    PlaceAhead(Line.Place place) {
       this.place = place;
-      this.wakeUp = wakeUp;
       Entry entry = place.entry();
       this.call = store.http().longPoll(entry.key(), entry.modifyIndex(), LONG_POLL);
     }
 
-    void start() {
-      boolean unused = store.http().execute(this::listen);
-    }
-
-    private void listen() {
+    void listen() {
       boolean heard = false;
       try {
         Entry now = store.http().listen(call).entry();
@@ -325,7 +309,7 @@ public final class ConsulTicket implements Ticket {
 
     private void over() {
       ended = true;
-      wakeUp.run();
+      attempt.wake();
     }
 
     void stop() {
@@ -336,15 +320,6 @@ public final class ConsulTicket implements Ticket {
     /** Whether it still waits for a change of this place. */
     boolean isOn(Line.Place other) {
       return !ended && place.entry().equals(other.entry());
-    }
-
-    boolean isOver() {
-      return end != null;
-    }
-
-    /** Whether the place had the lock, and was given up. */
-    boolean hadLock() {
-      return Line.hadLock(place, end);
     }
 
     /** Whether the place was given up, and keeps nobody waiting. */

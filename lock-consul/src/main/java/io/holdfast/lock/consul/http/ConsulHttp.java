@@ -14,7 +14,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.SynchronousQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
@@ -115,6 +114,7 @@ public final class ConsulHttp implements AutoCloseable {
           thread.setDaemon(true);
           return thread;
         });
+    executor.setRejectedExecutionHandler(new ThreadPoolExecutor.DiscardPolicy());
     storeTimeout = store.storeTimeout();
     // Resends are made here, and reported (Answer.resent): a release that is sent twice fails.
     client = settings
@@ -429,14 +429,9 @@ public final class ConsulHttp implements AutoCloseable {
     return request;
   }
 
-  /** Runs a task on a thread of this client; false: the client is closed. */
-  public boolean execute(Runnable task) {
-    try {
-      executor.execute(task);
-      return true;
-    } catch (RejectedExecutionException e) {
-      return false;
-    }
+  /** Runs a task on a thread of this client, unless the client is closed. */
+  public void execute(Runnable task) {
+    executor.execute(task);
   }
 
   /** Ends all requests, long polls and threads. */

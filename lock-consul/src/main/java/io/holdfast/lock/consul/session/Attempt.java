@@ -90,24 +90,9 @@ public final class Attempt {
     return new Mark(false, session.ttlNanos() / 1_000_000, indexBefore, asked, claim.holder());
   }
 
-  /**
-   * Returns the value of its key when it is over.
-   *
-   * @param index the index up to which attempts at the key are over
-   * @param holdNanos the time for which the key keeps the name taken
-   */
-  public Mark releasedMark(long index, long holdNanos) {
-    return Mark.released(index, holdNanos, asked, claim.holder());
-  }
-
   /** Returns its own place in a line; null: it has none any more. */
   public Line.@Nullable Place placeIn(Line line) {
-    for (Line.Place place : line.places()) {
-      if (isAt(place)) {
-        return place;
-      }
-    }
-    return null;
+    return line.places().stream().filter(this::isAt).findFirst().orElse(null);
   }
 
   /** Whether a place is this attempt's. */
@@ -142,17 +127,13 @@ public final class Attempt {
     return grant;
   }
 
-  /** Returns the flags of its key for when it is marked as over. */
-  long flagsOfEnd() {
-    return grant == null ? 0 : Line.HAD_LOCK;
-  }
-
   /** Sets what wakes its waiting thread; null: no thread waits. */
   public void onNews(@Nullable Runnable run) {
     wakeUp = run;
   }
 
-  void wake() {
+  /** Wakes its waiting thread. */
+  public void wake() {
     Runnable run = wakeUp;
     if (run != null) {
       run.run();
@@ -243,7 +224,7 @@ public final class Attempt {
     return true;
   }
 
-  synchronized boolean isOver() {
+  public synchronized boolean isOver() {
     return phase == Phase.OVER || phase == Phase.FREED;
   }
 

@@ -1,13 +1,12 @@
 package io.holdfast.lock.consul.session;
 
-import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.consul.http.SessionRequests;
 import io.holdfast.lock.consul.line.Keys;
 import io.holdfast.lock.spi.TimeSource;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
@@ -22,17 +21,14 @@ public final class Session {
    */
   public static final int RENEWED_TOGETHER_MAX = 2_048;
 
-  /**
-   * The longest time for which a lock stays taken after the last renewal of its session, in TTLs of
-   * the session. Consul ends the session after up to two. Then one more must pass, in which the
-   * holder may still trust its lease; if Consul measures that one, it takes up to two.
-   */
-  public static final int TTLS_OF_A_CRASH = 4;
-
   private final String id;
   private final long ttlNanos;
+
   /** The attempts, in the groups that are renewed together. Guarded by the monitor. */
   private final List<Set<Attempt>> groups = new ArrayList<>();
+
+  /** The time at which an attempt last left it. Guarded by the monitor. */
+  private long usedNanos;
 
   /** Whether it has ended, or is about to, and accepts no attempt. */
   private volatile boolean lost;
@@ -40,7 +36,6 @@ public final class Session {
   /** The time at which the last renewal that Consul confirmed was sent. */
   private volatile Sent renewed;
 
-  private volatile long usedNanos;
   private volatile long watchedUntilNanos;
   private final AtomicInteger looks = new AtomicInteger();
   private volatile long gateIndex;
@@ -77,38 +72,12 @@ public final class Session {
     return Math.min(ttlSeconds, SessionRequests.TTL_SECONDS_MAX);
   }
 
-  /**
-   * Checks that Consul keeps sessions for as long as these options ask for.
-   *
-   * @throws IllegalArgumentException it does not
-   */
-  public static void checkOptions(LockOptions options) {
-    checkLength("TTL", options.ttl());
-    checkLength("minHold", options.minHold());
-  }
-
-  private static void checkLength(String what, Duration length) {
-    if (length.compareTo(Duration.ofSeconds(SessionRequests.TTL_SECONDS_MAX)) > 0) {
-      throw new IllegalArgumentException("A "
-          + what
-          + " of "
-          + length
-          + " is longer than Consul keeps a session: take 24 h at most (a renewed lease lives as"
-          + " long as its holder does, whatever its TTL)");
-    }
-  }
-
   public String id() {
     return id;
   }
 
   public long ttlNanos() {
     return ttlNanos;
-  }
-
-  /** Returns the longest time for which its locks stay taken if nobody renews it. */
-  Duration crashBound() {
-    return Duration.ofNanos(ttlNanos).multipliedBy(TTLS_OF_A_CRASH);
   }
 
   public boolean isLost() {
@@ -144,11 +113,6 @@ public final class Session {
     long maxNanos = ttlNanos / 3 * 2;
     return now.nanos() - then.nanos() < maxNanos
         && TimeUnit.MILLISECONDS.toNanos(now.wallMillis() - then.wallMillis()) < maxNanos;
-  }
-
-  /** Returns the time at which an attempt last left the session. */
-  long usedNanos() {
-    return usedNanos;
   }
 
   /** Returns the last known index of {@link Keys#gate}. */
@@ -245,17 +209,22 @@ public final class Session {
   }
 
   /**
-   * Marks the session as lost if it has no attempts.
+   * Marks the session as lost if it has had no attempts since that time.
    *
    * @return whether it is lost
    */
-  public synchronized boolean retireIfUnused() {
-    lost |= isUnused();
+  public synchronized boolean retireIfUnused(long sinceNanos) {
+    lost |= isUnused() && usedNanos - sinceNanos <= 0;
     return lost;
   }
 
   public synchronized List<Attempt> attempts() {
     return groups.stream().flatMap(Set::stream).toList();
+  }
+
+  /** Returns the grants of its attempts. */
+  List<ConsulGrant> grants() {
+    return attempts().stream().map(Attempt::grant).filter(Objects::nonNull).toList();
   }
 
   public synchronized boolean isUnused() {

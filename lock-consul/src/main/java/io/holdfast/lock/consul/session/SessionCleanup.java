@@ -12,14 +12,12 @@ import io.holdfast.lock.consul.line.TaskQueue;
 import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.TimeSource;
-import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
+import java.util.stream.Stream;
 
 /**
  * The cleanup after this client's attempts and sessions. It runs its tasks, and those of
@@ -27,8 +25,6 @@ import org.slf4j.LoggerFactory;
  * renewal of a session. Thread-safe.
  */
 public final class SessionCleanup {
-  private static final Logger log = LoggerFactory.getLogger(SessionCleanup.class);
-
   /** The most keys that are deleted together: the gate takes one operation more. */
   private static final int DELETED_AT_ONCE = Transaction.OPERATIONS_MAX - 1;
 
@@ -56,10 +52,10 @@ public final class SessionCleanup {
 
   private final TaskQueue<Hold> holds;
 
-  private final List<TaskQueue<?>> tasks = new ArrayList<>();
+  private final List<TaskQueue<?>> tasks;
 
   /** A minimum hold. Until that time, the mark of a released attempt keeps the name taken. */
-  private record Hold(Attempt attempt, Entry mark, long untilNanos) {}
+  record Hold(Attempt attempt, Entry mark, long untilNanos) {}
 
   SessionCleanup(
       ConsulHttp http,
@@ -78,16 +74,16 @@ public final class SessionCleanup {
     ended = new TaskQueue<>(time, 1, some -> settle(some.get(0), http::deadline));
     old = new TaskQueue<>(time, 1, some -> deleteOld(some.get(0)));
     holds = new TaskQueue<>(time, 1, some -> end(some.get(0)));
-    tasks.addAll(List.of(unfreed, ended, old, holds));
-    tasks.addAll(lines.tasks());
+    tasks = Stream.concat(Stream.of(unfreed, ended, old, holds), lines.tasks().stream())
+        .toList();
   }
 
   /** Begins the tasks that are due. */
   void tend(Collection<Session> inUse) {
+    tasks.forEach(queue -> Sessions.safely(() -> queue.begin(http::execute)));
     inUse.stream()
         .filter(session -> !old(session).isEmpty())
         .forEach(session -> old.add(session, time.nanos()));
-    tasks.forEach(queue -> Sessions.safely(() -> queue.begin(http::execute)));
   }
 
   /** Ends an attempt, and has its key freed in the background. */
@@ -123,9 +119,10 @@ public final class SessionCleanup {
     // After the end of the session no request takes effect, and settle() frees all of its keys.
     while (!session.isLost()) {
       if (index > 0) {
-        String mark = attempt.releasedMark(index, 0).text();
-        ConsulHttp.Outcome outcome = http.transact(
-            new Transaction().setAt(attempt.key(), index, mark, attempt.flagsOfEnd()), deadline);
+        String mark = attempt.mark().released(index, 0).text();
+        long flags = attempt.grant() == null ? 0 : Line.HAD_LOCK;
+        ConsulHttp.Outcome outcome =
+            http.transact(new Transaction().setAt(attempt.key(), index, mark, flags), deadline);
         if (outcome.isApplied()) {
           released(attempt, outcome.entries().get(0), 0);
           return;
@@ -266,57 +263,49 @@ public final class SessionCleanup {
     Deadline deadline = http.deadline();
     // The key was only written to by the end of its session, or by a client that ended this hold:
     // no other attempt has it, so it is written again.
-    Entry mark = hold.mark();
-    String key = mark.key();
-    String over = Mark.of(mark).withHold(0).text();
-    while (mark != null) {
+    Mark held = Mark.of(hold.mark());
+    String over = held.released(held.over(), 0).text();
+    for (Entry mark = hold.mark(); mark != null; mark = http.readKey(mark.key(), deadline)) {
       ConsulHttp.Outcome outcome = http.transact(
-          new Transaction().setAt(key, mark.modifyIndex(), over, Line.HAD_LOCK), deadline);
+          new Transaction().setAt(mark.key(), mark.modifyIndex(), over, Line.HAD_LOCK), deadline);
       if (outcome.isApplied()) {
         // Before the key can be that of another attempt, which a repetition would end.
         holds.remove(hold);
         idle(hold.attempt(), outcome.entries().get(0).modifyIndex());
         return;
       }
-      mark = http.readKey(key, deadline);
     }
+  }
+
+  /** Returns the minimum holds that are not over. */
+  List<Hold> holds() {
+    return holds.all();
   }
 
   /**
-   * At the client's close, starts countdowns for what is left of minimum holds, and all others that
-   * were asked for. The sessions were ended before.
+   * At the client's close, writes what is left of a minimum hold to its mark, and has it counted
+   * down. Its session was ended before. Without that, the next client that finds it waits for all
+   * of it.
    */
-  void countDown(Deadline deadline) {
-    for (Hold hold : holds.all()) {
-      try {
-        shorten(hold, deadline);
-      } catch (StoreException e) {
-        log.debug("The next client that finds this minimum hold waits for all of it: {}", hold, e);
-      }
-    }
-    lines.beginCountdowns(deadline);
-  }
-
-  /** Writes what is left of a minimum hold to its mark, and has it counted down. */
-  private void shorten(Hold hold, Deadline deadline) throws StoreException {
+  void shorten(Hold hold, Deadline deadline) throws StoreException {
     String key = hold.mark().key();
-    Entry mark = http.readKey(key, deadline);
-    if (mark == null || !Mark.of(mark).released() || Mark.of(mark).isIdle()) {
+    Entry entry = http.readKey(key, deadline);
+    if (entry == null || !Mark.of(entry).released() || Mark.of(entry).isIdle()) {
       // Another client has ended it, since its time was over or by force.
       return;
     }
     long leftNanos = Math.max(0, hold.untilNanos() - time.nanos());
-    String text = Mark.of(mark).withHold(leftNanos).text();
+    Mark mark = Mark.of(entry);
+    String text = mark.released(mark.over(), leftNanos).text();
     ConsulHttp.Outcome outcome = http.transact(
         new Transaction()
-            .setAt(key, mark.modifyIndex(), text, Line.HAD_LOCK)
+            .setAt(key, entry.modifyIndex(), text, Line.HAD_LOCK)
             .tree(Keys.lineOf(key)),
         deadline);
     if (outcome.isApplied()) {
       Line line = new Line(outcome.entries());
-      line.useless().stream().filter(entry -> entry.key().equals(key)).forEach(lines::addUseless);
-      long ttlNanos = hold.attempt().session().ttlNanos();
-      lines.countDown(line, TimeUnit.NANOSECONDS.toSeconds(ttlNanos));
+      line.useless().stream().filter(one -> one.key().equals(key)).forEach(lines::addUseless);
+      lines.countDown(line);
     }
   }
 }

@@ -2,10 +2,10 @@ package io.holdfast.lock.consul.session;
 
 import io.holdfast.lock.LeaseLoss;
 import io.holdfast.lock.consul.http.ConsulHttp;
+import io.holdfast.lock.consul.http.Entry;
 import io.holdfast.lock.consul.http.SessionRequests;
 import io.holdfast.lock.consul.http.Transaction;
 import io.holdfast.lock.consul.line.Keys;
-import io.holdfast.lock.consul.line.Line;
 import io.holdfast.lock.consul.line.LineCleanup;
 import io.holdfast.lock.consul.line.TaskQueue;
 import io.holdfast.lock.spi.Claim;
@@ -13,6 +13,7 @@ import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoreSettings;
 import io.holdfast.lock.spi.TimeSource;
+import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -28,12 +29,14 @@ import org.slf4j.LoggerFactory;
 
 /**
  * The sessions of one client, one for each TTL: created when first needed, and renewed for as long
- * as they are used. One thread renews them, and another clears up after them if need be.
+ * as they are used. One thread tends them; what takes a request is done on threads of the HTTP
+ * client, so that no session waits for another.
  */
 public final class Sessions implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(Sessions.class);
 
   private static final long TICK_MILLIS = 200;
+  private static final long LONG_POLL_NANOS_MAX = TimeUnit.MINUTES.toNanos(5);
   private static final long UNUSED_NANOS_MAX = TimeUnit.MINUTES.toNanos(2);
 
   private final ConsulHttp http;
@@ -51,6 +54,7 @@ public final class Sessions implements AutoCloseable {
   /** Held while a session is created. */
   private final ReentrantLock making = new ReentrantLock();
 
+  /** The sessions that have not ended in this client. */
   private final Map<Session, Upkeep> all = new ConcurrentHashMap<>();
 
   /** Attempts that may have a key, by their claims' owner ids. */
@@ -87,14 +91,6 @@ public final class Sessions implements AutoCloseable {
     return lines;
   }
 
-  /**
-   * Starts a countdown for a line whose first key has no session, in case that this client is
-   * closed before the time of that place is over.
-   */
-  public void countDown(Line line, Claim claim) {
-    lines.countDown(line, Session.ttlSeconds(claim.ttl().toNanos()));
-  }
-
   /** Returns the attempt of a claim; null: it has nothing at Consul. */
   @Nullable
   public Attempt attempt(Claim claim) {
@@ -127,9 +123,6 @@ public final class Sessions implements AutoCloseable {
         attempts.put(claim.ownerId(), attempt);
         return attempt;
       }
-      if (deadline.isOver()) {
-        throw timedOut(deadline);
-      }
     }
   }
 
@@ -159,7 +152,8 @@ public final class Sessions implements AutoCloseable {
     boolean mine =
         deadline.awaitUninterruptibly(leftNanos -> making.tryLock(leftNanos, TimeUnit.NANOSECONDS));
     if (!mine) {
-      throw timedOut(deadline);
+      throw StoreException.refused(
+          "Consul made no session within the store timeout of " + deadline.whole(), null);
     }
     try {
       session = shared.get(ttlSeconds);
@@ -173,28 +167,21 @@ public final class Sessions implements AutoCloseable {
     }
   }
 
-  private static StoreException timedOut(Deadline deadline) {
-    return StoreException.refused(
-        "Consul made no session within the store timeout of " + deadline.whole(), null);
-  }
-
   private Session create(long ttlSeconds, Deadline deadline) throws StoreException {
     Session.Sent sent = Session.Sent.now(time);
     Session session = new Session(requests.create(ttlSeconds, deadline), ttlSeconds, sent);
-    boolean made = false;
+    long index;
     try {
-      long index = writeNote(session.id(), deadline);
-      session.gateIndex(index);
-      Upkeep upkeep = new Upkeep(http, keys, this, settings, session, index);
-      all.put(session, upkeep);
-      made = true;
-      upkeep.tend(time.nanos());
-    } finally {
-      if (!made) {
-        // Otherwise each failed attempt would leave a session.
-        lost(session);
-      }
+      index = writeNote(session.id(), deadline);
+    } catch (StoreException e) {
+      // Otherwise each failed attempt would leave a session.
+      lost(session);
+      throw e;
     }
+    session.gateIndex(index);
+    Upkeep upkeep = new Upkeep(session, index);
+    all.put(session, upkeep);
+    upkeep.tend(time.nanos());
     if (closed) {
       lost(session);
       closing(each -> cleanup.settle(session, () -> each), deadline);
@@ -293,11 +280,7 @@ public final class Sessions implements AutoCloseable {
     if (ended == null) {
       return;
     }
-    for (Attempt attempt : ended) {
-      if (tell(attempt)) {
-        session.idleKeys().add(new IdleKeys.IdleKey(attempt.key(), 0, time.nanos()));
-      }
-    }
+    ended.forEach(this::tell);
     safely(() -> settle(session));
     for (Attempt attempt : ended) {
       forget(attempt);
@@ -305,17 +288,20 @@ public final class Sessions implements AutoCloseable {
     }
   }
 
-  /** Tells the holder of the loss; false: it may not know, so its key must keep others waiting. */
-  private boolean tell(Attempt attempt) {
+  /**
+   * Tells the holder of the loss, and only then gives up its key: a holder that does not know must
+   * keep others waiting.
+   */
+  private void tell(Attempt attempt) {
     try {
       ConsulGrant grant = attempt.grant();
       if (grant != null) {
         settings.events().lost(grant, LeaseLoss.Reason.SESSION_LOST);
       }
-      return true;
+      IdleKeys.IdleKey key = new IdleKeys.IdleKey(attempt.key(), 0, time.nanos());
+      attempt.session().idleKeys().add(key);
     } catch (RuntimeException | Error e) {
       log.error("The holder of {} was not told of its end", attempt.key(), e);
-      return false;
     }
   }
 
@@ -333,17 +319,16 @@ public final class Sessions implements AutoCloseable {
   private void tend(Session session, Upkeep upkeep, long nowNanos) {
     upkeep.tend(nowNanos);
     for (Attempt attempt : session.attempts()) {
-      boolean expired = attempt.expire(nowNanos);
+      if (attempt.expire(nowNanos)) {
+        attempt.wake();
+      }
       if (attempt.isOver()) {
         // On each tick, in case that memory ran out the first time: the attempt would keep its
         // session alive for ever.
         cleanup.add(attempt);
       }
-      if (expired) {
-        attempt.wake();
-      }
     }
-    if (nowNanos - session.usedNanos() > UNUSED_NANOS_MAX && session.retireIfUnused()) {
+    if (session.retireIfUnused(nowNanos - UNUSED_NANOS_MAX)) {
       settle(session);
     }
   }
@@ -363,7 +348,10 @@ public final class Sessions implements AutoCloseable {
     for (Session session : cleanup.ended()) {
       closing(deadline -> cleanup.settle(session, () -> deadline), whole);
     }
-    closing(cleanup::countDown, whole);
+    for (SessionCleanup.Hold hold : cleanup.holds()) {
+      closing(deadline -> cleanup.shorten(hold, deadline), whole);
+    }
+    closing(lines::beginCountdowns, whole);
     closing(lines::deleteUseless, whole);
   }
 
@@ -380,6 +368,123 @@ public final class Sessions implements AutoCloseable {
       task.run(whole.within(settings.storeTimeout()));
     } catch (StoreException e) {
       log.debug("Sessions end by their TTLs, and their keys stay for others to delete", e);
+    }
+  }
+
+  /**
+   * The renewals of one session, and the long polls on its own key, one after the other. These tell
+   * at once what the next renewal would tell later: that the session has ended, or that one of its
+   * locks was released by force.
+   */
+  private final class Upkeep {
+    private final Session session;
+    private final TaskQueue<Session> renewals;
+    private final TaskQueue<Session> longPolls;
+
+    // Both are used by one long poll at a time.
+    /** The last known index of the session's own key; zero: unknown, and Consul answers at once. */
+    private long index;
+
+    /** The index of the session's own key at the last check for forced releases. */
+    private long checkedIndex;
+
+    /** @param index the index at which the session's own key was created */
+    Upkeep(Session session, long index) {
+      this.session = session;
+      this.index = index;
+      this.checkedIndex = index;
+      renewals = new TaskQueue<>(time, 1, unused -> renew());
+      longPolls = new TaskQueue<>(time, 1, unused -> listen());
+      longPolls.add(session, time.nanos());
+    }
+
+    /** Begins what is due. */
+    void tend(long nowNanos) {
+      if (session.isRenewalDue(nowNanos)) {
+        renewals.add(session, nowNanos);
+      }
+      renewals.begin(http::execute);
+      longPolls.begin(http::execute);
+    }
+
+    private void renew() throws StoreException {
+      boolean unused = Sessions.this.renew(session, http.deadline());
+    }
+
+    /**
+     * Polls for as long as the session is in use. The end of the session releases its key, and a
+     * forced release of one of its locks writes to it.
+     */
+    private void listen() throws StoreException {
+      Duration wait = Duration.ofNanos(Math.min(session.ttlNanos(), LONG_POLL_NANOS_MAX));
+      try {
+        while (isInUse(session)) {
+          if (index > 0) {
+            // If the connection dies silently, that goes unnoticed for this long.
+            session.watchedUntil(
+                time.nanos() + wait.plus(settings.storeTimeout()).toNanos());
+          }
+          heard(http.listen(http.longPoll(keys.session(session.id()), index, wait)));
+        }
+      } finally {
+        index = 0;
+        unwatched();
+      }
+    }
+
+    /**
+     * Puts the leases of the session in doubt, since its end would go unnoticed. The next renewal
+     * ends the doubt.
+     */
+    private void unwatched() {
+      long nowNanos = time.nanos();
+      boolean before = session.isWatched(nowNanos);
+      session.watchedUntil(nowNanos);
+      if (before && isInUse(session)) {
+        session.grants().forEach(settings.events()::suspended);
+      }
+    }
+
+    /** Acts on the state of the session's own key. */
+    private void heard(ConsulHttp.News news) throws StoreException {
+      Entry entry = news.entry();
+      if (entry == null || !entry.session().equals(session.id())) {
+        gone(entry == null ? news.index() : entry.session().isEmpty() ? entry.modifyIndex() : 0);
+        return;
+      }
+      checkForForce(entry.modifyIndex());
+      if (news.index() < index) {
+        throw StoreException.refused("The index went backwards", null);
+      }
+      index = news.index();
+    }
+
+    /**
+     * @param goneIndex the index since which the session does not have its own key; zero: unknown
+     */
+    private void gone(long goneIndex) throws StoreException {
+      if (goneIndex > checkedIndex) {
+        // The key existed before that index, so the session has ended. The server is not asked: it
+        // may be leaving the cluster, and answer no more.
+        lost(session);
+      } else if (Sessions.this.renew(session, http.deadline())) {
+        // The server may lag, or have lost its data. The leader knows.
+        throw StoreException.refused("The session's key is gone", null);
+      }
+    }
+
+    /**
+     * Checks the keys of the session's holders if its own key was written to since the last check.
+     */
+    private void checkForForce(long writtenIndex) throws StoreException {
+      if (writtenIndex == checkedIndex) {
+        return;
+      }
+      session.beginLook();
+      for (ConsulGrant grant : taken(session.grants(), http.deadline())) {
+        settings.events().lost(grant, LeaseLoss.Reason.TAKEN);
+      }
+      checkedIndex = writtenIndex;
     }
   }
 }
