@@ -152,14 +152,12 @@ public final class ConsulStore implements LockStore {
           ConsulTicket ticket = new ConsulTicket(this, attempt, sent, wakeUp);
           Look look = new Look(line, looks, sent);
           Ticket.Status status = afterJoining(() -> ticket.advance(look, deadline));
-          settled = true;
+          settled = !(status instanceof Ticket.Gone);
           if (status instanceof Ticket.Granted granted) {
             return new Acquisition.Granted(granted.grant());
+          } else if (status instanceof Ticket.Waiting waiting) {
+            return new Acquisition.Queued(ticket, waiting.recheckAfter());
           }
-          // Without its place, it polls at once.
-          return new Acquisition.Queued(
-              ticket,
-              status instanceof Ticket.Waiting waiting ? waiting.recheckAfter() : Duration.ZERO);
         }
       } catch (StoreException e) {
         mayHaveHappened = e.mayHaveHappened();

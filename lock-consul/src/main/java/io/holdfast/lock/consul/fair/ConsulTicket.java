@@ -4,6 +4,7 @@ import io.holdfast.lock.consul.http.Entry;
 import io.holdfast.lock.consul.line.Line;
 import io.holdfast.lock.consul.line.LineCleanup;
 import io.holdfast.lock.consul.line.Mark;
+import io.holdfast.lock.consul.line.TaskQueue;
 import io.holdfast.lock.consul.session.Attempt;
 import io.holdfast.lock.consul.session.ConsulGrant;
 import io.holdfast.lock.consul.session.Session;
@@ -302,7 +303,7 @@ public final class ConsulTicket implements Ticket {
           over();
         } else if (!ended) {
           // Not at once, or an agent that refuses would be asked again and again.
-          store.sessions().later(this::over);
+          store.sessions().later(TaskQueue.retryNanos() / 2, this::over);
         }
       }
     }

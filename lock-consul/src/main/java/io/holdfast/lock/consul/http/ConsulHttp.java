@@ -416,7 +416,10 @@ public final class ConsulHttp implements AutoCloseable {
   }
 
   private Request.Builder request(String path, String query) {
-    HttpUrl.Builder url = base.newBuilder().query(query.isEmpty() ? null : query);
+    HttpUrl.Builder url = base.newBuilder();
+    if (!query.isEmpty()) {
+      url.encodedQuery(base.encodedQuery() == null ? query : base.encodedQuery() + "&" + query);
+    }
     for (String segment : path.split("/", -1)) {
       url.addPathSegment(segment);
     }

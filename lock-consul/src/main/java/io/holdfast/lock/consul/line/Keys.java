@@ -49,15 +49,14 @@ public final class Keys {
 
   /** Returns the lock that has this folder; empty: no lock has, so the folder is not ours. */
   public Optional<LockKey> lock(LockKind kind, String line) {
-    int from = lines(kind, "").length();
     try {
-      String escaped = line.substring(from, Math.max(from, line.length() - 1));
+      String escaped = line.substring(lines(kind, "").length(), line.length() - 1);
       String name = URLDecoder.decode(escaped.replace(ESCAPE, "%"), StandardCharsets.UTF_8);
       LockKey key = new LockKey(kind, name);
       // A name that is escaped otherwise than here is not one of ours.
       return line(key).equals(line) ? Optional.of(key) : Optional.empty();
-    } catch (IllegalArgumentException e) {
-      // Not an escape, or not a name.
+    } catch (IllegalArgumentException | IndexOutOfBoundsException e) {
+      // Too short, not an escape, or not a name.
       return Optional.empty();
     }
   }

@@ -183,6 +183,7 @@ public final class SessionCleanup {
     if (holdNanos > 0) {
       long untilNanos = time.nanos() + holdNanos;
       holds.add(new Hold(attempt, mark, untilNanos), untilNanos);
+      sessions.later(holdNanos, () -> holds.begin(http::execute));
     } else {
       idle(attempt, mark.modifyIndex());
     }
@@ -203,8 +204,7 @@ public final class SessionCleanup {
   }
 
   private List<String> old(Session session) {
-    long untilNanos = time.nanos() - LineCleanup.KEPT_NANOS;
-    return session.idleKeys().old(untilNanos, DELETED_AT_ONCE);
+    return session.idleKeys().old(time.nanos() - LineCleanup.KEPT_NANOS, DELETED_AT_ONCE);
   }
 
   private void deleteOld(Session session) throws StoreException {
@@ -238,6 +238,11 @@ public final class SessionCleanup {
   void settle(Session session, Supplier<Deadline> deadline) throws StoreException {
     // The session may still live: perhaps only its own key was deleted.
     requests.destroy(session.id(), deadline.get());
+    clear(session, deadline);
+  }
+
+  /** Does the rest of {@link #settle(Session, Supplier)}, after the session was destroyed. */
+  void clear(Session session, Supplier<Deadline> deadline) throws StoreException {
     IdleKeys idle = session.idleKeys();
     List<String> some = idle.old(time.nanos(), Transaction.OPERATIONS_MAX);
     while (!some.isEmpty()) {

@@ -102,11 +102,6 @@ public final class Sessions implements AutoCloseable {
     return !closed && !session.isLost();
   }
 
-  /** Returns the number of attempts that may have something at Consul. */
-  public int attempts() {
-    return attempts.size();
-  }
-
   /**
    * Registers a new attempt in the session of its TTL, which is created if there is none.
    *
@@ -168,14 +163,17 @@ public final class Sessions implements AutoCloseable {
   }
 
   private Session create(long ttlSeconds, Deadline deadline) throws StoreException {
+    if (closed) {
+      throw StoreException.refused("The client was closed", null);
+    }
     Session.Sent sent = Session.Sent.now(time);
     Session session = new Session(requests.create(ttlSeconds, deadline), ttlSeconds, sent);
     long index;
     try {
       index = writeNote(session.id(), deadline);
     } catch (StoreException e) {
-      // Otherwise each failed attempt would leave a session.
-      lost(session);
+      // Otherwise each failed attempt would leave a session. If this fails, its TTL ends it.
+      http.execute(() -> closing(each -> requests.destroy(session.id(), each), http.deadline()));
       throw e;
     }
     session.gateIndex(index);
@@ -204,10 +202,9 @@ public final class Sessions implements AutoCloseable {
     throw http.sessionGone(outcome.toString());
   }
 
-  /** Runs a task in about half a second, unless the client is closed by then. */
-  public void later(Runnable task) {
-    var unused =
-        ticker.schedule(() -> safely(task), TaskQueue.retryNanos() / 2, TimeUnit.NANOSECONDS);
+  /** Runs a task after a while, unless the client is closed by then. */
+  public void later(long delayNanos, Runnable task) {
+    var unused = ticker.schedule(() -> safely(task), delayNanos, TimeUnit.NANOSECONDS);
   }
 
   /**
@@ -298,8 +295,10 @@ public final class Sessions implements AutoCloseable {
       if (grant != null) {
         settings.events().lost(grant, LeaseLoss.Reason.SESSION_LOST);
       }
-      IdleKeys.IdleKey key = new IdleKeys.IdleKey(attempt.key(), 0, time.nanos());
-      attempt.session().idleKeys().add(key);
+      if (!attempt.isFreed()) {
+        IdleKeys.IdleKey key = new IdleKeys.IdleKey(attempt.key(), 0, time.nanos());
+        attempt.session().idleKeys().add(key);
+      }
     } catch (RuntimeException | Error e) {
       log.error("The holder of {} was not told of its end", attempt.key(), e);
     }
@@ -345,13 +344,11 @@ public final class Sessions implements AutoCloseable {
     // First the sessions, since their end changes their keys, and a countdown covers keys as they
     // are when it begins.
     Deadline whole = Deadline.after(settings.storeTimeout().multipliedBy(2), TimeSource.system());
-    for (Session session : cleanup.ended()) {
-      closing(deadline -> cleanup.settle(session, () -> deadline), whole);
-    }
-    for (SessionCleanup.Hold hold : cleanup.holds()) {
-      closing(deadline -> cleanup.shorten(hold, deadline), whole);
-    }
+    List<Session> ended = cleanup.ended();
+    ended.forEach(session -> closing(each -> requests.destroy(session.id(), each), whole));
+    cleanup.holds().forEach(hold -> closing(each -> cleanup.shorten(hold, each), whole));
     closing(lines::beginCountdowns, whole);
+    ended.forEach(session -> closing(each -> cleanup.clear(session, () -> each), whole));
     closing(lines::deleteUseless, whole);
   }
 
