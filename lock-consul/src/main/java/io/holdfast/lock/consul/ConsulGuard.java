@@ -2,7 +2,7 @@ package io.holdfast.lock.consul;
 
 import io.holdfast.lock.Lease;
 import io.holdfast.lock.LockLostException;
-import io.holdfast.lock.consul.http.Json;
+import io.holdfast.lock.consul.http.Transaction;
 import io.holdfast.lock.consul.session.ConsulGrant;
 import io.holdfast.lock.spi.LeaseGuard;
 
@@ -64,11 +64,7 @@ public final class ConsulGuard {
 
   /** Returns the operation {@code check-index} for a transaction, as JSON. */
   public String operation() {
-    return "{\"KV\":{\"Verb\":\"check-index\",\"Key\":"
-        + Json.quote(key())
-        + ",\"Index\":"
-        + index()
-        + "}}";
+    return new Transaction().checkIndex(key(), index()).operations();
   }
 
   /**

@@ -67,17 +67,15 @@ public final class ConsulLocks {
   }
 
   private static String checkToken(String token) {
-    for (int i = 0; i < token.length(); i++) {
-      char character = token.charAt(i);
-      if (character <= ' ' || character > '~') {
-        // The message is logged, so it does not show the token.
-        throw new IllegalArgumentException("The ACL token's character "
-            + i
-            + " of "
-            + token.length()
-            + " is not printable ASCII: often a line break at the end of the file or variable that"
-            + " the token was read from");
-      }
+    long printable = token.chars().takeWhile(one -> one > ' ' && one <= '~').count();
+    if (printable < token.length()) {
+      // The message is logged, so it does not show the token.
+      throw new IllegalArgumentException("The ACL token's character "
+          + printable
+          + " of "
+          + token.length()
+          + " is not printable ASCII: often a line break at the end of the file or variable that"
+          + " the token was read from");
     }
     return token;
   }

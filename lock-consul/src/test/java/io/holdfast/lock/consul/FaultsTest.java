@@ -164,6 +164,7 @@ class FaultsTest {
         "404; 404 page not found",
         "404; {\"message\":\"no Route matched with those values\"}",
         "200; <html>Welcome</html>",
+        "200; [1]",
         "200; {}"
       })
   void whatAnswersInConsulsPlaceSaysNothingAboutLocks(int status, String body) throws Exception {

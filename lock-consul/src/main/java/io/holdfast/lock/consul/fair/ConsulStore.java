@@ -3,10 +3,10 @@ package io.holdfast.lock.consul.fair;
 import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.consul.http.ConsulHttp;
 import io.holdfast.lock.consul.http.Entry;
+import io.holdfast.lock.consul.http.SessionRequests;
 import io.holdfast.lock.consul.http.Transaction;
 import io.holdfast.lock.consul.line.Keys;
 import io.holdfast.lock.consul.line.Line;
-import io.holdfast.lock.consul.line.Mark;
 import io.holdfast.lock.consul.session.Attempt;
 import io.holdfast.lock.consul.session.ConsulGrant;
 import io.holdfast.lock.consul.session.Session;
@@ -24,10 +24,10 @@ import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoreSettings;
 import io.holdfast.lock.spi.StoredHolder;
 import io.holdfast.lock.spi.StoredLock;
+import io.holdfast.lock.spi.Ticket;
 import io.holdfast.lock.spi.TimeSource;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -47,8 +47,8 @@ import org.jspecify.annotations.Nullable;
  * docs/decisions/consul-a-key-for-each-attempt.md.
  */
 public final class ConsulStore implements LockStore {
-  /** The number of sessions whose end during one acquire makes it fail. */
-  private static final int SESSIONS_LOST_MAX = 2;
+  /** The number of attempts of one acquire whose session ends or whose key changes. */
+  private static final int ATTEMPTS_MAX = 3;
 
   private static final int LAST_TAKEN_MAX = 1_000;
 
@@ -85,7 +85,19 @@ public final class ConsulStore implements LockStore {
 
   @Override
   public void checkOptions(LockOptions options) {
-    Session.checkOptions(options);
+    checkLength("TTL", options.ttl());
+    checkLength("minHold", options.minHold());
+  }
+
+  private static void checkLength(String what, Duration length) {
+    if (length.compareTo(Duration.ofSeconds(SessionRequests.TTL_SECONDS_MAX)) > 0) {
+      throw new IllegalArgumentException("A "
+          + what
+          + " of "
+          + length
+          + " is longer than Consul keeps a session: take 24 h at most (a renewed lease lives as"
+          + " long as its holder does, whatever its TTL)");
+    }
   }
 
   @Override
@@ -93,86 +105,72 @@ public final class ConsulStore implements LockStore {
     Deadline deadline = http.deadline();
     if (lastTaken.contains(claim.key())) {
       Line line = line(claim.key(), deadline);
-      if (!line.isEmpty() && clear(line, deadline) > 0) {
-        sessions.countDown(line, claim);
+      if (!line.isEmpty() && sessions.lines().clear(line, deadline) > 0) {
+        sessions.lines().countDown(line);
         return Optional.empty();
       }
     }
     lastTaken.remove(claim.key());
-    Joined joined = join(claim, deadline);
-    if (joined.grant() != null) {
-      return Optional.of(joined.grant());
+    Acquisition joined = join(claim, null, deadline);
+    if (joined instanceof Acquisition.Granted granted) {
+      return Optional.of(granted.grant());
     }
     if (lastTaken.size() >= LAST_TAKEN_MAX) {
       lastTaken.clear();
     }
     lastTaken.add(claim.key());
-    try {
-      leave(joined.attempt(), deadline);
-      if (joined.attempt().placeIn(joined.line()) == null && !joined.line().isHeld()) {
-        throw StoreException.unanswered("The attempt ended while it asked for the lock", null);
-      }
-    } catch (StoreException e) {
-      throw afterJoining(e);
+    ConsulTicket ticket = (ConsulTicket) ((Acquisition.Queued) joined).ticket();
+    if (!afterJoining(() -> ticket.leave(deadline))) {
+      throw StoreException.unanswered("The attempt ended while it asked for the lock", null);
     }
-    sessions.countDown(joined.line(), claim);
     return Optional.empty();
   }
 
   @Override
   public Acquisition acquireOrQueue(Claim claim, Runnable wakeUp) throws StoreException {
-    Session.Sent sent = now();
-    Joined joined = join(claim, http.deadline());
-    if (joined.grant() != null) {
-      return new Acquisition.Granted(joined.grant());
-    }
-    joined.attempt().onNews(wakeUp);
-    ConsulTicket ticket = new ConsulTicket(this, joined.attempt(), sent, wakeUp);
-    return new Acquisition.Queued(ticket, ticket.wait(joined.line(), joined.looks()));
+    return join(claim, wakeUp, http.deadline());
   }
 
   /**
-   * An attempt and the line that it has joined.
+   * Joins the line of a lock, with another attempt if the session ended or the key changed
+   * meanwhile.
    *
-   * @param looks {@link Session#looks} as it was before the line was read
-   * @param grant null: the attempt is not the first
+   * @param wakeUp null: nobody is going to wait
    */
-  private record Joined(
-      Attempt attempt, Line line, int looks, @Nullable ConsulGrant grant) {}
-
-  /** Joins the line of a lock, once more if the first session ended meanwhile. */
-  private Joined join(Claim claim, Deadline deadline) throws StoreException {
-    int sessionsLost = 0;
-    while (true) {
-      Attempt attempt = sessions.register(claim, sessionsLost, deadline);
-      boolean sent = true;
+  private Acquisition join(Claim claim, @Nullable Runnable wakeUp, Deadline deadline)
+      throws StoreException {
+    for (int again = 0; again < ATTEMPTS_MAX; again++) {
+      Attempt attempt = sessions.register(claim, again, deadline);
+      boolean mayHaveHappened = true;
       boolean settled = false;
       try {
         int looks = attempt.session().looks();
-        long sentNanos = time.nanos();
+        Session.Sent sent = now();
         Line line = lock(attempt, deadline);
         if (line != null) {
-          Joined joined = place(attempt, line, looks, sentNanos, deadline);
-          settled = true;
-          return joined;
+          sessions.lines().note(line);
+          ConsulTicket ticket = new ConsulTicket(this, attempt, sent, wakeUp);
+          Look look = new Look(line, looks, sent);
+          Ticket.Status status = afterJoining(() -> ticket.advance(look, deadline));
+          settled = !(status instanceof Ticket.Gone);
+          if (status instanceof Ticket.Granted granted) {
+            return new Acquisition.Granted(granted.grant());
+          } else if (status instanceof Ticket.Waiting waiting) {
+            return new Acquisition.Queued(ticket, waiting.recheckAfter());
+          }
         }
       } catch (StoreException e) {
-        sent = e.mayHaveHappened();
+        mayHaveHappened = e.mayHaveHappened();
         throw e;
       } finally {
-        if (!sent) {
+        if (!mayHaveHappened) {
           sessions.unused(attempt);
         } else if (!settled) {
           sessions.cleanup().add(attempt);
         }
       }
-      if (attempt.session().isLost()) {
-        sessionsLost++;
-        if (sessionsLost == SESSIONS_LOST_MAX) {
-          throw http.sessionGone("No session lived for long enough to lock a key");
-        }
-      }
     }
+    throw http.sessionGone("No session lived for long enough to lock a key");
   }
 
   /**
@@ -185,7 +183,7 @@ public final class ConsulStore implements LockStore {
     String gate = keys.gate(session.id());
     String folder = keys.line(attempt.claim().key());
     boolean isNew = attempt.indexBefore() == 0;
-    while (true) {
+    do {
       Transaction transaction = new Transaction();
       if (isNew) {
         transaction.checkIndex(gate, session.gateIndex()).checkNotExists(attempt.key());
@@ -194,131 +192,67 @@ public final class ConsulStore implements LockStore {
       }
       transaction.lock(attempt.key(), attempt.mark().text(), session.id()).tree(folder);
       ConsulHttp.Outcome outcome = http.transact(transaction, deadline);
-      boolean hasGate = true;
-      if (outcome instanceof ConsulHttp.Outcome.Failed failed) {
-        if (sessions.isGone(session, failed)) {
-          return null;
-        }
-        // The gate or the key had changed: perhaps by this very request, if a proxy sent it twice.
-        outcome = checkAfterFailure(new Transaction().tree(gate).tree(folder), deadline);
-        hasGate = outcome instanceof ConsulHttp.Outcome.Applied shown
-            && shown.entries().stream().anyMatch(entry -> entry.key().equals(gate));
+      if (!outcome.isApplied() && sessions.isGone(session, outcome)) {
+        return null;
       }
-      Line line = null;
-      if (outcome instanceof ConsulHttp.Outcome.Applied applied) {
-        line = new Line(applied.entries().stream()
-            .filter(entry -> !learnGate(session, gate, entry))
-            .toList());
-        Line.Place own = attempt.placeIn(line);
-        if (own != null) {
-          attempt.joined(own.number());
-          return line;
+      List<Entry> shown = outcome.entries();
+      if (!outcome.isApplied()) {
+        // The gate or the key had changed: perhaps by this very request, if a proxy sent it twice.
+        Transaction look = new Transaction().tree(gate).tree(folder);
+        shown = afterJoining(() -> http.read(look, deadline));
+        Entry now = Entry.find(shown, gate);
+        if (now == null) {
+          // The withdrawal of the claim creates it again.
+          throw StoreException.unanswered("Somebody deleted the key " + gate, null);
         }
+        session.gateIndex(now.modifyIndex());
+      }
+      Line line =
+          new Line(shown.stream().filter(entry -> !entry.key().equals(gate)).toList());
+      Line.Place own = attempt.placeIn(line);
+      if (own != null) {
+        attempt.joined(own.number());
+        return line;
       }
       if (!isNew) {
         return null;
       }
-      if (!hasGate) {
-        // The withdrawal of the claim creates it again.
-        throw StoreException.unanswered("Somebody deleted the key " + gate, null);
-      }
-      if (deadline.isOver()) {
-        throw StoreException.unanswered("Consul locked no key in time: " + outcome, null);
-      }
-    }
+    } while (!attempt.isOver() && !deadline.isOver());
+    throw StoreException.unanswered("Consul did not lock the key " + attempt.key(), null);
   }
 
-  /**
-   * Reads the keys after a request that may have locked one: so if this fails, the claim has to be
-   * withdrawn.
-   */
-  private ConsulHttp.Outcome checkAfterFailure(Transaction look, Deadline deadline)
-      throws StoreException {
+  /** A request that is made when the key of an attempt may be in the line. */
+  private interface Step<T> {
+    T run() throws StoreException;
+  }
+
+  /** Runs a step. If it fails, the engine has to withdraw the claim. */
+  private static <T> T afterJoining(Step<T> step) throws StoreException {
     try {
-      return http.check(look, deadline);
+      return step.run();
     } catch (StoreException e) {
-      throw afterJoining(e);
+      throw e.mayHaveHappened() ? e : StoreException.unanswered(String.valueOf(e.getMessage()), e);
     }
-  }
-
-  private static boolean learnGate(Session session, String gate, Entry entry) {
-    boolean isGate = entry.key().equals(gate);
-    if (isGate) {
-      session.gateIndex(entry.modifyIndex());
-    }
-    return isGate;
-  }
-
-  /** Makes an attempt in a line the holder, if all places before it can be ended now. */
-  private Joined place(
-      Attempt attempt, Line inLine, int looksBefore, long joinedNanos, Deadline deadline)
-      throws StoreException {
-    Line line = inLine;
-    int looks = looksBefore;
-    long sentNanos = joinedNanos;
-    sessions.lines().note(line);
-    try {
-      // Each turn reads the line again, since a place was ended, or a check for forced releases
-      // began.
-      while (true) {
-        if (attempt.placeIn(line) == null) {
-          // The place is lost, by the end of the session for example.
-          return new Joined(attempt, line, looks, null);
-        }
-        Line.Place first = line.first();
-        if (attempt.isAt(first)) {
-          ConsulGrant grant = attempt.hold(sentNanos, sentNanos);
-          if (grant == null || attempt.session().isLost()) {
-            throw StoreException.unanswered("The session ended while it was given the lock", null);
-          }
-          if (attempt.session().looks() == looks) {
-            return new Joined(attempt, line, looks, grant);
-          }
-        } else if (clear(line, deadline) > 0) {
-          return new Joined(attempt, line, looks, null);
-        }
-        looks = attempt.session().looks();
-        sentNanos = time.nanos();
-        line = line(attempt, deadline);
-      }
-    } catch (StoreException e) {
-      throw afterJoining(e);
-    }
-  }
-
-  /**
-   * Returns the failure as one after which the engine withdraws the claim, whose key may be in the
-   * line.
-   */
-  private static StoreException afterJoining(StoreException e) {
-    return e.mayHaveHappened() ? e : StoreException.unanswered(String.valueOf(e.getMessage()), e);
   }
 
   private Line line(LockKey key, Deadline deadline) throws StoreException {
-    Line line = new Line(http.read(new Transaction().tree(keys.line(key)), deadline));
-    sessions.lines().note(line);
-    return line;
+    String folder = keys.line(key);
+    Map<String, Line> lines = sessions.lines().read(List.of(folder), deadline);
+    return lines.getOrDefault(folder, new Line(List.of()));
   }
 
   /**
-   * Ends the first place of a line, if time ends it and that time is over.
+   * A line as it was read.
    *
-   * @return for how much longer it must be left alone; zero: it is ended, or has changed
+   * @param looks {@link Session#looks} as it was before the line was read
+   * @param sent the time before the request was sent
    */
-  long clear(Line line, Deadline deadline) throws StoreException {
-    return line.first().isTimed() ? sessions.lines().clear(line, deadline) : Long.MAX_VALUE;
-  }
+  record Look(Line line, int looks, Session.Sent sent) {}
 
-  Line line(Attempt attempt, Deadline deadline) throws StoreException {
-    return line(attempt.claim().key(), deadline);
-  }
-
-  /**
-   * Takes an attempt out of its line, whether it waits or holds. May be repeated, also at the same
-   * time.
-   */
-  void leave(Attempt attempt, Deadline deadline) throws StoreException {
-    sessions.cleanup().free(attempt, deadline);
+  Look look(Attempt attempt, Deadline deadline) throws StoreException {
+    int looks = attempt.session().looks();
+    Session.Sent sent = now();
+    return new Look(line(attempt.claim().key(), deadline), looks, sent);
   }
 
   @Override
@@ -326,7 +260,7 @@ public final class ConsulStore implements LockStore {
     Attempt attempt = ((ConsulGrant) grant).attempt();
     Deadline deadline = http.deadline();
     boolean inTime = attempt.leftNanos(time.nanos()) > 0;
-    String mark = attempt.releasedMark(grant.number(), holdFor.toNanos()).text();
+    String mark = attempt.mark().released(grant.number(), holdFor.toNanos()).text();
     ConsulHttp.Outcome outcome;
     try {
       outcome = http.transact(
@@ -337,8 +271,8 @@ public final class ConsulStore implements LockStore {
       }
       throw e;
     }
-    if (outcome instanceof ConsulHttp.Outcome.Applied applied) {
-      sessions.cleanup().released(attempt, applied.entries().get(0), holdFor.toNanos());
+    if (outcome.isApplied()) {
+      sessions.cleanup().released(attempt, outcome.entries().get(0), holdFor.toNanos());
       sessions.forget(attempt);
       return ReleaseOutcome.RELEASED;
     }
@@ -355,7 +289,7 @@ public final class ConsulStore implements LockStore {
     // An unknown claim has no key, and no late request can give it one.
     Attempt attempt = sessions.attempt(claim);
     if (attempt != null) {
-      leave(attempt, http.deadline());
+      sessions.cleanup().free(attempt, http.deadline());
     }
   }
 
@@ -409,38 +343,34 @@ public final class ConsulStore implements LockStore {
   @Override
   public Optional<StoredHolder> inspect(LockKey key) throws StoreException {
     Line line = line(key, http.deadline());
-    return line.isEmpty() ? Optional.empty() : Optional.of(holder(line.first()));
-  }
-
-  private StoredHolder holder(Line.Place first) {
-    return sessions.lines().holder(first, Session.TTLS_OF_A_CRASH);
+    return line.isEmpty() ? Optional.empty() : Optional.of(sessions.lines().holder(line));
   }
 
   /** Lists the names first, and reads lines until there are enough locks: Consul has no pages. */
   @Override
   public List<StoredLock> list(LockKind kind, String namePrefix, int limit) throws StoreException {
     Deadline deadline = http.deadline();
-    Map<String, LockKey> locks = new LinkedHashMap<>();
-    for (String line : http.keys(keys.lines(kind, namePrefix), deadline)) {
-      keys.lock(kind, line)
-          .filter(lock -> lock.name().startsWith(namePrefix))
-          .ifPresent(lock -> locks.put(line, lock));
-    }
-    List<String> lines = List.copyOf(locks.keySet());
+    List<String> lines = http.keys(keys.lines(kind, namePrefix), deadline).stream()
+        .filter(line -> keys.lock(kind, line)
+            .filter(lock -> lock.name().startsWith(namePrefix))
+            .isPresent())
+        .toList();
     List<StoredLock> held = new ArrayList<>();
-    for (int from = 0; from < lines.size() && held.size() < limit; ) {
-      int to =
-          Math.min(lines.size(), from + Math.min(Transaction.OPERATIONS_MAX, limit - held.size()));
-      sessions.lines().read(lines.subList(from, to), deadline).forEach((folder, line) -> {
-        LockKey lock = locks.get(folder);
-        if (lock != null && !line.isEmpty()) {
-          OptionalInt waiting = OptionalInt.of(line.size() - 1);
-          held.add(new StoredLock(lock, holder(line.first()), waiting));
-        }
-      });
-      from = to;
+    for (List<String> some :
+        Transaction.parts(lines, Math.min(limit, Transaction.OPERATIONS_MAX))) {
+      if (held.size() < limit) {
+        sessions
+            .lines()
+            .read(some, deadline)
+            .forEach((folder, line) -> keys.lock(kind, folder)
+                .filter(lock -> !line.isEmpty())
+                .ifPresent(lock -> held.add(new StoredLock(
+                    lock,
+                    sessions.lines().holder(line),
+                    OptionalInt.of(line.places().size() - 1)))));
+      }
     }
-    return held;
+    return held.stream().limit(limit).toList();
   }
 
   @Override
@@ -459,24 +389,17 @@ public final class ConsulStore implements LockStore {
         }
         return false;
       }
-      Entry entry = place.entry();
-      Mark mark = place.mark();
-      Transaction force = new Transaction()
-          .setAt(
-              entry.key(),
-              entry.modifyIndex(),
-              new Mark(true, 0, place.number(), mark.since(), mark.holder()).text(),
-              // Whether it had the lock is not known.
-              0);
+      Transaction force = new Transaction();
+      place.end(force);
       if (place.hasSession()) {
         // With the number, so that the value is new: the same one again would change no index.
         force.lock(
-            keys.session(entry.session()),
-            "taken by force: " + entry.key() + " " + number,
-            entry.session());
+            keys.session(place.entry().session()),
+            "taken by force: " + place.entry().key() + " " + number,
+            place.entry().session());
       }
       ConsulHttp.Outcome outcome = http.transact(force, deadline);
-      if (outcome instanceof ConsulHttp.Outcome.Applied) {
+      if (outcome.isApplied()) {
         return true;
       }
       // The key has changed meanwhile.

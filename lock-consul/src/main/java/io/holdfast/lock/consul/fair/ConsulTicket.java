@@ -1,10 +1,10 @@
 package io.holdfast.lock.consul.fair;
 
 import io.holdfast.lock.consul.http.Entry;
-import io.holdfast.lock.consul.http.LongPoll;
 import io.holdfast.lock.consul.line.Line;
 import io.holdfast.lock.consul.line.LineCleanup;
 import io.holdfast.lock.consul.line.Mark;
+import io.holdfast.lock.consul.line.TaskQueue;
 import io.holdfast.lock.consul.session.Attempt;
 import io.holdfast.lock.consul.session.ConsulGrant;
 import io.holdfast.lock.consul.session.Session;
@@ -12,13 +12,17 @@ import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.Ticket;
 import java.time.Duration;
+import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
+import okhttp3.Call;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
- * A waiter's place in a line. It has one long poll, on the key of the place before it, so that a
- * release wakes one waiter and not all.
+ * The place of an attempt in a line. A waiter's has one long poll, on the key of the place before
+ * it, so that a release wakes one waiter and not all.
  *
  * <p>If the place before was the first, its end makes this one the first, since nobody comes in
  * between. Then the answer to the long poll is the grant, and nothing more is asked, as long as the
@@ -32,9 +36,13 @@ import org.jspecify.annotations.Nullable;
  * mark says that its attempt had the lock, all places before that one are over.
  */
 public final class ConsulTicket implements Ticket {
+  private static final Logger log = LoggerFactory.getLogger(ConsulTicket.class);
+
+  private static final Duration LONG_POLL = Duration.ofMinutes(1);
+
   private final ConsulStore store;
   private final Attempt attempt;
-  private final Runnable wakeUp;
+  private final @Nullable Runnable wakeUp;
   private final Duration recheckAfter;
   private volatile @Nullable String holder;
 
@@ -57,44 +65,20 @@ public final class ConsulTicket implements Ticket {
   /** The time at which the last read that showed this place in the line was sent. */
   private Session.Sent seen;
 
-  /** @param joined a time before the request that joined the line was sent */
-  ConsulTicket(ConsulStore store, Attempt attempt, Session.Sent joined, Runnable wakeUp) {
+  /**
+   * @param sent a time before the request that joined the line was sent
+   * @param wakeUp null: nobody is going to wait
+   */
+  ConsulTicket(ConsulStore store, Attempt attempt, Session.Sent sent, @Nullable Runnable wakeUp) {
     this.store = store;
     this.attempt = attempt;
     this.wakeUp = wakeUp;
-    this.seen = joined;
-    this.doubtUntilNanos = joined.nanos();
+    this.seen = sent;
+    this.doubtUntilNanos = sent.nanos();
     // A waiter whose key disappeared must know of it before those behind it may start.
     Duration half = Duration.ofNanos(attempt.session().ttlNanos() / 2);
-    this.recheckAfter = least(half, LongPoll.RECHECK_AFTER);
-  }
-
-  /**
-   * Begins to wait for the end of the place before this one.
-   *
-   * @param looks {@link Session#looks} as it was before the line was read
-   * @return the time after which to poll even without a wake-up
-   */
-  Duration wait(Line line, int looks) {
-    seenLine = line;
-    Line.Place own = attempt.placeIn(line);
-    if (own == null) {
-      return Duration.ZERO;
-    }
-    holder = line.first().mark().holder();
-    ahead = line.ahead(own);
-    if (!ahead.isEmpty()) {
-      Line.Place before = ahead.get(ahead.size() - 1);
-      if (longPoll == null || !longPoll.isOn(before.entry())) {
-        stop();
-        longPoll = new PlaceAhead(before);
-        longPoll.start();
-      }
-      if (line.first().equals(before)) {
-        longPoll.looksOfFirst = looks;
-      }
-    }
-    return recheckAfter;
+    this.recheckAfter = Collections.min(List.of(half, LineCleanup.RECHECK_AFTER));
+    attempt.onNews(wakeUp);
   }
 
   @Override
@@ -116,39 +100,62 @@ public final class ConsulTicket implements Ticket {
         return status;
       }
     }
-    while (!session.isLost()) {
-      int looks = session.looks();
-      Session.Sent sent = store.now();
-      Line line = store.line(attempt, deadline);
+    return session.isLost() ? over() : advance(store.look(attempt, deadline), deadline);
+  }
+
+  /**
+   * Takes the lock if this place is the first, or is once those before it are ended whose time is
+   * over. If it is not, begins to wait for the end of the place before.
+   */
+  Status advance(ConsulStore.Look first, Deadline deadline) throws StoreException {
+    ConsulStore.Look look = first;
+    // Each turn reads the line again, since a place was ended, or a check for forced releases
+    // began.
+    while (true) {
+      Line line = look.line();
       doubt(line);
-      if (attempt.placeIn(line) == null) {
+      seenLine = line;
+      Line.Place own = attempt.placeIn(line);
+      if (own == null) {
         return over();
       }
-      seen = sent;
-      Line.Place first = line.first();
-      Duration doubted = Duration.ofNanos(doubtUntilNanos - store.now().nanos());
-      if (attempt.isAt(first)) {
+      seen = look.sent();
+      holder = line.first().mark().holder();
+      ahead = line.ahead(own);
+      if (ahead.isEmpty()) {
+        Duration doubted = Duration.ofNanos(doubtUntilNanos - store.now().nanos());
         if (!doubted.isNegative() && !doubted.isZero()) {
           stop();
-          return new Waiting(least(doubted, recheckAfter));
+          return new Waiting(Collections.min(List.of(doubted, recheckAfter)));
         }
-        Status status = granted(sent.nanos(), sent.nanos(), looks);
+        Status status = granted(look.sent().nanos(), look.sent().nanos(), look.looks());
         if (status != null) {
           return status;
         }
-        continue;
+      } else {
+        long leftNanos = store.sessions().lines().clear(line, deadline);
+        if (leftNanos > 0) {
+          listen(ahead.get(ahead.size() - 1), look);
+          return new Waiting(Collections.min(List.of(Duration.ofNanos(leftNanos), recheckAfter)));
+        }
       }
-      Duration recheck = wait(line, looks);
-      long leftNanos = store.clear(line, deadline);
-      if (leftNanos > 0) {
-        return new Waiting(least(Duration.ofNanos(leftNanos), recheck));
-      }
+      look = store.look(attempt, deadline);
     }
-    return over();
   }
 
-  private static Duration least(Duration one, Duration other) {
-    return one.compareTo(other) < 0 ? one : other;
+  /** Begins a long poll on the place before this one, unless there is one. */
+  private void listen(Line.Place before, ConsulStore.Look look) {
+    if (wakeUp == null) {
+      return;
+    }
+    if (longPoll == null || !longPoll.isOn(before)) {
+      stop();
+      longPoll = new PlaceAhead(before);
+      store.http().execute(longPoll::listen);
+    }
+    if (look.line().first().equals(before)) {
+      longPoll.looksOfFirst = look.looks();
+    }
   }
 
   /**
@@ -162,10 +169,12 @@ public final class ConsulTicket implements Ticket {
     }
     for (Line.Place place : ahead) {
       if (place.number() > settled && mayGoOn(place, line)) {
-        doubt(place);
+        long untilNanos = store.now().nanos() + place.nanos();
+        doubtUntilNanos = untilNanos - doubtUntilNanos > 0 ? untilNanos : doubtUntilNanos;
+        doubtedNumber = Math.max(doubtedNumber, place.number());
       }
     }
-    // Those still in the line are remembered again by wait(); the others are doubted only once.
+    // Those still in the line are remembered again by advance(); the others are doubted only once.
     ahead = List.of();
   }
 
@@ -175,7 +184,7 @@ public final class ConsulTicket implements Ticket {
    */
   private long settled(Line line) {
     PlaceAhead heard = longPoll;
-    long settled = heard != null && heard.hadLock() ? heard.place.number() : 0;
+    long settled = heard != null && Line.hadLock(heard.place, heard.end) ? heard.place.number() : 0;
     for (Line.Place place : ahead) {
       if (Line.hadLock(place, line.now(place))) {
         settled = Math.max(settled, place.number());
@@ -195,15 +204,7 @@ public final class ConsulTicket implements Ticket {
       return false;
     }
     PlaceAhead heard = longPoll;
-    return heard == null || !heard.isOver() || !heard.place.equals(place);
-  }
-
-  private void doubt(Line.Place place) {
-    long untilNanos = store.now().nanos() + Duration.ofMillis(place.millis()).toNanos();
-    if (untilNanos - doubtUntilNanos > 0) {
-      doubtUntilNanos = untilNanos;
-    }
-    doubtedNumber = Math.max(doubtedNumber, place.number());
+    return heard == null || heard.end == null || !heard.place.equals(place);
   }
 
   /**
@@ -237,16 +238,27 @@ public final class ConsulTicket implements Ticket {
   @Override
   public void close() throws StoreException {
     stop();
-    if (granted) {
-      return;
+    if (!granted) {
+      boolean unused = leave(store.http().deadline());
     }
-    store.leave(attempt, store.http().deadline());
+  }
+
+  /**
+   * Leaves the line. May be repeated, also at the same time as a withdrawal.
+   *
+   * @return whether another had the lock when the line was last read: one ahead of this place, or,
+   *     if this place was gone, one whose session lived
+   */
+  boolean leave(Deadline deadline) throws StoreException {
+    store.sessions().cleanup().free(attempt, deadline);
     Line left = seenLine;
     seenLine = null;
-    if (left != null) {
-      // This client may be closed before it has seen an orphan for long enough.
-      store.sessions().countDown(left, attempt.claim());
+    if (left == null || left.isEmpty()) {
+      return false;
     }
+    // This client may be closed before it has seen an orphan for long enough.
+    store.sessions().lines().countDown(left);
+    return !attempt.isAt(left.first()) && (attempt.placeIn(left) != null || left.isHeld());
   }
 
   private void stop() {
@@ -256,9 +268,14 @@ public final class ConsulTicket implements Ticket {
     }
   }
 
-  /** A long poll on the key of the place before this one. */
-  private final class PlaceAhead extends LongPoll {
+  /** A long poll on the key of the place before this one. It wakes the waiter once it is over. */
+  private final class PlaceAhead {
     private final Line.Place place;
+    private final Call call;
+    private volatile boolean ended;
+
+    /** The key, if it proves that the place was given up. */
+    private volatile @Nullable Entry end;
 
     /**
      * {@link Session#looks} as it was before the place was seen to be the first; null: it was not.
@@ -267,30 +284,50 @@ public final class ConsulTicket implements Ticket {
     private @Nullable Integer looksOfFirst;
 
     PlaceAhead(Line.Place place) {
-      super(store.http(), store.sessions().ticker()::later, place.entry(), wakeUp);
       this.place = place;
+      Entry entry = place.entry();
+      this.call = store.http().longPoll(entry.key(), entry.modifyIndex(), LONG_POLL);
     }
 
-    /** Returns the key, if it proves that the place was given up; else null. */
-    private @Nullable Entry end() {
-      News heard = news();
-      return heard != null && Line.isOver(place, heard.entry()) ? heard.entry() : null;
+    void listen() {
+      boolean heard = false;
+      try {
+        Entry now = store.http().listen(call).entry();
+        end = Line.isOver(place, now) ? now : null;
+        heard = true;
+      } catch (StoreException e) {
+        log.debug("The waiter looks at the line by itself", e);
+      } finally {
+        // Also after an Error: the waiter relies on being told.
+        if (heard) {
+          over();
+        } else if (!ended) {
+          // Not at once, or an agent that refuses would be asked again and again.
+          store.sessions().later(TaskQueue.retryNanos() / 2, this::over);
+        }
+      }
     }
 
-    boolean isOver() {
-      return end() != null;
+    private void over() {
+      ended = true;
+      attempt.wake();
     }
 
-    /** Whether the place had the lock, and was given up. */
-    boolean hadLock() {
-      return Line.hadLock(place, end());
+    void stop() {
+      ended = true;
+      call.cancel();
+    }
+
+    /** Whether it still waits for a change of this place. */
+    boolean isOn(Line.Place other) {
+      return !ended && place.entry().equals(other.entry());
     }
 
     /** Whether the place was given up, and keeps nobody waiting. */
     boolean isIdle() {
-      Entry end = end();
+      Entry now = end;
       // If the key has a new attempt, that one stands behind this waiter.
-      return end != null && (Mark.of(end).isIdle() || !Mark.of(end).released());
+      return now != null && (Mark.of(now).isIdle() || !Mark.of(now).released());
     }
   }
 }

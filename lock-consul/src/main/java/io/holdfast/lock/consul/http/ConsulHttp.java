@@ -14,12 +14,11 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.SynchronousQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import okhttp3.Call;
-import okhttp3.Callback;
 import okhttp3.ConnectionPool;
 import okhttp3.Dispatcher;
 import okhttp3.HttpUrl;
@@ -37,6 +36,9 @@ import org.jspecify.annotations.Nullable;
 public final class ConsulHttp implements AutoCloseable {
   private static final MediaType JSON = MediaType.get("application/json; charset=utf-8");
   private static final int IDLE_CONNECTIONS_MAX = 64;
+  /** The query that makes a read consistent. */
+  static final String CONSISTENT = "consistent";
+
   private static final String INDEX = "X-Consul-Index";
   private static final int BODY_SHOWN_MAX = 200;
   private static final String MESSAGE_OF_NO_LEADER = "no cluster leader";
@@ -75,10 +77,10 @@ public final class ConsulHttp implements AutoCloseable {
   /**
    * An answer by Consul, or by something else at its address, such as a gateway.
    *
-   * @param hasIndex whether it names a Raft index, as each of Consul's about keys does
+   * @param index the Raft index that it names, as each of Consul's about keys does; null: none
    * @param resent whether the request was sent before, without an answer
    */
-  record Answer(int status, String body, boolean hasIndex, boolean resent) {
+  record Answer(int status, String body, @Nullable String index, boolean resent) {
     /** Returns the body as JSON; null: it is not JSON. */
     @Nullable
     Object json() {
@@ -90,18 +92,15 @@ public final class ConsulHttp implements AutoCloseable {
     }
   }
 
-  /** The outcome of a transaction. */
-  public sealed interface Outcome {
-    boolean resent();
-
-    record Applied(List<Entry> entries, boolean resent) implements Outcome {}
-
-    /** Some operations failed, and nothing was applied. */
-    record Failed(List<Failure> failures, boolean resent) implements Outcome {
-      /** Returns why the first of them failed. */
-      public String what() {
-        return failures.get(0).what();
-      }
+  /**
+   * The outcome of a transaction.
+   *
+   * @param entries the keys that it shows, if it was applied
+   * @param failures the operations that failed; if there are any, nothing was applied
+   */
+  public record Outcome(List<Entry> entries, List<Failure> failures, boolean resent) {
+    public boolean isApplied() {
+      return failures.isEmpty();
     }
   }
 
@@ -115,16 +114,13 @@ public final class ConsulHttp implements AutoCloseable {
           thread.setDaemon(true);
           return thread;
         });
-    // By default OkHttp makes five asynchronous calls to a host at once; each long poll is one.
-    Dispatcher dispatcher = new Dispatcher(executor);
-    dispatcher.setMaxRequests(Integer.MAX_VALUE);
-    dispatcher.setMaxRequestsPerHost(Integer.MAX_VALUE);
+    executor.setRejectedExecutionHandler(new ThreadPoolExecutor.DiscardPolicy());
     storeTimeout = store.storeTimeout();
     // Resends are made here, and reported (Answer.resent): a release that is sent twice fails.
     client = settings
         .client()
         .newBuilder()
-        .dispatcher(dispatcher)
+        .dispatcher(new Dispatcher())
         .connectionPool(new ConnectionPool(IDLE_CONNECTIONS_MAX, 1, TimeUnit.MINUTES))
         .retryOnConnectionFailure(false)
         .connectTimeout(Duration.ZERO)
@@ -147,15 +143,12 @@ public final class ConsulHttp implements AutoCloseable {
   public static ConsulHttp open(Settings settings, String prefix, StoreSettings store)
       throws StoreException {
     ConsulHttp http = new ConsulHttp(settings, store);
-    boolean opened = false;
     try {
       List<Entry> unused = http.read(new Transaction().tree(prefix + "/probe/"), http.deadline());
-      opened = true;
       return http;
-    } finally {
-      if (!opened) {
-        http.close();
-      }
+    } catch (StoreException e) {
+      http.close();
+      throw e;
     }
   }
 
@@ -166,32 +159,28 @@ public final class ConsulHttp implements AutoCloseable {
   }
 
   public Outcome transact(Transaction transaction, Deadline deadline) throws StoreException {
-    return outcome(put("v1/txn", transaction.body(), deadline));
+    return outcome(put("v1/txn", "", transaction.body(), deadline));
   }
 
   /** Carries out a transaction that only checks and reads, as a consistent read. */
   public Outcome check(Transaction transaction, Deadline deadline) throws StoreException {
-    HttpUrl url = url("v1/txn").addQueryParameter("consistent", "").build();
-    return outcome(send(put(url, transaction.body()), deadline));
+    return outcome(put("v1/txn", CONSISTENT, transaction.body(), deadline));
   }
 
   /** Carries out a transaction that only reads, as a consistent read. */
   public List<Entry> read(Transaction transaction, Deadline deadline) throws StoreException {
     Outcome outcome = check(transaction, deadline);
-    if (outcome instanceof Outcome.Applied applied) {
-      return applied.entries();
+    if (outcome.isApplied()) {
+      return outcome.entries();
     }
-    throw failure(409, ((Outcome.Failed) outcome).what(), false);
+    throw failure(409, outcome.failures().get(0).what(), false);
   }
 
   /** Reads one key, as a consistent read; null: it does not exist. */
   @Nullable
   public Entry readKey(String key, Deadline deadline) throws StoreException {
     // A tree may be empty, where a missing key is an error. Longer keys that begin so are dropped.
-    return read(new Transaction().tree(key), deadline).stream()
-        .filter(entry -> entry.key().equals(key))
-        .findFirst()
-        .orElse(null);
+    return Entry.find(read(new Transaction().tree(key), deadline), key);
   }
 
   /**
@@ -199,30 +188,26 @@ public final class ConsulHttp implements AutoCloseable {
    * all keys in it, and ends with a slash.
    */
   public List<String> keys(String prefix, Deadline deadline) throws StoreException {
-    HttpUrl url = url("v1/kv/" + prefix)
-        .addQueryParameter("keys", "")
-        .addQueryParameter("separator", "/")
-        .addQueryParameter("consistent", "")
-        .build();
-    Answer answer = send(request(url).get().build(), deadline);
-    if (answer.status() == 404 && answer.hasIndex()) {
+    Answer answer = get("v1/kv/" + prefix, CONSISTENT + "&keys&separator=/", deadline);
+    if (answer.status() == 404 && answer.index() != null) {
       return List.of();
     }
-    if (answer.status() == 200 && answer.json() instanceof List<?> keys) {
+    if (answer.status() == 200
+        && answer.json() instanceof List<?> keys
+        && keys.stream().allMatch(String.class::isInstance)) {
       return keys.stream().map(String.class::cast).toList();
     }
     throw notConsuls(answer);
   }
 
   /** Sends any PUT. What a 404 means is for the caller to know. */
-  Answer put(String path, String body, Deadline deadline) throws StoreException {
-    return send(put(url(path).build(), body), deadline);
+  Answer put(String path, String query, String body, Deadline deadline) throws StoreException {
+    return send(request(path, query).put(RequestBody.create(body, JSON)).build(), deadline);
   }
 
-  /** Sends any GET, as a consistent read. */
-  Answer get(String path, Deadline deadline) throws StoreException {
-    HttpUrl url = url(path).addQueryParameter("consistent", "").build();
-    return send(request(url).get().build(), deadline);
+  /** Sends any GET. */
+  Answer get(String path, String query, Deadline deadline) throws StoreException {
+    return send(request(path, query).get().build(), deadline);
   }
 
   private Outcome outcome(Answer answer) throws StoreException {
@@ -231,7 +216,7 @@ public final class ConsulHttp implements AutoCloseable {
     }
     try {
       if (json.get("Errors") instanceof List<?> errors && !errors.isEmpty()) {
-        return new Outcome.Failed(failures(errors, answer), answer.resent());
+        return new Outcome(List.of(), failures(errors, answer), answer.resent());
       }
       List<Entry> entries = new ArrayList<>();
       if (json.get("Results") instanceof List<?> results) {
@@ -241,9 +226,9 @@ public final class ConsulHttp implements AutoCloseable {
           }
         }
       }
-      return new Outcome.Applied(entries, answer.resent());
+      return new Outcome(entries, List.of(), answer.resent());
     } catch (IllegalArgumentException e) {
-      throw unreadable(e);
+      throw StoreException.unanswered("Consul's answer can't be read: " + e.getMessage(), e);
     }
   }
 
@@ -260,10 +245,6 @@ public final class ConsulHttp implements AutoCloseable {
             + body.substring(0, Math.min(body.length(), BODY_SHOWN_MAX))
             + "'",
         null);
-  }
-
-  private static StoreException unreadable(IllegalArgumentException e) {
-    return StoreException.unanswered("Consul's answer can't be read: " + e.getMessage(), e);
   }
 
   private List<Failure> failures(List<?> errors, Answer answer) throws StoreException {
@@ -283,47 +264,36 @@ public final class ConsulHttp implements AutoCloseable {
   }
 
   private Answer send(Request request, Deadline deadline) throws StoreException {
-    return deadline.awaitUninterruptibly(new Sending(request, deadline));
+    AtomicBoolean resent = new AtomicBoolean();
+    return deadline.awaitUninterruptibly(unused -> send(request, deadline, resent));
   }
 
   /**
-   * A request that is sent again on a new connection: once if it got no answer, since a pooled
-   * connection is dead after a restart of the agent, for example; and after each interrupt.
+   * Sends a request, and sends it again on a new connection: once if it got no answer, since a
+   * pooled connection is dead after a restart of the agent, for example; and after each interrupt.
    */
-  private final class Sending implements Deadline.TimedWait<Answer, StoreException> {
-    private final Request request;
-    private final Deadline deadline;
-    private boolean resent;
-
-    Sending(Request request, Deadline deadline) {
-      this.request = request;
-      this.deadline = deadline;
-    }
-
-    @Override
-    public Answer await(long unused) throws InterruptedException, StoreException {
-      while (true) {
-        try {
-          return resent
-              ? sendOnce(unpooled, request, deadline, true)
-              : sendOnce(client, request, deadline.within(ANSWER_IS_PROMPT), false);
-        } catch (ConnectException | UnknownHostException e) {
-          String message = "Consul at " + base + " can't be reached: " + e;
-          throw resent ? StoreException.unanswered(message, e) : StoreException.refused(message, e);
-        } catch (IOException e) {
-          boolean ended = e instanceof InterruptedIOException;
-          boolean interrupted = ended && Thread.interrupted();
-          if (!interrupted && (resent || deadline.isOver())) {
-            throw StoreException.unanswered(
-                "Consul at " + base + (ended ? " did not answer in time" : " gave no answer: " + e),
-                e);
-          }
-          resent = true;
-          // The other pooled connections may be dead as well.
-          client.connectionPool().evictAll();
-          if (interrupted) {
-            throw new InterruptedException(e.toString());
-          }
+  private Answer send(Request request, Deadline deadline, AtomicBoolean resent)
+      throws InterruptedException, StoreException {
+    while (true) {
+      try {
+        return resent.get()
+            ? sendOnce(unpooled, request, deadline, true)
+            : sendOnce(client, request, deadline.within(ANSWER_IS_PROMPT), false);
+      } catch (ConnectException | UnknownHostException e) {
+        throw failure(resent.get(), "Consul at " + base + " can't be reached: " + e, e);
+      } catch (IOException e) {
+        boolean ended = e instanceof InterruptedIOException;
+        boolean interrupted = ended && Thread.interrupted();
+        if (!interrupted && (resent.get() || deadline.isOver())) {
+          throw StoreException.unanswered(
+              "Consul at " + base + (ended ? " did not answer in time" : " gave no answer: " + e),
+              e);
+        }
+        resent.set(true);
+        // The other pooled connections may be dead as well.
+        client.connectionPool().evictAll();
+        if (interrupted) {
+          throw new InterruptedException(e.toString());
         }
       }
     }
@@ -333,18 +303,19 @@ public final class ConsulHttp implements AutoCloseable {
       throws IOException, StoreException {
     long leftNanos = deadline.leftNanos();
     if (leftNanos <= 0) {
-      String message = "Consul at " + base + " did not answer in time";
-      throw resent
-          ? StoreException.unanswered(message, null)
-          : StoreException.refused(message, null);
+      throw failure(resent, "Consul at " + base + " did not answer in time", null);
     }
     Call call = over.newCall(request);
     call.timeout().timeout(leftNanos, TimeUnit.NANOSECONDS);
+    return answer(call, resent);
+  }
+
+  private Answer answer(Call call, boolean resent) throws IOException, StoreException {
     try (Response response = execute(call)) {
       String body = response.body().string();
       int status = response.code();
       if (status == 200 || status == 404 || status == 409) {
-        return new Answer(status, body, response.header(INDEX) != null, resent);
+        return new Answer(status, body, response.header(INDEX), resent);
       }
       throw failure(status, body, resent);
     }
@@ -389,9 +360,14 @@ public final class ConsulHttp implements AutoCloseable {
     String text = "Consul answered " + status + ": " + message;
     Exception cause = problems.cause(problem, status, text);
     // A leader that fails while it commits may have carried out the request.
-    return resent || status >= 500
-        ? StoreException.unanswered(text, cause)
-        : StoreException.refused(text, cause);
+    return failure(resent || status >= 500, text, cause);
+  }
+
+  private static StoreException failure(
+      boolean mayHaveHappened, String message, @Nullable Throwable cause) {
+    return mayHaveHappened
+        ? StoreException.unanswered(message, cause)
+        : StoreException.refused(message, cause);
   }
 
   /** Makes the failure for a session that ended before it was used. */
@@ -401,71 +377,34 @@ public final class ConsulHttp implements AutoCloseable {
         problems.cause(ConsulException.Problem.SESSION_GONE, 409, what));
   }
 
-  /** The receiver of the answer to a long poll on a key. Called on a thread of this client. */
-  public interface Heard {
-    /**
-     * Takes the answer.
-     *
-     * @param entry the key; null: it does not exist
-     * @param index the Raft index of the state that the answer shows, or a later one
-     */
-    void answered(@Nullable Entry entry, long index);
+  /**
+   * The answer to a long poll on a key.
+   *
+   * @param entry the key; null: it does not exist
+   * @param index the Raft index of the state that it shows, or a later one
+   */
+  public record News(@Nullable Entry entry, long index) {}
 
-    /** Notes that there is no answer, or none that can be used. */
-    void failed(String why);
-  }
-
-  /** Returns the longest time that a long poll takes. */
-  public Duration longPollMax(Duration wait) {
-    return wait.plus(wait.dividedBy(LONG_POLL_MORE)).plus(storeTimeout);
-  }
-
-  /** Begins a long poll, answered once the key is above this index, or after the wait. */
-  public Call watch(String key, long index, Duration wait, Heard heard) {
-    HttpUrl url = url("v1/kv/" + key)
-        .addQueryParameter("index", Long.toString(index))
-        .addQueryParameter("wait", wait.toMillis() + "ms")
-        .build();
-    Call call = client.newCall(request(url).get().build());
-    call.timeout().timeout(longPollMax(wait).toMillis(), TimeUnit.MILLISECONDS);
-    call.enqueue(new Callback() {
-      @Override
-      public void onFailure(Call failed, IOException e) {
-        heard.failed(e.toString());
-      }
-
-      @Override
-      public void onResponse(Call answered, Response response) {
-        News news = null;
-        String failure = "Consul's answer was not read";
-        try (response) {
-          news = News.of(response);
-        } catch (IOException | IllegalArgumentException e) {
-          failure = e.toString();
-        } finally {
-          // Also after an Error: a waiter relies on being told.
-          if (news == null) {
-            heard.failed(failure);
-          }
-        }
-        if (news != null) {
-          heard.answered(news.entry(), news.index());
-        }
-      }
-    });
+  /** Makes a long poll, to be answered once the key is above this index, or after the wait. */
+  public Call longPoll(String key, long index, Duration wait) {
+    String query = "index=" + index + "&wait=" + wait.toMillis() + "ms";
+    Call call = client.newCall(request("v1/kv/" + key, query).get().build());
+    Duration most = wait.plus(wait.dividedBy(LONG_POLL_MORE)).plus(storeTimeout);
+    call.timeout().timeout(most.toMillis(), TimeUnit.MILLISECONDS);
     return call;
   }
 
-  /** The arguments of {@link Heard#answered}. */
-  private record News(@Nullable Entry entry, long index) {
-    static News of(Response response) throws IOException {
-      String body = response.body().string();
-      String index = response.header(INDEX);
-      if (index == null || (response.code() != 200 && response.code() != 404)) {
-        throw new IOException("Consul answered " + response.code());
+  /** Sends a long poll, and waits for the answer for as long as that takes. */
+  public News listen(Call longPoll) throws StoreException {
+    try {
+      Answer answer = answer(longPoll, false);
+      if (answer.index() == null) {
+        throw notConsuls(answer);
       }
-      Entry entry = response.code() == 404 ? null : single(Json.parse(body));
-      return new News(entry, Long.parseLong(index));
+      Entry entry = answer.status() == 404 ? null : single(answer.json());
+      return new News(entry, Long.parseLong(answer.index()));
+    } catch (IOException | IllegalArgumentException e) {
+      throw StoreException.unanswered("A long poll got no answer of use: " + e, e);
     }
   }
 
@@ -476,35 +415,26 @@ public final class ConsulHttp implements AutoCloseable {
     throw new IllegalArgumentException("Not one key-value entry");
   }
 
-  private HttpUrl.Builder url(String path) {
+  private Request.Builder request(String path, String query) {
     HttpUrl.Builder url = base.newBuilder();
+    if (!query.isEmpty()) {
+      url.encodedQuery(base.encodedQuery() == null ? query : base.encodedQuery() + "&" + query);
+    }
     for (String segment : path.split("/", -1)) {
       url.addPathSegment(segment);
     }
-    return url;
-  }
-
-  private Request put(HttpUrl url, String body) {
-    return request(url).put(RequestBody.create(body, JSON)).build();
-  }
-
-  private Request.Builder request(HttpUrl url) {
     // By default OkHttp asks for gzip, which costs more than it saves on bodies as small as these.
-    Request.Builder request = new Request.Builder().url(url).header("Accept-Encoding", "identity");
+    Request.Builder request =
+        new Request.Builder().url(url.build()).header("Accept-Encoding", "identity");
     if (token != null) {
       request.header("X-Consul-Token", token);
     }
     return request;
   }
 
-  /** Runs a task on a thread of this client; false: the client is closed. */
-  public boolean execute(Runnable task) {
-    try {
-      executor.execute(task);
-      return true;
-    } catch (RejectedExecutionException e) {
-      return false;
-    }
+  /** Runs a task on a thread of this client, unless the client is closed. */
+  public void execute(Runnable task) {
+    executor.execute(task);
   }
 
   /** Ends all requests, long polls and threads. */

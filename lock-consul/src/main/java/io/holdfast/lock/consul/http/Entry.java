@@ -2,6 +2,7 @@ package io.holdfast.lock.consul.http;
 
 import java.nio.charset.StandardCharsets;
 import java.util.Base64;
+import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -31,6 +32,17 @@ public record Entry(
         kv.get("Flags") instanceof Long flags ? flags : 0,
         createIndex,
         modifyIndex);
+  }
+
+  /**
+   * Returns a key as a transaction shows it; null: it does not. Of a key that the transaction also
+   * wrote to, the last is valid.
+   */
+  public static @Nullable Entry find(List<Entry> shown, String key) {
+    return shown.stream()
+        .filter(entry -> entry.key().equals(key))
+        .reduce((before, last) -> last)
+        .orElse(null);
   }
 
   private static String text(@Nullable Object value) {

@@ -4,13 +4,9 @@ import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.StoreException;
 import java.util.List;
 import java.util.Map;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /** The requests to Consul about sessions. */
 public final class SessionRequests {
-  private static final Logger log = LoggerFactory.getLogger(SessionRequests.class);
-
   /** The shortest TTL of a session that Consul accepts. */
   public static final long TTL_SECONDS_MIN = 10;
 
@@ -19,6 +15,9 @@ public final class SessionRequests {
 
   private final ConsulHttp http;
   private final String clientName;
+
+  /** The shortest TTL of a session that this Consul is known to accept. */
+  private volatile long acceptedSeconds = TTL_SECONDS_MAX;
 
   public SessionRequests(ConsulHttp http, String clientName) {
     this.http = http;
@@ -32,6 +31,10 @@ public final class SessionRequests {
    */
   public String create(long ttlSeconds, Deadline deadline) throws StoreException {
     return create("holdfast " + clientName, ttlSeconds, "", deadline);
+  }
+
+  public long acceptedSeconds() {
+    return acceptedSeconds;
   }
 
   /**
@@ -58,7 +61,7 @@ public final class SessionRequests {
         + "s\",\"Behavior\":\"release\",\"LockDelay\":\"0ms\",\"Checks\":[]}";
     ConsulHttp.Answer answer;
     try {
-      answer = http.put("v1/session/create", body, deadline);
+      answer = http.put("v1/session/create", "", body, deadline);
     } catch (StoreException e) {
       if (String.valueOf(e.getMessage()).contains("Invalid Session TTL")) {
         throw StoreException.refused(
@@ -73,6 +76,7 @@ public final class SessionRequests {
     if (answer.status() == 200
         && answer.json() instanceof Map<?, ?> json
         && json.get("ID") instanceof String id) {
+      acceptedSeconds = Math.min(acceptedSeconds, ttlSeconds);
       return id;
     }
     throw http.notConsuls(answer);
@@ -80,16 +84,21 @@ public final class SessionRequests {
 
   /** Renews a session; false: it has certainly ended. */
   public boolean renew(String id, Deadline deadline) throws StoreException {
-    ConsulHttp.Answer answer = http.put("v1/session/renew/" + id, "", deadline);
+    ConsulHttp.Answer answer = http.put("v1/session/renew/" + id, "", "", deadline);
     if (answer.status() != 404 && !sessions(answer).isEmpty()) {
       return true;
     }
     // A leader that was just elected may not know its sessions yet. A consistent read waits until
     // it does.
-    if (!sessions(http.get("v1/session/info/" + id, deadline)).isEmpty()) {
+    if (!info(id, deadline).isEmpty()) {
       throw StoreException.refused("Consul's leader does not know its sessions yet", null);
     }
     return false;
+  }
+
+  /** Returns what Consul knows of a session, by a consistent read. */
+  private List<?> info(String id, Deadline deadline) throws StoreException {
+    return sessions(http.get("v1/session/info/" + id, ConsulHttp.CONSISTENT, deadline));
   }
 
   /** Reads the list of sessions in an answer. */
@@ -104,7 +113,7 @@ public final class SessionRequests {
    * Returns the node that a session belongs to. When the node leaves the cluster, the session ends.
    */
   public String node(String id, Deadline deadline) throws StoreException {
-    List<?> sessions = sessions(http.get("v1/session/info/" + id, deadline));
+    List<?> sessions = info(id, deadline);
     if (sessions.size() == 1
         && sessions.get(0) instanceof Map<?, ?> session
         && session.get("Node") instanceof String node
@@ -114,18 +123,9 @@ public final class SessionRequests {
     throw StoreException.refused("Consul told no node of a session: " + sessions, null);
   }
 
-  /** Destroys a session. If that fails, its TTL ends it. */
-  public void destroy(String id, Deadline deadline) {
-    try {
-      destroyForCertain(id, deadline);
-    } catch (StoreException e) {
-      log.debug("Session {} was not destroyed; it ends by its TTL", id, e);
-    }
-  }
-
   /** Destroys a session, so that no request that is still on its way can use it. */
-  public void destroyForCertain(String id, Deadline deadline) throws StoreException {
-    ConsulHttp.Answer answer = http.put("v1/session/destroy/" + id, "", deadline);
+  public void destroy(String id, Deadline deadline) throws StoreException {
+    ConsulHttp.Answer answer = http.put("v1/session/destroy/" + id, "", "", deadline);
     if (answer.status() != 200 || !Boolean.TRUE.equals(answer.json())) {
       throw http.notConsuls(answer);
     }

@@ -10,7 +10,7 @@ public final class Transaction {
   /** The most operations that every version of Consul takes. */
   public static final int OPERATIONS_MAX = 64;
 
-  private final StringBuilder body = new StringBuilder("[");
+  private final StringBuilder operations = new StringBuilder();
 
   /**
    * Splits a list into parts that fit into one transaction, with one operation for each element.
@@ -78,7 +78,8 @@ public final class Transaction {
   }
 
   private Transaction add(String verb, String key, String rest) {
-    body.append(body.length() > 1 ? "," : "")
+    operations
+        .append(operations.isEmpty() ? "" : ",")
         .append("{\"KV\":{\"Verb\":\"")
         .append(verb)
         .append("\",\"Key\":")
@@ -88,7 +89,12 @@ public final class Transaction {
     return this;
   }
 
+  /** Returns the operations as JSON, with commas between. */
+  public String operations() {
+    return operations.toString();
+  }
+
   String body() {
-    return body + "]";
+    return "[" + operations + "]";
   }
 }

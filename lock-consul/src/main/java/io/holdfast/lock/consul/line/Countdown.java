@@ -2,6 +2,7 @@ package io.holdfast.lock.consul.line;
 
 import io.holdfast.lock.consul.http.Entry;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -61,7 +62,8 @@ public record Countdown(Entry one, Entry other, long millis, long seenIndex) {
 
   /** Whether the time of this place is over once the countdown is. */
   boolean covers(Line.Place timed) {
-    return timed.entry().modifyIndex() <= seenIndex && timed.millis() <= millis;
+    return timed.entry().modifyIndex() <= seenIndex
+        && timed.nanos() <= TimeUnit.MILLISECONDS.toNanos(millis);
   }
 
   /** Whether its time is over for certain. */

@@ -47,12 +47,18 @@ public final class Keys {
     return key.substring(0, key.lastIndexOf('/') + 1);
   }
 
-  /** Returns the lock that has this folder; empty: it is not that of a lock. */
+  /** Returns the lock that has this folder; empty: no lock has, so the folder is not ours. */
   public Optional<LockKey> lock(LockKind kind, String line) {
-    int from = lines(kind, "").length();
-    return line.endsWith("/") && line.length() > from
-        ? named(kind, line.substring(from, line.length() - 1))
-        : Optional.empty();
+    try {
+      String escaped = line.substring(lines(kind, "").length(), line.length() - 1);
+      String name = URLDecoder.decode(escaped.replace(ESCAPE, "%"), StandardCharsets.UTF_8);
+      LockKey key = new LockKey(kind, name);
+      // A name that is escaped otherwise than here is not one of ours.
+      return line(key).equals(line) ? Optional.of(key) : Optional.empty();
+    } catch (IllegalArgumentException | IndexOutOfBoundsException e) {
+      // Too short, not an escape, or not a name.
+      return Optional.empty();
+    }
   }
 
   /**
@@ -89,19 +95,6 @@ public final class Keys {
    */
   public String gate(String sessionId) {
     return session(sessionId) + "/gate";
-  }
-
-  /** Returns the lock whose name is escaped so; empty: no name is, so the folder is not ours. */
-  private static Optional<LockKey> named(LockKind kind, String escaped) {
-    try {
-      // A name that is escaped otherwise than here is not one of ours.
-      String name = URLDecoder.decode(escaped.replace(ESCAPE, "%"), StandardCharsets.UTF_8);
-      LockKey key = new LockKey(kind, name);
-      return escape(key.name()).equals(escaped) ? Optional.of(key) : Optional.empty();
-    } catch (IllegalArgumentException e) {
-      // Not an escape, or not a name.
-      return Optional.empty();
-    }
   }
 
   /** Escapes a name: each UTF-8 byte that could have a meaning in a path or URL becomes -_XX. */

@@ -43,21 +43,21 @@ public final class Line {
     }
 
     /** Returns the time for which a client must have seen it before it may end it. */
-    public long millis() {
-      // A value that somebody else wrote can tell less than the TTL of any session.
-      return mark.released()
-          ? mark.millis()
-          : Math.max(mark.millis(), TimeUnit.SECONDS.toMillis(SessionRequests.TTL_SECONDS_MIN));
+    public long nanos() {
+      // A value that somebody else wrote can tell less than the TTL of any session, or centuries.
+      long least = mark.released() ? 0 : TimeUnit.SECONDS.toNanos(SessionRequests.TTL_SECONDS_MIN);
+      long nanos = TimeUnit.MILLISECONDS.toNanos(mark.millis());
+      return Math.max(least, Math.min(nanos, Long.MAX_VALUE / 4));
     }
 
     /** Adds the operation that marks it as over, unless somebody wrote to it since. */
-    void end(Transaction transaction) {
+    public void end(Transaction transaction) {
       // The index at which an orphan joined is not known, but is below that of its session's end.
       long over = isOrphan() ? entry.modifyIndex() : number;
       transaction.setAt(
           entry.key(),
           entry.modifyIndex(),
-          new Mark(true, 0, over, mark.since(), mark.holder()).text(),
+          mark.released(over, 0).text(),
           mark.released() ? HAD_LOCK : 0);
     }
 
@@ -127,10 +127,6 @@ public final class Line {
     return !isEmpty() && !first().isTimed();
   }
 
-  public int size() {
-    return places.size();
-  }
-
   public Place first() {
     return places.get(0);
   }
@@ -180,12 +176,10 @@ public final class Line {
    */
   @Nullable
   public Place holder(long number) {
-    for (Place place : mayHaveIt()) {
-      if (place.number() == number) {
-        return place;
-      }
-    }
-    return null;
+    return mayHaveIt().stream()
+        .filter(place -> place.number() == number)
+        .findFirst()
+        .orElse(null);
   }
 
   /**

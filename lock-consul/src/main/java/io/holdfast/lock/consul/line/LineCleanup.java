@@ -2,7 +2,6 @@ package io.holdfast.lock.consul.line;
 
 import io.holdfast.lock.consul.http.ConsulHttp;
 import io.holdfast.lock.consul.http.Entry;
-import io.holdfast.lock.consul.http.LongPoll;
 import io.holdfast.lock.consul.http.SessionRequests;
 import io.holdfast.lock.consul.http.Transaction;
 import io.holdfast.lock.spi.Deadline;
@@ -12,7 +11,6 @@ import io.holdfast.lock.spi.StoredHolder;
 import io.holdfast.lock.spi.TimeSource;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ThreadLocalRandom;
@@ -30,11 +28,21 @@ import org.slf4j.LoggerFactory;
 public final class LineCleanup {
   private static final Logger log = LoggerFactory.getLogger(LineCleanup.class);
 
+  /** The time after which a waiter reads the line even if its long poll has told it nothing. */
+  public static final Duration RECHECK_AFTER = Duration.ofSeconds(10);
+
   /**
    * The time for which a key stays after its attempt is over: for the next attempt, and for
    * waiters, which have to see that it is over and read the line more often than that.
    */
-  public static final long KEPT_NANOS = LongPoll.RECHECK_AFTER.plusSeconds(2).toNanos();
+  public static final long KEPT_NANOS = RECHECK_AFTER.plusSeconds(2).toNanos();
+
+  /**
+   * The longest time for which a lock stays taken after the last renewal of its session, in TTLs of
+   * the session. Consul ends the session after up to two. Then one more must pass, in which the
+   * holder may still trust its lease; if Consul measures that one, it takes up to two.
+   */
+  public static final int TTLS_OF_A_CRASH = 4;
 
   private static final long MINUTE_NANOS = TimeUnit.MINUTES.toNanos(1);
   private static final long SWEEP_NANOS = TimeUnit.HOURS.toNanos(1);
@@ -51,7 +59,7 @@ public final class LineCleanup {
   private final TaskQueue<Entry> useless;
 
   /** Lines that Consul is to count down, by their folders. */
-  private final TaskQueue<Uncounted> uncounted;
+  private final TaskQueue<Line> uncounted;
 
   private final TaskQueue<String> sweep;
 
@@ -61,13 +69,6 @@ public final class LineCleanup {
    * @param untilNanos the end of its time, counted from when it was seen first
    */
   private record Seen(Line.Place place, long untilNanos) {}
-
-  /**
-   * A line whose first place needs a countdown.
-   *
-   * @param sureSeconds a TTL of sessions that this Consul certainly accepts
-   */
-  private record Uncounted(Line line, long sureSeconds) {}
 
   public LineCleanup(ConsulHttp http, Keys keys, SessionRequests requests, TimeSource time) {
     this.http = http;
@@ -101,10 +102,7 @@ public final class LineCleanup {
   private void note(Line.Place place) {
     Entry same = identity(place);
     Seen before = timed.get(same);
-    if (before != null && before.place().equals(place)) {
-      return;
-    }
-    long untilNanos = before == null ? time.nanos() + waitNanos(place) : before.untilNanos();
+    long untilNanos = before == null ? time.nanos() + place.nanos() : before.untilNanos();
     // A minimum hold whose client lives is ended by that client, and is only forgotten here.
     long dueNanos = place.hasSession() ? untilNanos + MINUTE_NANOS : untilNanos;
     timed.put(same, new Seen(place, untilNanos), dueNanos);
@@ -135,51 +133,44 @@ public final class LineCleanup {
   public Map<String, Line> read(List<String> folders, Deadline deadline) throws StoreException {
     Transaction look = new Transaction();
     folders.forEach(look::tree);
-    Map<String, Line> lines = new HashMap<>();
-    http.read(look, deadline).stream()
-        .collect(Collectors.groupingBy(entry -> Keys.lineOf(entry.key())))
-        .forEach((folder, entries) -> lines.put(folder, new Line(entries)));
+    Map<String, Line> lines = http.read(look, deadline).stream()
+        .collect(Collectors.groupingBy(
+            entry -> Keys.lineOf(entry.key()),
+            Collectors.collectingAndThen(Collectors.toList(), Line::new)));
     lines.values().forEach(this::note);
     return lines;
   }
 
-  private static long waitNanos(Line.Place place) {
-    return TimeUnit.MILLISECONDS.toNanos(place.millis());
-  }
-
   /** Returns for how much longer this client has to see a place before it may end it. */
-  private long leftNanos(Line.Place place) {
-    Seen seen = timed.get(identity(place));
-    return seen == null ? waitNanos(place) : seen.untilNanos() - time.nanos();
-  }
-
   private long leftNanos(Line.Place place, Line line) {
-    return line.hasRunOut(place) ? 0 : leftNanos(place);
+    Seen seen = timed.get(identity(place));
+    if (line.hasRunOut(place)) {
+      return 0;
+    }
+    return seen == null ? place.nanos() : seen.untilNanos() - time.nanos();
   }
 
-  /**
-   * Returns the holder of a lock, which has the first place.
-   *
-   * @param ttlsOfACrash the longest time for which it stays there if nobody renews its session, in
-   *     TTLs
-   */
-  public StoredHolder holder(Line.Place first, int ttlsOfACrash) {
+  /** Returns the holder of a lock, which has the first place of its line. */
+  public StoredHolder holder(Line line) {
+    Line.Place first = line.first();
     Mark mark = first.mark();
-    Duration left = Duration.ofMillis(mark.millis()).multipliedBy(ttlsOfACrash);
+    Duration left = Duration.ofMillis(mark.millis()).multipliedBy(TTLS_OF_A_CRASH);
     if (first.isTimed()) {
-      note(first);
-      left = Duration.ofNanos(Math.max(0, leftNanos(first)));
+      left = Duration.ofNanos(Math.max(0, leftNanos(first, line)));
     }
     return new StoredHolder(first.number(), mark.holder(), mark.since(), left, mark.released());
   }
 
   /**
-   * Ends the first place of a line if its time is over: if this client has seen it for long enough,
-   * or a countdown has run out.
+   * Ends the first place of a line if time ends it and that time is over: if this client has seen
+   * it for long enough, or a countdown has run out.
    *
    * @return for how much longer it must be left alone; zero: it is ended, or has changed
    */
   public long clear(Line line, Deadline deadline) throws StoreException {
+    if (!line.first().isTimed()) {
+      return Long.MAX_VALUE;
+    }
     long leftNanos = leftNanos(line.first(), line);
     if (leftNanos > 0) {
       return leftNanos;
@@ -242,28 +233,19 @@ public final class LineCleanup {
       Transaction transaction = new Transaction();
       left.forEach(one -> operation.accept(transaction, one));
       ConsulHttp.Outcome outcome = http.transact(transaction, deadline);
-      if (outcome instanceof ConsulHttp.Outcome.Failed failed) {
-        left.removeAll(stale(left, failed));
-      } else {
-        return ((ConsulHttp.Outcome.Applied) outcome).entries();
+      if (outcome.isApplied()) {
+        return outcome.entries();
+      }
+      List<T> asked = List.copyOf(left);
+      for (ConsulHttp.Failure failure : outcome.failures()) {
+        if (!failure.what().contains("stale")) {
+          throw StoreException.refused("Consul refused: " + failure.what(), null);
+        }
+        // The next client that sees it begins anew.
+        left.remove(asked.get((int) failure.operation()));
       }
     }
     return List.of();
-  }
-
-  /**
-   * Returns the elements whose keys somebody wrote to. The next client that sees them begins anew.
-   */
-  private static <T> List<T> stale(List<T> all, ConsulHttp.Outcome.Failed failed)
-      throws StoreException {
-    List<T> stale = new ArrayList<>();
-    for (ConsulHttp.Failure failure : failed.failures()) {
-      if (!failure.what().contains("stale")) {
-        throw StoreException.refused("Consul refused: " + failure.what(), null);
-      }
-      stale.add(all.get((int) failure.operation()));
-    }
-    return stale;
   }
 
   /**
@@ -287,14 +269,13 @@ public final class LineCleanup {
 
   /**
    * Begins a countdown for a line whose first key has no session, unless there is one. It is begun
-   * in the background: the caller's answer does not depend on it.
-   *
-   * @param sureSeconds a TTL of sessions that this Consul certainly accepts
+   * in the background: the caller's answer does not depend on it, and this client may be closed
+   * before the time of that place is over.
    */
-  public void countDown(Line line, long sureSeconds) {
+  public void countDown(Line line) {
     if (!line.isEmpty() && !line.first().hasSession() && !line.isCountedDown(line.first())) {
       String folder = Keys.lineOf(line.first().entry().key());
-      uncounted.add(folder, new Uncounted(line, sureSeconds), time.nanos());
+      uncounted.add(folder, line, time.nanos());
     }
   }
 
@@ -306,26 +287,25 @@ public final class LineCleanup {
   }
 
   /** Begins a countdown. If that fails, the next client that finds the line does it. */
-  private void beginOrLog(Uncounted one, Deadline deadline) {
+  private void beginOrLog(Line line, Deadline deadline) {
     try {
-      begin(one, deadline);
+      begin(line, deadline);
     } catch (StoreException | RuntimeException e) {
-      log.debug("Not counted down: {}", one.line().first(), e);
+      log.debug("Not counted down: {}", line.first(), e);
     }
   }
 
-  private void begin(Uncounted uncounted, Deadline deadline) throws StoreException {
-    Line line = uncounted.line();
+  private void begin(Line line, Deadline deadline) throws StoreException {
     long ttlSeconds = ttlSeconds(line.first());
     String one;
     try {
       one = requests.createTimer(ttlSeconds, "", deadline);
     } catch (StoreException e) {
-      if (e.mayHaveHappened() || ttlSeconds >= uncounted.sureSeconds()) {
+      if (e.mayHaveHappened() || ttlSeconds >= requests.acceptedSeconds()) {
         throw e;
       }
       // The server's session_ttl_min can be higher than a minimum hold.
-      ttlSeconds = uncounted.sureSeconds();
+      ttlSeconds = requests.acceptedSeconds();
       one = requests.createTimer(ttlSeconds, "", deadline);
     }
     // Both on one node: the address may be that of many agents.
@@ -350,7 +330,7 @@ public final class LineCleanup {
    * take twice a TTL.
    */
   private static long ttlSeconds(Line.Place timed) {
-    long seconds = (timed.millis() + 999) / 1_000;
+    long seconds = TimeUnit.NANOSECONDS.toSeconds(timed.nanos() + 999_999_999);
     return Math.min(
         SessionRequests.TTL_SECONDS_MAX, Math.max(SessionRequests.TTL_SECONDS_MIN, seconds));
   }

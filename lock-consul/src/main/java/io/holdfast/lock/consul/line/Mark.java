@@ -25,14 +25,14 @@ public record Mark(boolean released, long millis, long over, Instant since, Stri
     return parse(entry.value());
   }
 
-  /** Returns the mark of an attempt that is over; the name is to stay taken for that long. */
-  public static Mark released(long over, long holdNanos, Instant since, String holder) {
-    return new Mark(true, (holdNanos + 999_999) / 1_000_000, over, since, holder);
-  }
-
-  /** Returns this mark with another time for which the name stays taken; zero: it is free. */
-  public Mark withHold(long holdNanos) {
-    return released(over, holdNanos, since, holder);
+  /**
+   * Returns the mark of this attempt when it is over.
+   *
+   * @param overIndex the index up to which attempts at the key are over
+   * @param holdNanos the time for which the name stays taken; zero: it is free
+   */
+  public Mark released(long overIndex, long holdNanos) {
+    return new Mark(true, (holdNanos + 999_999) / 1_000_000, overIndex, since, holder);
   }
 
   /** Whether the key keeps nobody waiting: its client keeps it for its next attempt. */

@@ -8,10 +8,10 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Executor;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -76,53 +76,53 @@ public final class TaskQueue<T> {
   }
 
   public boolean isSomethingDue() {
+    return !due().isEmpty();
+  }
+
+  /** Returns the keys of the tasks that are due, those due longest first. */
+  private List<Object> due() {
     long nowNanos = time.nanos();
-    return tasks.values().stream().anyMatch(task -> nowNanos - task.dueNanos() >= 0);
+    return tasks.entrySet().stream()
+        .filter(one -> nowNanos - one.getValue().dueNanos() >= 0)
+        .sorted(Comparator.comparingLong(one -> one.getValue().dueNanos() - nowNanos))
+        .map(Map.Entry::getKey)
+        .toList();
   }
 
   /**
    * Begins to do the tasks that are due, unless that is under way. Each queue is worked off by
    * itself, so that none is kept waiting by another.
    *
-   * @param executor runs a task on another thread; false: it does not
+   * @param executor runs a task on another thread
    */
-  public void begin(Predicate<Runnable> executor) {
-    if (!isSomethingDue() || !underWay.compareAndSet(false, true)) {
+  public void begin(Executor executor) {
+    if (underWay.get() || !isSomethingDue()) {
       return;
     }
-    boolean begun = false;
-    try {
-      begun = executor.test(() -> {
-        try {
-          workOff();
-        } catch (StoreException e) {
-          log.debug("Keys could not be cleared away; again later", e);
-        } catch (RuntimeException | Error e) {
-          log.error("Keys could not be cleared away; again later", e);
-        } finally {
-          underWay.set(false);
-        }
-      });
-    } finally {
-      if (!begun) {
+    executor.execute(() -> {
+      if (!underWay.compareAndSet(false, true)) {
+        return;
+      }
+      try {
+        workOff();
+      } catch (StoreException e) {
+        log.debug("A task could not be done; again later", e);
+      } catch (RuntimeException | Error e) {
+        log.error("A task could not be done; again later", e);
+      } finally {
         underWay.set(false);
       }
-    }
+    });
   }
 
   /** Does the tasks that are due, those due longest first, until one fails. The rest stays due. */
   public void workOff() throws StoreException {
-    long nowNanos = time.nanos();
-    List<Object> due = tasks.entrySet().stream()
-        .filter(one -> nowNanos - one.getValue().dueNanos() >= 0)
-        .sorted(Comparator.comparingLong(one -> one.getValue().dueNanos() - nowNanos))
-        .map(Map.Entry::getKey)
-        .toList();
-    for (List<Object> some : Transaction.parts(due, atOnce)) {
+    for (List<Object> some : Transaction.parts(due(), atOnce)) {
       // A task is put off before it is done: if it throws, the others come first the next time.
       Map<Object, Task<T>> begun = new HashMap<>();
       for (Object key : some) {
-        Task<T> again = tasks.computeIfPresent(key, (same, task) -> again(task));
+        Task<T> again = tasks.computeIfPresent(
+            key, (same, task) -> new Task<>(task.what(), time.nanos() + retryNanos()));
         if (again != null) {
           begun.put(key, again);
         }
@@ -133,10 +133,6 @@ public final class TaskQueue<T> {
       // A task that was put in its place meanwhile stays.
       begun.forEach(tasks::remove);
     }
-  }
-
-  private Task<T> again(Task<T> task) {
-    return new Task<>(task.what(), time.nanos() + retryNanos());
   }
 
   /** Returns half a second to one and a half at random, so that clients do not retry in step. */

@@ -1,14 +1,13 @@
 package io.holdfast.lock.consul.session;
 
-import io.holdfast.lock.consul.http.LongPoll;
 import io.holdfast.lock.consul.line.Line;
+import io.holdfast.lock.consul.line.LineCleanup;
 import io.holdfast.lock.consul.line.Mark;
 import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.TimeSource;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Optional;
-import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -20,12 +19,14 @@ public final class Attempt {
    * The time, beyond a TTL, after which a waiting attempt is over if its thread has not polled.
    * Threads poll more often than that.
    */
-  private static final long UNSEEN_NANOS = 2 * LongPoll.RECHECK_AFTER.toNanos();
+  private static final long UNSEEN_NANOS = 2 * LineCleanup.RECHECK_AFTER.toNanos();
 
   private enum Phase {
     ASKING,
     HELD,
-    OVER
+    OVER,
+    /** Its key is certainly given up, and may be that of another attempt. */
+    FREED
   }
 
   private final Claim claim;
@@ -50,8 +51,6 @@ public final class Attempt {
    * sooner.
    */
   private long expiresAtNanos;
-
-  private final AtomicBoolean freed = new AtomicBoolean();
 
   private volatile int renewedWith;
   private volatile long number;
@@ -91,24 +90,9 @@ public final class Attempt {
     return new Mark(false, session.ttlNanos() / 1_000_000, indexBefore, asked, claim.holder());
   }
 
-  /**
-   * Returns the value of its key when it is over.
-   *
-   * @param index the index up to which attempts at the key are over
-   * @param holdNanos the time for which the key keeps the name taken
-   */
-  public Mark releasedMark(long index, long holdNanos) {
-    return Mark.released(index, holdNanos, asked, claim.holder());
-  }
-
   /** Returns its own place in a line; null: it has none any more. */
   public Line.@Nullable Place placeIn(Line line) {
-    for (Line.Place place : line.places()) {
-      if (isAt(place)) {
-        return place;
-      }
-    }
-    return null;
+    return line.places().stream().filter(this::isAt).findFirst().orElse(null);
   }
 
   /** Whether a place is this attempt's. */
@@ -143,17 +127,13 @@ public final class Attempt {
     return grant;
   }
 
-  /** Returns the flags of its key for when it is marked as over. */
-  long flagsOfEnd() {
-    return grant == null ? 0 : Line.HAD_LOCK;
-  }
-
-  /** Sets what wakes its waiting thread. */
-  public void onNews(Runnable run) {
+  /** Sets what wakes its waiting thread; null: no thread waits. */
+  public void onNews(@Nullable Runnable run) {
     wakeUp = run;
   }
 
-  void wake() {
+  /** Wakes its waiting thread. */
+  public void wake() {
     Runnable run = wakeUp;
     if (run != null) {
       run.run();
@@ -192,7 +172,7 @@ public final class Attempt {
     Duration validFor = Duration.ofNanos(Math.max(0, untilNanos - sinceNanos));
     ConsulGrant granted = new ConsulGrant(this, number, validFor);
     synchronized (this) {
-      if (phase == Phase.OVER) {
+      if (isOver()) {
         return null;
       }
       phase = Phase.HELD;
@@ -237,24 +217,23 @@ public final class Attempt {
    * @return whether it ended now
    */
   public synchronized boolean expire(long nowNanos) {
-    if (phase == Phase.OVER || nowNanos - expiresAtNanos < 0) {
+    if (isOver() || nowNanos - expiresAtNanos < 0) {
       return false;
     }
     phase = Phase.OVER;
     return true;
   }
 
-  synchronized boolean isOver() {
-    return phase == Phase.OVER;
+  public synchronized boolean isOver() {
+    return phase == Phase.OVER || phase == Phase.FREED;
   }
 
   public synchronized void end() {
-    phase = Phase.OVER;
+    phase = isOver() ? phase : Phase.OVER;
   }
 
-  /** Whether its key is certainly given up, and may be that of another attempt. */
-  boolean isFreed() {
-    return freed.get();
+  synchronized boolean isFreed() {
+    return phase == Phase.FREED;
   }
 
   /**
@@ -263,7 +242,9 @@ public final class Attempt {
    * @return whether this is the first call, whose caller may make the key available to another
    *     attempt
    */
-  public boolean setFreed() {
-    return freed.compareAndSet(false, true);
+  public synchronized boolean setFreed() {
+    boolean first = phase != Phase.FREED;
+    phase = Phase.FREED;
+    return first;
   }
 }

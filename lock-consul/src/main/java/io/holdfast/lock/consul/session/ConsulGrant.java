@@ -1,5 +1,6 @@
 package io.holdfast.lock.consul.session;
 
+import io.holdfast.lock.consul.line.LineCleanup;
 import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Grant;
 import java.time.Duration;
@@ -13,7 +14,7 @@ public record ConsulGrant(Attempt attempt, long number, Duration validFor) imple
 
   @Override
   public Duration crashBound() {
-    return attempt.session().crashBound();
+    return Duration.ofNanos(attempt.session().ttlNanos()).multipliedBy(LineCleanup.TTLS_OF_A_CRASH);
   }
 
   @Override

@@ -1,7 +1,6 @@
 package io.holdfast.lock.consul.session;
 
 import io.holdfast.lock.consul.line.Keys;
-import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -9,10 +8,10 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The keys of one session whose attempts are over, kept for the next attempts at the same locks.
- * Consul remembers each deleted key for 15 minutes or more, and walks over all that it remembers of
- * a line at each read of the line. So a key is used again, and deleted only if that does not happen
- * for a while. Thread-safe.
+ * The keys of one session whose attempts are over. Those that keep nobody waiting are kept for the
+ * next attempts at the same locks: Consul remembers each deleted key for 15 minutes or more, and
+ * walks over all that it remembers of a line at each read of the line. So a key is used again, and
+ * deleted only if that does not happen for a while. Thread-safe.
  */
 public final class IdleKeys {
   /**
@@ -34,23 +33,31 @@ public final class IdleKeys {
   }
 
   public synchronized void give(IdleKey key) {
-    idle.put(key.key(), key);
+    add(key);
     keysOfLines.put(Keys.lineOf(key.key()), key.key());
   }
 
-  /** Takes out the keys that were given at that time or before, {@code max} at most. */
-  public synchronized List<String> takeOld(long untilNanos, int max) {
-    List<String> old = new ArrayList<>();
-    for (IdleKey one : idle.values()) {
-      if (one.sinceNanos() - untilNanos > 0 || old.size() == max) {
-        break;
-      }
-      old.add(one.key());
-    }
-    for (String key : old) {
-      idle.remove(key);
-      keysOfLines.remove(Keys.lineOf(key), key);
-    }
+  /** Adds a key that no attempt may use again. */
+  synchronized void add(IdleKey key) {
+    idle.put(key.key(), key);
+  }
+
+  /**
+   * Returns the keys that were given at that time or before, {@code max} at most. From now on no
+   * attempt uses them again.
+   */
+  public synchronized List<String> old(long untilNanos, int max) {
+    List<String> old = idle.values().stream()
+        .takeWhile(one -> one.sinceNanos() - untilNanos <= 0)
+        .limit(max)
+        .map(IdleKey::key)
+        .toList();
+    old.forEach(key -> keysOfLines.remove(Keys.lineOf(key), key));
     return old;
+  }
+
+  /** Removes old keys that are dealt with. */
+  public synchronized void remove(List<String> old) {
+    old.forEach(idle::remove);
   }
 }

@@ -1,19 +1,16 @@
 package io.holdfast.lock.consul.session;
 
-import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.consul.http.SessionRequests;
 import io.holdfast.lock.consul.line.Keys;
-import io.holdfast.lock.consul.line.TaskQueue;
 import io.holdfast.lock.spi.TimeSource;
-import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Collection;
+import java.util.HashSet;
 import java.util.List;
-import java.util.concurrent.ConcurrentHashMap;
+import java.util.Objects;
+import java.util.Set;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /** A session at Consul, and the attempts that live in it. Thread-safe. */
@@ -24,37 +21,24 @@ public final class Session {
    */
   public static final int RENEWED_TOGETHER_MAX = 2_048;
 
-  /**
-   * The longest time for which a lock stays taken after the last renewal of its session, in TTLs of
-   * the session. Consul ends the session after up to two. Then one more must pass, in which the
-   * holder may still trust its lease; if Consul measures that one, it takes up to two.
-   */
-  public static final int TTLS_OF_A_CRASH = 4;
-
   private final String id;
   private final long ttlNanos;
-  private final ConcurrentHashMap<String, Attempt> attempts = new ConcurrentHashMap<>();
 
-  // Guarded by the monitor.
-  private boolean retired;
+  /** The attempts, in the groups that are renewed together. Guarded by the monitor. */
+  private final List<Set<Attempt>> groups = new ArrayList<>();
 
-  /** The numbers of attempts in the groups that are renewed together. */
-  private final List<Integer> parts = new ArrayList<>();
+  /** The time at which an attempt last left it. Guarded by the monitor. */
+  private long usedNanos;
 
+  /** Whether it has ended, or is about to, and accepts no attempt. */
   private volatile boolean lost;
 
   /** The time at which the last renewal that Consul confirmed was sent. */
   private volatile Sent renewed;
 
-  private volatile long usedNanos;
-  private volatile long noteIndex;
   private volatile long watchedUntilNanos;
-  private volatile long watchEndsNanos;
-  private final AtomicInteger watches = new AtomicInteger();
-  private volatile long retryNanos;
   private final AtomicInteger looks = new AtomicInteger();
   private volatile long gateIndex;
-  private final AtomicLong gateWrites = new AtomicLong();
   private final IdleKeys idleKeys = new IdleKeys();
 
   /** The time at which a request was sent, by both clocks. */
@@ -65,21 +49,13 @@ public final class Session {
     }
   }
 
-  /**
-   * @param sent the time at which the request that created it was sent
-   * @param madeIndex the Raft index at which {@link Keys#session} and {@link Keys#gate} were
-   *     created
-   */
-  public Session(String id, long ttlSeconds, Sent sent, long madeIndex) {
+  /** @param sent the time at which the request that created it was sent */
+  public Session(String id, long ttlSeconds, Sent sent) {
     this.id = id;
     this.ttlNanos = TimeUnit.SECONDS.toNanos(ttlSeconds);
     this.renewed = sent;
     this.usedNanos = sent.nanos();
-    this.noteIndex = madeIndex;
-    this.gateIndex = madeIndex;
     this.watchedUntilNanos = sent.nanos();
-    this.watchEndsNanos = sent.nanos() + ttlNanos;
-    this.retryNanos = sent.nanos();
   }
 
   /**
@@ -96,38 +72,12 @@ public final class Session {
     return Math.min(ttlSeconds, SessionRequests.TTL_SECONDS_MAX);
   }
 
-  /**
-   * Checks that Consul keeps sessions for as long as these options ask for.
-   *
-   * @throws IllegalArgumentException it does not
-   */
-  public static void checkOptions(LockOptions options) {
-    checkLength("TTL", options.ttl());
-    checkLength("minHold", options.minHold());
-  }
-
-  private static void checkLength(String what, Duration length) {
-    if (length.compareTo(Duration.ofSeconds(SessionRequests.TTL_SECONDS_MAX)) > 0) {
-      throw new IllegalArgumentException("A "
-          + what
-          + " of "
-          + length
-          + " is longer than Consul keeps a session: take 24 h at most (a renewed lease lives as"
-          + " long as its holder does, whatever its TTL)");
-    }
-  }
-
   public String id() {
     return id;
   }
 
   public long ttlNanos() {
     return ttlNanos;
-  }
-
-  /** Returns the longest time for which its locks stay taken if nobody renews it. */
-  Duration crashBound() {
-    return Duration.ofNanos(ttlNanos).multipliedBy(TTLS_OF_A_CRASH);
   }
 
   public boolean isLost() {
@@ -142,9 +92,8 @@ public final class Session {
   @Nullable
   public synchronized List<Attempt> end() {
     // Read before the mark is set: whoever sees the mark may remove its attempts at once.
-    List<Attempt> ended = lost ? null : List.copyOf(attempts.values());
+    List<Attempt> ended = lost ? null : attempts();
     lost = true;
-    retired = true;
     return ended;
   }
 
@@ -166,20 +115,6 @@ public final class Session {
         && TimeUnit.MILLISECONDS.toNanos(now.wallMillis() - then.wallMillis()) < maxNanos;
   }
 
-  /** Returns the time at which an attempt last left the session. */
-  long usedNanos() {
-    return usedNanos;
-  }
-
-  /** Returns the index of {@link Keys#session} at the last check for forced releases. */
-  long noteIndex() {
-    return noteIndex;
-  }
-
-  void noteIndex(long index) {
-    noteIndex = index;
-  }
-
   /** Returns the last known index of {@link Keys#gate}. */
   public long gateIndex() {
     return gateIndex;
@@ -189,15 +124,7 @@ public final class Session {
     gateIndex = index;
   }
 
-  /**
-   * Returns a value that {@link Keys#gate} never had: the same value again would leave its index as
-   * it is.
-   */
-  String newGateText() {
-    return "write " + gateWrites.incrementAndGet();
-  }
-
-  /** Returns the keys that wait for their next attempts. */
+  /** Returns its keys whose attempts are over. */
   IdleKeys idleKeys() {
     return idleKeys;
   }
@@ -225,43 +152,13 @@ public final class Session {
   }
 
   /**
-   * Notes that a long poll on {@link Keys#session} begins and replaces the one before.
-   *
-   * @param endsNanos the time by which it has ended, unless its thread dies
-   * @return its number
-   */
-  int beginWatch(long endsNanos) {
-    watchEndsNanos = endsNanos;
-    return watches.incrementAndGet();
-  }
-
-  /** Whether this is the number of the latest long poll. */
-  boolean isWatch(int which) {
-    return watches.get() == which;
-  }
-
-  void watchEnds(long nanos) {
-    watchEndsNanos = nanos;
-  }
-
-  /** Whether the latest long poll is overdue: by now, the next one should have begun. */
-  boolean hasNoWatch(long nowNanos) {
-    return nowNanos - watchEndsNanos > 0;
-  }
-
-  /**
    * Whether it must be renewed here, as for waiters and fixed leases. The engine renews a session
    * with its renewed leases, each third of their TTL; this is later, so that it happens only
    * without any.
    */
   public boolean isRenewalDue(long nowNanos) {
     long dueNanos = ttlNanos / 100 * (45 + ThreadLocalRandom.current().nextInt(5));
-    return nowNanos - renewed.nanos() > dueNanos && nowNanos - retryNanos >= 0;
-  }
-
-  /** Puts the next renewal off for about a second, after one that got no answer. */
-  public void renewalFailed(long nowNanos) {
-    retryNanos = nowNanos + TaskQueue.retryNanos();
+    return nowNanos - renewed.nanos() > dueNanos;
   }
 
   /** Notes that a renewal that was sent at that time was confirmed. */
@@ -286,64 +183,51 @@ public final class Session {
     return provedNanos + Math.min(endNanos - provedNanos, ttlNanos + Math.min(0, byRenewal));
   }
 
-  /** Adds an attempt; false: the session accepts none any more. */
+  /**
+   * Adds an attempt to the first group that has room, so that there are as few as possible; false:
+   * the session accepts none any more.
+   */
   public synchronized boolean add(Attempt attempt) {
-    if (retired) {
+    if (lost) {
       return false;
     }
-    attempt.renewedWith(joinPart());
-    Attempt before = attempts.put(attempt.claim().ownerId(), attempt);
-    if (before != null) {
-      leavePart(before);
+    int group = 0;
+    while (group < groups.size() && groups.get(group).size() == RENEWED_TOGETHER_MAX) {
+      group++;
     }
+    if (group == groups.size()) {
+      groups.add(new HashSet<>());
+    }
+    attempt.renewedWith(group);
+    groups.get(group).add(attempt);
     return true;
   }
 
-  /**
-   * Joins the first group that has room, so that there are as few as possible, and returns its
-   * position.
-   */
-  private int joinPart() {
-    for (int part = 0; part < parts.size(); part++) {
-      if (parts.get(part) < RENEWED_TOGETHER_MAX) {
-        parts.set(part, parts.get(part) + 1);
-        return part;
-      }
-    }
-    parts.add(1);
-    return parts.size() - 1;
-  }
-
-  private void leavePart(Attempt attempt) {
-    int part = attempt.renewedWith();
-    parts.set(part, parts.get(part) - 1);
-  }
-
   public synchronized void remove(Attempt attempt, long nowNanos) {
-    // The claim may have another attempt in its place by now.
-    if (attempts.remove(attempt.claim().ownerId(), attempt)) {
-      leavePart(attempt);
-    }
+    groups.get(attempt.renewedWith()).remove(attempt);
     usedNanos = nowNanos;
   }
 
   /**
-   * Retires the session if it has no attempts: it then accepts none any more.
+   * Marks the session as lost if it has had no attempts since that time.
    *
-   * @return whether it is retired
+   * @return whether it is lost
    */
-  public synchronized boolean retireIfUnused() {
-    if (attempts.isEmpty()) {
-      retired = true;
-    }
-    return retired;
+  public synchronized boolean retireIfUnused(long sinceNanos) {
+    lost |= isUnused() && usedNanos - sinceNanos <= 0;
+    return lost;
   }
 
-  public Collection<Attempt> attempts() {
-    return List.copyOf(attempts.values());
+  public synchronized List<Attempt> attempts() {
+    return groups.stream().flatMap(Set::stream).toList();
   }
 
-  public boolean isUnused() {
-    return attempts.isEmpty();
+  /** Returns the grants of its attempts. */
+  List<ConsulGrant> grants() {
+    return attempts().stream().map(Attempt::grant).filter(Objects::nonNull).toList();
+  }
+
+  public synchronized boolean isUnused() {
+    return groups.stream().allMatch(Set::isEmpty);
   }
 }

@@ -12,15 +12,12 @@ import io.holdfast.lock.consul.line.TaskQueue;
 import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.TimeSource;
-import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
-import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
+import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
+import java.util.stream.Stream;
 
 /**
  * The cleanup after this client's attempts and sessions. It runs its tasks, and those of
@@ -28,8 +25,6 @@ import org.slf4j.LoggerFactory;
  * renewal of a session. Thread-safe.
  */
 public final class SessionCleanup {
-  private static final Logger log = LoggerFactory.getLogger(SessionCleanup.class);
-
   /** The most keys that are deleted together: the gate takes one operation more. */
   private static final int DELETED_AT_ONCE = Transaction.OPERATIONS_MAX - 1;
 
@@ -46,34 +41,21 @@ public final class SessionCleanup {
    */
   private final TaskQueue<Attempt> unfreed;
 
-  private final TaskQueue<Ended> ended;
-  private final TaskQueue<Old> old;
+  /**
+   * Sessions that have ended or are to be ended. None of their holders trusts its lease any more,
+   * so the client marks their keys as over: otherwise they would keep others waiting for a TTL.
+   */
+  private final TaskQueue<Session> ended;
+
+  /** Sessions with idle keys that no attempt used again in time. */
+  private final TaskQueue<Session> old;
+
   private final TaskQueue<Hold> holds;
 
-  private final List<TaskQueue<?>> tasks = new ArrayList<>();
-
-  /**
-   * A session that has ended or is to be ended, and its keys in lines. None of its holders trusts
-   * its lease any more, so the client marks the keys as over: otherwise they would keep others
-   * waiting for a TTL.
-   */
-  private static final class Ended {
-    final String session;
-    final Set<String> keys = ConcurrentHashMap.newKeySet();
-
-    /** Whether the session was destroyed, so that no late request can use it. */
-    volatile boolean certain;
-
-    Ended(String session) {
-      this.session = session;
-    }
-  }
-
-  /** Idle keys to be deleted, since no attempt used them again in time. */
-  private record Old(Session session, List<String> keys) {}
+  private final List<TaskQueue<?>> tasks;
 
   /** A minimum hold. Until that time, the mark of a released attempt keeps the name taken. */
-  private record Hold(Attempt attempt, Entry mark, long untilNanos) {}
+  record Hold(Attempt attempt, Entry mark, long untilNanos) {}
 
   SessionCleanup(
       ConsulHttp http,
@@ -90,16 +72,18 @@ public final class SessionCleanup {
     this.time = time;
     unfreed = new TaskQueue<>(time, 1, some -> free(some.get(0), http.deadline()));
     ended = new TaskQueue<>(time, 1, some -> settle(some.get(0), http::deadline));
-    old = new TaskQueue<>(time, 1, some -> delete(some.get(0)));
+    old = new TaskQueue<>(time, 1, some -> deleteOld(some.get(0)));
     holds = new TaskQueue<>(time, 1, some -> end(some.get(0)));
-    tasks.addAll(List.of(unfreed, ended, old, holds));
-    tasks.addAll(lines.tasks());
+    tasks = Stream.concat(Stream.of(unfreed, ended, old, holds), lines.tasks().stream())
+        .toList();
   }
 
   /** Begins the tasks that are due. */
   void tend(Collection<Session> inUse) {
-    tasks.forEach(queue -> Ticker.safely(() -> queue.begin(http::execute)));
-    inUse.forEach(this::deleteOld);
+    tasks.forEach(queue -> Sessions.safely(() -> queue.begin(http::execute)));
+    inUse.stream()
+        .filter(session -> !old(session).isEmpty())
+        .forEach(session -> old.add(session, time.nanos()));
   }
 
   /** Ends an attempt, and has its key freed in the background. */
@@ -135,18 +119,17 @@ public final class SessionCleanup {
     // After the end of the session no request takes effect, and settle() frees all of its keys.
     while (!session.isLost()) {
       if (index > 0) {
-        String mark = attempt.releasedMark(index, 0).text();
-        ConsulHttp.Outcome outcome = http.transact(
-            new Transaction().setAt(attempt.key(), index, mark, attempt.flagsOfEnd()), deadline);
-        if (outcome instanceof ConsulHttp.Outcome.Applied applied) {
-          released(attempt, applied.entries().get(0), 0);
+        String mark = attempt.mark().released(index, 0).text();
+        long flags = attempt.grant() == null ? 0 : Line.HAD_LOCK;
+        ConsulHttp.Outcome outcome =
+            http.transact(new Transaction().setAt(attempt.key(), index, mark, flags), deadline);
+        if (outcome.isApplied()) {
+          released(attempt, outcome.entries().get(0), 0);
           return;
         }
       }
-      Entry entry = null;
-      for (Entry shown : closeGate(session, new Transaction().tree(attempt.key()), deadline)) {
-        entry = shown.key().equals(attempt.key()) ? shown : entry;
-      }
+      List<Entry> shown = closeGate(session, new Transaction().tree(attempt.key()), deadline);
+      Entry entry = Entry.find(shown, attempt.key());
       if (attempt.isFreed()) {
         return;
       }
@@ -175,19 +158,16 @@ public final class SessionCleanup {
   private List<Entry> closeGate(Session session, Transaction transaction, Deadline deadline)
       throws StoreException {
     String gate = keys.gate(session.id());
-    ConsulHttp.Outcome outcome =
-        http.transact(transaction.lock(gate, session.newGateText(), session.id()), deadline);
-    if (outcome instanceof ConsulHttp.Outcome.Failed failed) {
-      if (sessions.isGone(session, failed)) {
-        return List.of();
-      }
-      throw StoreException.refused("Consul refused: " + failed.what(), null);
+    // The same value again would leave its index as it is.
+    transaction.lock(gate, "write " + UUID.randomUUID(), session.id());
+    ConsulHttp.Outcome outcome = http.transact(transaction, deadline);
+    Entry written = Entry.find(outcome.entries(), gate);
+    if (written != null) {
+      session.gateIndex(written.modifyIndex());
+    } else if (!sessions.isGone(session, outcome)) {
+      throw StoreException.refused("Consul refused: " + outcome.failures(), null);
     }
-    List<Entry> shown = ((ConsulHttp.Outcome.Applied) outcome).entries();
-    shown.stream()
-        .filter(entry -> entry.key().equals(gate))
-        .forEach(entry -> session.gateIndex(entry.modifyIndex()));
-    return shown;
+    return outcome.entries();
   }
 
   /**
@@ -202,9 +182,8 @@ public final class SessionCleanup {
     }
     if (holdNanos > 0) {
       long untilNanos = time.nanos() + holdNanos;
-      Hold hold = new Hold(attempt, mark, untilNanos);
-      holds.add(hold, untilNanos);
-      sessions.ticker().after(holdNanos, () -> holds.begin(http::execute));
+      holds.add(new Hold(attempt, mark, untilNanos), untilNanos);
+      sessions.later(holdNanos, () -> holds.begin(http::execute));
     } else {
       idle(attempt, mark.modifyIndex());
     }
@@ -219,45 +198,35 @@ public final class SessionCleanup {
     Session session = attempt.session();
     session.idleKeys().give(new IdleKeys.IdleKey(attempt.key(), index, time.nanos()));
     if (session.isLost()) {
-      // settle() may have collected its idle keys before.
-      settle(session, Set.of());
+      // It may be settled already.
+      settle(session);
     }
   }
 
-  /** Has the idle keys of a session deleted that no attempt used again in time. */
-  private void deleteOld(Session session) {
-    List<String> some;
-    do {
-      some = session.idleKeys().takeOld(time.nanos() - LineCleanup.KEPT_NANOS, DELETED_AT_ONCE);
-      if (!some.isEmpty()) {
-        old.add(new Old(session, some), time.nanos());
+  private List<String> old(Session session) {
+    return session.idleKeys().old(time.nanos() - LineCleanup.KEPT_NANOS, DELETED_AT_ONCE);
+  }
+
+  private void deleteOld(Session session) throws StoreException {
+    for (List<String> some = old(session); !some.isEmpty(); some = old(session)) {
+      Transaction delete = new Transaction();
+      some.forEach(delete::delete);
+      if (closeGate(session, delete, http.deadline()).isEmpty()) {
+        // The session has ended: settle() finds these keys.
+        return;
       }
-    } while (!some.isEmpty());
-  }
-
-  private void delete(Old some) throws StoreException {
-    Transaction delete = new Transaction();
-    some.keys().forEach(delete::delete);
-    if (closeGate(some.session(), delete, http.deadline()).isEmpty()) {
-      // The session has ended, perhaps before these keys were queued: settle() finds them now.
-      settle(some.session(), Set.of());
+      session.idleKeys().remove(some);
     }
   }
 
-  /**
-   * Has a session ended in the background, and what is left of it cleared away.
-   *
-   * @param attempts the keys of its attempts whose holders, if any, know of their loss
-   */
-  void settle(Session session, Set<String> attempts) {
-    Ended one = new Ended(session.id());
-    one.keys.addAll(attempts);
-    old.all().stream().filter(some -> some.session() == session).forEach(some -> {
-      one.keys.addAll(some.keys());
-      old.remove(some);
-    });
-    one.keys.addAll(session.idleKeys().takeOld(time.nanos(), Integer.MAX_VALUE));
-    ended.add(one, time.nanos());
+  /** Returns the sessions that have ended or are to be ended. */
+  List<Session> ended() {
+    return ended.all();
+  }
+
+  /** Has a session ended in the background, and what is left of it cleared away. */
+  void settle(Session session) {
+    ended.put(session, session, time.nanos());
   }
 
   /**
@@ -266,100 +235,82 @@ public final class SessionCleanup {
    *
    * @param deadline makes the deadline of each step, of which there can be many
    */
-  private void settle(Ended one, Supplier<Deadline> deadline) throws StoreException {
-    end(one, deadline.get());
-    for (List<String> some : Transaction.parts(List.copyOf(one.keys))) {
-      Deadline ofSome = deadline.get();
-      Transaction look = new Transaction();
-      some.forEach(look::tree);
-      Line left = new Line(http.read(look, ofSome).stream()
-          .filter(entry -> one.keys.contains(entry.key()))
-          .toList());
-      lines.end(left.orphans(), ofSome);
-      left.useless().forEach(lines::addUseless);
-      some.forEach(one.keys::remove);
+  void settle(Session session, Supplier<Deadline> deadline) throws StoreException {
+    // The session may still live: perhaps only its own key was deleted.
+    requests.destroy(session.id(), deadline.get());
+    clear(session, deadline);
+  }
+
+  /** Does the rest of {@link #settle(Session, Supplier)}, after the session was destroyed. */
+  void clear(Session session, Supplier<Deadline> deadline) throws StoreException {
+    IdleKeys idle = session.idleKeys();
+    List<String> some = idle.old(time.nanos(), Transaction.OPERATIONS_MAX);
+    while (!some.isEmpty()) {
+      endOrphans(some, deadline.get());
+      idle.remove(some);
+      some = idle.old(time.nanos(), Transaction.OPERATIONS_MAX);
     }
-    Transaction own = new Transaction().deleteTree(keys.session(one.session));
+    Transaction own = new Transaction().deleteTree(keys.session(session.id()));
     ConsulHttp.Outcome unused = http.transact(own, deadline.get());
   }
 
-  private void end(Ended one, Deadline deadline) throws StoreException {
-    // The session may still live: perhaps only its own key was deleted.
-    if (!one.certain) {
-      requests.destroyForCertain(one.session, deadline);
-      one.certain = true;
-    }
+  private void endOrphans(List<String> some, Deadline deadline) throws StoreException {
+    Transaction look = new Transaction();
+    some.forEach(look::tree);
+    Line left = new Line(http.read(look, deadline).stream()
+        .filter(entry -> some.contains(entry.key()))
+        .toList());
+    lines.end(left.orphans(), deadline);
+    left.useless().forEach(lines::addUseless);
   }
 
   private void end(Hold hold) throws StoreException {
     Deadline deadline = http.deadline();
     // The key was only written to by the end of its session, or by a client that ended this hold:
     // no other attempt has it, so it is written again.
-    Entry mark = hold.mark();
-    String key = mark.key();
-    String over = Mark.of(mark).withHold(0).text();
-    while (mark != null) {
+    Mark held = Mark.of(hold.mark());
+    String over = held.released(held.over(), 0).text();
+    for (Entry mark = hold.mark(); mark != null; mark = http.readKey(mark.key(), deadline)) {
       ConsulHttp.Outcome outcome = http.transact(
-          new Transaction().setAt(key, mark.modifyIndex(), over, Line.HAD_LOCK), deadline);
-      if (outcome instanceof ConsulHttp.Outcome.Applied applied) {
+          new Transaction().setAt(mark.key(), mark.modifyIndex(), over, Line.HAD_LOCK), deadline);
+      if (outcome.isApplied()) {
         // Before the key can be that of another attempt, which a repetition would end.
         holds.remove(hold);
-        idle(hold.attempt(), applied.entries().get(0).modifyIndex());
+        idle(hold.attempt(), outcome.entries().get(0).modifyIndex());
         return;
       }
-      mark = http.readKey(key, deadline);
     }
   }
 
-  /** At the client's close, ends the sessions. */
-  void endSessions(Deadline deadline) throws StoreException {
-    for (Ended one : ended.all()) {
-      end(one, deadline);
-    }
+  /** Returns the minimum holds that are not over. */
+  List<Hold> holds() {
+    return holds.all();
   }
 
   /**
-   * At the client's close, starts countdowns for what is left of minimum holds, and all others that
-   * were asked for. The sessions were ended before.
+   * At the client's close, writes what is left of a minimum hold to its mark, and has it counted
+   * down. Its session was ended before. Without that, the next client that finds it waits for all
+   * of it.
    */
-  void countDown(Deadline deadline) {
-    for (Hold hold : holds.all()) {
-      try {
-        shorten(hold, deadline);
-      } catch (StoreException e) {
-        log.debug("The next client that finds this minimum hold waits for all of it: {}", hold, e);
-      }
-    }
-    lines.beginCountdowns(deadline);
-  }
-
-  /** Writes what is left of a minimum hold to its mark, and has it counted down. */
-  private void shorten(Hold hold, Deadline deadline) throws StoreException {
+  void shorten(Hold hold, Deadline deadline) throws StoreException {
     String key = hold.mark().key();
-    Entry mark = http.readKey(key, deadline);
-    if (mark == null || !Mark.of(mark).released() || Mark.of(mark).isIdle()) {
+    Entry entry = http.readKey(key, deadline);
+    if (entry == null || !Mark.of(entry).released() || Mark.of(entry).isIdle()) {
       // Another client has ended it, since its time was over or by force.
       return;
     }
     long leftNanos = Math.max(0, hold.untilNanos() - time.nanos());
-    String text = Mark.of(mark).withHold(leftNanos).text();
+    Mark mark = Mark.of(entry);
+    String text = mark.released(mark.over(), leftNanos).text();
     ConsulHttp.Outcome outcome = http.transact(
         new Transaction()
-            .setAt(key, mark.modifyIndex(), text, Line.HAD_LOCK)
+            .setAt(key, entry.modifyIndex(), text, Line.HAD_LOCK)
             .tree(Keys.lineOf(key)),
         deadline);
-    if (outcome instanceof ConsulHttp.Outcome.Applied applied) {
-      Line line = new Line(applied.entries());
-      line.useless().stream().filter(entry -> entry.key().equals(key)).forEach(lines::addUseless);
-      long ttlNanos = hold.attempt().session().ttlNanos();
-      lines.countDown(line, TimeUnit.NANOSECONDS.toSeconds(ttlNanos));
-    }
-  }
-
-  /** At the client's close, clears away what is left of the sessions. */
-  void settleAll(Deadline deadline) throws StoreException {
-    for (Ended one : ended.all()) {
-      settle(one, () -> deadline);
+    if (outcome.isApplied()) {
+      Line line = new Line(outcome.entries());
+      line.useless().stream().filter(one -> one.key().equals(key)).forEach(lines::addUseless);
+      lines.countDown(line);
     }
   }
 }

@@ -2,35 +2,41 @@ package io.holdfast.lock.consul.session;
 
 import io.holdfast.lock.LeaseLoss;
 import io.holdfast.lock.consul.http.ConsulHttp;
+import io.holdfast.lock.consul.http.Entry;
 import io.holdfast.lock.consul.http.SessionRequests;
 import io.holdfast.lock.consul.http.Transaction;
 import io.holdfast.lock.consul.line.Keys;
-import io.holdfast.lock.consul.line.Line;
 import io.holdfast.lock.consul.line.LineCleanup;
+import io.holdfast.lock.consul.line.TaskQueue;
 import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoreSettings;
 import io.holdfast.lock.spi.TimeSource;
+import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
  * The sessions of one client, one for each TTL: created when first needed, and renewed for as long
- * as they are used. One thread renews them, and another clears up after them if need be.
+ * as they are used. One thread tends them; what takes a request is done on threads of the HTTP
+ * client, so that no session waits for another.
  */
 public final class Sessions implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(Sessions.class);
 
+  private static final long TICK_MILLIS = 200;
+  private static final long LONG_POLL_NANOS_MAX = TimeUnit.MINUTES.toNanos(5);
   private static final long UNUSED_NANOS_MAX = TimeUnit.MINUTES.toNanos(2);
 
   private final ConsulHttp http;
@@ -38,7 +44,9 @@ public final class Sessions implements AutoCloseable {
   private final SessionRequests requests;
   private final StoreSettings settings;
   private final TimeSource time;
-  private final Ticker ticker;
+
+  /** The thread that tends the sessions. It does no I/O. */
+  private final ScheduledThreadPoolExecutor ticker;
 
   /** The sessions by their TTLs in seconds. */
   private final Map<Long, Session> shared = new ConcurrentHashMap<>();
@@ -46,12 +54,12 @@ public final class Sessions implements AutoCloseable {
   /** Held while a session is created. */
   private final ReentrantLock making = new ReentrantLock();
 
-  private final Set<Session> all = ConcurrentHashMap.newKeySet();
+  /** The sessions that have not ended in this client. */
+  private final Map<Session, Upkeep> all = new ConcurrentHashMap<>();
 
   /** Attempts that may have a key, by their claims' owner ids. */
   private final Map<String, Attempt> attempts = new ConcurrentHashMap<>();
 
-  private final Watches watches;
   private final LineCleanup lines;
   private final SessionCleanup cleanup;
   private volatile boolean closed;
@@ -62,10 +70,17 @@ public final class Sessions implements AutoCloseable {
     this.requests = new SessionRequests(http, settings.clientName());
     this.settings = settings;
     this.time = settings.time();
-    this.watches = new Watches(http, keys, this, settings);
     this.lines = new LineCleanup(http, keys, requests, time);
     this.cleanup = new SessionCleanup(http, keys, this, requests, lines, time);
-    ticker = new Ticker(settings.clientName(), this::tick);
+    ticker = new ScheduledThreadPoolExecutor(1, task -> {
+      Thread thread = new Thread(task, "holdfast-" + settings.clientName() + "-sessions");
+      thread.setDaemon(true);
+      return thread;
+    });
+    // What comes after its end is not done.
+    ticker.setRejectedExecutionHandler(new ThreadPoolExecutor.DiscardPolicy());
+    var unused = ticker.scheduleWithFixedDelay(
+        () -> safely(this::tick), TICK_MILLIS, TICK_MILLIS, TimeUnit.MILLISECONDS);
   }
 
   public SessionCleanup cleanup() {
@@ -76,14 +91,6 @@ public final class Sessions implements AutoCloseable {
     return lines;
   }
 
-  /**
-   * Starts a countdown for a line whose first key has no session, in case that this client is
-   * closed before the time of that place is over.
-   */
-  public void countDown(Line line, Claim claim) {
-    lines.countDown(line, Session.ttlSeconds(claim.ttl().toNanos()));
-  }
-
   /** Returns the attempt of a claim; null: it has nothing at Consul. */
   @Nullable
   public Attempt attempt(Claim claim) {
@@ -92,12 +99,7 @@ public final class Sessions implements AutoCloseable {
 
   /** Whether anybody may still use the session. */
   boolean isInUse(Session session) {
-    return !closed && !session.isLost() && all.contains(session);
-  }
-
-  /** Returns the number of attempts that may have something at Consul. */
-  public int attempts() {
-    return attempts.size();
+    return !closed && !session.isLost();
   }
 
   /**
@@ -115,9 +117,6 @@ public final class Sessions implements AutoCloseable {
       if (session.add(attempt)) {
         attempts.put(claim.ownerId(), attempt);
         return attempt;
-      }
-      if (deadline.isOver()) {
-        throw timedOut(deadline);
       }
     }
   }
@@ -148,7 +147,8 @@ public final class Sessions implements AutoCloseable {
     boolean mine =
         deadline.awaitUninterruptibly(leftNanos -> making.tryLock(leftNanos, TimeUnit.NANOSECONDS));
     if (!mine) {
-      throw timedOut(deadline);
+      throw StoreException.refused(
+          "Consul made no session within the store timeout of " + deadline.whole(), null);
     }
     try {
       session = shared.get(ttlSeconds);
@@ -162,30 +162,30 @@ public final class Sessions implements AutoCloseable {
     }
   }
 
-  private static StoreException timedOut(Deadline deadline) {
-    return StoreException.refused(
-        "Consul made no session within the store timeout of " + deadline.whole(), null);
-  }
-
   private Session create(long ttlSeconds, Deadline deadline) throws StoreException {
     if (closed) {
       throw StoreException.refused("The client was closed", null);
     }
     Session.Sent sent = Session.Sent.now(time);
-    String id = requests.create(ttlSeconds, deadline);
-    long noteIndex = 0;
+    Session session = new Session(requests.create(ttlSeconds, deadline), ttlSeconds, sent);
+    long index;
     try {
-      noteIndex = writeNote(id, deadline);
-    } finally {
-      if (noteIndex == 0) {
-        // Otherwise each failed attempt would leave a session.
-        boolean unused = http.execute(() -> requests.destroy(id, http.deadline()));
-      }
+      index = writeNote(session.id(), deadline);
+    } catch (StoreException e) {
+      // Otherwise each failed attempt would leave a session. If this fails, its TTL ends it.
+      http.execute(() -> closing(each -> requests.destroy(session.id(), each), http.deadline()));
+      throw e;
     }
-    Session session = new Session(id, ttlSeconds, sent, noteIndex);
-    all.add(session);
-    watches.begin(session, noteIndex);
-    log.debug("Session {} of {} s made", id, ttlSeconds);
+    session.gateIndex(index);
+    Upkeep upkeep = new Upkeep(session, index);
+    all.put(session, upkeep);
+    upkeep.tend(time.nanos());
+    if (closed) {
+      lost(session);
+      closing(each -> cleanup.settle(session, () -> each), deadline);
+      throw StoreException.refused("The client was closed", null);
+    }
+    log.debug("Session {} of {} s made", session.id(), ttlSeconds);
     return session;
   }
 
@@ -196,15 +196,27 @@ public final class Sessions implements AutoCloseable {
             .lock(keys.gate(id), settings.clientName(), id)
             .lock(keys.session(id), settings.clientName(), id),
         deadline);
-    if (outcome instanceof ConsulHttp.Outcome.Applied applied
-        && applied.entries().size() == 2) {
-      return applied.entries().get(0).modifyIndex();
+    if (outcome.entries().size() == 2) {
+      return outcome.entries().get(0).modifyIndex();
     }
     throw http.sessionGone(outcome.toString());
   }
 
-  public Ticker ticker() {
-    return ticker;
+  /** Runs a task after a while, unless the client is closed by then. */
+  public void later(long delayNanos, Runnable task) {
+    var unused = ticker.schedule(() -> safely(task), delayNanos, TimeUnit.NANOSECONDS);
+  }
+
+  /**
+   * Runs a task, and logs whatever it throws: without its thread, sessions would end and keys would
+   * stay.
+   */
+  static void safely(Runnable task) {
+    try {
+      task.run();
+    } catch (RuntimeException | Error e) {
+      log.error("Something of a session could not be done", e);
+    }
   }
 
   /** Renews a session; false: it has ended, and its holders and waiters were told. */
@@ -232,10 +244,8 @@ public final class Sessions implements AutoCloseable {
     for (List<ConsulGrant> some : Transaction.parts(grants)) {
       Transaction look = new Transaction();
       some.forEach(grant -> look.checkIndex(grant.attempt().key(), grant.number()));
-      if (http.check(look, deadline) instanceof ConsulHttp.Outcome.Failed failed) {
-        for (ConsulHttp.Failure failure : failed.failures()) {
-          taken.add(some.get((int) failure.operation()));
-        }
+      for (ConsulHttp.Failure failure : http.check(look, deadline).failures()) {
+        taken.add(some.get((int) failure.operation()));
       }
     }
     // Those that this client has given up meanwhile are not taken.
@@ -248,8 +258,8 @@ public final class Sessions implements AutoCloseable {
    * Whether a transaction failed because the session has ended. If so, its holders and waiters are
    * told.
    */
-  public boolean isGone(Session session, ConsulHttp.Outcome.Failed failed) {
-    if (failed.failures().stream().noneMatch(one -> one.what().contains("invalid session"))) {
+  public boolean isGone(Session session, ConsulHttp.Outcome outcome) {
+    if (outcome.failures().stream().noneMatch(one -> one.what().contains("invalid session"))) {
       return false;
     }
     lost(session);
@@ -267,85 +277,58 @@ public final class Sessions implements AutoCloseable {
     if (ended == null) {
       return;
     }
-    Set<String> over = new HashSet<>();
-    for (Attempt attempt : ended) {
-      if (tell(attempt)) {
-        over.add(attempt.key());
-      }
-    }
-    Ticker.safely(() -> settle(session, over));
+    ended.forEach(this::tell);
+    safely(() -> settle(session));
     for (Attempt attempt : ended) {
       forget(attempt);
-      Ticker.safely(attempt::wake);
+      safely(attempt::wake);
     }
   }
 
-  /** Tells the holder of the loss; false: it may not know, so its key must keep others waiting. */
-  private boolean tell(Attempt attempt) {
+  /**
+   * Tells the holder of the loss, and only then gives up its key: a holder that does not know must
+   * keep others waiting.
+   */
+  private void tell(Attempt attempt) {
     try {
       ConsulGrant grant = attempt.grant();
       if (grant != null) {
         settings.events().lost(grant, LeaseLoss.Reason.SESSION_LOST);
       }
-      return true;
+      if (!attempt.isFreed()) {
+        IdleKeys.IdleKey key = new IdleKeys.IdleKey(attempt.key(), 0, time.nanos());
+        attempt.session().idleKeys().add(key);
+      }
     } catch (RuntimeException | Error e) {
       log.error("The holder of {} was not told of its end", attempt.key(), e);
-      return false;
     }
   }
 
-  /**
-   * Removes a session, and has cleared away what is left of it at Consul.
-   *
-   * @param attempts the keys of its attempts whose holders, if any, know of their loss
-   */
-  private void settle(Session session, Set<String> attempts) {
+  private void settle(Session session) {
+    cleanup.settle(session);
     all.remove(session);
-    cleanup.settle(session, attempts);
   }
 
   private void tick() {
     long nowNanos = time.nanos();
-    for (Session session : all) {
-      Ticker.safely(() -> tend(session, nowNanos));
-    }
-    cleanup.tend(all);
+    all.forEach((session, upkeep) -> safely(() -> tend(session, upkeep, nowNanos)));
+    cleanup.tend(all.keySet());
   }
 
-  private void tend(Session session, long nowNanos) {
-    watches.tend(session, nowNanos);
+  private void tend(Session session, Upkeep upkeep, long nowNanos) {
+    upkeep.tend(nowNanos);
     for (Attempt attempt : session.attempts()) {
-      boolean expired = attempt.expire(nowNanos);
+      if (attempt.expire(nowNanos)) {
+        attempt.wake();
+      }
       if (attempt.isOver()) {
         // On each tick, in case that memory ran out the first time: the attempt would keep its
         // session alive for ever.
         cleanup.add(attempt);
       }
-      if (expired) {
-        attempt.wake();
-      }
     }
-    if (session.isUnused()
-        && nowNanos - session.usedNanos() > UNUSED_NANOS_MAX
-        && session.retireIfUnused()) {
-      end(session);
-      return;
-    }
-    if (session.isRenewalDue(nowNanos)) {
-      try {
-        boolean unused = renew(session, http.deadline());
-      } catch (StoreException e) {
-        log.debug("Session {} was not renewed", session.id(), e);
-        session.renewalFailed(nowNanos);
-      }
-    }
-  }
-
-  /** Ends a session that this client needs no longer. */
-  private void end(Session session) {
-    List<Attempt> ended = session.end();
-    if (ended != null) {
-      settle(session, ended.stream().map(Attempt::key).collect(Collectors.toSet()));
+    if (session.retireIfUnused(nowNanos - UNUSED_NANOS_MAX)) {
+      settle(session);
     }
   }
 
@@ -353,14 +336,19 @@ public final class Sessions implements AutoCloseable {
   @Override
   public void close() {
     closed = true;
-    ticker.close(http.deadline());
-    all.forEach(this::end);
+    ticker.shutdownNow();
+    boolean unused = http.deadline()
+        .awaitUninterruptibly(
+            leftNanos -> ticker.awaitTermination(leftNanos, TimeUnit.NANOSECONDS));
+    all.keySet().forEach(this::lost);
     // First the sessions, since their end changes their keys, and a countdown covers keys as they
     // are when it begins.
     Deadline whole = Deadline.after(settings.storeTimeout().multipliedBy(2), TimeSource.system());
-    closing(cleanup::endSessions, whole);
-    closing(cleanup::countDown, whole);
-    closing(cleanup::settleAll, whole);
+    List<Session> ended = cleanup.ended();
+    ended.forEach(session -> closing(each -> requests.destroy(session.id(), each), whole));
+    cleanup.holds().forEach(hold -> closing(each -> cleanup.shorten(hold, each), whole));
+    closing(lines::beginCountdowns, whole);
+    ended.forEach(session -> closing(each -> cleanup.clear(session, () -> each), whole));
     closing(lines::deleteUseless, whole);
   }
 
@@ -377,6 +365,123 @@ public final class Sessions implements AutoCloseable {
       task.run(whole.within(settings.storeTimeout()));
     } catch (StoreException e) {
       log.debug("Sessions end by their TTLs, and their keys stay for others to delete", e);
+    }
+  }
+
+  /**
+   * The renewals of one session, and the long polls on its own key, one after the other. These tell
+   * at once what the next renewal would tell later: that the session has ended, or that one of its
+   * locks was released by force.
+   */
+  private final class Upkeep {
+    private final Session session;
+    private final TaskQueue<Session> renewals;
+    private final TaskQueue<Session> longPolls;
+
+    // Both are used by one long poll at a time.
+    /** The last known index of the session's own key; zero: unknown, and Consul answers at once. */
+    private long index;
+
+    /** The index of the session's own key at the last check for forced releases. */
+    private long checkedIndex;
+
+    /** @param index the index at which the session's own key was created */
+    Upkeep(Session session, long index) {
+      this.session = session;
+      this.index = index;
+      this.checkedIndex = index;
+      renewals = new TaskQueue<>(time, 1, unused -> renew());
+      longPolls = new TaskQueue<>(time, 1, unused -> listen());
+      longPolls.add(session, time.nanos());
+    }
+
+    /** Begins what is due. */
+    void tend(long nowNanos) {
+      if (session.isRenewalDue(nowNanos)) {
+        renewals.add(session, nowNanos);
+      }
+      renewals.begin(http::execute);
+      longPolls.begin(http::execute);
+    }
+
+    private void renew() throws StoreException {
+      boolean unused = Sessions.this.renew(session, http.deadline());
+    }
+
+    /**
+     * Polls for as long as the session is in use. The end of the session releases its key, and a
+     * forced release of one of its locks writes to it.
+     */
+    private void listen() throws StoreException {
+      Duration wait = Duration.ofNanos(Math.min(session.ttlNanos(), LONG_POLL_NANOS_MAX));
+      try {
+        while (isInUse(session)) {
+          if (index > 0) {
+            // If the connection dies silently, that goes unnoticed for this long.
+            session.watchedUntil(
+                time.nanos() + wait.plus(settings.storeTimeout()).toNanos());
+          }
+          heard(http.listen(http.longPoll(keys.session(session.id()), index, wait)));
+        }
+      } finally {
+        index = 0;
+        unwatched();
+      }
+    }
+
+    /**
+     * Puts the leases of the session in doubt, since its end would go unnoticed. The next renewal
+     * ends the doubt.
+     */
+    private void unwatched() {
+      long nowNanos = time.nanos();
+      boolean before = session.isWatched(nowNanos);
+      session.watchedUntil(nowNanos);
+      if (before && isInUse(session)) {
+        session.grants().forEach(settings.events()::suspended);
+      }
+    }
+
+    /** Acts on the state of the session's own key. */
+    private void heard(ConsulHttp.News news) throws StoreException {
+      Entry entry = news.entry();
+      if (entry == null || !entry.session().equals(session.id())) {
+        gone(entry == null ? news.index() : entry.session().isEmpty() ? entry.modifyIndex() : 0);
+        return;
+      }
+      checkForForce(entry.modifyIndex());
+      if (news.index() < index) {
+        throw StoreException.refused("The index went backwards", null);
+      }
+      index = news.index();
+    }
+
+    /**
+     * @param goneIndex the index since which the session does not have its own key; zero: unknown
+     */
+    private void gone(long goneIndex) throws StoreException {
+      if (goneIndex > checkedIndex) {
+        // The key existed before that index, so the session has ended. The server is not asked: it
+        // may be leaving the cluster, and answer no more.
+        lost(session);
+      } else if (Sessions.this.renew(session, http.deadline())) {
+        // The server may lag, or have lost its data. The leader knows.
+        throw StoreException.refused("The session's key is gone", null);
+      }
+    }
+
+    /**
+     * Checks the keys of the session's holders if its own key was written to since the last check.
+     */
+    private void checkForForce(long writtenIndex) throws StoreException {
+      if (writtenIndex == checkedIndex) {
+        return;
+      }
+      session.beginLook();
+      for (ConsulGrant grant : taken(session.grants(), http.deadline())) {
+        settings.events().lost(grant, LeaseLoss.Reason.TAKEN);
+      }
+      checkedIndex = writtenIndex;
     }
   }
 }

@@ -1,0 +1,95 @@
+package io.holdfast.lock.consul;
+
+import static io.holdfast.lock.consul.Eventually.eventually;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import io.holdfast.lock.consul.session.ConsulGrant;
+import io.holdfast.lock.spi.Claim;
+import io.holdfast.lock.spi.StoreException;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.List;
+import java.util.UUID;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+
+/** A client's sessions while Consul is slow to answer: each is kept, and each is ended. */
+class UpkeepTest {
+  private static KitContainer server;
+
+  private final String name = "upkeep-" + UUID.randomUUID();
+  private final ExecutorService thread = Executors.newSingleThreadExecutor();
+  private final Script.Gate gate = new Script.Gate();
+  private final AheadTime time = new AheadTime();
+  private final OpenStore open = new OpenStore(server.address(), time);
+
+  @BeforeAll
+  static void start() {
+    server = new KitContainer();
+  }
+
+  @AfterAll
+  static void stop() {
+    server.close();
+  }
+
+  @AfterEach
+  void close() {
+    gate.open();
+    open.close();
+    thread.shutdownNow();
+  }
+
+  @Test
+  void aRenewalThatIsHeldUpDelaysThatOfNoOtherSession() throws Exception {
+    ConsulGrant unused = open.acquire(OpenStore.claim(name, Duration.ofSeconds(60)));
+    ConsulGrant unusedToo = open.acquire(OpenStore.claim("other-" + name, Duration.ofSeconds(40)));
+    open.script.next(
+        1, request -> request.url().encodedPath().startsWith("/v1/session/renew/"), gate::askLater);
+    time.by(Duration.ofSeconds(31));
+    eventually("one is held up", gate::isReached);
+    eventually("the other is renewed", () -> open.requests.answered("/v1/session/renew/") > 0);
+  }
+
+  @Test
+  void aSessionThatIsMadeWhileItsClientIsClosedIsEnded() throws Exception {
+    TestHttp http = new TestHttp(server.address());
+    List<String> before = http.sessions();
+    open.script.next(1, Script.TRANSACTION, gate::askLater);
+    Future<ConsulGrant> turn = thread.submit(() -> open.acquire(name));
+    eventually("its session is being made", gate::isReached);
+    open.close();
+    gate.open();
+    assertThatExceptionOfType(ExecutionException.class)
+        .isThrownBy(() -> turn.get(60, TimeUnit.SECONDS))
+        .withCauseInstanceOf(StoreException.class);
+    assertThat(before).containsAll(http.sessions());
+  }
+
+  @Test
+  void anAttemptThatIsFreedWhileItAsksAsksNoMore() throws Exception {
+    open.store.release(open.acquire("warm-" + name), Duration.ZERO);
+    Claim claim = OpenStore.claim(name);
+    open.script.next(1, Script.TRANSACTION, chain -> {
+      gate.answerLater(chain).close();
+      throw new IOException("The answer was lost");
+    });
+    Future<ConsulGrant> turn = thread.submit(() -> open.acquire(claim));
+    eventually("its key is locked", gate::isReached);
+    open.store.withdraw(claim);
+    long asked = open.requests.count("/v1/txn");
+    gate.open();
+    assertThatExceptionOfType(ExecutionException.class)
+        .isThrownBy(() -> turn.get(60, TimeUnit.SECONDS))
+        .withCauseInstanceOf(StoreException.class);
+    assertThat(open.requests.count("/v1/txn") - asked).as("questions").isLessThan(6);
+  }
+}
