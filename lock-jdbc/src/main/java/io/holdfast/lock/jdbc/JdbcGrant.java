@@ -2,6 +2,7 @@ package io.holdfast.lock.jdbc;
 
 import io.holdfast.lock.jdbc.connection.Database;
 import io.holdfast.lock.jdbc.dialect.Dialect;
+import io.holdfast.lock.jdbc.dialect.StoredClaim;
 import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.StoreException;
@@ -14,6 +15,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
  * A grant that is recorded in a row.
  *
  * @param claim the claim that was granted
+ * @param stored the claim as the row shows it
  * @param number the grant number in the row
  * @param validFor the time for which it is valid, from the beginning of the call that got it; the
  *     database counts from a moment within that call, or later
@@ -23,6 +25,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
  */
 record JdbcGrant(
     Claim claim,
+    StoredClaim stored,
     long number,
     Duration validFor,
     boolean fromLine,
@@ -33,8 +36,14 @@ record JdbcGrant(
   private static final Duration HANDED_OVER =
       Duration.of(Dialect.HANDED_OVER_MICROS, ChronoUnit.MICROS);
 
-  JdbcGrant(Claim claim, long number, Duration validFor, boolean fromLine, Database database) {
-    this(claim, number, validFor, fromLine, new AtomicBoolean(), database);
+  JdbcGrant(
+      Claim claim,
+      StoredClaim stored,
+      long number,
+      Duration validFor,
+      boolean fromLine,
+      Database database) {
+    this(claim, stored, number, validFor, fromLine, new AtomicBoolean(), database);
   }
 
   @Override
@@ -42,9 +51,12 @@ record JdbcGrant(
     return fromLine && claim.ttl().compareTo(HANDED_OVER) < 0 ? HANDED_OVER : claim.ttl();
   }
 
-  /** Returns the stored name. */
   String key() {
-    return Keys.of(claim.key());
+    return stored.key();
+  }
+
+  String ownerId() {
+    return stored.owner();
   }
 
   Dialect dialect() {
@@ -59,6 +71,6 @@ record JdbcGrant(
     return database
         .onOwnConnection(database.deadline(), (d, c) -> d.look(c, List.of(key())))
         .stream()
-        .anyMatch(row -> row.isOf(claim.ownerId(), number));
+        .anyMatch(row -> row.isOf(ownerId(), number));
   }
 }

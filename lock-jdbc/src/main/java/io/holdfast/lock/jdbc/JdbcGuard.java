@@ -102,8 +102,7 @@ public final class JdbcGuard implements AutoCloseable {
     }
     boolean stands;
     try {
-      stands =
-          grant.dialect().guard(transaction, grant.key(), grant.claim().ownerId(), grant.number());
+      stands = grant.dialect().guard(transaction, grant.stored(), grant.number());
     } catch (SQLException e) {
       if (isLoss(grant, e)) {
         LockLostException lost = guard.lost();

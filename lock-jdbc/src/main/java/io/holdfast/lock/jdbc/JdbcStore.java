@@ -8,9 +8,7 @@ import io.holdfast.lock.jdbc.connection.NoConnectionException;
 import io.holdfast.lock.jdbc.connection.OwnConnection;
 import io.holdfast.lock.jdbc.connection.Pool;
 import io.holdfast.lock.jdbc.connection.Sessions;
-import io.holdfast.lock.jdbc.dialect.DeadRows;
 import io.holdfast.lock.jdbc.dialect.Dialect;
-import io.holdfast.lock.jdbc.dialect.Listing;
 import io.holdfast.lock.jdbc.dialect.Postgres;
 import io.holdfast.lock.jdbc.dialect.Row;
 import io.holdfast.lock.jdbc.dialect.Standing;
@@ -291,7 +289,8 @@ final class JdbcStore implements LockStore {
       }
       number = database.onPool(deadline, (d, c) -> d.take(c, stored, Dialect.NO_PLACE));
     }
-    return new Attempted.Granted(new JdbcGrant(claim, number, claim.ttl(), false, database));
+    return new Attempted.Granted(
+        new JdbcGrant(claim, stored, number, claim.ttl(), false, database));
   }
 
   private StoreException unseen() {
@@ -319,12 +318,12 @@ final class JdbcStore implements LockStore {
     });
     return number == Dialect.NONE
         ? Optional.empty()
-        : Optional.of(granted(claim, number, claim.ttl()));
+        : Optional.of(granted(claim, stored, number, claim.ttl()));
   }
 
   /** Makes a grant that came through the line. */
-  JdbcGrant granted(Claim claim, long number, Duration validFor) {
-    return new JdbcGrant(claim, number, validFor, true, database);
+  JdbcGrant granted(Claim claim, StoredClaim stored, long number, Duration validFor) {
+    return new JdbcGrant(claim, stored, number, validFor, true, database);
   }
 
   @Override
@@ -336,7 +335,7 @@ final class JdbcStore implements LockStore {
 
   @Override
   public void withdraw(Claim claim) throws StoreException {
-    releaser.withdraw(claim);
+    releaser.withdraw(Keys.stored(claim));
   }
 
   /** All grants are one group: there is one database, and no row can delay the others. */
@@ -359,7 +358,7 @@ final class JdbcStore implements LockStore {
   public Optional<Duration> verify(Grant grant) throws StoreException {
     JdbcGrant given = (JdbcGrant) grant;
     return look(given.key())
-        .filter(row -> row.isHeldBy(given.claim().ownerId(), given.number()))
+        .filter(row -> row.isHeldBy(given.ownerId(), given.number()))
         .map(row -> Keys.duration(row.remainingMicros()));
   }
 
@@ -383,7 +382,6 @@ final class JdbcStore implements LockStore {
     Deadline deadline = database.deadline();
     String prefix = Keys.prefix(kind, namePrefix);
     String end = Keys.above(prefix);
-    Listing listing = new Listing(database.dialect());
     List<StoredLock> held = new ArrayList<>();
     String from = prefix;
     while (from != null && held.size() < limit) {
@@ -399,16 +397,15 @@ final class JdbcStore implements LockStore {
       }
       String first = from;
       Page page = database.onPool(deadline, (d, c) -> {
-        String next = listing.next(c, first, end);
-        int most = limit - held.size();
-        return new Page(listing.held(c, first, next == null ? end : next, most), next);
+        Optional<String> next = d.endOfPage(c, first, end);
+        return new Page(d.listHeld(c, first, next.orElse(end), limit - held.size()), next);
       });
       for (Standing standing : page.held()) {
         Row row = standing.row();
         held.add(new StoredLock(
             Keys.parse(kind, row.key()), holder(row), OptionalInt.of(standing.ahead())));
       }
-      from = page.next();
+      from = page.next().orElse(null);
     }
     return held;
   }
@@ -416,9 +413,9 @@ final class JdbcStore implements LockStore {
   /**
    * The taken locks in a part of the range.
    *
-   * @param next the name at which the next part begins; null if this is the last one
+   * @param next the name at which the next part begins; empty if this is the last one
    */
-  private record Page(List<Standing> held, @Nullable String next) {}
+  private record Page(List<Standing> held, Optional<String> next) {}
 
   private Optional<Row> look(String key) throws StoreException {
     Deadline deadline = database.deadline();
@@ -456,17 +453,19 @@ final class JdbcStore implements LockStore {
           pool,
           new OwnConnection(pool, PURGE_STATEMENT_TIMEOUT), // Not used by a purge.
           PURGE_STATEMENT_TIMEOUT);
-      DeadRows rows = new DeadRows(dialect, Keys.micros(unusedFor));
+      long unusedMicros = Keys.micros(unusedFor);
       long deleted = 0;
-      String after = null;
+      String after = "";
       while (true) {
         String last = after;
-        List<String> dead = database.onPool(database.deadline(), (d, c) -> rows.list(c, last));
+        List<String> dead =
+            database.onPool(database.deadline(), (d, c) -> d.listDead(c, last, unusedMicros));
         if (dead.isEmpty()) {
-          database.onPool(database.deadline(), (d, c) -> rows.deleteWaiters(c));
+          database.onPool(database.deadline(), (d, c) -> d.deleteDeadWaiters(c, unusedMicros));
           return deleted;
         }
-        deleted += database.onPool(database.deadline(), (d, c) -> rows.delete(c, dead));
+        deleted +=
+            database.onPool(database.deadline(), (d, c) -> d.deleteDead(c, dead, unusedMicros));
         after = dead.get(dead.size() - 1);
       }
     }

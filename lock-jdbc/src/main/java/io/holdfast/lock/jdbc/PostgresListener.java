@@ -190,7 +190,7 @@ final class PostgresListener implements AutoCloseable {
    * server's.
    */
   private boolean isPooled(Connection connection, PGConnection notified) throws SQLException {
-    int backend =
+    long backend =
         Sessions.run(connection, Deadlines.after(OPEN_MAX), c -> dialect.backendProcess(c));
     return backend != notified.getBackendPID();
   }

@@ -4,7 +4,7 @@ import io.holdfast.lock.jdbc.connection.Database;
 import io.holdfast.lock.jdbc.connection.Deadlines;
 import io.holdfast.lock.jdbc.dialect.Dialect;
 import io.holdfast.lock.jdbc.dialect.Row;
-import io.holdfast.lock.spi.Claim;
+import io.holdfast.lock.jdbc.dialect.StoredClaim;
 import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.StoreException;
 import java.time.Duration;
@@ -27,37 +27,35 @@ final class Releaser {
   /** Ends a grant; returns whether it had the lock. */
   boolean release(JdbcGrant grant, Duration holdFor) throws StoreException {
     Deadline deadline = database.deadline();
-    String key = grant.key();
-    String ownerId = grant.claim().ownerId();
     long number = grant.number();
     long holdMicros = Keys.microsUp(holdFor);
     // If there may be waiters, or the row may be locked, only a hand-over is sure to end the grant.
     boolean released = !grant.fromLine()
         && !grant.guarded().get()
         && database.onPoolOrOwnConnection(
-            deadline, (d, c) -> d.release(c, key, ownerId, number, holdMicros));
-    return released || handOver(deadline, key, ownerId, number, holdMicros);
+            deadline, (d, c) -> d.release(c, grant.stored(), number, holdMicros));
+    return released || handOver(deadline, grant.stored(), number, holdMicros);
   }
 
   /** Does {@link Dialect#handOver}; returns whether the grant had the lock. */
-  boolean handOver(Deadline deadline, String key, String ownerId, long number, long holdMicros)
+  boolean handOver(Deadline deadline, StoredClaim claim, long number, long holdMicros)
       throws StoreException {
     return end(
         deadline,
-        key,
-        row -> row.isOf(ownerId, number),
-        (d, c) -> d.handOver(c, key, ownerId, number, holdMicros));
+        claim.key(),
+        row -> row.isOf(claim.owner(), number),
+        (d, c) -> d.handOver(c, claim, number, holdMicros));
   }
 
   /** Ends the claim's wait and its grant, whichever there is. */
-  void withdraw(Claim claim) throws StoreException {
+  void withdraw(StoredClaim claim) throws StoreException {
     Deadline deadline = database.deadline();
-    String key = Keys.of(claim.key());
-    String ownerId = claim.ownerId();
+    String key = claim.key();
+    String ownerId = claim.owner();
     // Deletes the waiter first, so that nothing is handed over to it after that.
     database.onPoolOrOwnConnection(deadline, (d, c) -> d.leave(c, List.of(key), List.of(ownerId)));
     if (shows(deadline, key, row -> row.isOwnedBy(ownerId))) {
-      end(deadline, key, row -> row.isOwnedBy(ownerId), (d, c) -> d.withdraw(c, key, ownerId));
+      end(deadline, key, row -> row.isOwnedBy(ownerId), (d, c) -> d.withdraw(c, claim));
     }
   }
 

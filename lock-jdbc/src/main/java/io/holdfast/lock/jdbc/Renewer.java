@@ -102,17 +102,16 @@ final class Renewer {
    */
   Optional<Duration> extend(JdbcGrant grant, Duration ttl) throws StoreException {
     Deadline deadline = database.deadline();
-    String key = grant.key();
-    String ownerId = grant.claim().ownerId();
     long ttlMicros = Keys.microsUp(ttl);
     for (int tries = 1; ; tries++) {
       long leftMicros = database.onPoolOrOwnConnection(
-          deadline, (d, c) -> d.extend(c, key, ownerId, grant.number(), ttlMicros));
+          deadline, (d, c) -> d.extend(c, grant.stored(), grant.number(), ttlMicros));
       if (leftMicros != Dialect.NONE) {
         return Optional.of(Keys.duration(leftMicros));
       }
-      List<Row> rows = database.onPoolOrOwnConnection(deadline, (d, c) -> d.look(c, List.of(key)));
-      if (rows.isEmpty() || !rows.get(0).isHeldBy(ownerId, grant.number())) {
+      List<Row> rows =
+          database.onPoolOrOwnConnection(deadline, (d, c) -> d.look(c, List.of(grant.key())));
+      if (rows.isEmpty() || !rows.get(0).isHeldBy(grant.ownerId(), grant.number())) {
         return Optional.empty();
       }
       if (rows.get(0).remainingMicros() >= ttlMicros) {
@@ -139,7 +138,7 @@ final class Renewer {
     List<String> owners = new ArrayList<>(batch.size());
     for (int i : batch) {
       keys.add(((JdbcGrant) grants.get(i)).key());
-      owners.add(grants.get(i).claim().ownerId());
+      owners.add(((JdbcGrant) grants.get(i)).ownerId());
     }
     Duration ttl = grants.get(batch.get(0)).claim().ttl();
     long ttlMicros = Keys.micros(ttl);
@@ -154,7 +153,7 @@ final class Renewer {
     for (int i : batch) {
       JdbcGrant grant = (JdbcGrant) grants.get(i);
       Row row = rows.get(grant.key());
-      if (row == null || !row.isHeldBy(grant.claim().ownerId(), grant.number())) {
+      if (row == null || !row.isHeldBy(grant.ownerId(), grant.number())) {
         results[i] = new Renewal.Lost();
       } else if (row.remainingMicros() < ttlMicros - elapsedMicros - SLACK_MICROS) {
         locked.add(i);

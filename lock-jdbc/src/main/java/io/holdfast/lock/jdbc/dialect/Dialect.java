@@ -1,12 +1,17 @@
 package io.holdfast.lock.jdbc.dialect;
 
+import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
 import java.sql.DatabaseMetaData;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -21,7 +26,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Threads: immutable, and safe for use by any number of threads.
  */
-public abstract sealed class Dialect extends Syntax permits MySql, Postgres, H2 {
+public abstract sealed class Dialect permits MySql, Postgres, H2 {
   /** The version of the schema that these statements work on. */
   public static final long SCHEMA_VERSION = 2;
 
@@ -48,71 +53,145 @@ public abstract sealed class Dialect extends Syntax permits MySql, Postgres, H2 
   /** The time within which a waiter must accept a lock that was handed over to it. */
   public static final long HANDED_OVER_MICROS = 3_000_000;
 
+  /**
+   * The time for which a waiter counts as alive after its client last reported it. A dead waiter
+   * delays the others by no more than this.
+   */
+  private static final long ALIVE_MICROS = 4_000_000;
+
+  /** The time without a report after which a waiter's row is deleted by others that leave. */
+  private static final long DEAD_MICROS = 600_000_000;
+
+  /**
+   * The farthest in the future that a reported {@code alive_until} or {@code wanted_until} is
+   * believed. It is bounded, since the clock may have been set back after the report. It is more
+   * than {@link #ALIVE_MICROS}, since a statement may have begun before a report that it reads.
+   */
+  static final long BELIEVED_MICROS = 2 * ALIVE_MICROS;
+
+  /** The most names that one statement of a listing reads, so that each statement is short. */
+  private static final int PAGE = 10_000;
+
   /** The condition for waiters {@code a} in the line of lock {@code l}. */
   static final String LINE =
       "FROM {waiters} a WHERE a.name = l.name AND a.place > l.served AND {alive waiter}";
 
-  private final Sql acquire;
-  private final Sql insert;
-  private final Sql release;
-  private final Sql extend;
-  private final Sql handOver;
-  private final Sql withdraw;
-  private final Sql forceRelease;
-  private final Sql join;
-  private final Sql accept;
-  private final Sql take;
-  private final Sql guard;
-  private final ListSql reopen;
-  private final ListSql look;
-  private final ListSql lookAtLine;
-  private final ListSql renew;
-  private final ListSql announce;
-  private final ListSql keepAlive;
-  private final ListSql leave;
+  /** The condition for a row that has not been used; never true of the version's row. */
+  private static final String DEAD =
+      "changed_at > 0 AND changed_at < {now} - :unused AND expires_at < {now} - :unused"
+          + " AND wanted_until < {now}";
+
+  private static final String NAMES_IN_RANGE =
+      "FROM {table} l WHERE {name by bytes} >= :from AND {name by bytes} < :below";
+
+  /**
+   * The end of a query of many rows. With a limit of its own, it is not cut short by MySQL's
+   * sql_select_limit: a row that is missing counts as a lost lock.
+   */
+  private static final String ALL = " LIMIT " + BATCH_MAX;
+
+  private final String table;
+
+  private final Sql acquire = taking("{unwanted}", "served");
+  private final Sql insert = new Sql(this, template(Template.INSERT));
+  private final Sql release = new Sql(this, template(Template.RELEASE));
+  private final Sql extend = new Sql(this, template(Template.EXTEND));
+  private final Sql handOver = handingOver("owner = :owner AND number = :number");
+  private final Sql withdraw = handingOver("owner = :owner");
+  private final Sql forceRelease = handingOver("number = :number AND expires_at > {now}");
+  private final Sql join = new Sql(this, template(Template.JOIN));
+  private final Sql accept = new Sql(this, template(Template.ACCEPT));
+  private final Sql take = taking(
+      "served < :place AND NOT EXISTS (SELECT 1 " + LINE + " AND a.place < :place)",
+      "GREATEST(served, :served)");
+  private final Sql reopen =
+      updatingUnlocked("name IN (:keys) AND served >= :place", "served = :place - 1");
+  private final Sql guard = new Sql(this, """
+      UPDATE {table} SET guarded = guarded + 1
+      WHERE name = :key AND owner = :owner AND number = :number
+      """);
+  private final Sql look =
+      new Sql(this, Row.SELECT + " FROM {table} l WHERE l.name IN (:keys)" + ALL);
+  private final Sql lookAtLine = new Sql(this, Row.SELECT + """
+      , COALESCE(w.owner, ''),
+        (SELECT COUNT(*) {line} AND (w.place IS NULL OR a.place < w.place)),
+        CASE WHEN w.place > l.served THEN 1 ELSE 0 END
+      FROM {table} l LEFT JOIN {waiters} w ON w.name = l.name AND w.owner IN (:owners)
+      WHERE l.name IN (:keys)""".replace("{line}", LINE) + ALL);
+  private final Sql renew = updatingUnlocked(
+      "name IN (:keys) AND owner IN (:owners) AND expires_at > {now} + {late}",
+      "expires_at = {now} + :ttl");
+  private final Sql announce =
+      updatingUnlocked("name IN (:keys) AND expires_at > {now}", "wanted_until = {now} + {alive}");
+  private final Sql keepAlive = new Sql(this, """
+      UPDATE {waiters} SET alive_until = {now} + {alive}
+      WHERE name IN (:keys) AND owner IN (:owners)
+      """);
+  private final Sql leave = new Sql(this, """
+      DELETE FROM {waiters}
+      WHERE name IN (:keys) AND (owner IN (:owners) OR alive_until < {now} - {dead})
+      """);
+  private final Sql listHeld = new Sql(
+      this, Row.SELECT + """
+      , '', (SELECT COUNT(*) {line}), 0
+      {names in range} AND l.expires_at > {now} ORDER BY {name by bytes} LIMIT :limit
+      """.replace("{line}", LINE).replace("{names in range}", NAMES_IN_RANGE));
+  private final Sql endOfPage = new Sql(
+      this, "SELECT name " + NAMES_IN_RANGE + " ORDER BY {name by bytes} LIMIT 1 OFFSET " + PAGE);
+  private final Sql listDead = new Sql(
+      this, "SELECT name FROM {table} WHERE name > :from AND " + DEAD + " ORDER BY name" + ALL);
+  private final Sql deleteDead = new Sql(
+      this, template(Template.DELETE_UNLOCKED).replace("{where}", "name IN (:keys) AND " + DEAD));
+  private final Sql deleteDeadWaiters =
+      new Sql(this, "DELETE FROM {waiters} WHERE alive_until < {now} - :unused");
 
   Dialect(String table) {
-    super(table);
-    acquire = taking("{unwanted}", "served");
-    insert = sql(insertTemplate());
-    release = sql(releaseTemplate());
-    extend = sql(extendTemplate());
-    handOver = sql(handOverTemplate());
-    withdraw = sql(handOverTemplate("owner = :owner"));
-    forceRelease = sql(handOverTemplate("number = :number AND expires_at > {now}"));
-    join = sql(joinTemplate());
-    accept = sql(acceptTemplate());
-    take = taking(
-        "served < :place AND NOT EXISTS (SELECT 1 " + LINE + " AND a.place < :place)",
-        "GREATEST(served, :served)");
-    guard = sql("UPDATE {table} SET guarded = guarded + 1"
-        + " WHERE name = :key AND owner = :owner AND number = :number");
-    // With a limit of its own, a query is not cut short by MySQL's sql_select_limit: a row that is
-    // missing counts as a lost lock.
-    String all = " LIMIT " + BATCH_MAX;
-    reopen = listSql(updateUnlocked("name IN (:keys) AND served >= :place", "served = :place - 1"));
-    look = listSql(Row.SELECT + " FROM {table} l WHERE l.name IN (:keys)" + all);
-    lookAtLine = listSql(Row.SELECT
-        + ", COALESCE(w.owner, ''), (SELECT COUNT(*) "
-        + LINE
-        + " AND (w.place IS NULL OR a.place < w.place)),"
-        + " CASE WHEN w.place > l.served THEN 1 ELSE 0 END"
-        + " FROM {table} l LEFT JOIN {waiters} w ON w.name = l.name AND w.owner IN (:owners)"
-        + " WHERE l.name IN (:keys)"
-        + all);
-    renew = listSql(updateUnlocked(
-        "name IN (:keys) AND owner IN (:owners) AND expires_at > {now} + {late}",
-        "expires_at = {now} + :ttl"));
-    announce = listSql(
-        updateUnlocked("name IN (:keys) AND expires_at > {now}", "wanted_until = {now} + {alive}"));
-    keepAlive = listSql("UPDATE {waiters} SET alive_until = {now} + {alive}"
-        + " WHERE name IN (:keys) AND owner IN (:owners)");
-    leave = listSql("DELETE FROM {waiters} WHERE name IN (:keys)"
-        + " AND (owner IN (:owners) OR alive_until < {now} - {dead})");
+    this.table = table;
   }
 
   private Sql taking(String condition, String served) {
-    return sql(takeTemplate().replace("{condition}", condition).replace("{served}", served));
+    return new Sql(
+        this,
+        template(Template.TAKE).replace("{condition}", condition).replace("{served}", served));
+  }
+
+  private Sql handingOver(String condition) {
+    return new Sql(this, template(Template.HAND_OVER).replace("{condition}", condition));
+  }
+
+  private Sql updatingUnlocked(String where, String set) {
+    return new Sql(
+        this, template(Template.UPDATE_UNLOCKED).replace("{where}", where).replace("{set}", set));
+  }
+
+  /** Returns this database's text; depends on nothing else. */
+  abstract String template(Template template);
+
+  /** Fills in what is the same whenever the statement is sent. */
+  final String fill(String template) {
+    return template
+        .strip()
+        .replace("{table}", table)
+        .replace("{waiters}", waiters())
+        .replace("{alive waiter}", "a.alive_until BETWEEN {now} AND {now} + {believed}")
+        .replace("{unwanted}", "wanted_until NOT BETWEEN {now} AND {now} + {believed}")
+        .replace("{name by bytes}", template(Template.NAME_BY_BYTES))
+        .replace("{now}", template(Template.NOW))
+        .replace("{late}", template(Template.LATE))
+        .replace("{alive}", String.valueOf(ALIVE_MICROS))
+        .replace("{dead}", String.valueOf(DEAD_MICROS))
+        .replace("{believed}", String.valueOf(BELIEVED_MICROS))
+        .replace("{handed}", String.valueOf(HANDED_OVER_MICROS));
+  }
+
+  /** Returns the name of the table of locks, as it was configured. */
+  public final String table() {
+    return table;
+  }
+
+  /** Returns the name of the table of waiters. */
+  public final String waiters() {
+    return table + "_waiter";
   }
 
   /**
@@ -184,8 +263,8 @@ public abstract sealed class Dialect extends Syntax permits MySql, Postgres, H2 
 
   /** Asks a question whose answer is a text; null if there is none. */
   final @Nullable String text(Connection connection, String question) throws SQLException {
-    try (PreparedStatement statement = connection.prepareStatement(question);
-        ResultSet result = statement.executeQuery()) {
+    try (Statement statement = connection.createStatement();
+        ResultSet result = statement.executeQuery(question)) {
       return result.next() ? result.getString(1) : null;
     }
   }
@@ -208,7 +287,7 @@ public abstract sealed class Dialect extends Syntax permits MySql, Postgres, H2 
    * @return the grant's number, or {@link #NONE} if the lock is taken or may have a line, if its
    *     row is locked, or if there is no row
    */
-  public long acquire(Connection connection, StoredClaim claim) throws SQLException {
+  public final long acquire(Connection connection, StoredClaim claim) throws SQLException {
     return number(connection, acquire, claim, NO_PLACE);
   }
 
@@ -236,9 +315,8 @@ public abstract sealed class Dialect extends Syntax permits MySql, Postgres, H2 
    * @return whether it was freed; if not, call {@link #handOver}
    */
   public final boolean release(
-      Connection connection, String key, String owner, long number, long holdMicros)
-      throws SQLException {
-    return end(connection, release, key, owner, number, holdMicros);
+      Connection connection, StoredClaim claim, long number, long holdMicros) throws SQLException {
+    return end(connection, release, ending(claim, number, holdMicros));
   }
 
   /**
@@ -248,15 +326,12 @@ public abstract sealed class Dialect extends Syntax permits MySql, Postgres, H2 
    * @return the time for which the grant has the lock, in microseconds, or {@link #NONE} if nothing
    *     was changed
    */
-  public long extend(Connection connection, String key, String owner, long number, long ttlMicros)
+  public final long extend(Connection connection, StoredClaim claim, long number, long ttlMicros)
       throws SQLException {
-    try (PreparedStatement statement = prepareToReport(connection, extend)) {
-      extend.set(statement, "key", key);
-      extend.set(statement, "owner", owner);
-      extend.set(statement, "number", number);
-      extend.set(statement, "ttl", ttlMicros);
-      return reported(statement);
-    }
+    return number(
+        connection,
+        extend,
+        Map.of("key", claim.key(), "owner", claim.owner(), "number", number, "ttl", ttlMicros));
   }
 
   // The line.
@@ -269,52 +344,39 @@ public abstract sealed class Dialect extends Syntax permits MySql, Postgres, H2 
    *     lock is not handed over now
    * @return whether it did; if not, the grant does not have the lock, or its row is locked
    */
-  public boolean handOver(
-      Connection connection, String key, String owner, long number, long holdMicros)
-      throws SQLException {
-    return end(connection, handOver, key, owner, number, holdMicros);
+  public final boolean handOver(
+      Connection connection, StoredClaim claim, long number, long holdMicros) throws SQLException {
+    return end(connection, handOver, ending(claim, number, holdMicros));
+  }
+
+  private static Map<String, ?> ending(StoredClaim claim, long number, long holdMicros) {
+    return ending(claim.key(), claim.owner(), number, holdMicros, true);
+  }
+
+  /** @param mayBeForgotten whether a server that crashes may forget it, on PostgreSQL */
+  private static Map<String, ?> ending(
+      String key, String owner, long number, long holdMicros, boolean mayBeForgotten) {
+    return Map.of(
+        "key", key,
+        "owner", owner,
+        "number", number,
+        "hold", holdMicros,
+        "forgettable", mayBeForgotten ? 1L : 0L,
+        "notify", 1L);
   }
 
   /**
-   * Does {@link #handOver} for the grant of this owner id, if it was granted at all; returns
-   * whether it did.
+   * Does {@link #handOver} for the grant of this claim, if it was granted at all; returns whether
+   * it did.
    */
-  public final boolean withdraw(Connection connection, String key, String owner)
-      throws SQLException {
-    return end(connection, withdraw, key, owner, NONE, 0);
+  public final boolean withdraw(Connection connection, StoredClaim claim) throws SQLException {
+    return end(connection, withdraw, ending(claim.key(), claim.owner(), NONE, 0, false));
   }
 
   /** Does {@link #handOver} for the grant of this number; returns whether it did. */
   public final boolean forceRelease(Connection connection, String key, long number)
       throws SQLException {
-    return end(connection, forceRelease, key, "", number, 0);
-  }
-
-  /** Runs a statement that ends a grant; returns whether it did. */
-  boolean end(
-      Connection connection, Sql sql, String key, String owner, long number, long holdMicros)
-      throws SQLException {
-    return end(connection, sql, key, owner, number, holdMicros, true);
-  }
-
-  /** @param notify whether to notify the next holder, if the database notifies */
-  final boolean end(
-      Connection connection,
-      Sql sql,
-      String key,
-      String owner,
-      long number,
-      long holdMicros,
-      boolean notify)
-      throws SQLException {
-    try (PreparedStatement statement = connection.prepareStatement(sql.text())) {
-      sql.set(statement, "key", key);
-      sql.set(statement, "owner", owner);
-      sql.set(statement, "number", number);
-      sql.set(statement, "hold", holdMicros);
-      sql.set(statement, "notify", notify ? 1 : 0);
-      return isDone(statement);
-    }
+    return end(connection, forceRelease, ending(key, "", number, 0, false));
   }
 
   /**
@@ -342,12 +404,7 @@ public abstract sealed class Dialect extends Syntax permits MySql, Postgres, H2 
    * {@code served}.
    */
   public final int reopenLine(Connection connection, String key, long place) throws SQLException {
-    Sql sql = reopen.of(1);
-    try (PreparedStatement statement = connection.prepareStatement(sql.text())) {
-      sql.set(statement, "keys", List.of(key));
-      sql.set(statement, "place", place);
-      return statement.executeUpdate();
-    }
+    return update(connection, reopen, Map.of("keys", List.of(key), "place", place));
   }
 
   /**
@@ -357,7 +414,7 @@ public abstract sealed class Dialect extends Syntax permits MySql, Postgres, H2 
    * @return the grant's number, or {@link #NONE} if it was not handed over, or too long ago, or if
    *     the row is locked
    */
-  public long accept(Connection connection, StoredClaim claim) throws SQLException {
+  public final long accept(Connection connection, StoredClaim claim) throws SQLException {
     return number(connection, accept, claim, NO_PLACE);
   }
 
@@ -367,23 +424,23 @@ public abstract sealed class Dialect extends Syntax permits MySql, Postgres, H2 
    * @param place the waiter's place, or {@link #NO_PLACE} for a client that is not in the line
    * @return the grant's number, or {@link #NONE} as in {@link #acquire}
    */
-  public long take(Connection connection, StoredClaim claim, long place) throws SQLException {
+  public final long take(Connection connection, StoredClaim claim, long place) throws SQLException {
     return number(connection, take, claim, place);
   }
 
-  /** Runs a statement that reports the number of a grant, or the place of a waiter. */
   private long number(Connection connection, Sql sql, StoredClaim claim, long place)
       throws SQLException {
-    try (PreparedStatement statement = prepareToReport(connection, sql)) {
-      sql.set(statement, "key", claim.key());
-      sql.set(statement, "owner", claim.owner());
-      sql.set(statement, "ttl", claim.ttlMicros());
-      sql.set(statement, "holder", claim.holder());
-      sql.set(statement, "inbox", inbox());
-      sql.set(statement, "place", place);
-      sql.set(statement, "served", place == NO_PLACE ? 0 : place);
-      return reported(statement);
-    }
+    return number(
+        connection,
+        sql,
+        Map.of(
+            "key", claim.key(),
+            "owner", claim.owner(),
+            "ttl", claim.ttlMicros(),
+            "holder", claim.holder(),
+            "inbox", inbox(),
+            "place", place,
+            "served", place == NO_PLACE ? 0 : place));
   }
 
   /**
@@ -393,14 +450,11 @@ public abstract sealed class Dialect extends Syntax permits MySql, Postgres, H2 
    *
    * @return whether this grant is still the last one
    */
-  public final boolean guard(Connection connection, String key, String owner, long number)
+  public final boolean guard(Connection connection, StoredClaim claim, long number)
       throws SQLException {
-    try (PreparedStatement statement = connection.prepareStatement(guard.text())) {
-      guard.set(statement, "key", key);
-      guard.set(statement, "owner", owner);
-      guard.set(statement, "number", number);
-      return statement.executeUpdate() > 0;
-    }
+    return update(
+            connection, guard, Map.of("key", claim.key(), "owner", claim.owner(), "number", number))
+        > 0;
   }
 
   /**
@@ -431,11 +485,7 @@ public abstract sealed class Dialect extends Syntax permits MySql, Postgres, H2 
 
   /** Reads rows without locking them; rows that don't exist are missing from the result. */
   public final List<Row> look(Connection connection, List<String> keys) throws SQLException {
-    Sql sql = look.of(keys.size());
-    try (PreparedStatement statement = connection.prepareStatement(sql.text())) {
-      sql.set(statement, "keys", keys);
-      return list(statement, result -> Row.read(result, this));
-    }
+    return rows(connection, look, Map.of("keys", keys), result -> Row.read(result, this));
   }
 
   /**
@@ -446,12 +496,11 @@ public abstract sealed class Dialect extends Syntax permits MySql, Postgres, H2 
    */
   public final List<Standing> lookAtLine(
       Connection connection, List<String> keys, List<String> owners) throws SQLException {
-    Sql sql = lookAtLine.of(keys.size());
-    try (PreparedStatement statement = connection.prepareStatement(sql.text())) {
-      sql.set(statement, "keys", keys);
-      sql.set(statement, "owners", owners);
-      return list(statement, result -> Standing.read(result, this));
-    }
+    return rows(
+        connection,
+        lookAtLine,
+        Map.of("keys", keys, "owners", owners),
+        result -> Standing.read(result, this));
   }
 
   /**
@@ -461,7 +510,7 @@ public abstract sealed class Dialect extends Syntax permits MySql, Postgres, H2 
   public final int renew(
       Connection connection, List<String> keys, List<String> owners, long ttlMicros)
       throws SQLException {
-    return update(connection, renew, keys, owners, ttlMicros);
+    return update(connection, renew, Map.of("keys", keys, "owners", owners, "ttl", ttlMicros));
   }
 
   /**
@@ -469,13 +518,13 @@ public abstract sealed class Dialect extends Syntax permits MySql, Postgres, H2 
    * locked rows are left alone.
    */
   public final int announce(Connection connection, List<String> keys) throws SQLException {
-    return update(connection, announce, keys, List.of(), 0);
+    return update(connection, announce, Map.of("keys", keys));
   }
 
   /** Records that these waiters are alive; returns how many of them there are. */
   public final int keepAlive(Connection connection, List<String> keys, List<String> owners)
       throws SQLException {
-    return update(connection, keepAlive, keys, owners, 0);
+    return update(connection, keepAlive, Map.of("keys", keys, "owners", owners));
   }
 
   /**
@@ -484,20 +533,60 @@ public abstract sealed class Dialect extends Syntax permits MySql, Postgres, H2 
    */
   public final int leave(Connection connection, List<String> keys, List<String> owners)
       throws SQLException {
-    return update(connection, leave, keys, owners, 0);
+    return update(connection, leave, Map.of("keys", keys, "owners", owners));
   }
 
-  private static int update(
-      Connection connection, ListSql bySize, List<String> keys, List<String> owners, long ttlMicros)
+  // Listings and purges.
+
+  /**
+   * Returns the taken locks whose stored names are in a range, up to a limit, in the order of
+   * names.
+   */
+  public final List<Standing> listHeld(Connection connection, String from, String below, long limit)
       throws SQLException {
-    Sql sql = bySize.of(keys.size());
-    try (PreparedStatement statement = connection.prepareStatement(sql.text())) {
-      sql.set(statement, "keys", keys);
-      sql.set(statement, "owners", owners);
-      sql.set(statement, "ttl", ttlMicros);
-      // With execute(), MySQL's driver would first ask whether the session is read-only.
-      return statement.executeUpdate();
-    }
+    return rows(
+        connection,
+        listHeld,
+        Map.of("from", from, "below", below, "limit", limit),
+        result -> Standing.read(result, this));
+  }
+
+  /**
+   * Returns the end of the range that one {@link #listHeld} should read: the name that has
+   * {@value #PAGE} names of this range before it.
+   *
+   * @return the name; empty if the range has no more names than that
+   */
+  public final Optional<String> endOfPage(Connection connection, String from, String below)
+      throws SQLException {
+    return rows(
+            connection, endOfPage, Map.of("from", from, "below", below), result -> key(result, 1))
+        .stream()
+        .findFirst();
+  }
+
+  /** Returns the first names above this one whose rows nobody has used for this time. */
+  public final List<String> listDead(Connection connection, String after, long unusedMicros)
+      throws SQLException {
+    return rows(
+        connection,
+        listDead,
+        Map.of("from", after, "unused", unusedMicros),
+        result -> key(result, 1));
+  }
+
+  /**
+   * Deletes those of these rows that nobody has used for this time and that are not locked; returns
+   * how many.
+   */
+  public final int deleteDead(Connection connection, List<String> keys, long unusedMicros)
+      throws SQLException {
+    return update(connection, deleteDead, Map.of("keys", keys, "unused", unusedMicros));
+  }
+
+  /** Deletes the waiters that were last alive this long ago or longer; returns how many. */
+  public final int deleteDeadWaiters(Connection connection, long unusedMicros) throws SQLException {
+    return update(connection, deleteDeadWaiters, Map.of("unused", unusedMicros));
   }
 
   // Errors.
@@ -536,50 +625,66 @@ public abstract sealed class Dialect extends Syntax permits MySql, Postgres, H2 
     return false;
   }
 
-  // What the dialects fill in.
+  // How statements are sent.
 
   /** Returns where a waiter of this client is notified; empty if the database does not notify. */
   String inbox() {
     return "";
   }
 
-  /** Prepares a statement for {@link #reported}. */
-  PreparedStatement prepareToReport(Connection connection, Sql sql) throws SQLException {
-    return connection.prepareStatement(sql.text());
+  /** Sets a name: as UTF-8 bytes, unless the database compares texts byte by byte. */
+  void setKey(PreparedStatement statement, int place, String key) throws SQLException {
+    statement.setBytes(place, key.getBytes(StandardCharsets.UTF_8));
   }
 
-  /** Runs a statement that reports a number; returns that, or {@link #NONE} if it did nothing. */
-  long reported(PreparedStatement statement) throws SQLException {
-    return queryLong(statement);
+  String key(ResultSet result, int column) throws SQLException {
+    return new String(result.getBytes(column), StandardCharsets.UTF_8);
+  }
+
+  /**
+   * Runs a statement that reports the number of a grant, the place of a waiter, or a time; returns
+   * that, or {@link #NONE} if it did nothing.
+   */
+  long number(Connection connection, Sql sql, Map<String, ?> values) throws SQLException {
+    return query(connection, sql, values);
   }
 
   /** Runs a statement that ends a grant; returns whether it did. */
-  boolean isDone(PreparedStatement statement) throws SQLException {
-    return statement.executeUpdate() > 0;
+  boolean end(Connection connection, Sql sql, Map<String, ?> values) throws SQLException {
+    return update(connection, sql, values) > 0;
   }
 
   /** Returns the first column of the result, or {@link #NONE} if it has no row. */
-  static long queryLong(PreparedStatement statement) throws SQLException {
-    try (ResultSet result = statement.executeQuery()) {
+  static long query(Connection connection, Sql sql, Map<String, ?> values) throws SQLException {
+    try (PreparedStatement statement = sql.prepare(connection, values);
+        ResultSet result = statement.executeQuery()) {
       return result.next() ? result.getLong(1) : NONE;
     }
   }
 
-  /** Runs an update of the row of this name; returns the number of rows that the driver counts. */
-  static int update(Connection connection, Sql sql, String key) throws SQLException {
-    try (PreparedStatement statement = connection.prepareStatement(sql.text())) {
-      sql.set(statement, "key", key);
+  /** Returns the number of rows that the driver counts. */
+  static int update(Connection connection, Sql sql, Map<String, ?> values) throws SQLException {
+    try (PreparedStatement statement = sql.prepare(connection, values)) {
+      // With execute(), MySQL's driver would first ask whether the session is read-only.
       return statement.executeUpdate();
     }
   }
 
-  /**
-   * Runs a query about this name; returns whether the result has a row whose first column is not 0.
-   */
-  static boolean query(Connection connection, Sql sql, String key) throws SQLException {
-    try (PreparedStatement statement = connection.prepareStatement(sql.text())) {
-      sql.set(statement, "key", key);
-      return queryLong(statement) != NONE;
+  /** Reads one row of a result. */
+  @FunctionalInterface
+  interface Reader<T> {
+    T read(ResultSet result) throws SQLException;
+  }
+
+  private static <T> List<T> rows(
+      Connection connection, Sql sql, Map<String, ?> values, Reader<T> reader) throws SQLException {
+    try (PreparedStatement statement = sql.prepare(connection, values);
+        ResultSet result = statement.executeQuery()) {
+      List<T> rows = new ArrayList<>();
+      while (result.next()) {
+        rows.add(reader.read(result));
+      }
+      return rows;
     }
   }
 }
