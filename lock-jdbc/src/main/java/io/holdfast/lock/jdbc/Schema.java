@@ -12,10 +12,10 @@ import java.sql.ResultSetMetaData;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.sql.Types;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
-import java.util.Map;
-import java.util.TreeMap;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** Checks and creates the tables. */
@@ -73,7 +73,6 @@ final class Schema {
         for (String sql : script(dialect)) {
           statement.execute(sql);
         }
-        commit(connection);
         failure = null;
       } catch (SQLException e) {
         rollBack(connection);
@@ -100,12 +99,8 @@ final class Schema {
   private static @Nullable String flaw(Connection connection, Dialect dialect) throws SQLException {
     try {
       String flaw = columnFlaw(connection, dialect, dialect.table(), NUMBERS);
-      if (flaw == null) {
-        flaw = dialect.flaw(connection);
-      }
-      if (flaw == null) {
-        flaw = versionFlaw(connection, dialect);
-      }
+      flaw = flaw != null ? flaw : dialect.flaw(connection);
+      flaw = flaw != null ? flaw : versionFlaw(connection, dialect);
       if (flaw != null) {
         return flaw;
       }
@@ -142,33 +137,33 @@ final class Schema {
   private static @Nullable String columnFlaw(
       Connection connection, Dialect dialect, String table, List<String> numbers)
       throws SQLException {
-    Map<String, Integer> types = new TreeMap<>();
-    String nameType = "";
+    Set<String> texts = new HashSet<>();
+    Set<String> numbersThere = new HashSet<>();
+    String nameType = null;
     try (Statement statement = connection.createStatement();
         ResultSet result = statement.executeQuery("SELECT * FROM " + table + " WHERE 1 = 0")) {
       ResultSetMetaData columns = result.getMetaData();
       for (int i = 1; i <= columns.getColumnCount(); i++) {
         String column = columns.getColumnName(i).toLowerCase(Locale.ROOT);
-        types.put(column, columns.getColumnType(i));
+        (columns.getColumnType(i) == Types.BIGINT ? numbersThere : texts).add(column);
         if (column.equals("name")) {
           nameType = columns.getColumnTypeName(i);
         }
       }
     }
-    if (!types.containsKey("name")) {
+    if (nameType == null) {
       return "it has no column name";
     }
     if (!dialect.isExactNameType(nameType)) {
       return "its column name is " + nameType + ", which may take two names for one";
     }
     for (String column : numbers) {
-      Integer type = types.get(column);
-      if (type == null || type != Types.BIGINT) {
+      if (!numbersThere.contains(column)) {
         return "it has no column " + column + " of type BIGINT";
       }
     }
     for (String column : TEXTS) {
-      if (!types.containsKey(column)) {
+      if (!texts.contains(column)) {
         return "it has no column " + column;
       }
     }
@@ -203,12 +198,6 @@ final class Schema {
           .split(";\\s*");
     } catch (IOException e) {
       throw new UncheckedIOException(e);
-    }
-  }
-
-  private static void commit(Connection connection) throws SQLException {
-    if (!connection.getAutoCommit()) {
-      connection.commit();
     }
   }
 
