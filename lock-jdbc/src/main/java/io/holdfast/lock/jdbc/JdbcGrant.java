@@ -6,6 +6,7 @@ import io.holdfast.lock.jdbc.dialect.StoredClaim;
 import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.StoreException;
+import java.sql.SQLException;
 import java.time.Duration;
 import java.time.temporal.ChronoUnit;
 import java.util.List;
@@ -65,12 +66,19 @@ record JdbcGrant(
 
   /**
    * Asks whether the row still shows this grant, even if its time is over. Uses the client's own
-   * connection, since the caller's transaction may have the last one of the pool.
+   * connection, since the caller's transaction may have the last one of the pool, be aborted, or
+   * see an old snapshot.
    */
-  boolean isShown() throws StoreException {
-    return database
-        .onOwnConnection(database.deadline(), (d, c) -> d.look(c, List.of(key())))
-        .stream()
-        .anyMatch(row -> row.isOf(ownerId(), number));
+  boolean isShown() throws SQLException {
+    try {
+      return database
+          .onOwnConnection(database.deadline(), c -> dialect().look(c, List.of(key())))
+          .stream()
+          .anyMatch(row -> row.isOf(ownerId(), number));
+    } catch (StoreException e) {
+      throw new SQLException(
+          "It could not be asked on another connection whether the lease stands: " + e.getMessage(),
+          e);
+    }
   }
 }

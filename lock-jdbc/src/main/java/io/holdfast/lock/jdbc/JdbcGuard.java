@@ -5,7 +5,6 @@ import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockLostException;
 import io.holdfast.lock.LockStoreException;
 import io.holdfast.lock.spi.LeaseGuard;
-import io.holdfast.lock.spi.StoreException;
 import java.sql.Connection;
 import java.sql.SQLException;
 import javax.sql.DataSource;
@@ -97,7 +96,7 @@ public final class JdbcGuard implements AutoCloseable {
     guard.suspendRenewal();
     JdbcGrant grant = guard.grant();
     grant.guarded().set(true);
-    if (grant.dialect().guardLocksWhatItRefuses() && !isShown(grant)) {
+    if (grant.dialect().guardLocksWhatItRefuses() && !grant.isShown()) {
       throw guard.lost();
     }
     boolean stands;
@@ -125,21 +124,10 @@ public final class JdbcGuard implements AutoCloseable {
       return false;
     }
     try {
-      return !isShown(grant);
+      return !grant.isShown();
     } catch (SQLException e) {
       refusal.addSuppressed(e);
       return false; // It is not known whether the lease is lost; the caller rolls back either way.
-    }
-  }
-
-  /** Asks outside of the transaction, which may be aborted, or see an old snapshot. */
-  private static boolean isShown(JdbcGrant grant) throws SQLException {
-    try {
-      return grant.isShown();
-    } catch (StoreException e) {
-      throw new SQLException(
-          "It could not be asked on another connection whether the lease stands: " + e.getMessage(),
-          e);
     }
   }
 

@@ -4,7 +4,7 @@ import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.jdbc.connection.Database;
 import io.holdfast.lock.jdbc.connection.Deadlines;
 import io.holdfast.lock.jdbc.connection.Lender;
-import io.holdfast.lock.jdbc.connection.NoConnectionException;
+import io.holdfast.lock.jdbc.connection.Lent;
 import io.holdfast.lock.jdbc.connection.OwnConnection;
 import io.holdfast.lock.jdbc.connection.Pool;
 import io.holdfast.lock.jdbc.connection.Sessions;
@@ -27,7 +27,6 @@ import io.holdfast.lock.spi.StoreSettings;
 import io.holdfast.lock.spi.StoredHolder;
 import io.holdfast.lock.spi.StoredLock;
 import io.holdfast.lock.spi.TimeSource;
-import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.time.Instant;
@@ -62,6 +61,7 @@ final class JdbcStore implements LockStore {
   private static final Duration PURGE_STATEMENT_TIMEOUT = Duration.ofSeconds(30);
 
   private final Database database;
+  private final Dialect dialect;
   private final TimeSource time;
   private final Renewer renewer;
   private final Releaser releaser;
@@ -104,6 +104,7 @@ final class JdbcStore implements LockStore {
       Settings mine,
       StoreSettings settings) {
     this.database = database;
+    this.dialect = database.dialect();
     this.pool = pool;
     this.ownConnection = ownConnection;
     time = settings.time();
@@ -114,7 +115,7 @@ final class JdbcStore implements LockStore {
         database,
         time,
         threads + "-poller",
-        database.dialect() instanceof Postgres postgres && mine.mayListen()
+        dialect instanceof Postgres postgres && mine.mayListen()
             ? new PostgresListener(
                 postgres, database, mine.mayListenBehindPooler(), threads + "-listener")
             : null);
@@ -129,60 +130,44 @@ final class JdbcStore implements LockStore {
     Duration timeout = storeSettings.storeTimeout();
     Pool pool = settings.pool(timeout, storeSettings.clientName());
     OwnConnection ownConnection = new OwnConnection(pool, timeout);
-    boolean opened = false;
     try {
-      Deadline deadline = Deadlines.after(timeout);
-      Dialect detected = detect(ownConnection, deadline, settings.table());
-      Dialect dialect = prepare(pool, deadline, detected, settings.schema());
+      Dialect dialect = prepare(ownConnection, pool, timeout, settings.table(), settings.schema());
       Database database = new Database(dialect, pool, ownConnection, timeout);
       if (settings.schema() != SchemaMode.NONE) {
         Trial.run(database);
       }
-      JdbcStore store = new JdbcStore(database, pool, ownConnection, settings, storeSettings);
-      opened = true;
-      return store;
-    } finally {
-      if (!opened) {
-        pool.close();
-        ownConnection.close();
-      }
-    }
-  }
-
-  /** Detects the database, on the client's own connection, which is opened here. */
-  private static Dialect detect(Lender lender, Deadline deadline, String table)
-      throws StoreException {
-    try {
-      Connection connection = lender.lend(deadline);
-      boolean usable = false;
-      try {
-        Dialect dialect = Sessions.run(connection, deadline, c -> Dialect.of(c, table));
-        usable = true;
-        return dialect;
-      } finally {
-        lender.giveBack(connection, usable);
-      }
-    } catch (NoConnectionException e) {
-      throw failed(e);
-    } catch (SQLException e) {
-      throw StoreException.refused("The database gave no usable answer: " + e, e);
+      return new JdbcStore(database, pool, ownConnection, settings, storeSettings);
+    } catch (Throwable e) {
+      pool.close();
+      ownConnection.close();
+      throw e;
     }
   }
 
   /**
-   * Prepares the tables on a second connection, so that a pool that has only one is found.
+   * Detects the database on one connection, and prepares the tables on another one, so that a pool
+   * that has only one is found.
    *
    * @return the dialect for the tables in the schema in which they are now
+   * @throws IllegalStateException the table or the data source is not fit for use
    */
-  private static Dialect prepare(Pool pool, Deadline deadline, Dialect dialect, SchemaMode mode)
+  private static Dialect prepare(
+      Lender first, Pool second, Duration timeout, String table, SchemaMode mode)
       throws StoreException {
-    Connection connection;
+    Deadline deadline = Deadlines.after(timeout);
+    Dialect dialect;
     try {
-      connection = pool.lend(deadline);
-    } catch (NoConnectionException e) {
-      if (e.isMisuse()) {
-        throw failed(e);
+      dialect = ask(first.lend(deadline), deadline, c -> Dialect.of(c, table));
+    } catch (StoreException e) {
+      if (e.getCause() instanceof IllegalStateException unfit) {
+        throw unfit;
       }
+      throw e;
+    }
+    Lent lent;
+    try {
+      lent = second.lend(deadline);
+    } catch (StoreException e) {
       throw StoreException.refused(
           "The data source gave one connection and no second one within "
               + deadline.whole()
@@ -191,23 +176,21 @@ final class JdbcStore implements LockStore {
               + " application needs",
           e);
     }
-    try {
-      return Sessions.run(connection, deadline, c -> {
-        Schema.prepare(c, dialect, mode);
-        return Dialect.of(c, dialect.qualifiedTable(c));
-      });
-    } catch (SQLException e) {
-      throw StoreException.refused("The table could not be checked: " + e, e);
-    } finally {
-      pool.giveBack(connection, true);
-    }
+    return ask(lent, deadline, c -> {
+      Schema.prepare(c, dialect, mode);
+      return Dialect.of(c, dialect.qualifiedTable(c));
+    });
   }
 
-  private static StoreException failed(NoConnectionException e) {
-    if (e.isMisuse()) {
-      throw new IllegalStateException(e.getMessage(), e);
+  private static <T> T ask(Lent lent, Deadline deadline, Sessions.Call<T> question)
+      throws StoreException {
+    try (lent) {
+      T answer = Sessions.run(lent.connection(), deadline, question);
+      lent.works();
+      return answer;
+    } catch (SQLException e) {
+      throw StoreException.refused("The database gave no usable answer: " + e, e);
     }
-    return e.toStoreException();
   }
 
   @Override
@@ -234,9 +217,9 @@ final class JdbcStore implements LockStore {
     Row row = ((Attempted.Busy) attempted).row();
     // Sent alone: if a statement below failed and this one were repeated with it, it would join
     // twice.
-    long place = database.onPool(database.deadline(), (d, c) -> d.join(c, stored));
+    long place = database.onPool(database.deadline(), c -> dialect.join(c, stored));
     if (Dialect.isSetBack(row, place)) {
-      database.onPool(database.deadline(), (d, c) -> d.reopenLine(c, row.key(), place));
+      database.onPool(database.deadline(), c -> dialect.reopenLine(c, row.key(), place));
     }
     if (Poller.isToBeAnnounced(row)) {
       announce(row.key());
@@ -249,7 +232,7 @@ final class JdbcStore implements LockStore {
 
   private void announce(String key) {
     try {
-      database.onPool(database.deadline(), (d, c) -> d.announce(c, List.of(key)));
+      database.onPool(database.deadline(), c -> dialect.announce(c, List.of(key)));
     } catch (StoreException e) {
       log.debug("A waiter could not be announced; its first look announces it", e);
     }
@@ -271,15 +254,15 @@ final class JdbcStore implements LockStore {
   private Attempted attempt(Claim claim) throws StoreException {
     Deadline deadline = database.deadline();
     StoredClaim stored = Keys.stored(claim);
-    long number = database.onPool(deadline, (d, c) -> d.acquire(c, stored));
+    long number = database.onPool(deadline, c -> dialect.acquire(c, stored));
     for (int tries = 1; number == Dialect.NONE; tries++) {
       List<Standing> seen = database.onPool(
-          deadline, (d, c) -> d.lookAtLine(c, List.of(stored.key()), List.of(stored.owner())));
+          deadline, c -> dialect.lookAtLine(c, List.of(stored.key()), List.of(stored.owner())));
       if (seen.isEmpty()) {
         if (tries > LOCKED_TRIES) {
           throw unseen();
         }
-        number = database.onPool(deadline, (d, c) -> d.insert(c, stored));
+        number = database.onPool(deadline, c -> dialect.insert(c, stored));
         continue;
       }
       Standing standing = seen.get(0);
@@ -287,7 +270,7 @@ final class JdbcStore implements LockStore {
       if (!open || tries > LOCKED_TRIES || (tries > 1 && !Deadlines.pause(deadline, tries))) {
         return new Attempted.Busy(standing.row());
       }
-      number = database.onPool(deadline, (d, c) -> d.take(c, stored, Dialect.NO_PLACE));
+      number = database.onPool(deadline, c -> dialect.take(c, stored, Dialect.NO_PLACE));
     }
     return new Attempted.Granted(
         new JdbcGrant(claim, stored, number, claim.ttl(), false, database));
@@ -296,7 +279,7 @@ final class JdbcStore implements LockStore {
   private StoreException unseen() {
     return StoreException.refused(
         "The lock's row can't be inserted, since it is there, and is not seen: "
-            + database.dialect().database()
+            + dialect.database()
             + " is behind something that sends reads to another server than writes. Pass a data"
             + " source that sends all to the primary",
         null);
@@ -311,10 +294,10 @@ final class JdbcStore implements LockStore {
     Deadline deadline = database.deadline();
     long number = database.untilAnswered(deadline, () -> {
       // If a try took the lock but its answer was lost, the next one finds it here.
-      long accepted = database.onPool(deadline, (d, c) -> d.accept(c, stored));
+      long accepted = database.onPool(deadline, c -> dialect.accept(c, stored));
       return accepted != Dialect.NONE
           ? accepted
-          : database.onPool(deadline, (d, c) -> d.take(c, stored, place));
+          : database.onPool(deadline, c -> dialect.take(c, stored, place));
     });
     return number == Dialect.NONE
         ? Optional.empty()
@@ -396,9 +379,9 @@ final class JdbcStore implements LockStore {
             null);
       }
       String first = from;
-      Page page = database.onPool(deadline, (d, c) -> {
-        Optional<String> next = d.endOfPage(c, first, end);
-        return new Page(d.listHeld(c, first, next.orElse(end), limit - held.size()), next);
+      Page page = database.onPool(deadline, c -> {
+        Optional<String> next = dialect.endOfPage(c, first, end);
+        return new Page(dialect.listHeld(c, first, next.orElse(end), limit - held.size()), next);
       });
       for (Standing standing : page.held()) {
         Row row = standing.row();
@@ -420,7 +403,8 @@ final class JdbcStore implements LockStore {
   private Optional<Row> look(String key) throws StoreException {
     Deadline deadline = database.deadline();
     return database
-        .untilAnswered(deadline, () -> database.onPool(deadline, (d, c) -> d.look(c, List.of(key))))
+        .untilAnswered(
+            deadline, () -> database.onPool(deadline, c -> dialect.look(c, List.of(key))))
         .stream()
         .findFirst();
   }
@@ -443,29 +427,23 @@ final class JdbcStore implements LockStore {
    */
   static long purge(Settings settings, Duration unusedFor) throws StoreException {
     try (Pool pool = settings.pool(PURGE_STATEMENT_TIMEOUT, "purge")) {
-      Dialect dialect = prepare(
-          pool,
-          Deadlines.after(PURGE_STATEMENT_TIMEOUT),
-          detect(pool, Deadlines.after(PURGE_STATEMENT_TIMEOUT), settings.table()),
-          SchemaMode.VALIDATE);
-      Database database = new Database(
-          dialect,
-          pool,
-          new OwnConnection(pool, PURGE_STATEMENT_TIMEOUT), // Not used by a purge.
-          PURGE_STATEMENT_TIMEOUT);
+      Dialect dialect =
+          prepare(pool, pool, PURGE_STATEMENT_TIMEOUT, settings.table(), SchemaMode.VALIDATE);
+      OwnConnection unused = new OwnConnection(pool, PURGE_STATEMENT_TIMEOUT);
+      Database database = new Database(dialect, pool, unused, PURGE_STATEMENT_TIMEOUT);
       long unusedMicros = Keys.micros(unusedFor);
       long deleted = 0;
       String after = "";
       while (true) {
         String last = after;
         List<String> dead =
-            database.onPool(database.deadline(), (d, c) -> d.listDead(c, last, unusedMicros));
+            database.onPool(database.deadline(), c -> dialect.listDead(c, last, unusedMicros));
         if (dead.isEmpty()) {
-          database.onPool(database.deadline(), (d, c) -> d.deleteDeadWaiters(c, unusedMicros));
+          database.onPool(database.deadline(), c -> dialect.deleteDeadWaiters(c, unusedMicros));
           return deleted;
         }
         deleted +=
-            database.onPool(database.deadline(), (d, c) -> d.deleteDead(c, dead, unusedMicros));
+            database.onPool(database.deadline(), c -> dialect.deleteDead(c, dead, unusedMicros));
         after = dead.get(dead.size() - 1);
       }
     }

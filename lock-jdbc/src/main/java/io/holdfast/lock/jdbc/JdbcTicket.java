@@ -37,7 +37,7 @@ final class JdbcTicket implements Ticket {
   private final StoredClaim stored;
   private final long place;
   private final Runnable wakeUp;
-  private volatile @Nullable String holder;
+  private volatile String holder;
   private volatile boolean passedOver;
 
   /** The time before the last request of the waiting thread. */
@@ -162,7 +162,7 @@ final class JdbcTicket implements Ticket {
 
   @Override
   public Optional<String> holder() {
-    return Optional.ofNullable(holder);
+    return Optional.of(holder);
   }
 
   @Override

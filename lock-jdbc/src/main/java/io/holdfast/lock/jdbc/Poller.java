@@ -21,7 +21,8 @@ import org.slf4j.LoggerFactory;
 /**
  * Polls the locks that threads of this client wait for, all in one query. Also reports that the
  * waiters are alive, and wakes those that have or might get their lock. {@link LookPace} determines
- * how often.
+ * how often. Deletes the rows of waiters that got their lock, and are in no line any more, a little
+ * later, many with one statement.
  *
  * <p>Runs a thread while there are waiters, and for a little longer. Threads: safe for use by any
  * number of threads; the monitor is never held during I/O or while a waiter is woken.
@@ -57,25 +58,34 @@ final class Poller implements AutoCloseable {
   private static final long AFTER_WAKE_NANOS = TimeUnit.SECONDS.toNanos(1);
   private static final long AFTER_FAILURE_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
   private static final long IDLE_NANOS = TimeUnit.SECONDS.toNanos(10);
+  private static final long DELETE_NANOS = TimeUnit.SECONDS.toNanos(1);
+  private static final long DELETE_AGAIN_NANOS = TimeUnit.SECONDS.toNanos(5);
+
+  /** The most rows to delete; above that, more are left to a purge. */
+  private static final int SERVED_MAX = 10_000;
 
   private final Database database;
+  private final Dialect dialect;
   private final TimeSource time;
   private final String threadName;
   private final @Nullable PostgresListener listener;
-  private final ServedRows served;
 
   // Guarded by this object's monitor.
   private final Set<JdbcTicket> waiters = new LinkedHashSet<>();
+  /** The waiters that got their lock, and whose rows are to be deleted. */
+  private final Set<JdbcTicket> served = new LinkedHashSet<>();
+
+  private long deleteAtNanos;
   private @Nullable Thread thread;
   private boolean closed;
 
   Poller(
       Database database, TimeSource time, String threadName, @Nullable PostgresListener listener) {
     this.database = database;
+    dialect = database.dialect();
     this.time = time;
     this.threadName = threadName;
     this.listener = listener;
-    served = new ServedRows(database, time);
   }
 
   /** Starts to poll for this waiter, whose claim has just found the lock taken. */
@@ -110,12 +120,18 @@ final class Poller implements AutoCloseable {
 
   /** Stops polling for this waiter, which got its lock; its row is deleted later. */
   synchronized void served(JdbcTicket waiter) {
-    if (waiters.remove(waiter)) {
+    if (waiters.remove(waiter) && served.size() < SERVED_MAX) {
+      if (served.isEmpty()) {
+        deleteAtNanos = time.nanos() + DELETE_NANOS;
+      }
       served.add(waiter);
     }
   }
 
-  /** Polls again for a waiter that was woken, tried, and did not get the lock. */
+  /**
+   * Polls again for a waiter that was woken, tried, and did not get the lock. If its row is deleted
+   * already, or just being deleted, it will notice by itself.
+   */
   synchronized void lookAgain(JdbcTicket waiter) {
     served.remove(waiter);
     waiters.add(waiter);
@@ -176,7 +192,7 @@ final class Poller implements AutoCloseable {
     if (listener != null) {
       listener.close();
     }
-    served.deleteSafely();
+    deleteServedSafely();
   }
 
   private boolean isNotified() {
@@ -206,7 +222,7 @@ final class Poller implements AutoCloseable {
       boolean deletes;
       synchronized (this) {
         long now = time.nanos();
-        if (!waiters.isEmpty() || served.untilDueNanos(now) < Long.MAX_VALUE) {
+        if (!waiters.isEmpty() || !served.isEmpty()) {
           idleSince = now;
         }
         if (closed || now - idleSince >= IDLE_NANOS) {
@@ -214,13 +230,13 @@ final class Poller implements AutoCloseable {
           return;
         }
         parkNanos = takeDue(now, due);
-        deletes = served.untilDueNanos(now) <= 0;
+        deletes = !served.isEmpty() && deleteAtNanos - now <= 0;
       }
       if (!due.isEmpty()) {
         lookSafely(due);
       }
       if (deletes) {
-        served.deleteSafely();
+        deleteServedSafely();
       } else if (due.isEmpty()) {
         time.park(this, parkNanos);
       }
@@ -229,10 +245,10 @@ final class Poller implements AutoCloseable {
 
   /**
    * Collects the waiters to poll for now, at most as many as one statement takes; returns the time
-   * to the next poll.
+   * to the next poll or deletion.
    */
   private long takeDue(long now, List<JdbcTicket> due) {
-    long next = Math.min(IDLE_NANOS, served.untilDueNanos(now));
+    long next = served.isEmpty() ? IDLE_NANOS : Math.min(IDLE_NANOS, deleteAtNanos - now);
     for (JdbcTicket waiter : waiters) {
       long left = waiter.lookAtNanos - now;
       if (left <= 0 && due.size() < Dialect.BATCH_MAX) {
@@ -241,6 +257,31 @@ final class Poller implements AutoCloseable {
       next = Math.min(next, left);
     }
     return Math.max(next, 0);
+  }
+
+  /** Deletes the rows of served waiters, until a batch fails, which is tried again later. */
+  private void deleteServedSafely() {
+    List<JdbcTicket> batch = takeServed();
+    try {
+      while (!batch.isEmpty()) {
+        List<JdbcTicket> leaving = batch;
+        database.onOwnConnection(
+            database.deadline(), c -> dialect.leave(c, keys(leaving), ownerIds(leaving)));
+        batch = takeServed();
+      }
+    } catch (Throwable e) { // An error must not end the thread.
+      log.debug("Rows of waiters that got their lock could not be deleted", e);
+      synchronized (this) {
+        batch.stream().filter(waiter -> !waiters.contains(waiter)).forEach(served::add);
+        deleteAtNanos = time.nanos() + DELETE_AGAIN_NANOS;
+      }
+    }
+  }
+
+  private synchronized List<JdbcTicket> takeServed() {
+    List<JdbcTicket> batch = served.stream().limit(Dialect.BATCH_MAX).toList();
+    batch.forEach(served::remove);
+    return batch;
   }
 
   /**
@@ -272,7 +313,7 @@ final class Poller implements AutoCloseable {
       return;
     }
     database.onOwnConnection(
-        database.deadline(), (d, c) -> d.keepAlive(c, keys(silent), ownerIds(silent)));
+        database.deadline(), c -> dialect.keepAlive(c, keys(silent), ownerIds(silent)));
     synchronized (this) {
       silent.forEach(waiter -> waiter.sayAliveAtNanos = now + SAY_ALIVE_NANOS);
     }
@@ -283,7 +324,7 @@ final class Poller implements AutoCloseable {
     Map<String, Row> byKey = new HashMap<>();
     long beforeNanos = time.nanos();
     for (Standing standing : database.onOwnConnection(
-        database.deadline(), (d, c) -> d.lookAtLine(c, keys(due), ownerIds(due)))) {
+        database.deadline(), c -> dialect.lookAtLine(c, keys(due), ownerIds(due)))) {
       byOwnerId.put(standing.waiter(), standing);
       byKey.put(standing.row().key(), standing.row());
     }
@@ -325,7 +366,7 @@ final class Poller implements AutoCloseable {
     woken.forEach(JdbcTicket::wake);
     if (!unannounced.isEmpty()) {
       database.onOwnConnection(
-          database.deadline(), (d, c) -> d.announce(c, List.copyOf(unannounced)));
+          database.deadline(), c -> dialect.announce(c, List.copyOf(unannounced)));
     }
   }
 

@@ -2,7 +2,7 @@ package io.holdfast.lock.jdbc;
 
 import io.holdfast.lock.jdbc.connection.Database;
 import io.holdfast.lock.jdbc.connection.Deadlines;
-import io.holdfast.lock.jdbc.connection.NoConnectionException;
+import io.holdfast.lock.jdbc.connection.Lent;
 import io.holdfast.lock.jdbc.connection.Sessions;
 import io.holdfast.lock.jdbc.dialect.Postgres;
 import io.holdfast.lock.spi.Deadline;
@@ -10,10 +10,12 @@ import io.holdfast.lock.spi.StoreException;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.postgresql.PGConnection;
 import org.postgresql.PGNotification;
@@ -23,9 +25,9 @@ import org.slf4j.LoggerFactory;
 /**
  * Listens for hand-overs on PostgreSQL, on a connection of the pool that is kept while there are
  * waiters and for a minute after. It relies on notifications only once a test notification has
- * arrived that was sent on another connection of the pool. It repeats this test, since after a
- * switchover the kept connection may lead to a server that is alive and never notifies. Without
- * notifications the poller polls as on other databases.
+ * arrived that was sent on another connection. It repeats this test, since after a switchover the
+ * kept connection may lead to a server that is alive and never notifies. Without notifications the
+ * poller polls as on other databases.
  *
  * <p>Behind a pooler that hands out server connections per transaction, notifications would go to
  * whichever client has the connection next, and pile up there unread. So this does not listen
@@ -51,8 +53,6 @@ final class PostgresListener implements AutoCloseable {
    * notices that it must end.
    */
   private static final int READ_MILLIS = 200;
-
-  private static final int VALID_SECONDS = 2;
 
   /**
    * The form of a hand-over's notification. Anybody may notify on the channel, so other payloads
@@ -93,15 +93,17 @@ final class PostgresListener implements AutoCloseable {
    * once.
    */
   void listen(Poller poller) {
-    if (!listening && !impossible && !closed) {
-      startThread(poller);
+    if (listening || impossible || closed) {
+      return;
+    }
+    synchronized (this) {
+      if (thread == null && System.nanoTime() - retryAtNanos >= 0) {
+        startThread(poller);
+      }
     }
   }
 
-  private synchronized void startThread(Poller poller) {
-    if (thread != null || System.nanoTime() - retryAtNanos < 0) {
-      return;
-    }
+  private void startThread(Poller poller) {
     try {
       Thread starting = new Thread(() -> run(poller), threadName);
       starting.setDaemon(true);
@@ -130,9 +132,10 @@ final class PostgresListener implements AutoCloseable {
   }
 
   private void run(Poller poller) {
-    try {
-      database.lendFor(OPEN_MAX, connection -> hear(connection, poller));
-    } catch (NoConnectionException | StoreException | SQLException | RuntimeException e) {
+    try (Lent lent = database.lend(Deadlines.after(OPEN_MAX))) {
+      hear(lent.connection(), poller);
+      lent.works();
+    } catch (StoreException | SQLException | RuntimeException e) {
       log.debug("Listening for hand-overs ended; waiting falls back to polling for now", e);
     } catch (LinkageError e) {
       giveUp("PostgreSQL's driver is not visible to Holdfast: " + e);
@@ -170,19 +173,17 @@ final class PostgresListener implements AutoCloseable {
         log.info("Waiting for locks polls for now: a notification of our own did not arrive");
         return;
       }
-      heardItself();
+      synchronized (this) {
+        retryNanos = 0; // After this thread, another may listen at once.
+      }
+      listening = true;
       poller.lookAtAll();
-      hearUntilIdle(connection, notified, poller);
+      hearUntilIdle(notified, poller);
     } finally {
       listening = false;
       // The connection's next borrower must not get our notifications.
       Sessions.execute(connection, Deadlines.after(OPEN_MAX), "UNLISTEN \"" + channel + '"');
     }
-  }
-
-  private synchronized void heardItself() {
-    retryNanos = 0; // After this thread, another may listen at once.
-    listening = true;
   }
 
   /**
@@ -204,26 +205,38 @@ final class PostgresListener implements AutoCloseable {
     // An earlier test notification can still be on its way.
     String hello = "hello " + UUID.randomUUID();
     Deadline deadline = Deadlines.after(OPEN_MAX);
-    database.onPool(deadline, (d, c) -> dialect.notify(c, hello));
+    database.onPoolOrOwnConnection(deadline, c -> dialect.notify(c, hello));
     while (!deadline.isOver() && !closed) {
-      for (PGNotification notification : read(notified)) {
-        if (hello.equals(notification.getParameter())) {
-          return true;
-        }
-        tell(poller, notification.getParameter());
+      if (read(notified, poller).contains(hello)) {
+        return true;
       }
     }
     return closed;
   }
 
-  private void hearUntilIdle(Connection connection, PGConnection notified, Poller poller)
-      throws SQLException {
+  /** Reads what has arrived, and tells the poller of hand-overs. */
+  private static List<String> read(PGConnection notified, Poller poller) throws SQLException {
+    PGNotification[] notifications = notified.getNotifications(READ_MILLIS);
+    if (notifications == null) {
+      return List.of();
+    }
+    List<String> payloads =
+        Stream.of(notifications).map(PGNotification::getParameter).toList();
+    for (String payload : payloads) {
+      Matcher handOver = HAND_OVER.matcher(payload);
+      if (handOver.matches()) {
+        poller.handedOver(handOver.group("owner"), Long.parseLong(handOver.group("number")));
+      }
+    }
+    return payloads;
+  }
+
+  private void hearUntilIdle(PGConnection notified, Poller poller)
+      throws SQLException, StoreException {
     long awaitedAt = System.nanoTime();
     long checkedAt = awaitedAt;
     while (!closed) {
-      for (PGNotification notification : read(notified)) {
-        tell(poller, notification.getParameter());
-      }
+      read(notified, poller);
       long now = System.nanoTime();
       if (poller.isAwaited()) {
         awaitedAt = now;
@@ -232,33 +245,11 @@ final class PostgresListener implements AutoCloseable {
       }
       if (now - checkedAt >= CHECK_NANOS) {
         // A dead connection is silent, and so is a server that is no longer the primary.
-        if (!stillHears(connection, notified, poller)) {
+        if (!hearsItself(notified, poller)) {
           throw new SQLException("The listening connection does not hear what others send");
         }
         checkedAt = System.nanoTime();
       }
     }
-  }
-
-  private static void tell(Poller poller, String payload) {
-    Matcher handOver = HAND_OVER.matcher(payload);
-    if (handOver.matches()) {
-      poller.handedOver(handOver.group("owner"), Long.parseLong(handOver.group("number")));
-    }
-  }
-
-  private boolean stillHears(Connection connection, PGConnection notified, Poller poller)
-      throws SQLException {
-    try {
-      return hearsItself(notified, poller);
-    } catch (StoreException e) {
-      log.debug("Nothing could be sent to the listening connection", e);
-      return connection.isValid(VALID_SECONDS); // Perhaps the application has exhausted the pool.
-    }
-  }
-
-  private static PGNotification[] read(PGConnection notified) throws SQLException {
-    PGNotification[] notifications = notified.getNotifications(READ_MILLIS);
-    return notifications == null ? new PGNotification[0] : notifications;
   }
 }

@@ -2,6 +2,7 @@ package io.holdfast.lock.jdbc;
 
 import io.holdfast.lock.jdbc.connection.Database;
 import io.holdfast.lock.jdbc.connection.Deadlines;
+import io.holdfast.lock.jdbc.connection.Sessions;
 import io.holdfast.lock.jdbc.dialect.Dialect;
 import io.holdfast.lock.jdbc.dialect.Row;
 import io.holdfast.lock.jdbc.dialect.StoredClaim;
@@ -19,9 +20,11 @@ import java.util.function.Predicate;
  */
 final class Releaser {
   private final Database database;
+  private final Dialect dialect;
 
   Releaser(Database database) {
     this.database = database;
+    dialect = database.dialect();
   }
 
   /** Ends a grant; returns whether it had the lock. */
@@ -33,7 +36,7 @@ final class Releaser {
     boolean released = !grant.fromLine()
         && !grant.guarded().get()
         && database.onPoolOrOwnConnection(
-            deadline, (d, c) -> d.release(c, grant.stored(), number, holdMicros));
+            deadline, c -> dialect.release(c, grant.stored(), number, holdMicros));
     return released || handOver(deadline, grant.stored(), number, holdMicros);
   }
 
@@ -44,7 +47,7 @@ final class Releaser {
         deadline,
         claim.key(),
         row -> row.isOf(claim.owner(), number),
-        (d, c) -> d.handOver(c, claim, number, holdMicros));
+        c -> dialect.handOver(c, claim, number, holdMicros));
   }
 
   /** Ends the claim's wait and its grant, whichever there is. */
@@ -53,9 +56,9 @@ final class Releaser {
     String key = claim.key();
     String ownerId = claim.owner();
     // Deletes the waiter first, so that nothing is handed over to it after that.
-    database.onPoolOrOwnConnection(deadline, (d, c) -> d.leave(c, List.of(key), List.of(ownerId)));
+    database.onPoolOrOwnConnection(deadline, c -> dialect.leave(c, List.of(key), List.of(ownerId)));
     if (shows(deadline, key, row -> row.isOwnedBy(ownerId))) {
-      end(deadline, key, row -> row.isOwnedBy(ownerId), (d, c) -> d.withdraw(c, claim));
+      end(deadline, key, row -> row.isOwnedBy(ownerId), c -> dialect.withdraw(c, claim));
     }
   }
 
@@ -65,7 +68,7 @@ final class Releaser {
         database.deadline(),
         key,
         row -> !row.isFree() && row.number() == number,
-        (d, c) -> d.forceRelease(c, key, number));
+        c -> dialect.forceRelease(c, key, number));
   }
 
   /**
@@ -75,7 +78,7 @@ final class Releaser {
    * @return whether it ended the grant
    */
   private boolean end(
-      Deadline deadline, String key, Predicate<Row> grant, Database.Question<Boolean> statement)
+      Deadline deadline, String key, Predicate<Row> grant, Sessions.Call<Boolean> statement)
       throws StoreException {
     for (int tries = 0; !database.onPoolOrOwnConnection(deadline, statement); tries++) {
       if (!shows(deadline, key, grant)) {
@@ -89,7 +92,7 @@ final class Releaser {
   }
 
   private boolean shows(Deadline deadline, String key, Predicate<Row> grant) throws StoreException {
-    return database.onPoolOrOwnConnection(deadline, (d, c) -> d.look(c, List.of(key))).stream()
+    return database.onPoolOrOwnConnection(deadline, c -> dialect.look(c, List.of(key))).stream()
         .anyMatch(grant);
   }
 }

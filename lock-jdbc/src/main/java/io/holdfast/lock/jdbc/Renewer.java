@@ -2,6 +2,7 @@ package io.holdfast.lock.jdbc;
 
 import io.holdfast.lock.jdbc.connection.Database;
 import io.holdfast.lock.jdbc.connection.Deadlines;
+import io.holdfast.lock.jdbc.connection.Sessions;
 import io.holdfast.lock.jdbc.dialect.Dialect;
 import io.holdfast.lock.jdbc.dialect.Row;
 import io.holdfast.lock.spi.Deadline;
@@ -10,12 +11,11 @@ import io.holdfast.lock.spi.Renewal;
 import io.holdfast.lock.spi.StoreException;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Arrays;
-import java.util.HashMap;
-import java.util.LinkedHashMap;
+import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Collectors;
 
 /**
  * Renews grants, up to {@value Dialect#BATCH_MAX} with two statements: one extends those that are
@@ -36,62 +36,85 @@ final class Renewer {
   private static final long SLACK_MICROS = 2_000;
 
   private final Database database;
+  private final Dialect dialect;
 
   Renewer(Database database) {
     this.database = database;
+    dialect = database.dialect();
   }
 
   /** Renews grants; returns one result for each, in order. */
   List<Renewal> renew(List<Grant> grants) throws StoreException {
     Deadline deadline = database.deadline();
-    Renewal[] results = new Renewal[grants.size()];
-    Map<Duration, List<Integer>> byTtl = new LinkedHashMap<>();
-    for (int i = 0; i < grants.size(); i++) {
-      byTtl
-          .computeIfAbsent(grants.get(i).claim().ttl(), ttl -> new ArrayList<>())
-          .add(i);
-    }
+    Map<Duration, List<JdbcGrant>> byTtl = grants.stream()
+        .map(JdbcGrant.class::cast)
+        .collect(Collectors.groupingBy(grant -> grant.claim().ttl()));
+    IdentityHashMap<Grant, Renewal> results = new IdentityHashMap<>();
     database.changeOwnConnection(deadline);
-    StoreException failure = null;
-    boolean answered = false;
-    for (List<Integer> group : byTtl.values()) {
+    int unanswered = 0;
+    for (List<JdbcGrant> group : byTtl.values()) {
       for (int from = 0; from < group.size(); from += Dialect.BATCH_MAX) {
-        List<Integer> batch = group.subList(from, Math.min(group.size(), from + Dialect.BATCH_MAX));
+        List<JdbcGrant> batch =
+            group.subList(from, Math.min(group.size(), from + Dialect.BATCH_MAX));
         try {
-          renewBatch(grants, batch, results, deadline);
-          answered = true;
+          renewBatch(batch, results, deadline);
         } catch (StoreException e) {
-          failure = e;
-          for (int i : batch) {
-            results[i] = new Renewal.Unknown(e);
+          unanswered += batch.size();
+          if (unanswered == grants.size()) {
+            throw e;
           }
+          batch.forEach(grant -> results.put(grant, new Renewal.Unknown(e)));
         }
       }
     }
-    if (failure != null && !answered) {
-      throw failure;
-    }
-    return Arrays.asList(results);
-  }
-
-  private <T> T onOwnConnection(Deadline deadline, Database.Question<T> question)
-      throws StoreException {
-    return database.untilAnswered(deadline, () -> database.onOwnConnection(deadline, question));
+    return grants.stream().map(results::get).toList();
   }
 
   private void renewBatch(
-      List<Grant> grants, List<Integer> batch, Renewal[] results, Deadline deadline)
+      List<JdbcGrant> batch, IdentityHashMap<Grant, Renewal> results, Deadline deadline)
       throws StoreException {
-    List<Integer> open = batch;
+    List<JdbcGrant> open = renewOnce(batch, results, deadline);
     for (int tries = 1; !open.isEmpty(); tries++) {
-      open = renewOnce(grants, open, results, deadline);
-      if (!open.isEmpty() && (tries == LOCKED_TRIES || !Deadlines.pause(deadline, tries))) {
-        for (int i : open) {
-          results[i] = new Renewal.Unknown(locked());
-        }
+      if (tries == LOCKED_TRIES || !Deadlines.pause(deadline, tries)) {
+        StoreException locked = locked();
+        open.forEach(grant -> results.put(grant, new Renewal.Unknown(locked)));
         return;
       }
+      open = renewOnce(open, results, deadline);
     }
+  }
+
+  /** Tries once to renew grants; returns those that are valid but could not be extended. */
+  private List<JdbcGrant> renewOnce(
+      List<JdbcGrant> batch, IdentityHashMap<Grant, Renewal> results, Deadline deadline)
+      throws StoreException {
+    List<String> keys = batch.stream().map(JdbcGrant::key).toList();
+    List<String> owners = batch.stream().map(JdbcGrant::ownerId).toList();
+    Duration ttl = batch.get(0).claim().ttl();
+    long ttlMicros = Keys.micros(ttl);
+    long begin = System.nanoTime();
+    onOwnConnection(deadline, c -> dialect.renew(c, keys, owners, ttlMicros));
+    Map<String, Row> rows = onOwnConnection(deadline, c -> dialect.look(c, keys)).stream()
+        .collect(Collectors.toMap(Row::key, row -> row));
+    long elapsedMicros = (System.nanoTime() - begin) / 1_000;
+    List<JdbcGrant> locked = new ArrayList<>();
+    for (JdbcGrant grant : batch) {
+      Row row = rows.get(grant.key());
+      if (row == null || !row.isHeldBy(grant.ownerId(), grant.number())) {
+        results.put(grant, new Renewal.Lost());
+      } else if (row.remainingMicros() < ttlMicros - elapsedMicros - SLACK_MICROS) {
+        locked.add(grant);
+      } else {
+        // The database counted the TTL from a moment after the engine made its call.
+        results.put(grant, new Renewal.Renewed(ttl));
+      }
+    }
+    return locked;
+  }
+
+  private <T> T onOwnConnection(Deadline deadline, Sessions.Call<T> question)
+      throws StoreException {
+    return database.untilAnswered(deadline, () -> database.onOwnConnection(deadline, question));
   }
 
   /**
@@ -105,12 +128,12 @@ final class Renewer {
     long ttlMicros = Keys.microsUp(ttl);
     for (int tries = 1; ; tries++) {
       long leftMicros = database.onPoolOrOwnConnection(
-          deadline, (d, c) -> d.extend(c, grant.stored(), grant.number(), ttlMicros));
+          deadline, c -> dialect.extend(c, grant.stored(), grant.number(), ttlMicros));
       if (leftMicros != Dialect.NONE) {
         return Optional.of(Keys.duration(leftMicros));
       }
       List<Row> rows =
-          database.onPoolOrOwnConnection(deadline, (d, c) -> d.look(c, List.of(grant.key())));
+          database.onPoolOrOwnConnection(deadline, c -> dialect.look(c, List.of(grant.key())));
       if (rows.isEmpty() || !rows.get(0).isHeldBy(grant.ownerId(), grant.number())) {
         return Optional.empty();
       }
@@ -128,40 +151,5 @@ final class Renewer {
   /** Makes the exception for a row that stayed locked. */
   static StoreException locked() {
     return StoreException.refused("Another transaction has the lock's row locked", null);
-  }
-
-  /** Tries once to renew grants; returns those that are valid but could not be extended. */
-  private List<Integer> renewOnce(
-      List<Grant> grants, List<Integer> batch, Renewal[] results, Deadline deadline)
-      throws StoreException {
-    List<String> keys = new ArrayList<>(batch.size());
-    List<String> owners = new ArrayList<>(batch.size());
-    for (int i : batch) {
-      keys.add(((JdbcGrant) grants.get(i)).key());
-      owners.add(((JdbcGrant) grants.get(i)).ownerId());
-    }
-    Duration ttl = grants.get(batch.get(0)).claim().ttl();
-    long ttlMicros = Keys.micros(ttl);
-    long begin = System.nanoTime();
-    onOwnConnection(deadline, (d, c) -> d.renew(c, keys, owners, ttlMicros));
-    Map<String, Row> rows = new HashMap<>();
-    for (Row row : onOwnConnection(deadline, (d, c) -> d.look(c, keys))) {
-      rows.put(row.key(), row);
-    }
-    long elapsedMicros = (System.nanoTime() - begin) / 1_000;
-    List<Integer> locked = new ArrayList<>();
-    for (int i : batch) {
-      JdbcGrant grant = (JdbcGrant) grants.get(i);
-      Row row = rows.get(grant.key());
-      if (row == null || !row.isHeldBy(grant.ownerId(), grant.number())) {
-        results[i] = new Renewal.Lost();
-      } else if (row.remainingMicros() < ttlMicros - elapsedMicros - SLACK_MICROS) {
-        locked.add(i);
-      } else {
-        // The database counted the TTL from a moment after the engine made its call.
-        results[i] = new Renewal.Renewed(ttl);
-      }
-    }
-    return locked;
   }
 }

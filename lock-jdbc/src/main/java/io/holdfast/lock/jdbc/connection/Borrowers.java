@@ -1,6 +1,7 @@
 package io.holdfast.lock.jdbc.connection;
 
 import io.holdfast.lock.spi.Deadline;
+import io.holdfast.lock.spi.StoreException;
 import java.sql.Connection;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -48,7 +49,7 @@ final class Borrowers implements AutoCloseable {
    * Borrows a connection within the deadline. An interrupt does not end the wait; the flag stays
    * set.
    */
-  Connection borrow(Deadline deadline) throws NoConnectionException {
+  Connection borrow(Deadline deadline) throws StoreException {
     CompletableFuture<Connection> borrowed = new CompletableFuture<>();
     threads.execute(() -> borrow(deadline, borrowed));
     return deadline.awaitUninterruptibly(leftNanos -> await(borrowed, leftNanos, deadline));
@@ -56,21 +57,21 @@ final class Borrowers implements AutoCloseable {
 
   private Connection await(
       CompletableFuture<Connection> borrowed, long leftNanos, Deadline deadline)
-      throws NoConnectionException, InterruptedException {
+      throws StoreException, InterruptedException {
     try {
       return borrowed.get(leftNanos, TimeUnit.NANOSECONDS);
     } catch (TimeoutException e) {
       if (!borrowed.completeExceptionally(e)) {
         return await(borrowed, 0, deadline); // The connection came at just this moment.
       }
-      throw NoConnectionException.none(
+      throw StoreException.refused(
           "The data source gave no connection within " + deadline.whole() + ": " + watch.whyNone(),
           e);
     } catch (ExecutionException e) {
-      if (e.getCause() instanceof NoConnectionException none) {
+      if (e.getCause() instanceof StoreException none) {
         throw none;
       }
-      throw NoConnectionException.none(
+      throw StoreException.refused(
           "The data source gave no connection: " + e.getCause(), e.getCause());
     }
   }
@@ -84,7 +85,7 @@ final class Borrowers implements AutoCloseable {
       if (!borrowed.complete(connection)) {
         Sessions.closeQuietly(connection);
       }
-    } catch (NoConnectionException | RuntimeException e) {
+    } catch (StoreException | RuntimeException e) {
       borrowed.completeExceptionally(e);
     } catch (Error e) {
       borrowed.completeExceptionally(e);

@@ -1,6 +1,7 @@
 package io.holdfast.lock.jdbc.connection;
 
 import io.holdfast.lock.spi.Deadline;
+import io.holdfast.lock.spi.StoreException;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
@@ -50,7 +51,7 @@ public final class Pool implements Lender, AutoCloseable {
   }
 
   @Override
-  public Connection lend(Deadline deadline) throws NoConnectionException {
+  public Lent lend(Deadline deadline) throws StoreException {
     // While the pool is warm, borrow on this thread, since a switch to another one would be
     // noticeable.
     boolean warm = System.nanoTime() - usedAtNanos < WARM_NANOS;
@@ -58,11 +59,10 @@ public final class Pool implements Lender, AutoCloseable {
     boolean fit = false;
     try {
       if (SpringProxies.isProxy(connection)) {
-        throw NoConnectionException.unfit(
-            "The data source is a transaction-aware proxy: " + SpringProxies.REMEDY);
+        throw unfit("The data source is a transaction-aware proxy: " + SpringProxies.REMEDY);
       }
       if (!withoutAutoCommit && !connection.getAutoCommit()) {
-        throw NoConnectionException.unfit(
+        throw unfit(
             "The data source gave a connection without autocommit, which may be inside somebody's"
                 + " transaction. If it is a transaction-aware proxy, "
                 + SpringProxies.REMEDY
@@ -70,9 +70,9 @@ public final class Pool implements Lender, AutoCloseable {
                 + " rawPoolWithoutAutoCommit() on the builder");
       }
       fit = true;
-      return connection;
+      return new Lent(connection, this::giveBack);
     } catch (SQLException e) {
-      throw NoConnectionException.none("The data source gave a broken connection: " + e, e);
+      throw StoreException.refused("The data source gave a broken connection: " + e, e);
     } finally {
       if (!fit) {
         giveBack(connection, true);
@@ -80,8 +80,11 @@ public final class Pool implements Lender, AutoCloseable {
     }
   }
 
-  @Override
-  public void giveBack(Connection connection, boolean usable) {
+  private static StoreException unfit(String message) {
+    return StoreException.refused(message, new IllegalStateException(message));
+  }
+
+  private void giveBack(Connection connection, boolean usable) {
     long now = System.nanoTime();
     if (usable) {
       usedAtNanos = now;
