@@ -192,7 +192,7 @@ public final class JdbcGuard implements AutoCloseable {
     if (tries < 1) {
       throw new IllegalArgumentException("The work must be tried at least once, not " + tries);
     }
-    new GuardedTransaction<>(lease, dataSource, work).run(tries);
+    GuardedTransaction.run(lease, dataSource, tries, work);
   }
 
   /**

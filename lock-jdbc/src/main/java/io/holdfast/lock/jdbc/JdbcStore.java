@@ -66,8 +66,6 @@ final class JdbcStore implements LockStore {
   private final Renewer renewer;
   private final Releaser releaser;
   private final Poller poller;
-  private final OwnConnection ownConnection;
-  private final Pool pool;
 
   /**
    * The builder's settings.
@@ -97,16 +95,9 @@ final class JdbcStore implements LockStore {
     }
   }
 
-  private JdbcStore(
-      Database database,
-      Pool pool,
-      OwnConnection ownConnection,
-      Settings mine,
-      StoreSettings settings) {
+  private JdbcStore(Database database, Settings mine, StoreSettings settings) {
     this.database = database;
-    this.dialect = database.dialect();
-    this.pool = pool;
-    this.ownConnection = ownConnection;
+    dialect = database.dialect();
     time = settings.time();
     renewer = new Renewer(database);
     releaser = new Releaser(database);
@@ -136,7 +127,7 @@ final class JdbcStore implements LockStore {
       if (settings.schema() != SchemaMode.NONE) {
         Trial.run(database);
       }
-      return new JdbcStore(database, pool, ownConnection, settings, storeSettings);
+      return new JdbcStore(database, settings, storeSettings);
     } catch (Throwable e) {
       pool.close();
       ownConnection.close();
@@ -169,11 +160,11 @@ final class JdbcStore implements LockStore {
       lent = second.lend(deadline);
     } catch (StoreException e) {
       throw StoreException.refused(
-          "The data source gave one connection and no second one within "
-              + deadline.whole()
-              + ". Either the database is out of reach since, or the pool is too small: a client keeps"
-              + " one for the renewal of leases, so it must have at least 2, better 2 more than the"
-              + " application needs",
+          ("The data source gave one connection and no second one within %s. Either the database is"
+                  + " out of reach since, or the pool is too small: a client keeps one for the"
+                  + " renewal of leases, so it must have at least 2, better 2 more than the"
+                  + " application needs")
+              .formatted(deadline.whole()),
           e);
     }
     return ask(lent, deadline, c -> {
@@ -256,8 +247,7 @@ final class JdbcStore implements LockStore {
     StoredClaim stored = Keys.stored(claim);
     long number = database.onPool(deadline, c -> dialect.acquire(c, stored));
     for (int tries = 1; number == Dialect.NONE; tries++) {
-      List<Standing> seen = database.onPool(
-          deadline, c -> dialect.lookAtLine(c, List.of(stored.key()), List.of(stored.owner())));
+      List<Standing> seen = database.onPool(deadline, c -> dialect.lookAtLine(c, List.of(stored)));
       if (seen.isEmpty()) {
         if (tries > LOCKED_TRIES) {
           throw unseen();
@@ -367,28 +357,26 @@ final class JdbcStore implements LockStore {
     String end = Keys.above(prefix);
     List<StoredLock> held = new ArrayList<>();
     String from = prefix;
-    while (from != null && held.size() < limit) {
+    while (!from.equals(end) && held.size() < limit) {
       if (deadline.isOver()) {
         throw StoreException.refused(
-            "The names that begin with '"
-                + namePrefix
-                + "' could not all be looked at within "
-                + deadline.whole()
-                + ": list with a longer prefix, purge names that are no longer used, or build the"
-                + " client with a longer storeTimeout",
+            ("The names that begin with '%s' could not all be looked at within %s: list with a longer"
+                    + " prefix, purge names that are no longer used, or build the client with a"
+                    + " longer storeTimeout")
+                .formatted(namePrefix, deadline.whole()),
             null);
       }
       String first = from;
       Page page = database.onPool(deadline, c -> {
-        Optional<String> next = dialect.endOfPage(c, first, end);
-        return new Page(dialect.listHeld(c, first, next.orElse(end), limit - held.size()), next);
+        String next = dialect.endOfPage(c, first, end);
+        return new Page(dialect.listHeld(c, first, next, limit - held.size()), next);
       });
       for (Standing standing : page.held()) {
         Row row = standing.row();
         held.add(new StoredLock(
             Keys.parse(kind, row.key()), holder(row), OptionalInt.of(standing.ahead())));
       }
-      from = page.next().orElse(null);
+      from = page.next();
     }
     return held;
   }
@@ -396,9 +384,9 @@ final class JdbcStore implements LockStore {
   /**
    * The taken locks in a part of the range.
    *
-   * @param next the name at which the next part begins; empty if this is the last one
+   * @param next the name at which the next part begins, or the end of the range
    */
-  private record Page(List<Standing> held, Optional<String> next) {}
+  private record Page(List<Standing> held, String next) {}
 
   private Optional<Row> look(String key) throws StoreException {
     Deadline deadline = database.deadline();
@@ -417,8 +405,7 @@ final class JdbcStore implements LockStore {
   @Override
   public void close() {
     poller.close();
-    ownConnection.close();
-    pool.close();
+    database.close();
   }
 
   /**

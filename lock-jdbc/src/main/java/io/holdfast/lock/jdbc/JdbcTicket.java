@@ -85,6 +85,10 @@ final class JdbcTicket implements Ticket {
     this.holder = holder;
   }
 
+  StoredClaim stored() {
+    return stored;
+  }
+
   String key() {
     return stored.key();
   }

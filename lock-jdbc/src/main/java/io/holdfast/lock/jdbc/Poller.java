@@ -4,6 +4,7 @@ import io.holdfast.lock.jdbc.connection.Database;
 import io.holdfast.lock.jdbc.dialect.Dialect;
 import io.holdfast.lock.jdbc.dialect.Row;
 import io.holdfast.lock.jdbc.dialect.Standing;
+import io.holdfast.lock.jdbc.dialect.StoredClaim;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.TimeSource;
 import java.util.ArrayList;
@@ -138,9 +139,7 @@ final class Poller implements AutoCloseable {
     int doublings = Math.min(waiter.failedTakes++, DOUBLINGS_MAX);
     waiter.lookAtNanos =
         time.nanos() + Math.min(LookPace.LOOK_NANOS_MAX, LookPace.LOOK_NANOS_MIN << doublings);
-    if (thread != null) {
-      LockSupport.unpark(thread);
-    }
+    LockSupport.unpark(thread);
   }
 
   synchronized boolean isAwaited() {
@@ -174,9 +173,7 @@ final class Poller implements AutoCloseable {
       waiter.lookAtNanos = now;
       waiter.pace.restart();
     }
-    if (thread != null) {
-      LockSupport.unpark(thread);
-    }
+    LockSupport.unpark(thread);
   }
 
   /** Ends the thread, and deletes the rows that it still had to delete. */
@@ -185,9 +182,7 @@ final class Poller implements AutoCloseable {
     synchronized (this) {
       closed = true;
       waiters.clear();
-      if (thread != null) {
-        LockSupport.unpark(thread);
-      }
+      LockSupport.unpark(thread);
     }
     if (listener != null) {
       listener.close();
@@ -265,8 +260,7 @@ final class Poller implements AutoCloseable {
     try {
       while (!batch.isEmpty()) {
         List<JdbcTicket> leaving = batch;
-        database.onOwnConnection(
-            database.deadline(), c -> dialect.leave(c, keys(leaving), ownerIds(leaving)));
+        database.onOwnConnection(database.deadline(), c -> dialect.leave(c, stored(leaving)));
         batch = takeServed();
       }
     } catch (Throwable e) { // An error must not end the thread.
@@ -312,8 +306,7 @@ final class Poller implements AutoCloseable {
     if (silent.isEmpty()) {
       return;
     }
-    database.onOwnConnection(
-        database.deadline(), c -> dialect.keepAlive(c, keys(silent), ownerIds(silent)));
+    database.onOwnConnection(database.deadline(), c -> dialect.keepAlive(c, stored(silent)));
     synchronized (this) {
       silent.forEach(waiter -> waiter.sayAliveAtNanos = now + SAY_ALIVE_NANOS);
     }
@@ -323,8 +316,8 @@ final class Poller implements AutoCloseable {
     Map<String, Standing> byOwnerId = new HashMap<>();
     Map<String, Row> byKey = new HashMap<>();
     long beforeNanos = time.nanos();
-    for (Standing standing : database.onOwnConnection(
-        database.deadline(), c -> dialect.lookAtLine(c, keys(due), ownerIds(due)))) {
+    for (Standing standing :
+        database.onOwnConnection(database.deadline(), c -> dialect.lookAtLine(c, stored(due)))) {
       byOwnerId.put(standing.waiter(), standing);
       byKey.put(standing.row().key(), standing.row());
     }
@@ -388,11 +381,7 @@ final class Poller implements AutoCloseable {
     }
   }
 
-  private static List<String> keys(List<JdbcTicket> waiters) {
-    return waiters.stream().map(JdbcTicket::key).toList();
-  }
-
-  private static List<String> ownerIds(List<JdbcTicket> waiters) {
-    return waiters.stream().map(JdbcTicket::ownerId).toList();
+  private static List<StoredClaim> stored(List<JdbcTicket> waiters) {
+    return waiters.stream().map(JdbcTicket::stored).toList();
   }
 }

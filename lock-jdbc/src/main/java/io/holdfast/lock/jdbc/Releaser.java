@@ -56,7 +56,7 @@ final class Releaser {
     String key = claim.key();
     String ownerId = claim.owner();
     // Deletes the waiter first, so that nothing is handed over to it after that.
-    database.onPoolOrOwnConnection(deadline, c -> dialect.leave(c, List.of(key), List.of(ownerId)));
+    database.onPoolOrOwnConnection(deadline, c -> dialect.leave(c, List.of(claim)));
     if (shows(deadline, key, row -> row.isOwnedBy(ownerId))) {
       end(deadline, key, row -> row.isOwnedBy(ownerId), c -> dialect.withdraw(c, claim));
     }

@@ -5,6 +5,7 @@ import io.holdfast.lock.jdbc.connection.Deadlines;
 import io.holdfast.lock.jdbc.connection.Sessions;
 import io.holdfast.lock.jdbc.dialect.Dialect;
 import io.holdfast.lock.jdbc.dialect.Row;
+import io.holdfast.lock.jdbc.dialect.StoredClaim;
 import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.Renewal;
@@ -88,12 +89,11 @@ final class Renewer {
   private List<JdbcGrant> renewOnce(
       List<JdbcGrant> batch, IdentityHashMap<Grant, Renewal> results, Deadline deadline)
       throws StoreException {
-    List<String> keys = batch.stream().map(JdbcGrant::key).toList();
-    List<String> owners = batch.stream().map(JdbcGrant::ownerId).toList();
+    List<StoredClaim> claims = batch.stream().map(JdbcGrant::stored).toList();
+    List<String> keys = claims.stream().map(StoredClaim::key).toList();
     Duration ttl = batch.get(0).claim().ttl();
-    long ttlMicros = Keys.micros(ttl);
     long begin = System.nanoTime();
-    onOwnConnection(deadline, c -> dialect.renew(c, keys, owners, ttlMicros));
+    onOwnConnection(deadline, c -> dialect.renew(c, claims));
     Map<String, Row> rows = onOwnConnection(deadline, c -> dialect.look(c, keys)).stream()
         .collect(Collectors.toMap(Row::key, row -> row));
     long elapsedMicros = (System.nanoTime() - begin) / 1_000;
@@ -102,7 +102,7 @@ final class Renewer {
       Row row = rows.get(grant.key());
       if (row == null || !row.isHeldBy(grant.ownerId(), grant.number())) {
         results.put(grant, new Renewal.Lost());
-      } else if (row.remainingMicros() < ttlMicros - elapsedMicros - SLACK_MICROS) {
+      } else if (row.remainingMicros() < Keys.micros(ttl) - elapsedMicros - SLACK_MICROS) {
         locked.add(grant);
       } else {
         // The database counted the TTL from a moment after the engine made its call.

@@ -15,6 +15,7 @@ import java.sql.Types;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
+import java.util.Objects;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -45,18 +46,16 @@ final class Schema {
       flaw = create(connection, dialect, flaw);
     }
     if (flaw != null) {
-      throw new IllegalStateException("The table "
-          + dialect.table()
-          + " can't be used for locks: "
-          + flaw
-          + ". The script for "
-          + dialect.database()
-          + " is "
-          + Schema.class.getPackageName().replace('.', '/')
-          + '/'
-          + SCRIPTS
-          + dialect.script()
-          + " in the jar of lock-jdbc; with schema(SchemaMode.CREATE) the client runs it");
+      throw new IllegalStateException(
+          ("The table %s can't be used for locks: %s. The script for %s is %s/%s%s in the jar of"
+                  + " lock-jdbc; with schema(SchemaMode.CREATE) the client runs it")
+              .formatted(
+                  dialect.table(),
+                  flaw,
+                  dialect.database(),
+                  Schema.class.getPackageName().replace('.', '/'),
+                  SCRIPTS,
+                  dialect.script()));
     }
   }
 
@@ -83,13 +82,9 @@ final class Schema {
     if (flaw != null && failure != null) {
       refuseWordOfSql(failure, dialect);
       throw new IllegalStateException(
-          "The table "
-              + dialect.table()
-              + " could not be created: "
-              + failure.getMessage()
-              + " (a database user who may not create tables? then run the script "
-              + dialect.script()
-              + " from the jar of lock-jdbc as one who may)",
+          ("The table %s could not be created: %s (a database user who may not create tables? then"
+                  + " run the script %s from the jar of lock-jdbc as one who may)")
+              .formatted(dialect.table(), failure.getMessage(), dialect.script()),
           failure);
     }
     return flaw;
@@ -125,11 +120,8 @@ final class Schema {
   private static void refuseWordOfSql(SQLException failure, Dialect dialect) {
     if (dialect.isSyntaxError(failure)) {
       throw new IllegalStateException(
-          "The table's name '"
-              + dialect.table()
-              + "' is a word of "
-              + dialect.database()
-              + "'s own language: set another one with table(...)",
+          "The table's name '%s' is a word of %s's own language: set another one with table(...)"
+              .formatted(dialect.table(), dialect.database()),
           failure);
     }
   }
@@ -179,18 +171,14 @@ final class Schema {
     long version = rows.get(0).number();
     return version == Dialect.SCHEMA_VERSION
         ? null
-        : "its version is "
-            + version
-            + ", and this release of Holdfast needs "
-            + Dialect.SCHEMA_VERSION;
+        : "its version is %s, and this release of Holdfast needs %s"
+            .formatted(version, Dialect.SCHEMA_VERSION);
   }
 
   /** Returns the script's statements for the dialect's tables. */
   static String[] script(Dialect dialect) {
-    try (InputStream in = Schema.class.getResourceAsStream(SCRIPTS + dialect.script())) {
-      if (in == null) {
-        throw new IllegalStateException("The jar has no " + SCRIPTS + dialect.script());
-      }
+    try (InputStream in =
+        Objects.requireNonNull(Schema.class.getResourceAsStream(SCRIPTS + dialect.script()))) {
       return new String(in.readAllBytes(), StandardCharsets.UTF_8)
           .replaceAll("--[^\n]*", "")
           .replace(JdbcLocks.DEFAULT_TABLE, dialect.table())

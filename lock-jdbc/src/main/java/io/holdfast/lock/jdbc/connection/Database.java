@@ -15,7 +15,7 @@ import org.slf4j.LoggerFactory;
  *
  * <p>Threads: safe for use by any number of threads.
  */
-public final class Database {
+public final class Database implements AutoCloseable {
   /** The most connections that one call replaces because they lead to a read-only server. */
   private static final int READ_ONLY_TRIES = 5;
 
@@ -25,17 +25,23 @@ public final class Database {
   private static final Logger log = LoggerFactory.getLogger(Database.class);
 
   private final Dialect dialect;
-  private final Lender pool;
+  private final Pool pool;
   private final OwnConnection ownConnection;
   private final Duration storeTimeout;
 
   /** @param storeTimeout the time limit of a call */
-  public Database(
-      Dialect dialect, Lender pool, OwnConnection ownConnection, Duration storeTimeout) {
+  public Database(Dialect dialect, Pool pool, OwnConnection ownConnection, Duration storeTimeout) {
     this.dialect = dialect;
     this.pool = pool;
     this.ownConnection = ownConnection;
     this.storeTimeout = storeTimeout;
+  }
+
+  /** Gives the client's own connection back, and ends the pool's threads. */
+  @Override
+  public void close() {
+    ownConnection.close();
+    pool.close();
   }
 
   public Dialect dialect() {

@@ -83,15 +83,10 @@ public final class OwnConnection implements Lender, AutoCloseable {
       if (expired || System.nanoTime() - changeAtNanos >= 0) {
         change(deadline);
       }
-      Lent current = kept;
-      if (current != null && !isTrusted(current.connection(), deadline)) {
-        kept = null;
-        current.close();
-        current = null;
+      if (kept != null && !isTrusted(kept.connection(), deadline)) {
+        drop(kept, false);
       }
-      if (current == null) {
-        current = take(deadline);
-      }
+      Lent current = kept == null ? take(deadline) : kept;
       lent = true;
       return new Lent(current.connection(), this::giveBack);
     } finally {
@@ -147,21 +142,25 @@ public final class OwnConnection implements Lender, AutoCloseable {
   private void giveBack(Connection connection, boolean usable) {
     try {
       usedAtNanos = System.nanoTime();
-      Lent current = kept;
-      if (current != null && (!usable || closed)) {
-        kept = null;
-        giveBackToPool(current, usable);
+      if (kept != null && (!usable || closed)) {
+        drop(kept, usable);
       }
     } finally {
       borrowed.unlock();
     }
   }
 
-  private static void giveBackToPool(Lent lent, boolean usable) {
+  /** Gives the connection back to the pool, and keeps none. */
+  private void drop(Lent old, boolean usable) {
+    kept = null;
+    giveBackToPool(old, usable);
+  }
+
+  private static void giveBackToPool(Lent old, boolean usable) {
     if (usable) {
-      lent.works();
+      old.works();
     }
-    lent.close();
+    old.close();
   }
 
   /**
@@ -179,10 +178,8 @@ public final class OwnConnection implements Lender, AutoCloseable {
       return;
     }
     try {
-      Lent current = kept;
-      if (current != null) {
-        kept = null;
-        giveBackToPool(current, works(current.connection(), deadline));
+      if (kept != null) {
+        drop(kept, works(kept.connection(), deadline));
       }
     } finally {
       borrowed.unlock();

@@ -70,9 +70,7 @@ final class PoolWatch implements AutoCloseable {
       ours = wait.end();
     }
     if (ours || deadline.isOver()) {
-      throw StoreException.refused(
-          "The data source gave no connection within " + deadline.whole() + ": " + whyNone(),
-          failure);
+      throw none(deadline, failure);
     }
     if (Thread.interrupted()) {
       // The interrupt came from elsewhere and made the pool give up, so the pool is asked again.
@@ -81,9 +79,14 @@ final class PoolWatch implements AutoCloseable {
     throw StoreException.refused("The data source gave no connection: " + failure, failure);
   }
 
-  /** Returns the reason why the pool gives no connection, and what to do about it. */
-  String whyNone() {
-    return PoolState.whyNone(dataSource);
+  /** Makes the exception for a pool that gave no connection in time. */
+  StoreException none(Deadline deadline, Exception cause) {
+    return StoreException.refused(
+        "The data source gave no connection within "
+            + deadline.whole()
+            + ": "
+            + PoolState.whyNone(dataSource),
+        cause);
   }
 
   @Override

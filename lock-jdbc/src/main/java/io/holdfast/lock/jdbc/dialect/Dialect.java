@@ -11,7 +11,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.Optional;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -91,6 +91,8 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
   private static final String ALL = " LIMIT " + BATCH_MAX;
 
   private final String table;
+  private final String database;
+  private final Driver driver;
 
   private final Sql acquire = taking("{unwanted}", "served");
   private final Sql insert = new Sql(this, template(Template.INSERT));
@@ -110,6 +112,9 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
       UPDATE {table} SET guarded = guarded + 1
       WHERE name = :key AND owner = :owner AND number = :number
       """);
+  private final Sql selectRowNoWait =
+      new Sql(this, "SELECT 1 FROM {table} WHERE name = :key FOR UPDATE NOWAIT");
+  private final Sql uniqueKeys = new Sql(this, template(Template.UNIQUE_KEYS));
   private final Sql look =
       new Sql(this, Row.SELECT + " FROM {table} l WHERE l.name IN (:keys)" + ALL);
   private final Sql lookAtLine = new Sql(this, Row.SELECT + """
@@ -140,13 +145,16 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
       this, "SELECT name " + NAMES_IN_RANGE + " ORDER BY {name by bytes} LIMIT 1 OFFSET " + PAGE);
   private final Sql listDead = new Sql(
       this, "SELECT name FROM {table} WHERE name > :from AND " + DEAD + " ORDER BY name" + ALL);
-  private final Sql deleteDead = new Sql(
-      this, template(Template.DELETE_UNLOCKED).replace("{where}", "name IN (:keys) AND " + DEAD));
+  private final Sql deleteDead =
+      unlocked(Template.DELETE_UNLOCKED, "name IN (:keys) AND " + DEAD, "");
   private final Sql deleteDeadWaiters =
       new Sql(this, "DELETE FROM {waiters} WHERE alive_until < {now} - :unused");
 
-  Dialect(String table) {
+  /** @param database the name of the database, for messages */
+  Dialect(String table, String database, Driver driver) {
     this.table = table;
+    this.database = database;
+    this.driver = driver;
   }
 
   private Sql taking(String condition, String served) {
@@ -160,8 +168,16 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
   }
 
   private Sql updatingUnlocked(String where, String set) {
+    return unlocked(Template.UPDATE_UNLOCKED, where, set);
+  }
+
+  private Sql unlocked(Template statement, String where, String set) {
     return new Sql(
-        this, template(Template.UPDATE_UNLOCKED).replace("{where}", where).replace("{set}", set));
+        this,
+        template(statement)
+            .replace("{unlocked}", template(Template.UNLOCKED))
+            .replace("{where}", where)
+            .replace("{set}", set));
   }
 
   /** Returns this database's text; depends on nothing else. */
@@ -226,10 +242,14 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
   }
 
   /** Returns the name of the database, for messages. */
-  public abstract String database();
+  public final String database() {
+    return database;
+  }
 
   /** Returns the file name of the schema script in the jar. */
-  public abstract String script();
+  public final String script() {
+    return database.toLowerCase(Locale.ROOT) + ".sql";
+  }
 
   /**
    * Throws if this database can't be used at all, with a message that says why; asks the database
@@ -245,8 +265,11 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
     if (table().indexOf('.') >= 0) {
       return table();
     }
-    String schema = quotedSchema(connection);
-    return schema == null ? table() : schema + '.' + table();
+    try (Statement statement = connection.createStatement();
+        ResultSet result = statement.executeQuery(fill(template(Template.SCHEMA)))) {
+      String schema = result.next() ? result.getString(1) : null;
+      return schema == null ? table() : schema + '.' + table();
+    }
   }
 
   /**
@@ -254,19 +277,8 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
    * by SQL text. No I/O: the driver knows from the last answer. After an error it may say yes
    * without knowing. False with an unknown driver.
    */
-  public boolean isInTransaction(Connection connection) throws SQLException {
-    return false;
-  }
-
-  /** Asks for the table's schema, as it is put into statements; null if there is none. */
-  abstract @Nullable String quotedSchema(Connection connection) throws SQLException;
-
-  /** Asks a question whose answer is a text; null if there is none. */
-  final @Nullable String text(Connection connection, String question) throws SQLException {
-    try (Statement statement = connection.createStatement();
-        ResultSet result = statement.executeQuery(question)) {
-      return result.next() ? result.getString(1) : null;
-    }
+  public final boolean isInTransaction(Connection connection) throws SQLException {
+    return driver.isInTransaction(connection);
   }
 
   /**
@@ -274,7 +286,17 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
    *
    * @return what is wrong, or null if nothing is
    */
-  public abstract @Nullable String flaw(Connection connection) throws SQLException;
+  public @Nullable String flaw(Connection connection) throws SQLException {
+    return query(connection, uniqueKeys, nameInSchema()) > 0
+        ? null
+        : "it has no unique key on the column name";
+  }
+
+  final Map<String, ?> nameInSchema() {
+    int dot = table.indexOf('.');
+    return Map.of(
+        "schema", dot < 0 ? "" : table.substring(0, dot), "name", table.substring(dot + 1));
+  }
 
   /** Whether a column of this type, as the driver calls it, distinguishes all names. */
   public abstract boolean isExactNameType(String typeName);
@@ -316,7 +338,7 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
    */
   public final boolean release(
       Connection connection, StoredClaim claim, long number, long holdMicros) throws SQLException {
-    return end(connection, release, ending(claim, number, holdMicros));
+    return end(connection, release, values(claim, number, holdMicros));
   }
 
   /**
@@ -328,10 +350,7 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
    */
   public final long extend(Connection connection, StoredClaim claim, long number, long ttlMicros)
       throws SQLException {
-    return number(
-        connection,
-        extend,
-        Map.of("key", claim.key(), "owner", claim.owner(), "number", number, "ttl", ttlMicros));
+    return number(connection, extend, values(claim, number, ttlMicros));
   }
 
   // The line.
@@ -346,21 +365,25 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
    */
   public final boolean handOver(
       Connection connection, StoredClaim claim, long number, long holdMicros) throws SQLException {
-    return end(connection, handOver, ending(claim, number, holdMicros));
+    return end(connection, handOver, values(claim, number, holdMicros));
   }
 
-  private static Map<String, ?> ending(StoredClaim claim, long number, long holdMicros) {
-    return ending(claim.key(), claim.owner(), number, holdMicros, true);
+  private static Map<String, ?> values(StoredClaim claim, long number, long micros) {
+    return values(claim.key(), claim.owner(), number, micros, true);
   }
 
-  /** @param mayBeForgotten whether a server that crashes may forget it, on PostgreSQL */
-  private static Map<String, ?> ending(
-      String key, String owner, long number, long holdMicros, boolean mayBeForgotten) {
+  /**
+   * @param micros the time for which the lock is taken from now on
+   * @param mayBeForgotten whether a server that crashes may forget the statement
+   */
+  private static Map<String, ?> values(
+      String key, String owner, long number, long micros, boolean mayBeForgotten) {
     return Map.of(
         "key", key,
         "owner", owner,
         "number", number,
-        "hold", holdMicros,
+        "hold", micros,
+        "ttl", micros,
         "forgettable", mayBeForgotten ? 1L : 0L,
         "notify", 1L);
   }
@@ -370,13 +393,13 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
    * it did.
    */
   public final boolean withdraw(Connection connection, StoredClaim claim) throws SQLException {
-    return end(connection, withdraw, ending(claim.key(), claim.owner(), NONE, 0, false));
+    return end(connection, withdraw, values(claim.key(), claim.owner(), NONE, 0, false));
   }
 
   /** Does {@link #handOver} for the grant of this number; returns whether it did. */
   public final boolean forceRelease(Connection connection, String key, long number)
       throws SQLException {
-    return end(connection, forceRelease, ending(key, "", number, 0, false));
+    return end(connection, forceRelease, values(key, "", number, 0, false));
   }
 
   /**
@@ -452,9 +475,7 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
    */
   public final boolean guard(Connection connection, StoredClaim claim, long number)
       throws SQLException {
-    return update(
-            connection, guard, Map.of("key", claim.key(), "owner", claim.owner(), "number", number))
-        > 0;
+    return update(connection, guard, values(claim, number, 0)) > 0;
   }
 
   /**
@@ -489,28 +510,22 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
   }
 
   /**
-   * Reads rows and their lines without locking them; rows that don't exist are missing from the
-   * result.
+   * Reads the rows of these waiters' locks, and their lines, without locking them; rows that don't
+   * exist are missing from the result.
    *
-   * @param owners the owner ids of waiters, at most one for each name
+   * @param waiters at most one for each name
    */
-  public final List<Standing> lookAtLine(
-      Connection connection, List<String> keys, List<String> owners) throws SQLException {
-    return rows(
-        connection,
-        lookAtLine,
-        Map.of("keys", keys, "owners", owners),
-        result -> Standing.read(result, this));
+  public final List<Standing> lookAtLine(Connection connection, List<StoredClaim> waiters)
+      throws SQLException {
+    return rows(connection, lookAtLine, values(waiters), result -> Standing.read(result, this));
   }
 
   /**
-   * Extends what these owners hold, and returns the number of rows that were changed; locked rows
-   * are left alone. An owner id belongs to one lock only, so the two lists match no wrong pairs.
+   * Extends the grants of these claims, whose TTLs are equal, to their TTL from now if they still
+   * have their locks; returns the number of rows that were changed. Locked rows are left alone.
    */
-  public final int renew(
-      Connection connection, List<String> keys, List<String> owners, long ttlMicros)
-      throws SQLException {
-    return update(connection, renew, Map.of("keys", keys, "owners", owners, "ttl", ttlMicros));
+  public final int renew(Connection connection, List<StoredClaim> claims) throws SQLException {
+    return update(connection, renew, values(claims));
   }
 
   /**
@@ -522,18 +537,24 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
   }
 
   /** Records that these waiters are alive; returns how many of them there are. */
-  public final int keepAlive(Connection connection, List<String> keys, List<String> owners)
-      throws SQLException {
-    return update(connection, keepAlive, Map.of("keys", keys, "owners", owners));
+  public final int keepAlive(Connection connection, List<StoredClaim> waiters) throws SQLException {
+    return update(connection, keepAlive, values(waiters));
   }
 
   /**
    * Deletes these waiters, and those for the same locks that died long ago, or else they would be
    * found again by each statement about waiters; returns how many.
    */
-  public final int leave(Connection connection, List<String> keys, List<String> owners)
-      throws SQLException {
-    return update(connection, leave, Map.of("keys", keys, "owners", owners));
+  public final int leave(Connection connection, List<StoredClaim> waiters) throws SQLException {
+    return update(connection, leave, values(waiters));
+  }
+
+  /** An owner id belongs to one lock only, so the two lists match no wrong pairs. */
+  private static Map<String, ?> values(List<StoredClaim> claims) {
+    return Map.of(
+        "keys", claims.stream().map(StoredClaim::key).toList(),
+        "owners", claims.stream().map(StoredClaim::owner).toList(),
+        "ttl", claims.get(0).ttlMicros());
   }
 
   // Listings and purges.
@@ -553,16 +574,13 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
 
   /**
    * Returns the end of the range that one {@link #listHeld} should read: the name that has
-   * {@value #PAGE} names of this range before it.
-   *
-   * @return the name; empty if the range has no more names than that
+   * {@value #PAGE} names of this range before it, or the end of this range.
    */
-  public final Optional<String> endOfPage(Connection connection, String from, String below)
+  public final String endOfPage(Connection connection, String from, String below)
       throws SQLException {
-    return rows(
-            connection, endOfPage, Map.of("from", from, "below", below), result -> key(result, 1))
-        .stream()
-        .findFirst();
+    Map<String, ?> range = Map.of("from", from, "below", below);
+    List<String> end = rows(connection, endOfPage, range, result -> key(result, 1));
+    return end.isEmpty() ? below : end.get(0);
   }
 
   /** Returns the first names above this one whose rows nobody has used for this time. */
@@ -614,15 +632,7 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
 
   static boolean hasClass(SQLException e, String... classes) {
     String state = e.getSQLState();
-    if (state == null || state.length() != 5) {
-      return false;
-    }
-    for (String sqlClass : classes) {
-      if (state.startsWith(sqlClass)) {
-        return true;
-      }
-    }
-    return false;
+    return state != null && state.length() == 5 && Stream.of(classes).anyMatch(state::startsWith);
   }
 
   // How statements are sent.
@@ -667,6 +677,20 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
     try (PreparedStatement statement = sql.prepare(connection, values)) {
       // With execute(), MySQL's driver would first ask whether the session is read-only.
       return statement.executeUpdate();
+    }
+  }
+
+  /** Locks the row of this name, if there is one; returns false if another has it locked. */
+  final boolean lockIfFree(Connection transaction, String key, int errorIfLocked)
+      throws SQLException {
+    try {
+      query(transaction, selectRowNoWait, Map.of("key", key));
+      return true;
+    } catch (SQLException e) {
+      if (e.getErrorCode() == errorIfLocked) {
+        return false; // This error rolls back only the statement.
+      }
+      throw e;
     }
   }
 

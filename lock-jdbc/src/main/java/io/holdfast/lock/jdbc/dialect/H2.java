@@ -2,10 +2,8 @@ package io.holdfast.lock.jdbc.dialect;
 
 import java.sql.Connection;
 import java.sql.SQLException;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
-import org.jspecify.annotations.Nullable;
 
 /** H2 2.2.220 and later, for tests and demonstrations. */
 public final class H2 extends Dialect {
@@ -22,11 +20,9 @@ public final class H2 extends Dialect {
   private final Sql lockRow = new Sql(
       this, "UPDATE {table} SET guarded = guarded + 1, changed_at = {now} WHERE name = :key");
   private final Sql createRow = new Sql(this, template(Template.CREATE_ROW));
-  private final Sql selectRowNoWait =
-      new Sql(this, "SELECT 1 FROM {table} WHERE name = :key FOR UPDATE NOWAIT");
 
   H2(String table) {
-    super(table);
+    super(table, "H2", connection -> false);
   }
 
   @Override
@@ -92,21 +88,29 @@ public final class H2 extends Dialect {
             UPDATE {table} SET expires_at = {now} + :ttl, holder = :holder
             WHERE {unlocked})
           """.replace("{unlocked}", unlocked("owner = :owner AND expires_at > {now}"));
+      case SCHEMA -> "SELECT QUOTE_IDENT(CURRENT_SCHEMA)";
       case CREATE_ROW -> """
           INSERT INTO {table}
             (name, owner, number, changed_at, expires_at, wanted_until, served, guarded, holder)
           VALUES (:key, '', 0, {now}, 0, 0, 0, 0, '')
           """;
+      case UNLOCKED -> "SELECT name AS mine_name FROM {table} WHERE {where} FOR UPDATE SKIP LOCKED";
       // A MERGE, since H2 would run the inner query of an update once for each row.
       case UPDATE_UNLOCKED -> """
-          MERGE INTO {table} USING (
-            SELECT name AS mine_name FROM {table} WHERE {where} FOR UPDATE SKIP LOCKED
-          ) mine ON name = mine_name WHEN MATCHED THEN UPDATE SET {set}
+          MERGE INTO {table} USING ({unlocked}) mine ON name = mine_name
+          WHEN MATCHED THEN UPDATE SET {set}
           """;
       case DELETE_UNLOCKED -> """
-          MERGE INTO {table} USING (
-            SELECT name AS mine_name FROM {table} WHERE {where} FOR UPDATE SKIP LOCKED
-          ) mine ON name = mine_name WHEN MATCHED THEN DELETE
+          MERGE INTO {table} USING ({unlocked}) mine ON name = mine_name
+          WHEN MATCHED THEN DELETE
+          """;
+      case UNIQUE_KEYS -> """
+          SELECT COUNT(*) FROM (
+            SELECT MAX(c.index_name) FROM information_schema.index_columns c
+            WHERE UPPER(c.table_schema) = UPPER(COALESCE(NULLIF(:schema, ''), CURRENT_SCHEMA))
+              AND UPPER(c.table_name) = UPPER(:name) AND c.is_unique
+            GROUP BY c.index_schema, c.index_name
+            HAVING COUNT(*) = 1 AND UPPER(MAX(c.column_name)) = 'NAME')
           """;
     };
   }
@@ -117,41 +121,6 @@ public final class H2 extends Dialect {
         + " AND name = (SELECT name FROM {table} WHERE name = :key AND "
         + condition
         + " FOR UPDATE SKIP LOCKED)";
-  }
-
-  @Override
-  public String database() {
-    return "H2";
-  }
-
-  @Override
-  public String script() {
-    return "h2.sql";
-  }
-
-  @Override
-  @Nullable
-  String quotedSchema(Connection connection) throws SQLException {
-    return text(connection, "SELECT QUOTE_IDENT(CURRENT_SCHEMA)");
-  }
-
-  @Override
-  public @Nullable String flaw(Connection connection) throws SQLException {
-    int dot = table().indexOf('.');
-    String schema =
-        dot < 0 ? connection.getSchema() : table().substring(0, dot).toUpperCase(Locale.ROOT);
-    Sql uniqueKeys = new Sql(this, """
-        SELECT COUNT(*) FROM (
-          SELECT MAX(c.index_name) FROM information_schema.index_columns c
-          WHERE UPPER(c.table_schema) = UPPER(:schema) AND UPPER(c.table_name) = UPPER(:table)
-            AND c.is_unique
-          GROUP BY c.index_schema, c.index_name
-          HAVING COUNT(*) = 1 AND UPPER(MAX(c.column_name)) = 'NAME')
-        """);
-    Map<String, ?> values = Map.of("schema", schema, "table", table().substring(dot + 1));
-    return query(connection, uniqueKeys, values) > 0
-        ? null
-        : "it has no unique key on the column name";
   }
 
   @Override
@@ -175,13 +144,8 @@ public final class H2 extends Dialect {
 
   @Override
   public boolean tryLockRow(Connection transaction, String key) throws SQLException {
-    try {
-      query(transaction, selectRowNoWait, Map.of("key", key));
-    } catch (SQLException e) {
-      if (e.getErrorCode() == LOCKED) {
-        return false;
-      }
-      throw e;
+    if (!lockIfFree(transaction, key, LOCKED)) {
+      return false;
     }
     lockRow(transaction, key);
     return true;

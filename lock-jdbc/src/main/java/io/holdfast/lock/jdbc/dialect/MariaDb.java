@@ -13,7 +13,7 @@ import org.mariadb.jdbc.util.constants.ServerStatus;
  * much as a query that skips locked rows.
  */
 final class MariaDb extends MySql {
-  private static final Driver DRIVER = Driver.of(
+  private static final Driver OWN_DRIVER = Driver.of(
       "org.mariadb.jdbc.Connection",
       connection -> connection.isWrapperFor(org.mariadb.jdbc.Connection.class)
           && (connection.unwrap(org.mariadb.jdbc.Connection.class).getContext().getServerStatus()
@@ -25,7 +25,10 @@ final class MariaDb extends MySql {
   private final Sql tryLockRow = new Sql(this, WITHOUT_WAITING + template(Template.CREATE_ROW));
 
   MariaDb(String table) {
-    super(table);
+    super(
+        table,
+        "MariaDB",
+        connection -> OWN_DRIVER.isInTransaction(connection) || DRIVER.isInTransaction(connection));
   }
 
   @Override
@@ -35,21 +38,6 @@ final class MariaDb extends MySql {
         ? WITHOUT_WAITING
             + text.replace("FOR UPDATE OF b SKIP LOCKED FOR UPDATE OF a", "FOR UPDATE")
         : text;
-  }
-
-  @Override
-  public String database() {
-    return "MariaDB";
-  }
-
-  @Override
-  public String script() {
-    return "mariadb.sql";
-  }
-
-  @Override
-  public boolean isInTransaction(Connection connection) throws SQLException {
-    return DRIVER.isInTransaction(connection) || super.isInTransaction(connection);
   }
 
   @Override

@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
  * session, as after any insert.
  */
 public sealed class MySql extends Dialect permits MariaDb {
-  private static final Driver DRIVER = Driver.of(
+  static final Driver DRIVER = Driver.of(
       "com.mysql.cj.jdbc.JdbcConnection",
       connection -> connection.isWrapperFor(JdbcConnection.class)
           && isInTransaction(
@@ -50,12 +50,6 @@ public sealed class MySql extends Dialect permits MariaDb {
   /** The error codes of a server in read-only mode. */
   private static final Set<Integer> READ_ONLY = Set.of(1290, 1792, 1836);
 
-  private static final String WAIT_LITTLE =
-      "SET @holdfast_wait = @@innodb_lock_wait_timeout, SESSION innodb_lock_wait_timeout = 1";
-
-  private static final String WAIT_AS_BEFORE =
-      "SET SESSION innodb_lock_wait_timeout = @holdfast_wait";
-
   private static final int KNOWN_MAX = 10_000;
 
   /**
@@ -73,12 +67,20 @@ public sealed class MySql extends Dialect permits MariaDb {
         }
       }));
 
+  private final Sql waitLittle = new Sql(
+      this,
+      "SET @holdfast_wait = @@innodb_lock_wait_timeout, SESSION innodb_lock_wait_timeout = 1");
+  private final Sql waitAsBefore =
+      new Sql(this, "SET SESSION innodb_lock_wait_timeout = @holdfast_wait");
+  private final Sql rollsBackOnTimeout = new Sql(this, "SELECT @@innodb_rollback_on_timeout");
   private final Sql lockRow = new Sql(this, template(Template.CREATE_ROW));
-  private final Sql selectRowNoWait =
-      new Sql(this, "SELECT 1 FROM {table} WHERE name = :key FOR UPDATE NOWAIT");
 
   MySql(String table) {
-    super(table);
+    this(table, "MySQL", DRIVER);
+  }
+
+  MySql(String table, String database, Driver driver) {
+    super(table, database, driver);
   }
 
   @Override
@@ -135,6 +137,7 @@ public sealed class MySql extends Dialect permits MariaDb {
         updateUnlessLocked(
             "owner = :owner AND expires_at > {now}",
             "number = LAST_INSERT_ID(number), expires_at = {now} + :ttl, holder = :holder");
+      case SCHEMA -> "SELECT CONCAT('`', REPLACE(DATABASE(), '`', '``'), '`')";
       // Locks the row if it is there. Takes no gap lock, which two transactions could hold at once.
       case CREATE_ROW -> """
           INSERT INTO {table}
@@ -142,19 +145,27 @@ public sealed class MySql extends Dialect permits MariaDb {
           VALUES (:key, '', 0, {now}, 0, 0, 0, 0, '')
           ON DUPLICATE KEY UPDATE guarded = {table}.guarded + 1, changed_at = {now}
           """;
+      case UNLOCKED -> """
+          SELECT name AS mine_name FROM {table} FORCE INDEX (PRIMARY)
+          WHERE {where} FOR UPDATE SKIP LOCKED
+          """;
       // Without NO_MERGE, the derived table is merged into the update, which then waits for locked
       // rows.
       case UPDATE_UNLOCKED -> """
-          UPDATE /*+ NO_MERGE(mine) */ (
-            SELECT name AS mine_name FROM {table} FORCE INDEX (PRIMARY) WHERE {where}
-            FOR UPDATE SKIP LOCKED
-          ) mine STRAIGHT_JOIN {table} ON name = mine_name SET {set}
+          UPDATE /*+ NO_MERGE(mine) */ ({unlocked}) mine
+          STRAIGHT_JOIN {table} ON name = mine_name SET {set}
           """;
       case DELETE_UNLOCKED -> """
-          DELETE /*+ NO_MERGE(mine) */ {table} FROM (
-            SELECT name AS mine_name FROM {table} FORCE INDEX (PRIMARY) WHERE {where}
-            FOR UPDATE SKIP LOCKED
-          ) mine STRAIGHT_JOIN {table} ON name = mine_name
+          DELETE /*+ NO_MERGE(mine) */ {table} FROM ({unlocked}) mine
+          STRAIGHT_JOIN {table} ON name = mine_name
+          """;
+      case UNIQUE_KEYS -> """
+          SELECT COUNT(*) FROM (
+            SELECT index_name FROM information_schema.statistics
+            WHERE table_schema = COALESCE(NULLIF(:schema, ''), DATABASE())
+              AND table_name = :name AND non_unique = 0
+            GROUP BY index_name
+            HAVING COUNT(*) = 1 AND MAX(LOWER(column_name)) = 'name' AND MAX(sub_part) IS NULL) u
           """;
     };
   }
@@ -169,16 +180,6 @@ public sealed class MySql extends Dialect permits MariaDb {
         + " WHERE name = (SELECT name FROM (SELECT name FROM {table} l WHERE name = :key AND "
         + condition
         + " FOR UPDATE SKIP LOCKED) mine)";
-  }
-
-  @Override
-  public String database() {
-    return "MySQL";
-  }
-
-  @Override
-  public String script() {
-    return "mysql.sql";
   }
 
   /** Checks the server's variables; not every server has each of them. */
@@ -203,11 +204,6 @@ public sealed class MySql extends Dialect permits MariaDb {
     }
   }
 
-  @Override
-  public boolean isInTransaction(Connection connection) throws SQLException {
-    return DRIVER.isInTransaction(connection);
-  }
-
   /**
    * Whether the session is in a transaction, or its autocommit is off, by the server's last answer.
    */
@@ -216,26 +212,12 @@ public sealed class MySql extends Dialect permits MariaDb {
   }
 
   @Override
-  @Nullable
-  String quotedSchema(Connection connection) throws SQLException {
-    return text(connection, "SELECT CONCAT('`', REPLACE(DATABASE(), '`', '``'), '`')");
-  }
-
-  @Override
   public @Nullable String flaw(Connection connection) throws SQLException {
-    int dot = table().indexOf('.');
-    String schema = dot < 0 ? connection.getCatalog() : table().substring(0, dot);
-    Sql engineAndKeys = new Sql(this, """
-        SELECT t.engine,
-          (SELECT COUNT(*) FROM (
-            SELECT index_name FROM information_schema.statistics
-            WHERE table_schema = :schema AND table_name = :table AND non_unique = 0
-            GROUP BY index_name
-            HAVING COUNT(*) = 1 AND MAX(LOWER(column_name)) = 'name' AND MAX(sub_part) IS NULL) u)
-        FROM information_schema.tables t WHERE t.table_schema = :schema AND t.table_name = :table
-        """);
-    Map<String, ?> values = Map.of("schema", schema, "table", table().substring(dot + 1));
-    try (PreparedStatement statement = engineAndKeys.prepare(connection, values);
+    Sql sql = new Sql(this, """
+        SELECT engine, (%s) FROM information_schema.tables
+        WHERE table_schema = COALESCE(NULLIF(:schema, ''), DATABASE()) AND table_name = :name
+        """.formatted(template(Template.UNIQUE_KEYS)));
+    try (PreparedStatement statement = sql.prepare(connection, nameInSchema());
         ResultSet result = statement.executeQuery()) {
       if (!result.next()) {
         return "information_schema does not show it (is it a view?)";
@@ -281,25 +263,20 @@ public sealed class MySql extends Dialect permits MariaDb {
     if (!KNOWN.contains(known(key))) {
       return tryInsertRow(transaction, key);
     }
-    try {
-      query(transaction, selectRowNoWait, Map.of("key", key));
-    } catch (SQLException e) {
-      if (e.getErrorCode() == LOCKED_AND_NO_WAIT) {
-        return false; // This error rolls back only the statement.
-      }
-      throw e;
+    if (!lockIfFree(transaction, key, LOCKED_AND_NO_WAIT)) {
+      return false;
     }
     lockRow(transaction, key);
     return true;
   }
 
   private boolean tryInsertRow(Connection transaction, String key) throws SQLException {
-    execute(transaction, WAIT_LITTLE);
+    update(transaction, waitLittle, Map.of());
     try {
       lockRow(transaction, key);
     } catch (SQLException e) {
       try {
-        execute(transaction, WAIT_AS_BEFORE);
+        update(transaction, waitAsBefore, Map.of());
       } catch (SQLException e2) {
         e.addSuppressed(e2);
         throw e;
@@ -310,7 +287,7 @@ public sealed class MySql extends Dialect permits MariaDb {
       KNOWN.add(known(key));
       return false;
     }
-    execute(transaction, WAIT_AS_BEFORE);
+    update(transaction, waitAsBefore, Map.of());
     return true;
   }
 
@@ -318,21 +295,12 @@ public sealed class MySql extends Dialect permits MariaDb {
     return table() + ' ' + key;
   }
 
-  private static void execute(Connection connection, String sql) throws SQLException {
-    try (Statement statement = connection.createStatement()) {
-      statement.execute(sql);
-    }
-  }
-
   /**
    * Whether the server rolls back the whole transaction when a lock wait times out; a setting that
    * is off by default.
    */
-  static boolean rollsBackOnTimeout(Connection transaction) throws SQLException {
-    try (Statement statement = transaction.createStatement();
-        ResultSet result = statement.executeQuery("SELECT @@innodb_rollback_on_timeout")) {
-      return result.next() && result.getBoolean(1);
-    }
+  final boolean rollsBackOnTimeout(Connection transaction) throws SQLException {
+    return query(transaction, rollsBackOnTimeout, Map.of()) != NONE;
   }
 
   @Override

@@ -8,7 +8,6 @@ import java.sql.Statement;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.UUID;
-import org.jspecify.annotations.Nullable;
 import org.postgresql.core.TransactionState;
 import org.postgresql.jdbc.PgConnection;
 
@@ -58,7 +57,7 @@ public final class Postgres extends Dialect {
   private final String inbox = UUID.randomUUID().toString();
 
   Postgres(String table) {
-    super(table);
+    super(table, "PostgreSQL", DRIVER);
   }
 
   @Override
@@ -159,23 +158,29 @@ public final class Postgres extends Dialect {
           FROM mine WHERE name = mine_name
           RETURNING number
           """;
+      case SCHEMA -> """
+          SELECT quote_ident(COALESCE((
+            SELECT n.nspname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+            WHERE c.oid = to_regclass('{table}')), current_schema()))
+          """;
       case CREATE_ROW -> """
           INSERT INTO {table}
             (name, owner, number, changed_at, expires_at, wanted_until, served, guarded, holder)
           VALUES (:key, '', 0, {now}, 0, 0, 0, 0, '')
           ON CONFLICT (name) DO NOTHING
           """;
+      case UNLOCKED -> "SELECT name AS mine_name FROM {table} WHERE {where} FOR UPDATE SKIP LOCKED";
       case UPDATE_UNLOCKED -> """
-          WITH mine AS (
-            SELECT name AS mine_name FROM {table} WHERE {where} FOR UPDATE SKIP LOCKED
-          )
-          UPDATE {table} SET {set} FROM mine WHERE name = mine_name
+          WITH mine AS ({unlocked}) UPDATE {table} SET {set} FROM mine WHERE name = mine_name
           """;
       case DELETE_UNLOCKED -> """
-          WITH mine AS (
-            SELECT name AS mine_name FROM {table} WHERE {where} FOR UPDATE SKIP LOCKED
-          )
-          DELETE FROM {table} USING mine WHERE name = mine_name
+          WITH mine AS ({unlocked}) DELETE FROM {table} USING mine WHERE name = mine_name
+          """;
+      case UNIQUE_KEYS -> """
+          SELECT count(*) FROM pg_index i
+          JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
+          WHERE i.indrelid = '{table}'::regclass AND i.indisunique AND i.indisvalid
+            AND i.indnkeyatts = 1 AND i.indpred IS NULL AND a.attname = 'name'
           """;
     };
   }
@@ -183,16 +188,6 @@ public final class Postgres extends Dialect {
   @Override
   String inbox() {
     return inbox;
-  }
-
-  @Override
-  public String database() {
-    return "PostgreSQL";
-  }
-
-  @Override
-  public String script() {
-    return "postgresql.sql";
   }
 
   /**
@@ -213,35 +208,6 @@ public final class Postgres extends Dialect {
             + ", which can't hold every lock name; it must be UTF8");
       }
     }
-  }
-
-  @Override
-  public boolean isInTransaction(Connection connection) throws SQLException {
-    return DRIVER.isInTransaction(connection);
-  }
-
-  @Override
-  @Nullable
-  String quotedSchema(Connection connection) throws SQLException {
-    return text(
-        connection,
-        "SELECT quote_ident(COALESCE((SELECT n.nspname FROM pg_class c"
-            + " JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = to_regclass('"
-            + table()
-            + "')), current_schema()))");
-  }
-
-  @Override
-  public @Nullable String flaw(Connection connection) throws SQLException {
-    Sql uniqueKeys = new Sql(this, """
-        SELECT count(*) FROM pg_index i
-        JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
-        WHERE i.indrelid = :table::regclass AND i.indisunique AND i.indisvalid
-          AND i.indnkeyatts = 1 AND i.indpred IS NULL AND a.attname = 'name'
-        """);
-    return query(connection, uniqueKeys, Map.of("table", table())) > 0
-        ? null
-        : "it has no unique key on the column name";
   }
 
   @Override

@@ -39,12 +39,24 @@ enum Template {
   JOIN,
   ACCEPT,
 
+  /** Asks for the table's schema, as it is put into statements; null if there is none. */
+  SCHEMA,
+
   /** Inserts the row of a transaction's lock. */
   CREATE_ROW,
 
-  /** Updates the rows that match {@code {where}} and are not locked, as {@code {set}} says. */
+  /** A query that locks the rows that match {@code {where}} and are not locked. */
+  UNLOCKED,
+
+  /** Updates the rows of {@link #UNLOCKED} as {@code {set}} says. */
   UPDATE_UNLOCKED,
 
-  /** Deletes the rows that match {@code {where}} and are not locked. */
-  DELETE_UNLOCKED
+  /** Deletes the rows of {@link #UNLOCKED}. */
+  DELETE_UNLOCKED,
+
+  /**
+   * Counts the unique keys on the name alone of the table {@code :name} in {@code :schema}, or in
+   * the session's own if that is empty.
+   */
+  UNIQUE_KEYS
 }
