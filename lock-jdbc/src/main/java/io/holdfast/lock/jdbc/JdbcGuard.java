@@ -4,9 +4,12 @@ import io.holdfast.lock.Lease;
 import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockLostException;
 import io.holdfast.lock.LockStoreException;
+import io.holdfast.lock.jdbc.dialect.Failure;
 import io.holdfast.lock.spi.LeaseGuard;
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.util.Objects;
+import java.util.stream.Stream;
 import javax.sql.DataSource;
 
 /**
@@ -119,8 +122,8 @@ public final class JdbcGuard implements AutoCloseable {
    * Whether the database refused the write because the grant is gone. The same errors can be caused
    * by writes that changed no lease, and by whatever else the transaction did.
    */
-  private static boolean isLoss(JdbcGrant grant, SQLException refusal) {
-    if (!grant.dialect().isTransient(refusal)) {
+  private boolean isLoss(JdbcGrant grant, SQLException refusal) {
+    if (!isTransient(refusal)) {
       return false;
     }
     try {
@@ -136,17 +139,14 @@ public final class JdbcGuard implements AutoCloseable {
    * run again.
    */
   boolean isUndone(Throwable failure) {
-    if (failure instanceof LockLostException) {
-      return false;
-    }
-    Throwable cause = failure;
-    for (int depth = 0; cause != null && depth < CAUSES_MAX; depth++) {
-      if (cause instanceof SQLException e && guard.grant().dialect().isTransient(e)) {
-        return true;
-      }
-      cause = cause.getCause();
-    }
-    return false;
+    return !(failure instanceof LockLostException)
+        && Stream.iterate(failure, Objects::nonNull, Throwable::getCause)
+            .limit(CAUSES_MAX)
+            .anyMatch(cause -> cause instanceof SQLException e && isTransient(e));
+  }
+
+  private boolean isTransient(SQLException e) {
+    return guard.grant().dialect().failure(e) == Failure.TRANSIENT;
   }
 
   /** Closes this guard, after the transaction has ended; renewal goes on. Idempotent, no I/O. */

@@ -1,6 +1,7 @@
 package io.holdfast.lock.jdbc;
 
 import io.holdfast.lock.jdbc.dialect.Dialect;
+import io.holdfast.lock.jdbc.dialect.Failure;
 import io.holdfast.lock.jdbc.dialect.Row;
 import java.io.IOException;
 import java.io.InputStream;
@@ -41,45 +42,18 @@ final class Schema {
     if (mode == SchemaMode.NONE) {
       return;
     }
-    String flaw = flaw(connection, dialect);
-    if (flaw != null && mode == SchemaMode.CREATE) {
-      flaw = create(connection, dialect, flaw);
-    }
-    if (flaw != null) {
-      throw new IllegalStateException(
-          ("The table %s can't be used for locks: %s. The script for %s is %s/%s%s in the jar of"
-                  + " lock-jdbc; with schema(SchemaMode.CREATE) the client runs it")
-              .formatted(
-                  dialect.table(),
-                  flaw,
-                  dialect.database(),
-                  Schema.class.getPackageName().replace('.', '/'),
-                  SCRIPTS,
-                  dialect.script()));
-    }
-  }
-
-  /**
-   * Creates the tables. Clients that do so at the same time can make each other fail; one of them
-   * has then succeeded.
-   */
-  private static @Nullable String create(Connection connection, Dialect dialect, String before)
-      throws SQLException {
-    String flaw = before;
     SQLException failure = null;
-    for (int tries = 0; flaw != null && tries < CREATE_TRIES; tries++) {
-      try (Statement statement = connection.createStatement()) {
-        for (String sql : script(dialect)) {
-          statement.execute(sql);
-        }
-        failure = null;
-      } catch (SQLException e) {
-        rollBack(connection);
-        failure = e;
-      }
+    String flaw = flaw(connection, dialect);
+    for (int tries = 0;
+        flaw != null && mode == SchemaMode.CREATE && tries < CREATE_TRIES;
+        tries++) {
+      failure = create(connection, dialect);
       flaw = flaw(connection, dialect);
     }
-    if (flaw != null && failure != null) {
+    if (flaw == null) {
+      return;
+    }
+    if (failure != null) {
       refuseWordOfSql(failure, dialect);
       throw new IllegalStateException(
           ("The table %s could not be created: %s (a database user who may not create tables? then"
@@ -87,7 +61,35 @@ final class Schema {
               .formatted(dialect.table(), failure.getMessage(), dialect.script()),
           failure);
     }
-    return flaw;
+    throw new IllegalStateException(
+        ("The table %s can't be used for locks: %s. The script for %s is %s/%s%s in the jar of"
+                + " lock-jdbc; with schema(SchemaMode.CREATE) the client runs it")
+            .formatted(
+                dialect.table(),
+                flaw,
+                dialect.database(),
+                Schema.class.getPackageName().replace('.', '/'),
+                SCRIPTS,
+                dialect.script()));
+  }
+
+  /**
+   * Creates the tables. Clients that do so at the same time can make each other fail; one of them
+   * has then succeeded.
+   *
+   * @return why it failed, or null
+   */
+  private static @Nullable SQLException create(Connection connection, Dialect dialect)
+      throws SQLException {
+    try (Statement statement = connection.createStatement()) {
+      for (String sql : script(dialect)) {
+        statement.execute(sql);
+      }
+      return null;
+    } catch (SQLException e) {
+      rollBack(connection);
+      return e;
+    }
   }
 
   /** Returns what is wrong with the tables, or null if nothing is. */
@@ -118,7 +120,7 @@ final class Schema {
    * quotes.
    */
   private static void refuseWordOfSql(SQLException failure, Dialect dialect) {
-    if (dialect.isSyntaxError(failure)) {
+    if (dialect.failure(failure) == Failure.SYNTAX_ERROR) {
       throw new IllegalStateException(
           "The table's name '%s' is a word of %s's own language: set another one with table(...)"
               .formatted(dialect.table(), dialect.database()),

@@ -1,6 +1,7 @@
 package io.holdfast.lock.jdbc.connection;
 
 import io.holdfast.lock.jdbc.dialect.Dialect;
+import io.holdfast.lock.jdbc.dialect.Failure;
 import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.StoreException;
 import java.sql.Connection;
@@ -40,8 +41,11 @@ public final class Database implements AutoCloseable {
   /** Gives the client's own connection back, and ends the pool's threads. */
   @Override
   public void close() {
-    ownConnection.close();
-    pool.close();
+    try {
+      ownConnection.close();
+    } finally {
+      pool.close();
+    }
   }
 
   public Dialect dialect() {
@@ -155,6 +159,7 @@ public final class Database implements AutoCloseable {
       int readOnlyTries = 0;
       for (int failures = 0; ; failures++) {
         SQLException failure;
+        Failure left;
         Lent lent = lender.lend(deadline);
         try {
           T answer = Sessions.run(lent.connection(), deadline, question);
@@ -163,23 +168,24 @@ public final class Database implements AutoCloseable {
           return answer;
         } catch (SQLException e) {
           failure = e;
-          if (dialect.isRefused(e) && !dialect.isReadOnly(e)) {
+          left = dialect.failure(e);
+          if (left != Failure.UNKNOWN && left != Failure.READ_ONLY) {
             lent.works(); // An error that the server reported leaves the connection usable.
           }
         } finally {
           lent.close();
         }
-        boolean readOnly = dialect.isReadOnly(failure);
+        boolean readOnly = left == Failure.READ_ONLY;
         if (readOnly) {
           // Another server is the primary now; the pool knows, or finds out by this.
           ownConnection.expire();
           readOnlyTries++;
         }
-        if (!(readOnly && readOnlyTries < READ_ONLY_TRIES) && !dialect.isTransient(failure)) {
-          throw dialect.isRefused(failure)
-              ? StoreException.refused(dialect.database() + " refused: " + failure, failure)
-              : StoreException.unanswered(
-                  dialect.database() + " gave no usable answer: " + failure, failure);
+        if (!(readOnly && readOnlyTries < READ_ONLY_TRIES) && left != Failure.TRANSIENT) {
+          throw left == Failure.UNKNOWN
+              ? StoreException.unanswered(
+                  dialect.database() + " gave no usable answer: " + failure, failure)
+              : StoreException.refused(dialect.database() + " refused: " + failure, failure);
         }
         // Replacing connections takes longer than waiting out a collision.
         if (!Deadlines.pause(deadline, readOnly ? failures + READ_ONLY_TRIES : failures)) {

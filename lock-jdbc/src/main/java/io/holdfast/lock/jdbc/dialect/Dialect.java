@@ -73,61 +73,63 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
   private static final int PAGE = 10_000;
 
   /** The condition for waiters {@code a} in the line of lock {@code l}. */
-  static final String LINE =
+  private static final String LINE =
       "FROM {waiters} a WHERE a.name = l.name AND a.place > l.served AND {alive waiter}";
 
   /** The condition for a row that has not been used; never true of the version's row. */
-  private static final String DEAD =
+  private static final String UNUSED =
       "changed_at > 0 AND changed_at < {now} - :unused AND expires_at < {now} - :unused"
           + " AND wanted_until < {now}";
-
-  private static final String NAMES_IN_RANGE =
-      "FROM {table} l WHERE {name by bytes} >= :from AND {name by bytes} < :below";
-
-  /**
-   * The end of a query of many rows. With a limit of its own, it is not cut short by MySQL's
-   * sql_select_limit: a row that is missing counts as a lost lock.
-   */
-  private static final String ALL = " LIMIT " + BATCH_MAX;
 
   private final String table;
   private final String database;
   private final Driver driver;
 
-  private final Sql acquire = taking("{unwanted}", "served");
-  private final Sql insert = new Sql(this, template(Template.INSERT));
-  private final Sql release = new Sql(this, template(Template.RELEASE));
-  private final Sql extend = new Sql(this, template(Template.EXTEND));
-  private final Sql handOver = handingOver("owner = :owner AND number = :number");
-  private final Sql withdraw = handingOver("owner = :owner");
-  private final Sql forceRelease = handingOver("number = :number AND expires_at > {now}");
-  private final Sql join = new Sql(this, template(Template.JOIN));
-  private final Sql accept = new Sql(this, template(Template.ACCEPT));
-  private final Sql take = taking(
-      "served < :place AND NOT EXISTS (SELECT 1 " + LINE + " AND a.place < :place)",
-      "GREATEST(served, :served)");
-  private final Sql reopen =
-      updatingUnlocked("name IN (:keys) AND served >= :place", "served = :place - 1");
+  private final Sql acquire =
+      sql(Template.TAKE).with("condition", "{unwanted}").with("served", "served");
+  private final Sql insert = sql(Template.INSERT);
+  private final Sql release = sql(Template.RELEASE);
+  private final Sql extend = sql(Template.EXTEND);
+  private final Sql handOver =
+      sql(Template.HAND_OVER).with("condition", "owner = :owner AND number = :number");
+  private final Sql withdraw = sql(Template.HAND_OVER).with("condition", "owner = :owner");
+  private final Sql forceRelease =
+      sql(Template.HAND_OVER).with("condition", "number = :number AND expires_at > {now}");
+  private final Sql join = sql(Template.JOIN);
+  private final Sql accept = sql(Template.ACCEPT);
+  private final Sql take = sql(Template.TAKE)
+      .with("condition", "served < :place AND NOT EXISTS (SELECT 1 {line} AND a.place < :place)")
+      .with("served", "GREATEST(served, :served)");
+  private final Sql reopen = sql(Template.UPDATE_UNLOCKED)
+      .with("where", "name IN (:keys) AND served >= :place")
+      .with("set", "served = :place - 1");
+  final Sql touchRow = new Sql(
+      this, "UPDATE {table} SET guarded = guarded + 1, changed_at = {now} WHERE name = :key");
   private final Sql guard = new Sql(this, """
       UPDATE {table} SET guarded = guarded + 1
       WHERE name = :key AND owner = :owner AND number = :number
       """);
   private final Sql selectRowNoWait =
       new Sql(this, "SELECT 1 FROM {table} WHERE name = :key FOR UPDATE NOWAIT");
-  private final Sql uniqueKeys = new Sql(this, template(Template.UNIQUE_KEYS));
-  private final Sql look =
-      new Sql(this, Row.SELECT + " FROM {table} l WHERE l.name IN (:keys)" + ALL);
-  private final Sql lookAtLine = new Sql(this, Row.SELECT + """
-      , COALESCE(w.owner, ''),
+  private final Sql uniqueKeys = sql(Template.UNIQUE_KEYS);
+  // The queries of many rows have a limit, so that MySQL's sql_select_limit does not cut them
+  // short: a row that is missing counts as a lost lock.
+  private final Sql look = new Sql(this, """
+      SELECT {columns} FROM {table} l WHERE l.name IN (:keys) LIMIT {batch}
+      """);
+  private final Sql lookAtLine = new Sql(this, """
+      SELECT {columns}, COALESCE(w.owner, ''),
         (SELECT COUNT(*) {line} AND (w.place IS NULL OR a.place < w.place)),
         CASE WHEN w.place > l.served THEN 1 ELSE 0 END
       FROM {table} l LEFT JOIN {waiters} w ON w.name = l.name AND w.owner IN (:owners)
-      WHERE l.name IN (:keys)""".replace("{line}", LINE) + ALL);
-  private final Sql renew = updatingUnlocked(
-      "name IN (:keys) AND owner IN (:owners) AND expires_at > {now} + {late}",
-      "expires_at = {now} + :ttl");
-  private final Sql announce =
-      updatingUnlocked("name IN (:keys) AND expires_at > {now}", "wanted_until = {now} + {alive}");
+      WHERE l.name IN (:keys) LIMIT {batch}
+      """);
+  private final Sql renew = sql(Template.UPDATE_UNLOCKED)
+      .with("where", "name IN (:keys) AND owner IN (:owners) AND expires_at > {now} + {late}")
+      .with("set", "expires_at = {now} + :ttl");
+  private final Sql announce = sql(Template.UPDATE_UNLOCKED)
+      .with("where", "name IN (:keys) AND expires_at > {now}")
+      .with("set", "wanted_until = {now} + {alive}");
   private final Sql keepAlive = new Sql(this, """
       UPDATE {waiters} SET alive_until = {now} + {alive}
       WHERE name IN (:keys) AND owner IN (:owners)
@@ -136,17 +138,20 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
       DELETE FROM {waiters}
       WHERE name IN (:keys) AND (owner IN (:owners) OR alive_until < {now} - {dead})
       """);
-  private final Sql listHeld = new Sql(
-      this, Row.SELECT + """
-      , '', (SELECT COUNT(*) {line}), 0
-      {names in range} AND l.expires_at > {now} ORDER BY {name by bytes} LIMIT :limit
-      """.replace("{line}", LINE).replace("{names in range}", NAMES_IN_RANGE));
-  private final Sql endOfPage = new Sql(
-      this, "SELECT name " + NAMES_IN_RANGE + " ORDER BY {name by bytes} LIMIT 1 OFFSET " + PAGE);
-  private final Sql listDead = new Sql(
-      this, "SELECT name FROM {table} WHERE name > :from AND " + DEAD + " ORDER BY name" + ALL);
+  private final Sql listHeld = new Sql(this, """
+      SELECT {columns}, '', (SELECT COUNT(*) {line}), 0 FROM {table} l
+      WHERE {name by bytes} >= :from AND {name by bytes} < :below AND l.expires_at > {now}
+      ORDER BY {name by bytes} LIMIT :limit
+      """);
+  private final Sql endOfPage = new Sql(this, """
+      SELECT name FROM {table} l WHERE {name by bytes} >= :from AND {name by bytes} < :below
+      ORDER BY {name by bytes} LIMIT 1 OFFSET {page}
+      """);
+  private final Sql listDead = new Sql(this, """
+      SELECT name FROM {table} WHERE name > :from AND {unused} ORDER BY name LIMIT {batch}
+      """);
   private final Sql deleteDead =
-      unlocked(Template.DELETE_UNLOCKED, "name IN (:keys) AND " + DEAD, "");
+      sql(Template.DELETE_UNLOCKED).with("where", "name IN (:keys) AND {unused}");
   private final Sql deleteDeadWaiters =
       new Sql(this, "DELETE FROM {waiters} WHERE alive_until < {now} - :unused");
 
@@ -157,27 +162,8 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
     this.driver = driver;
   }
 
-  private Sql taking(String condition, String served) {
-    return new Sql(
-        this,
-        template(Template.TAKE).replace("{condition}", condition).replace("{served}", served));
-  }
-
-  private Sql handingOver(String condition) {
-    return new Sql(this, template(Template.HAND_OVER).replace("{condition}", condition));
-  }
-
-  private Sql updatingUnlocked(String where, String set) {
-    return unlocked(Template.UPDATE_UNLOCKED, where, set);
-  }
-
-  private Sql unlocked(Template statement, String where, String set) {
-    return new Sql(
-        this,
-        template(statement)
-            .replace("{unlocked}", template(Template.UNLOCKED))
-            .replace("{where}", where)
-            .replace("{set}", set));
+  private Sql sql(Template template) {
+    return new Sql(this, template(template).replace("{unlocked}", template(Template.UNLOCKED)));
   }
 
   /** Returns this database's text; depends on nothing else. */
@@ -187,6 +173,9 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
   final String fill(String template) {
     return template
         .strip()
+        .replace("{columns}", Row.COLUMNS)
+        .replace("{line}", LINE)
+        .replace("{unused}", UNUSED)
         .replace("{table}", table)
         .replace("{waiters}", waiters())
         .replace("{alive waiter}", "a.alive_until BETWEEN {now} AND {now} + {believed}")
@@ -197,7 +186,9 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
         .replace("{alive}", String.valueOf(ALIVE_MICROS))
         .replace("{dead}", String.valueOf(DEAD_MICROS))
         .replace("{believed}", String.valueOf(BELIEVED_MICROS))
-        .replace("{handed}", String.valueOf(HANDED_OVER_MICROS));
+        .replace("{handed}", String.valueOf(HANDED_OVER_MICROS))
+        .replace("{page}", String.valueOf(PAGE))
+        .replace("{batch}", String.valueOf(BATCH_MAX));
   }
 
   /** Returns the name of the table of locks, as it was configured. */
@@ -299,7 +290,9 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
   }
 
   /** Whether a column of this type, as the driver calls it, distinguishes all names. */
-  public abstract boolean isExactNameType(String typeName);
+  public final boolean isExactNameType(String typeName) {
+    return typeName.toLowerCase(Locale.ROOT).matches(template(Template.NAME_TYPES));
+  }
 
   // One lock.
 
@@ -310,7 +303,7 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
    *     row is locked, or if there is no row
    */
   public final long acquire(Connection connection, StoredClaim claim) throws SQLException {
-    return number(connection, acquire, claim, NO_PLACE);
+    return number(connection, acquire, ofClaim(claim, NO_PLACE));
   }
 
   /**
@@ -320,9 +313,9 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
    */
   public final long insert(Connection connection, StoredClaim claim) throws SQLException {
     try {
-      return number(connection, insert, claim, NO_PLACE);
+      return number(connection, insert, ofClaim(claim, NO_PLACE));
     } catch (SQLException e) {
-      if (isDuplicate(e)) {
+      if (failure(e) == Failure.DUPLICATE) {
         return NONE;
       }
       throw e;
@@ -338,7 +331,7 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
    */
   public final boolean release(
       Connection connection, StoredClaim claim, long number, long holdMicros) throws SQLException {
-    return end(connection, release, values(claim, number, holdMicros));
+    return end(connection, release, ofGrant(claim, number, holdMicros));
   }
 
   /**
@@ -350,7 +343,7 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
    */
   public final long extend(Connection connection, StoredClaim claim, long number, long ttlMicros)
       throws SQLException {
-    return number(connection, extend, values(claim, number, ttlMicros));
+    return number(connection, extend, ofGrant(claim, number, ttlMicros));
   }
 
   // The line.
@@ -365,18 +358,18 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
    */
   public final boolean handOver(
       Connection connection, StoredClaim claim, long number, long holdMicros) throws SQLException {
-    return end(connection, handOver, values(claim, number, holdMicros));
+    return end(connection, handOver, ofGrant(claim, number, holdMicros));
   }
 
-  private static Map<String, ?> values(StoredClaim claim, long number, long micros) {
-    return values(claim.key(), claim.owner(), number, micros, true);
+  private static Map<String, ?> ofGrant(StoredClaim claim, long number, long micros) {
+    return ofGrant(claim.key(), claim.owner(), number, micros, true);
   }
 
   /**
    * @param micros the time for which the lock is taken from now on
    * @param mayBeForgotten whether a server that crashes may forget the statement
    */
-  private static Map<String, ?> values(
+  private static Map<String, ?> ofGrant(
       String key, String owner, long number, long micros, boolean mayBeForgotten) {
     return Map.of(
         "key", key,
@@ -393,13 +386,13 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
    * it did.
    */
   public final boolean withdraw(Connection connection, StoredClaim claim) throws SQLException {
-    return end(connection, withdraw, values(claim.key(), claim.owner(), NONE, 0, false));
+    return end(connection, withdraw, ofGrant(claim.key(), claim.owner(), NONE, 0, false));
   }
 
   /** Does {@link #handOver} for the grant of this number; returns whether it did. */
   public final boolean forceRelease(Connection connection, String key, long number)
       throws SQLException {
-    return end(connection, forceRelease, values(key, "", number, 0, false));
+    return end(connection, forceRelease, ofGrant(key, "", number, 0, false));
   }
 
   /**
@@ -408,7 +401,7 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
    * @return the waiter's place
    */
   public final long join(Connection connection, StoredClaim claim) throws SQLException {
-    return number(connection, join, claim, NO_PLACE);
+    return number(connection, join, ofClaim(claim, NO_PLACE));
   }
 
   /**
@@ -438,7 +431,7 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
    *     the row is locked
    */
   public final long accept(Connection connection, StoredClaim claim) throws SQLException {
-    return number(connection, accept, claim, NO_PLACE);
+    return number(connection, accept, ofClaim(claim, NO_PLACE));
   }
 
   /**
@@ -448,22 +441,18 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
    * @return the grant's number, or {@link #NONE} as in {@link #acquire}
    */
   public final long take(Connection connection, StoredClaim claim, long place) throws SQLException {
-    return number(connection, take, claim, place);
+    return number(connection, take, ofClaim(claim, place));
   }
 
-  private long number(Connection connection, Sql sql, StoredClaim claim, long place)
-      throws SQLException {
-    return number(
-        connection,
-        sql,
-        Map.of(
-            "key", claim.key(),
-            "owner", claim.owner(),
-            "ttl", claim.ttlMicros(),
-            "holder", claim.holder(),
-            "inbox", inbox(),
-            "place", place,
-            "served", place == NO_PLACE ? 0 : place));
+  private Map<String, ?> ofClaim(StoredClaim claim, long place) {
+    return Map.of(
+        "key", claim.key(),
+        "owner", claim.owner(),
+        "ttl", claim.ttlMicros(),
+        "holder", claim.holder(),
+        "inbox", inbox(),
+        "place", place,
+        "served", place == NO_PLACE ? 0 : place);
   }
 
   /**
@@ -475,7 +464,7 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
    */
   public final boolean guard(Connection connection, StoredClaim claim, long number)
       throws SQLException {
-    return update(connection, guard, values(claim, number, 0)) > 0;
+    return update(connection, guard, ofGrant(claim, number, 0)) > 0;
   }
 
   /**
@@ -517,7 +506,7 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
    */
   public final List<Standing> lookAtLine(Connection connection, List<StoredClaim> waiters)
       throws SQLException {
-    return rows(connection, lookAtLine, values(waiters), result -> Standing.read(result, this));
+    return rows(connection, lookAtLine, ofAll(waiters), result -> Standing.read(result, this));
   }
 
   /**
@@ -525,7 +514,7 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
    * have their locks; returns the number of rows that were changed. Locked rows are left alone.
    */
   public final int renew(Connection connection, List<StoredClaim> claims) throws SQLException {
-    return update(connection, renew, values(claims));
+    return update(connection, renew, ofAll(claims));
   }
 
   /**
@@ -538,7 +527,7 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
 
   /** Records that these waiters are alive; returns how many of them there are. */
   public final int keepAlive(Connection connection, List<StoredClaim> waiters) throws SQLException {
-    return update(connection, keepAlive, values(waiters));
+    return update(connection, keepAlive, ofAll(waiters));
   }
 
   /**
@@ -546,11 +535,11 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
    * found again by each statement about waiters; returns how many.
    */
   public final int leave(Connection connection, List<StoredClaim> waiters) throws SQLException {
-    return update(connection, leave, values(waiters));
+    return update(connection, leave, ofAll(waiters));
   }
 
   /** An owner id belongs to one lock only, so the two lists match no wrong pairs. */
-  private static Map<String, ?> values(List<StoredClaim> claims) {
+  private static Map<String, ?> ofAll(List<StoredClaim> claims) {
     return Map.of(
         "keys", claims.stream().map(StoredClaim::key).toList(),
         "owners", claims.stream().map(StoredClaim::owner).toList(),
@@ -609,26 +598,8 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
 
   // Errors.
 
-  /** Whether the statement certainly changed nothing, and may succeed if it is sent again. */
-  public abstract boolean isTransient(SQLException e);
-
-  /** Whether the statement certainly changed nothing. */
-  public abstract boolean isRefused(SQLException e);
-
-  /** Whether the server or the session is read-only, as a replica is. */
-  public boolean isReadOnly(SQLException e) {
-    return "25006".equals(e.getSQLState());
-  }
-
-  /** Whether the database did not understand the statement. */
-  public boolean isSyntaxError(SQLException e) {
-    return "42601".equals(e.getSQLState());
-  }
-
-  /** Whether an insert failed since there is a row of this name. */
-  boolean isDuplicate(SQLException e) {
-    return false;
-  }
+  /** Returns what a failed statement leaves behind. */
+  public abstract Failure failure(SQLException e);
 
   static boolean hasClass(SQLException e, String... classes) {
     String state = e.getSQLState();

@@ -3,22 +3,13 @@ package io.holdfast.lock.jdbc.dialect;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.Map;
-import java.util.Set;
 
 /** H2 2.2.220 and later, for tests and demonstrations. */
 public final class H2 extends Dialect {
-  private static final int DUPLICATE = 23505;
-
-  private static final Set<Integer> SYNTAX_ERRORS = Set.of(42000, 42001);
-
   private static final int LOCKED = 50200;
   private static final int DEADLOCK = 40001;
   private static final int CONCURRENT_UPDATE = 90131;
 
-  private static final Set<Integer> TRANSIENT = Set.of(LOCKED, DEADLOCK, CONCURRENT_UPDATE);
-
-  private final Sql lockRow = new Sql(
-      this, "UPDATE {table} SET guarded = guarded + 1, changed_at = {now} WHERE name = :key");
   private final Sql createRow = new Sql(this, template(Template.CREATE_ROW));
 
   H2(String table) {
@@ -29,6 +20,7 @@ public final class H2 extends Dialect {
   String template(Template template) {
     return switch (template) {
       case NOW -> "CAST(EXTRACT(EPOCH FROM CURRENT_TIMESTAMP) * 1000000 AS BIGINT)";
+      case NAME_TYPES -> "binary varying|varbinary";
       case LATE -> "0";
       case NAME_BY_BYTES -> "name";
       case TAKE -> """
@@ -75,8 +67,7 @@ public final class H2 extends Dialect {
           WHERE {unlocked}
           """.replace("{unlocked}", unlocked("{condition}"))
             .replaceAll(
-                "\\{first (\\w+)}",
-                "(SELECT a.$1 " + LINE + " AND {hold} = 0 ORDER BY a.place LIMIT 1)")
+                "\\{first (\\w+)}", "(SELECT a.$1 {line} AND {hold} = 0 ORDER BY a.place LIMIT 1)")
             .replace("{hold}", "CAST(:hold AS BIGINT)");
       case JOIN -> """
           SELECT place FROM FINAL TABLE (
@@ -124,18 +115,13 @@ public final class H2 extends Dialect {
   }
 
   @Override
-  public boolean isExactNameType(String typeName) {
-    return typeName.equalsIgnoreCase("BINARY VARYING") || typeName.equalsIgnoreCase("VARBINARY");
-  }
-
-  @Override
   public void lockRow(Connection transaction, String key) throws SQLException {
-    while (update(transaction, lockRow, Map.of("key", key)) == 0) {
+    while (update(transaction, touchRow, Map.of("key", key)) == 0) {
       try {
         update(transaction, createRow, Map.of("key", key));
         return;
       } catch (SQLException e) {
-        if (!isDuplicate(e)) {
+        if (failure(e) != Failure.DUPLICATE) {
           throw e;
         }
       }
@@ -152,22 +138,12 @@ public final class H2 extends Dialect {
   }
 
   @Override
-  public boolean isSyntaxError(SQLException e) {
-    return SYNTAX_ERRORS.contains(e.getErrorCode());
-  }
-
-  @Override
-  boolean isDuplicate(SQLException e) {
-    return e.getErrorCode() == DUPLICATE;
-  }
-
-  @Override
-  public boolean isTransient(SQLException e) {
-    return TRANSIENT.contains(e.getErrorCode());
-  }
-
-  @Override
-  public boolean isRefused(SQLException e) {
-    return isTransient(e) || hasClass(e, "22", "23", "42");
+  public Failure failure(SQLException e) {
+    return switch (e.getErrorCode()) {
+      case LOCKED, DEADLOCK, CONCURRENT_UPDATE -> Failure.TRANSIENT;
+      case 23505 -> Failure.DUPLICATE;
+      case 42000, 42001 -> Failure.SYNTAX_ERROR;
+      default -> hasClass(e, "22", "23", "42") ? Failure.REFUSED : Failure.UNKNOWN;
+    };
   }
 }

@@ -39,17 +39,6 @@ public sealed class MySql extends Dialect permits MariaDb {
   /** The error code of group replication when another node's commit came first. */
   private static final int ROLLED_BACK_BY_PLUGIN = 3101;
 
-  private static final Set<Integer> TRANSIENT = Set.of(
-      RECORD_CHANGED, LOCK_WAIT_TIMEOUT, DEADLOCK, ROLLED_BACK_BY_PLUGIN, LOCKED_AND_NO_WAIT);
-
-  private static final int SYNTAX_ERROR = 1064;
-
-  /** The error code for a duplicate key. */
-  private static final int DUPLICATE = 1062;
-
-  /** The error codes of a server in read-only mode. */
-  private static final Set<Integer> READ_ONLY = Set.of(1290, 1792, 1836);
-
   private static final int KNOWN_MAX = 10_000;
 
   /**
@@ -87,6 +76,7 @@ public sealed class MySql extends Dialect permits MariaDb {
   String template(Template template) {
     return switch (template) {
       case NOW -> "TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))";
+      case NAME_TYPES -> "varbinary";
       // The time since the statement began, which is what UTC_TIMESTAMP shows: the statement may
       // have waited for the table (a DDL statement, a backup).
       case LATE -> "GREATEST(0, TIMESTAMPDIFF(MICROSECOND, NOW(6), SYSDATE(6)))";
@@ -229,11 +219,6 @@ public sealed class MySql extends Dialect permits MariaDb {
     }
   }
 
-  @Override
-  public boolean isExactNameType(String typeName) {
-    return typeName.equalsIgnoreCase("VARBINARY");
-  }
-
   /**
    * True: InnoDB locks every row that an update examines and, from REPEATABLE READ up, keeps it
    * locked.
@@ -304,30 +289,18 @@ public sealed class MySql extends Dialect permits MariaDb {
   }
 
   @Override
-  public boolean isTransient(SQLException e) {
-    return TRANSIENT.contains(e.getErrorCode()) || "40001".equals(e.getSQLState());
-  }
-
-  @Override
-  public boolean isSyntaxError(SQLException e) {
-    return e.getErrorCode() == SYNTAX_ERROR;
-  }
-
-  @Override
-  boolean isDuplicate(SQLException e) {
-    return e.getErrorCode() == DUPLICATE;
-  }
-
-  @Override
-  public boolean isRefused(SQLException e) {
-    return isTransient(e)
-        || READ_ONLY.contains(e.getErrorCode())
-        || (e.getErrorCode() > 0 && hasClass(e, "22", "23", "25", "28", "42"));
-  }
-
-  @Override
-  public boolean isReadOnly(SQLException e) {
-    return READ_ONLY.contains(e.getErrorCode());
+  public Failure failure(SQLException e) {
+    Failure other = e.getErrorCode() > 0 && hasClass(e, "22", "23", "25", "28", "42")
+        ? Failure.REFUSED
+        : Failure.UNKNOWN;
+    return switch (e.getErrorCode()) {
+      case RECORD_CHANGED, LOCK_WAIT_TIMEOUT, DEADLOCK, LOCKED_AND_NO_WAIT -> Failure.TRANSIENT;
+      case ROLLED_BACK_BY_PLUGIN -> Failure.TRANSIENT;
+      case 1290, 1792, 1836 -> Failure.READ_ONLY;
+      case 1062 -> Failure.DUPLICATE;
+      case 1064 -> Failure.SYNTAX_ERROR;
+      default -> "40001".equals(e.getSQLState()) ? Failure.TRANSIENT : other;
+    };
   }
 
   @Override

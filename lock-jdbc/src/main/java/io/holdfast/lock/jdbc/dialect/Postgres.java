@@ -38,8 +38,6 @@ public final class Postgres extends Dialect {
       connection -> connection.isWrapperFor(PgConnection.class)
           && connection.unwrap(PgConnection.class).getTransactionState() != TransactionState.IDLE);
 
-  private final Sql lockRow = new Sql(
-      this, "UPDATE {table} SET guarded = guarded + 1, changed_at = {now} WHERE name = :key");
   private final Sql tryLockRow = new Sql(this, """
       UPDATE {table} SET guarded = guarded + 1, changed_at = {now}
       WHERE name = (SELECT name FROM {table} WHERE name = :key FOR UPDATE SKIP LOCKED)
@@ -65,6 +63,7 @@ public final class Postgres extends Dialect {
     return switch (template) {
       // Not the transaction's time, which would stand still.
       case NOW -> "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
+      case NAME_TYPES -> "text|varchar";
       case LATE -> "0";
       // The collation that the script gives the column. If the table was made differently, this is
       // still right, but slow.
@@ -210,11 +209,6 @@ public final class Postgres extends Dialect {
     }
   }
 
-  @Override
-  public boolean isExactNameType(String typeName) {
-    return typeName.equalsIgnoreCase("text") || typeName.equalsIgnoreCase("varchar");
-  }
-
   /** Returns the channel for notifications of hand-overs to waiters of this client. */
   public String channel() {
     return CHANNEL_PREFIX + inbox;
@@ -236,7 +230,7 @@ public final class Postgres extends Dialect {
   @Override
   public void lockRow(Connection transaction, String key) throws SQLException {
     Map<String, ?> values = ofRow(key);
-    while (update(transaction, lockRow, values) == 0) {
+    while (update(transaction, touchRow, values) == 0) {
       // Waits for another transaction that inserts the same row, as an insert would.
       if (query(transaction, lockCreation, values) != NONE
           && update(transaction, createRow, values) > 0) {
@@ -294,21 +288,21 @@ public final class Postgres extends Dialect {
     }
   }
 
-  @Override
-  public boolean isTransient(SQLException e) {
-    return hasClass(e, "40001", "40P01", "55P03");
-  }
-
   /**
-   * True for an error that the server reported, since it aborted the statement, unless it may
-   * concern the connection.
+   * For an error that the server reported, the statement was aborted, unless the error may concern
+   * the connection.
    */
   @Override
-  public boolean isRefused(SQLException e) {
-    String state = e.getSQLState();
-    return state != null
-        && state.length() == 5
-        && !hasClass(e, "08", "40003", "57P", "58", "99", "F0", "XX", "00");
+  public Failure failure(SQLException e) {
+    if (!hasClass(e, "") || hasClass(e, "08", "40003", "57P", "58", "99", "F0", "XX", "00")) {
+      return Failure.UNKNOWN;
+    }
+    return switch (e.getSQLState()) {
+      case "40001", "40P01", "55P03" -> Failure.TRANSIENT;
+      case "25006" -> Failure.READ_ONLY;
+      case "42601" -> Failure.SYNTAX_ERROR;
+      default -> Failure.REFUSED;
+    };
   }
 
   @Override

@@ -30,10 +30,9 @@ public record Row(
     long served,
     String holder) {
 
-  /** The beginning of a query of rows: their columns, in the order of the components. */
-  static final String SELECT = """
-      SELECT l.name, l.owner, l.number, {now} - l.changed_at, l.changed_at, l.expires_at - {now},
-        l.wanted_until - {now}, l.served, l.holder""";
+  /** The columns of a query of rows {@code l}, in the order of the components. */
+  static final String COLUMNS = "l.name, l.owner, l.number, {now} - l.changed_at, l.changed_at,"
+      + " l.expires_at - {now}, l.wanted_until - {now}, l.served, l.holder";
 
   /** Reads the row at which the result is. */
   static Row read(ResultSet result, Dialect dialect) throws SQLException {

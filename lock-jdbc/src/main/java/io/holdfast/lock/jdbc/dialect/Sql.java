@@ -49,6 +49,11 @@ final class Sql {
    */
   private record Text(String sql, int listSize, List<String> parameters) {}
 
+  /** Returns this statement with a text in place of this name in braces. */
+  Sql with(String name, String text) {
+    return new Sql(dialect, template.replace('{' + name + '}', text));
+  }
+
   /** Whether the text begins like this. */
   boolean beginsWith(String text) {
     return template.startsWith(text);

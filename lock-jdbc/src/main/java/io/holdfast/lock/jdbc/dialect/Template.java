@@ -19,6 +19,9 @@ enum Template {
    */
   LATE,
 
+  /** The pattern of the types, as the driver calls them, that distinguish all names. */
+  NAME_TYPES,
+
   /** The expression for the column of names, compared and sorted byte by byte. */
   NAME_BY_BYTES,
 
