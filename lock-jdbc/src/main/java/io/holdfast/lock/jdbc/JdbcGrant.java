@@ -37,16 +37,6 @@ record JdbcGrant(
   private static final Duration HANDED_OVER =
       Duration.of(Dialect.HANDED_OVER_MICROS, ChronoUnit.MICROS);
 
-  JdbcGrant(
-      Claim claim,
-      StoredClaim stored,
-      long number,
-      Duration validFor,
-      boolean fromLine,
-      Database database) {
-    this(claim, stored, number, validFor, fromLine, new AtomicBoolean(), database);
-  }
-
   @Override
   public Duration crashBound() {
     return fromLine && claim.ttl().compareTo(HANDED_OVER) < 0 ? HANDED_OVER : claim.ttl();

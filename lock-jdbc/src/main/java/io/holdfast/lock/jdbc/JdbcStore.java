@@ -35,6 +35,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.concurrent.atomic.AtomicBoolean;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -63,8 +64,7 @@ final class JdbcStore implements LockStore {
   private final Database database;
   private final Dialect dialect;
   private final TimeSource time;
-  private final Renewer renewer;
-  private final Releaser releaser;
+  private final Grants grants;
   private final Poller poller;
 
   /**
@@ -85,30 +85,24 @@ final class JdbcStore implements LockStore {
     Pool pool(Duration timeout, String clientName) {
       return new Pool(dataSource, withoutAutoCommit, timeout, clientName);
     }
-
-    boolean mayListen() {
-      return notifications == null || notifications;
-    }
-
-    boolean mayListenBehindPooler() {
-      return notifications != null && notifications;
-    }
   }
 
   private JdbcStore(Database database, Settings mine, StoreSettings settings) {
     this.database = database;
     dialect = database.dialect();
     time = settings.time();
-    renewer = new Renewer(database);
-    releaser = new Releaser(database);
+    grants = new Grants(database);
     String threads = "holdfast-" + settings.clientName();
     poller = new Poller(
         database,
         time,
         threads + "-poller",
-        dialect instanceof Postgres postgres && mine.mayListen()
+        dialect instanceof Postgres postgres && !Boolean.FALSE.equals(mine.notifications())
             ? new PostgresListener(
-                postgres, database, mine.mayListenBehindPooler(), threads + "-listener")
+                postgres,
+                database,
+                Boolean.TRUE.equals(mine.notifications()),
+                threads + "-listener")
             : null);
   }
 
@@ -213,20 +207,16 @@ final class JdbcStore implements LockStore {
       database.onPool(database.deadline(), c -> dialect.reopenLine(c, row.key(), place));
     }
     if (Poller.isToBeAnnounced(row)) {
-      announce(row.key());
+      try {
+        database.onPool(database.deadline(), c -> dialect.announce(c, List.of(row.key())));
+      } catch (StoreException e) {
+        log.debug("A waiter could not be announced; its first look announces it", e);
+      }
     }
     JdbcTicket waiter =
         new JdbcTicket(this, poller, time, askedNanos, claim, stored, place, wakeUp, row.holder());
     poller.join(waiter);
     return new Acquisition.Queued(waiter, JdbcTicket.RECHECK_AFTER);
-  }
-
-  private void announce(String key) {
-    try {
-      database.onPool(database.deadline(), c -> dialect.announce(c, List.of(key)));
-    } catch (StoreException e) {
-      log.debug("A waiter could not be announced; its first look announces it", e);
-    }
   }
 
   /** The result of an attempt. */
@@ -250,7 +240,12 @@ final class JdbcStore implements LockStore {
       List<Standing> seen = database.onPool(deadline, c -> dialect.lookAtLine(c, List.of(stored)));
       if (seen.isEmpty()) {
         if (tries > LOCKED_TRIES) {
-          throw unseen();
+          throw StoreException.refused(
+              ("The lock's row can't be inserted, since it is there, and is not seen: %s is behind"
+                      + " something that sends reads to another server than writes. Pass a data"
+                      + " source that sends all to the primary")
+                  .formatted(dialect.database()),
+              null);
         }
         number = database.onPool(deadline, c -> dialect.insert(c, stored));
         continue;
@@ -262,17 +257,7 @@ final class JdbcStore implements LockStore {
       }
       number = database.onPool(deadline, c -> dialect.take(c, stored, Dialect.NO_PLACE));
     }
-    return new Attempted.Granted(
-        new JdbcGrant(claim, stored, number, claim.ttl(), false, database));
-  }
-
-  private StoreException unseen() {
-    return StoreException.refused(
-        "The lock's row can't be inserted, since it is there, and is not seen: "
-            + dialect.database()
-            + " is behind something that sends reads to another server than writes. Pass a data"
-            + " source that sends all to the primary",
-        null);
+    return new Attempted.Granted(granted(claim, stored, number, claim.ttl(), false));
   }
 
   /**
@@ -291,24 +276,25 @@ final class JdbcStore implements LockStore {
     });
     return number == Dialect.NONE
         ? Optional.empty()
-        : Optional.of(granted(claim, stored, number, claim.ttl()));
+        : Optional.of(granted(claim, stored, number, claim.ttl(), true));
   }
 
-  /** Makes a grant that came through the line. */
-  JdbcGrant granted(Claim claim, StoredClaim stored, long number, Duration validFor) {
-    return new JdbcGrant(claim, stored, number, validFor, true, database);
+  /** @param fromLine whether it came through the line */
+  JdbcGrant granted(
+      Claim claim, StoredClaim stored, long number, Duration validFor, boolean fromLine) {
+    return new JdbcGrant(claim, stored, number, validFor, fromLine, new AtomicBoolean(), database);
   }
 
   @Override
   public ReleaseOutcome release(Grant grant, Duration holdFor) throws StoreException {
-    return releaser.release((JdbcGrant) grant, holdFor)
+    return grants.release((JdbcGrant) grant, holdFor)
         ? ReleaseOutcome.RELEASED
         : ReleaseOutcome.ALREADY_LOST;
   }
 
   @Override
   public void withdraw(Claim claim) throws StoreException {
-    releaser.withdraw(Keys.stored(claim));
+    grants.withdraw(Keys.stored(claim));
   }
 
   /** All grants are one group: there is one database, and no row can delay the others. */
@@ -318,13 +304,13 @@ final class JdbcStore implements LockStore {
   }
 
   @Override
-  public List<Renewal> renew(List<Grant> grants) throws StoreException {
-    return renewer.renew(grants);
+  public List<Renewal> renew(List<Grant> due) throws StoreException {
+    return grants.renew(due);
   }
 
   @Override
   public Optional<Duration> extend(Grant grant, Duration ttl) throws StoreException {
-    return renewer.extend((JdbcGrant) grant, ttl);
+    return grants.extend((JdbcGrant) grant, ttl);
   }
 
   @Override
@@ -399,13 +385,16 @@ final class JdbcStore implements LockStore {
 
   @Override
   public boolean forceRelease(LockKey key, long number) throws StoreException {
-    return releaser.forceRelease(Keys.of(key), number);
+    return grants.forceRelease(Keys.of(key), number);
   }
 
   @Override
   public void close() {
-    poller.close();
-    database.close();
+    try {
+      poller.close();
+    } finally {
+      database.close();
+    }
   }
 
   /**

@@ -89,10 +89,6 @@ final class JdbcTicket implements Ticket {
     return stored;
   }
 
-  String key() {
-    return stored.key();
-  }
-
   String ownerId() {
     return stored.owner();
   }
@@ -138,7 +134,7 @@ final class JdbcTicket implements Ticket {
     // The engine counts from before the last request.
     Duration validFor = Duration.ofNanos(handedOver.untilNanos() - askedNanos);
     poller.served(this);
-    return Optional.of(store.granted(claim, stored, handedOver.number(), validFor));
+    return Optional.of(store.granted(claim, stored, handedOver.number(), validFor, true));
   }
 
   @Override

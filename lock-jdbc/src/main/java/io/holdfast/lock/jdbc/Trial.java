@@ -36,7 +36,7 @@ final class Trial {
       }
       database.onOwnConnection(deadline, c -> dialect.renew(c, List.of(stored)));
       // If another client is in its trial, this one gets no lock, and frees none.
-      boolean released = new Releaser(database).handOver(deadline, stored, number, 0);
+      boolean released = new Grants(database).handOver(deadline, stored, number, 0);
       if (number != Dialect.NONE && !released) {
         throw StoreException.refused("the row was not as it had been written", null);
       }

@@ -98,7 +98,13 @@ class ExtendTest {
       assertThat(store.extend(first, LONG)).isEmpty();
       JdbcGrant stored = (JdbcGrant) second;
       Grant sameOwnerOlderNumber = new JdbcGrant(
-          second.claim(), stored.stored(), first.number(), Stores.TTL, false, stored.database());
+          second.claim(),
+          stored.stored(),
+          first.number(),
+          Stores.TTL,
+          false,
+          stored.guarded(),
+          stored.database());
       assertThat(store.extend(sameOwnerOlderNumber, LONG)).isEmpty();
 
       assertThat(endMicros(server, second)).isEqualTo(endBefore);

@@ -16,17 +16,20 @@ import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.Predicate;
 import java.util.stream.Collectors;
 
 /**
- * Renews grants, up to {@value Dialect#BATCH_MAX} with two statements: one extends those that are
- * still held, the other reads which they are. Uses the client's own connection, which is replaced
- * first, so that it leads to the same server as the pool's connections. Extends a fixed lease with
- * one statement.
+ * Renews, extends and ends grants. A row that a transaction has locked is not waited for at the
+ * database, where a request could outlive its client, but tried again.
+ *
+ * <p>Up to {@value Dialect#BATCH_MAX} grants are renewed with two statements: one extends those
+ * that are still held, the other reads which they are. They use the client's own connection, which
+ * is replaced first, so that it leads to the same server as the pool's connections.
  *
  * <p>Threads: safe for use by any number of threads.
  */
-final class Renewer {
+final class Grants {
   /**
    * The number of tries for a row that is locked; a client that tries to take a lock locks its row
    * for a moment.
@@ -39,7 +42,7 @@ final class Renewer {
   private final Database database;
   private final Dialect dialect;
 
-  Renewer(Database database) {
+  Grants(Database database) {
     this.database = database;
     dialect = database.dialect();
   }
@@ -129,18 +132,22 @@ final class Renewer {
     for (int tries = 1; ; tries++) {
       long leftMicros = database.onPoolOrOwnConnection(
           deadline, c -> dialect.extend(c, grant.stored(), grant.number(), ttlMicros));
-      if (leftMicros != Dialect.NONE) {
-        return Optional.of(Keys.duration(leftMicros));
-      }
-      List<Row> rows =
-          database.onPoolOrOwnConnection(deadline, c -> dialect.look(c, List.of(grant.key())));
-      if (rows.isEmpty() || !rows.get(0).isHeldBy(grant.ownerId(), grant.number())) {
-        return Optional.empty();
-      }
-      if (rows.get(0).remainingMicros() >= ttlMicros) {
-        // There was nothing to change, which a driver may be configured to report as if nothing had
+      if (leftMicros == Dialect.NONE) {
+        Optional<Row> held =
+            database
+                .onPoolOrOwnConnection(deadline, c -> dialect.look(c, List.of(grant.key())))
+                .stream()
+                .filter(row -> row.isHeldBy(grant.ownerId(), grant.number()))
+                .findFirst();
+        if (held.isEmpty()) {
+          return Optional.empty();
+        }
+        // If there was nothing to change, a driver may be configured to report that nothing
         // matched.
-        return Optional.of(Keys.duration(rows.get(0).remainingMicros()));
+        leftMicros = held.get().remainingMicros();
+      }
+      if (leftMicros >= ttlMicros) {
+        return Optional.of(Keys.duration(leftMicros));
       }
       if (!Deadlines.pause(deadline, tries)) {
         throw locked();
@@ -148,8 +155,77 @@ final class Renewer {
     }
   }
 
+  /** Ends a grant; returns whether it had the lock. */
+  boolean release(JdbcGrant grant, Duration holdFor) throws StoreException {
+    Deadline deadline = database.deadline();
+    long number = grant.number();
+    long holdMicros = Keys.microsUp(holdFor);
+    // If there may be waiters, or the row may be locked, only a hand-over is sure to end the grant.
+    boolean released = !grant.fromLine()
+        && !grant.guarded().get()
+        && database.onPoolOrOwnConnection(
+            deadline, c -> dialect.release(c, grant.stored(), number, holdMicros));
+    return released || handOver(deadline, grant.stored(), number, holdMicros);
+  }
+
+  /** Does {@link Dialect#handOver}; returns whether the grant had the lock. */
+  boolean handOver(Deadline deadline, StoredClaim claim, long number, long holdMicros)
+      throws StoreException {
+    return end(
+        deadline,
+        claim.key(),
+        row -> row.isOf(claim.owner(), number),
+        c -> dialect.handOver(c, claim, number, holdMicros));
+  }
+
+  /** Ends the claim's wait and its grant, whichever there is. */
+  void withdraw(StoredClaim claim) throws StoreException {
+    Deadline deadline = database.deadline();
+    String key = claim.key();
+    String ownerId = claim.owner();
+    // Deletes the waiter first, so that nothing is handed over to it after that.
+    database.onPoolOrOwnConnection(deadline, c -> dialect.leave(c, List.of(claim)));
+    if (shows(deadline, key, row -> row.isOwnedBy(ownerId))) {
+      end(deadline, key, row -> row.isOwnedBy(ownerId), c -> dialect.withdraw(c, claim));
+    }
+  }
+
+  /** Ends the grant of this number; returns whether it had the lock. */
+  boolean forceRelease(String key, long number) throws StoreException {
+    return end(
+        database.deadline(),
+        key,
+        row -> !row.isFree() && row.number() == number,
+        c -> dialect.forceRelease(c, key, number));
+  }
+
+  /**
+   * Ends a grant by this statement, which leaves a locked row alone, and is tried again for as long
+   * as the row shows the grant.
+   *
+   * @return whether it ended the grant
+   */
+  private boolean end(
+      Deadline deadline, String key, Predicate<Row> grant, Sessions.Call<Boolean> statement)
+      throws StoreException {
+    for (int tries = 0; !database.onPoolOrOwnConnection(deadline, statement); tries++) {
+      if (!shows(deadline, key, grant)) {
+        return false;
+      }
+      if (!Deadlines.pause(deadline, tries)) {
+        throw locked();
+      }
+    }
+    return true;
+  }
+
+  private boolean shows(Deadline deadline, String key, Predicate<Row> grant) throws StoreException {
+    return database.onPoolOrOwnConnection(deadline, c -> dialect.look(c, List.of(key))).stream()
+        .anyMatch(grant);
+  }
+
   /** Makes the exception for a row that stayed locked. */
-  static StoreException locked() {
+  private static StoreException locked() {
     return StoreException.refused("Another transaction has the lock's row locked", null);
   }
 }
