@@ -12,6 +12,7 @@ import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
@@ -148,19 +149,16 @@ final class Poller implements AutoCloseable {
 
   /** Wakes the waiter of this owner id, if it is this client's: the lock was handed over to it. */
   void handedOver(String ownerId, long number) {
-    JdbcTicket woken = null;
+    Optional<JdbcTicket> woken;
     synchronized (this) {
-      for (JdbcTicket waiter : waiters) {
-        if (waiter.ownerId().equals(ownerId)) {
-          waiter.lookAtNanos = time.nanos() + AFTER_WAKE_NANOS;
-          waiter.heardOfHandOver(number);
-          woken = waiter;
-        }
-      }
+      woken =
+          waiters.stream().filter(waiter -> waiter.ownerId().equals(ownerId)).findFirst();
+      woken.ifPresent(waiter -> {
+        waiter.lookAtNanos = time.nanos() + AFTER_WAKE_NANOS;
+        waiter.heardOfHandOver(number);
+      });
     }
-    if (woken != null) {
-      woken.wake();
-    }
+    woken.ifPresent(JdbcTicket::wake);
   }
 
   /**
@@ -188,10 +186,6 @@ final class Poller implements AutoCloseable {
       listener.close();
     }
     deleteServedSafely();
-  }
-
-  private boolean isNotified() {
-    return listener != null && listener.isListening();
   }
 
   /**
@@ -314,15 +308,14 @@ final class Poller implements AutoCloseable {
 
   private void look(List<JdbcTicket> due) throws StoreException {
     Map<String, Standing> byOwnerId = new HashMap<>();
-    Map<String, Row> byKey = new HashMap<>();
     long beforeNanos = time.nanos();
     for (Standing standing :
         database.onOwnConnection(database.deadline(), c -> dialect.lookAtLine(c, stored(due)))) {
       byOwnerId.put(standing.waiter(), standing);
-      byKey.put(standing.row().key(), standing.row());
     }
     List<JdbcTicket> woken = new ArrayList<>();
     Set<String> unannounced = new LinkedHashSet<>();
+    boolean notified = listener != null && listener.isListening();
     synchronized (this) {
       long now = time.nanos();
       for (JdbcTicket waiter : due) {
@@ -330,14 +323,16 @@ final class Poller implements AutoCloseable {
           continue; // It got the lock, or left, during the query.
         }
         Standing standing = byOwnerId.get(waiter.ownerId());
-        Row row = byKey.get(waiter.key());
         note(waiter, standing, beforeNanos);
-        if (row == null || standing == null || mayHaveIt(standing)) {
+        if (standing == null
+            || !standing.inLine()
+            || (standing.row().isFree() && standing.ahead() == 0)) {
           waiter.lookAtNanos = now + AFTER_WAKE_NANOS;
           woken.add(waiter);
           continue;
         }
-        waiter.lookAtNanos = now + waiter.pace.pauseNanos(standing, now, isNotified());
+        Row row = standing.row();
+        waiter.lookAtNanos = now + waiter.pace.pauseNanos(standing, now, notified);
         if (!row.isFree()) {
           waiter.failedTakes = 0;
           waiter.sawHolder(row.holder());
@@ -366,11 +361,6 @@ final class Poller implements AutoCloseable {
   /** Whether the row's sign that somebody waits is missing or runs out soon. */
   static boolean isToBeAnnounced(Row row) {
     return row.wantedMicros() < WANTED_MICROS_MIN;
-  }
-
-  /** Whether the waiter has the lock, may take it, or is in no line. */
-  private static boolean mayHaveIt(Standing standing) {
-    return !standing.inLine() || (standing.row().isFree() && standing.ahead() == 0);
   }
 
   private static void note(JdbcTicket waiter, @Nullable Standing standing, long beforeNanos) {

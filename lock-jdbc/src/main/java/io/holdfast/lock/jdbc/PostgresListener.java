@@ -161,7 +161,10 @@ final class PostgresListener implements AutoCloseable {
       return;
     }
     PGConnection notified = connection.unwrap(PGConnection.class);
-    if (!behindPooler && isPooled(connection, notified)) {
+    // If a pooler is in between, the driver knows the pooler's process id, and not the server's.
+    if (!behindPooler
+        && Sessions.run(connection, Deadlines.after(OPEN_MAX), dialect::backendProcess)
+            != notified.getBackendPID()) {
       giveUp("a pooler is between here and PostgreSQL. If it keeps sessions, notifications(true) on"
           + " the builder says so; if it does not, notifications(false) spares the question");
       return;
@@ -184,16 +187,6 @@ final class PostgresListener implements AutoCloseable {
       // The connection's next borrower must not get our notifications.
       Sessions.execute(connection, Deadlines.after(OPEN_MAX), "UNLISTEN \"" + channel + '"');
     }
-  }
-
-  /**
-   * Whether a pooler is in between: then the driver knows the pooler's process id, and not the
-   * server's.
-   */
-  private boolean isPooled(Connection connection, PGConnection notified) throws SQLException {
-    long backend =
-        Sessions.run(connection, Deadlines.after(OPEN_MAX), c -> dialect.backendProcess(c));
-    return backend != notified.getBackendPID();
   }
 
   /**

@@ -1,6 +1,7 @@
 package io.holdfast.lock.jdbc.connection;
 
 import java.sql.Connection;
+import java.util.function.BiConsumer;
 
 /**
  * A connection that is lent until it is closed. Unless its borrower says that it works, it is taken
@@ -8,18 +9,13 @@ import java.sql.Connection;
  */
 public final class Lent implements AutoCloseable {
   private final Connection connection;
-  private final Return back;
+  private final BiConsumer<Connection, Boolean> back;
   private boolean usable;
 
-  Lent(Connection connection, Return back) {
+  /** @param back takes the connection back, and whether it is usable; never throws */
+  Lent(Connection connection, BiConsumer<Connection, Boolean> back) {
     this.connection = connection;
     this.back = back;
-  }
-
-  /** Takes a connection back. Never throws. */
-  @FunctionalInterface
-  interface Return {
-    void take(Connection connection, boolean usable);
   }
 
   public Connection connection() {
@@ -33,6 +29,6 @@ public final class Lent implements AutoCloseable {
 
   @Override
   public void close() {
-    back.take(connection, usable);
+    back.accept(connection, usable);
   }
 }
