@@ -25,9 +25,9 @@ import org.slf4j.LoggerFactory;
 /**
  * Listens for hand-overs on PostgreSQL, on a connection of the pool that is kept while there are
  * waiters and for a minute after. It relies on notifications only once a test notification has
- * arrived that was sent on another connection. It repeats this test, since after a switchover the
- * kept connection may lead to a server that is alive and never notifies. Without notifications the
- * poller polls as on other databases.
+ * arrived that was sent on another connection of the pool. It repeats this test, since after a
+ * switchover the kept connection may lead to a server that is alive and never notifies. Without
+ * notifications the poller polls as on other databases.
  *
  * <p>Behind a pooler that hands out server connections per transaction, notifications would go to
  * whichever client has the connection next, and pile up there unread. So this does not listen
@@ -53,6 +53,8 @@ final class PostgresListener implements AutoCloseable {
    * notices that it must end.
    */
   private static final int READ_MILLIS = 200;
+
+  private static final int VALID_SECONDS = 2;
 
   /**
    * The form of a hand-over's notification. Anybody may notify on the channel, so other payloads
@@ -181,7 +183,7 @@ final class PostgresListener implements AutoCloseable {
       }
       listening = true;
       poller.lookAtAll();
-      hearUntilIdle(notified, poller);
+      hearUntilIdle(connection, notified, poller);
     } finally {
       listening = false;
       // The connection's next borrower must not get our notifications.
@@ -192,13 +194,15 @@ final class PostgresListener implements AutoCloseable {
   /**
    * Whether a test notification that is sent on another connection arrives; true if the client is
    * closed meanwhile. Other notifications are passed on.
+   *
+   * @throws StoreException it can't be sent: perhaps the pool has no other connection to give
    */
   private boolean hearsItself(PGConnection notified, Poller poller)
       throws SQLException, StoreException {
     // An earlier test notification can still be on its way.
     String hello = "hello " + UUID.randomUUID();
     Deadline deadline = Deadlines.after(OPEN_MAX);
-    database.onPoolOrOwnConnection(deadline, c -> dialect.notify(c, hello));
+    database.onPool(deadline, c -> dialect.notify(c, hello));
     while (!deadline.isOver() && !closed) {
       if (read(notified, poller).contains(hello)) {
         return true;
@@ -224,8 +228,8 @@ final class PostgresListener implements AutoCloseable {
     return payloads;
   }
 
-  private void hearUntilIdle(PGConnection notified, Poller poller)
-      throws SQLException, StoreException {
+  private void hearUntilIdle(Connection connection, PGConnection notified, Poller poller)
+      throws SQLException {
     long awaitedAt = System.nanoTime();
     long checkedAt = awaitedAt;
     while (!closed) {
@@ -238,11 +242,21 @@ final class PostgresListener implements AutoCloseable {
       }
       if (now - checkedAt >= CHECK_NANOS) {
         // A dead connection is silent, and so is a server that is no longer the primary.
-        if (!hearsItself(notified, poller)) {
+        if (!stillHears(connection, notified, poller)) {
           throw new SQLException("The listening connection does not hear what others send");
         }
         checkedAt = System.nanoTime();
       }
+    }
+  }
+
+  private boolean stillHears(Connection connection, PGConnection notified, Poller poller)
+      throws SQLException {
+    try {
+      return hearsItself(notified, poller);
+    } catch (StoreException e) {
+      log.debug("Nothing could be sent to the listening connection", e);
+      return connection.isValid(VALID_SECONDS); // Perhaps the application has exhausted the pool.
     }
   }
 }
