@@ -75,7 +75,7 @@ public final class OwnConnection implements Lender, AutoCloseable {
       throw StoreException.refused(
           "The client's own connection was busy for all of " + deadline.whole(), null);
     }
-    boolean lent = false;
+    Lent lent = null;
     try {
       if (closed) {
         throw StoreException.refused("The client is closed", null);
@@ -87,10 +87,10 @@ public final class OwnConnection implements Lender, AutoCloseable {
         drop(kept, false);
       }
       Lent current = kept == null ? take(deadline) : kept;
-      lent = true;
-      return new Lent(current.connection(), this::giveBack);
+      lent = new Lent(current.connection(), this::giveBack);
+      return lent;
     } finally {
-      if (!lent) {
+      if (lent == null) {
         borrowed.unlock();
       }
     }

@@ -84,7 +84,7 @@ public final class Pool implements Lender, AutoCloseable {
     // If the pool is warm, a switch to another thread would be noticeable.
     boolean warm = System.nanoTime() - usedAtNanos < WARM_NANOS;
     Connection connection = warm ? watch.borrow(deadline) : borrowElsewhere(deadline);
-    boolean fit = false;
+    Lent lent = null;
     try {
       if (SpringProxies.isProxy(connection)) {
         throw unfit("The data source is a transaction-aware proxy: " + SpringProxies.REMEDY);
@@ -97,12 +97,12 @@ public final class Pool implements Lender, AutoCloseable {
                 + ". If it is the pool itself, configured without autocommit, say so with"
                 + " rawPoolWithoutAutoCommit() on the builder");
       }
-      fit = true;
-      return new Lent(connection, this::giveBack);
+      lent = new Lent(connection, this::giveBack);
+      return lent;
     } catch (SQLException e) {
       throw StoreException.refused("The data source gave a broken connection: " + e, e);
     } finally {
-      if (!fit) {
+      if (lent == null) {
         giveBack(connection, true);
       }
     }
