@@ -140,18 +140,10 @@ final class JdbcStore implements LockStore {
       Lender first, Pool second, Duration timeout, String table, SchemaMode mode)
       throws StoreException {
     Deadline deadline = Deadlines.after(timeout);
-    Dialect dialect;
-    try {
-      dialect = ask(first.lend(deadline), deadline, c -> Dialect.of(c, table));
-    } catch (StoreException e) {
-      if (e.getCause() instanceof IllegalStateException unfit) {
-        throw unfit;
-      }
-      throw e;
-    }
+    Dialect dialect = ask(lend(first, deadline), deadline, c -> Dialect.of(c, table));
     Lent lent;
     try {
-      lent = second.lend(deadline);
+      lent = lend(second, deadline);
     } catch (StoreException e) {
       throw StoreException.refused(
           ("The data source gave one connection and no second one within %s. Either the database is"
@@ -165,6 +157,18 @@ final class JdbcStore implements LockStore {
       Schema.prepare(c, dialect, mode);
       return Dialect.of(c, dialect.qualifiedTable(c));
     });
+  }
+
+  /** @throws IllegalStateException the data source is not fit for use */
+  private static Lent lend(Lender lender, Deadline deadline) throws StoreException {
+    try {
+      return lender.lend(deadline);
+    } catch (StoreException e) {
+      if (e.getCause() instanceof IllegalStateException unfit) {
+        throw unfit;
+      }
+      throw e;
+    }
   }
 
   private static <T> T ask(Lent lent, Deadline deadline, Sessions.Call<T> question)

@@ -132,8 +132,8 @@ public final class Pool implements Lender, AutoCloseable {
       if (e.getCause() instanceof StoreException none) {
         throw none;
       }
-      throw StoreException.refused(
-          "The data source gave no connection: " + e.getCause(), e.getCause());
+      // Caused by e, since an IllegalStateException as the cause would mean an unfit data source.
+      throw StoreException.refused("The data source gave no connection: " + e.getCause(), e);
     }
   }
 
