@@ -73,12 +73,13 @@ public final class Database implements AutoCloseable {
    */
   public <T> T onPoolOrOwnConnection(Deadline deadline, Sessions.Call<T> question)
       throws StoreException {
-    return ask(this::lendFromPoolOrOwn, deadline, question);
+    Deadline patience = Deadlines.part(deadline, 4); // With the pool, over all tries.
+    return ask(left -> lendFromPoolOrOwn(patience, left), deadline, question);
   }
 
-  private Lent lendFromPoolOrOwn(Deadline deadline) throws StoreException {
+  private Lent lendFromPoolOrOwn(Deadline patience, Deadline deadline) throws StoreException {
     try {
-      return pool.lend(Deadlines.part(deadline, 4));
+      return pool.lend(patience);
     } catch (StoreException e) {
       log.debug("The client's own connection is used, since the pool gives none", e);
       return ownConnection.lend(deadline);
