@@ -63,6 +63,9 @@ final class Poller implements AutoCloseable {
   private static final long DELETE_NANOS = TimeUnit.SECONDS.toNanos(1);
   private static final long DELETE_AGAIN_NANOS = TimeUnit.SECONDS.toNanos(5);
 
+  /** The number of failed deletions in a row after which the rows are left to a purge. */
+  private static final int DELETE_FAILURES_MAX = 60;
+
   /** The most rows to delete; above that, more are left to a purge. */
   private static final int SERVED_MAX = 10_000;
 
@@ -78,6 +81,7 @@ final class Poller implements AutoCloseable {
   private final Set<JdbcTicket> served = new LinkedHashSet<>();
 
   private long deleteAtNanos;
+  private int deleteFailures;
   private @Nullable Thread thread;
   private boolean closed;
 
@@ -250,26 +254,31 @@ final class Poller implements AutoCloseable {
 
   /** Deletes the rows of served waiters, until a batch fails, which is tried again later. */
   private void deleteServedSafely() {
-    List<JdbcTicket> batch = takeServed();
     try {
-      while (!batch.isEmpty()) {
-        List<JdbcTicket> leaving = batch;
-        database.onOwnConnection(database.deadline(), c -> dialect.leave(c, stored(leaving)));
-        batch = takeServed();
+      while (true) {
+        List<JdbcTicket> batch;
+        synchronized (this) {
+          batch = served.stream().limit(Dialect.BATCH_MAX).toList();
+        }
+        if (batch.isEmpty()) {
+          return;
+        }
+        database.onOwnConnection(database.deadline(), c -> dialect.leave(c, stored(batch)));
+        synchronized (this) {
+          batch.forEach(served::remove);
+          deleteFailures = 0;
+        }
       }
     } catch (Throwable e) { // An error must not end the thread.
-      log.debug("Rows of waiters that got their lock could not be deleted", e);
       synchronized (this) {
-        batch.stream().filter(waiter -> !waiters.contains(waiter)).forEach(served::add);
         deleteAtNanos = time.nanos() + DELETE_AGAIN_NANOS;
+        if (++deleteFailures == DELETE_FAILURES_MAX) {
+          served.clear();
+          deleteFailures = 0;
+        }
       }
+      log.debug("Rows of waiters that got their lock could not be deleted", e);
     }
-  }
-
-  private synchronized List<JdbcTicket> takeServed() {
-    List<JdbcTicket> batch = served.stream().limit(Dialect.BATCH_MAX).toList();
-    batch.forEach(served::remove);
-    return batch;
   }
 
   /**
