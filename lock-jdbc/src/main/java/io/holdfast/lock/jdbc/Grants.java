@@ -13,6 +13,7 @@ import io.holdfast.lock.spi.StoreException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.IdentityHashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -52,7 +53,8 @@ final class Grants {
     Deadline deadline = database.deadline();
     Map<Duration, List<JdbcGrant>> byTtl = grants.stream()
         .map(JdbcGrant.class::cast)
-        .collect(Collectors.groupingBy(grant -> grant.claim().ttl()));
+        .collect(Collectors.groupingBy(
+            grant -> grant.claim().ttl(), LinkedHashMap::new, Collectors.toList()));
     IdentityHashMap<Grant, Renewal> results = new IdentityHashMap<>();
     database.changeOwnConnection(deadline);
     int unanswered = 0;
