@@ -10,34 +10,41 @@ import javax.sql.DataSource;
 
 /**
  * Work that commits only while a lease is valid, and is repeated if the database rolled it back.
- *
- * <p>Threads: used by one thread.
- *
- * @param <X> the exception that the work may throw
  */
-final class GuardedTransaction<X extends Exception> {
+final class GuardedTransaction {
   /** The time limit of a pause between tries; far longer than any pause takes. */
   private static final Duration PAUSE_MAX = Duration.ofSeconds(1);
 
-  private final Lease lease;
-  private final DataSource dataSource;
-  private final Work<X> work;
+  private GuardedTransaction() {}
 
-  /** Whether the database certainly rolled back the last try, through no fault of the work. */
-  private boolean undone;
-
-  GuardedTransaction(Lease lease, DataSource dataSource, Work<X> work) {
-    this.lease = lease;
-    this.dataSource = dataSource;
-    this.work = work;
-  }
-
-  void run(int tries) throws X, SQLException {
+  static <X extends Exception> void run(Lease lease, DataSource dataSource, int tries, Work<X> work)
+      throws X, SQLException {
     for (int failures = 0; ; failures++) {
-      undone = false;
+      // Whether the database certainly rolled back this try, through no fault of the work.
+      boolean undone = false;
       try (JdbcGuard guard = JdbcGuard.of(lease);
           Connection transaction = dataSource.getConnection()) {
-        run(guard, transaction, failures > 0 ? verifiedFirst(guard) : work);
+        boolean autoCommit = transaction.getAutoCommit();
+        if (autoCommit) {
+          transaction.setAutoCommit(false);
+        }
+        try {
+          if (failures > 0) {
+            // Locks the row before the work makes its snapshot, so that nobody can write to the row
+            // after that.
+            guard.verify(transaction);
+          }
+          work.run(transaction);
+          guard.verify(transaction);
+          transaction.commit();
+        } catch (Throwable e) {
+          rollBack(transaction, autoCommit, e);
+          undone = guard.isUndone(e);
+          throw e;
+        }
+        if (autoCommit) {
+          transaction.setAutoCommit(true);
+        }
         return;
       } catch (Exception e) {
         if (!undone || failures + 1 == tries) {
@@ -45,36 +52,6 @@ final class GuardedTransaction<X extends Exception> {
         }
       }
       Deadlines.pause(Deadlines.after(PAUSE_MAX), failures);
-    }
-  }
-
-  /**
-   * Locks the lock's row before the work makes its snapshot, so that nobody can write to the row
-   * after that.
-   */
-  private Work<X> verifiedFirst(JdbcGuard guard) {
-    return transaction -> {
-      guard.verify(transaction);
-      work.run(transaction);
-    };
-  }
-
-  private void run(JdbcGuard guard, Connection transaction, Work<X> step) throws X, SQLException {
-    boolean autoCommit = transaction.getAutoCommit();
-    if (autoCommit) {
-      transaction.setAutoCommit(false);
-    }
-    try {
-      step.run(transaction);
-      guard.verify(transaction);
-      transaction.commit();
-    } catch (Throwable e) {
-      rollBack(transaction, autoCommit, e);
-      undone = guard.isUndone(e);
-      throw e;
-    }
-    if (autoCommit) {
-      transaction.setAutoCommit(true);
     }
   }
 

@@ -2,9 +2,11 @@ package io.holdfast.lock.jdbc;
 
 import io.holdfast.lock.jdbc.connection.Database;
 import io.holdfast.lock.jdbc.dialect.Dialect;
+import io.holdfast.lock.jdbc.dialect.StoredClaim;
 import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.StoreException;
+import java.sql.SQLException;
 import java.time.Duration;
 import java.time.temporal.ChronoUnit;
 import java.util.List;
@@ -14,6 +16,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
  * A grant that is recorded in a row.
  *
  * @param claim the claim that was granted
+ * @param stored the claim as the row shows it
  * @param number the grant number in the row
  * @param validFor the time for which it is valid, from the beginning of the call that got it; the
  *     database counts from a moment within that call, or later
@@ -23,6 +26,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
  */
 record JdbcGrant(
     Claim claim,
+    StoredClaim stored,
     long number,
     Duration validFor,
     boolean fromLine,
@@ -33,18 +37,17 @@ record JdbcGrant(
   private static final Duration HANDED_OVER =
       Duration.of(Dialect.HANDED_OVER_MICROS, ChronoUnit.MICROS);
 
-  JdbcGrant(Claim claim, long number, Duration validFor, boolean fromLine, Database database) {
-    this(claim, number, validFor, fromLine, new AtomicBoolean(), database);
-  }
-
   @Override
   public Duration crashBound() {
     return fromLine && claim.ttl().compareTo(HANDED_OVER) < 0 ? HANDED_OVER : claim.ttl();
   }
 
-  /** Returns the stored name. */
   String key() {
-    return Keys.of(claim.key());
+    return stored.key();
+  }
+
+  String ownerId() {
+    return stored.owner();
   }
 
   Dialect dialect() {
@@ -53,12 +56,19 @@ record JdbcGrant(
 
   /**
    * Asks whether the row still shows this grant, even if its time is over. Uses the client's own
-   * connection, since the caller's transaction may have the last one of the pool.
+   * connection, since the caller's transaction may have the last one of the pool, be aborted, or
+   * see an old snapshot.
    */
-  boolean isShown() throws StoreException {
-    return database
-        .onOwnConnection(database.deadline(), (d, c) -> d.look(c, List.of(key())))
-        .stream()
-        .anyMatch(row -> row.isOf(claim.ownerId(), number));
+  boolean isShown() throws SQLException {
+    try {
+      return database
+          .onOwnConnection(database.deadline(), c -> dialect().look(c, List.of(key())))
+          .stream()
+          .anyMatch(row -> row.isOf(ownerId(), number));
+    } catch (StoreException e) {
+      throw new SQLException(
+          "It could not be asked on another connection whether the lease stands: " + e.getMessage(),
+          e);
+    }
   }
 }

@@ -4,10 +4,12 @@ import io.holdfast.lock.Lease;
 import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockLostException;
 import io.holdfast.lock.LockStoreException;
+import io.holdfast.lock.jdbc.dialect.Failure;
 import io.holdfast.lock.spi.LeaseGuard;
-import io.holdfast.lock.spi.StoreException;
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.util.Objects;
+import java.util.stream.Stream;
 import javax.sql.DataSource;
 
 /**
@@ -97,13 +99,12 @@ public final class JdbcGuard implements AutoCloseable {
     guard.suspendRenewal();
     JdbcGrant grant = guard.grant();
     grant.guarded().set(true);
-    if (grant.dialect().guardLocksWhatItRefuses() && !isShown(grant)) {
+    if (grant.dialect().guardLocksWhatItRefuses() && !grant.isShown()) {
       throw guard.lost();
     }
     boolean stands;
     try {
-      stands =
-          grant.dialect().guard(transaction, grant.key(), grant.claim().ownerId(), grant.number());
+      stands = grant.dialect().guard(transaction, grant.stored(), grant.number());
     } catch (SQLException e) {
       if (isLoss(grant, e)) {
         LockLostException lost = guard.lost();
@@ -121,26 +122,15 @@ public final class JdbcGuard implements AutoCloseable {
    * Whether the database refused the write because the grant is gone. The same errors can be caused
    * by writes that changed no lease, and by whatever else the transaction did.
    */
-  private static boolean isLoss(JdbcGrant grant, SQLException refusal) {
-    if (!grant.dialect().isTransient(refusal)) {
+  private boolean isLoss(JdbcGrant grant, SQLException refusal) {
+    if (!isTransient(refusal)) {
       return false;
     }
     try {
-      return !isShown(grant);
+      return !grant.isShown();
     } catch (SQLException e) {
       refusal.addSuppressed(e);
       return false; // It is not known whether the lease is lost; the caller rolls back either way.
-    }
-  }
-
-  /** Asks outside of the transaction, which may be aborted, or see an old snapshot. */
-  private static boolean isShown(JdbcGrant grant) throws SQLException {
-    try {
-      return grant.isShown();
-    } catch (StoreException e) {
-      throw new SQLException(
-          "It could not be asked on another connection whether the lease stands: " + e.getMessage(),
-          e);
     }
   }
 
@@ -149,17 +139,14 @@ public final class JdbcGuard implements AutoCloseable {
    * run again.
    */
   boolean isUndone(Throwable failure) {
-    if (failure instanceof LockLostException) {
-      return false;
-    }
-    Throwable cause = failure;
-    for (int depth = 0; cause != null && depth < CAUSES_MAX; depth++) {
-      if (cause instanceof SQLException e && guard.grant().dialect().isTransient(e)) {
-        return true;
-      }
-      cause = cause.getCause();
-    }
-    return false;
+    return !(failure instanceof LockLostException)
+        && Stream.iterate(failure, Objects::nonNull, Throwable::getCause)
+            .limit(CAUSES_MAX)
+            .anyMatch(cause -> cause instanceof SQLException e && isTransient(e));
+  }
+
+  private boolean isTransient(SQLException e) {
+    return guard.grant().dialect().failure(e) == Failure.TRANSIENT;
   }
 
   /** Closes this guard, after the transaction has ended; renewal goes on. Idempotent, no I/O. */
@@ -205,7 +192,7 @@ public final class JdbcGuard implements AutoCloseable {
     if (tries < 1) {
       throw new IllegalArgumentException("The work must be tried at least once, not " + tries);
     }
-    new GuardedTransaction<>(lease, dataSource, work).run(tries);
+    GuardedTransaction.run(lease, dataSource, tries, work);
   }
 
   /**

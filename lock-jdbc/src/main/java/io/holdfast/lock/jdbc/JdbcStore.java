@@ -4,13 +4,11 @@ import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.jdbc.connection.Database;
 import io.holdfast.lock.jdbc.connection.Deadlines;
 import io.holdfast.lock.jdbc.connection.Lender;
-import io.holdfast.lock.jdbc.connection.NoConnectionException;
+import io.holdfast.lock.jdbc.connection.Lent;
 import io.holdfast.lock.jdbc.connection.OwnConnection;
 import io.holdfast.lock.jdbc.connection.Pool;
 import io.holdfast.lock.jdbc.connection.Sessions;
-import io.holdfast.lock.jdbc.dialect.DeadRows;
 import io.holdfast.lock.jdbc.dialect.Dialect;
-import io.holdfast.lock.jdbc.dialect.Listing;
 import io.holdfast.lock.jdbc.dialect.Postgres;
 import io.holdfast.lock.jdbc.dialect.Row;
 import io.holdfast.lock.jdbc.dialect.Standing;
@@ -29,7 +27,6 @@ import io.holdfast.lock.spi.StoreSettings;
 import io.holdfast.lock.spi.StoredHolder;
 import io.holdfast.lock.spi.StoredLock;
 import io.holdfast.lock.spi.TimeSource;
-import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.time.Instant;
@@ -38,6 +35,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.concurrent.atomic.AtomicBoolean;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -64,12 +62,10 @@ final class JdbcStore implements LockStore {
   private static final Duration PURGE_STATEMENT_TIMEOUT = Duration.ofSeconds(30);
 
   private final Database database;
+  private final Dialect dialect;
   private final TimeSource time;
-  private final Renewer renewer;
-  private final Releaser releaser;
+  private final Grants grants;
   private final Poller poller;
-  private final OwnConnection ownConnection;
-  private final Pool pool;
 
   /**
    * The builder's settings.
@@ -89,36 +85,24 @@ final class JdbcStore implements LockStore {
     Pool pool(Duration timeout, String clientName) {
       return new Pool(dataSource, withoutAutoCommit, timeout, clientName);
     }
-
-    boolean mayListen() {
-      return notifications == null || notifications;
-    }
-
-    boolean mayListenBehindPooler() {
-      return notifications != null && notifications;
-    }
   }
 
-  private JdbcStore(
-      Database database,
-      Pool pool,
-      OwnConnection ownConnection,
-      Settings mine,
-      StoreSettings settings) {
+  private JdbcStore(Database database, Settings mine, StoreSettings settings) {
     this.database = database;
-    this.pool = pool;
-    this.ownConnection = ownConnection;
+    dialect = database.dialect();
     time = settings.time();
-    renewer = new Renewer(database);
-    releaser = new Releaser(database);
+    grants = new Grants(database);
     String threads = "holdfast-" + settings.clientName();
     poller = new Poller(
         database,
         time,
         threads + "-poller",
-        database.dialect() instanceof Postgres postgres && mine.mayListen()
+        dialect instanceof Postgres postgres && !Boolean.FALSE.equals(mine.notifications())
             ? new PostgresListener(
-                postgres, database, mine.mayListenBehindPooler(), threads + "-listener")
+                postgres,
+                database,
+                Boolean.TRUE.equals(mine.notifications()),
+                threads + "-listener")
             : null);
   }
 
@@ -131,85 +115,71 @@ final class JdbcStore implements LockStore {
     Duration timeout = storeSettings.storeTimeout();
     Pool pool = settings.pool(timeout, storeSettings.clientName());
     OwnConnection ownConnection = new OwnConnection(pool, timeout);
-    boolean opened = false;
     try {
-      Deadline deadline = Deadlines.after(timeout);
-      Dialect detected = detect(ownConnection, deadline, settings.table());
-      Dialect dialect = prepare(pool, deadline, detected, settings.schema());
+      Dialect dialect = prepare(ownConnection, pool, timeout, settings.table(), settings.schema());
       Database database = new Database(dialect, pool, ownConnection, timeout);
       if (settings.schema() != SchemaMode.NONE) {
         Trial.run(database);
       }
-      JdbcStore store = new JdbcStore(database, pool, ownConnection, settings, storeSettings);
-      opened = true;
-      return store;
-    } finally {
-      if (!opened) {
-        pool.close();
-        ownConnection.close();
-      }
-    }
-  }
-
-  /** Detects the database, on the client's own connection, which is opened here. */
-  private static Dialect detect(Lender lender, Deadline deadline, String table)
-      throws StoreException {
-    try {
-      Connection connection = lender.lend(deadline);
-      boolean usable = false;
-      try {
-        Dialect dialect = Sessions.run(connection, deadline, c -> Dialect.of(c, table));
-        usable = true;
-        return dialect;
-      } finally {
-        lender.giveBack(connection, usable);
-      }
-    } catch (NoConnectionException e) {
-      throw failed(e);
-    } catch (SQLException e) {
-      throw StoreException.refused("The database gave no usable answer: " + e, e);
+      return new JdbcStore(database, settings, storeSettings);
+    } catch (Throwable e) {
+      pool.close();
+      ownConnection.close();
+      throw e;
     }
   }
 
   /**
-   * Prepares the tables on a second connection, so that a pool that has only one is found.
+   * Detects the database on one connection, and prepares the tables on another one, so that a pool
+   * that has only one is found.
    *
    * @return the dialect for the tables in the schema in which they are now
+   * @throws IllegalStateException the table or the data source is not fit for use
    */
-  private static Dialect prepare(Pool pool, Deadline deadline, Dialect dialect, SchemaMode mode)
+  private static Dialect prepare(
+      Lender first, Pool second, Duration timeout, String table, SchemaMode mode)
       throws StoreException {
-    Connection connection;
+    Deadline deadline = Deadlines.after(timeout);
+    Dialect dialect = ask(lend(first, deadline), deadline, c -> Dialect.of(c, table));
+    Lent lent;
     try {
-      connection = pool.lend(deadline);
-    } catch (NoConnectionException e) {
-      if (e.isMisuse()) {
-        throw failed(e);
-      }
+      lent = lend(second, deadline);
+    } catch (StoreException e) {
       throw StoreException.refused(
-          "The data source gave one connection and no second one within "
-              + deadline.whole()
-              + ". Either the database is out of reach since, or the pool is too small: a client keeps"
-              + " one for the renewal of leases, so it must have at least 2, better 2 more than the"
-              + " application needs",
+          ("The data source gave one connection and no second one within %s. Either the database is"
+                  + " out of reach since, or the pool is too small: a client keeps one for the"
+                  + " renewal of leases, so it must have at least 2, better 2 more than the"
+                  + " application needs")
+              .formatted(deadline.whole()),
           e);
     }
+    return ask(lent, deadline, c -> {
+      Schema.prepare(c, dialect, mode);
+      return Dialect.of(c, dialect.qualifiedTable(c));
+    });
+  }
+
+  /** @throws IllegalStateException the data source is not fit for use */
+  private static Lent lend(Lender lender, Deadline deadline) throws StoreException {
     try {
-      return Sessions.run(connection, deadline, c -> {
-        Schema.prepare(c, dialect, mode);
-        return Dialect.of(c, dialect.qualifiedTable(c));
-      });
-    } catch (SQLException e) {
-      throw StoreException.refused("The table could not be checked: " + e, e);
-    } finally {
-      pool.giveBack(connection, true);
+      return lender.lend(deadline);
+    } catch (StoreException e) {
+      if (e.getCause() instanceof IllegalStateException unfit) {
+        throw unfit;
+      }
+      throw e;
     }
   }
 
-  private static StoreException failed(NoConnectionException e) {
-    if (e.isMisuse()) {
-      throw new IllegalStateException(e.getMessage(), e);
+  private static <T> T ask(Lent lent, Deadline deadline, Sessions.Call<T> question)
+      throws StoreException {
+    try (lent) {
+      T answer = Sessions.run(lent.connection(), deadline, question);
+      lent.works();
+      return answer;
+    } catch (SQLException e) {
+      throw StoreException.refused("The database gave no usable answer: " + e, e);
     }
-    return e.toStoreException();
   }
 
   @Override
@@ -236,25 +206,21 @@ final class JdbcStore implements LockStore {
     Row row = ((Attempted.Busy) attempted).row();
     // Sent alone: if a statement below failed and this one were repeated with it, it would join
     // twice.
-    long place = database.onPool(database.deadline(), (d, c) -> d.join(c, stored));
+    long place = database.onPool(database.deadline(), c -> dialect.join(c, stored));
     if (Dialect.isSetBack(row, place)) {
-      database.onPool(database.deadline(), (d, c) -> d.reopenLine(c, row.key(), place));
+      database.onPool(database.deadline(), c -> dialect.reopenLine(c, row.key(), place));
     }
     if (Poller.isToBeAnnounced(row)) {
-      announce(row.key());
+      try {
+        database.onPool(database.deadline(), c -> dialect.announce(c, List.of(row.key())));
+      } catch (StoreException e) {
+        log.debug("A waiter could not be announced; its first look announces it", e);
+      }
     }
     JdbcTicket waiter =
         new JdbcTicket(this, poller, time, askedNanos, claim, stored, place, wakeUp, row.holder());
     poller.join(waiter);
     return new Acquisition.Queued(waiter, JdbcTicket.RECHECK_AFTER);
-  }
-
-  private void announce(String key) {
-    try {
-      database.onPool(database.deadline(), (d, c) -> d.announce(c, List.of(key)));
-    } catch (StoreException e) {
-      log.debug("A waiter could not be announced; its first look announces it", e);
-    }
   }
 
   /** The result of an attempt. */
@@ -273,15 +239,19 @@ final class JdbcStore implements LockStore {
   private Attempted attempt(Claim claim) throws StoreException {
     Deadline deadline = database.deadline();
     StoredClaim stored = Keys.stored(claim);
-    long number = database.onPool(deadline, (d, c) -> d.acquire(c, stored));
+    long number = database.onPool(deadline, c -> dialect.acquire(c, stored));
     for (int tries = 1; number == Dialect.NONE; tries++) {
-      List<Standing> seen = database.onPool(
-          deadline, (d, c) -> d.lookAtLine(c, List.of(stored.key()), List.of(stored.owner())));
+      List<Standing> seen = database.onPool(deadline, c -> dialect.lookAtLine(c, List.of(stored)));
       if (seen.isEmpty()) {
         if (tries > LOCKED_TRIES) {
-          throw unseen();
+          throw StoreException.refused(
+              ("The lock's row can't be inserted, since it is there, and is not seen: %s is behind"
+                      + " something that sends reads to another server than writes. Pass a data"
+                      + " source that sends all to the primary")
+                  .formatted(dialect.database()),
+              null);
         }
-        number = database.onPool(deadline, (d, c) -> d.insert(c, stored));
+        number = database.onPool(deadline, c -> dialect.insert(c, stored));
         continue;
       }
       Standing standing = seen.get(0);
@@ -289,18 +259,9 @@ final class JdbcStore implements LockStore {
       if (!open || tries > LOCKED_TRIES || (tries > 1 && !Deadlines.pause(deadline, tries))) {
         return new Attempted.Busy(standing.row());
       }
-      number = database.onPool(deadline, (d, c) -> d.take(c, stored, Dialect.NO_PLACE));
+      number = database.onPool(deadline, c -> dialect.take(c, stored, Dialect.NO_PLACE));
     }
-    return new Attempted.Granted(new JdbcGrant(claim, number, claim.ttl(), false, database));
-  }
-
-  private StoreException unseen() {
-    return StoreException.refused(
-        "The lock's row can't be inserted, since it is there, and is not seen: "
-            + database.dialect().database()
-            + " is behind something that sends reads to another server than writes. Pass a data"
-            + " source that sends all to the primary",
-        null);
+    return new Attempted.Granted(granted(claim, stored, number, claim.ttl(), false));
   }
 
   /**
@@ -312,31 +273,32 @@ final class JdbcStore implements LockStore {
     Deadline deadline = database.deadline();
     long number = database.untilAnswered(deadline, () -> {
       // If a try took the lock but its answer was lost, the next one finds it here.
-      long accepted = database.onPool(deadline, (d, c) -> d.accept(c, stored));
+      long accepted = database.onPool(deadline, c -> dialect.accept(c, stored));
       return accepted != Dialect.NONE
           ? accepted
-          : database.onPool(deadline, (d, c) -> d.take(c, stored, place));
+          : database.onPool(deadline, c -> dialect.take(c, stored, place));
     });
     return number == Dialect.NONE
         ? Optional.empty()
-        : Optional.of(granted(claim, number, claim.ttl()));
+        : Optional.of(granted(claim, stored, number, claim.ttl(), true));
   }
 
-  /** Makes a grant that came through the line. */
-  JdbcGrant granted(Claim claim, long number, Duration validFor) {
-    return new JdbcGrant(claim, number, validFor, true, database);
+  /** @param fromLine whether it came through the line */
+  JdbcGrant granted(
+      Claim claim, StoredClaim stored, long number, Duration validFor, boolean fromLine) {
+    return new JdbcGrant(claim, stored, number, validFor, fromLine, new AtomicBoolean(), database);
   }
 
   @Override
   public ReleaseOutcome release(Grant grant, Duration holdFor) throws StoreException {
-    return releaser.release((JdbcGrant) grant, holdFor)
+    return grants.release((JdbcGrant) grant, holdFor)
         ? ReleaseOutcome.RELEASED
         : ReleaseOutcome.ALREADY_LOST;
   }
 
   @Override
   public void withdraw(Claim claim) throws StoreException {
-    releaser.withdraw(claim);
+    grants.withdraw(Keys.stored(claim));
   }
 
   /** All grants are one group: there is one database, and no row can delay the others. */
@@ -346,20 +308,20 @@ final class JdbcStore implements LockStore {
   }
 
   @Override
-  public List<Renewal> renew(List<Grant> grants) throws StoreException {
-    return renewer.renew(grants);
+  public List<Renewal> renew(List<Grant> due) throws StoreException {
+    return grants.renew(due);
   }
 
   @Override
   public Optional<Duration> extend(Grant grant, Duration ttl) throws StoreException {
-    return renewer.extend((JdbcGrant) grant, ttl);
+    return grants.extend((JdbcGrant) grant, ttl);
   }
 
   @Override
   public Optional<Duration> verify(Grant grant) throws StoreException {
     JdbcGrant given = (JdbcGrant) grant;
     return look(given.key())
-        .filter(row -> row.isHeldBy(given.claim().ownerId(), given.number()))
+        .filter(row -> row.isHeldBy(given.ownerId(), given.number()))
         .map(row -> Keys.duration(row.remainingMicros()));
   }
 
@@ -383,25 +345,21 @@ final class JdbcStore implements LockStore {
     Deadline deadline = database.deadline();
     String prefix = Keys.prefix(kind, namePrefix);
     String end = Keys.above(prefix);
-    Listing listing = new Listing(database.dialect());
     List<StoredLock> held = new ArrayList<>();
     String from = prefix;
-    while (from != null && held.size() < limit) {
+    while (!from.equals(end) && held.size() < limit) {
       if (deadline.isOver()) {
         throw StoreException.refused(
-            "The names that begin with '"
-                + namePrefix
-                + "' could not all be looked at within "
-                + deadline.whole()
-                + ": list with a longer prefix, purge names that are no longer used, or build the"
-                + " client with a longer storeTimeout",
+            ("The names that begin with '%s' could not all be looked at within %s: list with a longer"
+                    + " prefix, purge names that are no longer used, or build the client with a"
+                    + " longer storeTimeout")
+                .formatted(namePrefix, deadline.whole()),
             null);
       }
       String first = from;
-      Page page = database.onPool(deadline, (d, c) -> {
-        String next = listing.next(c, first, end);
-        int most = limit - held.size();
-        return new Page(listing.held(c, first, next == null ? end : next, most), next);
+      Page page = database.onPool(deadline, c -> {
+        String next = dialect.endOfPage(c, first, end);
+        return new Page(dialect.listHeld(c, first, next, limit - held.size()), next);
       });
       for (Standing standing : page.held()) {
         Row row = standing.row();
@@ -416,28 +374,31 @@ final class JdbcStore implements LockStore {
   /**
    * The taken locks in a part of the range.
    *
-   * @param next the name at which the next part begins; null if this is the last one
+   * @param next the name at which the next part begins, or the end of the range
    */
-  private record Page(List<Standing> held, @Nullable String next) {}
+  private record Page(List<Standing> held, String next) {}
 
   private Optional<Row> look(String key) throws StoreException {
     Deadline deadline = database.deadline();
     return database
-        .untilAnswered(deadline, () -> database.onPool(deadline, (d, c) -> d.look(c, List.of(key))))
+        .untilAnswered(
+            deadline, () -> database.onPool(deadline, c -> dialect.look(c, List.of(key))))
         .stream()
         .findFirst();
   }
 
   @Override
   public boolean forceRelease(LockKey key, long number) throws StoreException {
-    return releaser.forceRelease(Keys.of(key), number);
+    return grants.forceRelease(Keys.of(key), number);
   }
 
   @Override
   public void close() {
-    poller.close();
-    ownConnection.close();
-    pool.close();
+    try {
+      poller.close();
+    } finally {
+      database.close();
+    }
   }
 
   /**
@@ -446,27 +407,23 @@ final class JdbcStore implements LockStore {
    */
   static long purge(Settings settings, Duration unusedFor) throws StoreException {
     try (Pool pool = settings.pool(PURGE_STATEMENT_TIMEOUT, "purge")) {
-      Dialect dialect = prepare(
-          pool,
-          Deadlines.after(PURGE_STATEMENT_TIMEOUT),
-          detect(pool, Deadlines.after(PURGE_STATEMENT_TIMEOUT), settings.table()),
-          SchemaMode.VALIDATE);
-      Database database = new Database(
-          dialect,
-          pool,
-          new OwnConnection(pool, PURGE_STATEMENT_TIMEOUT), // Not used by a purge.
-          PURGE_STATEMENT_TIMEOUT);
-      DeadRows rows = new DeadRows(dialect, Keys.micros(unusedFor));
+      Dialect dialect =
+          prepare(pool, pool, PURGE_STATEMENT_TIMEOUT, settings.table(), SchemaMode.VALIDATE);
+      OwnConnection unused = new OwnConnection(pool, PURGE_STATEMENT_TIMEOUT);
+      Database database = new Database(dialect, pool, unused, PURGE_STATEMENT_TIMEOUT);
+      long unusedMicros = Keys.micros(unusedFor);
       long deleted = 0;
-      String after = null;
+      String after = "";
       while (true) {
         String last = after;
-        List<String> dead = database.onPool(database.deadline(), (d, c) -> rows.list(c, last));
+        List<String> dead =
+            database.onPool(database.deadline(), c -> dialect.listDead(c, last, unusedMicros));
         if (dead.isEmpty()) {
-          database.onPool(database.deadline(), (d, c) -> rows.deleteWaiters(c));
+          database.onPool(database.deadline(), c -> dialect.deleteDeadWaiters(c, unusedMicros));
           return deleted;
         }
-        deleted += database.onPool(database.deadline(), (d, c) -> rows.delete(c, dead));
+        deleted +=
+            database.onPool(database.deadline(), c -> dialect.deleteDead(c, dead, unusedMicros));
         after = dead.get(dead.size() - 1);
       }
     }

@@ -37,7 +37,7 @@ final class JdbcTicket implements Ticket {
   private final StoredClaim stored;
   private final long place;
   private final Runnable wakeUp;
-  private volatile @Nullable String holder;
+  private volatile String holder;
   private volatile boolean passedOver;
 
   /** The time before the last request of the waiting thread. */
@@ -85,8 +85,8 @@ final class JdbcTicket implements Ticket {
     this.holder = holder;
   }
 
-  String key() {
-    return stored.key();
+  StoredClaim stored() {
+    return stored;
   }
 
   String ownerId() {
@@ -134,7 +134,7 @@ final class JdbcTicket implements Ticket {
     // The engine counts from before the last request.
     Duration validFor = Duration.ofNanos(handedOver.untilNanos() - askedNanos);
     poller.served(this);
-    return Optional.of(store.granted(claim, handedOver.number(), validFor));
+    return Optional.of(store.granted(claim, stored, handedOver.number(), validFor, true));
   }
 
   @Override
@@ -162,7 +162,7 @@ final class JdbcTicket implements Ticket {
 
   @Override
   public Optional<String> holder() {
-    return Optional.ofNullable(holder);
+    return Optional.of(holder);
   }
 
   @Override

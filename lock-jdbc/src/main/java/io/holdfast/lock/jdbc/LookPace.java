@@ -26,10 +26,10 @@ final class LookPace {
   private static final int SHARE_OF_TURN_AS_SECOND = 3;
 
   /**
-   * The factor by which pauses grow if there are notifications. The first poll comes soon, to find
-   * a hand-over that did not see the waiter yet.
+   * The pause after the first poll if there are notifications, to find a hand-over that did not see
+   * the waiter yet.
    */
-  private static final int NOTIFIED_FACTOR = 64;
+  private static final long NOTIFIED_FIRST_NANOS = TimeUnit.MILLISECONDS.toNanos(128);
 
   /** The longest pause if there are notifications: the waiter must also report that it is alive. */
   private static final long NOTIFIED_LOOK_NANOS_MAX = TimeUnit.SECONDS.toNanos(1);
@@ -64,11 +64,7 @@ final class LookPace {
   }
 
   private long notifiedNanos() {
-    long nanos = LOOK_NANOS_MIN;
-    for (int i = 0; i < looks && nanos < NOTIFIED_LOOK_NANOS_MAX; i++) {
-      nanos *= NOTIFIED_FACTOR;
-    }
-    return Math.min(NOTIFIED_LOOK_NANOS_MAX, nanos);
+    return looks == 1 ? NOTIFIED_FIRST_NANOS : NOTIFIED_LOOK_NANOS_MAX;
   }
 
   private long unnotifiedNanos(Standing standing, long now) {

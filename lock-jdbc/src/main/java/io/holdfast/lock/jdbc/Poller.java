@@ -4,6 +4,7 @@ import io.holdfast.lock.jdbc.connection.Database;
 import io.holdfast.lock.jdbc.dialect.Dialect;
 import io.holdfast.lock.jdbc.dialect.Row;
 import io.holdfast.lock.jdbc.dialect.Standing;
+import io.holdfast.lock.jdbc.dialect.StoredClaim;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.TimeSource;
 import java.util.ArrayList;
@@ -11,6 +12,7 @@ import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
@@ -21,7 +23,8 @@ import org.slf4j.LoggerFactory;
 /**
  * Polls the locks that threads of this client wait for, all in one query. Also reports that the
  * waiters are alive, and wakes those that have or might get their lock. {@link LookPace} determines
- * how often.
+ * how often. Deletes the rows of waiters that got their lock, and are in no line any more, a little
+ * later, many with one statement.
  *
  * <p>Runs a thread while there are waiters, and for a little longer. Threads: safe for use by any
  * number of threads; the monitor is never held during I/O or while a waiter is woken.
@@ -57,25 +60,38 @@ final class Poller implements AutoCloseable {
   private static final long AFTER_WAKE_NANOS = TimeUnit.SECONDS.toNanos(1);
   private static final long AFTER_FAILURE_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
   private static final long IDLE_NANOS = TimeUnit.SECONDS.toNanos(10);
+  private static final long DELETE_NANOS = TimeUnit.SECONDS.toNanos(1);
+  private static final long DELETE_AGAIN_NANOS = TimeUnit.SECONDS.toNanos(5);
+
+  /** The number of failed deletions in a row after which the rows are left to a purge. */
+  private static final int DELETE_FAILURES_MAX = 60;
+
+  /** The most rows to delete; above that, more are left to a purge. */
+  private static final int SERVED_MAX = 10_000;
 
   private final Database database;
+  private final Dialect dialect;
   private final TimeSource time;
   private final String threadName;
   private final @Nullable PostgresListener listener;
-  private final ServedRows served;
 
   // Guarded by this object's monitor.
   private final Set<JdbcTicket> waiters = new LinkedHashSet<>();
+  /** The waiters that got their lock, and whose rows are to be deleted. */
+  private final Set<JdbcTicket> served = new LinkedHashSet<>();
+
+  private long deleteAtNanos;
+  private int deleteFailures;
   private @Nullable Thread thread;
   private boolean closed;
 
   Poller(
       Database database, TimeSource time, String threadName, @Nullable PostgresListener listener) {
     this.database = database;
+    dialect = database.dialect();
     this.time = time;
     this.threadName = threadName;
     this.listener = listener;
-    served = new ServedRows(database, time);
   }
 
   /** Starts to poll for this waiter, whose claim has just found the lock taken. */
@@ -110,21 +126,25 @@ final class Poller implements AutoCloseable {
 
   /** Stops polling for this waiter, which got its lock; its row is deleted later. */
   synchronized void served(JdbcTicket waiter) {
-    if (waiters.remove(waiter)) {
+    if (waiters.remove(waiter) && served.size() < SERVED_MAX) {
+      if (served.isEmpty()) {
+        deleteAtNanos = time.nanos() + DELETE_NANOS;
+      }
       served.add(waiter);
     }
   }
 
-  /** Polls again for a waiter that was woken, tried, and did not get the lock. */
+  /**
+   * Polls again for a waiter that was woken, tried, and did not get the lock. If its row is deleted
+   * already, or just being deleted, it will notice by itself.
+   */
   synchronized void lookAgain(JdbcTicket waiter) {
     served.remove(waiter);
     waiters.add(waiter);
     int doublings = Math.min(waiter.failedTakes++, DOUBLINGS_MAX);
     waiter.lookAtNanos =
         time.nanos() + Math.min(LookPace.LOOK_NANOS_MAX, LookPace.LOOK_NANOS_MIN << doublings);
-    if (thread != null) {
-      LockSupport.unpark(thread);
-    }
+    LockSupport.unpark(thread);
   }
 
   synchronized boolean isAwaited() {
@@ -133,19 +153,16 @@ final class Poller implements AutoCloseable {
 
   /** Wakes the waiter of this owner id, if it is this client's: the lock was handed over to it. */
   void handedOver(String ownerId, long number) {
-    JdbcTicket woken = null;
+    Optional<JdbcTicket> woken;
     synchronized (this) {
-      for (JdbcTicket waiter : waiters) {
-        if (waiter.ownerId().equals(ownerId)) {
-          waiter.lookAtNanos = time.nanos() + AFTER_WAKE_NANOS;
-          waiter.heardOfHandOver(number);
-          woken = waiter;
-        }
-      }
+      woken =
+          waiters.stream().filter(waiter -> waiter.ownerId().equals(ownerId)).findFirst();
+      woken.ifPresent(waiter -> {
+        waiter.lookAtNanos = time.nanos() + AFTER_WAKE_NANOS;
+        waiter.heardOfHandOver(number);
+      });
     }
-    if (woken != null) {
-      woken.wake();
-    }
+    woken.ifPresent(JdbcTicket::wake);
   }
 
   /**
@@ -158,9 +175,7 @@ final class Poller implements AutoCloseable {
       waiter.lookAtNanos = now;
       waiter.pace.restart();
     }
-    if (thread != null) {
-      LockSupport.unpark(thread);
-    }
+    LockSupport.unpark(thread);
   }
 
   /** Ends the thread, and deletes the rows that it still had to delete. */
@@ -169,18 +184,12 @@ final class Poller implements AutoCloseable {
     synchronized (this) {
       closed = true;
       waiters.clear();
-      if (thread != null) {
-        LockSupport.unpark(thread);
-      }
+      LockSupport.unpark(thread);
     }
     if (listener != null) {
       listener.close();
     }
-    served.deleteSafely();
-  }
-
-  private boolean isNotified() {
-    return listener != null && listener.isListening();
+    deleteServedSafely();
   }
 
   /**
@@ -206,7 +215,7 @@ final class Poller implements AutoCloseable {
       boolean deletes;
       synchronized (this) {
         long now = time.nanos();
-        if (!waiters.isEmpty() || served.untilDueNanos(now) < Long.MAX_VALUE) {
+        if (!waiters.isEmpty() || !served.isEmpty()) {
           idleSince = now;
         }
         if (closed || now - idleSince >= IDLE_NANOS) {
@@ -214,13 +223,13 @@ final class Poller implements AutoCloseable {
           return;
         }
         parkNanos = takeDue(now, due);
-        deletes = served.untilDueNanos(now) <= 0;
+        deletes = !served.isEmpty() && deleteAtNanos - now <= 0;
       }
       if (!due.isEmpty()) {
         lookSafely(due);
       }
       if (deletes) {
-        served.deleteSafely();
+        deleteServedSafely();
       } else if (due.isEmpty()) {
         time.park(this, parkNanos);
       }
@@ -229,10 +238,10 @@ final class Poller implements AutoCloseable {
 
   /**
    * Collects the waiters to poll for now, at most as many as one statement takes; returns the time
-   * to the next poll.
+   * to the next poll or deletion.
    */
   private long takeDue(long now, List<JdbcTicket> due) {
-    long next = Math.min(IDLE_NANOS, served.untilDueNanos(now));
+    long next = served.isEmpty() ? IDLE_NANOS : Math.min(IDLE_NANOS, deleteAtNanos - now);
     for (JdbcTicket waiter : waiters) {
       long left = waiter.lookAtNanos - now;
       if (left <= 0 && due.size() < Dialect.BATCH_MAX) {
@@ -241,6 +250,35 @@ final class Poller implements AutoCloseable {
       next = Math.min(next, left);
     }
     return Math.max(next, 0);
+  }
+
+  /** Deletes the rows of served waiters, until a batch fails, which is tried again later. */
+  private void deleteServedSafely() {
+    try {
+      while (true) {
+        List<JdbcTicket> batch;
+        synchronized (this) {
+          batch = served.stream().limit(Dialect.BATCH_MAX).toList();
+        }
+        if (batch.isEmpty()) {
+          return;
+        }
+        database.onOwnConnection(database.deadline(), c -> dialect.leave(c, stored(batch)));
+        synchronized (this) {
+          batch.forEach(served::remove);
+          deleteFailures = 0;
+        }
+      }
+    } catch (Throwable e) { // An error must not end the thread.
+      synchronized (this) {
+        deleteAtNanos = time.nanos() + DELETE_AGAIN_NANOS;
+        if (++deleteFailures == DELETE_FAILURES_MAX) {
+          served.clear();
+          deleteFailures = 0;
+        }
+      }
+      log.debug("Rows of waiters that got their lock could not be deleted", e);
+    }
   }
 
   /**
@@ -271,8 +309,7 @@ final class Poller implements AutoCloseable {
     if (silent.isEmpty()) {
       return;
     }
-    database.onOwnConnection(
-        database.deadline(), (d, c) -> d.keepAlive(c, keys(silent), ownerIds(silent)));
+    database.onOwnConnection(database.deadline(), c -> dialect.keepAlive(c, stored(silent)));
     synchronized (this) {
       silent.forEach(waiter -> waiter.sayAliveAtNanos = now + SAY_ALIVE_NANOS);
     }
@@ -280,15 +317,14 @@ final class Poller implements AutoCloseable {
 
   private void look(List<JdbcTicket> due) throws StoreException {
     Map<String, Standing> byOwnerId = new HashMap<>();
-    Map<String, Row> byKey = new HashMap<>();
     long beforeNanos = time.nanos();
-    for (Standing standing : database.onOwnConnection(
-        database.deadline(), (d, c) -> d.lookAtLine(c, keys(due), ownerIds(due)))) {
+    for (Standing standing :
+        database.onOwnConnection(database.deadline(), c -> dialect.lookAtLine(c, stored(due)))) {
       byOwnerId.put(standing.waiter(), standing);
-      byKey.put(standing.row().key(), standing.row());
     }
     List<JdbcTicket> woken = new ArrayList<>();
     Set<String> unannounced = new LinkedHashSet<>();
+    boolean notified = listener != null && listener.isListening();
     synchronized (this) {
       long now = time.nanos();
       for (JdbcTicket waiter : due) {
@@ -296,14 +332,16 @@ final class Poller implements AutoCloseable {
           continue; // It got the lock, or left, during the query.
         }
         Standing standing = byOwnerId.get(waiter.ownerId());
-        Row row = byKey.get(waiter.key());
         note(waiter, standing, beforeNanos);
-        if (row == null || standing == null || mayHaveIt(standing)) {
+        if (standing == null
+            || !standing.inLine()
+            || (standing.row().isFree() && standing.ahead() == 0)) {
           waiter.lookAtNanos = now + AFTER_WAKE_NANOS;
           woken.add(waiter);
           continue;
         }
-        waiter.lookAtNanos = now + waiter.pace.pauseNanos(standing, now, isNotified());
+        Row row = standing.row();
+        waiter.lookAtNanos = now + waiter.pace.pauseNanos(standing, now, notified);
         if (!row.isFree()) {
           waiter.failedTakes = 0;
           waiter.sawHolder(row.holder());
@@ -325,18 +363,13 @@ final class Poller implements AutoCloseable {
     woken.forEach(JdbcTicket::wake);
     if (!unannounced.isEmpty()) {
       database.onOwnConnection(
-          database.deadline(), (d, c) -> d.announce(c, List.copyOf(unannounced)));
+          database.deadline(), c -> dialect.announce(c, List.copyOf(unannounced)));
     }
   }
 
   /** Whether the row's sign that somebody waits is missing or runs out soon. */
   static boolean isToBeAnnounced(Row row) {
     return row.wantedMicros() < WANTED_MICROS_MIN;
-  }
-
-  /** Whether the waiter has the lock, may take it, or is in no line. */
-  private static boolean mayHaveIt(Standing standing) {
-    return !standing.inLine() || (standing.row().isFree() && standing.ahead() == 0);
   }
 
   private static void note(JdbcTicket waiter, @Nullable Standing standing, long beforeNanos) {
@@ -347,11 +380,7 @@ final class Poller implements AutoCloseable {
     }
   }
 
-  private static List<String> keys(List<JdbcTicket> waiters) {
-    return waiters.stream().map(JdbcTicket::key).toList();
-  }
-
-  private static List<String> ownerIds(List<JdbcTicket> waiters) {
-    return waiters.stream().map(JdbcTicket::ownerId).toList();
+  private static List<StoredClaim> stored(List<JdbcTicket> waiters) {
+    return waiters.stream().map(JdbcTicket::stored).toList();
   }
 }

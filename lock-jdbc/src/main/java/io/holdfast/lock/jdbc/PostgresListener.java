@@ -2,7 +2,7 @@ package io.holdfast.lock.jdbc;
 
 import io.holdfast.lock.jdbc.connection.Database;
 import io.holdfast.lock.jdbc.connection.Deadlines;
-import io.holdfast.lock.jdbc.connection.NoConnectionException;
+import io.holdfast.lock.jdbc.connection.Lent;
 import io.holdfast.lock.jdbc.connection.Sessions;
 import io.holdfast.lock.jdbc.dialect.Postgres;
 import io.holdfast.lock.spi.Deadline;
@@ -10,10 +10,12 @@ import io.holdfast.lock.spi.StoreException;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.postgresql.PGConnection;
 import org.postgresql.PGNotification;
@@ -93,15 +95,17 @@ final class PostgresListener implements AutoCloseable {
    * once.
    */
   void listen(Poller poller) {
-    if (!listening && !impossible && !closed) {
-      startThread(poller);
+    if (listening || impossible || closed) {
+      return;
+    }
+    synchronized (this) {
+      if (thread == null && System.nanoTime() - retryAtNanos >= 0) {
+        startThread(poller);
+      }
     }
   }
 
-  private synchronized void startThread(Poller poller) {
-    if (thread != null || System.nanoTime() - retryAtNanos < 0) {
-      return;
-    }
+  private void startThread(Poller poller) {
     try {
       Thread starting = new Thread(() -> run(poller), threadName);
       starting.setDaemon(true);
@@ -130,9 +134,10 @@ final class PostgresListener implements AutoCloseable {
   }
 
   private void run(Poller poller) {
-    try {
-      database.lendFor(OPEN_MAX, connection -> hear(connection, poller));
-    } catch (NoConnectionException | StoreException | SQLException | RuntimeException e) {
+    try (Lent lent = database.lend(Deadlines.after(OPEN_MAX))) {
+      hear(lent.connection(), poller);
+      lent.works();
+    } catch (StoreException | SQLException | RuntimeException e) {
       log.debug("Listening for hand-overs ended; waiting falls back to polling for now", e);
     } catch (LinkageError e) {
       giveUp("PostgreSQL's driver is not visible to Holdfast: " + e);
@@ -158,7 +163,10 @@ final class PostgresListener implements AutoCloseable {
       return;
     }
     PGConnection notified = connection.unwrap(PGConnection.class);
-    if (!behindPooler && isPooled(connection, notified)) {
+    // If a pooler is in between, the driver knows the pooler's process id, and not the server's.
+    if (!behindPooler
+        && Sessions.run(connection, Deadlines.after(OPEN_MAX), dialect::backendProcess)
+            != notified.getBackendPID()) {
       giveUp("a pooler is between here and PostgreSQL. If it keeps sessions, notifications(true) on"
           + " the builder says so; if it does not, notifications(false) spares the question");
       return;
@@ -170,7 +178,10 @@ final class PostgresListener implements AutoCloseable {
         log.info("Waiting for locks polls for now: a notification of our own did not arrive");
         return;
       }
-      heardItself();
+      synchronized (this) {
+        retryNanos = 0; // After this thread, another may listen at once.
+      }
+      listening = true;
       poller.lookAtAll();
       hearUntilIdle(connection, notified, poller);
     } finally {
@@ -180,40 +191,41 @@ final class PostgresListener implements AutoCloseable {
     }
   }
 
-  private synchronized void heardItself() {
-    retryNanos = 0; // After this thread, another may listen at once.
-    listening = true;
-  }
-
-  /**
-   * Whether a pooler is in between: then the driver knows the pooler's process id, and not the
-   * server's.
-   */
-  private boolean isPooled(Connection connection, PGConnection notified) throws SQLException {
-    int backend =
-        Sessions.run(connection, Deadlines.after(OPEN_MAX), c -> dialect.backendProcess(c));
-    return backend != notified.getBackendPID();
-  }
-
   /**
    * Whether a test notification that is sent on another connection arrives; true if the client is
    * closed meanwhile. Other notifications are passed on.
+   *
+   * @throws StoreException it can't be sent: perhaps the pool has no other connection to give
    */
   private boolean hearsItself(PGConnection notified, Poller poller)
       throws SQLException, StoreException {
     // An earlier test notification can still be on its way.
     String hello = "hello " + UUID.randomUUID();
     Deadline deadline = Deadlines.after(OPEN_MAX);
-    database.onPool(deadline, (d, c) -> dialect.notify(c, hello));
+    database.onPool(deadline, c -> dialect.notify(c, hello));
     while (!deadline.isOver() && !closed) {
-      for (PGNotification notification : read(notified)) {
-        if (hello.equals(notification.getParameter())) {
-          return true;
-        }
-        tell(poller, notification.getParameter());
+      if (read(notified, poller).contains(hello)) {
+        return true;
       }
     }
     return closed;
+  }
+
+  /** Reads what has arrived, and tells the poller of hand-overs. */
+  private static List<String> read(PGConnection notified, Poller poller) throws SQLException {
+    PGNotification[] notifications = notified.getNotifications(READ_MILLIS);
+    if (notifications == null) {
+      return List.of();
+    }
+    List<String> payloads =
+        Stream.of(notifications).map(PGNotification::getParameter).toList();
+    for (String payload : payloads) {
+      Matcher handOver = HAND_OVER.matcher(payload);
+      if (handOver.matches()) {
+        poller.handedOver(handOver.group("owner"), Long.parseLong(handOver.group("number")));
+      }
+    }
+    return payloads;
   }
 
   private void hearUntilIdle(Connection connection, PGConnection notified, Poller poller)
@@ -221,9 +233,7 @@ final class PostgresListener implements AutoCloseable {
     long awaitedAt = System.nanoTime();
     long checkedAt = awaitedAt;
     while (!closed) {
-      for (PGNotification notification : read(notified)) {
-        tell(poller, notification.getParameter());
-      }
+      read(notified, poller);
       long now = System.nanoTime();
       if (poller.isAwaited()) {
         awaitedAt = now;
@@ -240,13 +250,6 @@ final class PostgresListener implements AutoCloseable {
     }
   }
 
-  private static void tell(Poller poller, String payload) {
-    Matcher handOver = HAND_OVER.matcher(payload);
-    if (handOver.matches()) {
-      poller.handedOver(handOver.group("owner"), Long.parseLong(handOver.group("number")));
-    }
-  }
-
   private boolean stillHears(Connection connection, PGConnection notified, Poller poller)
       throws SQLException {
     try {
@@ -255,10 +258,5 @@ final class PostgresListener implements AutoCloseable {
       log.debug("Nothing could be sent to the listening connection", e);
       return connection.isValid(VALID_SECONDS); // Perhaps the application has exhausted the pool.
     }
-  }
-
-  private static PGNotification[] read(PGConnection notified) throws SQLException {
-    PGNotification[] notifications = notified.getNotifications(READ_MILLIS);
-    return notifications == null ? new PGNotification[0] : notifications;
   }
 }

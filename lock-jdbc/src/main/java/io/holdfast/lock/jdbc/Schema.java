@@ -1,6 +1,7 @@
 package io.holdfast.lock.jdbc;
 
 import io.holdfast.lock.jdbc.dialect.Dialect;
+import io.holdfast.lock.jdbc.dialect.Failure;
 import io.holdfast.lock.jdbc.dialect.Row;
 import java.io.IOException;
 import java.io.InputStream;
@@ -12,10 +13,11 @@ import java.sql.ResultSetMetaData;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.sql.Types;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
-import java.util.Map;
-import java.util.TreeMap;
+import java.util.Objects;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** Checks and creates the tables. */
@@ -40,72 +42,62 @@ final class Schema {
     if (mode == SchemaMode.NONE) {
       return;
     }
+    SQLException failure = null;
     String flaw = flaw(connection, dialect);
-    if (flaw != null && mode == SchemaMode.CREATE) {
-      flaw = create(connection, dialect, flaw);
+    for (int tries = 0;
+        flaw != null && mode == SchemaMode.CREATE && tries < CREATE_TRIES;
+        tries++) {
+      failure = create(connection, dialect);
+      flaw = flaw(connection, dialect);
     }
-    if (flaw != null) {
-      throw new IllegalStateException("The table "
-          + dialect.table()
-          + " can't be used for locks: "
-          + flaw
-          + ". The script for "
-          + dialect.database()
-          + " is "
-          + Schema.class.getPackageName().replace('.', '/')
-          + '/'
-          + SCRIPTS
-          + dialect.script()
-          + " in the jar of lock-jdbc; with schema(SchemaMode.CREATE) the client runs it");
+    if (flaw == null) {
+      return;
     }
+    if (failure != null) {
+      refuseWordOfSql(failure, dialect);
+      throw new IllegalStateException(
+          ("The table %s could not be created: %s (a database user who may not create tables? then"
+                  + " run the script %s from the jar of lock-jdbc as one who may)")
+              .formatted(dialect.table(), failure.getMessage(), dialect.script()),
+          failure);
+    }
+    throw new IllegalStateException(
+        ("The table %s can't be used for locks: %s. The script for %s is %s/%s%s in the jar of"
+                + " lock-jdbc; with schema(SchemaMode.CREATE) the client runs it")
+            .formatted(
+                dialect.table(),
+                flaw,
+                dialect.database(),
+                Schema.class.getPackageName().replace('.', '/'),
+                SCRIPTS,
+                dialect.script()));
   }
 
   /**
    * Creates the tables. Clients that do so at the same time can make each other fail; one of them
    * has then succeeded.
+   *
+   * @return why it failed, or null
    */
-  private static @Nullable String create(Connection connection, Dialect dialect, String before)
+  private static @Nullable SQLException create(Connection connection, Dialect dialect)
       throws SQLException {
-    String flaw = before;
-    SQLException failure = null;
-    for (int tries = 0; flaw != null && tries < CREATE_TRIES; tries++) {
-      try (Statement statement = connection.createStatement()) {
-        for (String sql : script(dialect)) {
-          statement.execute(sql);
-        }
-        commit(connection);
-        failure = null;
-      } catch (SQLException e) {
-        rollBack(connection);
-        failure = e;
+    try (Statement statement = connection.createStatement()) {
+      for (String sql : script(dialect)) {
+        statement.execute(sql);
       }
-      flaw = flaw(connection, dialect);
+      return null;
+    } catch (SQLException e) {
+      rollBack(connection);
+      return e;
     }
-    if (flaw != null && failure != null) {
-      refuseWordOfSql(failure, dialect);
-      throw new IllegalStateException(
-          "The table "
-              + dialect.table()
-              + " could not be created: "
-              + failure.getMessage()
-              + " (a database user who may not create tables? then run the script "
-              + dialect.script()
-              + " from the jar of lock-jdbc as one who may)",
-          failure);
-    }
-    return flaw;
   }
 
   /** Returns what is wrong with the tables, or null if nothing is. */
   private static @Nullable String flaw(Connection connection, Dialect dialect) throws SQLException {
     try {
       String flaw = columnFlaw(connection, dialect, dialect.table(), NUMBERS);
-      if (flaw == null) {
-        flaw = dialect.flaw(connection);
-      }
-      if (flaw == null) {
-        flaw = versionFlaw(connection, dialect);
-      }
+      flaw = flaw != null ? flaw : dialect.flaw(connection);
+      flaw = flaw != null ? flaw : versionFlaw(connection, dialect);
       if (flaw != null) {
         return flaw;
       }
@@ -128,13 +120,10 @@ final class Schema {
    * quotes.
    */
   private static void refuseWordOfSql(SQLException failure, Dialect dialect) {
-    if (dialect.isSyntaxError(failure)) {
+    if (dialect.failure(failure) == Failure.SYNTAX_ERROR) {
       throw new IllegalStateException(
-          "The table's name '"
-              + dialect.table()
-              + "' is a word of "
-              + dialect.database()
-              + "'s own language: set another one with table(...)",
+          "The table's name '%s' is a word of %s's own language: set another one with table(...)"
+              .formatted(dialect.table(), dialect.database()),
           failure);
     }
   }
@@ -142,33 +131,33 @@ final class Schema {
   private static @Nullable String columnFlaw(
       Connection connection, Dialect dialect, String table, List<String> numbers)
       throws SQLException {
-    Map<String, Integer> types = new TreeMap<>();
-    String nameType = "";
+    Set<String> texts = new HashSet<>();
+    Set<String> numbersThere = new HashSet<>();
+    String nameType = null;
     try (Statement statement = connection.createStatement();
         ResultSet result = statement.executeQuery("SELECT * FROM " + table + " WHERE 1 = 0")) {
       ResultSetMetaData columns = result.getMetaData();
       for (int i = 1; i <= columns.getColumnCount(); i++) {
         String column = columns.getColumnName(i).toLowerCase(Locale.ROOT);
-        types.put(column, columns.getColumnType(i));
+        (columns.getColumnType(i) == Types.BIGINT ? numbersThere : texts).add(column);
         if (column.equals("name")) {
           nameType = columns.getColumnTypeName(i);
         }
       }
     }
-    if (!types.containsKey("name")) {
+    if (nameType == null) {
       return "it has no column name";
     }
     if (!dialect.isExactNameType(nameType)) {
       return "its column name is " + nameType + ", which may take two names for one";
     }
     for (String column : numbers) {
-      Integer type = types.get(column);
-      if (type == null || type != Types.BIGINT) {
+      if (!numbersThere.contains(column)) {
         return "it has no column " + column + " of type BIGINT";
       }
     }
     for (String column : TEXTS) {
-      if (!types.containsKey(column)) {
+      if (!texts.contains(column)) {
         return "it has no column " + column;
       }
     }
@@ -184,18 +173,14 @@ final class Schema {
     long version = rows.get(0).number();
     return version == Dialect.SCHEMA_VERSION
         ? null
-        : "its version is "
-            + version
-            + ", and this release of Holdfast needs "
-            + Dialect.SCHEMA_VERSION;
+        : "its version is %s, and this release of Holdfast needs %s"
+            .formatted(version, Dialect.SCHEMA_VERSION);
   }
 
   /** Returns the script's statements for the dialect's tables. */
   static String[] script(Dialect dialect) {
-    try (InputStream in = Schema.class.getResourceAsStream(SCRIPTS + dialect.script())) {
-      if (in == null) {
-        throw new IllegalStateException("The jar has no " + SCRIPTS + dialect.script());
-      }
+    try (InputStream in =
+        Objects.requireNonNull(Schema.class.getResourceAsStream(SCRIPTS + dialect.script()))) {
       return new String(in.readAllBytes(), StandardCharsets.UTF_8)
           .replaceAll("--[^\n]*", "")
           .replace(JdbcLocks.DEFAULT_TABLE, dialect.table())
@@ -203,12 +188,6 @@ final class Schema {
           .split(";\\s*");
     } catch (IOException e) {
       throw new UncheckedIOException(e);
-    }
-  }
-
-  private static void commit(Connection connection) throws SQLException {
-    if (!connection.getAutoCommit()) {
-      connection.commit();
     }
   }
 

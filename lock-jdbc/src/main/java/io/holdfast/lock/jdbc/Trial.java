@@ -23,27 +23,27 @@ final class Trial {
    */
   static void run(Database database) throws StoreException {
     Deadline deadline = database.deadline();
-    String key = Dialect.TRIAL_KEY;
+    Dialect dialect = database.dialect();
     String owner = UUID.randomUUID().toString().replace("-", "");
     // The trial has the lock for longer than it takes.
     long ttlMicros = Keys.micros(deadline.whole().multipliedBy(2));
-    StoredClaim stored = new StoredClaim(key, owner, ttlMicros, "the trial of a client's start");
+    StoredClaim stored =
+        new StoredClaim(Dialect.TRIAL_KEY, owner, ttlMicros, "the trial of a client's start");
     try {
-      long number = database.onOwnConnection(deadline, (d, c) -> d.acquire(c, stored));
+      long number = database.onOwnConnection(deadline, c -> dialect.acquire(c, stored));
       if (number == Dialect.NONE) {
-        number = database.onOwnConnection(deadline, (d, c) -> d.insert(c, stored));
+        number = database.onOwnConnection(deadline, c -> dialect.insert(c, stored));
       }
-      database.onOwnConnection(
-          deadline, (d, c) -> d.renew(c, List.of(key), List.of(owner), ttlMicros));
+      database.onOwnConnection(deadline, c -> dialect.renew(c, List.of(stored)));
       // If another client is in its trial, this one gets no lock, and frees none.
-      boolean released = new Releaser(database).handOver(deadline, key, owner, number, 0);
+      boolean released = new Grants(database).handOver(deadline, stored, number, 0);
       if (number != Dialect.NONE && !released) {
         throw StoreException.refused("the row was not as it had been written", null);
       }
-      database.onOwnConnection(deadline, (d, c) -> {
-        d.join(c, stored);
-        d.keepAlive(c, List.of(key), List.of(owner));
-        return d.leave(c, List.of(key), List.of(owner));
+      database.onOwnConnection(deadline, c -> {
+        dialect.join(c, stored);
+        dialect.keepAlive(c, List.of(stored));
+        return dialect.leave(c, List.of(stored));
       });
     } catch (StoreException e) {
       throw StoreException.refused(

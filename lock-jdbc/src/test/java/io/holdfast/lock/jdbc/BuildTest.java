@@ -13,8 +13,10 @@ import java.sql.DatabaseMetaData;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.time.Duration;
 import java.util.Map;
 import java.util.UUID;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
@@ -169,6 +171,45 @@ class BuildTest {
       assertThat(count(admin, table)).isEqualTo(2); // The version's, and the trial's.
       execute(admin, "DROP TABLE " + table);
       execute(admin, "DROP TABLE " + table + "_waiter");
+    }
+  }
+
+  @Test
+  void aSecondConnectionWithoutAutoCommitIsRefusedAsTheFirstIs() {
+    try (HikariDataSource pool = Server.H2.pool(3)) {
+      AtomicInteger lent = new AtomicInteger();
+      Wrapper changing = new Wrapper(pool) {
+        @Override
+        public Connection getConnection() throws SQLException {
+          Connection connection = wrapped.getConnection();
+          connection.setAutoCommit(lent.incrementAndGet() % 2 == 1);
+          return connection;
+        }
+      };
+      JdbcLocks.Builder builder = JdbcLocks.builder(changing);
+      assertThatThrownBy(builder::build)
+          .isInstanceOf(IllegalStateException.class)
+          .hasMessageContaining("without autocommit");
+      assertThatThrownBy(() -> builder.purge(Duration.ofDays(1)))
+          .isInstanceOf(IllegalStateException.class)
+          .hasMessageContaining("without autocommit");
+      assertThat(pool.getHikariPoolMXBean().getActiveConnections()).isZero();
+    }
+  }
+
+  @Test
+  void aPoolThatFailsIsNotTakenToBeUnfit() {
+    try (HikariDataSource pool = Server.H2.pool(3)) {
+      Wrapper failing = new Wrapper(pool) {
+        @Override
+        public Connection getConnection() {
+          throw new IllegalStateException("made up");
+        }
+      };
+      JdbcLocks.Builder builder = JdbcLocks.builder(failing);
+      assertThatThrownBy(builder::build).isInstanceOf(LockStoreException.class);
+      assertThatThrownBy(() -> builder.purge(Duration.ofDays(1)))
+          .isInstanceOf(LockStoreException.class);
     }
   }
 

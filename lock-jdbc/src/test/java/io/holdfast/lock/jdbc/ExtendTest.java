@@ -96,8 +96,15 @@ class ExtendTest {
       long endBefore = endMicros(server, second);
 
       assertThat(store.extend(first, LONG)).isEmpty();
+      JdbcGrant stored = (JdbcGrant) second;
       Grant sameOwnerOlderNumber = new JdbcGrant(
-          second.claim(), first.number(), Stores.TTL, false, ((JdbcGrant) second).database());
+          second.claim(),
+          stored.stored(),
+          first.number(),
+          Stores.TTL,
+          false,
+          stored.guarded(),
+          stored.database());
       assertThat(store.extend(sameOwnerOlderNumber, LONG)).isEmpty();
 
       assertThat(endMicros(server, second)).isEqualTo(endBefore);
@@ -156,9 +163,7 @@ class ExtendTest {
   }
 
   private static void guard(Connection transaction, JdbcGrant grant) throws SQLException {
-    assertThat(grant
-            .dialect()
-            .guard(transaction, grant.key(), grant.claim().ownerId(), grant.number()))
+    assertThat(grant.dialect().guard(transaction, grant.stored(), grant.number()))
         .isTrue();
   }
 

@@ -48,6 +48,19 @@ class PostgresListenerTest {
   }
 
   @Test
+  void thePoolsLastConnectionIsNotKept() throws Exception {
+    try (HikariDataSource pool = Server.POSTGRES.pool(2);
+        JdbcStore store = Stores.open(pool)) {
+      Grant grant = store.tryAcquire(claim(Stores.freshKey())).orElseThrow();
+      assertThat(store.acquireOrQueue(claim(grant.claim().key()), () -> {}))
+          .isInstanceOf(Acquisition.Queued.class);
+      Stores.pause(Duration.ofMillis(2_500)); // By then it has been given back.
+      assertThat(store.tryAcquire(claim(Stores.freshKey()))).isPresent();
+      store.release(grant, Duration.ZERO);
+    }
+  }
+
+  @Test
   void whoWantsNoneListensToNone() throws Exception {
     String application = UUID.randomUUID().toString();
     try (HikariDataSource pool = Server.POSTGRES.pool(

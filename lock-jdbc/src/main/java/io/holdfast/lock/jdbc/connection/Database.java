@@ -1,6 +1,7 @@
 package io.holdfast.lock.jdbc.connection;
 
 import io.holdfast.lock.jdbc.dialect.Dialect;
+import io.holdfast.lock.jdbc.dialect.Failure;
 import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.StoreException;
 import java.sql.Connection;
@@ -15,7 +16,7 @@ import org.slf4j.LoggerFactory;
  *
  * <p>Threads: safe for use by any number of threads.
  */
-public final class Database {
+public final class Database implements AutoCloseable {
   /** The most connections that one call replaces because they lead to a read-only server. */
   private static final int READ_ONLY_TRIES = 5;
 
@@ -25,17 +26,26 @@ public final class Database {
   private static final Logger log = LoggerFactory.getLogger(Database.class);
 
   private final Dialect dialect;
-  private final Lender pool;
+  private final Pool pool;
   private final OwnConnection ownConnection;
   private final Duration storeTimeout;
 
   /** @param storeTimeout the time limit of a call */
-  public Database(
-      Dialect dialect, Lender pool, OwnConnection ownConnection, Duration storeTimeout) {
+  public Database(Dialect dialect, Pool pool, OwnConnection ownConnection, Duration storeTimeout) {
     this.dialect = dialect;
     this.pool = pool;
     this.ownConnection = ownConnection;
     this.storeTimeout = storeTimeout;
+  }
+
+  /** Gives the client's own connection back, and ends the pool's threads. */
+  @Override
+  public void close() {
+    try {
+      ownConnection.close();
+    } finally {
+      pool.close();
+    }
   }
 
   public Dialect dialect() {
@@ -47,28 +57,38 @@ public final class Database {
     return Deadlines.after(storeTimeout);
   }
 
-  /** One or more statements on one connection, each of them a transaction of its own. */
-  @FunctionalInterface
-  public interface Question<T> {
-    T ask(Dialect dialect, Connection connection) throws SQLException;
+  /** Asks on a connection of the user's pool. */
+  public <T> T onPool(Deadline deadline, Sessions.Call<T> question) throws StoreException {
+    return ask(pool, deadline, question);
   }
 
-  /** Asks a question on a connection of the user's pool. */
-  public <T> T onPool(Deadline deadline, Question<T> question) throws StoreException {
-    return on(pool, deadline, question);
+  /** Asks on the client's own connection. */
+  public <T> T onOwnConnection(Deadline deadline, Sessions.Call<T> question) throws StoreException {
+    return ask(ownConnection, deadline, question);
   }
 
-  /** Asks a question on the client's own connection. */
-  public <T> T onOwnConnection(Deadline deadline, Question<T> question) throws StoreException {
-    return on(ownConnection, deadline, question);
+  /**
+   * Asks on a connection of the pool, or on the client's own if the pool does not give one soon:
+   * whatever frees locks must get through.
+   */
+  public <T> T onPoolOrOwnConnection(Deadline deadline, Sessions.Call<T> question)
+      throws StoreException {
+    Deadline patience = Deadlines.part(deadline, 4); // With the pool, over all tries.
+    return ask(left -> lendFromPoolOrOwn(patience, left), deadline, question);
   }
 
-  private <T> T on(Lender lender, Deadline deadline, Question<T> question) throws StoreException {
+  private Lent lendFromPoolOrOwn(Deadline patience, Deadline deadline) throws StoreException {
     try {
-      return ask(lender, deadline, deadline, question);
-    } catch (NoConnectionException e) {
-      throw e.toStoreException();
+      return pool.lend(patience);
+    } catch (StoreException e) {
+      log.debug("The client's own connection is used, since the pool gives none", e);
+      return ownConnection.lend(deadline);
     }
+  }
+
+  /** Lends a connection of the pool for longer than for a call. */
+  public Lent lend(Deadline deadline) throws StoreException {
+    return pool.lend(deadline);
   }
 
   /** A call to the database. */
@@ -108,54 +128,6 @@ public final class Database {
   }
 
   /**
-   * Asks a question on a connection of the pool, or on the client's own if the pool does not give
-   * one soon: whatever frees locks must get through.
-   */
-  public <T> T onPoolOrOwnConnection(Deadline deadline, Question<T> question)
-      throws StoreException {
-    try {
-      return ask(pool, Deadlines.part(deadline, 4), deadline, question);
-    } catch (NoConnectionException e) {
-      return onOwnConnection(deadline, question);
-    }
-  }
-
-  /** Lends a connection of the pool for as long as the use takes. */
-  public void lendFor(Duration patience, LongUse use)
-      throws NoConnectionException, StoreException, SQLException {
-    Connection connection = pool.lend(Deadlines.after(patience));
-    boolean usable = false;
-    try {
-      use.of(connection);
-      usable = true;
-    } finally {
-      pool.giveBack(connection, usable);
-    }
-  }
-
-  /** A long use of one connection. */
-  @FunctionalInterface
-  public interface LongUse {
-    void of(Connection connection) throws StoreException, SQLException;
-  }
-
-  /**
-   * Asks a question with the interrupt flag cleared: an interrupt would close the socket of a
-   * virtual thread, and pools refuse interrupted threads. The flag is set again at the end.
-   */
-  private <T> T ask(Lender lender, Deadline patience, Deadline deadline, Question<T> question)
-      throws StoreException, NoConnectionException {
-    boolean interrupted = Thread.interrupted();
-    try {
-      return askUninterrupted(lender, patience, deadline, question);
-    } finally {
-      if (interrupted) {
-        Thread.currentThread().interrupt();
-      }
-    }
-  }
-
-  /**
    * Breaks a connection on which somebody began a transaction, which undoes what was just written:
    * if it were kept, the end of that transaction could undo it later. Checked after the statements,
    * since drivers learn of a transaction from answers. After an error the driver may be wrong, so
@@ -176,49 +148,62 @@ public final class Database {
     }
   }
 
-  private <T> T askUninterrupted(
-      Lender lender, Deadline patience, Deadline deadline, Question<T> question)
-      throws StoreException, NoConnectionException {
-    int readOnlyTries = 0;
-    for (int failures = 0; ; failures++) {
-      SQLException failure;
-      Connection connection = lender.lend(patience);
-      boolean usable = false;
-      try {
-        T answer = Sessions.run(connection, deadline, c -> question.ask(dialect, c));
-        refuseIfInTransaction(connection, deadline);
-        usable = true;
-        return answer;
-      } catch (SQLException e) {
-        failure = e;
-        // An error that the server reported leaves the connection usable.
-        usable = dialect.isRefused(e) && !dialect.isReadOnly(e);
-      } finally {
-        lender.giveBack(connection, usable);
+  /**
+   * Asks, and asks again if a collision undid it, or if the server is read-only. The interrupt flag
+   * is cleared meanwhile: an interrupt would close the socket of a virtual thread, and pools refuse
+   * interrupted threads.
+   */
+  private <T> T ask(Lender lender, Deadline deadline, Sessions.Call<T> question)
+      throws StoreException {
+    boolean interrupted = Thread.interrupted();
+    try {
+      int readOnlyTries = 0;
+      for (int failures = 0; ; failures++) {
+        SQLException failure;
+        Failure left;
+        Lent lent = lender.lend(deadline);
+        try {
+          T answer = Sessions.run(lent.connection(), deadline, question);
+          refuseIfInTransaction(lent.connection(), deadline);
+          lent.works();
+          return answer;
+        } catch (SQLException e) {
+          failure = e;
+          left = dialect.failure(e);
+          if (left != Failure.UNKNOWN && left != Failure.READ_ONLY) {
+            lent.works(); // An error that the server reported leaves the connection usable.
+          }
+        } finally {
+          lent.close();
+        }
+        boolean readOnly = left == Failure.READ_ONLY;
+        if (readOnly) {
+          // Another server is the primary now; the pool knows, or finds out by this.
+          ownConnection.expire();
+          readOnlyTries++;
+        }
+        if (!(readOnly && readOnlyTries < READ_ONLY_TRIES) && left != Failure.TRANSIENT) {
+          throw left == Failure.UNKNOWN
+              ? StoreException.unanswered(
+                  dialect.database() + " gave no usable answer: " + failure, failure)
+              : StoreException.refused(dialect.database() + " refused: " + failure, failure);
+        }
+        // Replacing connections takes longer than waiting out a collision.
+        if (!Deadlines.pause(deadline, readOnly ? failures + READ_ONLY_TRIES : failures)) {
+          throw StoreException.refused(
+              dialect.database()
+                  + (readOnly
+                      ? " is read-only: "
+                      : " undid the statement in favour of others for all of "
+                          + deadline.whole()
+                          + ": ")
+                  + failure,
+              failure);
+        }
       }
-      boolean readOnly = dialect.isReadOnly(failure);
-      if (readOnly) {
-        // Another server is the primary now; the pool knows, or finds out by this.
-        ownConnection.expire();
-        readOnlyTries++;
-      }
-      if (!(readOnly && readOnlyTries < READ_ONLY_TRIES) && !dialect.isTransient(failure)) {
-        throw dialect.isRefused(failure)
-            ? StoreException.refused(dialect.database() + " refused: " + failure, failure)
-            : StoreException.unanswered(
-                dialect.database() + " gave no usable answer: " + failure, failure);
-      }
-      // Replacing connections takes longer than waiting out a collision.
-      if (!Deadlines.pause(deadline, readOnly ? failures + READ_ONLY_TRIES : failures)) {
-        throw StoreException.refused(
-            dialect.database()
-                + (readOnly
-                    ? " is read-only: "
-                    : " undid the statement in favour of others for all of "
-                        + deadline.whole()
-                        + ": ")
-                + failure,
-            failure);
+    } finally {
+      if (interrupted) {
+        Thread.currentThread().interrupt();
       }
     }
   }

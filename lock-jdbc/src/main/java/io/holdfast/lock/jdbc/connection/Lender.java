@@ -1,21 +1,19 @@
 package io.holdfast.lock.jdbc.connection;
 
 import io.holdfast.lock.spi.Deadline;
-import java.sql.Connection;
+import io.holdfast.lock.spi.StoreException;
 
 /**
  * A source of connections, each lent to one borrower at a time. Safe for use by any number of
  * threads.
  */
+@FunctionalInterface
 public interface Lender {
-  /** Lends a connection within the deadline. It must be given back. */
-  Connection lend(Deadline deadline) throws NoConnectionException;
-
   /**
-   * Takes a connection back. Never throws.
+   * Lends a connection within the deadline.
    *
-   * @param usable false if the connection failed, or leads to the wrong server, and must not be
-   *     lent again
+   * @throws StoreException there is none, so that nothing can have been sent; caused by an
+   *     {@link IllegalStateException} if the data source is not fit for Holdfast
    */
-  void giveBack(Connection connection, boolean usable);
+  Lent lend(Deadline deadline) throws StoreException;
 }

@@ -1,6 +1,7 @@
 package io.holdfast.lock.jdbc.connection;
 
 import io.holdfast.lock.spi.Deadline;
+import io.holdfast.lock.spi.StoreException;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
@@ -52,7 +53,7 @@ public final class OwnConnection implements Lender, AutoCloseable {
   private final ReentrantLock borrowed = new ReentrantLock();
 
   // Guarded by the lock.
-  private @Nullable Connection connection;
+  private @Nullable Lent kept;
   private long usedAtNanos;
   private long changeAtNanos;
 
@@ -69,32 +70,27 @@ public final class OwnConnection implements Lender, AutoCloseable {
   }
 
   @Override
-  public Connection lend(Deadline deadline) throws NoConnectionException {
+  public Lent lend(Deadline deadline) throws StoreException {
     if (!lock(deadline)) {
-      throw NoConnectionException.none(
+      throw StoreException.refused(
           "The client's own connection was busy for all of " + deadline.whole(), null);
     }
-    boolean lent = false;
+    Lent lent = null;
     try {
       if (closed) {
-        throw NoConnectionException.none("The client is closed", null);
+        throw StoreException.refused("The client is closed", null);
       }
-      if (connection != null && isToBeChanged()) {
+      if (expired || System.nanoTime() - changeAtNanos >= 0) {
         change(deadline);
       }
-      Connection current = connection;
-      if (current != null && !isTrusted(current, deadline)) {
-        connection = null;
-        pool.giveBack(current, false);
-        current = null;
+      if (kept != null && !isTrusted(kept.connection(), deadline)) {
+        drop(kept, false);
       }
-      if (current == null) {
-        current = take(deadline);
-      }
-      lent = true;
-      return current;
+      Lent current = kept == null ? take(deadline) : kept;
+      lent = new Lent(current.connection(), this::giveBack);
+      return lent;
     } finally {
-      if (!lent) {
+      if (lent == null) {
         borrowed.unlock();
       }
     }
@@ -110,19 +106,19 @@ public final class OwnConnection implements Lender, AutoCloseable {
       return; // A borrower that uses it now notices by itself if it is broken.
     }
     try {
-      Connection old = connection;
+      Lent old = kept;
       if (closed || old == null) {
         return;
       }
-      boolean trusted = !expired && isTrusted(old, patience);
+      boolean trusted = !expired && isTrusted(old.connection(), patience);
       try {
         take(patience);
-      } catch (NoConnectionException e) {
+      } catch (StoreException e) {
         log.debug("The client's own connection stays, since the pool gives no other", e);
         changeAtNanos = System.nanoTime() + RETRY_NANOS;
         return;
       }
-      pool.giveBack(old, trusted);
+      giveBackToPool(old, trusted);
     } finally {
       borrowed.unlock();
     }
@@ -133,31 +129,38 @@ public final class OwnConnection implements Lender, AutoCloseable {
     expired = true;
   }
 
-  private Connection take(Deadline deadline) throws NoConnectionException {
+  private Lent take(Deadline deadline) throws StoreException {
     expired = false;
-    Connection taken = pool.lend(deadline);
-    connection = taken;
+    Lent taken = pool.lend(deadline);
+    kept = taken;
     usedAtNanos = System.nanoTime();
     changeAtNanos =
-        System.nanoTime() + ThreadLocalRandom.current().nextLong(AGE_NANOS_MIN, AGE_NANOS_MAX);
+        usedAtNanos + ThreadLocalRandom.current().nextLong(AGE_NANOS_MIN, AGE_NANOS_MAX);
     return taken;
   }
 
-  private boolean isToBeChanged() {
-    return expired || System.nanoTime() - changeAtNanos >= 0;
-  }
-
-  @Override
-  public void giveBack(Connection lent, boolean usable) {
+  private void giveBack(Connection connection, boolean usable) {
     try {
       usedAtNanos = System.nanoTime();
-      if (!usable || closed) {
-        connection = null;
-        pool.giveBack(lent, usable);
+      if (kept != null && (!usable || closed)) {
+        drop(kept, usable);
       }
     } finally {
       borrowed.unlock();
     }
+  }
+
+  /** Gives the connection back to the pool, and keeps none. */
+  private void drop(Lent old, boolean usable) {
+    kept = null;
+    giveBackToPool(old, usable);
+  }
+
+  private static void giveBackToPool(Lent old, boolean usable) {
+    if (usable) {
+      old.works();
+    }
+    old.close();
   }
 
   /**
@@ -175,10 +178,8 @@ public final class OwnConnection implements Lender, AutoCloseable {
       return;
     }
     try {
-      Connection current = connection;
-      if (current != null) {
-        connection = null;
-        pool.giveBack(current, works(current, deadline));
+      if (kept != null) {
+        drop(kept, works(kept.connection(), deadline));
       }
     } finally {
       borrowed.unlock();
@@ -200,7 +201,7 @@ public final class OwnConnection implements Lender, AutoCloseable {
   }
 
   private boolean isTrusted(Connection current, Deadline deadline) {
-    if (isLatelyUsed()) {
+    if (System.nanoTime() - usedAtNanos < TRUSTED_NANOS) {
       return true;
     }
     try {
@@ -213,10 +214,6 @@ public final class OwnConnection implements Lender, AutoCloseable {
     } catch (SQLException e) {
       return false;
     }
-  }
-
-  private boolean isLatelyUsed() {
-    return System.nanoTime() - usedAtNanos < TRUSTED_NANOS;
   }
 
   private boolean lock(Deadline deadline) {

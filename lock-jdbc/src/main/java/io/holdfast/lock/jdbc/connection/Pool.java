@@ -1,16 +1,28 @@
 package io.holdfast.lock.jdbc.connection;
 
 import io.holdfast.lock.spi.Deadline;
+import io.holdfast.lock.spi.StoreException;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import javax.sql.DataSource;
 
 /**
  * The user's data source, as a lender of connections that are in nobody's transaction: with
  * autocommit, or without it if the user confirmed that they are in no transaction.
+ *
+ * <p>Before a pool hands out connections that were idle, it checks one after the other, and while
+ * the database does not answer, each check takes seconds and cannot be cut short. But a caller can
+ * stop waiting for another thread. So, unless the pool was used just now, other threads borrow in
+ * the caller's place; a connection that arrives too late is given back.
  *
  * <p>Threads: safe for use by any number of threads.
  */
@@ -24,8 +36,13 @@ public final class Pool implements Lender, AutoCloseable {
    */
   private static final long DISCARD_NANOS_MIN = TimeUnit.MILLISECONDS.toNanos(20);
 
+  /** The most borrowing threads, so that an outage does not start one for each caller. */
+  private static final int BORROWERS_MAX = 8;
+
+  private static final long IDLE_SECONDS = 10;
+
   private final PoolWatch watch;
-  private final Borrowers borrowers;
+  private final ThreadPoolExecutor borrowers;
   private final boolean withoutAutoCommit;
 
   /** The time at which a working connection was last given back. */
@@ -45,43 +62,103 @@ public final class Pool implements Lender, AutoCloseable {
     SpringProxies.refuse(dataSource);
     this.watch =
         new PoolWatch(dataSource, storeTimeout.toNanos(), "holdfast-" + clientName + "-pool-watch");
-    this.borrowers = new Borrowers(watch, "holdfast-" + clientName + "-borrower");
+    AtomicInteger number = new AtomicInteger();
+    this.borrowers = new ThreadPoolExecutor(
+        BORROWERS_MAX,
+        BORROWERS_MAX,
+        IDLE_SECONDS,
+        TimeUnit.SECONDS,
+        new LinkedBlockingQueue<>(),
+        task -> {
+          Thread thread =
+              new Thread(task, "holdfast-" + clientName + "-borrower-" + number.incrementAndGet());
+          thread.setDaemon(true);
+          return thread;
+        });
+    borrowers.allowCoreThreadTimeOut(true);
     this.withoutAutoCommit = withoutAutoCommit;
   }
 
   @Override
-  public Connection lend(Deadline deadline) throws NoConnectionException {
-    // While the pool is warm, borrow on this thread, since a switch to another one would be
-    // noticeable.
+  public Lent lend(Deadline deadline) throws StoreException {
+    // If the pool is warm, a switch to another thread would be noticeable.
     boolean warm = System.nanoTime() - usedAtNanos < WARM_NANOS;
-    Connection connection = warm ? watch.borrow(deadline) : borrowers.borrow(deadline);
-    boolean fit = false;
+    Connection connection = warm ? watch.borrow(deadline) : borrowElsewhere(deadline);
+    Lent lent = null;
     try {
       if (SpringProxies.isProxy(connection)) {
-        throw NoConnectionException.unfit(
-            "The data source is a transaction-aware proxy: " + SpringProxies.REMEDY);
+        throw unfit("The data source is a transaction-aware proxy: " + SpringProxies.REMEDY);
       }
       if (!withoutAutoCommit && !connection.getAutoCommit()) {
-        throw NoConnectionException.unfit(
+        throw unfit(
             "The data source gave a connection without autocommit, which may be inside somebody's"
                 + " transaction. If it is a transaction-aware proxy, "
                 + SpringProxies.REMEDY
                 + ". If it is the pool itself, configured without autocommit, say so with"
                 + " rawPoolWithoutAutoCommit() on the builder");
       }
-      fit = true;
-      return connection;
+      lent = new Lent(connection, this::giveBack);
+      return lent;
     } catch (SQLException e) {
-      throw NoConnectionException.none("The data source gave a broken connection: " + e, e);
+      throw StoreException.refused("The data source gave a broken connection: " + e, e);
     } finally {
-      if (!fit) {
+      if (lent == null) {
         giveBack(connection, true);
       }
     }
   }
 
-  @Override
-  public void giveBack(Connection connection, boolean usable) {
+  /**
+   * Borrows a connection within the deadline. An interrupt does not end the wait; the flag stays
+   * set.
+   */
+  private Connection borrowElsewhere(Deadline deadline) throws StoreException {
+    CompletableFuture<Connection> borrowed = new CompletableFuture<>();
+    borrowers.execute(() -> borrow(deadline, borrowed));
+    return deadline.awaitUninterruptibly(leftNanos -> await(borrowed, leftNanos, deadline));
+  }
+
+  private Connection await(
+      CompletableFuture<Connection> borrowed, long leftNanos, Deadline deadline)
+      throws StoreException, InterruptedException {
+    try {
+      return borrowed.get(leftNanos, TimeUnit.NANOSECONDS);
+    } catch (TimeoutException e) {
+      if (!borrowed.completeExceptionally(e)) {
+        return await(borrowed, 0, deadline); // The connection came at just this moment.
+      }
+      throw watch.none(deadline, e);
+    } catch (ExecutionException e) {
+      if (e.getCause() instanceof StoreException none) {
+        throw none;
+      }
+      // Caused by e, since an IllegalStateException as the cause would mean an unfit data source.
+      throw StoreException.refused("The data source gave no connection: " + e.getCause(), e);
+    }
+  }
+
+  private void borrow(Deadline deadline, CompletableFuture<Connection> borrowed) {
+    if (borrowed.isDone()) {
+      return; // The caller gave up while this was queued.
+    }
+    try {
+      Connection connection = watch.borrow(deadline);
+      if (!borrowed.complete(connection)) {
+        Sessions.closeQuietly(connection);
+      }
+    } catch (StoreException | RuntimeException e) {
+      borrowed.completeExceptionally(e);
+    } catch (Error e) {
+      borrowed.completeExceptionally(e);
+      throw e;
+    }
+  }
+
+  private static StoreException unfit(String message) {
+    return StoreException.refused(message, new IllegalStateException(message));
+  }
+
+  private void giveBack(Connection connection, boolean usable) {
     long now = System.nanoTime();
     if (usable) {
       usedAtNanos = now;
@@ -97,7 +174,7 @@ public final class Pool implements Lender, AutoCloseable {
   /** Ends the threads; connections that they borrow too late are given back. */
   @Override
   public void close() {
-    borrowers.close();
+    borrowers.shutdown();
     watch.close();
   }
 }

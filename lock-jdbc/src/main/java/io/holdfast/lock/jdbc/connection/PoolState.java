@@ -34,14 +34,12 @@ final class PoolState {
       int size = hikari.getMaximumPoolSize();
       int active = pool.getActiveConnections();
       return active >= size
-          ? "the application has exhausted the pool, whose "
-              + size
-              + " connections are all in use: enlarge it, or hold connections for less time"
-          : "the database does not answer: of the pool's "
-              + size
-              + " connections only "
-              + active
-              + " are in use, and it opens or checks another one";
+          ? ("the application has exhausted the pool, whose %s connections are all in use: enlarge"
+                  + " it, or hold connections for less time")
+              .formatted(size)
+          : ("the database does not answer: of the pool's %s connections only %s are in use, and it"
+                  + " opens or checks another one")
+              .formatted(size, active);
     }
   }
 }

@@ -1,12 +1,12 @@
 package io.holdfast.lock.jdbc.connection;
 
 import io.holdfast.lock.spi.Deadline;
+import io.holdfast.lock.spi.StoreException;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import javax.sql.DataSource;
 
@@ -49,12 +49,11 @@ final class PoolWatch implements AutoCloseable {
    * Borrows a connection within the deadline. An interrupt from elsewhere does not end the wait;
    * its flag stays set.
    */
-  Connection borrow(Deadline deadline) throws NoConnectionException {
+  Connection borrow(Deadline deadline) throws StoreException {
     return deadline.awaitUninterruptibly(leftNanos -> borrowOnce(deadline));
   }
 
-  private Connection borrowOnce(Deadline deadline)
-      throws NoConnectionException, InterruptedException {
+  private Connection borrowOnce(Deadline deadline) throws StoreException, InterruptedException {
     Wait wait = new Wait(Thread.currentThread(), deadline);
     waits.add(wait);
     if (asleep) {
@@ -71,20 +70,23 @@ final class PoolWatch implements AutoCloseable {
       ours = wait.end();
     }
     if (ours || deadline.isOver()) {
-      throw NoConnectionException.none(
-          "The data source gave no connection within " + deadline.whole() + ": " + whyNone(),
-          failure);
+      throw none(deadline, failure);
     }
     if (Thread.interrupted()) {
       // The interrupt came from elsewhere and made the pool give up, so the pool is asked again.
       throw (InterruptedException) new InterruptedException().initCause(failure);
     }
-    throw NoConnectionException.none("The data source gave no connection: " + failure, failure);
+    throw StoreException.refused("The data source gave no connection: " + failure, failure);
   }
 
-  /** Returns the reason why the pool gives no connection, and what to do about it. */
-  String whyNone() {
-    return PoolState.whyNone(dataSource);
+  /** Makes the exception for a pool that gave no connection in time. */
+  StoreException none(Deadline deadline, Exception cause) {
+    return StoreException.refused(
+        "The data source gave no connection within "
+            + deadline.whole()
+            + ": "
+            + PoolState.whyNone(dataSource),
+        cause);
   }
 
   @Override
@@ -127,26 +129,22 @@ final class PoolWatch implements AutoCloseable {
     }
   }
 
-  /** One thread that waits for the pool. Compared by identity. */
+  /** One thread that waits for the pool. Compared by identity; guarded by its monitor. */
   private static final class Wait {
-    private static final int WAITING = 0;
-    private static final int INTERRUPTING = 1;
-    private static final int INTERRUPTED = 2;
-    private static final int ENDED = 3;
-
     private final Thread borrower;
     private final Deadline deadline;
-    private final AtomicInteger state = new AtomicInteger(WAITING);
+    private boolean interrupted;
+    private boolean ended;
 
     Wait(Thread borrower, Deadline deadline) {
       this.borrower = borrower;
       this.deadline = deadline;
     }
 
-    void interruptIfLate() {
-      if (deadline.isOver() && state.compareAndSet(WAITING, INTERRUPTING)) {
+    synchronized void interruptIfLate() {
+      if (!ended && !interrupted && deadline.isOver()) {
+        interrupted = true;
         borrower.interrupt();
-        state.set(INTERRUPTED);
       }
     }
 
@@ -156,15 +154,12 @@ final class PoolWatch implements AutoCloseable {
      *
      * @return whether the watching thread interrupted
      */
-    boolean end() {
-      if (state.compareAndSet(WAITING, ENDED)) {
-        return false;
+    synchronized boolean end() {
+      ended = true;
+      if (interrupted) {
+        Thread.interrupted();
       }
-      while (state.get() != INTERRUPTED) {
-        Thread.onSpinWait();
-      }
-      Thread.interrupted();
-      return true;
+      return interrupted;
     }
   }
 }

@@ -78,11 +78,8 @@ final class SpringProxies {
 
   /** @throws IllegalStateException it is such a data source, or has one inside */
   static void refuse(DataSource dataSource) {
-    boolean proxy = isNamed(dataSource.getClass(), REFUSED);
-    for (String name : REFUSED) {
-      proxy = proxy || wraps(dataSource, name);
-    }
-    if (proxy) {
+    if (isNamed(dataSource.getClass(), REFUSED)
+        || REFUSED.stream().anyMatch(name -> wraps(dataSource, name))) {
       throw new IllegalStateException("The data source "
           + dataSource.getClass().getName()
           + " is a transaction-aware proxy: "

@@ -1,12 +1,17 @@
 package io.holdfast.lock.jdbc.dialect;
 
+import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
 import java.sql.DatabaseMetaData;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -21,7 +26,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Threads: immutable, and safe for use by any number of threads.
  */
-public abstract sealed class Dialect extends Syntax permits MySql, Postgres, H2 {
+public abstract sealed class Dialect permits MySql, Postgres, H2 {
   /** The version of the schema that these statements work on. */
   public static final long SCHEMA_VERSION = 2;
 
@@ -48,71 +53,158 @@ public abstract sealed class Dialect extends Syntax permits MySql, Postgres, H2 
   /** The time within which a waiter must accept a lock that was handed over to it. */
   public static final long HANDED_OVER_MICROS = 3_000_000;
 
+  /**
+   * The time for which a waiter counts as alive after its client last reported it. A dead waiter
+   * delays the others by no more than this.
+   */
+  private static final long ALIVE_MICROS = 4_000_000;
+
+  /** The time without a report after which a waiter's row is deleted by others that leave. */
+  private static final long DEAD_MICROS = 600_000_000;
+
+  /**
+   * The farthest in the future that a reported {@code alive_until} or {@code wanted_until} is
+   * believed. It is bounded, since the clock may have been set back after the report. It is more
+   * than {@link #ALIVE_MICROS}, since a statement may have begun before a report that it reads.
+   */
+  static final long BELIEVED_MICROS = 2 * ALIVE_MICROS;
+
+  /** The most names that one statement of a listing reads, so that each statement is short. */
+  private static final int PAGE = 10_000;
+
   /** The condition for waiters {@code a} in the line of lock {@code l}. */
-  static final String LINE =
+  private static final String LINE =
       "FROM {waiters} a WHERE a.name = l.name AND a.place > l.served AND {alive waiter}";
 
-  private final Sql acquire;
-  private final Sql insert;
-  private final Sql release;
-  private final Sql extend;
-  private final Sql handOver;
-  private final Sql withdraw;
-  private final Sql forceRelease;
-  private final Sql join;
-  private final Sql accept;
-  private final Sql take;
-  private final Sql guard;
-  private final ListSql reopen;
-  private final ListSql look;
-  private final ListSql lookAtLine;
-  private final ListSql renew;
-  private final ListSql announce;
-  private final ListSql keepAlive;
-  private final ListSql leave;
+  /** The condition for a row that has not been used; never true of the version's row. */
+  private static final String UNUSED =
+      "changed_at > 0 AND changed_at < {now} - :unused AND expires_at < {now} - :unused"
+          + " AND wanted_until < {now}";
 
-  Dialect(String table) {
-    super(table);
-    acquire = taking("{unwanted}", "served");
-    insert = sql(insertTemplate());
-    release = sql(releaseTemplate());
-    extend = sql(extendTemplate());
-    handOver = sql(handOverTemplate());
-    withdraw = sql(handOverTemplate("owner = :owner"));
-    forceRelease = sql(handOverTemplate("number = :number AND expires_at > {now}"));
-    join = sql(joinTemplate());
-    accept = sql(acceptTemplate());
-    take = taking(
-        "served < :place AND NOT EXISTS (SELECT 1 " + LINE + " AND a.place < :place)",
-        "GREATEST(served, :served)");
-    guard = sql("UPDATE {table} SET guarded = guarded + 1"
-        + " WHERE name = :key AND owner = :owner AND number = :number");
-    // With a limit of its own, a query is not cut short by MySQL's sql_select_limit: a row that is
-    // missing counts as a lost lock.
-    String all = " LIMIT " + BATCH_MAX;
-    reopen = listSql(updateUnlocked("name IN (:keys) AND served >= :place", "served = :place - 1"));
-    look = listSql(Row.SELECT + " FROM {table} l WHERE l.name IN (:keys)" + all);
-    lookAtLine = listSql(Row.SELECT
-        + ", COALESCE(w.owner, ''), (SELECT COUNT(*) "
-        + LINE
-        + " AND (w.place IS NULL OR a.place < w.place)),"
-        + " CASE WHEN w.place > l.served THEN 1 ELSE 0 END"
-        + " FROM {table} l LEFT JOIN {waiters} w ON w.name = l.name AND w.owner IN (:owners)"
-        + " WHERE l.name IN (:keys)"
-        + all);
-    renew = listSql(updateUnlocked(
-        "name IN (:keys) AND owner IN (:owners) AND expires_at > {now} + {late}",
-        "expires_at = {now} + :ttl"));
-    announce = listSql(
-        updateUnlocked("name IN (:keys) AND expires_at > {now}", "wanted_until = {now} + {alive}"));
-    keepAlive = listSql("UPDATE {waiters} SET alive_until = {now} + {alive}"
-        + " WHERE name IN (:keys) AND owner IN (:owners)");
-    leave = listSql("DELETE FROM {waiters} WHERE name IN (:keys)"
-        + " AND (owner IN (:owners) OR alive_until < {now} - {dead})");
+  static {
+    // If an enum's initialisation fails, as it can in a full heap, it is of no use any more; so it is
+    // not left to the first failure of a statement.
+    Object unused = Failure.UNKNOWN;
   }
 
-  private Sql taking(String condition, String served) {
-    return sql(takeTemplate().replace("{condition}", condition).replace("{served}", served));
+  private final String table;
+  private final String database;
+  private final Driver driver;
+
+  private final Sql acquire =
+      sql(Template.TAKE).with("condition", "{unwanted}").with("served", "served");
+  private final Sql insert = sql(Template.INSERT);
+  private final Sql release = sql(Template.RELEASE);
+  private final Sql extend = sql(Template.EXTEND);
+  private final Sql handOver =
+      sql(Template.HAND_OVER).with("condition", "owner = :owner AND number = :number");
+  private final Sql withdraw = sql(Template.HAND_OVER).with("condition", "owner = :owner");
+  private final Sql forceRelease =
+      sql(Template.HAND_OVER).with("condition", "number = :number AND expires_at > {now}");
+  private final Sql join = sql(Template.JOIN);
+  private final Sql accept = sql(Template.ACCEPT);
+  private final Sql take = sql(Template.TAKE)
+      .with("condition", "served < :place AND NOT EXISTS (SELECT 1 {line} AND a.place < :place)")
+      .with("served", "GREATEST(served, :served)");
+  private final Sql reopen = sql(Template.UPDATE_UNLOCKED)
+      .with("where", "name IN (:keys) AND served >= :place")
+      .with("set", "served = :place - 1");
+  final Sql touchRow = new Sql(
+      this, "UPDATE {table} SET guarded = guarded + 1, changed_at = {now} WHERE name = :key");
+  private final Sql guard = new Sql(this, """
+      UPDATE {table} SET guarded = guarded + 1
+      WHERE name = :key AND owner = :owner AND number = :number
+      """);
+  private final Sql selectRowNoWait =
+      new Sql(this, "SELECT 1 FROM {table} WHERE name = :key FOR UPDATE NOWAIT");
+  private final Sql uniqueKeys = sql(Template.UNIQUE_KEYS);
+  // The queries of many rows have a limit, so that MySQL's sql_select_limit does not cut them
+  // short: a row that is missing counts as a lost lock.
+  private final Sql look = new Sql(this, """
+      SELECT {columns} FROM {table} l WHERE l.name IN (:keys) LIMIT {batch}
+      """);
+  private final Sql lookAtLine = new Sql(this, """
+      SELECT {columns}, COALESCE(w.owner, ''),
+        (SELECT COUNT(*) {line} AND (w.place IS NULL OR a.place < w.place)),
+        CASE WHEN w.place > l.served THEN 1 ELSE 0 END
+      FROM {table} l LEFT JOIN {waiters} w ON w.name = l.name AND w.owner IN (:owners)
+      WHERE l.name IN (:keys) LIMIT {batch}
+      """);
+  private final Sql renew = sql(Template.UPDATE_UNLOCKED)
+      .with("where", "name IN (:keys) AND owner IN (:owners) AND expires_at > {now} + {late}")
+      .with("set", "expires_at = {now} + :ttl");
+  private final Sql announce = sql(Template.UPDATE_UNLOCKED)
+      .with("where", "name IN (:keys) AND expires_at > {now}")
+      .with("set", "wanted_until = {now} + {alive}");
+  private final Sql keepAlive = new Sql(this, """
+      UPDATE {waiters} SET alive_until = {now} + {alive}
+      WHERE name IN (:keys) AND owner IN (:owners)
+      """);
+  private final Sql leave = new Sql(this, """
+      DELETE FROM {waiters}
+      WHERE name IN (:keys) AND (owner IN (:owners) OR alive_until < {now} - {dead})
+      """);
+  private final Sql listHeld = new Sql(this, """
+      SELECT {columns}, '', (SELECT COUNT(*) {line}), 0 FROM {table} l
+      WHERE {name by bytes} >= :from AND {name by bytes} < :below AND l.expires_at > {now}
+      ORDER BY {name by bytes} LIMIT :limit
+      """);
+  private final Sql endOfPage = new Sql(this, """
+      SELECT name FROM {table} l WHERE {name by bytes} >= :from AND {name by bytes} < :below
+      ORDER BY {name by bytes} LIMIT 1 OFFSET {page}
+      """);
+  private final Sql listDead = new Sql(this, """
+      SELECT name FROM {table} WHERE name > :from AND {unused} ORDER BY name LIMIT {batch}
+      """);
+  private final Sql deleteDead =
+      sql(Template.DELETE_UNLOCKED).with("where", "name IN (:keys) AND {unused}");
+  private final Sql deleteDeadWaiters =
+      new Sql(this, "DELETE FROM {waiters} WHERE alive_until < {now} - :unused");
+
+  /** @param database the name of the database, for messages */
+  Dialect(String table, String database, Driver driver) {
+    this.table = table;
+    this.database = database;
+    this.driver = driver;
+  }
+
+  private Sql sql(Template template) {
+    return new Sql(this, template(template).replace("{unlocked}", template(Template.UNLOCKED)));
+  }
+
+  /** Returns this database's text; depends on nothing else. */
+  abstract String template(Template template);
+
+  /** Fills in what is the same whenever the statement is sent. */
+  final String fill(String template) {
+    return template
+        .strip()
+        .replace("{columns}", Row.COLUMNS)
+        .replace("{line}", LINE)
+        .replace("{unused}", UNUSED)
+        .replace("{table}", table)
+        .replace("{waiters}", waiters())
+        .replace("{alive waiter}", "a.alive_until BETWEEN {now} AND {now} + {believed}")
+        .replace("{unwanted}", "wanted_until NOT BETWEEN {now} AND {now} + {believed}")
+        .replace("{name by bytes}", template(Template.NAME_BY_BYTES))
+        .replace("{now}", template(Template.NOW))
+        .replace("{late}", template(Template.LATE))
+        .replace("{alive}", String.valueOf(ALIVE_MICROS))
+        .replace("{dead}", String.valueOf(DEAD_MICROS))
+        .replace("{believed}", String.valueOf(BELIEVED_MICROS))
+        .replace("{handed}", String.valueOf(HANDED_OVER_MICROS))
+        .replace("{page}", String.valueOf(PAGE))
+        .replace("{batch}", String.valueOf(BATCH_MAX));
+  }
+
+  /** Returns the name of the table of locks, as it was configured. */
+  public final String table() {
+    return table;
+  }
+
+  /** Returns the name of the table of waiters. */
+  public final String waiters() {
+    return table + "_waiter";
   }
 
   /**
@@ -147,10 +239,14 @@ public abstract sealed class Dialect extends Syntax permits MySql, Postgres, H2 
   }
 
   /** Returns the name of the database, for messages. */
-  public abstract String database();
+  public final String database() {
+    return database;
+  }
 
   /** Returns the file name of the schema script in the jar. */
-  public abstract String script();
+  public final String script() {
+    return database.toLowerCase(Locale.ROOT) + ".sql";
+  }
 
   /**
    * Throws if this database can't be used at all, with a message that says why; asks the database
@@ -166,8 +262,11 @@ public abstract sealed class Dialect extends Syntax permits MySql, Postgres, H2 
     if (table().indexOf('.') >= 0) {
       return table();
     }
-    String schema = quotedSchema(connection);
-    return schema == null ? table() : schema + '.' + table();
+    try (Statement statement = connection.createStatement();
+        ResultSet result = statement.executeQuery(fill(template(Template.SCHEMA)))) {
+      String schema = result.next() ? result.getString(1) : null;
+      return schema == null ? table() : schema + '.' + table();
+    }
   }
 
   /**
@@ -175,19 +274,8 @@ public abstract sealed class Dialect extends Syntax permits MySql, Postgres, H2 
    * by SQL text. No I/O: the driver knows from the last answer. After an error it may say yes
    * without knowing. False with an unknown driver.
    */
-  public boolean isInTransaction(Connection connection) throws SQLException {
-    return false;
-  }
-
-  /** Asks for the table's schema, as it is put into statements; null if there is none. */
-  abstract @Nullable String quotedSchema(Connection connection) throws SQLException;
-
-  /** Asks a question whose answer is a text; null if there is none. */
-  final @Nullable String text(Connection connection, String question) throws SQLException {
-    try (PreparedStatement statement = connection.prepareStatement(question);
-        ResultSet result = statement.executeQuery()) {
-      return result.next() ? result.getString(1) : null;
-    }
+  public final boolean isInTransaction(Connection connection) throws SQLException {
+    return driver.isInTransaction(connection);
   }
 
   /**
@@ -195,10 +283,22 @@ public abstract sealed class Dialect extends Syntax permits MySql, Postgres, H2 
    *
    * @return what is wrong, or null if nothing is
    */
-  public abstract @Nullable String flaw(Connection connection) throws SQLException;
+  public @Nullable String flaw(Connection connection) throws SQLException {
+    return query(connection, uniqueKeys, nameInSchema()) > 0
+        ? null
+        : "it has no unique key on the column name";
+  }
+
+  final Map<String, ?> nameInSchema() {
+    int dot = table.indexOf('.');
+    return Map.of(
+        "schema", dot < 0 ? "" : table.substring(0, dot), "name", table.substring(dot + 1));
+  }
 
   /** Whether a column of this type, as the driver calls it, distinguishes all names. */
-  public abstract boolean isExactNameType(String typeName);
+  public final boolean isExactNameType(String typeName) {
+    return typeName.toLowerCase(Locale.ROOT).matches(template(Template.NAME_TYPES));
+  }
 
   // One lock.
 
@@ -208,8 +308,8 @@ public abstract sealed class Dialect extends Syntax permits MySql, Postgres, H2 
    * @return the grant's number, or {@link #NONE} if the lock is taken or may have a line, if its
    *     row is locked, or if there is no row
    */
-  public long acquire(Connection connection, StoredClaim claim) throws SQLException {
-    return number(connection, acquire, claim, NO_PLACE);
+  public final long acquire(Connection connection, StoredClaim claim) throws SQLException {
+    return number(connection, acquire, ofClaim(claim, NO_PLACE));
   }
 
   /**
@@ -219,9 +319,9 @@ public abstract sealed class Dialect extends Syntax permits MySql, Postgres, H2 
    */
   public final long insert(Connection connection, StoredClaim claim) throws SQLException {
     try {
-      return number(connection, insert, claim, NO_PLACE);
+      return number(connection, insert, ofClaim(claim, NO_PLACE));
     } catch (SQLException e) {
-      if (isDuplicate(e)) {
+      if (failure(e) == Failure.DUPLICATE) {
         return NONE;
       }
       throw e;
@@ -236,9 +336,8 @@ public abstract sealed class Dialect extends Syntax permits MySql, Postgres, H2 
    * @return whether it was freed; if not, call {@link #handOver}
    */
   public final boolean release(
-      Connection connection, String key, String owner, long number, long holdMicros)
-      throws SQLException {
-    return end(connection, release, key, owner, number, holdMicros);
+      Connection connection, StoredClaim claim, long number, long holdMicros) throws SQLException {
+    return end(connection, release, ofGrant(claim, number, holdMicros));
   }
 
   /**
@@ -248,15 +347,9 @@ public abstract sealed class Dialect extends Syntax permits MySql, Postgres, H2 
    * @return the time for which the grant has the lock, in microseconds, or {@link #NONE} if nothing
    *     was changed
    */
-  public long extend(Connection connection, String key, String owner, long number, long ttlMicros)
+  public final long extend(Connection connection, StoredClaim claim, long number, long ttlMicros)
       throws SQLException {
-    try (PreparedStatement statement = prepareToReport(connection, extend)) {
-      extend.set(statement, "key", key);
-      extend.set(statement, "owner", owner);
-      extend.set(statement, "number", number);
-      extend.set(statement, "ttl", ttlMicros);
-      return reported(statement);
-    }
+    return number(connection, extend, ofGrant(claim, number, ttlMicros));
   }
 
   // The line.
@@ -269,52 +362,43 @@ public abstract sealed class Dialect extends Syntax permits MySql, Postgres, H2 
    *     lock is not handed over now
    * @return whether it did; if not, the grant does not have the lock, or its row is locked
    */
-  public boolean handOver(
-      Connection connection, String key, String owner, long number, long holdMicros)
-      throws SQLException {
-    return end(connection, handOver, key, owner, number, holdMicros);
+  public final boolean handOver(
+      Connection connection, StoredClaim claim, long number, long holdMicros) throws SQLException {
+    return end(connection, handOver, ofGrant(claim, number, holdMicros));
+  }
+
+  private static Map<String, ?> ofGrant(StoredClaim claim, long number, long micros) {
+    return ofGrant(claim.key(), claim.owner(), number, micros, true);
   }
 
   /**
-   * Does {@link #handOver} for the grant of this owner id, if it was granted at all; returns
-   * whether it did.
+   * @param micros the time for which the lock is taken from now on
+   * @param mayBeForgotten whether a server that crashes may forget the statement
    */
-  public final boolean withdraw(Connection connection, String key, String owner)
-      throws SQLException {
-    return end(connection, withdraw, key, owner, NONE, 0);
+  private static Map<String, ?> ofGrant(
+      String key, String owner, long number, long micros, boolean mayBeForgotten) {
+    return Map.of(
+        "key", key,
+        "owner", owner,
+        "number", number,
+        "hold", micros,
+        "ttl", micros,
+        "forgettable", mayBeForgotten ? 1L : 0L,
+        "notify", 1L);
+  }
+
+  /**
+   * Does {@link #handOver} for the grant of this claim, if it was granted at all; returns whether
+   * it did.
+   */
+  public final boolean withdraw(Connection connection, StoredClaim claim) throws SQLException {
+    return end(connection, withdraw, ofGrant(claim.key(), claim.owner(), NONE, 0, false));
   }
 
   /** Does {@link #handOver} for the grant of this number; returns whether it did. */
   public final boolean forceRelease(Connection connection, String key, long number)
       throws SQLException {
-    return end(connection, forceRelease, key, "", number, 0);
-  }
-
-  /** Runs a statement that ends a grant; returns whether it did. */
-  boolean end(
-      Connection connection, Sql sql, String key, String owner, long number, long holdMicros)
-      throws SQLException {
-    return end(connection, sql, key, owner, number, holdMicros, true);
-  }
-
-  /** @param notify whether to notify the next holder, if the database notifies */
-  final boolean end(
-      Connection connection,
-      Sql sql,
-      String key,
-      String owner,
-      long number,
-      long holdMicros,
-      boolean notify)
-      throws SQLException {
-    try (PreparedStatement statement = connection.prepareStatement(sql.text())) {
-      sql.set(statement, "key", key);
-      sql.set(statement, "owner", owner);
-      sql.set(statement, "number", number);
-      sql.set(statement, "hold", holdMicros);
-      sql.set(statement, "notify", notify ? 1 : 0);
-      return isDone(statement);
-    }
+    return end(connection, forceRelease, ofGrant(key, "", number, 0, false));
   }
 
   /**
@@ -323,7 +407,7 @@ public abstract sealed class Dialect extends Syntax permits MySql, Postgres, H2 
    * @return the waiter's place
    */
   public final long join(Connection connection, StoredClaim claim) throws SQLException {
-    return number(connection, join, claim, NO_PLACE);
+    return number(connection, join, ofClaim(claim, NO_PLACE));
   }
 
   /**
@@ -342,12 +426,7 @@ public abstract sealed class Dialect extends Syntax permits MySql, Postgres, H2 
    * {@code served}.
    */
   public final int reopenLine(Connection connection, String key, long place) throws SQLException {
-    Sql sql = reopen.of(1);
-    try (PreparedStatement statement = connection.prepareStatement(sql.text())) {
-      sql.set(statement, "keys", List.of(key));
-      sql.set(statement, "place", place);
-      return statement.executeUpdate();
-    }
+    return update(connection, reopen, Map.of("keys", List.of(key), "place", place));
   }
 
   /**
@@ -357,8 +436,8 @@ public abstract sealed class Dialect extends Syntax permits MySql, Postgres, H2 
    * @return the grant's number, or {@link #NONE} if it was not handed over, or too long ago, or if
    *     the row is locked
    */
-  public long accept(Connection connection, StoredClaim claim) throws SQLException {
-    return number(connection, accept, claim, NO_PLACE);
+  public final long accept(Connection connection, StoredClaim claim) throws SQLException {
+    return number(connection, accept, ofClaim(claim, NO_PLACE));
   }
 
   /**
@@ -367,23 +446,19 @@ public abstract sealed class Dialect extends Syntax permits MySql, Postgres, H2 
    * @param place the waiter's place, or {@link #NO_PLACE} for a client that is not in the line
    * @return the grant's number, or {@link #NONE} as in {@link #acquire}
    */
-  public long take(Connection connection, StoredClaim claim, long place) throws SQLException {
-    return number(connection, take, claim, place);
+  public final long take(Connection connection, StoredClaim claim, long place) throws SQLException {
+    return number(connection, take, ofClaim(claim, place));
   }
 
-  /** Runs a statement that reports the number of a grant, or the place of a waiter. */
-  private long number(Connection connection, Sql sql, StoredClaim claim, long place)
-      throws SQLException {
-    try (PreparedStatement statement = prepareToReport(connection, sql)) {
-      sql.set(statement, "key", claim.key());
-      sql.set(statement, "owner", claim.owner());
-      sql.set(statement, "ttl", claim.ttlMicros());
-      sql.set(statement, "holder", claim.holder());
-      sql.set(statement, "inbox", inbox());
-      sql.set(statement, "place", place);
-      sql.set(statement, "served", place == NO_PLACE ? 0 : place);
-      return reported(statement);
-    }
+  private Map<String, ?> ofClaim(StoredClaim claim, long place) {
+    return Map.of(
+        "key", claim.key(),
+        "owner", claim.owner(),
+        "ttl", claim.ttlMicros(),
+        "holder", claim.holder(),
+        "inbox", inbox(),
+        "place", place,
+        "served", place == NO_PLACE ? 0 : place);
   }
 
   /**
@@ -393,14 +468,9 @@ public abstract sealed class Dialect extends Syntax permits MySql, Postgres, H2 
    *
    * @return whether this grant is still the last one
    */
-  public final boolean guard(Connection connection, String key, String owner, long number)
+  public final boolean guard(Connection connection, StoredClaim claim, long number)
       throws SQLException {
-    try (PreparedStatement statement = connection.prepareStatement(guard.text())) {
-      guard.set(statement, "key", key);
-      guard.set(statement, "owner", owner);
-      guard.set(statement, "number", number);
-      return statement.executeUpdate() > 0;
-    }
+    return update(connection, guard, ofGrant(claim, number, 0)) > 0;
   }
 
   /**
@@ -431,37 +501,26 @@ public abstract sealed class Dialect extends Syntax permits MySql, Postgres, H2 
 
   /** Reads rows without locking them; rows that don't exist are missing from the result. */
   public final List<Row> look(Connection connection, List<String> keys) throws SQLException {
-    Sql sql = look.of(keys.size());
-    try (PreparedStatement statement = connection.prepareStatement(sql.text())) {
-      sql.set(statement, "keys", keys);
-      return list(statement, result -> Row.read(result, this));
-    }
+    return rows(connection, look, Map.of("keys", keys), result -> Row.read(result, this));
   }
 
   /**
-   * Reads rows and their lines without locking them; rows that don't exist are missing from the
-   * result.
+   * Reads the rows of these waiters' locks, and their lines, without locking them; rows that don't
+   * exist are missing from the result.
    *
-   * @param owners the owner ids of waiters, at most one for each name
+   * @param waiters at most one for each name
    */
-  public final List<Standing> lookAtLine(
-      Connection connection, List<String> keys, List<String> owners) throws SQLException {
-    Sql sql = lookAtLine.of(keys.size());
-    try (PreparedStatement statement = connection.prepareStatement(sql.text())) {
-      sql.set(statement, "keys", keys);
-      sql.set(statement, "owners", owners);
-      return list(statement, result -> Standing.read(result, this));
-    }
+  public final List<Standing> lookAtLine(Connection connection, List<StoredClaim> waiters)
+      throws SQLException {
+    return rows(connection, lookAtLine, ofAll(waiters), result -> Standing.read(result, this));
   }
 
   /**
-   * Extends what these owners hold, and returns the number of rows that were changed; locked rows
-   * are left alone. An owner id belongs to one lock only, so the two lists match no wrong pairs.
+   * Extends the grants of these claims, whose TTLs are equal, to their TTL from now if they still
+   * have their locks; returns the number of rows that were changed. Locked rows are left alone.
    */
-  public final int renew(
-      Connection connection, List<String> keys, List<String> owners, long ttlMicros)
-      throws SQLException {
-    return update(connection, renew, keys, owners, ttlMicros);
+  public final int renew(Connection connection, List<StoredClaim> claims) throws SQLException {
+    return update(connection, renew, ofAll(claims));
   }
 
   /**
@@ -469,117 +528,164 @@ public abstract sealed class Dialect extends Syntax permits MySql, Postgres, H2 
    * locked rows are left alone.
    */
   public final int announce(Connection connection, List<String> keys) throws SQLException {
-    return update(connection, announce, keys, List.of(), 0);
+    return update(connection, announce, Map.of("keys", keys));
   }
 
   /** Records that these waiters are alive; returns how many of them there are. */
-  public final int keepAlive(Connection connection, List<String> keys, List<String> owners)
-      throws SQLException {
-    return update(connection, keepAlive, keys, owners, 0);
+  public final int keepAlive(Connection connection, List<StoredClaim> waiters) throws SQLException {
+    return update(connection, keepAlive, ofAll(waiters));
   }
 
   /**
    * Deletes these waiters, and those for the same locks that died long ago, or else they would be
    * found again by each statement about waiters; returns how many.
    */
-  public final int leave(Connection connection, List<String> keys, List<String> owners)
-      throws SQLException {
-    return update(connection, leave, keys, owners, 0);
+  public final int leave(Connection connection, List<StoredClaim> waiters) throws SQLException {
+    return update(connection, leave, ofAll(waiters));
   }
 
-  private static int update(
-      Connection connection, ListSql bySize, List<String> keys, List<String> owners, long ttlMicros)
+  /** An owner id belongs to one lock only, so the two lists match no wrong pairs. */
+  private static Map<String, ?> ofAll(List<StoredClaim> claims) {
+    return Map.of(
+        "keys", claims.stream().map(StoredClaim::key).toList(),
+        "owners", claims.stream().map(StoredClaim::owner).toList(),
+        "ttl", claims.get(0).ttlMicros());
+  }
+
+  // Listings and purges.
+
+  /**
+   * Returns the taken locks whose stored names are in a range, up to a limit, in the order of
+   * names.
+   */
+  public final List<Standing> listHeld(Connection connection, String from, String below, long limit)
       throws SQLException {
-    Sql sql = bySize.of(keys.size());
-    try (PreparedStatement statement = connection.prepareStatement(sql.text())) {
-      sql.set(statement, "keys", keys);
-      sql.set(statement, "owners", owners);
-      sql.set(statement, "ttl", ttlMicros);
-      // With execute(), MySQL's driver would first ask whether the session is read-only.
-      return statement.executeUpdate();
-    }
+    return rows(
+        connection,
+        listHeld,
+        Map.of("from", from, "below", below, "limit", limit),
+        result -> Standing.read(result, this));
+  }
+
+  /**
+   * Returns the end of the range that one {@link #listHeld} should read: the name that has
+   * {@value #PAGE} names of this range before it, or the end of this range.
+   */
+  public final String endOfPage(Connection connection, String from, String below)
+      throws SQLException {
+    Map<String, ?> range = Map.of("from", from, "below", below);
+    List<String> end = rows(connection, endOfPage, range, result -> key(result, 1));
+    return end.isEmpty() ? below : end.get(0);
+  }
+
+  /** Returns the first names above this one whose rows nobody has used for this time. */
+  public final List<String> listDead(Connection connection, String after, long unusedMicros)
+      throws SQLException {
+    return rows(
+        connection,
+        listDead,
+        Map.of("from", after, "unused", unusedMicros),
+        result -> key(result, 1));
+  }
+
+  /**
+   * Deletes those of these rows that nobody has used for this time and that are not locked; returns
+   * how many.
+   */
+  public final int deleteDead(Connection connection, List<String> keys, long unusedMicros)
+      throws SQLException {
+    return update(connection, deleteDead, Map.of("keys", keys, "unused", unusedMicros));
+  }
+
+  /** Deletes the waiters that were last alive this long ago or longer; returns how many. */
+  public final int deleteDeadWaiters(Connection connection, long unusedMicros) throws SQLException {
+    return update(connection, deleteDeadWaiters, Map.of("unused", unusedMicros));
   }
 
   // Errors.
 
-  /** Whether the statement certainly changed nothing, and may succeed if it is sent again. */
-  public abstract boolean isTransient(SQLException e);
-
-  /** Whether the statement certainly changed nothing. */
-  public abstract boolean isRefused(SQLException e);
-
-  /** Whether the server or the session is read-only, as a replica is. */
-  public boolean isReadOnly(SQLException e) {
-    return "25006".equals(e.getSQLState());
-  }
-
-  /** Whether the database did not understand the statement. */
-  public boolean isSyntaxError(SQLException e) {
-    return "42601".equals(e.getSQLState());
-  }
-
-  /** Whether an insert failed since there is a row of this name. */
-  boolean isDuplicate(SQLException e) {
-    return false;
-  }
+  /** Returns what a failed statement leaves behind. */
+  public abstract Failure failure(SQLException e);
 
   static boolean hasClass(SQLException e, String... classes) {
     String state = e.getSQLState();
-    if (state == null || state.length() != 5) {
-      return false;
-    }
-    for (String sqlClass : classes) {
-      if (state.startsWith(sqlClass)) {
-        return true;
-      }
-    }
-    return false;
+    return state != null && state.length() == 5 && Stream.of(classes).anyMatch(state::startsWith);
   }
 
-  // What the dialects fill in.
+  // How statements are sent.
 
   /** Returns where a waiter of this client is notified; empty if the database does not notify. */
   String inbox() {
     return "";
   }
 
-  /** Prepares a statement for {@link #reported}. */
-  PreparedStatement prepareToReport(Connection connection, Sql sql) throws SQLException {
-    return connection.prepareStatement(sql.text());
+  /** Sets a name: as UTF-8 bytes, unless the database compares texts byte by byte. */
+  void setKey(PreparedStatement statement, int place, String key) throws SQLException {
+    statement.setBytes(place, key.getBytes(StandardCharsets.UTF_8));
   }
 
-  /** Runs a statement that reports a number; returns that, or {@link #NONE} if it did nothing. */
-  long reported(PreparedStatement statement) throws SQLException {
-    return queryLong(statement);
+  String key(ResultSet result, int column) throws SQLException {
+    return new String(result.getBytes(column), StandardCharsets.UTF_8);
+  }
+
+  /**
+   * Runs a statement that reports the number of a grant, the place of a waiter, or a time; returns
+   * that, or {@link #NONE} if it did nothing.
+   */
+  long number(Connection connection, Sql sql, Map<String, ?> values) throws SQLException {
+    return query(connection, sql, values);
   }
 
   /** Runs a statement that ends a grant; returns whether it did. */
-  boolean isDone(PreparedStatement statement) throws SQLException {
-    return statement.executeUpdate() > 0;
+  boolean end(Connection connection, Sql sql, Map<String, ?> values) throws SQLException {
+    return update(connection, sql, values) > 0;
   }
 
   /** Returns the first column of the result, or {@link #NONE} if it has no row. */
-  static long queryLong(PreparedStatement statement) throws SQLException {
-    try (ResultSet result = statement.executeQuery()) {
+  static long query(Connection connection, Sql sql, Map<String, ?> values) throws SQLException {
+    try (PreparedStatement statement = sql.prepare(connection, values);
+        ResultSet result = statement.executeQuery()) {
       return result.next() ? result.getLong(1) : NONE;
     }
   }
 
-  /** Runs an update of the row of this name; returns the number of rows that the driver counts. */
-  static int update(Connection connection, Sql sql, String key) throws SQLException {
-    try (PreparedStatement statement = connection.prepareStatement(sql.text())) {
-      sql.set(statement, "key", key);
+  /** Returns the number of rows that the driver counts. */
+  static int update(Connection connection, Sql sql, Map<String, ?> values) throws SQLException {
+    try (PreparedStatement statement = sql.prepare(connection, values)) {
+      // With execute(), MySQL's driver would first ask whether the session is read-only.
       return statement.executeUpdate();
     }
   }
 
-  /**
-   * Runs a query about this name; returns whether the result has a row whose first column is not 0.
-   */
-  static boolean query(Connection connection, Sql sql, String key) throws SQLException {
-    try (PreparedStatement statement = connection.prepareStatement(sql.text())) {
-      sql.set(statement, "key", key);
-      return queryLong(statement) != NONE;
+  /** Locks the row of this name, if there is one; returns false if another has it locked. */
+  final boolean lockIfFree(Connection transaction, String key, int errorIfLocked)
+      throws SQLException {
+    try {
+      query(transaction, selectRowNoWait, Map.of("key", key));
+      return true;
+    } catch (SQLException e) {
+      if (e.getErrorCode() == errorIfLocked) {
+        return false; // This error rolls back only the statement.
+      }
+      throw e;
+    }
+  }
+
+  /** Reads one row of a result. */
+  @FunctionalInterface
+  interface Reader<T> {
+    T read(ResultSet result) throws SQLException;
+  }
+
+  private static <T> List<T> rows(
+      Connection connection, Sql sql, Map<String, ?> values, Reader<T> reader) throws SQLException {
+    try (PreparedStatement statement = sql.prepare(connection, values);
+        ResultSet result = statement.executeQuery()) {
+      List<T> rows = new ArrayList<>();
+      while (result.next()) {
+        rows.add(reader.read(result));
+      }
+      return rows;
     }
   }
 }

@@ -1,119 +1,109 @@
 package io.holdfast.lock.jdbc.dialect;
 
 import java.sql.Connection;
-import java.sql.PreparedStatement;
 import java.sql.SQLException;
-import java.util.Locale;
-import java.util.Set;
-import org.jspecify.annotations.Nullable;
+import java.util.Map;
 
 /** H2 2.2.220 and later, for tests and demonstrations. */
 public final class H2 extends Dialect {
-  private static final int DUPLICATE = 23505;
-
-  private static final Set<Integer> SYNTAX_ERRORS = Set.of(42000, 42001);
-
   private static final int LOCKED = 50200;
   private static final int DEADLOCK = 40001;
   private static final int CONCURRENT_UPDATE = 90131;
 
-  private static final Set<Integer> TRANSIENT = Set.of(LOCKED, DEADLOCK, CONCURRENT_UPDATE);
-
-  private final Sql hold;
-  private final Sql createRow;
-  private final Sql lockRow;
-  private final Sql selectRowNoWait;
+  private final Sql createRow = new Sql(this, template(Template.CREATE_ROW));
 
   H2(String table) {
-    super(table);
-    hold = sql("""
-            UPDATE {table} SET owner = '', expires_at = {now} + :hold
-            WHERE {unlocked}
-            """.replace("{unlocked}", unlocked("owner = :owner AND number = :number")));
-    createRow = sql("""
+    super(table, "H2", connection -> false);
+  }
+
+  @Override
+  String template(Template template) {
+    return switch (template) {
+      case NOW -> "CAST(EXTRACT(EPOCH FROM CURRENT_TIMESTAMP) * 1000000 AS BIGINT)";
+      case NAME_TYPES -> "binary varying|varbinary";
+      case LATE -> "0";
+      case NAME_BY_BYTES -> "name";
+      case TAKE -> """
+          SELECT number FROM FINAL TABLE (
+            UPDATE {table}
+            SET number = GREATEST(number + 1, {now}), owner = :owner, changed_at = {now},
+              expires_at = {now} + :ttl, holder = :holder, served = {served}
+            WHERE expires_at <= {now} AND name = (
+              SELECT name FROM {table} l WHERE name = :key AND expires_at <= {now} AND {condition}
+              FOR UPDATE SKIP LOCKED))
+          """;
+      case INSERT -> """
+          SELECT number FROM FINAL TABLE (
             INSERT INTO {table}
               (name, owner, number, changed_at, expires_at, wanted_until, served, guarded, holder)
-            VALUES (:key, '', 0, {now}, 0, 0, 0, 0, '')
-            """);
-    lockRow = sql("UPDATE {table} SET guarded = guarded + 1, changed_at = {now} WHERE name = :key");
-    selectRowNoWait = sql("SELECT 1 FROM {table} WHERE name = :key FOR UPDATE NOWAIT");
-  }
-
-  @Override
-  String takeTemplate() {
-    return """
-        SELECT number FROM FINAL TABLE (
+            VALUES (:key, :owner, {now}, {now}, {now} + :ttl, 0, 0, 0, :holder))
+          """;
+      case RELEASE ->
+        """
           UPDATE {table}
-          SET number = GREATEST(number + 1, {now}), owner = :owner, changed_at = {now},
-            expires_at = {now} + :ttl, holder = :holder, served = {served}
-          WHERE expires_at <= {now} AND name = (
-            SELECT name FROM {table} l WHERE name = :key AND expires_at <= {now} AND {condition}
-            FOR UPDATE SKIP LOCKED))
-        """;
-  }
-
-  @Override
-  String insertTemplate() {
-    return """
-        SELECT number FROM FINAL TABLE (
+          SET owner = '',
+            changed_at = CASE WHEN CAST(:hold AS BIGINT) = 0 THEN {now} ELSE changed_at END,
+            expires_at = CASE WHEN CAST(:hold AS BIGINT) = 0 THEN 0 ELSE {now} + :hold END
+          WHERE {unlocked}
+          """.replace("{unlocked}", unlocked("owner = :owner AND number = :number AND {unwanted}"));
+      case EXTEND ->
+        """
+          SELECT expires_at - {now} FROM FINAL TABLE (
+            UPDATE {table} SET expires_at = GREATEST(expires_at, {now} + :ttl) WHERE {unlocked})
+          """.replace(
+            "{unlocked}", unlocked("owner = :owner AND number = :number AND expires_at > {now}"));
+      case HAND_OVER ->
+        """
+          UPDATE {table} l
+          SET owner = COALESCE({first owner}, ''), holder = COALESCE({first holder}, holder),
+            served = COALESCE({first place}, served),
+            number =
+              CASE WHEN {first place} IS NULL THEN number ELSE GREATEST(number + 1, {now}) END,
+            changed_at = CASE WHEN {hold} = 0 THEN {now} ELSE changed_at END,
+            expires_at = CASE WHEN {first place} IS NOT NULL THEN {now} + {handed}
+              WHEN {hold} = 0 THEN 0 ELSE {now} + {hold} END,
+            wanted_until =
+              CASE WHEN {hold} = 0 AND {first place} IS NULL THEN 0 ELSE wanted_until END
+          WHERE {unlocked}
+          """.replace("{unlocked}", unlocked("{condition}"))
+            .replaceAll(
+                "\\{first (\\w+)}", "(SELECT a.$1 {line} AND {hold} = 0 ORDER BY a.place LIMIT 1)")
+            .replace("{hold}", "CAST(:hold AS BIGINT)");
+      case JOIN -> """
+          SELECT place FROM FINAL TABLE (
+            INSERT INTO {waiters} (name, owner, alive_until, holder)
+            VALUES (:key, :owner, {now} + {alive}, :holder))
+          """;
+      case ACCEPT -> """
+          SELECT number FROM FINAL TABLE (
+            UPDATE {table} SET expires_at = {now} + :ttl, holder = :holder
+            WHERE {unlocked})
+          """.replace("{unlocked}", unlocked("owner = :owner AND expires_at > {now}"));
+      case SCHEMA -> "SELECT QUOTE_IDENT(CURRENT_SCHEMA)";
+      case CREATE_ROW -> """
           INSERT INTO {table}
             (name, owner, number, changed_at, expires_at, wanted_until, served, guarded, holder)
-          VALUES (:key, :owner, {now}, {now}, {now} + :ttl, 0, 0, 0, :holder))
-        """;
-  }
-
-  @Override
-  String releaseTemplate() {
-    return """
-        UPDATE {table}
-        SET owner = '',
-          changed_at = CASE WHEN CAST(:hold AS BIGINT) = 0 THEN {now} ELSE changed_at END,
-          expires_at = CASE WHEN CAST(:hold AS BIGINT) = 0 THEN 0 ELSE {now} + :hold END
-        WHERE {unlocked}
-        """.replace(
-            "{unlocked}", unlocked("owner = :owner AND number = :number AND {unwanted}"));
-  }
-
-  @Override
-  String extendTemplate() {
-    return """
-        SELECT expires_at - {now} FROM FINAL TABLE (
-          UPDATE {table} SET expires_at = GREATEST(expires_at, {now} + :ttl) WHERE {unlocked})
-        """.replace(
-            "{unlocked}", unlocked("owner = :owner AND number = :number AND expires_at > {now}"));
-  }
-
-  @Override
-  String handOverTemplate(String condition) {
-    return """
-        UPDATE {table} l
-        SET owner = COALESCE({first owner}, ''), holder = COALESCE({first holder}, holder),
-          served = COALESCE({first place}, served), changed_at = {now},
-          number =
-            CASE WHEN {first place} IS NULL THEN number ELSE GREATEST(number + 1, {now}) END,
-          expires_at = CASE WHEN {first place} IS NULL THEN 0 ELSE {now} + {handed} END,
-          wanted_until = CASE WHEN {first place} IS NULL THEN 0 ELSE wanted_until END
-        WHERE {unlocked}
-        """.replace("{unlocked}", unlocked(condition))
-        .replaceAll("\\{first (\\w+)}", "(SELECT a.$1 " + LINE + " ORDER BY a.place LIMIT 1)");
-  }
-
-  @Override
-  String joinTemplate() {
-    return """
-        SELECT place FROM FINAL TABLE (
-          INSERT INTO {waiters} (name, owner, alive_until, holder)
-          VALUES (:key, :owner, {now} + {alive}, :holder))
-        """;
-  }
-
-  @Override
-  String acceptTemplate() {
-    return """
-        SELECT number FROM FINAL TABLE (
-          UPDATE {table} SET expires_at = {now} + :ttl, holder = :holder
-          WHERE {unlocked})
-        """.replace("{unlocked}", unlocked("owner = :owner AND expires_at > {now}"));
+          VALUES (:key, '', 0, {now}, 0, 0, 0, 0, '')
+          """;
+      case UNLOCKED -> "SELECT name AS mine_name FROM {table} WHERE {where} FOR UPDATE SKIP LOCKED";
+      // A MERGE, since H2 would run the inner query of an update once for each row.
+      case UPDATE_UNLOCKED -> """
+          MERGE INTO {table} USING ({unlocked}) mine ON name = mine_name
+          WHEN MATCHED THEN UPDATE SET {set}
+          """;
+      case DELETE_UNLOCKED -> """
+          MERGE INTO {table} USING ({unlocked}) mine ON name = mine_name
+          WHEN MATCHED THEN DELETE
+          """;
+      case UNIQUE_KEYS -> """
+          SELECT COUNT(*) FROM (
+            SELECT MAX(c.index_name) FROM information_schema.index_columns c
+            WHERE UPPER(c.table_schema) = UPPER(COALESCE(NULLIF(:schema, ''), CURRENT_SCHEMA))
+              AND UPPER(c.table_name) = UPPER(:name) AND c.is_unique
+            GROUP BY c.index_schema, c.index_name
+            HAVING COUNT(*) = 1 AND UPPER(MAX(c.column_name)) = 'NAME')
+          """;
+    };
   }
 
   /** The condition for the row of one name that fulfils this condition and is not locked. */
@@ -125,63 +115,13 @@ public final class H2 extends Dialect {
   }
 
   @Override
-  public String database() {
-    return "H2";
-  }
-
-  @Override
-  public String script() {
-    return "h2.sql";
-  }
-
-  @Override
-  @Nullable
-  String quotedSchema(Connection connection) throws SQLException {
-    return text(connection, "SELECT QUOTE_IDENT(CURRENT_SCHEMA)");
-  }
-
-  @Override
-  public @Nullable String flaw(Connection connection) throws SQLException {
-    int dot = table().indexOf('.');
-    String schema =
-        dot < 0 ? connection.getSchema() : table().substring(0, dot).toUpperCase(Locale.ROOT);
-    try (PreparedStatement statement = connection.prepareStatement("""
-            SELECT COUNT(*) FROM (
-              SELECT MAX(c.index_name) FROM information_schema.index_columns c
-              WHERE UPPER(c.table_schema) = UPPER(?) AND UPPER(c.table_name) = UPPER(?)
-                AND c.is_unique
-              GROUP BY c.index_schema, c.index_name
-              HAVING COUNT(*) = 1 AND UPPER(MAX(c.column_name)) = 'NAME')
-            """)) {
-      statement.setString(1, schema);
-      statement.setString(2, table().substring(dot + 1));
-      return queryLong(statement) > 0 ? null : "it has no unique key on the column name";
-    }
-  }
-
-  @Override
-  public boolean isExactNameType(String typeName) {
-    return typeName.equalsIgnoreCase("BINARY VARYING") || typeName.equalsIgnoreCase("VARBINARY");
-  }
-
-  /** Uses a statement of its own for a lock that stays taken, since nobody gets it then. */
-  @Override
-  public boolean handOver(
-      Connection connection, String key, String owner, long number, long holdMicros)
-      throws SQLException {
-    return holdMicros > 0
-        ? end(connection, hold, key, owner, number, holdMicros)
-        : super.handOver(connection, key, owner, number, holdMicros);
-  }
-
-  @Override
   public void lockRow(Connection transaction, String key) throws SQLException {
-    while (update(transaction, lockRow, key) == 0) {
+    while (update(transaction, touchRow, Map.of("key", key)) == 0) {
       try {
-        update(transaction, createRow, key);
+        update(transaction, createRow, Map.of("key", key));
         return;
       } catch (SQLException e) {
-        if (!isDuplicate(e)) {
+        if (failure(e) != Failure.DUPLICATE) {
           throw e;
         }
       }
@@ -190,57 +130,20 @@ public final class H2 extends Dialect {
 
   @Override
   public boolean tryLockRow(Connection transaction, String key) throws SQLException {
-    try {
-      query(transaction, selectRowNoWait, key);
-    } catch (SQLException e) {
-      if (e.getErrorCode() == LOCKED) {
-        return false;
-      }
-      throw e;
+    if (!lockIfFree(transaction, key, LOCKED)) {
+      return false;
     }
     lockRow(transaction, key);
     return true;
   }
 
   @Override
-  public boolean isSyntaxError(SQLException e) {
-    return SYNTAX_ERRORS.contains(e.getErrorCode());
-  }
-
-  @Override
-  boolean isDuplicate(SQLException e) {
-    return e.getErrorCode() == DUPLICATE;
-  }
-
-  @Override
-  public boolean isTransient(SQLException e) {
-    return TRANSIENT.contains(e.getErrorCode());
-  }
-
-  @Override
-  public boolean isRefused(SQLException e) {
-    return isTransient(e) || hasClass(e, "22", "23", "42");
-  }
-
-  @Override
-  String now() {
-    return "CAST(EXTRACT(EPOCH FROM CURRENT_TIMESTAMP) * 1000000 AS BIGINT)";
-  }
-
-  /** Uses MERGE, since H2 would run the inner query of an update once for each row. */
-  @Override
-  String updateUnlocked(String where, String set) {
-    return mergeUnlocked(where) + " UPDATE SET " + set;
-  }
-
-  @Override
-  String deleteUnlocked(String where) {
-    return mergeUnlocked(where) + " DELETE";
-  }
-
-  private static String mergeUnlocked(String where) {
-    return "MERGE INTO {table} USING (SELECT name AS mine_name FROM {table} WHERE "
-        + where
-        + " FOR UPDATE SKIP LOCKED) mine ON name = mine_name WHEN MATCHED THEN";
+  public Failure failure(SQLException e) {
+    return switch (e.getErrorCode()) {
+      case LOCKED, DEADLOCK, CONCURRENT_UPDATE -> Failure.TRANSIENT;
+      case 23505 -> Failure.DUPLICATE;
+      case 42000, 42001 -> Failure.SYNTAX_ERROR;
+      default -> hasClass(e, "22", "23", "42") ? Failure.REFUSED : Failure.UNKNOWN;
+    };
   }
 }

@@ -1,8 +1,8 @@
 package io.holdfast.lock.jdbc.dialect;
 
 import java.sql.Connection;
-import java.sql.PreparedStatement;
 import java.sql.SQLException;
+import java.util.Map;
 import org.mariadb.jdbc.util.constants.ServerStatus;
 
 /**
@@ -13,7 +13,7 @@ import org.mariadb.jdbc.util.constants.ServerStatus;
  * much as a query that skips locked rows.
  */
 final class MariaDb extends MySql {
-  private static final Driver DRIVER = Driver.of(
+  private static final Driver OWN_DRIVER = Driver.of(
       "org.mariadb.jdbc.Connection",
       connection -> connection.isWrapperFor(org.mariadb.jdbc.Connection.class)
           && (connection.unwrap(org.mariadb.jdbc.Connection.class).getContext().getServerStatus()
@@ -22,26 +22,22 @@ final class MariaDb extends MySql {
 
   private static final String WITHOUT_WAITING = "SET STATEMENT innodb_lock_wait_timeout = 0 FOR ";
 
-  private final Sql tryLockRow;
+  private final Sql tryLockRow = new Sql(this, WITHOUT_WAITING + template(Template.CREATE_ROW));
 
   MariaDb(String table) {
-    super(table);
-    tryLockRow = sql(WITHOUT_WAITING + lockRowTemplate());
+    super(
+        table,
+        "MariaDB",
+        connection -> OWN_DRIVER.isInTransaction(connection) || DRIVER.isInTransaction(connection));
   }
 
   @Override
-  public String database() {
-    return "MariaDB";
-  }
-
-  @Override
-  public String script() {
-    return "mariadb.sql";
-  }
-
-  @Override
-  public boolean isInTransaction(Connection connection) throws SQLException {
-    return DRIVER.isInTransaction(connection) || super.isInTransaction(connection);
+  String template(Template template) {
+    String text = super.template(template);
+    return template == Template.HAND_OVER
+        ? WITHOUT_WAITING
+            + text.replace("FOR UPDATE OF b SKIP LOCKED FOR UPDATE OF a", "FOR UPDATE")
+        : text;
   }
 
   @Override
@@ -50,61 +46,36 @@ final class MariaDb extends MySql {
   }
 
   @Override
-  String handOverTemplate(String condition) {
-    return WITHOUT_WAITING + super.handOverTemplate(condition);
-  }
-
-  @Override
-  String lockRowAndWaiter() {
-    return "FOR UPDATE";
-  }
-
-  @Override
-  public long acquire(Connection connection, StoredClaim stored) throws SQLException {
-    return unlessLocked(NONE, () -> super.acquire(connection, stored));
-  }
-
-  @Override
-  public long take(Connection connection, StoredClaim stored, long place) throws SQLException {
-    return unlessLocked(NONE, () -> super.take(connection, stored, place));
-  }
-
-  @Override
-  public long accept(Connection connection, StoredClaim stored) throws SQLException {
-    return unlessLocked(NONE, () -> super.accept(connection, stored));
-  }
-
-  @Override
-  public long extend(Connection connection, String key, String owner, long number, long ttlMicros)
-      throws SQLException {
-    return unlessLocked(NONE, () -> super.extend(connection, key, owner, number, ttlMicros));
-  }
-
-  @Override
-  boolean isDone(PreparedStatement statement) throws SQLException {
-    return unlessLocked(false, () -> super.isDone(statement));
-  }
-
-  /** A statement that does not wait for locked rows. */
-  private interface Question<T> {
-    T ask() throws SQLException;
-  }
-
-  private static <T> T unlessLocked(T ifLocked, Question<T> question) throws SQLException {
+  long number(Connection connection, Sql sql, Map<String, ?> values) throws SQLException {
     try {
-      return question.ask();
+      return super.number(connection, sql, values);
     } catch (SQLException e) {
-      if (e.getErrorCode() == LOCK_WAIT_TIMEOUT) {
-        return ifLocked;
-      }
-      throw e;
+      refuseUnlessLocked(sql, e);
+      return NONE;
+    }
+  }
+
+  @Override
+  boolean end(Connection connection, Sql sql, Map<String, ?> values) throws SQLException {
+    try {
+      return super.end(connection, sql, values);
+    } catch (SQLException e) {
+      refuseUnlessLocked(sql, e);
+      return false;
+    }
+  }
+
+  /** Throws a failure that is not that of a statement that did not wait for a locked row. */
+  private static void refuseUnlessLocked(Sql sql, SQLException failure) throws SQLException {
+    if (failure.getErrorCode() != LOCK_WAIT_TIMEOUT || !sql.beginsWith(WITHOUT_WAITING)) {
+      throw failure;
     }
   }
 
   @Override
   public boolean tryLockRow(Connection transaction, String key) throws SQLException {
     try {
-      update(transaction, tryLockRow, key);
+      update(transaction, tryLockRow, Map.of("key", key));
       return true;
     } catch (SQLException e) {
       if (e.getErrorCode() == LOCK_WAIT_TIMEOUT && !rollsBackOnTimeout(transaction)) {

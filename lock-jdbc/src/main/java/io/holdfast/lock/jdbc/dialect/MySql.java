@@ -7,7 +7,9 @@ import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.util.Collections;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
@@ -21,7 +23,7 @@ import org.jspecify.annotations.Nullable;
  * session, as after any insert.
  */
 public sealed class MySql extends Dialect permits MariaDb {
-  private static final Driver DRIVER = Driver.of(
+  static final Driver DRIVER = Driver.of(
       "com.mysql.cj.jdbc.JdbcConnection",
       connection -> connection.isWrapperFor(JdbcConnection.class)
           && isInTransaction(
@@ -37,117 +39,125 @@ public sealed class MySql extends Dialect permits MariaDb {
   /** The error code of group replication when another node's commit came first. */
   private static final int ROLLED_BACK_BY_PLUGIN = 3101;
 
-  private static final Set<Integer> TRANSIENT = Set.of(
-      RECORD_CHANGED, LOCK_WAIT_TIMEOUT, DEADLOCK, ROLLED_BACK_BY_PLUGIN, LOCKED_AND_NO_WAIT);
-
-  private static final int SYNTAX_ERROR = 1064;
-
-  /** The error code for a duplicate key. */
-  private static final int DUPLICATE = 1062;
-
-  /** The error codes of a server in read-only mode. */
-  private static final Set<Integer> READ_ONLY = Set.of(1290, 1792, 1836);
-
-  private static final String WAIT_LITTLE =
-      "SET @holdfast_wait = @@innodb_lock_wait_timeout, SESSION innodb_lock_wait_timeout = 1";
-
-  private static final String WAIT_AS_BEFORE =
-      "SET SESSION innodb_lock_wait_timeout = @holdfast_wait";
+  private static final int KNOWN_MAX = 10_000;
 
   /**
-   * The names that this process has used, in all tables; static, since a {@code TransactionLock}
-   * keeps no state between its calls.
+   * The names whose rows this process has used, in all tables: the latest few thousand. Static,
+   * since a {@code TransactionLock} keeps no state between its calls. Can be wrong about a name
+   * that was purged since.
    */
-  private static final KnownNames KNOWN = new KnownNames();
+  private static final Set<String> KNOWN =
+      Collections.synchronizedSet(Collections.newSetFromMap(new LinkedHashMap<>(16, 0.75f, true) {
+        private static final long serialVersionUID = 1;
 
-  private final Sql lockRow;
-  private final Sql selectRowNoWait;
+        @Override
+        protected boolean removeEldestEntry(Map.Entry<String, Boolean> eldest) {
+          return size() > KNOWN_MAX;
+        }
+      }));
+
+  private final Sql waitLittle = new Sql(
+      this,
+      "SET @holdfast_wait = @@innodb_lock_wait_timeout, SESSION innodb_lock_wait_timeout = 1");
+  private final Sql waitAsBefore =
+      new Sql(this, "SET SESSION innodb_lock_wait_timeout = @holdfast_wait");
+  private final Sql rollsBackOnTimeout = new Sql(this, "SELECT @@innodb_rollback_on_timeout");
+  private final Sql lockRow = new Sql(this, template(Template.CREATE_ROW));
 
   MySql(String table) {
-    super(table);
-    lockRow = sql(lockRowTemplate());
-    selectRowNoWait = sql("SELECT 1 FROM {table} WHERE name = :key FOR UPDATE NOWAIT");
+    this(table, "MySQL", DRIVER);
+  }
+
+  MySql(String table, String database, Driver driver) {
+    super(table, database, driver);
   }
 
   @Override
-  String takeTemplate() {
-    return updateUnlessLocked("expires_at <= {now} AND {condition}", """
-        number = LAST_INSERT_ID(GREATEST(number + 1, {now})), owner = :owner,
-        changed_at = {now}, expires_at = {now} + :ttl, holder = :holder, served = {served}
-        """);
-  }
-
-  @Override
-  String insertTemplate() {
-    return """
-        INSERT INTO {table}
-          (name, owner, number, changed_at, expires_at, wanted_until, served, guarded, holder)
-        VALUES (:key, :owner, LAST_INSERT_ID({now}), {now}, {now} + :ttl, 0, 0, 0, :holder)
-        """;
-  }
-
-  @Override
-  String releaseTemplate() {
-    return updateUnlessLocked("owner = :owner AND number = :number AND {unwanted}", """
-        owner = '', changed_at = IF(:hold = 0, {now}, changed_at),
-        expires_at = IF(:hold = 0, 0, {now} + :hold)
-        """);
-  }
-
-  @Override
-  String extendTemplate() {
-    return updateUnlessLocked(
-        "owner = :owner AND number = :number AND expires_at > {now} + {late}",
-        "expires_at = {now} + LAST_INSERT_ID(GREATEST(expires_at - {now}, :ttl))");
-  }
-
-  /**
-   * The inner queries lock the lock's row before its first waiter's row, and no other's; so a
-   * waiter that leaves is either not found, or finds that it has the lock. No assignment reads what
-   * another one writes, since their order is not defined. The limits keep the inner queries from
-   * being merged into the update, which would wait for locked rows.
-   */
-  @Override
-  String handOverTemplate(String condition) {
-    return """
-        UPDATE (
-          SELECT name AS mine_name FROM {table} WHERE name = :key AND {condition}
-          LIMIT 1 {lock row}
-        ) mine LEFT JOIN (
-          SELECT a.place AS next_place, a.owner AS next_owner, a.holder AS next_holder
-          FROM {table} b STRAIGHT_JOIN {waiters} a ON a.name = b.name AND a.place > b.served
-          WHERE b.name = :key AND :hold = 0 AND {alive waiter}
-          ORDER BY a.place LIMIT 1 {lock row and waiter}
-        ) next ON TRUE STRAIGHT_JOIN {table} ON name = mine_name
-        SET owner = COALESCE(next_owner, ''), holder = COALESCE(next_holder, holder),
-          served = COALESCE(next_place, served),
-          number = IF(next_place IS NULL, number, GREATEST(number + 1, {now})),
-          changed_at = IF(:hold = 0, {now}, changed_at),
-          expires_at = IF(next_place IS NULL, IF(:hold = 0, 0, {now} + :hold), {now} + {handed}),
-          wanted_until = IF(:hold = 0 AND next_place IS NULL, 0, wanted_until)
-        """.replace("{condition}", condition)
-        .replace("{lock row}", "FOR UPDATE SKIP LOCKED")
-        .replace("{lock row and waiter}", lockRowAndWaiter());
-  }
-
-  /** The clause that locks row {@code b}, unless it is locked, and then waiter {@code a}. */
-  String lockRowAndWaiter() {
-    return "FOR UPDATE OF b SKIP LOCKED FOR UPDATE OF a";
-  }
-
-  @Override
-  String joinTemplate() {
-    return """
-        INSERT INTO {waiters} (name, owner, alive_until, holder)
-        VALUES (:key, :owner, {now} + {alive}, :holder)
-        """;
-  }
-
-  @Override
-  String acceptTemplate() {
-    return updateUnlessLocked(
-        "owner = :owner AND expires_at > {now}",
-        "number = LAST_INSERT_ID(number), expires_at = {now} + :ttl, holder = :holder");
+  String template(Template template) {
+    return switch (template) {
+      case NOW -> "TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))";
+      case NAME_TYPES -> "varbinary";
+      // The time since the statement began, which is what UTC_TIMESTAMP shows: the statement may
+      // have waited for the table (a DDL statement, a backup).
+      case LATE -> "GREATEST(0, TIMESTAMPDIFF(MICROSECOND, NOW(6), SYSDATE(6)))";
+      case NAME_BY_BYTES -> "name";
+      case TAKE -> updateUnlessLocked("expires_at <= {now} AND {condition}", """
+          number = LAST_INSERT_ID(GREATEST(number + 1, {now})), owner = :owner,
+          changed_at = {now}, expires_at = {now} + :ttl, holder = :holder, served = {served}
+          """);
+      case INSERT -> """
+          INSERT INTO {table}
+            (name, owner, number, changed_at, expires_at, wanted_until, served, guarded, holder)
+          VALUES (:key, :owner, LAST_INSERT_ID({now}), {now}, {now} + :ttl, 0, 0, 0, :holder)
+          """;
+      case RELEASE -> updateUnlessLocked("owner = :owner AND number = :number AND {unwanted}", """
+          owner = '', changed_at = IF(:hold = 0, {now}, changed_at),
+          expires_at = IF(:hold = 0, 0, {now} + :hold)
+          """);
+      case EXTEND ->
+        updateUnlessLocked(
+            "owner = :owner AND number = :number AND expires_at > {now} + {late}",
+            "expires_at = {now} + LAST_INSERT_ID(GREATEST(expires_at - {now}, :ttl))");
+      // The inner queries lock the lock's row before its first waiter's row, and no other's; so a
+      // waiter that leaves is either not found, or finds that it has the lock. No assignment reads
+      // what another one writes, since their order is not defined. The limits keep the inner
+      // queries from being merged into the update, which would wait for locked rows.
+      case HAND_OVER -> """
+          UPDATE (
+            SELECT name AS mine_name FROM {table} WHERE name = :key AND {condition}
+            LIMIT 1 FOR UPDATE SKIP LOCKED
+          ) mine LEFT JOIN (
+            SELECT a.place AS next_place, a.owner AS next_owner, a.holder AS next_holder
+            FROM {table} b STRAIGHT_JOIN {waiters} a ON a.name = b.name AND a.place > b.served
+            WHERE b.name = :key AND :hold = 0 AND {alive waiter}
+            ORDER BY a.place LIMIT 1 FOR UPDATE OF b SKIP LOCKED FOR UPDATE OF a
+          ) next ON TRUE STRAIGHT_JOIN {table} ON name = mine_name
+          SET owner = COALESCE(next_owner, ''), holder = COALESCE(next_holder, holder),
+            served = COALESCE(next_place, served),
+            number = IF(next_place IS NULL, number, GREATEST(number + 1, {now})),
+            changed_at = IF(:hold = 0, {now}, changed_at),
+            expires_at = IF(next_place IS NULL, IF(:hold = 0, 0, {now} + :hold), {now} + {handed}),
+            wanted_until = IF(:hold = 0 AND next_place IS NULL, 0, wanted_until)
+          """;
+      case JOIN -> """
+          INSERT INTO {waiters} (name, owner, alive_until, holder)
+          VALUES (:key, :owner, {now} + {alive}, :holder)
+          """;
+      case ACCEPT ->
+        updateUnlessLocked(
+            "owner = :owner AND expires_at > {now}",
+            "number = LAST_INSERT_ID(number), expires_at = {now} + :ttl, holder = :holder");
+      case SCHEMA -> "SELECT CONCAT('`', REPLACE(DATABASE(), '`', '``'), '`')";
+      // Locks the row if it is there. Takes no gap lock, which two transactions could hold at once.
+      case CREATE_ROW -> """
+          INSERT INTO {table}
+            (name, owner, number, changed_at, expires_at, wanted_until, served, guarded, holder)
+          VALUES (:key, '', 0, {now}, 0, 0, 0, 0, '')
+          ON DUPLICATE KEY UPDATE guarded = {table}.guarded + 1, changed_at = {now}
+          """;
+      case UNLOCKED -> """
+          SELECT name AS mine_name FROM {table} FORCE INDEX (PRIMARY)
+          WHERE {where} FOR UPDATE SKIP LOCKED
+          """;
+      // Without NO_MERGE, the derived table is merged into the update, which then waits for locked
+      // rows.
+      case UPDATE_UNLOCKED -> """
+          UPDATE /*+ NO_MERGE(mine) */ ({unlocked}) mine
+          STRAIGHT_JOIN {table} ON name = mine_name SET {set}
+          """;
+      case DELETE_UNLOCKED -> """
+          DELETE /*+ NO_MERGE(mine) */ {table} FROM ({unlocked}) mine
+          STRAIGHT_JOIN {table} ON name = mine_name
+          """;
+      case UNIQUE_KEYS -> """
+          SELECT COUNT(*) FROM (
+            SELECT index_name FROM information_schema.statistics
+            WHERE table_schema = COALESCE(NULLIF(:schema, ''), DATABASE())
+              AND table_name = :name AND non_unique = 0
+            GROUP BY index_name
+            HAVING COUNT(*) = 1 AND MAX(LOWER(column_name)) = 'name' AND MAX(sub_part) IS NULL) u
+          """;
+    };
   }
 
   /**
@@ -160,29 +170,6 @@ public sealed class MySql extends Dialect permits MariaDb {
         + " WHERE name = (SELECT name FROM (SELECT name FROM {table} l WHERE name = :key AND "
         + condition
         + " FOR UPDATE SKIP LOCKED) mine)";
-  }
-
-  /**
-   * Builds the statement that locks the row if it exists, and inserts it otherwise; it takes no gap
-   * lock, which two transactions could hold at once.
-   */
-  String lockRowTemplate() {
-    return """
-        INSERT INTO {table}
-          (name, owner, number, changed_at, expires_at, wanted_until, served, guarded, holder)
-        VALUES (:key, '', 0, {now}, 0, 0, 0, 0, '')
-        ON DUPLICATE KEY UPDATE guarded = {table}.guarded + 1, changed_at = {now}
-        """;
-  }
-
-  @Override
-  public String database() {
-    return "MySQL";
-  }
-
-  @Override
-  public String script() {
-    return "mysql.sql";
   }
 
   /** Checks the server's variables; not every server has each of them. */
@@ -207,11 +194,6 @@ public sealed class MySql extends Dialect permits MariaDb {
     }
   }
 
-  @Override
-  public boolean isInTransaction(Connection connection) throws SQLException {
-    return DRIVER.isInTransaction(connection);
-  }
-
   /**
    * Whether the session is in a transaction, or its autocommit is off, by the server's last answer.
    */
@@ -220,44 +202,21 @@ public sealed class MySql extends Dialect permits MariaDb {
   }
 
   @Override
-  @Nullable
-  String quotedSchema(Connection connection) throws SQLException {
-    return text(connection, "SELECT CONCAT('`', REPLACE(DATABASE(), '`', '``'), '`')");
-  }
-
-  @Override
   public @Nullable String flaw(Connection connection) throws SQLException {
-    int dot = table().indexOf('.');
-    String schema = dot < 0 ? connection.getCatalog() : table().substring(0, dot);
-    String name = table().substring(dot + 1);
-    try (PreparedStatement statement = connection.prepareStatement("""
-            SELECT t.engine,
-              (SELECT COUNT(*) FROM (
-                SELECT index_name FROM information_schema.statistics
-                WHERE table_schema = ? AND table_name = ? AND non_unique = 0
-                GROUP BY index_name
-                HAVING COUNT(*) = 1 AND MAX(LOWER(column_name)) = 'name' AND MAX(sub_part) IS NULL) u)
-            FROM information_schema.tables t WHERE t.table_schema = ? AND t.table_name = ?
-            """)) {
-      statement.setString(1, schema);
-      statement.setString(2, name);
-      statement.setString(3, schema);
-      statement.setString(4, name);
-      try (ResultSet result = statement.executeQuery()) {
-        if (!result.next()) {
-          return "information_schema does not show it (is it a view?)";
-        }
-        if (!"innodb".equals(String.valueOf(result.getString(1)).toLowerCase(Locale.ROOT))) {
-          return "its engine is " + result.getString(1) + " and must be InnoDB";
-        }
-        return result.getInt(2) > 0 ? null : "it has no unique key on the column name";
+    Sql sql = new Sql(this, """
+        SELECT engine, (%s) FROM information_schema.tables
+        WHERE table_schema = COALESCE(NULLIF(:schema, ''), DATABASE()) AND table_name = :name
+        """.formatted(template(Template.UNIQUE_KEYS)));
+    try (PreparedStatement statement = sql.prepare(connection, nameInSchema());
+        ResultSet result = statement.executeQuery()) {
+      if (!result.next()) {
+        return "information_schema does not show it (is it a view?)";
       }
+      if (!"innodb".equals(String.valueOf(result.getString(1)).toLowerCase(Locale.ROOT))) {
+        return "its engine is " + result.getString(1) + " and must be InnoDB";
+      }
+      return result.getInt(2) > 0 ? null : "it has no unique key on the column name";
     }
-  }
-
-  @Override
-  public boolean isExactNameType(String typeName) {
-    return typeName.equalsIgnoreCase("VARBINARY");
   }
 
   /**
@@ -273,7 +232,7 @@ public sealed class MySql extends Dialect permits MariaDb {
   public void lockRow(Connection transaction, String key) throws SQLException {
     // The server counts an updated row twice, and an inserted row once. An inserted row is gone if
     // the caller rolls back, so its name is not added.
-    if (update(transaction, lockRow, key) > 1) {
+    if (update(transaction, lockRow, Map.of("key", key)) > 1) {
       KNOWN.add(known(key));
     }
   }
@@ -286,28 +245,23 @@ public sealed class MySql extends Dialect permits MariaDb {
    */
   @Override
   public boolean tryLockRow(Connection transaction, String key) throws SQLException {
-    if (!KNOWN.has(known(key))) {
+    if (!KNOWN.contains(known(key))) {
       return tryInsertRow(transaction, key);
     }
-    try {
-      query(transaction, selectRowNoWait, key);
-    } catch (SQLException e) {
-      if (e.getErrorCode() == LOCKED_AND_NO_WAIT) {
-        return false; // This error rolls back only the statement.
-      }
-      throw e;
+    if (!lockIfFree(transaction, key, LOCKED_AND_NO_WAIT)) {
+      return false;
     }
     lockRow(transaction, key);
     return true;
   }
 
   private boolean tryInsertRow(Connection transaction, String key) throws SQLException {
-    execute(transaction, WAIT_LITTLE);
+    update(transaction, waitLittle, Map.of());
     try {
       lockRow(transaction, key);
     } catch (SQLException e) {
       try {
-        execute(transaction, WAIT_AS_BEFORE);
+        update(transaction, waitAsBefore, Map.of());
       } catch (SQLException e2) {
         e.addSuppressed(e2);
         throw e;
@@ -318,7 +272,7 @@ public sealed class MySql extends Dialect permits MariaDb {
       KNOWN.add(known(key));
       return false;
     }
-    execute(transaction, WAIT_AS_BEFORE);
+    update(transaction, waitAsBefore, Map.of());
     return true;
   }
 
@@ -326,100 +280,42 @@ public sealed class MySql extends Dialect permits MariaDb {
     return table() + ' ' + key;
   }
 
-  private static void execute(Connection connection, String sql) throws SQLException {
-    try (Statement statement = connection.createStatement()) {
-      statement.execute(sql);
-    }
-  }
-
   /**
    * Whether the server rolls back the whole transaction when a lock wait times out; a setting that
    * is off by default.
    */
-  static boolean rollsBackOnTimeout(Connection transaction) throws SQLException {
-    try (Statement statement = transaction.createStatement();
-        ResultSet result = statement.executeQuery("SELECT @@innodb_rollback_on_timeout")) {
-      return result.next() && result.getBoolean(1);
-    }
+  final boolean rollsBackOnTimeout(Connection transaction) throws SQLException {
+    return query(transaction, rollsBackOnTimeout, Map.of()) != NONE;
   }
 
   @Override
-  public boolean isTransient(SQLException e) {
-    return TRANSIENT.contains(e.getErrorCode()) || "40001".equals(e.getSQLState());
+  public Failure failure(SQLException e) {
+    Failure other = e.getErrorCode() > 0 && hasClass(e, "22", "23", "25", "28", "42")
+        ? Failure.REFUSED
+        : Failure.UNKNOWN;
+    return switch (e.getErrorCode()) {
+      case RECORD_CHANGED, LOCK_WAIT_TIMEOUT, DEADLOCK, LOCKED_AND_NO_WAIT -> Failure.TRANSIENT;
+      case ROLLED_BACK_BY_PLUGIN -> Failure.TRANSIENT;
+      case 1290, 1792, 1836 -> Failure.READ_ONLY;
+      case 1062 -> Failure.DUPLICATE;
+      case 1064 -> Failure.SYNTAX_ERROR;
+      default -> "40001".equals(e.getSQLState()) ? Failure.TRANSIENT : other;
+    };
   }
 
   @Override
-  public boolean isSyntaxError(SQLException e) {
-    return e.getErrorCode() == SYNTAX_ERROR;
-  }
-
-  @Override
-  boolean isDuplicate(SQLException e) {
-    return e.getErrorCode() == DUPLICATE;
-  }
-
-  @Override
-  public boolean isRefused(SQLException e) {
-    return isTransient(e)
-        || READ_ONLY.contains(e.getErrorCode())
-        || (e.getErrorCode() > 0 && hasClass(e, "22", "23", "25", "28", "42"));
-  }
-
-  @Override
-  public boolean isReadOnly(SQLException e) {
-    return READ_ONLY.contains(e.getErrorCode());
-  }
-
-  @Override
-  String now() {
-    return "TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))";
-  }
-
-  /**
-   * The time since the statement began, which is what UTC_TIMESTAMP shows: the statement may have
-   * waited for the table (a DDL statement, a backup).
-   */
-  @Override
-  String late() {
-    return "GREATEST(0, TIMESTAMPDIFF(MICROSECOND, NOW(6), SYSDATE(6)))";
-  }
-
-  /**
-   * Uses NO_MERGE: without it, the derived table is merged into the update, which then waits for
-   * locked rows.
-   */
-  @Override
-  String updateUnlocked(String where, String set) {
-    return "UPDATE /*+ NO_MERGE(mine) */"
-        + " (SELECT name AS mine_name FROM {table} FORCE INDEX (PRIMARY) WHERE "
-        + where
-        + " FOR UPDATE SKIP LOCKED) mine STRAIGHT_JOIN {table} ON name = mine_name SET "
-        + set;
-  }
-
-  @Override
-  String deleteUnlocked(String where) {
-    return "DELETE /*+ NO_MERGE(mine) */ {table}"
-        + " FROM (SELECT name AS mine_name FROM {table} FORCE INDEX (PRIMARY) WHERE "
-        + where
-        + " FOR UPDATE SKIP LOCKED) mine STRAIGHT_JOIN {table} ON name = mine_name";
-  }
-
-  @Override
-  PreparedStatement prepareToReport(Connection connection, Sql sql) throws SQLException {
-    return connection.prepareStatement(sql.text(), Statement.RETURN_GENERATED_KEYS);
-  }
-
-  @Override
-  long reported(PreparedStatement statement) throws SQLException {
-    if (statement.executeUpdate() == 0) {
-      return NONE;
-    }
-    try (ResultSet keys = statement.getGeneratedKeys()) {
-      if (!keys.next()) {
-        throw new SQLException("The driver did not report the value of LAST_INSERT_ID");
+  long number(Connection connection, Sql sql, Map<String, ?> values) throws SQLException {
+    try (PreparedStatement statement =
+        sql.prepare(connection, Statement.RETURN_GENERATED_KEYS, values)) {
+      if (statement.executeUpdate() == 0) {
+        return NONE;
       }
-      return keys.getLong(1);
+      try (ResultSet keys = statement.getGeneratedKeys()) {
+        if (!keys.next()) {
+          throw new SQLException("The driver did not report the value of LAST_INSERT_ID");
+        }
+        return keys.getLong(1);
+      }
     }
   }
 }

@@ -5,8 +5,9 @@ import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.util.HashMap;
+import java.util.Map;
 import java.util.UUID;
-import org.jspecify.annotations.Nullable;
 import org.postgresql.core.TransactionState;
 import org.postgresql.jdbc.PgConnection;
 
@@ -17,9 +18,16 @@ import org.postgresql.jdbc.PgConnection;
  * waiter now has the lock, with that waiter's owner id and the new grant number. No other client is
  * woken. If nobody waits, none is sent: the server serialises commits with notifications.
  *
+ * <p>A release does not wait until it is on disk ({@code synchronous_commit}). If the server
+ * crashes in between, the lock stays taken until its TTL is over, as after a crash of its holder. A
+ * client that takes the lock in between does wait for the disk, which then has the release too. A
+ * release that keeps the lock for a while ({@code minHold}) waits, since that may outlast the TTL.
+ * So does a hand-over, since the new holder may have the lock for longer than the old one.
+ *
  * <p>Each client has an instance of its own, since each has its own channel.
  */
 public final class Postgres extends Dialect {
+  /** The beginning of the names of channels, as in the hand-over. */
   private static final String CHANNEL_PREFIX = "holdfast_";
 
   /** The SQL state of an error for which a full queue of notifications is one reason. */
@@ -30,180 +38,155 @@ public final class Postgres extends Dialect {
       connection -> connection.isWrapperFor(PgConnection.class)
           && connection.unwrap(PgConnection.class).getTransactionState() != TransactionState.IDLE);
 
-  /**
-   * A release does not wait until it is on disk. If the server crashes in between, the lock stays
-   * taken until its TTL is over, as after a crash of its holder. A client that takes the lock in
-   * between does wait for the disk, which then has the release too. A release that keeps the lock
-   * for a while ({@code minHold}) waits, since that may outlast the TTL. So does a hand-over, since
-   * the new holder may have the lock for longer than the old one.
-   */
-  private static final String SOON_DURABLE =
-      "CASE WHEN expires_at = 0 THEN set_config('synchronous_commit', 'off', true) END";
+  private final Sql tryLockRow = new Sql(this, """
+      UPDATE {table} SET guarded = guarded + 1, changed_at = {now}
+      WHERE name = (SELECT name FROM {table} WHERE name = :key FOR UPDATE SKIP LOCKED)
+      """);
+  private final Sql selectRow = new Sql(this, "SELECT 1 FROM {table} WHERE name = :key");
+  private final Sql createRow = new Sql(this, template(Template.CREATE_ROW));
+  private final Sql lockCreation =
+      new Sql(this, "SELECT 1 FROM pg_advisory_xact_lock(hashtextextended(:creation, 0))");
+  private final Sql tryLockCreation =
+      new Sql(this, "SELECT pg_try_advisory_xact_lock(hashtextextended(:creation, 0))::int");
 
-  private final Sql lockRow;
-  private final Sql tryLockRow;
-  private final Sql selectRow;
-  private final Sql createRow;
-  private final Sql lockCreation;
-  private final Sql tryLockCreation;
+  private final Sql notify = new Sql(this, "SELECT pg_notify(:channel, :payload)");
 
   /** The last part of the name of the client's channel. */
   private final String inbox = UUID.randomUUID().toString();
 
   Postgres(String table) {
-    super(table);
-    lockRow = sql("UPDATE {table} SET guarded = guarded + 1, changed_at = {now} WHERE name = :key");
-    tryLockRow = sql("""
-        UPDATE {table} SET guarded = guarded + 1, changed_at = {now}
-        WHERE name = (SELECT name FROM {table} WHERE name = :key FOR UPDATE SKIP LOCKED)
-        """);
-    selectRow = sql("SELECT 1 FROM {table} WHERE name = :key");
-    createRow = sql("""
-            INSERT INTO {table}
-              (name, owner, number, changed_at, expires_at, wanted_until, served, guarded, holder)
-            VALUES (:key, '', 0, {now}, 0, 0, 0, 0, '')
-            ON CONFLICT (name) DO NOTHING
-            """);
-    lockCreation = sql("SELECT 1 FROM pg_advisory_xact_lock(hashtextextended(:key, 0))");
-    tryLockCreation = sql("SELECT pg_try_advisory_xact_lock(hashtextextended(:key, 0))::int");
+    super(table, "PostgreSQL", DRIVER);
   }
 
   @Override
-  String takeTemplate() {
-    return """
-        WITH free AS (
-          SELECT name AS free_name, {now} AS now FROM {table} l
-          WHERE name = :key AND expires_at <= {now} AND {condition} FOR UPDATE SKIP LOCKED
-        )
-        UPDATE {table}
-        SET number = GREATEST(number + 1, now), owner = :owner, changed_at = now,
-          expires_at = now + :ttl, holder = :holder, served = {served}
-        FROM free WHERE name = free_name
-        RETURNING number
-        """;
-  }
-
-  @Override
-  String insertTemplate() {
-    return """
-        INSERT INTO {table}
-          (name, owner, number, changed_at, expires_at, wanted_until, served, guarded, holder)
-        SELECT :key, :owner, now, now, now + :ttl, 0, 0, 0, :holder FROM (SELECT {now} AS now) clock
-        ON CONFLICT (name) DO NOTHING
-        RETURNING number
-        """;
-  }
-
-  @Override
-  String releaseTemplate() {
-    return """
-        WITH freed AS (
+  String template(Template template) {
+    return switch (template) {
+      // Not the transaction's time, which would stand still.
+      case NOW -> "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
+      case NAME_TYPES -> "text|varchar";
+      case LATE -> "0";
+      // The collation that the script gives the column. If the table was made differently, this is
+      // still right, but slow.
+      case NAME_BY_BYTES -> "name COLLATE \"C\"";
+      case TAKE -> """
+          WITH free AS (
+            SELECT name AS free_name, {now} AS now FROM {table} l
+            WHERE name = :key AND expires_at <= {now} AND {condition} FOR UPDATE SKIP LOCKED
+          )
           UPDATE {table}
-          SET owner = '', changed_at = CASE WHEN :hold = 0 THEN {now} ELSE changed_at END,
-            expires_at = CASE WHEN :hold = 0 THEN 0 ELSE {now} + :hold END
-          WHERE name = :key AND owner = :owner AND number = :number AND {unwanted}
-          RETURNING expires_at
-        )
-        SELECT 1, {more} FROM freed
-        """.replace("{more}", SOON_DURABLE);
-  }
-
-  @Override
-  String extendTemplate() {
-    return """
-        WITH mine AS (
-          SELECT name AS mine_name, {now} AS now FROM {table}
-          WHERE name = :key AND owner = :owner AND number = :number AND expires_at > {now}
-          FOR UPDATE SKIP LOCKED
-        )
-        UPDATE {table} SET expires_at = GREATEST(expires_at, now + :ttl)
-        FROM mine WHERE name = mine_name
-        RETURNING expires_at - now
-        """;
-  }
-
-  @Override
-  String handOverTemplate() {
-    return handOverTemplate("owner = :owner AND number = :number", ", " + SOON_DURABLE);
-  }
-
-  @Override
-  String handOverTemplate(String condition) {
-    return handOverTemplate(condition, "");
-  }
-
-  /**
-   * Locks the lock's row first, then its first waiter's row; so a waiter that leaves either is not
-   * found, or finds that it has the lock.
-   */
-  private static String handOverTemplate(String condition, String more) {
-    return """
-        WITH mine AS (
-          SELECT name AS mine_name, served AS mine_served, :hold::bigint AS hold FROM {table}
-          WHERE name = :key AND {condition} FOR UPDATE SKIP LOCKED
-        ), ended AS (
-          UPDATE {table} l
-          SET owner = COALESCE(next_owner, ''), holder = COALESCE(next_holder, holder),
-            served = COALESCE(next_place, served),
-            number = CASE WHEN next_place IS NULL THEN number ELSE GREATEST(number + 1, {now}) END,
-            changed_at = CASE WHEN hold = 0 THEN {now} ELSE changed_at END,
-            expires_at = CASE WHEN next_place IS NOT NULL THEN {now} + {handed}
-              WHEN hold = 0 THEN 0 ELSE {now} + hold END,
-            wanted_until =
-              CASE WHEN hold = 0 AND next_place IS NULL THEN 0 ELSE wanted_until END
-          FROM mine LEFT JOIN LATERAL (
-            SELECT a.place AS next_place, a.owner AS next_owner, a.holder AS next_holder,
-              a.inbox AS next_inbox
-            FROM {waiters} a
-            WHERE a.name = mine_name AND a.place > mine_served AND hold = 0
-              AND {alive waiter}
-            ORDER BY a.place LIMIT 1 FOR UPDATE
-          ) next ON true
-          WHERE l.name = mine_name
-          RETURNING next_owner, next_inbox, number, expires_at
-        )
-        SELECT 1, CASE WHEN :notify = 1 AND next_inbox IS NOT NULL
-          THEN pg_notify('{prefix}' || next_inbox, next_owner || ' ' || number)::text END{more}
-        FROM ended
-        """.replace("{more}", more)
-        .replace("{condition}", condition)
-        .replace("{prefix}", CHANNEL_PREFIX);
-  }
-
-  @Override
-  String joinTemplate() {
-    return """
-        INSERT INTO {waiters} (name, owner, alive_until, holder, inbox)
-        VALUES (:key, :owner, {now} + {alive}, :holder, :inbox) RETURNING place
-        """;
-  }
-
-  @Override
-  String acceptTemplate() {
-    return """
-        WITH mine AS (
-          SELECT name AS mine_name FROM {table}
-          WHERE name = :key AND owner = :owner AND expires_at > {now} FOR UPDATE SKIP LOCKED
-        )
-        UPDATE {table} SET expires_at = {now} + :ttl, holder = :holder
-        FROM mine WHERE name = mine_name
-        RETURNING number
-        """;
+          SET number = GREATEST(number + 1, now), owner = :owner, changed_at = now,
+            expires_at = now + :ttl, holder = :holder, served = {served}
+          FROM free WHERE name = free_name
+          RETURNING number
+          """;
+      case INSERT -> """
+          INSERT INTO {table}
+            (name, owner, number, changed_at, expires_at, wanted_until, served, guarded, holder)
+          SELECT :key, :owner, now, now, now + :ttl, 0, 0, 0, :holder
+          FROM (SELECT {now} AS now) clock
+          ON CONFLICT (name) DO NOTHING
+          RETURNING number
+          """;
+      case RELEASE -> """
+          WITH freed AS (
+            UPDATE {table}
+            SET owner = '', changed_at = CASE WHEN :hold = 0 THEN {now} ELSE changed_at END,
+              expires_at = CASE WHEN :hold = 0 THEN 0 ELSE {now} + :hold END
+            WHERE name = :key AND owner = :owner AND number = :number AND {unwanted}
+            RETURNING expires_at
+          )
+          SELECT 1,
+            CASE WHEN expires_at = 0 THEN set_config('synchronous_commit', 'off', true) END
+          FROM freed
+          """;
+      case EXTEND -> """
+          WITH mine AS (
+            SELECT name AS mine_name, {now} AS now FROM {table}
+            WHERE name = :key AND owner = :owner AND number = :number AND expires_at > {now}
+            FOR UPDATE SKIP LOCKED
+          )
+          UPDATE {table} SET expires_at = GREATEST(expires_at, now + :ttl)
+          FROM mine WHERE name = mine_name
+          RETURNING expires_at - now
+          """;
+      // Locks the lock's row first, then its first waiter's row; so a waiter that leaves either is
+      // not found, or finds that it has the lock.
+      case HAND_OVER -> """
+          WITH mine AS (
+            SELECT name AS mine_name, served AS mine_served, :hold::bigint AS hold FROM {table}
+            WHERE name = :key AND {condition} FOR UPDATE SKIP LOCKED
+          ), ended AS (
+            UPDATE {table} l
+            SET owner = COALESCE(next_owner, ''), holder = COALESCE(next_holder, holder),
+              served = COALESCE(next_place, served),
+              number =
+                CASE WHEN next_place IS NULL THEN number ELSE GREATEST(number + 1, {now}) END,
+              changed_at = CASE WHEN hold = 0 THEN {now} ELSE changed_at END,
+              expires_at = CASE WHEN next_place IS NOT NULL THEN {now} + {handed}
+                WHEN hold = 0 THEN 0 ELSE {now} + hold END,
+              wanted_until =
+                CASE WHEN hold = 0 AND next_place IS NULL THEN 0 ELSE wanted_until END
+            FROM mine LEFT JOIN LATERAL (
+              SELECT a.place AS next_place, a.owner AS next_owner, a.holder AS next_holder,
+                a.inbox AS next_inbox
+              FROM {waiters} a
+              WHERE a.name = mine_name AND a.place > mine_served AND hold = 0
+                AND {alive waiter}
+              ORDER BY a.place LIMIT 1 FOR UPDATE
+            ) next ON true
+            WHERE l.name = mine_name
+            RETURNING next_owner, next_inbox, number, expires_at
+          )
+          SELECT 1,
+            CASE WHEN :notify = 1 AND next_inbox IS NOT NULL
+              THEN pg_notify('holdfast_' || next_inbox, next_owner || ' ' || number)::text END,
+            CASE WHEN :forgettable = 1 AND expires_at = 0
+              THEN set_config('synchronous_commit', 'off', true) END
+          FROM ended
+          """;
+      case JOIN -> """
+          INSERT INTO {waiters} (name, owner, alive_until, holder, inbox)
+          VALUES (:key, :owner, {now} + {alive}, :holder, :inbox) RETURNING place
+          """;
+      case ACCEPT -> """
+          WITH mine AS (
+            SELECT name AS mine_name FROM {table}
+            WHERE name = :key AND owner = :owner AND expires_at > {now} FOR UPDATE SKIP LOCKED
+          )
+          UPDATE {table} SET expires_at = {now} + :ttl, holder = :holder
+          FROM mine WHERE name = mine_name
+          RETURNING number
+          """;
+      case SCHEMA -> """
+          SELECT quote_ident(COALESCE((
+            SELECT n.nspname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+            WHERE c.oid = to_regclass('{table}')), current_schema()))
+          """;
+      case CREATE_ROW -> """
+          INSERT INTO {table}
+            (name, owner, number, changed_at, expires_at, wanted_until, served, guarded, holder)
+          VALUES (:key, '', 0, {now}, 0, 0, 0, 0, '')
+          ON CONFLICT (name) DO NOTHING
+          """;
+      case UNLOCKED -> "SELECT name AS mine_name FROM {table} WHERE {where} FOR UPDATE SKIP LOCKED";
+      case UPDATE_UNLOCKED -> """
+          WITH mine AS ({unlocked}) UPDATE {table} SET {set} FROM mine WHERE name = mine_name
+          """;
+      case DELETE_UNLOCKED -> """
+          WITH mine AS ({unlocked}) DELETE FROM {table} USING mine WHERE name = mine_name
+          """;
+      case UNIQUE_KEYS -> """
+          SELECT count(*) FROM pg_index i
+          JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
+          WHERE i.indrelid = '{table}'::regclass AND i.indisunique AND i.indisvalid
+            AND i.indnkeyatts = 1 AND i.indpred IS NULL AND a.attname = 'name'
+          """;
+    };
   }
 
   @Override
   String inbox() {
     return inbox;
-  }
-
-  @Override
-  public String database() {
-    return "PostgreSQL";
-  }
-
-  @Override
-  public String script() {
-    return "postgresql.sql";
   }
 
   /**
@@ -226,69 +209,31 @@ public final class Postgres extends Dialect {
     }
   }
 
-  @Override
-  public boolean isInTransaction(Connection connection) throws SQLException {
-    return DRIVER.isInTransaction(connection);
-  }
-
-  @Override
-  @Nullable
-  String quotedSchema(Connection connection) throws SQLException {
-    return text(
-        connection,
-        "SELECT quote_ident(COALESCE((SELECT n.nspname FROM pg_class c"
-            + " JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = to_regclass('"
-            + table()
-            + "')), current_schema()))");
-  }
-
-  @Override
-  public @Nullable String flaw(Connection connection) throws SQLException {
-    try (PreparedStatement statement = connection.prepareStatement("""
-            SELECT count(*) FROM pg_index i
-            JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
-            WHERE i.indrelid = ?::regclass AND i.indisunique AND i.indisvalid
-              AND i.indnkeyatts = 1 AND i.indpred IS NULL AND a.attname = 'name'
-            """)) {
-      statement.setString(1, table());
-      return queryLong(statement) > 0 ? null : "it has no unique key on the column name";
-    }
-  }
-
-  @Override
-  public boolean isExactNameType(String typeName) {
-    return typeName.equalsIgnoreCase("text") || typeName.equalsIgnoreCase("varchar");
-  }
-
   /** Returns the channel for notifications of hand-overs to waiters of this client. */
   public String channel() {
     return CHANNEL_PREFIX + inbox;
   }
 
   /** Returns the id of the server process of this connection. */
-  public int backendProcess(Connection connection) throws SQLException {
-    try (Statement statement = connection.createStatement();
-        ResultSet result = statement.executeQuery("SELECT pg_backend_pid()")) {
-      result.next();
-      return result.getInt(1);
-    }
+  public long backendProcess(Connection connection) throws SQLException {
+    return query(connection, new Sql(this, "SELECT pg_backend_pid()"), Map.of());
   }
 
   /** Sends a notification to this client; returns true. */
   public boolean notify(Connection connection, String payload) throws SQLException {
-    try (PreparedStatement statement = connection.prepareStatement("SELECT pg_notify(?, ?)")) {
-      statement.setString(1, channel());
-      statement.setString(2, payload);
+    Map<String, ?> values = Map.of("channel", channel(), "payload", payload);
+    try (PreparedStatement statement = notify.prepare(connection, values)) {
       return statement.execute();
     }
   }
 
   @Override
   public void lockRow(Connection transaction, String key) throws SQLException {
-    while (update(transaction, lockRow, key) == 0) {
+    Map<String, ?> values = ofRow(key);
+    while (update(transaction, touchRow, values) == 0) {
       // Waits for another transaction that inserts the same row, as an insert would.
-      if (query(transaction, lockCreation, creation(key))
-          && update(transaction, createRow, key) > 0) {
+      if (query(transaction, lockCreation, values) != NONE
+          && update(transaction, createRow, values) > 0) {
         return;
       }
     }
@@ -300,21 +245,22 @@ public final class Postgres extends Dialect {
    */
   @Override
   public boolean tryLockRow(Connection transaction, String key) throws SQLException {
-    while (update(transaction, tryLockRow, key) == 0) {
-      if (query(transaction, selectRow, key)
-          || !query(transaction, tryLockCreation, creation(key))) {
+    Map<String, ?> values = ofRow(key);
+    while (update(transaction, tryLockRow, values) == 0) {
+      if (query(transaction, selectRow, values) != NONE
+          || query(transaction, tryLockCreation, values) == NONE) {
         return false;
       }
-      if (update(transaction, createRow, key) > 0) {
+      if (update(transaction, createRow, values) > 0) {
         return true;
       }
     }
     return true;
   }
 
-  /** Returns the name of the advisory lock under which the row of this name is inserted. */
-  private String creation(String key) {
-    return table() + ' ' + key;
+  /** Returns a row's name, and the advisory lock under which it is inserted. */
+  private Map<String, ?> ofRow(String key) {
+    return Map.of("key", key, "creation", table() + ' ' + key);
   }
 
   /**
@@ -322,11 +268,9 @@ public final class Postgres extends Dialect {
    * server says so when the statement is committed, so that is part of the try.
    */
   @Override
-  boolean end(
-      Connection connection, Sql sql, String key, String owner, long number, long holdMicros)
-      throws SQLException {
+  boolean end(Connection connection, Sql sql, Map<String, ?> values) throws SQLException {
     try {
-      boolean ended = super.end(connection, sql, key, owner, number, holdMicros);
+      boolean ended = query(connection, sql, values) != NONE;
       if (!connection.getAutoCommit()) {
         connection.commit();
       }
@@ -338,61 +282,27 @@ public final class Postgres extends Dialect {
       if (!connection.getAutoCommit()) {
         connection.rollback();
       }
-      return end(connection, sql, key, owner, number, holdMicros, false);
+      Map<String, Object> silent = new HashMap<>(values);
+      silent.put("notify", 0L);
+      return query(connection, sql, silent) != NONE;
     }
   }
 
-  @Override
-  boolean isDone(PreparedStatement statement) throws SQLException {
-    return queryLong(statement) != NONE;
-  }
-
-  @Override
-  public boolean isTransient(SQLException e) {
-    return hasClass(e, "40001", "40P01", "55P03");
-  }
-
   /**
-   * True for an error that the server reported, since it aborted the statement, unless it may
-   * concern the connection.
+   * For an error that the server reported, the statement was aborted, unless the error may concern
+   * the connection.
    */
   @Override
-  public boolean isRefused(SQLException e) {
-    String state = e.getSQLState();
-    return state != null
-        && state.length() == 5
-        && !hasClass(e, "08", "40003", "57P", "58", "99", "F0", "XX", "00");
-  }
-
-  /** Not the transaction's time, which would stand still. */
-  @Override
-  String now() {
-    return "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
-  }
-
-  @Override
-  String updateUnlocked(String where, String set) {
-    return "WITH mine AS (SELECT name AS mine_name FROM {table} WHERE "
-        + where
-        + " FOR UPDATE SKIP LOCKED) UPDATE {table} SET "
-        + set
-        + " FROM mine WHERE name = mine_name";
-  }
-
-  @Override
-  String deleteUnlocked(String where) {
-    return "WITH mine AS (SELECT name AS mine_name FROM {table} WHERE "
-        + where
-        + " FOR UPDATE SKIP LOCKED) DELETE FROM {table} USING mine WHERE name = mine_name";
-  }
-
-  /**
-   * The collation that the script gives the column. If the table was made differently, this is
-   * still right, but slow.
-   */
-  @Override
-  String nameByBytes() {
-    return "name COLLATE \"C\"";
+  public Failure failure(SQLException e) {
+    if (!hasClass(e, "") || hasClass(e, "08", "40003", "57P", "58", "99", "F0", "XX", "00")) {
+      return Failure.UNKNOWN;
+    }
+    return switch (e.getSQLState()) {
+      case "40001", "40P01", "55P03" -> Failure.TRANSIENT;
+      case "25006" -> Failure.READ_ONLY;
+      case "42601" -> Failure.SYNTAX_ERROR;
+      default -> Failure.REFUSED;
+    };
   }
 
   @Override

@@ -30,15 +30,14 @@ public record Row(
     long served,
     String holder) {
 
-  /** The beginning of a query of rows: their columns, in the order of the components. */
-  static final String SELECT = """
-      SELECT l.name, l.owner, l.number, {now} - l.changed_at, l.changed_at, l.expires_at - {now},
-        l.wanted_until - {now}, l.served, l.holder""";
+  /** The columns of a query of rows {@code l}, in the order of the components. */
+  static final String COLUMNS = "l.name, l.owner, l.number, {now} - l.changed_at, l.changed_at,"
+      + " l.expires_at - {now}, l.wanted_until - {now}, l.served, l.holder";
 
   /** Reads the row at which the result is. */
-  static Row read(ResultSet result, Syntax syntax) throws SQLException {
+  static Row read(ResultSet result, Dialect dialect) throws SQLException {
     return new Row(
-        syntax.key(result, 1),
+        dialect.key(result, 1),
         result.getString(2),
         result.getLong(3),
         result.getLong(4),
@@ -50,7 +49,7 @@ public record Row(
   }
 
   private static long believed(long wantedMicros) {
-    return wantedMicros > Syntax.BELIEVED_MICROS ? 0 : wantedMicros;
+    return wantedMicros > Dialect.BELIEVED_MICROS ? 0 : wantedMicros;
   }
 
   /** Whether the lock can be taken. */

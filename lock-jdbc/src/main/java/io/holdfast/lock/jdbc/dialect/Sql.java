@@ -1,22 +1,25 @@
 package io.holdfast.lock.jdbc.dialect;
 
+import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.SQLException;
-import java.util.Arrays;
+import java.sql.Statement;
+import java.util.ArrayList;
 import java.util.Collections;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
 
 /**
- * The text of a statement, and the places of its named parameters ({@code :owner} in the template).
- * To set a parameter that it does not have does nothing, so that statements that differ in this way
- * can be run by the same code; the driver refuses a statement of which a parameter was not set.
+ * A statement with named parameters ({@code :owner} in its template). Some are lists, of equal
+ * lengths, which are padded to a few lengths with their last elements, so that there are only a few
+ * texts. Each text is built when it is needed.
  *
- * <p>Threads: immutable, and safe for use by any number of threads.
+ * <p>Threads: safe for use by any number of threads. Two may build the same text at once; either
+ * will do.
  */
 final class Sql {
   /** The form of a parameter. After two colons there is a type. */
@@ -28,66 +31,106 @@ final class Sql {
   /** The parameters that are stored names. */
   private static final Set<String> KEYS = Set.of("key", "keys", "from", "below");
 
-  private static final int[] NOWHERE = {};
+  private static final int[] SIZES = {1, 8, 64, Dialect.BATCH_MAX};
 
-  private final Syntax syntax;
-  private final String text;
-  private final int listSize;
+  private final Dialect dialect;
+  private final String template;
+  private final @Nullable Text[] bySize = new @Nullable Text[SIZES.length];
 
-  /** The index of each place of a parameter; of a list, that of its first element. */
-  private final Map<String, int[]> places = new HashMap<>();
-
-  /** @param listSize the length of each list */
-  Sql(Syntax syntax, String template, int listSize) {
-    this.syntax = syntax;
-    this.listSize = listSize;
-    String list = String.join(",", Collections.nCopies(listSize, "?"));
-    StringBuilder built = new StringBuilder();
-    Matcher matcher = PARAMETER.matcher(template);
-    for (int next = 1; matcher.find(); ) {
-      String name = matcher.group(1);
-      boolean isList = LISTS.contains(name);
-      int[] before = places.getOrDefault(name, NOWHERE);
-      int[] after = Arrays.copyOf(before, before.length + 1);
-      after[before.length] = next;
-      places.put(name, after);
-      next += isList ? listSize : 1;
-      matcher.appendReplacement(built, isList ? list : "?");
-    }
-    text = matcher.appendTail(built).toString();
+  Sql(Dialect dialect, String template) {
+    this.dialect = dialect;
+    this.template = template;
   }
 
-  String text() {
-    return text;
+  /**
+   * The text for lists of one length.
+   *
+   * @param parameters the names of the parameters, in the order of their places
+   */
+  private record Text(String sql, int listSize, List<String> parameters) {}
+
+  /** Returns this statement with a text in place of this name in braces. */
+  Sql with(String name, String text) {
+    return new Sql(dialect, template.replace('{' + name + '}', text));
   }
 
-  void set(PreparedStatement statement, String name, long value) throws SQLException {
-    for (int place : places.getOrDefault(name, NOWHERE)) {
-      statement.setLong(place, value);
-    }
+  /** Whether the text begins like this. */
+  boolean beginsWith(String text) {
+    return template.startsWith(text);
   }
 
-  void set(PreparedStatement statement, String name, String value) throws SQLException {
-    for (int place : places.getOrDefault(name, NOWHERE)) {
-      set(statement, name, place, value);
-    }
+  /** Does {@link #prepare(Connection, int, Map)} for a statement that reports no keys. */
+  PreparedStatement prepare(Connection connection, Map<String, ?> values) throws SQLException {
+    return prepare(connection, Statement.NO_GENERATED_KEYS, values);
   }
 
-  /** Sets a list, padded with its last element. */
-  void set(PreparedStatement statement, String name, List<String> values) throws SQLException {
-    for (int place : places.getOrDefault(name, NOWHERE)) {
-      for (int i = 0; i < listSize; i++) {
-        set(statement, name, place + i, values.get(Math.min(i, values.size() - 1)));
+  /**
+   * Prepares the statement and sets its parameters. Values of other parameters are ignored, so that
+   * statements that differ in this way can be run by the same code.
+   *
+   * @param keys whether generated keys are reported, as in {@link Connection#prepareStatement}
+   * @param values the parameters by name: a number, a text, or a list of texts
+   */
+  PreparedStatement prepare(Connection connection, int keys, Map<String, ?> values)
+      throws SQLException {
+    Text text = text(values.get("keys") instanceof List<?> list ? list.size() : 1);
+    PreparedStatement statement = connection.prepareStatement(text.sql(), keys);
+    boolean set = false;
+    try {
+      int place = 1;
+      for (String name : text.parameters()) {
+        if (values.get(name) instanceof List<?> list) {
+          for (int i = 0; i < text.listSize(); i++) {
+            set(statement, place++, name, list.get(Math.min(i, list.size() - 1)));
+          }
+        } else {
+          set(statement, place++, name, values.get(name));
+        }
+      }
+      set = true;
+      return statement;
+    } finally {
+      if (!set) {
+        statement.close();
       }
     }
   }
 
-  private void set(PreparedStatement statement, String name, int place, String value)
+  private void set(PreparedStatement statement, int place, String name, @Nullable Object value)
       throws SQLException {
-    if (KEYS.contains(name)) {
-      syntax.setKey(statement, place, value);
+    if (value instanceof Long number) {
+      statement.setLong(place, number);
+    } else if (!(value instanceof String text)) {
+      throw new IllegalArgumentException("The parameter " + name + " is " + value);
+    } else if (KEYS.contains(name)) {
+      dialect.setKey(statement, place, text);
     } else {
-      statement.setString(place, value);
+      statement.setString(place, text);
     }
+  }
+
+  private Text text(int size) {
+    for (int i = 0; i < SIZES.length; i++) {
+      if (size <= SIZES[i]) {
+        Text text = bySize[i];
+        if (text == null) {
+          text = build(SIZES[i]);
+          bySize[i] = text;
+        }
+        return text;
+      }
+    }
+    throw new IllegalArgumentException("A list of " + size + " is too long for one statement");
+  }
+
+  private Text build(int listSize) {
+    String list = String.join(",", Collections.nCopies(listSize, "?"));
+    List<String> parameters = new ArrayList<>();
+    Matcher matcher = PARAMETER.matcher(dialect.fill(template));
+    String sql = matcher.replaceAll(match -> {
+      parameters.add(match.group(1));
+      return LISTS.contains(match.group(1)) ? list : "?";
+    });
+    return new Text(sql, listSize, parameters);
   }
 }

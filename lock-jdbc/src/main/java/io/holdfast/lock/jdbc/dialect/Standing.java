@@ -14,8 +14,8 @@ import java.sql.SQLException;
 public record Standing(Row row, String waiter, int ahead, boolean inLine) {
 
   /** Reads a row that has three columns more: the waiter, those ahead, and 1 if it is in line. */
-  static Standing read(ResultSet result, Syntax syntax) throws SQLException {
+  static Standing read(ResultSet result, Dialect dialect) throws SQLException {
     return new Standing(
-        Row.read(result, syntax), result.getString(10), result.getInt(11), result.getInt(12) != 0);
+        Row.read(result, dialect), result.getString(10), result.getInt(11), result.getInt(12) != 0);
   }
 }

@@ -7,7 +7,7 @@
  * of a list, so that drivers can keep it prepared.
  *
  * <p>Read {@link io.holdfast.lock.jdbc.dialect.Dialect} first, which says what each statement does,
- * then {@code Syntax}, whose templates each database fills in, and one of these:
+ * then {@code Template}, the texts that each database spells in its own way, and one of these:
  * {@link io.holdfast.lock.jdbc.dialect.Postgres} or {@link io.holdfast.lock.jdbc.dialect.MySql}.
  * {@code Sql} is a statement with named parameters.
  */

@@ -1,0 +1,233 @@
+package io.holdfast.lock.jdbc;
+
+import io.holdfast.lock.jdbc.connection.Database;
+import io.holdfast.lock.jdbc.connection.Deadlines;
+import io.holdfast.lock.jdbc.connection.Sessions;
+import io.holdfast.lock.jdbc.dialect.Dialect;
+import io.holdfast.lock.jdbc.dialect.Row;
+import io.holdfast.lock.jdbc.dialect.StoredClaim;
+import io.holdfast.lock.spi.Deadline;
+import io.holdfast.lock.spi.Grant;
+import io.holdfast.lock.spi.Renewal;
+import io.holdfast.lock.spi.StoreException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.IdentityHashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.Predicate;
+import java.util.stream.Collectors;
+
+/**
+ * Renews, extends and ends grants. A row that a transaction has locked is not waited for at the
+ * database, where a request could outlive its client, but tried again.
+ *
+ * <p>Up to {@value Dialect#BATCH_MAX} grants are renewed with two statements: one extends those
+ * that are still held, the other reads which they are. They use the client's own connection, which
+ * is replaced first, so that it leads to the same server as the pool's connections.
+ *
+ * <p>Threads: safe for use by any number of threads.
+ */
+final class Grants {
+  /**
+   * The number of tries for a row that is locked; a client that tries to take a lock locks its row
+   * for a moment.
+   */
+  private static final int LOCKED_TRIES = 5;
+
+  /** If the time left in a row is below the TTL by more than this, the row was not extended. */
+  private static final long SLACK_MICROS = 2_000;
+
+  private final Database database;
+  private final Dialect dialect;
+
+  Grants(Database database) {
+    this.database = database;
+    dialect = database.dialect();
+  }
+
+  /** Renews grants; returns one result for each, in order. */
+  List<Renewal> renew(List<Grant> grants) throws StoreException {
+    Deadline deadline = database.deadline();
+    Map<Duration, List<JdbcGrant>> byTtl = grants.stream()
+        .map(JdbcGrant.class::cast)
+        .collect(Collectors.groupingBy(
+            grant -> grant.claim().ttl(), LinkedHashMap::new, Collectors.toList()));
+    IdentityHashMap<Grant, Renewal> results = new IdentityHashMap<>();
+    database.changeOwnConnection(deadline);
+    int unanswered = 0;
+    for (List<JdbcGrant> group : byTtl.values()) {
+      for (int from = 0; from < group.size(); from += Dialect.BATCH_MAX) {
+        List<JdbcGrant> batch =
+            group.subList(from, Math.min(group.size(), from + Dialect.BATCH_MAX));
+        try {
+          renewBatch(batch, results, deadline);
+        } catch (StoreException e) {
+          unanswered += batch.size();
+          if (unanswered == grants.size()) {
+            throw e;
+          }
+          batch.forEach(grant -> results.put(grant, new Renewal.Unknown(e)));
+        }
+      }
+    }
+    return grants.stream().map(results::get).toList();
+  }
+
+  private void renewBatch(
+      List<JdbcGrant> batch, IdentityHashMap<Grant, Renewal> results, Deadline deadline)
+      throws StoreException {
+    List<JdbcGrant> open = renewOnce(batch, results, deadline);
+    for (int tries = 1; !open.isEmpty(); tries++) {
+      if (tries == LOCKED_TRIES || !Deadlines.pause(deadline, tries)) {
+        StoreException locked = locked();
+        open.forEach(grant -> results.put(grant, new Renewal.Unknown(locked)));
+        return;
+      }
+      open = renewOnce(open, results, deadline);
+    }
+  }
+
+  /** Tries once to renew grants; returns those that are valid but could not be extended. */
+  private List<JdbcGrant> renewOnce(
+      List<JdbcGrant> batch, IdentityHashMap<Grant, Renewal> results, Deadline deadline)
+      throws StoreException {
+    List<StoredClaim> claims = batch.stream().map(JdbcGrant::stored).toList();
+    List<String> keys = claims.stream().map(StoredClaim::key).toList();
+    Duration ttl = batch.get(0).claim().ttl();
+    long begin = System.nanoTime();
+    onOwnConnection(deadline, c -> dialect.renew(c, claims));
+    Map<String, Row> rows = onOwnConnection(deadline, c -> dialect.look(c, keys)).stream()
+        .collect(Collectors.toMap(Row::key, row -> row));
+    long elapsedMicros = (System.nanoTime() - begin) / 1_000;
+    List<JdbcGrant> locked = new ArrayList<>();
+    for (JdbcGrant grant : batch) {
+      Row row = rows.get(grant.key());
+      if (row == null || !row.isHeldBy(grant.ownerId(), grant.number())) {
+        results.put(grant, new Renewal.Lost());
+      } else if (row.remainingMicros() < Keys.micros(ttl) - elapsedMicros - SLACK_MICROS) {
+        locked.add(grant);
+      } else {
+        // The database counted the TTL from a moment after the engine made its call.
+        results.put(grant, new Renewal.Renewed(ttl));
+      }
+    }
+    return locked;
+  }
+
+  private <T> T onOwnConnection(Deadline deadline, Sessions.Call<T> question)
+      throws StoreException {
+    return database.untilAnswered(deadline, () -> database.onOwnConnection(deadline, question));
+  }
+
+  /**
+   * Extends a grant to at least {@code ttl} from now. While a transaction has the row locked, tries
+   * again until the store timeout; the lease may end meanwhile.
+   *
+   * @return the time left; empty if the grant does not have the lock
+   */
+  Optional<Duration> extend(JdbcGrant grant, Duration ttl) throws StoreException {
+    Deadline deadline = database.deadline();
+    long ttlMicros = Keys.microsUp(ttl);
+    for (int tries = 1; ; tries++) {
+      long leftMicros = database.onPoolOrOwnConnection(
+          deadline, c -> dialect.extend(c, grant.stored(), grant.number(), ttlMicros));
+      if (leftMicros == Dialect.NONE) {
+        Optional<Row> held =
+            database
+                .onPoolOrOwnConnection(deadline, c -> dialect.look(c, List.of(grant.key())))
+                .stream()
+                .filter(row -> row.isHeldBy(grant.ownerId(), grant.number()))
+                .findFirst();
+        if (held.isEmpty()) {
+          return Optional.empty();
+        }
+        // If there was nothing to change, a driver may be configured to report that nothing
+        // matched.
+        leftMicros = held.get().remainingMicros();
+      }
+      if (leftMicros >= ttlMicros) {
+        return Optional.of(Keys.duration(leftMicros));
+      }
+      if (!Deadlines.pause(deadline, tries)) {
+        throw locked();
+      }
+    }
+  }
+
+  /** Ends a grant; returns whether it had the lock. */
+  boolean release(JdbcGrant grant, Duration holdFor) throws StoreException {
+    Deadline deadline = database.deadline();
+    long number = grant.number();
+    long holdMicros = Keys.microsUp(holdFor);
+    // If there may be waiters, or the row may be locked, only a hand-over is sure to end the grant.
+    boolean released = !grant.fromLine()
+        && !grant.guarded().get()
+        && database.onPoolOrOwnConnection(
+            deadline, c -> dialect.release(c, grant.stored(), number, holdMicros));
+    return released || handOver(deadline, grant.stored(), number, holdMicros);
+  }
+
+  /** Does {@link Dialect#handOver}; returns whether the grant had the lock. */
+  boolean handOver(Deadline deadline, StoredClaim claim, long number, long holdMicros)
+      throws StoreException {
+    return end(
+        deadline,
+        claim.key(),
+        row -> row.isOf(claim.owner(), number),
+        c -> dialect.handOver(c, claim, number, holdMicros));
+  }
+
+  /** Ends the claim's wait and its grant, whichever there is. */
+  void withdraw(StoredClaim claim) throws StoreException {
+    Deadline deadline = database.deadline();
+    String key = claim.key();
+    String ownerId = claim.owner();
+    // Deletes the waiter first, so that nothing is handed over to it after that.
+    database.onPoolOrOwnConnection(deadline, c -> dialect.leave(c, List.of(claim)));
+    if (shows(deadline, key, row -> row.isOwnedBy(ownerId))) {
+      end(deadline, key, row -> row.isOwnedBy(ownerId), c -> dialect.withdraw(c, claim));
+    }
+  }
+
+  /** Ends the grant of this number; returns whether it had the lock. */
+  boolean forceRelease(String key, long number) throws StoreException {
+    return end(
+        database.deadline(),
+        key,
+        row -> !row.isFree() && row.number() == number,
+        c -> dialect.forceRelease(c, key, number));
+  }
+
+  /**
+   * Ends a grant by this statement, which leaves a locked row alone, and is tried again for as long
+   * as the row shows the grant.
+   *
+   * @return whether it ended the grant
+   */
+  private boolean end(
+      Deadline deadline, String key, Predicate<Row> grant, Sessions.Call<Boolean> statement)
+      throws StoreException {
+    for (int tries = 0; !database.onPoolOrOwnConnection(deadline, statement); tries++) {
+      if (!shows(deadline, key, grant)) {
+        return false;
+      }
+      if (!Deadlines.pause(deadline, tries)) {
+        throw locked();
+      }
+    }
+    return true;
+  }
+
+  private boolean shows(Deadline deadline, String key, Predicate<Row> grant) throws StoreException {
+    return database.onPoolOrOwnConnection(deadline, c -> dialect.look(c, List.of(key))).stream()
+        .anyMatch(grant);
+  }
+
+  /** Makes the exception for a row that stayed locked. */
+  private static StoreException locked() {
+    return StoreException.refused("Another transaction has the lock's row locked", null);
+  }
+}

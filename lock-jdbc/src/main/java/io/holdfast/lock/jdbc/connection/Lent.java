@@ -1,0 +1,34 @@
+package io.holdfast.lock.jdbc.connection;
+
+import java.sql.Connection;
+import java.util.function.BiConsumer;
+
+/**
+ * A connection that is lent until it is closed. Unless its borrower says that it works, it is taken
+ * to be broken, or to lead to the wrong server, and is not lent again.
+ */
+public final class Lent implements AutoCloseable {
+  private final Connection connection;
+  private final BiConsumer<Connection, Boolean> back;
+  private boolean usable;
+
+  /** @param back takes the connection back, and whether it is usable; never throws */
+  Lent(Connection connection, BiConsumer<Connection, Boolean> back) {
+    this.connection = connection;
+    this.back = back;
+  }
+
+  public Connection connection() {
+    return connection;
+  }
+
+  /** Says that the connection works. */
+  public void works() {
+    usable = true;
+  }
+
+  @Override
+  public void close() {
+    back.accept(connection, usable);
+  }
+}

@@ -1,0 +1,65 @@
+package io.holdfast.lock.jdbc.dialect;
+
+/**
+ * The SQL texts that each database spells in its own way. In them, {@code {table}} and its like are
+ * filled in by {@link Dialect#fill}, and {@code :owner} and its like are parameters of {@link Sql}.
+ * The methods of {@link Dialect} say what the statements do.
+ */
+enum Template {
+  /**
+   * The expression for the database's clock, in microseconds since 1970, whatever the session's
+   * time zone.
+   */
+  NOW,
+
+  /**
+   * The expression for the time that a statement has waited since its {@link #NOW}, in
+   * microseconds, if the database's clock stands still within a statement: an extension must not
+   * revive a lease that ended in that time.
+   */
+  LATE,
+
+  /** The pattern of the types, as the driver calls them, that distinguish all names. */
+  NAME_TYPES,
+
+  /** The expression for the column of names, compared and sorted byte by byte. */
+  NAME_BY_BYTES,
+
+  /**
+   * Takes the lock if it is free, {@code {condition}} holds, and its row is not locked;
+   * {@code {served}} is the value of {@code served} afterwards.
+   */
+  TAKE,
+  INSERT,
+  RELEASE,
+  EXTEND,
+
+  /**
+   * Hands a lock for which {@code {condition}} holds to the first in its line, or frees it; leaves
+   * a locked row alone.
+   */
+  HAND_OVER,
+  JOIN,
+  ACCEPT,
+
+  /** Asks for the table's schema, as it is put into statements; null if there is none. */
+  SCHEMA,
+
+  /** Inserts the row of a transaction's lock. */
+  CREATE_ROW,
+
+  /** A query that locks the rows that match {@code {where}} and are not locked. */
+  UNLOCKED,
+
+  /** Updates the rows of {@link #UNLOCKED} as {@code {set}} says. */
+  UPDATE_UNLOCKED,
+
+  /** Deletes the rows of {@link #UNLOCKED}. */
+  DELETE_UNLOCKED,
+
+  /**
+   * Counts the unique keys on the name alone of the table {@code :name} in {@code :schema}, or in
+   * the session's own if that is empty.
+   */
+  UNIQUE_KEYS
+}
