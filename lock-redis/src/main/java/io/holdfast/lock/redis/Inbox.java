@@ -149,7 +149,7 @@ final class Inbox implements AutoCloseable {
         next.proceed(connection, channel);
       }
     } finally {
-      OwnConnection.closeQuietly(connection);
+      Wire.closeQuietly(connection);
     }
   }
 
@@ -161,7 +161,7 @@ final class Inbox implements AutoCloseable {
     }
     Subscription current = subscription;
     if (current != null) {
-      OwnConnection.closeQuietly(current.connection);
+      Wire.closeQuietly(current.connection);
     }
   }
 
@@ -172,7 +172,7 @@ final class Inbox implements AutoCloseable {
     private final long openedNanos = time.nanos();
     private final ReentrantLock pinging = new ReentrantLock();
     private volatile boolean subscribed;
-    private long pingedNanos = time.nanos(); // under pinging
+    private volatile long pingedNanos = time.nanos();
 
     Subscription(Pool<Connection> pool, Connection connection) {
       this.pool = pool;
@@ -202,39 +202,29 @@ final class Inbox implements AutoCloseable {
      * now and then, since another may be the primary.
      */
     void pingNowAndThen() {
-      if (!pinging.tryLock()) {
+      long now = time.nanos();
+      if (!subscribed) {
+        // Jedis also waits without limit for the answer to the subscription.
+        if (now - openedNanos > TimeUnit.MILLISECONDS.toNanos(SILENCE_MAX_MILLIS)) {
+          Wire.closeQuietly(connection);
+        }
+        return;
+      }
+      if (now - pingedNanos < PING_EVERY_NANOS || !pinging.tryLock()) {
         return;
       }
       try {
-        long now = time.nanos();
-        if (!subscribed) {
-          closeIfSilent(now);
-          return;
-        }
-        if (now - pingedNanos < PING_EVERY_NANOS) {
-          return;
-        }
         pingedNanos = now;
         boolean isOld = now - openedNanos > OwnConnection.AGE_MAX.toNanos();
         if (isOld || primaries.of(channel) != pool) {
-          OwnConnection.closeQuietly(connection);
-          return;
+          Wire.closeQuietly(connection);
+        } else {
+          ping();
         }
-        ping();
       } catch (StoreException | RuntimeException e) {
-        OwnConnection.closeQuietly(connection);
+        Wire.closeQuietly(connection);
       } finally {
         pinging.unlock();
-      }
-    }
-
-    /**
-     * Closes the connection if it is silent, since Jedis also waits without limit for the answer to
-     * the subscription.
-     */
-    private void closeIfSilent(long now) {
-      if (now - openedNanos > TimeUnit.MILLISECONDS.toNanos(SILENCE_MAX_MILLIS)) {
-        OwnConnection.closeQuietly(connection);
       }
     }
   }

@@ -1,6 +1,6 @@
 package io.holdfast.lock.redis;
 
-import io.holdfast.lock.redis.Server.WithoutPool;
+import io.holdfast.lock.redis.Server.Mode;
 import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.StoreException;
@@ -53,13 +53,13 @@ final class LockList {
   }
 
   private void look(Pool<Connection> pool, List<LockKey> found) throws StoreException {
-    List<Call> calls = found.stream().map(names::key).map(Call::look).toList();
+    List<Call> calls = found.stream().map(names::look).toList();
     List<Object> replies = server.readAll(pool, calls, deadline);
     for (int i = 0; i < replies.size(); i++) {
       Object reply = replies.get(i);
       if (reply instanceof JedisDataException) {
         // The key may have moved: ask the server that has it now.
-        reply = server.run(calls.get(i), WithoutPool.FAIL, deadline).reply();
+        reply = server.run(calls.get(i), Mode.ASK, deadline).reply();
       }
       Reply.Held held = Reply.Held.of(reply);
       if (held != null) {

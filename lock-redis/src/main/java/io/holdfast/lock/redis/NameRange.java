@@ -33,8 +33,9 @@ record NameRange(String keyPrefix, LockKind kind, String namePrefix) {
     return found;
   }
 
-  String key(LockKey key) {
-    return Keys.of(keyPrefix, key);
+  /** Makes the call that asks who has a lock. */
+  Call look(LockKey key) {
+    return Call.look(kind, Keys.of(keyPrefix, key));
   }
 
   /**

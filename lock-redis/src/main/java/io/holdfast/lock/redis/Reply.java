@@ -19,17 +19,10 @@ final class Reply {
 
   private Reply() {}
 
-  /** Whether an acquire was answered with a grant. */
+  /** Whether an acquire was answered with a grant: its number, or a permit and its number. */
   static boolean isGrant(@Nullable Object reply) {
-    return reply instanceof Long || isGrantOfPermit(reply);
-  }
-
-  /** Whether an acquire was answered with a permit and the number of its grant. */
-  static boolean isGrantOfPermit(@Nullable Object reply) {
-    return reply instanceof List<?> both
-        && both.size() == 2
-        && both.get(0) instanceof Long
-        && both.get(1) instanceof Long;
+    return reply instanceof Long
+        || (reply instanceof List<?> both && both.size() == 2 && both.get(1) instanceof Long);
   }
 
   static boolean isOne(@Nullable Object reply) {
@@ -145,17 +138,13 @@ final class Reply {
       return stored(remaining);
     }
 
-    /** Returns the holder, with a time left that may differ from this server's. */
-    StoredHolder stored(Duration left) {
-      return new StoredHolder(number, holder, since(), left, released);
-    }
-
     /**
-     * Returns the time of the grant: its number is that time in microseconds, unless the clock was
-     * set back.
+     * Returns the holder, with a time left that may differ from this server's. The number of a
+     * grant is its time in microseconds, unless the clock was set back.
      */
-    private Instant since() {
-      return Instant.EPOCH.plus(number, ChronoUnit.MICROS);
+    StoredHolder stored(Duration left) {
+      return new StoredHolder(
+          number, holder, Instant.EPOCH.plus(number, ChronoUnit.MICROS), left, released);
     }
   }
 }
