@@ -94,6 +94,7 @@ final class ZooKeeperStore implements LockStore {
     ZooKeeperStore store =
         new ZooKeeperStore(whole(framework, wire), wire, trust, settings, root, acl);
     store.watch.start(store.framework, store.background);
+    store.nodes.start();
     return store;
   }
 
