@@ -202,6 +202,19 @@ final class Wire {
     }
   }
 
+  /** A node that is being read. */
+  record Reading(ZooKeeper zk, String path, CompletableFuture<Answer<Text>> text) {}
+
+  /** Asks for a node's content. */
+  static Reading read(ZooKeeper zk, String path) {
+    return new Reading(zk, path, read(zk, path, null));
+  }
+
+  /** Waits for a node's content; asks again if the answer was lost. */
+  Answer<Text> await(Reading reading, Deadline deadline) throws StoreException {
+    return askAgain(reading.text(), () -> read(reading.zk(), reading.path(), null), deadline);
+  }
+
   /** Reads a node; leaves the watch only if the node exists. */
   static CompletableFuture<Answer<Text>> read(
       ZooKeeper zk, String path, @Nullable Watcher watcher) {

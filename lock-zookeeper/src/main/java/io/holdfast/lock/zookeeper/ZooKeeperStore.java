@@ -407,17 +407,16 @@ final class ZooKeeperStore implements LockStore {
       return false;
     }
     Line line = Line.of(parent, listed.get());
-    for (String name : line.marks()) {
-      if (name.equals(Names.ofMark(number))) {
-        return wire.deleted(zk, parent + "/" + name, deadline);
-      }
+    String mark = Names.ofMark(number);
+    if (line.marks().contains(mark)) {
+      return wire.deleted(zk, parent + "/" + mark, deadline);
     }
     Line.Place head = line.head();
     if (head == null || !line.marks().isEmpty()) {
       return false;
     }
     String path = parent + "/" + head.name();
-    Answer<Wire.Text> text = wire.askAgain(() -> Wire.read(zk, path, null), deadline);
+    Answer<Wire.Text> text = wire.await(Wire.read(zk, path), deadline);
     return !text.isAbsent()
         && text.get().stat().getCzxid() == number
         && wire.deleted(zk, path, deadline);
