@@ -130,7 +130,7 @@ final class Wire {
   }
 
   /** A node that was created. */
-  record Made(String path, Stat stat) {}
+  record Made(ZooKeeper zk, String path, Stat stat) {}
 
   /** Creates a node without content. */
   static CompletableFuture<Answer<Boolean>> make(

@@ -328,19 +328,20 @@ final class ZooKeeperStore implements LockStore {
   @Override
   public List<Renewal> renew(List<Grant> grants) throws StoreException {
     long nowNanos = time.nanos();
-    List<@Nullable OwnNode> asked = new ArrayList<>(grants.size());
+    List<OwnNode> asked = new ArrayList<>(grants.size());
     for (Grant grant : grants) {
       OwnNode node = ((ZooKeeperGrant) grant).node();
       // Before the request is sent, so that no check deletes the node meanwhile.
-      asked.add(node.extend(nowNanos) ? node : null);
+      if (node.extend(nowNanos + grant.claim().ttl().toNanos(), nowNanos)) {
+        asked.add(node);
+      }
     }
     Checks.Standing standing = checks.standing(asked);
     List<Renewal> renewals = new ArrayList<>(grants.size());
-    for (int i = 0; i < grants.size(); i++) {
+    for (Grant grant : grants) {
       renewals.add(
-          standing.stands().get(i)
-              ? new Renewal.Renewed(
-                  ZooKeeperGrant.shorter(grants.get(i).claim().ttl(), standing.trusted()))
+          standing.nodes().contains(((ZooKeeperGrant) grant).node())
+              ? new Renewal.Renewed(ZooKeeperGrant.shorter(grant.claim().ttl(), standing.trusted()))
               : new Renewal.Lost());
     }
     return renewals;
@@ -356,7 +357,7 @@ final class ZooKeeperStore implements LockStore {
     OwnNode node = ((ZooKeeperGrant) grant).node();
     long askedNanos = time.nanos();
     Optional<Duration> trusted = trusted(node, askedNanos);
-    if (trusted.isEmpty() || !node.extendTo(askedNanos + ttl.toNanos(), time.nanos())) {
+    if (trusted.isEmpty() || !node.extend(askedNanos + ttl.toNanos(), time.nanos())) {
       return Optional.empty();
     }
     Duration ttlLeft = node.ttlLeft(askedNanos);
@@ -382,7 +383,7 @@ final class ZooKeeperStore implements LockStore {
       return Optional.empty();
     }
     Checks.Standing standing = checks.standing(List.of(node));
-    return standing.stands().get(0) ? Optional.of(standing.trusted()) : Optional.empty();
+    return standing.nodes().isEmpty() ? Optional.empty() : Optional.of(standing.trusted());
   }
 
   // Administration
