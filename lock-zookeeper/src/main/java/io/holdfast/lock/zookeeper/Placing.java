@@ -45,6 +45,7 @@ final class Placing {
     OwnNode node = nodes.enter(claim, parent);
     boolean placed = false;
     try {
+      List<CompletableFuture<Answer<Boolean>>> parents = List.of();
       while (true) {
         ZooKeeper zk = wire.handle();
         Sent sent = send(zk, node);
@@ -62,6 +63,7 @@ final class Placing {
           // Tried again with the next connection or session. If this request created a node, that
           // node has the same owner id, and is found below.
           node.mayHaveTwin();
+          parents = List.of();
           if (made.isConnectionLost()) {
             trust.disconnected(sent.asked());
           }

@@ -243,7 +243,25 @@ final class ZooKeeperStore implements LockStore {
     boolean mine = node.beginCleaning();
     try {
       node.release(time.nanos(), holdFor);
-      return release(node);
+      Deadline deadline = wire.deadline();
+      while (true) {
+        ZooKeeper zk = wire.handle();
+        boolean sentBefore = node.deletionSent();
+        Duration holdLeft = node.holdLeft(time.nanos());
+        Answer<?> answer = holdLeft.isZero()
+            ? wire.await(Wire.delete(zk, node.path()), deadline)
+            : wire.await(Wire.multi(zk, nodes.ending(node, holdLeft)), deadline);
+        if (answer.isOk() || answer.isAbsent()) {
+          node.deletionAnswered();
+          nodes.deleted(node);
+          // If the node is absent after a deletion whose answer was lost, that deletion was carried
+          // out.
+          return answer.isOk() || sentBefore
+              ? ReleaseOutcome.RELEASED
+              : ReleaseOutcome.ALREADY_LOST;
+        }
+        wire.pauseBeforeRetry(answer, deadline);
+      }
     } finally {
       if (mine) {
         node.endCleaning();
@@ -251,37 +269,10 @@ final class ZooKeeperStore implements LockStore {
     }
   }
 
-  private ReleaseOutcome release(OwnNode node) throws StoreException {
-    Deadline deadline = wire.deadline();
-    while (true) {
-      ZooKeeper zk = wire.handle();
-      boolean sentBefore = node.deletionSent();
-      Duration holdLeft = node.holdLeft(time.nanos());
-      Answer<?> answer = holdLeft.isZero()
-          ? wire.await(Wire.delete(zk, node.path()), deadline)
-          : wire.await(Wire.multi(zk, nodes.ending(node, holdLeft)), deadline);
-      if (answer.isOk() || answer.isAbsent()) {
-        node.deletionAnswered();
-        nodes.deleted(node);
-        // If the node is absent after a deletion whose answer was lost, that deletion was carried
-        // out.
-        return answer.isOk() || sentBefore ? ReleaseOutcome.RELEASED : ReleaseOutcome.ALREADY_LOST;
-      }
-      wire.pauseBeforeRetry(answer, deadline);
-    }
-  }
-
   /** Deletes an attempt's node. */
   void leave(OwnNode node) throws StoreException {
-    Deadline deadline = wire.deadline();
-    while (true) {
-      Answer<Boolean> answer = wire.await(Wire.delete(wire.handle(), node.path()), deadline);
-      if (answer.isOk() || answer.isAbsent()) {
-        nodes.deleted(node);
-        return;
-      }
-      wire.pauseBeforeRetry(answer, deadline);
-    }
+    boolean unused = wire.deleted(wire.handle(), node.path(), wire.deadline());
+    nodes.deleted(node);
   }
 
   /** Deletes an attempt's node; a failure is made up for in the background. */
@@ -301,19 +292,16 @@ final class ZooKeeperStore implements LockStore {
     }
     String parent = parent(claim.key());
     Deadline deadline = wire.deadline();
-    while (true) {
-      ZooKeeper zk = wire.handle();
-      Answer<List<String>> listed = wire.await(Wire.listNewest(zk, parent), deadline);
-      if (listed.isOk() || listed.isAbsent()) {
-        for (String name : OwnNodes.ofOwner(listed, claim)) {
-          boolean unused = wire.deleted(zk, parent + "/" + name, deadline);
-        }
-        if (node != null) {
-          nodes.gone(node);
-        }
-        return;
-      }
-      wire.pauseBeforeRetry(listed, deadline);
+    ZooKeeper zk = wire.handle();
+    Answer<List<String>> listed = wire.askAgain(() -> Wire.listNewest(zk, parent), deadline);
+    if (!listed.isAbsent()) {
+      listed.requireOk();
+    }
+    for (String name : OwnNodes.ofOwner(listed, claim)) {
+      boolean unused = wire.deleted(zk, parent + "/" + name, deadline);
+    }
+    if (node != null) {
+      nodes.gone(node);
     }
   }
 
