@@ -12,7 +12,7 @@ import redis.clients.jedis.Protocol;
 /**
  * A script with its keys and arguments.
  *
- * @param keys not empty; the first one determines the server
+ * @param keys the first one determines the server; empty: the server is given otherwise
  * @param isAsking whether to send {@code ASKING} first, since another server redirected the call
  * @param replicas the replicas that must have a grant before it counts; null if none must
  */
@@ -96,7 +96,7 @@ record Call(
   }
 
   String key() {
-    return keys.get(0);
+    return keys.isEmpty() ? "" : keys.get(0);
   }
 
   Call asking(boolean asking) {

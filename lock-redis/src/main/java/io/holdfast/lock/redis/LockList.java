@@ -38,11 +38,8 @@ final class LockList {
         }
         String from = Page.FIRST;
         do {
-          Page page = Page.scan(server, pool, from, names.glob(), deadline);
-          Set<LockKey> found = names.in(page.keys());
-          // A scan can return a key twice, and so can two servers while slots move.
-          found.removeAll(listed.keySet());
-          look(pool, List.copyOf(found));
+          Page page = Page.scan(server, pool, from, names, deadline);
+          look(pool, page.locks());
           from = page.next();
         } while (!from.equals(Page.FIRST) && listed.size() < limit);
       }
@@ -52,12 +49,17 @@ final class LockList {
     return listed.values().stream().limit(limit).toList();
   }
 
-  private void look(Pool<Connection> pool, List<LockKey> found) throws StoreException {
+  private void look(Pool<Connection> pool, Set<LockKey> locks) throws StoreException {
+    // A scan can return a key twice, and so can two servers while slots move.
+    List<LockKey> found = locks.stream().filter(key -> !listed.containsKey(key)).toList();
+    if (found.isEmpty()) {
+      return;
+    }
     List<Call> calls = found.stream().map(names::look).toList();
-    List<Object> replies = server.readAll(pool, calls, deadline);
+    List<Object> replies = server.runAll(pool, calls, deadline);
     for (int i = 0; i < replies.size(); i++) {
       Object reply = replies.get(i);
-      if (reply instanceof JedisDataException) {
+      if (reply instanceof JedisDataException || reply instanceof StoreException) {
         // The key may have moved: ask the server that has it now.
         reply = server.run(calls.get(i), Mode.ASK, deadline).reply();
       }

@@ -42,7 +42,7 @@ final class QuorumList {
   /** The progress of the scan of one server. */
   private static final class Scan {
     private final Voter voter;
-    private Page page = new Page(Page.FIRST, List.of());
+    private Page page = new Page(Page.FIRST, Set.of());
     private boolean isOver;
     private CompletableFuture<?> asked = CompletableFuture.completedFuture(null);
 
@@ -63,11 +63,11 @@ final class QuorumList {
       return answer;
     }
 
-    CompletableFuture<Page> next(String glob, Deadline deadline) {
+    CompletableFuture<Page> next(NameRange names, Deadline deadline) {
       String from = page.next();
       return isOver
-          ? CompletableFuture.completedFuture(new Page(Page.FIRST, List.of()))
-          : ask(server -> Page.scan(server, only(server, deadline), from, glob, deadline));
+          ? CompletableFuture.completedFuture(new Page(Page.FIRST, Set.of()))
+          : ask(server -> Page.scan(server, only(server, deadline), from, names, deadline));
     }
   }
 
@@ -93,7 +93,7 @@ final class QuorumList {
   /** Returns the locks on the next page of each server that were not listed before. */
   private Set<LockKey> nextPages() throws StoreException {
     Votes<Page> pages = Votes.gatherInTime(
-        scans.stream().map(scan -> scan.next(names.glob(), deadline)).toList(),
+        scans.stream().map(scan -> scan.next(names, deadline)).toList(),
         deadline,
         votes -> false,
         0);
@@ -105,7 +105,7 @@ final class QuorumList {
       Scan scan = scans.get(answer.voter());
       scan.page = answer.value();
       scan.isOver = scan.page.isLast();
-      found.addAll(names.in(scan.page.keys()));
+      found.addAll(scan.page.locks());
     }
     found.removeAll(listed.keySet());
     return found;
@@ -135,7 +135,7 @@ final class QuorumList {
     return Votes.gatherInTime(
         scans.stream()
             .map(scan ->
-                scan.ask(server -> held(server.readAll(only(server, deadline), calls, deadline))))
+                scan.ask(server -> held(server.runAll(only(server, deadline), calls, deadline))))
             .toList(),
         deadline,
         votes -> false,
@@ -163,6 +163,8 @@ final class QuorumList {
     for (Object reply : replies) {
       if (reply instanceof JedisDataException e) {
         throw Failures.answered(e);
+      } else if (reply instanceof StoreException e) {
+        throw e;
       }
       held.add(Optional.ofNullable(Reply.Held.of(reply)));
     }

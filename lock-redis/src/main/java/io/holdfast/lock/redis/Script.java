@@ -17,6 +17,7 @@ final class Script {
   static final Script COMMIT_NUMBER = of("commit-number");
   static final Script CHECK_DISTINCT = of("check-distinct");
   static final Script CHECK = of("check");
+  static final Script SCAN = of("scan");
 
   private static final String GUARD = resource("guard");
   private static final String PERMIT_GUARD = resource("permit-guard");

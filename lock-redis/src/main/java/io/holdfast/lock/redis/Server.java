@@ -389,43 +389,24 @@ final class Server implements AutoCloseable {
 
   /** Returns the pools of all servers that have keys. */
   List<Pool<Connection>> all(Deadline deadline) throws StoreException {
-    return primaries.all(this, deadline);
+    return primaries.all(deadline);
   }
 
-  /** Reads from a server that is given by its pool and not by a key. */
-  <T> T read(Pool<Connection> pool, Deadline deadline, Wire.Use<T> reading) throws StoreException {
-    Wire.Use<T> inTime = connection -> Wire.inTime(connection, deadline, reading);
-    try {
-      try {
-        return onPooled(pool, borrow(pool, Mode.ASK, deadline), inTime);
-      } catch (NoSuchElementException e) {
-        throw exhausted(pool, deadline, e);
-      } catch (JedisConnectionException e) {
-        if (deadline.isOver() || Failures.isTimeout(e)) {
-          throw e;
-        }
-      }
-      // The connection was already broken.
-      return ownOf(pool).useNew(deadline, inTime);
-    } catch (PoolClosedException e) {
-      throw Failures.unconnected(e);
-    } catch (JedisDataException e) {
-      throw Failures.answered(e);
-    } catch (JedisConnectionException e) {
-      throw Failures.unanswered(e);
-    }
+  /** Runs a script on a server that is given by its pool and not by a key. */
+  @Nullable
+  Object run(Pool<Connection> pool, Call call, Deadline deadline) throws StoreException {
+    return answer(new Delivery(key -> pool, List.of(call), Mode.ASK, deadline)).reply();
   }
 
   /**
-   * Runs read-only scripts on one server, in one round trip on a connection of the user's pool.
+   * Runs scripts on a server that is given by its pool and not by a key, in one round trip.
    *
+   * @param calls not empty
    * @return for each call its reply, or the {@link JedisDataException} that the server answered
    */
-  List<Object> readAll(Pool<Connection> pool, List<Call> calls, Deadline deadline)
+  List<Object> runAll(Pool<Connection> pool, List<Call> calls, Deadline deadline)
       throws StoreException {
-    return calls.isEmpty()
-        ? List.of()
-        : read(pool, deadline, connection -> Wire.run(connection, deadline, calls));
+    return deliver(new Delivery(key -> pool, calls, Mode.ASK, deadline));
   }
 
   private OwnConnection ownOf(Pool<Connection> pool) {
