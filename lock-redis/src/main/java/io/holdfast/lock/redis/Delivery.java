@@ -88,13 +88,14 @@ final class Delivery {
 
   /**
    * Sends the calls for the first time. Waits only for {@link #ANSWER_IS_PROMPT} if they may be
-   * sent again and enough time is left after that to open another connection.
+   * sent again and enough time is left after that to open another connection, and always for
+   * renewals: a lease must not be lost because the pool's connections are silent.
    */
   List<Object> over(Connection connection) throws StoreException {
     int openingMillis = connection.getSoTimeout();
-    isPrompt = mode.mayRepeat()
-        && openingMillis > 0
-        && deadline.leftMillis() > ANSWER_IS_PROMPT.toMillis() + openingMillis;
+    boolean isTimeToOpen =
+        openingMillis > 0 && deadline.leftMillis() > ANSWER_IS_PROMPT.toMillis() + openingMillis;
+    isPrompt = mode == Server.Mode.RENEWAL || (mode.mayRepeat() && isTimeToOpen);
     return over(connection, isPrompt ? deadline.within(ANSWER_IS_PROMPT) : deadline, calls);
   }
 

@@ -98,15 +98,12 @@ final class QuorumStore implements LockStore {
       List<Pool<Connection>> pools, String prefix, Duration numbersKept, StoreSettings settings)
       throws StoreException {
     QuorumStore store = new QuorumStore(pools, prefix, numbersKept, settings);
-    boolean opened = false;
     try {
       new QuorumCheck(store.voters, prefix, store.storeTimeout).run();
-      opened = true;
       return store;
-    } finally {
-      if (!opened) {
-        store.close();
-      }
+    } catch (StoreException | RuntimeException | Error e) {
+      store.close();
+      throw e;
     }
   }
 
@@ -198,7 +195,7 @@ final class QuorumStore implements LockStore {
         boolean mayTryAgain = committed.answers().size() >= committed.majority()
             && splits < splitsMax
             && isTimeForARound(deadline);
-        if (!committed.isMajority(QuorumStore::isNo) && !mayTryAgain) {
+        if (!isDecided(committed) && !mayTryAgain) {
           throw committed.failure("The lock was given, but its number could not be kept");
         }
       } else {
@@ -327,11 +324,7 @@ final class QuorumStore implements LockStore {
   }
 
   private static boolean isDecided(Votes<Boolean> votes) {
-    return votes.isMajority(Boolean::booleanValue) || votes.isMajority(QuorumStore::isNo);
-  }
-
-  private static boolean isNo(Boolean answer) {
-    return !answer;
+    return votes.isDecided(Boolean::booleanValue);
   }
 
   @Override
@@ -403,21 +396,13 @@ final class QuorumStore implements LockStore {
             claim,
             server -> Reply.left(server.run(call, Mode.URGENT).reply())),
         Server.deadlineAfter(storeTimeout),
-        soFar -> soFar.isMajority(Optional::isPresent) || soFar.isMajority(Optional::isEmpty));
-    if (votes.isMajority(Optional::isPresent)) {
-      return Optional.of(QuorumGrant.lessDrift(votes.lasting(left -> left.orElse(Duration.ZERO))));
-    } else if (votes.isMajority(Optional::isEmpty)) {
-      return Optional.empty();
+        soFar -> soFar.isDecided(Optional::isPresent));
+    if (!votes.isDecided(Optional::isPresent)) {
+      throw votes.failure("It is not known whether the lease stands");
     }
-    throw votes.failure("It is not known whether the lease stands");
-  }
-
-  /** Asks each server what it shows of a lock; empty if nothing. */
-  private List<CompletableFuture<Optional<Reply.Held>>> look(LockKey key) {
-    Call call = Call.look(key.kind(), key(key));
-    return ask(
-        Lane.ACQUIRE,
-        server -> Optional.ofNullable(Reply.Held.of(server.run(call, Mode.ASK).reply())));
+    return votes.isMajority(Optional::isPresent)
+        ? Optional.of(QuorumGrant.lessDrift(votes.lasting(left -> left.orElse(Duration.ZERO))))
+        : Optional.empty();
   }
 
   /** Runs the script that extends, with zero time: only servers that take writes answer it. */
@@ -428,10 +413,17 @@ final class QuorumStore implements LockStore {
 
   @Override
   public Optional<StoredHolder> inspect(LockKey key) throws StoreException {
+    Call call = Call.look(key.kind(), key(key));
     Deadline deadline = Server.deadlineAfter(storeTimeout);
     for (int repeats = 0; ; repeats++) {
       Votes<Optional<Reply.Held>> votes = Votes.gatherInTime(
-          look(key), deadline, soFar -> soFar.isMajority(Optional::isEmpty), repeats);
+          ask(
+              Lane.ACQUIRE,
+              server ->
+                  Optional.ofNullable(Reply.Held.of(server.run(call, Mode.ASK).reply()))),
+          deadline,
+          soFar -> soFar.isMajority(Optional::isEmpty),
+          repeats);
       if (votes.answers().size() < votes.majority()) {
         throw votes.failure("It is not known who has the lock");
       }

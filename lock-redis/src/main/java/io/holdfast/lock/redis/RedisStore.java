@@ -88,17 +88,14 @@ final class RedisStore implements LockStore {
       StoreSettings settings)
       throws StoreException {
     RedisStore store = new RedisStore(primaries, prefix, numbersKept, replicas, settings);
-    boolean opened = false;
     try {
       if (!store.server.isRecent(prefix)) {
         throw new IllegalStateException(Server.TOO_OLD);
       }
-      opened = true;
       return store;
-    } finally {
-      if (!opened) {
-        store.close();
-      }
+    } catch (StoreException | RuntimeException | Error e) {
+      store.close();
+      throw e;
     }
   }
 

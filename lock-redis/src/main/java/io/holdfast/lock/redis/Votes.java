@@ -172,6 +172,11 @@ final class Votes<T> {
     return count(of) >= majority();
   }
 
+  /** Whether a majority gave such an answer, or a majority gave another. */
+  boolean isDecided(Predicate<T> of) {
+    return isMajority(of) || isMajority(of.negate());
+  }
+
   /**
    * Whether no majority can give such an answer any more, whatever the silent servers would say.
    */
