@@ -63,10 +63,10 @@ final class LockList {
         // The key may have moved: ask the server that has it now.
         reply = server.run(calls.get(i), Mode.ASK, deadline).reply();
       }
-      Reply.Held held = Reply.Held.of(reply);
+      Reply.Held held = Reply.Held.of(reply).orElse(null);
       if (held != null) {
         LockKey key = found.get(i);
-        listed.put(key, new StoredLock(key, held.stored(), OptionalInt.of(held.waiting())));
+        listed.put(key, new StoredLock(key, held.holder(), OptionalInt.of(held.waiting())));
       }
     }
   }

@@ -166,7 +166,7 @@ final class QuorumList {
       } else if (reply instanceof StoreException e) {
         throw e;
       }
-      held.add(Optional.ofNullable(Reply.Held.of(reply)));
+      held.add(Reply.Held.of(reply));
     }
     return held;
   }

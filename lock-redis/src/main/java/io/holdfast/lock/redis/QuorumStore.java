@@ -99,7 +99,7 @@ final class QuorumStore implements LockStore {
       throws StoreException {
     QuorumStore store = new QuorumStore(pools, prefix, numbersKept, settings);
     try {
-      new QuorumCheck(store.voters, prefix, store.storeTimeout).run();
+      QuorumCheck.run(store.voters, prefix, Server.deadlineAfter(store.storeTimeout));
       return store;
     } catch (StoreException | RuntimeException | Error e) {
       store.close();
@@ -417,10 +417,7 @@ final class QuorumStore implements LockStore {
     Deadline deadline = Server.deadlineAfter(storeTimeout);
     for (int repeats = 0; ; repeats++) {
       Votes<Optional<Reply.Held>> votes = Votes.gatherInTime(
-          ask(
-              Lane.ACQUIRE,
-              server ->
-                  Optional.ofNullable(Reply.Held.of(server.run(call, Mode.ASK).reply()))),
+          ask(Lane.ACQUIRE, server -> Reply.Held.of(server.run(call, Mode.ASK).reply())),
           deadline,
           soFar -> soFar.isMajority(Optional::isEmpty),
           repeats);

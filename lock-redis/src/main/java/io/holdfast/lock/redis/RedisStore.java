@@ -214,15 +214,17 @@ final class RedisStore implements LockStore {
   }
 
   private static Duration claimLasts(Claim claim) {
-    return claim.ttl().compareTo(CLAIM_LASTS) < 0 ? claim.ttl() : CLAIM_LASTS;
+    return shorter(claim.ttl(), CLAIM_LASTS);
   }
 
   private static Duration recheckAfter(long leftMillis) {
-    if (leftMillis < 0) {
-      return RECHECK_AFTER;
-    }
-    Duration over = Duration.ofMillis(leftMillis).plus(RECHECK_SLACK);
-    return over.compareTo(RECHECK_AFTER) < 0 ? over : RECHECK_AFTER;
+    return leftMillis < 0
+        ? RECHECK_AFTER
+        : shorter(RECHECK_AFTER, Duration.ofMillis(leftMillis).plus(RECHECK_SLACK));
+  }
+
+  private static Duration shorter(Duration one, Duration other) {
+    return one.compareTo(other) < 0 ? one : other;
   }
 
   void stopWaiting(Claim claim) {
@@ -287,7 +289,7 @@ final class RedisStore implements LockStore {
   @Override
   public Optional<StoredHolder> inspect(LockKey key) throws StoreException {
     Object look = server.run(Call.look(key.kind(), key(key)), Mode.ASK).reply();
-    return Optional.ofNullable(Reply.Held.of(look)).map(Reply.Held::stored);
+    return Reply.Held.of(look).map(Reply.Held::holder);
   }
 
   @Override
