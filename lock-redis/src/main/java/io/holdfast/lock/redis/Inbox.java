@@ -160,7 +160,7 @@ final class Inbox implements AutoCloseable {
     private final long openedNanos = time.nanos();
     private final ReentrantLock pinging = new ReentrantLock();
     private volatile boolean subscribed;
-    private volatile long pingedNanos = time.nanos();
+    private long pingedNanos = time.nanos(); // under pinging
 
     Subscription(Pool<Connection> pool, Connection connection) {
       this.pool = pool;
@@ -198,10 +198,13 @@ final class Inbox implements AutoCloseable {
         }
         return;
       }
-      if (now - pingedNanos < PING_EVERY_NANOS || !pinging.tryLock()) {
+      if (!pinging.tryLock()) {
         return;
       }
       try {
+        if (now - pingedNanos < PING_EVERY_NANOS) {
+          return;
+        }
         pingedNanos = now;
         boolean isOld = now - openedNanos > OwnConnection.AGE_MAX.toNanos();
         if (isOld || primaries.of(channel) != pool) {

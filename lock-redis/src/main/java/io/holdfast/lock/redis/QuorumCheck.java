@@ -2,8 +2,8 @@ package io.holdfast.lock.redis;
 
 import io.holdfast.lock.redis.Server.Mode;
 import io.holdfast.lock.redis.Voter.Lane;
+import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.StoreException;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -15,22 +15,14 @@ import java.util.concurrent.CompletableFuture;
  * different servers.
  */
 final class QuorumCheck {
-  private final List<Voter> voters;
-  private final String prefix;
-  private final Duration storeTimeout;
-
-  QuorumCheck(List<Voter> voters, String prefix, Duration storeTimeout) {
-    this.voters = voters;
-    this.prefix = prefix;
-    this.storeTimeout = storeTimeout;
-  }
+  private QuorumCheck() {}
 
   /**
    * Checks the servers that answer now; a minority may be down.
    *
    * @throws IllegalStateException a server is too old, or two clients lead to the same server
    */
-  void run() throws StoreException {
+  static void run(List<Voter> voters, String prefix, Deadline deadline) throws StoreException {
     String key = prefix + ":{check}:" + UUID.randomUUID();
     List<CompletableFuture<Optional<String>>> questions = new ArrayList<>();
     for (int i = 0; i < voters.size(); i++) {
@@ -43,8 +35,7 @@ final class QuorumCheck {
                   ? Optional.of(first(server, key, number))
                   : Optional.empty()));
     }
-    Votes<Optional<String>> votes =
-        Votes.gather(questions, Server.deadlineAfter(storeTimeout), soFar -> false);
+    Votes<Optional<String>> votes = Votes.gather(questions, deadline, soFar -> false);
     for (Voter voter : voters) {
       CompletableFuture<String> unused = voter.ask(Lane.ACQUIRE, server -> first(server, key, ""));
     }

@@ -273,7 +273,11 @@ final class Server implements AutoCloseable {
       primaries.failed(delivery.key(), deadline);
       throw e;
     }
-    return onPooled(pool, connection, delivery::over);
+    try {
+      return Wire.use(connection, delivery::over);
+    } finally {
+      giveBack(pool, connection);
+    }
   }
 
   private List<Object> sendAnew(Delivery delivery, List<Call> calls)
@@ -305,15 +309,6 @@ final class Server implements AutoCloseable {
     }
     Iterator<Object> next = checked.iterator();
     replies.replaceAll(reply -> delivery.isDoubtful(reply) ? next.next() : reply);
-  }
-
-  private <T> T onPooled(Pool<Connection> pool, Connection connection, Wire.Use<T> use)
-      throws StoreException {
-    try {
-      return Wire.use(connection, use);
-    } finally {
-      giveBack(pool, connection);
-    }
   }
 
   /**
