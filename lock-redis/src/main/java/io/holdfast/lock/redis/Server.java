@@ -160,8 +160,9 @@ final class Server implements AutoCloseable {
   }
 
   /**
-   * Runs scripts that renew grants, up to 1,000 of one server in a round trip. What concerns a
-   * server that fails is left, and the others go on.
+   * Runs scripts that renew grants, up to 1,000 of one server in a round trip. They are sent server
+   * by server, since slots may have moved since the grants were grouped; those of a server that
+   * fails are left, and the others go on.
    *
    * @return for each call its reply, or the {@link StoreException} that it failed with
    */
@@ -397,7 +398,8 @@ final class Server implements AutoCloseable {
    * Runs scripts on a server that is given by its pool and not by a key, in one round trip.
    *
    * @param calls not empty
-   * @return for each call its reply, or the {@link JedisDataException} that the server answered
+   * @return for each call its reply, or the exception that it failed with: a
+   *     {@link JedisDataException} or a {@link StoreException}
    */
   List<Object> runAll(Pool<Connection> pool, List<Call> calls, Deadline deadline)
       throws StoreException {
