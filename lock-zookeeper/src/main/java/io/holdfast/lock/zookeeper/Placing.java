@@ -100,7 +100,7 @@ final class Placing {
     Answer<List<String>> listed = wire.askAgain(() -> Wire.list(zk, node.parent()), deadline);
     for (String name : OwnNodes.ofOwner(listed, node.claim())) {
       if (!name.equals(node.name())) {
-        boolean unused = wire.deleted(zk, node.parent() + "/" + name, deadline);
+        boolean unused = wire.deleted(node.parent() + "/" + name, deadline);
       }
     }
   }

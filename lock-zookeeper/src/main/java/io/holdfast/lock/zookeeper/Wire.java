@@ -95,21 +95,20 @@ final class Wire {
     return answer;
   }
 
-  /** Deletes a node; returns whether it was there. */
-  boolean deleted(ZooKeeper zk, String path, Deadline deadline) throws StoreException {
-    Answer<Boolean> answer = await(delete(zk, path), deadline);
-    boolean sentBefore = false;
-    while (answer.isConnectionLost()) {
-      sentBefore = true;
+  /** Deletes a node, in whatever session there is; returns whether it was there. */
+  boolean deleted(String path, Deadline deadline) throws StoreException {
+    boolean mayBeDone = false;
+    while (true) {
+      Answer<Boolean> answer = await(delete(handle(), path), deadline);
+      if (answer.isOk()) {
+        return true;
+      } else if (answer.isAbsent()) {
+        // After a deletion whose answer was lost, that deletion was carried out.
+        return mayBeDone;
+      }
+      mayBeDone |= answer.isConnectionLost();
       pauseBeforeRetry(answer, deadline);
-      answer = await(delete(zk, path), deadline);
     }
-    if (answer.isAbsent()) {
-      // After a deletion whose answer was lost, that deletion was carried out.
-      return sentBefore;
-    }
-    answer.requireOk();
-    return true;
   }
 
   /** Pauses before a retry, or throws if a retry makes no sense. */

@@ -271,7 +271,7 @@ final class ZooKeeperStore implements LockStore {
 
   /** Deletes an attempt's node. */
   void leave(OwnNode node) throws StoreException {
-    boolean unused = wire.deleted(wire.handle(), node.path(), wire.deadline());
+    boolean unused = wire.deleted(node.path(), wire.deadline());
     nodes.deleted(node);
   }
 
@@ -298,7 +298,7 @@ final class ZooKeeperStore implements LockStore {
       listed.requireOk();
     }
     for (String name : OwnNodes.ofOwner(listed, claim)) {
-      boolean unused = wire.deleted(zk, parent + "/" + name, deadline);
+      boolean unused = wire.deleted(parent + "/" + name, deadline);
     }
     if (node != null) {
       nodes.gone(node);
@@ -398,7 +398,7 @@ final class ZooKeeperStore implements LockStore {
     Line line = Line.of(parent, listed.get());
     String mark = Names.ofMark(number);
     if (line.marks().contains(mark)) {
-      return wire.deleted(zk, parent + "/" + mark, deadline);
+      return wire.deleted(parent + "/" + mark, deadline);
     }
     Line.Place head = line.head();
     if (head == null || !line.marks().isEmpty()) {
@@ -408,7 +408,7 @@ final class ZooKeeperStore implements LockStore {
     Answer<Wire.Text> text = wire.await(Wire.read(zk, path), deadline);
     return !text.isAbsent()
         && text.get().stat().getCzxid() == number
-        && wire.deleted(zk, path, deadline);
+        && wire.deleted(path, deadline);
   }
 
   @Override
