@@ -154,11 +154,10 @@ final class ZooKeeperStore implements LockStore {
     if (seenTaken.contains(parent) && isTaken(parent, deadline)) {
       return Optional.empty();
     }
-    OwnNode node = null;
+    Placing.Placed placed = placing.place(claim, parent, deadline);
+    OwnNode node = placed.node();
     boolean settled = false;
     try {
-      Placing.Placed placed = placing.place(claim, parent, deadline);
-      node = placed.node();
       Optional<Grant> grant = Optional.empty();
       if (placed.line().indexOf(node.name()) == 0
           && marks.settle(placed.zk(), node, placed.line().marks(), deadline).isZero()) {
@@ -168,7 +167,7 @@ final class ZooKeeperStore implements LockStore {
       seenTaken.note(parent, grant.isEmpty());
       return grant;
     } finally {
-      if (!settled && node != null) {
+      if (!settled) {
         node.abandon();
         leaveQuietly(node);
       }
