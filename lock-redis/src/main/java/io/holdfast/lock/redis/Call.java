@@ -12,7 +12,7 @@ import redis.clients.jedis.Protocol;
 /**
  * A script with its keys and arguments.
  *
- * @param keys not empty; the first one determines the server
+ * @param keys the first one determines the server; empty: the server is given otherwise
  * @param isAsking whether to send {@code ASKING} first, since another server redirected the call
  * @param replicas the replicas that must have a grant before it counts; null if none must
  */
@@ -52,14 +52,14 @@ record Call(
       arguments.add(claim.permits());
     }
     arguments.addAll(List.of(line));
-    return new Call(Scripts.of(kind).acquire(), key, arguments.toArray());
+    return new Call(Scripts.ACQUIRE.of(kind), key, arguments.toArray());
   }
 
   /** Makes the call that gives a lock back, or leaves it taken for a time. */
   static Call release(LockKind kind, String key, String ownerId, Duration holdFor) {
     return holdFor.isZero()
-        ? new Call(Scripts.of(kind).release(), key, ownerId)
-        : new Call(Scripts.of(kind).release(), key, ownerId, millisUp(holdFor));
+        ? new Call(Scripts.RELEASE.of(kind), key, ownerId)
+        : new Call(Scripts.RELEASE.of(kind), key, ownerId, millisUp(holdFor));
   }
 
   /**
@@ -68,32 +68,27 @@ record Call(
    * @param ownerId the owner id of the claim, or the prefix that its rounds share
    */
   static Call withdraw(LockKind kind, String key, String ownerId) {
-    return new Call(Scripts.of(kind).withdraw(), key, ownerId);
+    return new Call(Scripts.WITHDRAW.of(kind), key, ownerId);
   }
 
   /** Makes the call that frees a lock if the grant with this number has it. */
   static Call forceRelease(LockKind kind, String key, long number) {
-    return new Call(Scripts.of(kind).forceRelease(), key, Long.toString(number));
+    return new Call(Scripts.FORCE_RELEASE.of(kind), key, Long.toString(number));
   }
 
   /** Makes the call that extends a renewed lease. */
   static Call renew(LockKind kind, String key, String ownerId, Duration ttl) {
-    return new Call(Scripts.of(kind).renew(), key, ownerId, millisUp(ttl));
+    return new Call(Scripts.RENEW.of(kind), key, ownerId, millisUp(ttl));
   }
 
   /** Makes the call that extends a fixed lease; with zero time, it asks how much is left. */
   static Call extend(LockKind kind, String key, String ownerId, Duration ttl) {
-    return new Call(Scripts.of(kind).extend(), key, ownerId, millisUp(ttl));
+    return new Call(Scripts.EXTEND.of(kind), key, ownerId, millisUp(ttl));
   }
 
-  /** Makes the call that asks who has which permit of a semaphore. */
-  static Call lookAtPermits(String key) {
-    return new Call(Script.LOOK_AT_PERMITS, key);
-  }
-
-  /** Makes the call that asks who has a lock. */
-  static Call look(String key) {
-    return new Call(Script.LOOK, key);
+  /** Makes the call that asks who has a lock, or which permit of a semaphore. */
+  static Call look(LockKind kind, String key) {
+    return new Call(Scripts.LOOK.of(kind), key);
   }
 
   private static String millisUp(Duration duration) {
@@ -101,7 +96,7 @@ record Call(
   }
 
   String key() {
-    return keys.get(0);
+    return keys.isEmpty() ? "" : keys.get(0);
   }
 
   Call asking(boolean asking) {

@@ -3,16 +3,12 @@ package io.holdfast.lock.redis;
 import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.TimeSource;
-import java.util.LinkedHashSet;
 import java.util.List;
-import java.util.Set;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import org.jspecify.annotations.Nullable;
-import redis.clients.jedis.CommandArguments;
 import redis.clients.jedis.Connection;
 import redis.clients.jedis.HostAndPort;
-import redis.clients.jedis.Protocol;
 import redis.clients.jedis.exceptions.JedisException;
 import redis.clients.jedis.providers.ClusterConnectionProvider;
 import redis.clients.jedis.util.JedisClusterCRC16;
@@ -63,32 +59,18 @@ final class ClusterPrimaries implements Primaries {
     }
   }
 
-  /**
-   * Asks one primary which slots each primary has, and takes their addresses from Jedis, which has
-   * just refreshed its view.
-   */
   @Override
-  public List<Pool<Connection>> all(Server server, Deadline deadline) throws StoreException {
+  public List<Pool<Connection>> all(Deadline deadline) throws StoreException {
     if (!refresh.await(deadline)) {
       throw StoreException.refused(
           "Jedis did not find out in time which servers the Cluster has", null);
     }
-    CommandArguments slots =
-        new CommandArguments(Protocol.Command.CLUSTER).add(Protocol.ClusterKeyword.SLOTS);
-    Object reply = server.read(learn(0), deadline, connection -> connection.executeCommand(slots));
-    Set<Pool<Connection>> all = new LinkedHashSet<>();
-    if (reply instanceof List<?> ranges) {
-      for (Object range : ranges) {
-        if (!(range instanceof List<?> parts && parts.get(0) instanceof Long first)) {
-          throw Reply.noAnswer(reply);
-        }
-        all.add(learn(first.intValue()));
-      }
-    }
+    List<Pool<Connection>> all =
+        List.copyOf(jedis.getPrimaryNodesConnectionMap().values());
     if (all.isEmpty()) {
-      throw Reply.noAnswer(reply);
+      throw StoreException.refused("The Cluster's client knows no primary", null);
     }
-    return List.copyOf(all);
+    return all;
   }
 
   private @Nullable Pool<Connection> poolOf(@Nullable String node) {

@@ -3,6 +3,7 @@ package io.holdfast.lock.redis;
 import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.StoreException;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.Connection;
@@ -14,15 +15,22 @@ import redis.clients.jedis.exceptions.JedisMovedDataException;
 import redis.clients.jedis.util.Pool;
 
 /**
- * The delivery of one call: where to send it next, and whether it may have been carried out
- * already. Used by one thread.
+ * The delivery of calls to one server, in one round trip: where to send them next, and whether they
+ * may have been carried out already. Only a delivery of a single call follows that call when its
+ * slot moves. Used by one thread.
  */
 final class Delivery {
+  /**
+   * The time within which calls that may be repeated should be answered; if they are not, they are
+   * sent again on a new connection. A connection that was idle can be dead without notice.
+   */
+  private static final Duration ANSWER_IS_PROMPT = Duration.ofMillis(500);
+
   /** The most redirections of one call; more than a moving slot can cause. */
   private static final int REDIRECTIONS_MAX = 8;
 
-  private static final long PAUSE_NANOS_MIN = TimeUnit.MILLISECONDS.toNanos(4);
-  private static final long PAUSE_NANOS_MAX = TimeUnit.MILLISECONDS.toNanos(64);
+  /** The pause while keys that are used together are on two servers. */
+  private static final Duration PAUSE = Duration.ofMillis(20);
 
   /**
    * The least time left for another try. With less, its answer might not come in time; without
@@ -31,39 +39,47 @@ final class Delivery {
   private static final long LEFT_NANOS_MIN = TimeUnit.MILLISECONDS.toNanos(250);
 
   private final Primaries primaries;
+  private final Server.Mode mode;
   private final Deadline deadline;
-  private final boolean isAboutAGrant;
-  private Call call;
+  private List<Call> calls;
   private Pool<Connection> pool;
   private @Nullable HostAndPort asked; // the node to which a server redirected the call
   private boolean mayHaveChanged;
   private boolean repeated;
   private boolean isPrompt;
   private int redirections;
-  private long pauseNanos = PAUSE_NANOS_MIN;
 
   /**
-   * Makes a delivery that begins with the server that has the call's key.
+   * Makes a delivery that begins with the server that has the first call's key.
    *
-   * @param isAboutAGrant whether the reply can say that there is no such grant
+   * @param calls not empty
    */
-  Delivery(Primaries primaries, Call call, Deadline deadline, boolean isAboutAGrant)
+  Delivery(Primaries primaries, List<Call> calls, Server.Mode mode, Deadline deadline)
       throws StoreException {
     this.primaries = primaries;
+    this.mode = mode;
     this.deadline = deadline;
-    this.isAboutAGrant = isAboutAGrant;
-    this.call = call;
-    this.pool = primaries.of(call.key());
+    this.calls = calls;
+    this.pool = primaries.of(key());
   }
 
-  /** Returns the call to send next. */
-  Call call() {
-    return call;
+  /** Returns the calls to send next. */
+  List<Call> calls() {
+    return calls;
   }
 
-  /** Returns the pool of the server to send it to. */
+  /** Returns the key that determines the server. */
+  String key() {
+    return calls.get(0).key();
+  }
+
+  /** Returns the pool of the server to send them to. */
   Pool<Connection> pool() {
     return pool;
+  }
+
+  Server.Mode mode() {
+    return mode;
   }
 
   Deadline deadline() {
@@ -71,53 +87,63 @@ final class Delivery {
   }
 
   /**
-   * Sends the call over a connection.
-   *
-   * @throws JedisDataException the server answered with an error
-   * @throws JedisConnectionException the connection broke, and the call may have been carried out
+   * Sends the calls for the first time. Waits only for {@link #ANSWER_IS_PROMPT} if they may be
+   * sent again and enough time is left after that to open another connection, and always for
+   * renewals: a lease must not be lost because the pool's connections are silent.
    */
-  Server.Answer over(Connection connection) throws StoreException {
-    return over(connection, deadline);
+  List<Object> over(Connection connection) throws StoreException {
+    int openingMillis = connection.getSoTimeout();
+    boolean isTimeToOpen =
+        openingMillis > 0 && deadline.leftMillis() > ANSWER_IS_PROMPT.toMillis() + openingMillis;
+    isPrompt = mode == Server.Mode.RENEWAL || (mode.mayRepeat() && isTimeToOpen);
+    return over(connection, isPrompt ? deadline.within(ANSWER_IS_PROMPT) : deadline, calls);
+  }
+
+  /** Sends some or all of the calls again, over a new connection. */
+  List<Object> overNew(Connection connection, List<Call> again) throws StoreException {
+    return over(connection, deadline, again);
   }
 
   /**
-   * Sends a call that may be sent again: waits only for {@link Server#ANSWER_IS_PROMPT} if enough
-   * time is left after that to open another connection.
+   * Sends calls, and waits for replicas if one granted a lock that they must have.
+   *
+   * @return for each call its reply, or the {@link JedisDataException} that the server answered
+   * @throws JedisConnectionException the connection broke, and they may have been carried out
    */
-  Server.Answer promptlyOver(Connection connection) throws StoreException {
-    int openingMillis = connection.getSoTimeout();
-    isPrompt = openingMillis > 0
-        && deadline.leftMillis() > Server.ANSWER_IS_PROMPT.toMillis() + openingMillis;
-    return over(connection, isPrompt ? deadline.within(Server.ANSWER_IS_PROMPT) : deadline);
-  }
-
-  /** Whether a call that was not answered in time can be sent again. */
-  boolean isPrompt() {
-    return isPrompt;
-  }
-
-  private Server.Answer over(Connection connection, Deadline answered) throws StoreException {
+  private List<Object> over(Connection connection, Deadline answered, List<Call> sent)
+      throws StoreException {
     repeated |= mayHaveChanged;
     mayHaveChanged = true;
-    try {
-      Object reply = Wire.run(connection, answered, deadline, call);
-      Server.Answer answer = new Server.Answer(reply, repeated);
-      mayHaveChanged = !isDoubtful(answer); // If there is no such grant, nothing was changed.
-      return answer;
-    } catch (JedisDataException e) {
-      mayHaveChanged = false;
-      throw e;
+    List<Object> replies = Wire.run(connection, answered, sent);
+    Replicas replicas = sent.get(0).replicas();
+    // A grant, whether new, handed over or asked for again: each of them wrote something.
+    if (replicas != null && Reply.isGrant(replies.get(0))) {
+      replicas.await(connection, deadline);
     }
+    // If there is no such grant, nothing was changed; nor by what was answered with an error.
+    mayHaveChanged = !replies.stream()
+        .allMatch(reply -> reply instanceof JedisDataException || isDoubtful(reply));
+    return replies;
   }
 
-  /** Whether the call must be sent again on a new connection; see {@link Reply#isDoubtful}. */
-  boolean isDoubtful(Server.Answer answer) {
-    return isAboutAGrant && Reply.isDoubtful(answer.reply());
+  /** Whether a call must be sent again on a new connection; see {@link Reply#isDoubtful}. */
+  boolean isDoubtful(@Nullable Object reply) {
+    return (mode.isAboutGrants() || reply instanceof JedisDataException) && Reply.isDoubtful(reply);
   }
 
-  /** Looks up again where to send the call. */
+  /** Whether the calls can be sent again after their connection broke. */
+  boolean mayBeSentAgain(JedisConnectionException e) {
+    return mode.mayRepeat() && !deadline.isOver() && (isPrompt || !Failures.isTimeout(e));
+  }
+
+  /** Whether any of the calls was sent twice, so that the first one may have been carried out. */
+  boolean isRepeated() {
+    return repeated;
+  }
+
+  /** Looks up again where to send the calls. */
   void lookUpAgain() throws StoreException {
-    pool = asked == null ? primaries.of(call.key()) : primaries.at(asked, deadline);
+    pool = asked == null ? primaries.of(key()) : primaries.at(asked, deadline);
   }
 
   /** Moves on from a pool that was closed before anything was sent. */
@@ -137,39 +163,31 @@ final class Delivery {
         : e;
   }
 
-  /** Whether an error only says that the call must be sent elsewhere, or again. */
-  static boolean isElsewhere(JedisDataException e) {
-    return e instanceof JedisMovedDataException
-        || e instanceof JedisAskDataException
-        || Failures.isToBeTriedAgain(e);
-  }
-
   /**
-   * Follows an error that redirects the call. A server that answers so has done nothing.
+   * Follows an error that says that the only call must be sent elsewhere, or again. A server that
+   * answers so has done nothing.
    *
    * @throws StoreException it is another error, or there were too many redirections
    */
   void follow(JedisDataException e) throws StoreException {
-    if (!isElsewhere(e)) {
-      throw Failures.answered(e);
-    }
     if (e instanceof JedisAskDataException ask) {
       count(e);
       send(ask.getTargetNode());
-      return;
-    }
-    if (e instanceof JedisMovedDataException moved) {
+    } else if (e instanceof JedisMovedDataException moved) {
       count(e);
-      primaries.moved(call.key(), moved.getTargetNode(), deadline);
+      primaries.moved(key(), moved.getTargetNode(), deadline);
+      send(null);
+    } else if (Failures.isToBeTriedAgain(e) && deadline.leftNanos() >= LEFT_NANOS_MIN) {
+      Server.pause(PAUSE, deadline);
+      send(null);
     } else {
-      pause(e);
+      throw Failures.answered(e);
     }
-    send(null);
   }
 
   private void send(@Nullable HostAndPort node) throws StoreException {
     asked = node;
-    call = call.asking(node != null);
+    calls = List.of(calls.get(0).asking(node != null));
     lookUpAgain();
   }
 
@@ -178,19 +196,5 @@ final class Delivery {
     if (redirections > REDIRECTIONS_MAX || deadline.isOver()) {
       throw Failures.answered(e);
     }
-  }
-
-  /** Pauses, since keys that are used together are on two servers at the moment. */
-  private void pause(JedisDataException e) throws StoreException {
-    if (deadline.leftNanos() < LEFT_NANOS_MIN) {
-      throw Failures.answered(e);
-    }
-    boolean unused = deadline
-        .within(Duration.ofNanos(pauseNanos))
-        .<Boolean, RuntimeException>awaitUninterruptibly(left -> {
-          TimeUnit.NANOSECONDS.sleep(left);
-          return true;
-        });
-    pauseNanos = Math.min(PAUSE_NANOS_MAX, 2 * pauseNanos);
   }
 }

@@ -2,12 +2,38 @@ package io.holdfast.lock.redis;
 
 import io.holdfast.lock.spi.StoreException;
 import java.net.SocketTimeoutException;
-import org.jspecify.annotations.Nullable;
+import java.util.Map;
+import java.util.Set;
 import redis.clients.jedis.exceptions.JedisConnectionException;
 import redis.clients.jedis.exceptions.JedisDataException;
 
 /** The meaning of Jedis's exceptions for a lock. */
 final class Failures {
+  /** Errors that already stop a script's first write. */
+  private static final Set<String> OF_THE_FIRST_WRITE =
+      Set.of("READONLY", "OOM", "MISCONF", "NOREPLICAS");
+
+  private static final String WRONG_USER = ". The client's user or password is wrong";
+
+  /** For errors of which Redis does not say what to do: what they mean. */
+  private static final Map<String, String> REMEDIES = Map.of(
+      "READONLY",
+      ". This server is a replica: the client must be given the primary",
+      "LOADING",
+      ". It has just been started and takes no commands yet",
+      "MISCONF",
+      ". The server can't save its data to disk, and takes no writes: see its log",
+      "NOREPLICAS",
+      ". It takes no writes, since fewer replicas follow than its min-replicas-to-write says",
+      "TRYAGAIN",
+      ". The Cluster is moving the slot, and these keys are not all there: try again later",
+      "NOPERM",
+      ". What the user must be allowed is listed in docs/backends/redis.md",
+      "WRONGPASS",
+      WRONG_USER,
+      "NOAUTH",
+      WRONG_USER);
+
   private Failures() {}
 
   /**
@@ -17,8 +43,8 @@ final class Failures {
    */
   static StoreException answered(JedisDataException e) {
     String error = String.valueOf(e.getMessage());
-    String message = "Redis answered an error: " + error + remedy(error);
-    return isFromWithinAScript(error) && !isOfTheFirstWrite(error)
+    String message = "Redis answered an error: " + error + REMEDIES.getOrDefault(code(e), "");
+    return isFromWithinAScript(error) && !OF_THE_FIRST_WRITE.contains(code(e))
         ? StoreException.unanswered(message, e)
         : StoreException.refused(message, e);
   }
@@ -35,7 +61,7 @@ final class Failures {
 
   /** Whether the error says that the server no longer takes writes. */
   static boolean isOfAFormerPrimary(JedisDataException e) {
-    return String.valueOf(e.getMessage()).startsWith("READONLY");
+    return code(e).equals("READONLY");
   }
 
   /**
@@ -43,7 +69,7 @@ final class Failures {
    * server.
    */
   static boolean isOfALostLease(JedisDataException e) {
-    return String.valueOf(e.getMessage()).startsWith("HOLDFASTLOST");
+    return code(e).equals("HOLDFASTLOST");
   }
 
   /**
@@ -51,7 +77,7 @@ final class Failures {
    * nothing was done.
    */
   static boolean isToBeTriedAgain(JedisDataException e) {
-    return String.valueOf(e.getMessage()).startsWith("TRYAGAIN");
+    return code(e).equals("TRYAGAIN");
   }
 
   static boolean isTimeout(JedisConnectionException e) {
@@ -72,44 +98,8 @@ final class Failures {
     return error.contains("script: ") || error.contains("@user_script");
   }
 
-  private static boolean isOfTheFirstWrite(String error) {
-    return startsWithAny(error, "READONLY", "OOM", "MISCONF", "NOREPLICAS") != null;
-  }
-
-  private static String remedy(String error) {
-    String code = startsWithAny(
-        error,
-        "READONLY",
-        "LOADING",
-        "MISCONF",
-        "NOREPLICAS",
-        "NOPERM",
-        "WRONGPASS",
-        "NOAUTH",
-        "TRYAGAIN");
-    if (code == null) {
-      return "";
-    }
-    return switch (code) {
-      case "READONLY" -> ". This server is a replica: the client must be given the primary";
-      case "LOADING" -> ". It has just been started and takes no commands yet";
-      case "MISCONF" ->
-        ". The server can't save its data to disk, and takes no writes: see its log";
-      case "NOREPLICAS" ->
-        ". It takes no writes, since fewer replicas follow than its min-replicas-to-write says";
-      case "TRYAGAIN" ->
-        ". The Cluster is moving the slot, and these keys are not all there: try again later";
-      case "NOPERM" -> ". What the user must be allowed is listed in docs/backends/redis.md";
-      default -> ". The client's user or password is wrong";
-    };
-  }
-
-  private static @Nullable String startsWithAny(String error, String... codes) {
-    for (String code : codes) {
-      if (error.startsWith(code)) {
-        return code;
-      }
-    }
-    return null;
+  /** Returns the error's first word, by which Redis tells errors apart. */
+  private static String code(JedisDataException e) {
+    return String.valueOf(e.getMessage()).split(" ", 2)[0];
   }
 }

@@ -11,21 +11,17 @@ import org.jspecify.annotations.Nullable;
  * @param permit the permit that it was given; 0 for a mutex
  */
 record HandedOver(String ownerId, long look, long number, int permit) {
-  private static final int PARTS = 3;
-  private static final int PARTS_OF_PERMIT = 4;
+  private static final int PARTS = 4;
 
   /** Parses a message; null if it is not one of ours. */
   static @Nullable HandedOver of(String message) {
-    String[] parts = message.split("\\|", PARTS_OF_PERMIT);
+    String[] parts = message.split("\\|", PARTS);
     if (parts.length < PARTS) {
       return null;
     }
     try {
       return new HandedOver(
-          parts[0],
-          Long.parseLong(parts[1]),
-          Long.parseLong(parts[2]),
-          parts.length == PARTS ? 0 : Integer.parseInt(parts[PARTS]));
+          parts[0], Long.parseLong(parts[1]), Long.parseLong(parts[2]), Integer.parseInt(parts[3]));
     } catch (NumberFormatException e) {
       return null;
     }

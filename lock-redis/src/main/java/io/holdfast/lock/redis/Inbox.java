@@ -46,7 +46,7 @@ final class Inbox implements AutoCloseable {
   private final Map<String, QueueTicket> waiting = new ConcurrentHashMap<>();
 
   private @Nullable Thread thread; // under this
-  private boolean closed; // under this
+  private volatile boolean closed; // changed under this
   private volatile @Nullable Subscription subscription;
 
   Inbox(Primaries primaries, TimeSource time, String prefix, String threadName) {
@@ -90,33 +90,24 @@ final class Inbox implements AutoCloseable {
   }
 
   private void run() {
+    long pauseNanos = PAUSE_NANOS_MIN;
     try {
-      hearWhileSomebodyWaits();
+      while (!endIfUnused()) {
+        long beganNanos = time.nanos();
+        try {
+          hear();
+        } catch (StoreException | JedisException e) {
+          log.debug("The subscription to {} ended", channel, e);
+        } catch (RuntimeException e) {
+          log.warn("The subscription to {} ended", channel, e);
+        }
+        boolean lasted = time.nanos() - beganNanos > PAUSE_NANOS_MAX;
+        pauseNanos = lasted ? PAUSE_NANOS_MIN : Math.min(PAUSE_NANOS_MAX, 2 * pauseNanos);
+        LockSupport.parkNanos(this, pauseNanos);
+      }
     } finally {
       // Also after an Error, so that the next waiter starts another thread.
       ended();
-    }
-  }
-
-  private void hearWhileSomebodyWaits() {
-    long pauseNanos = PAUSE_NANOS_MIN;
-    while (!endIfUnused()) {
-      long beganNanos = time.nanos();
-      try {
-        hear();
-      } catch (StoreException | JedisException e) {
-        log.debug("The subscription to {} ended", channel, e);
-      } catch (RuntimeException e) {
-        log.warn("The subscription to {} ended", channel, e);
-      } finally {
-        subscription = null;
-      }
-      if (endIfUnused()) {
-        return;
-      }
-      boolean lasted = time.nanos() - beganNanos > PAUSE_NANOS_MAX;
-      pauseNanos = lasted ? PAUSE_NANOS_MIN : Math.min(PAUSE_NANOS_MAX, 2 * pauseNanos);
-      LockSupport.parkNanos(this, pauseNanos);
     }
   }
 
@@ -135,21 +126,18 @@ final class Inbox implements AutoCloseable {
     }
   }
 
-  private synchronized boolean isClosed() {
-    return closed;
-  }
-
   private void hear() throws StoreException {
     Pool<Connection> pool = primaries.of(channel);
     Connection connection = OwnConnection.open(pool);
     try {
       Subscription next = new Subscription(pool, connection);
       subscription = next;
-      if (!isClosed()) {
+      if (!closed) {
         next.proceed(connection, channel);
       }
     } finally {
-      OwnConnection.closeQuietly(connection);
+      subscription = null;
+      Wire.closeQuietly(connection);
     }
   }
 
@@ -161,7 +149,7 @@ final class Inbox implements AutoCloseable {
     }
     Subscription current = subscription;
     if (current != null) {
-      OwnConnection.closeQuietly(current.connection);
+      Wire.closeQuietly(current.connection);
     }
   }
 
@@ -202,39 +190,32 @@ final class Inbox implements AutoCloseable {
      * now and then, since another may be the primary.
      */
     void pingNowAndThen() {
+      long now = time.nanos();
+      if (!subscribed) {
+        // Jedis also waits without limit for the answer to the subscription.
+        if (now - openedNanos > TimeUnit.MILLISECONDS.toNanos(SILENCE_MAX_MILLIS)) {
+          Wire.closeQuietly(connection);
+        }
+        return;
+      }
       if (!pinging.tryLock()) {
         return;
       }
       try {
-        long now = time.nanos();
-        if (!subscribed) {
-          closeIfSilent(now);
-          return;
-        }
         if (now - pingedNanos < PING_EVERY_NANOS) {
           return;
         }
         pingedNanos = now;
         boolean isOld = now - openedNanos > OwnConnection.AGE_MAX.toNanos();
         if (isOld || primaries.of(channel) != pool) {
-          OwnConnection.closeQuietly(connection);
-          return;
+          Wire.closeQuietly(connection);
+        } else {
+          ping();
         }
-        ping();
       } catch (StoreException | RuntimeException e) {
-        OwnConnection.closeQuietly(connection);
+        Wire.closeQuietly(connection);
       } finally {
         pinging.unlock();
-      }
-    }
-
-    /**
-     * Closes the connection if it is silent, since Jedis also waits without limit for the answer to
-     * the subscription.
-     */
-    private void closeIfSilent(long now) {
-      if (now - openedNanos > TimeUnit.MILLISECONDS.toNanos(SILENCE_MAX_MILLIS)) {
-        OwnConnection.closeQuietly(connection);
       }
     }
   }

@@ -69,9 +69,6 @@ final class Keys {
    * tag.
    */
   static String escaped(String name) {
-    if (name.indexOf('{') < 0 && name.indexOf('}') < 0 && name.indexOf('%') < 0) {
-      return name;
-    }
     return name.replace("%", "%25").replace("{", "%7B").replace("}", "%7D");
   }
 

@@ -1,6 +1,6 @@
 package io.holdfast.lock.redis;
 
-import io.holdfast.lock.redis.Server.WithoutPool;
+import io.holdfast.lock.redis.Server.Mode;
 import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.StoreException;
@@ -38,11 +38,8 @@ final class LockList {
         }
         String from = Page.FIRST;
         do {
-          Page page = Page.scan(server, pool, from, names.glob(), deadline);
-          Set<LockKey> found = names.in(page.keys());
-          // A scan can return a key twice, and so can two servers while slots move.
-          found.removeAll(listed.keySet());
-          look(pool, List.copyOf(found));
+          Page page = Page.scan(server, pool, from, names, deadline);
+          look(pool, page.locks());
           from = page.next();
         } while (!from.equals(Page.FIRST) && listed.size() < limit);
       }
@@ -52,19 +49,24 @@ final class LockList {
     return listed.values().stream().limit(limit).toList();
   }
 
-  private void look(Pool<Connection> pool, List<LockKey> found) throws StoreException {
-    List<Call> calls = found.stream().map(names::key).map(Call::look).toList();
-    List<Object> replies = server.readAll(pool, calls, deadline);
+  private void look(Pool<Connection> pool, Set<LockKey> locks) throws StoreException {
+    // A scan can return a key twice, and so can two servers while slots move.
+    List<LockKey> found = locks.stream().filter(key -> !listed.containsKey(key)).toList();
+    if (found.isEmpty()) {
+      return;
+    }
+    List<Call> calls = found.stream().map(names::look).toList();
+    List<Object> replies = server.runAll(pool, calls, deadline);
     for (int i = 0; i < replies.size(); i++) {
       Object reply = replies.get(i);
-      if (reply instanceof JedisDataException) {
+      if (reply instanceof JedisDataException || reply instanceof StoreException) {
         // The key may have moved: ask the server that has it now.
-        reply = server.run(calls.get(i), WithoutPool.FAIL, deadline).reply();
+        reply = server.run(calls.get(i), Mode.ASK, deadline).reply();
       }
-      Reply.Held held = Reply.Held.of(reply);
+      Reply.Held held = Reply.Held.of(reply).orElse(null);
       if (held != null) {
         LockKey key = found.get(i);
-        listed.put(key, new StoredLock(key, held.stored(), OptionalInt.of(held.waiting())));
+        listed.put(key, new StoredLock(key, held.holder(), OptionalInt.of(held.waiting())));
       }
     }
   }

@@ -22,10 +22,10 @@ record NameRange(String keyPrefix, LockKind kind, String namePrefix) {
   }
 
   /** Returns the locks of this range among these keys. */
-  Set<LockKey> in(List<String> keys) {
+  Set<LockKey> in(List<?> keys) {
     Set<LockKey> found = new LinkedHashSet<>();
-    for (String key : keys) {
-      LockKey lock = Keys.parse(keyPrefix, kind, key);
+    for (Object key : keys) {
+      LockKey lock = Keys.parse(keyPrefix, kind, Reply.text(key));
       if (lock != null && lock.name().startsWith(namePrefix)) {
         found.add(lock);
       }
@@ -33,8 +33,9 @@ record NameRange(String keyPrefix, LockKind kind, String namePrefix) {
     return found;
   }
 
-  String key(LockKey key) {
-    return Keys.of(keyPrefix, key);
+  /** Makes the call that asks who has a lock. */
+  Call look(LockKey key) {
+    return Call.look(kind, Keys.of(keyPrefix, key));
   }
 
   /**

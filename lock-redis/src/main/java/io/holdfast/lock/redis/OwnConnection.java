@@ -15,9 +15,8 @@ import redis.clients.jedis.util.Pool;
 /**
  * A connection outside of the user's pool, with the pool's settings. With it, leases are renewed
  * and released even if the application has exhausted the pool, and doubtful answers from the pool's
- * connections are checked. Opened at the first use, and replaced when it broke, when its server is
- * no longer the primary, or when it is old: no pool retires it, and by now the address may lead to
- * another server.
+ * connections are checked. Opened at the first use, and replaced when it broke or is old: no pool
+ * retires it, and by now the address may lead to another server.
  *
  * <p>Threads: any; they use it one at a time.
  */
@@ -78,7 +77,7 @@ final class OwnConnection implements AutoCloseable {
           "The client's own connection was not free within " + deadline.whole(), null);
     }
     try {
-      return useAndJudge(openedSince(sinceNanos), use);
+      return Wire.use(openedSince(sinceNanos), use);
     } finally {
       turn.unlock();
       // Checked after the turn: close() either finds the connection free, or is noticed here.
@@ -107,33 +106,11 @@ final class OwnConnection implements AutoCloseable {
     return opened;
   }
 
-  private <T> T useAndJudge(Connection used, Wire.Use<T> use) throws StoreException {
-    try {
-      return use.with(used);
-    } catch (JedisConnectionException e) {
-      discard();
-      throw e;
-    } catch (JedisDataException e) {
-      if (Failures.isOfAFormerPrimary(e)) {
-        discard();
-      }
-      throw e;
-    }
-  }
-
   private void discard() {
     Connection old = connection;
     connection = null;
     if (old != null) {
-      closeQuietly(old);
-    }
-  }
-
-  static void closeQuietly(Connection connection) {
-    try {
-      connection.forceDisconnect();
-    } catch (Exception e) {
-      // It is closed either way.
+      Wire.closeQuietly(old);
     }
   }
 

@@ -24,10 +24,9 @@ interface Primaries extends AutoCloseable {
   /**
    * Returns the user's pools of connections to all servers that have keys.
    *
-   * @param server used to ask one of them
    * @throws StoreException it is not known which servers these are
    */
-  default List<Pool<Connection>> all(Server server, Deadline deadline) throws StoreException {
+  default List<Pool<Connection>> all(Deadline deadline) throws StoreException {
     return List.of(of(""));
   }
 

@@ -30,19 +30,6 @@ final class QueueTicket implements Ticket {
     this.wakeUp = wakeUp;
   }
 
-  /** Takes the lock, or joins its queue, or keeps the place there alive. */
-  RedisStore.Attempted look() throws StoreException {
-    looks++;
-    RedisStore.Attempted attempted = store.attemptOrQueue(claim, this, looks);
-    if (attempted instanceof RedisStore.Attempted.Busy busy) {
-      holder = busy.holder();
-      if (busy.repeated()) {
-        looks++; // So that no message can name it.
-      }
-    }
-    return attempted;
-  }
-
   /** Takes in a message, on the inbox's thread; null if messages may have been missed. */
   void hear(@Nullable HandedOver news) {
     if (news != null) {
@@ -59,14 +46,21 @@ final class QueueTicket implements Ticket {
         : Optional.empty();
   }
 
+  /** Takes the lock, or joins its queue, or keeps the place there alive. */
   @Override
   public Status poll() throws StoreException {
-    RedisStore.Attempted attempted = look();
+    looks++;
+    RedisStore.Attempted attempted = store.attemptOrQueue(claim, this, looks);
     if (attempted instanceof RedisStore.Attempted.Granted granted) {
       isOver = true;
       return new Granted(granted.grant());
     }
-    return new Waiting(((RedisStore.Attempted.Busy) attempted).recheckAfter());
+    RedisStore.Attempted.Busy busy = (RedisStore.Attempted.Busy) attempted;
+    holder = busy.holder();
+    if (busy.repeated()) {
+      looks++; // So that no message can name it.
+    }
+    return new Waiting(busy.recheckAfter());
   }
 
   @Override

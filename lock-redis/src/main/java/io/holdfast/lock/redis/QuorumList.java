@@ -4,8 +4,8 @@ import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoredLock;
+import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -14,8 +14,6 @@ import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
 import redis.clients.jedis.Connection;
 import redis.clients.jedis.exceptions.JedisDataException;
 import redis.clients.jedis.util.Pool;
@@ -27,7 +25,8 @@ import redis.clients.jedis.util.Pool;
  * it.
  */
 final class QuorumList {
-  private static final long LOOK_AGAIN_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
+  /** The pause before servers are asked again about a lock whose state was not clear. */
+  static final Duration LOOK_AGAIN_AFTER = Duration.ofMillis(10);
 
   private final List<Scan> scans;
   private final NameRange names;
@@ -43,7 +42,7 @@ final class QuorumList {
   /** The progress of the scan of one server. */
   private static final class Scan {
     private final Voter voter;
-    private Page page = new Page(Page.FIRST, List.of());
+    private Page page = new Page(Page.FIRST, Set.of());
     private boolean isOver;
     private CompletableFuture<?> asked = CompletableFuture.completedFuture(null);
 
@@ -64,11 +63,11 @@ final class QuorumList {
       return answer;
     }
 
-    CompletableFuture<Page> next(String glob, Deadline deadline) {
+    CompletableFuture<Page> next(NameRange names, Deadline deadline) {
       String from = page.next();
       return isOver
-          ? CompletableFuture.completedFuture(new Page(Page.FIRST, List.of()))
-          : ask(server -> Page.scan(server, only(server, deadline), from, glob, deadline));
+          ? CompletableFuture.completedFuture(new Page(Page.FIRST, Set.of()))
+          : ask(server -> Page.scan(server, only(server, deadline), from, names, deadline));
     }
   }
 
@@ -77,8 +76,12 @@ final class QuorumList {
   }
 
   List<StoredLock> read(int limit) throws StoreException {
-    while (listed.size() < limit && !isMajorityOver()) {
-      look(nextPages());
+    try {
+      while (listed.size() < limit && !isMajorityOver()) {
+        look(nextPages());
+      }
+    } catch (StoreException e) {
+      throw NameRange.failure(deadline, e);
     }
     return listed.values().stream().limit(limit).toList();
   }
@@ -89,52 +92,50 @@ final class QuorumList {
 
   /** Returns the locks on the next page of each server that were not listed before. */
   private Set<LockKey> nextPages() throws StoreException {
-    Votes<Page> pages = ofMajority(Votes.gatherInTime(
-        scans.stream().map(scan -> scan.next(names.glob(), deadline)).toList(),
+    Votes<Page> pages = Votes.gatherInTime(
+        scans.stream().map(scan -> scan.next(names, deadline)).toList(),
         deadline,
         votes -> false,
-        0));
+        0);
+    if (pages.answers().size() < pages.majority()) {
+      throw pages.failure("Too few servers to list the locks");
+    }
     Set<LockKey> found = new LinkedHashSet<>();
     for (Votes.Answer<Page> answer : pages.answers()) {
       Scan scan = scans.get(answer.voter());
       scan.page = answer.value();
       scan.isOver = scan.page.isLast();
-      found.addAll(names.in(scan.page.keys()));
+      found.addAll(scan.page.locks());
     }
     found.removeAll(listed.keySet());
     return found;
   }
 
   private void look(Set<LockKey> found) throws StoreException {
-    if (found.isEmpty()) {
-      return;
-    }
-    Votes<List<Optional<Reply.Held>>> votes = ofMajority(ask(found, 0));
-    List<LockKey> unclear = look(List.copyOf(found), votes);
-    for (int repeats = 1; !unclear.isEmpty(); repeats++) {
-      if (deadline.isOver()) {
-        throw unknown(unclear, votes);
+    List<LockKey> open = List.copyOf(found);
+    for (int repeats = 0; !open.isEmpty(); repeats++) {
+      Votes<List<Optional<Reply.Held>>> votes = ask(open, repeats);
+      boolean answered = votes.answers().size() >= votes.majority();
+      if (answered) {
+        open = look(open, votes);
       }
-      LockSupport.parkNanos(this, LOOK_AGAIN_NANOS);
-      votes = ask(unclear, repeats);
-      if (votes.answers().size() < votes.majority()) {
-        throw unknown(unclear, votes);
+      if (!open.isEmpty()) {
+        if (!answered || deadline.isOver()) {
+          throw votes.failure(
+              "It is not known whether the lock '" + open.get(0).name() + "' is taken");
+        }
+        Server.pause(LOOK_AGAIN_AFTER, deadline);
       }
-      unclear = look(unclear, votes);
     }
-  }
-
-  private static StoreException unknown(List<LockKey> keys, Votes<?> votes) {
-    return votes.failure("It is not known whether the lock '" + keys.get(0).name() + "' is taken");
   }
 
   /** Returns what each server shows of each of these locks. */
-  private Votes<List<Optional<Reply.Held>>> ask(Collection<LockKey> keys, int repeats) {
-    List<Call> calls = keys.stream().map(names::key).map(Call::look).toList();
+  private Votes<List<Optional<Reply.Held>>> ask(List<LockKey> keys, int repeats) {
+    List<Call> calls = keys.stream().map(names::look).toList();
     return Votes.gatherInTime(
         scans.stream()
             .map(scan ->
-                scan.ask(server -> held(server.readAll(only(server, deadline), calls, deadline))))
+                scan.ask(server -> held(server.runAll(only(server, deadline), calls, deadline))))
             .toList(),
         deadline,
         votes -> false,
@@ -162,16 +163,11 @@ final class QuorumList {
     for (Object reply : replies) {
       if (reply instanceof JedisDataException e) {
         throw Failures.answered(e);
+      } else if (reply instanceof StoreException e) {
+        throw e;
       }
-      held.add(Optional.ofNullable(Reply.Held.of(reply)));
+      held.add(Reply.Held.of(reply));
     }
     return held;
-  }
-
-  private <T> Votes<T> ofMajority(Votes<T> votes) throws StoreException {
-    if (votes.answers().size() < votes.majority()) {
-      throw NameRange.failure(deadline, votes.failure("Too few servers to list the locks"));
-    }
-    return votes;
   }
 }

@@ -1,7 +1,7 @@
 package io.holdfast.lock.redis;
 
 import io.holdfast.lock.LockOptions;
-import io.holdfast.lock.redis.Server.WithoutPool;
+import io.holdfast.lock.redis.Server.Mode;
 import io.holdfast.lock.redis.Voter.Lane;
 import io.holdfast.lock.spi.Acquisition;
 import io.holdfast.lock.spi.Claim;
@@ -16,6 +16,7 @@ import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoreSettings;
 import io.holdfast.lock.spi.StoredHolder;
 import io.holdfast.lock.spi.StoredLock;
+import io.holdfast.lock.spi.Ticket;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HexFormat;
@@ -25,7 +26,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.Connection;
 import redis.clients.jedis.util.Pool;
@@ -47,11 +47,9 @@ import redis.clients.jedis.util.Pool;
  * its rounds share.
  */
 final class QuorumStore implements LockStore {
-  private static final int RENEWED_AT_ONCE_MAX = 1_000;
-
   /**
-   * The number of times that an attempt is repeated at once if competing attempts have split the
-   * servers.
+   * The number of times that a waiter's attempt is repeated at once if competing attempts have
+   * split the servers; up to that number, the pauses before a repeat grow.
    */
   private static final int SPLITS_MAX = 6;
 
@@ -62,7 +60,6 @@ final class QuorumStore implements LockStore {
   private static final int ROUND_DIVISOR = 4;
 
   private static final long SPLIT_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(4);
-  private static final long LOOK_AGAIN_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
   private static final String UNKNOWN_HOLDER = "several that ask at the same time";
 
   /**
@@ -101,15 +98,12 @@ final class QuorumStore implements LockStore {
       List<Pool<Connection>> pools, String prefix, Duration numbersKept, StoreSettings settings)
       throws StoreException {
     QuorumStore store = new QuorumStore(pools, prefix, numbersKept, settings);
-    boolean opened = false;
     try {
-      new QuorumCheck(store.voters, prefix, store.storeTimeout).run();
-      opened = true;
+      QuorumCheck.run(store.voters, prefix, Server.deadlineAfter(store.storeTimeout));
       return store;
-    } finally {
-      if (!opened) {
-        store.close();
-      }
+    } catch (StoreException | RuntimeException | Error e) {
+      store.close();
+      throw e;
     }
   }
 
@@ -118,11 +112,8 @@ final class QuorumStore implements LockStore {
     /** The claim has the lock. */
     record Granted(QuorumGrant grant) implements Attempted {}
 
-    /** Another owner has the lock. */
+    /** Another owner has the lock, or in no try an owner was seen to have a majority. */
     record Busy(String holder) implements Attempted {}
-
-    /** In each of several tries, no owner was seen to have a majority. */
-    record Split() implements Attempted {}
   }
 
   /**
@@ -161,37 +152,32 @@ final class QuorumStore implements LockStore {
    */
   @Override
   public Optional<Grant> tryAcquire(Claim claim) throws StoreException {
-    Deadline deadline = Server.deadlineAfter(storeTimeout);
-    Attempted attempted;
-    do {
-      attempted = attempt(claim, deadline);
-    } while (attempted instanceof Attempted.Split && isTimeForARound(deadline));
-    return attempted instanceof Attempted.Granted granted
+    return attempt(claim, Integer.MAX_VALUE) instanceof Attempted.Granted granted
         ? Optional.of(granted.grant())
         : Optional.empty();
   }
 
   @Override
   public Acquisition acquireOrQueue(Claim claim, Runnable wakeUp) throws StoreException {
-    Attempted attempted = attempt(claim);
-    if (attempted instanceof Attempted.Granted granted) {
-      return new Acquisition.Granted(granted.grant());
-    }
-    QuorumTicket ticket = new QuorumTicket(this, claim, holder(attempted));
-    return new Acquisition.Queued(ticket, ticket.recheckAfter());
+    QuorumTicket ticket = new QuorumTicket(this, claim);
+    Ticket.Status status = ticket.poll();
+    return status instanceof Ticket.Waiting waiting
+        ? new Acquisition.Queued(ticket, waiting.recheckAfter())
+        : new Acquisition.Granted(((Ticket.Granted) status).grant());
   }
 
-  /** Returns, for humans, the description of the holder that the attempt found. */
-  static String holder(Attempted attempted) {
-    return attempted instanceof Attempted.Busy busy ? busy.holder() : UNKNOWN_HOLDER;
-  }
-
-  /** Asks all servers for the lock, and gives back what it got if that is no majority. */
+  /** Makes the attempt of a waiter, who will soon make another. */
   Attempted attempt(Claim claim) throws StoreException {
-    return attempt(claim, Server.deadlineAfter(storeTimeout));
+    return attempt(claim, SPLITS_MAX);
   }
 
-  private Attempted attempt(Claim claim, Deadline deadline) throws StoreException {
+  /**
+   * Asks all servers for the lock, and gives back what it got if that is no majority.
+   *
+   * @param splitsMax the most repeats after competing attempts have split the servers
+   */
+  private Attempted attempt(Claim claim, int splitsMax) throws StoreException {
+    Deadline deadline = Server.deadlineAfter(storeTimeout);
     for (int splits = 0; ; splits++) {
       String ownerId = ownerIdOfRound(claim);
       // Late servers are not waited for longer after each split: meanwhile, competing attempts
@@ -206,9 +192,10 @@ final class QuorumStore implements LockStore {
         }
         giveBack(claim, ownerId);
         // If a server of the majority failed meanwhile, the others may still form a majority.
-        boolean mayTryAgain =
-            committed.answers().size() >= committed.majority() && mayAskAgain(splits, deadline);
-        if (!committed.isMajority(QuorumStore::isNo) && !mayTryAgain) {
+        boolean mayTryAgain = committed.answers().size() >= committed.majority()
+            && splits < splitsMax
+            && isTimeForARound(deadline);
+        if (!isDecided(committed) && !mayTryAgain) {
           throw committed.failure("The lock was given, but its number could not be kept");
         }
       } else {
@@ -220,17 +207,13 @@ final class QuorumStore implements LockStore {
       String holder = holder(votes);
       if (holder != null) {
         return new Attempted.Busy(holder);
-      } else if (!mayAskAgain(splits, deadline)) {
-        return new Attempted.Split();
+      } else if (splits >= splitsMax || !isTimeForARound(deadline)) {
+        return new Attempted.Busy(UNKNOWN_HOLDER);
       }
       // Several attempts compete, and each got too few servers.
-      LockSupport.parkNanos(
-          this, ThreadLocalRandom.current().nextLong(SPLIT_PAUSE_NANOS << splits));
+      long pauseNanosMax = SPLIT_PAUSE_NANOS << Math.min(splits, SPLITS_MAX);
+      Server.pause(Duration.ofNanos(ThreadLocalRandom.current().nextLong(pauseNanosMax)), deadline);
     }
-  }
-
-  private boolean mayAskAgain(int splits, Deadline deadline) {
-    return splits < SPLITS_MAX && isTimeForARound(deadline);
   }
 
   private boolean isTimeForARound(Deadline deadline) {
@@ -258,14 +241,14 @@ final class QuorumStore implements LockStore {
 
   private List<CompletableFuture<Object>> askForLock(Claim claim, String ownerId) {
     Call call = Call.acquire(key(claim.key()), ownerId, claim, numbersKept);
-    return each(voter -> voter.ask(Lane.ACQUIRE, claim, server -> {
-      Object reply = run(server, call, WithoutPool.FAIL);
+    return ask(Lane.ACQUIRE, claim, server -> {
+      Object reply = server.run(call, Mode.ASK).reply();
       if (reply != null
           && (isGrant(reply) || (reply instanceof List<?> busy && busy.size() >= 2))) {
         return reply;
       }
       throw Reply.noAnswer(reply);
-    }));
+    });
   }
 
   private static boolean isAcquireDecided(Votes<Object> votes) {
@@ -295,8 +278,10 @@ final class QuorumStore implements LockStore {
     Call call = new Call(
         Script.COMMIT_NUMBER, key(claim.key()), grant.ownerId(), Long.toString(grant.number()));
     return Votes.gather(
-        each(voter -> voter.ask(
-            Lane.ACQUIRE, claim, server -> Reply.isOne(run(server, call, WithoutPool.USE_OWN)))),
+        ask(
+            Lane.ACQUIRE,
+            claim,
+            server -> Reply.isOne(server.run(call, Mode.URGENT).reply())),
         deadline,
         QuorumStore::isDecided);
   }
@@ -311,10 +296,10 @@ final class QuorumStore implements LockStore {
 
   private List<CompletableFuture<Boolean>> askToWithdraw(Lane lane, Claim claim, String ownerId) {
     Call call = Call.withdraw(LockKind.MUTEX, key(claim.key()), ownerId);
-    return each(voter -> voter.ask(lane, claim, server -> {
-      Object unused = run(server, call, WithoutPool.USE_OWN);
+    return ask(lane, claim, server -> {
+      Server.Answer unused = server.run(call, Mode.URGENT);
       return true;
-    }));
+    });
   }
 
   @Override
@@ -339,11 +324,7 @@ final class QuorumStore implements LockStore {
   }
 
   private static boolean isDecided(Votes<Boolean> votes) {
-    return votes.isMajority(Boolean::booleanValue) || votes.isMajority(QuorumStore::isNo);
-  }
-
-  private static boolean isNo(Boolean answer) {
-    return !answer;
+    return votes.isDecided(Boolean::booleanValue);
   }
 
   @Override
@@ -351,12 +332,12 @@ final class QuorumStore implements LockStore {
     Claim claim = grant.claim();
     Call call = Call.release(LockKind.MUTEX, key(claim.key()), ownerIdOf(grant), holdFor);
     boolean released = decide(
-        each(voter -> voter.ask(Lane.GRANT, claim, server -> {
-          Server.Answer answer = server.run(call, WithoutPool.USE_OWN);
+        ask(Lane.GRANT, claim, server -> {
+          Server.Answer answer = server.run(call, Mode.URGENT);
           // If the request was sent twice, the first may have been carried out, so that the second
           // found nothing.
           return Reply.isOne(answer.reply()) || answer.repeated();
-        })),
+        }),
         "It is not known whether the lock was released");
     return released ? ReleaseOutcome.RELEASED : ReleaseOutcome.ALREADY_LOST;
   }
@@ -367,25 +348,15 @@ final class QuorumStore implements LockStore {
   }
 
   @Override
-  public List<Renewal> renew(List<Grant> grants) throws StoreException {
-    Deadline deadline = Server.deadlineAfter(storeTimeout);
-    List<Renewal> results = new ArrayList<>(grants.size());
-    for (int from = 0; from < grants.size(); from += RENEWED_AT_ONCE_MAX) {
-      results.addAll(renewPart(
-          grants.subList(from, Math.min(grants.size(), from + RENEWED_AT_ONCE_MAX)), deadline));
-    }
-    return results;
-  }
-
-  private List<Renewal> renewPart(List<Grant> grants, Deadline deadline) {
+  public List<Renewal> renew(List<Grant> grants) {
     List<Call> calls = new ArrayList<>(grants.size());
     for (Grant grant : grants) {
       Claim claim = grant.claim();
       calls.add(Call.renew(LockKind.MUTEX, key(claim.key()), ownerIdOf(grant), claim.ttl()));
     }
     Votes<List<Object>> votes = Votes.gather(
-        each(voter -> voter.ask(Lane.RENEWAL, server -> server.runAllOnGrants(calls))),
-        deadline,
+        ask(Lane.RENEWAL, server -> server.renew(calls)),
+        Server.deadlineAfter(storeTimeout),
         soFar -> {
           for (int i = 0; i < grants.size(); i++) {
             if (renewal(soFar, i, grants.get(i)) instanceof Renewal.Unknown) {
@@ -420,24 +391,18 @@ final class QuorumStore implements LockStore {
     Claim claim = grant.claim();
     Call call = Call.extend(LockKind.MUTEX, key(claim.key()), ownerIdOf(grant), ttl);
     Votes<Optional<Duration>> votes = Votes.gather(
-        each(voter -> voter.ask(
-            Lane.GRANT, claim, server -> Reply.left(run(server, call, WithoutPool.USE_OWN)))),
+        ask(
+            Lane.GRANT,
+            claim,
+            server -> Reply.left(server.run(call, Mode.URGENT).reply())),
         Server.deadlineAfter(storeTimeout),
-        soFar -> soFar.isMajority(Optional::isPresent) || soFar.isMajority(Optional::isEmpty));
-    if (votes.isMajority(Optional::isPresent)) {
-      return Optional.of(QuorumGrant.lessDrift(votes.lasting(left -> left.orElse(Duration.ZERO))));
-    } else if (votes.isMajority(Optional::isEmpty)) {
-      return Optional.empty();
+        soFar -> soFar.isDecided(Optional::isPresent));
+    if (!votes.isDecided(Optional::isPresent)) {
+      throw votes.failure("It is not known whether the lease stands");
     }
-    throw votes.failure("It is not known whether the lease stands");
-  }
-
-  /** Asks each server what it shows of a lock; empty if nothing. */
-  private List<CompletableFuture<Optional<Reply.Held>>> look(LockKey key) {
-    Call call = Call.look(key(key));
-    return each(voter -> voter.ask(
-        Lane.ACQUIRE,
-        server -> Optional.ofNullable(Reply.Held.of(run(server, call, WithoutPool.FAIL)))));
+    return votes.isMajority(Optional::isPresent)
+        ? Optional.of(QuorumGrant.lessDrift(votes.lasting(left -> left.orElse(Duration.ZERO))))
+        : Optional.empty();
   }
 
   /** Runs the script that extends, with zero time: only servers that take writes answer it. */
@@ -448,10 +413,14 @@ final class QuorumStore implements LockStore {
 
   @Override
   public Optional<StoredHolder> inspect(LockKey key) throws StoreException {
+    Call call = Call.look(key.kind(), key(key));
     Deadline deadline = Server.deadlineAfter(storeTimeout);
     for (int repeats = 0; ; repeats++) {
       Votes<Optional<Reply.Held>> votes = Votes.gatherInTime(
-          look(key), deadline, soFar -> soFar.isMajority(Optional::isEmpty), repeats);
+          ask(Lane.ACQUIRE, server -> Reply.Held.of(server.run(call, Mode.ASK).reply())),
+          deadline,
+          soFar -> soFar.isMajority(Optional::isEmpty),
+          repeats);
       if (votes.answers().size() < votes.majority()) {
         throw votes.failure("It is not known who has the lock");
       }
@@ -463,7 +432,7 @@ final class QuorumStore implements LockStore {
       } else if (!isTimeForARound(deadline)) {
         throw votes.failure("It is not known whether the lock is taken");
       }
-      LockSupport.parkNanos(this, LOOK_AGAIN_NANOS);
+      Server.pause(QuorumList.LOOK_AGAIN_AFTER, deadline);
     }
   }
 
@@ -478,28 +447,24 @@ final class QuorumStore implements LockStore {
   public boolean forceRelease(LockKey key, long number) throws StoreException {
     Call call = Call.forceRelease(LockKind.MUTEX, key(key), number);
     return decide(
-        each(voter -> voter.ask(Lane.GRANT, server -> {
-          Server.Answer answer = server.run(call, WithoutPool.USE_OWN);
+        ask(Lane.GRANT, server -> {
+          Server.Answer answer = server.run(call, Mode.URGENT);
           boolean freed = Reply.isOne(answer.reply());
           if (!freed && answer.repeated()) {
             throw StoreException.unanswered("The connection broke: it may have been freed", null);
           }
           return freed;
-        })),
+        }),
         "It is not known whether the lock was freed");
   }
 
-  private static @Nullable Object run(Server server, Call call, WithoutPool withoutPool)
-      throws StoreException {
-    return server.run(call, withoutPool).reply();
+  private <T> List<CompletableFuture<T>> ask(Lane lane, Voter.Question<T> question) {
+    return voters.stream().map(voter -> voter.ask(lane, question)).toList();
   }
 
-  private interface Asking<T> {
-    CompletableFuture<T> of(Voter voter);
-  }
-
-  private <T> List<CompletableFuture<T>> each(Asking<T> asking) {
-    return voters.stream().map(asking::of).toList();
+  /** Asks each server after all earlier questions about that attempt. */
+  private <T> List<CompletableFuture<T>> ask(Lane lane, Claim attempt, Voter.Question<T> question) {
+    return voters.stream().map(voter -> voter.ask(lane, attempt, question)).toList();
   }
 
   private static String ownerIdOf(Grant grant) {

@@ -18,14 +18,13 @@ final class QuorumTicket implements Ticket {
 
   private final QuorumStore store;
   private final Claim claim;
-  private volatile String holder;
+  private volatile String holder = "";
   private volatile boolean isOver;
   private long pauseMillis = PAUSE_MILLIS_MIN; // used by one thread
 
-  QuorumTicket(QuorumStore store, Claim claim, String holder) {
+  QuorumTicket(QuorumStore store, Claim claim) {
     this.store = store;
     this.claim = claim;
-    this.holder = holder;
   }
 
   @Override
@@ -35,12 +34,12 @@ final class QuorumTicket implements Ticket {
       isOver = true;
       return new Granted(granted.grant());
     }
-    holder = QuorumStore.holder(attempted);
+    holder = ((QuorumStore.Attempted.Busy) attempted).holder();
     return new Waiting(recheckAfter());
   }
 
   /** Returns the pause, varied at random from half to one and a half times its length. */
-  Duration recheckAfter() {
+  private Duration recheckAfter() {
     long nanos = TimeUnit.MILLISECONDS.toNanos(pauseMillis);
     pauseMillis = Math.min(PAUSE_MILLIS_MAX, 2 * pauseMillis);
     return Duration.ofNanos(nanos / 2 + ThreadLocalRandom.current().nextLong(nanos));

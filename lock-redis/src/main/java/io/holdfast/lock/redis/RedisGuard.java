@@ -7,9 +7,7 @@ import io.holdfast.lock.spi.LeaseGuard;
 import io.holdfast.lock.spi.LockKind;
 import io.holdfast.lock.spi.StoreException;
 import java.util.ArrayList;
-import java.util.EnumMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Objects;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -35,10 +33,10 @@ import redis.clients.jedis.util.SafeEncoder;
  * closed during a write is released after it.
  */
 public final class RedisGuard {
-  private static final Function<LockKind, Script> SET =
-      ofEachKind("return redis.call('SET', KEYS[1], ARGV[1])\n");
-  private static final Function<LockKind, Script> HSET =
-      ofEachKind("return redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])\n");
+  private static final Scripts SET =
+      Scripts.guarded("return redis.call('SET', KEYS[1], ARGV[1])\n");
+  private static final Scripts HSET =
+      Scripts.guarded("return redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])\n");
 
   private final Lease lease;
 
@@ -64,7 +62,7 @@ public final class RedisGuard {
    * @throws LockStoreException the server gave no usable answer; the value may have been written
    */
   public void set(String key, String value) {
-    Object unused = run(SET, List.of(key), List.of(value));
+    Object unused = run(SET::of, List.of(key), List.of(value));
   }
 
   /**
@@ -77,7 +75,7 @@ public final class RedisGuard {
    * @throws LockStoreException the server gave no usable answer; the value may have been written
    */
   public void hset(String key, String field, String value) {
-    Object unused = run(HSET, List.of(key), List.of(field, value));
+    Object unused = run(HSET::of, List.of(key), List.of(field, value));
   }
 
   /**
@@ -101,36 +99,15 @@ public final class RedisGuard {
     return run(kind -> Script.guarded(kind, script), keys, arguments);
   }
 
-  /** Makes the scripts once, since their names are hashes of their texts. */
-  private static Function<LockKind, Script> ofEachKind(String callers) {
-    Map<LockKind, Script> scripts = new EnumMap<>(LockKind.class);
-    for (LockKind kind : LockKind.values()) {
-      scripts.put(kind, Script.guarded(kind, callers));
-    }
-    return kind -> Objects.requireNonNull(scripts.get(kind));
-  }
-
   private LeaseGuard<RedisGrant> open() {
     try {
       return LeaseGuard.open(lease, RedisGrant.class);
     } catch (IllegalArgumentException e) {
-      throw isOfAQuorum()
-          ? new IllegalArgumentException(
-              "The lease of lock '"
-                  + lease.name()
-                  + "' is of a quorum, for which there are no guarded writes: no single server knows"
-                  + " who holds the lock. Send the token with your writes",
-              e)
-          : e;
-    }
-  }
-
-  private boolean isOfAQuorum() {
-    try {
-      LeaseGuard.open(lease, QuorumGrant.class).close();
-      return true;
-    } catch (IllegalArgumentException e) {
-      return false;
+      throw new IllegalArgumentException(
+          e.getMessage()
+              + ". Guarded writes are for leases of one server, Sentinels or a Cluster: no single"
+              + " server of a quorum knows who holds the lock. Send the token with your writes",
+          e);
     }
   }
 
@@ -150,7 +127,10 @@ public final class RedisGuard {
         return SafeEncoder.encodeObject(grant
             .store()
             .server()
-            .runOnce(new Call(script.apply(grant.kind()), allKeys, allArguments, false, null)));
+            .run(
+                new Call(script.apply(grant.kind()), allKeys, allArguments, false, null),
+                Server.Mode.ONCE)
+            .reply());
       } catch (StoreException e) {
         if (e.getCause() instanceof JedisDataException answer && Failures.isOfALostLease(answer)) {
           throw guard.lost();

@@ -2,7 +2,7 @@ package io.holdfast.lock.redis;
 
 import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.redis.Server.Answer;
-import io.holdfast.lock.redis.Server.WithoutPool;
+import io.holdfast.lock.redis.Server.Mode;
 import io.holdfast.lock.spi.Acquisition;
 import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Grant;
@@ -15,11 +15,10 @@ import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoreSettings;
 import io.holdfast.lock.spi.StoredHolder;
 import io.holdfast.lock.spi.StoredLock;
+import io.holdfast.lock.spi.Ticket;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
@@ -49,8 +48,6 @@ final class RedisStore implements LockStore {
    * The longest time, by the server's clock, from the end of a grant's TTL until its key expires.
    */
   private static final Duration RECHECK_SLACK = Duration.ofMillis(2);
-
-  private static final int RENEWED_AT_ONCE_MAX = 1_000;
 
   private final Primaries primaries;
   private final String prefix;
@@ -91,17 +88,14 @@ final class RedisStore implements LockStore {
       StoreSettings settings)
       throws StoreException {
     RedisStore store = new RedisStore(primaries, prefix, numbersKept, replicas, settings);
-    boolean opened = false;
     try {
       if (!store.server.isRecent(prefix)) {
         throw new IllegalStateException(Server.TOO_OLD);
       }
-      opened = true;
       return store;
-    } finally {
-      if (!opened) {
-        store.close();
-      }
+    } catch (StoreException | RuntimeException | Error e) {
+      store.close();
+      throw e;
     }
   }
 
@@ -131,9 +125,7 @@ final class RedisStore implements LockStore {
 
   @Override
   public Optional<Grant> tryAcquire(Claim claim) throws StoreException {
-    String key = key(claim.key());
-    Call call = Call.acquire(key, claim.ownerId(), claim, numbersKept);
-    return attempt(claim, key, call) instanceof Attempted.Granted granted
+    return attempt(claim) instanceof Attempted.Granted granted
         ? Optional.of(granted.grant())
         : Optional.empty();
   }
@@ -141,10 +133,10 @@ final class RedisStore implements LockStore {
   @Override
   public Acquisition acquireOrQueue(Claim claim, Runnable wakeUp) throws StoreException {
     QueueTicket ticket = new QueueTicket(this, claim, wakeUp);
-    Attempted attempted = ticket.look();
-    return attempted instanceof Attempted.Granted granted
-        ? new Acquisition.Granted(granted.grant())
-        : new Acquisition.Queued(ticket, ((Attempted.Busy) attempted).recheckAfter());
+    Ticket.Status status = ticket.poll();
+    return status instanceof Ticket.Waiting waiting
+        ? new Acquisition.Queued(ticket, waiting.recheckAfter())
+        : new Acquisition.Granted(((Ticket.Granted) status).grant());
   }
 
   /**
@@ -152,12 +144,22 @@ final class RedisStore implements LockStore {
    * the ticket gets messages from then on.
    */
   Attempted attemptOrQueue(Claim claim, QueueTicket ticket, long look) throws StoreException {
+    String place = PLACE_LASTS.toMillis()
+        + "|"
+        + Keys.millisUp(claimLasts(claim))
+        + "|"
+        + look
+        + "|"
+        + inbox.channel();
     // Registered before the server can send it a message.
     inbox.expect(claim.ownerId(), ticket);
     boolean waits = false;
     try {
-      Attempted attempted = attemptOrQueue(claim, look);
-      waits = attempted instanceof Attempted.Busy;
+      Attempted attempted = attempt(claim, place);
+      if (attempted instanceof Attempted.Busy) {
+        inbox.listen();
+        waits = true;
+      }
       return attempted;
     } finally {
       if (!waits) {
@@ -166,54 +168,40 @@ final class RedisStore implements LockStore {
     }
   }
 
-  private Attempted attemptOrQueue(Claim claim, long look) throws StoreException {
-    String key = key(claim.key());
-    Call call = Call.acquire(
-        key,
-        claim.ownerId(),
-        claim,
-        numbersKept,
-        PLACE_LASTS.toMillis()
-            + "|"
-            + Keys.millisUp(claimLasts(claim))
-            + "|"
-            + look
-            + "|"
-            + inbox.channel());
-    Attempted attempted = attempt(claim, key, call);
-    if (attempted instanceof Attempted.Busy) {
-      inbox.listen();
-    }
-    return attempted;
-  }
-
-  private Attempted attempt(Claim claim, String key, Call call) throws StoreException {
-    Answer answer = server.run(call.confirmedBy(replicas), WithoutPool.FAIL);
+  /**
+   * Asks for the lock.
+   *
+   * @param place what the script needs to know for a place in the line; none: it joins no line
+   */
+  private Attempted attempt(Claim claim, Object... place) throws StoreException {
+    Call call = Call.acquire(key(claim.key()), claim.ownerId(), claim, numbersKept, place);
+    Answer answer = server.run(call.confirmedBy(replicas), Mode.ASK);
     Object reply = answer.reply();
     if (reply instanceof Long number) {
-      return new Attempted.Granted(new RedisGrant(claim, number, 0, claim.ttl(), key, this));
+      return new Attempted.Granted(grant(claim, number, 0, claim.ttl()));
     }
-    if (Reply.isGrantOfPermit(reply)
-        && reply instanceof List<?> both
-        && both.get(0) instanceof Long permit
-        && both.get(1) instanceof Long number) {
-      return new Attempted.Granted(
-          new RedisGrant(claim, number, permit.intValue(), claim.ttl(), key, this));
-    }
-    if (reply instanceof List<?> other
-        && other.size() == 1
-        && other.get(0) instanceof Long permits) {
-      StoreException differ = StoreException.permitsDiffer(claim, permits.intValue());
+    if (reply instanceof List<?> permits
+        && permits.size() == 1
+        && permits.get(0) instanceof Long other) {
+      StoreException differ = StoreException.permitsDiffer(claim, other.intValue());
       // The first request may have got through, to another server.
       throw answer.repeated()
           ? StoreException.unanswered("The connection broke; then: " + differ.getMessage(), differ)
           : differ;
     }
-    if (reply instanceof List<?> busy && busy.size() == 2) {
-      return new Attempted.Busy(
-          Reply.text(busy.get(1)), recheckAfter(busy.get(0)), answer.repeated());
+    if (reply instanceof List<?> both
+        && both.size() == 2
+        && both.get(0) instanceof Long permitOrLeft) {
+      return both.get(1) instanceof Long number
+          ? new Attempted.Granted(grant(claim, number, permitOrLeft.intValue(), claim.ttl()))
+          : new Attempted.Busy(
+              Reply.text(both.get(1)), recheckAfter(permitOrLeft), answer.repeated());
     }
     throw Reply.noAnswer(reply);
+  }
+
+  private RedisGrant grant(Claim claim, long number, int permit, Duration validFor) {
+    return new RedisGrant(claim, number, permit, validFor, key(claim.key()), this);
   }
 
   /** Returns the grant that a message proves; empty if replicas must confirm the grant. */
@@ -222,20 +210,21 @@ final class RedisStore implements LockStore {
       return Optional.empty();
     }
     stopWaiting(claim);
-    return Optional.of(new RedisGrant(
-        claim, news.number(), news.permit(), claimLasts(claim), key(claim.key()), this));
+    return Optional.of(grant(claim, news.number(), news.permit(), claimLasts(claim)));
   }
 
   private static Duration claimLasts(Claim claim) {
-    return claim.ttl().compareTo(CLAIM_LASTS) < 0 ? claim.ttl() : CLAIM_LASTS;
+    return shorter(claim.ttl(), CLAIM_LASTS);
   }
 
-  private static Duration recheckAfter(@Nullable Object timeLeft) {
-    if (!(timeLeft instanceof Long millis) || millis < 0) {
-      return RECHECK_AFTER;
-    }
-    Duration over = Duration.ofMillis(millis).plus(RECHECK_SLACK);
-    return over.compareTo(RECHECK_AFTER) < 0 ? over : RECHECK_AFTER;
+  private static Duration recheckAfter(long leftMillis) {
+    return leftMillis < 0
+        ? RECHECK_AFTER
+        : shorter(RECHECK_AFTER, Duration.ofMillis(leftMillis).plus(RECHECK_SLACK));
+  }
+
+  private static Duration shorter(Duration one, Duration other) {
+    return one.compareTo(other) < 0 ? one : other;
   }
 
   void stopWaiting(Claim claim) {
@@ -244,9 +233,8 @@ final class RedisStore implements LockStore {
 
   @Override
   public ReleaseOutcome release(Grant grant, Duration holdFor) throws StoreException {
-    Answer answer = server.runOnGrant(
-        Call.release(kindOf(grant), keyOf(grant), grant.claim().ownerId(), holdFor),
-        WithoutPool.USE_OWN);
+    Answer answer = server.run(
+        Call.release(kindOf(grant), keyOf(grant), grant.claim().ownerId(), holdFor), Mode.ON_GRANT);
     // Of two requests the first may have got through, and then the second finds nothing.
     return Reply.isOne(answer.reply()) || answer.repeated()
         ? ReleaseOutcome.RELEASED
@@ -255,71 +243,30 @@ final class RedisStore implements LockStore {
 
   @Override
   public void withdraw(Claim claim) throws StoreException {
-    Answer unused = server.runOnGrant(
-        Call.withdraw(claim.key().kind(), key(claim.key()), claim.ownerId()), WithoutPool.USE_OWN);
+    Answer unused = server.run(
+        Call.withdraw(claim.key().kind(), key(claim.key()), claim.ownerId()), Mode.ON_GRANT);
   }
 
   @Override
   public Object renewalGroup(Grant grant) {
-    Object server = primaries.group(keyOf(grant));
-    // A request runs one script for all its grants, and permits have another script than mutexes.
-    return kindOf(grant) == LockKind.MUTEX ? server : List.of(kindOf(grant), server);
+    return primaries.group(keyOf(grant));
   }
 
-  /** Renews server by server, since some grants may have moved since they were grouped. */
   @Override
-  public List<Renewal> renew(List<Grant> grants) throws StoreException {
-    Map<Object, List<Integer>> groups = new LinkedHashMap<>();
-    for (int i = 0; i < grants.size(); i++) {
-      groups
-          .computeIfAbsent(renewalGroup(grants.get(i)), k -> new ArrayList<>())
-          .add(i);
-    }
-    Renewal[] results = new Renewal[grants.size()];
-    StoreException failure = null;
-    for (List<Integer> group : groups.values()) {
-      for (int from = 0; from < group.size(); from += RENEWED_AT_ONCE_MAX) {
-        List<Integer> part =
-            group.subList(from, Math.min(group.size(), from + RENEWED_AT_ONCE_MAX));
-        List<Renewal> renewed;
-        try {
-          renewed = renewPart(part.stream().map(grants::get).toList());
-        } catch (StoreException e) {
-          failure = e;
-          break;
-        }
-        for (int i = 0; i < part.size(); i++) {
-          results[part.get(i)] = renewed.get(i);
-        }
-      }
-    }
-    if (failure != null) {
-      for (int i = 0; i < results.length; i++) {
-        if (results[i] == null) {
-          results[i] = new Renewal.Unknown(failure);
-        }
-      }
-    }
-    return List.of(results);
-  }
-
-  private List<Renewal> renewPart(List<Grant> grants) throws StoreException {
-    List<Call> calls = new ArrayList<>(grants.size());
-    for (Grant grant : grants) {
-      calls.add(Call.renew(
-          kindOf(grant), keyOf(grant), grant.claim().ownerId(), grant.claim().ttl()));
-    }
-    List<Object> replies = server.runAllOnGrants(calls);
+  public List<Renewal> renew(List<Grant> grants) {
+    List<Object> replies = server.renew(grants.stream()
+        .map(grant -> Call.renew(
+            kindOf(grant), keyOf(grant), grant.claim().ownerId(), grant.claim().ttl()))
+        .toList());
     List<Renewal> results = new ArrayList<>(grants.size());
     for (int i = 0; i < grants.size(); i++) {
       Object reply = replies.get(i);
       if (reply instanceof StoreException e) {
         results.add(new Renewal.Unknown(e));
+      } else if (Reply.isOne(reply)) {
+        results.add(new Renewal.Renewed(grants.get(i).claim().ttl()));
       } else {
-        results.add(
-            Reply.isOne(reply)
-                ? new Renewal.Renewed(grants.get(i).claim().ttl())
-                : new Renewal.Lost());
+        results.add(new Renewal.Lost());
       }
     }
     return results;
@@ -329,9 +276,7 @@ final class RedisStore implements LockStore {
   @Override
   public Optional<Duration> extend(Grant grant, Duration ttl) throws StoreException {
     return Reply.left(server
-        .runOnGrant(
-            Call.extend(kindOf(grant), keyOf(grant), grant.claim().ownerId(), ttl),
-            WithoutPool.USE_OWN)
+        .run(Call.extend(kindOf(grant), keyOf(grant), grant.claim().ownerId(), ttl), Mode.ON_GRANT)
         .reply());
   }
 
@@ -343,8 +288,8 @@ final class RedisStore implements LockStore {
 
   @Override
   public Optional<StoredHolder> inspect(LockKey key) throws StoreException {
-    Object look = server.run(Call.look(key(key)), WithoutPool.FAIL).reply();
-    return Optional.ofNullable(Reply.Held.of(look)).map(Reply.Held::stored);
+    Object look = server.run(Call.look(key.kind(), key(key)), Mode.ASK).reply();
+    return Reply.Held.of(look).map(Reply.Held::holder);
   }
 
   @Override
@@ -352,8 +297,7 @@ final class RedisStore implements LockStore {
     if (key.kind() == LockKind.MUTEX) {
       return inspect(key).stream().toList();
     }
-    return Reply.permits(
-        server.run(Call.lookAtPermits(key(key)), WithoutPool.FAIL).reply());
+    return Reply.permits(server.run(Call.look(key.kind(), key(key)), Mode.ASK).reply());
   }
 
   @Override
@@ -365,8 +309,7 @@ final class RedisStore implements LockStore {
 
   @Override
   public boolean forceRelease(LockKey key, long number) throws StoreException {
-    Answer answer =
-        server.runOnGrant(Call.forceRelease(key.kind(), key(key), number), WithoutPool.USE_OWN);
+    Answer answer = server.run(Call.forceRelease(key.kind(), key(key), number), Mode.ON_GRANT);
     boolean freed = Reply.isOne(answer.reply());
     if (!freed && answer.repeated()) {
       throw StoreException.unanswered(

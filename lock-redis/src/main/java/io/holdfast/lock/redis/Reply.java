@@ -15,21 +15,14 @@ import redis.clients.jedis.exceptions.JedisDataException;
 
 /** The interpretation of scripts' replies. */
 final class Reply {
-  private static final int PERMIT_PARTS = 5;
+  private static final int HOLDER_PARTS = 5;
 
   private Reply() {}
 
-  /** Whether an acquire was answered with a grant. */
+  /** Whether an acquire was answered with a grant: its number, or a permit and its number. */
   static boolean isGrant(@Nullable Object reply) {
-    return reply instanceof Long || isGrantOfPermit(reply);
-  }
-
-  /** Whether an acquire was answered with a permit and the number of its grant. */
-  static boolean isGrantOfPermit(@Nullable Object reply) {
-    return reply instanceof List<?> both
-        && both.size() == 2
-        && both.get(0) instanceof Long
-        && both.get(1) instanceof Long;
+    return reply instanceof Long
+        || (reply instanceof List<?> both && both.size() == 2 && both.get(1) instanceof Long);
   }
 
   static boolean isOne(@Nullable Object reply) {
@@ -77,27 +70,33 @@ final class Reply {
 
   /** Returns the holders of a semaphore's permits, in the order of the permits. */
   static List<StoredHolder> permits(@Nullable Object reply) throws StoreException {
-    if (!(reply instanceof List<?> all)) {
+    if (!(reply instanceof List<?> rows)) {
       throw noAnswer(reply);
     }
     List<StoredHolder> holders = new ArrayList<>();
-    for (Object one : all) {
-      if (!(one instanceof List<?> parts
-          && parts.size() == PERMIT_PARTS
-          && parts.get(0) instanceof Long permit
-          && parts.get(2) instanceof Long number)) {
-        throw noAnswer(reply);
-      }
-      holders.add(new StoredHolder(
-          number,
-          text(parts.get(3)),
-          Instant.EPOCH.plus(number, ChronoUnit.MICROS),
-          millis(parts.get(4)),
-          text(parts.get(1)).equals("r"),
-          permit.intValue()));
+    for (Object row : rows) {
+      holders.add(holder(row));
     }
     holders.sort(Comparator.comparingInt(StoredHolder::permit));
     return holders;
+  }
+
+  /** Returns the holder of a row that begins with a permit, state, number, holder and time left. */
+  private static StoredHolder holder(Object row) throws StoreException {
+    if (!(row instanceof List<?> parts
+        && parts.size() >= HOLDER_PARTS
+        && parts.get(0) instanceof Long permit
+        && parts.get(2) instanceof Long number)) {
+      throw noAnswer(row);
+    }
+    // The number of a grant is its time in microseconds, unless the clock was set back.
+    return new StoredHolder(
+        number,
+        text(parts.get(3)),
+        Instant.EPOCH.plus(number, ChronoUnit.MICROS),
+        millis(parts.get(4)),
+        text(parts.get(1)).equals("r"),
+        permit.intValue());
   }
 
   static StoreException noAnswer(@Nullable Object reply) {
@@ -108,54 +107,21 @@ final class Reply {
    * A lock that is held, as its server shows it.
    *
    * @param owner the owner id of the grant
-   * @param released whether only a minimum hold keeps the name taken
    * @param waiting the number of waiters in the queue
    */
-  record Held(
-      String owner, boolean released, long number, String holder, Duration remaining, int waiting) {
-    private static final int PARTS = 5;
-    private static final int NUMBER = 2;
-    private static final int HOLDER = 4;
-
-    /** Parses a reply; null if the lock is free, or the value is not one of ours. */
-    static @Nullable Held of(@Nullable Object reply) {
-      if (!(reply instanceof List<?> look
-          && look.size() == 3
-          && look.get(2) instanceof Long waiting)) {
-        return null;
+  record Held(StoredHolder holder, String owner, int waiting) {
+    /** Parses a reply; empty if the lock is free, or what is under its key is none of ours. */
+    static Optional<Held> of(@Nullable Object reply) throws StoreException {
+      if (reply == null) {
+        return Optional.empty();
       }
-      String[] parts = text(look.get(0)).split("\\|", PARTS);
-      if (parts.length < PARTS) {
-        return null;
+      if (reply instanceof List<?> parts
+          && parts.size() == HOLDER_PARTS + 2
+          && parts.get(HOLDER_PARTS + 1) instanceof Long waiting) {
+        return Optional.of(
+            new Held(Reply.holder(reply), text(parts.get(HOLDER_PARTS)), waiting.intValue()));
       }
-      try {
-        return new Held(
-            parts[0],
-            parts[1].equals("r"),
-            Long.parseLong(parts[NUMBER]),
-            parts[HOLDER],
-            millis(look.get(1)),
-            waiting.intValue());
-      } catch (NumberFormatException e) {
-        return null;
-      }
-    }
-
-    StoredHolder stored() {
-      return stored(remaining);
-    }
-
-    /** Returns the holder, with a time left that may differ from this server's. */
-    StoredHolder stored(Duration left) {
-      return new StoredHolder(number, holder, since(), left, released);
-    }
-
-    /**
-     * Returns the time of the grant: its number is that time in microseconds, unless the clock was
-     * set back.
-     */
-    private Instant since() {
-      return Instant.EPOCH.plus(number, ChronoUnit.MICROS);
+      throw noAnswer(reply);
     }
   }
 }

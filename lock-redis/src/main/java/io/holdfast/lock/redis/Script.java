@@ -14,17 +14,10 @@ import java.util.stream.Collectors;
 
 /** A Lua script, and the name under which a server caches it. */
 final class Script {
-  static final Script ACQUIRE = of("grant", "acquire-free", "line", "acquire");
-  static final Script RELEASE = of("release-alone", "grant", "line", "release");
-  static final Script WITHDRAW = of("grant", "line", "withdraw");
-  static final Script FORCE_RELEASE = of("grant", "line", "force-release");
-  static final Script RENEW = of("renew");
-  static final Script EXTEND = of("extend");
-  static final Script LOOK = of("look");
-  static final Script LOOK_AT_PERMITS = of("permits", "permit-look");
   static final Script COMMIT_NUMBER = of("commit-number");
   static final Script CHECK_DISTINCT = of("check-distinct");
   static final Script CHECK = of("check");
+  static final Script SCAN = of("scan");
 
   private static final String GUARD = resource("guard");
   private static final String PERMIT_GUARD = resource("permit-guard");

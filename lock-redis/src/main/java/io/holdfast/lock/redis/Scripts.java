@@ -3,37 +3,36 @@ package io.holdfast.lock.redis;
 import io.holdfast.lock.spi.LockKind;
 
 /**
- * The scripts for locks of one kind. Each has the same arguments and answers as those of a mutex,
- * unless its text says otherwise.
+ * The scripts of one step of the protocol, one for each kind of lock. That of a semaphore has the
+ * same arguments and answers as that of a mutex, unless its text says otherwise.
  */
-record Scripts(
-    Script acquire,
-    Script release,
-    Script withdraw,
-    Script forceRelease,
-    Script renew,
-    Script extend) {
+record Scripts(Script mutex, Script permit) {
+  static final Scripts ACQUIRE =
+      new Scripts(Script.of("grant", "acquire-free", "line", "acquire"), permits("acquire"));
+  static final Scripts RELEASE =
+      new Scripts(Script.of("release-alone", "grant", "line", "release"), permits("release"));
+  static final Scripts WITHDRAW =
+      new Scripts(Script.of("grant", "line", "withdraw"), permits("withdraw"));
+  static final Scripts FORCE_RELEASE =
+      new Scripts(Script.of("grant", "line", "force-release"), permits("force-release"));
+  static final Scripts RENEW = new Scripts(Script.of("renew"), permits("renew"));
+  static final Scripts EXTEND = new Scripts(Script.of("extend"), permits("extend"));
+  static final Scripts LOOK = new Scripts(Script.of("look"), permits("look"));
 
-  private static final Scripts MUTEX = new Scripts(
-      Script.ACQUIRE,
-      Script.RELEASE,
-      Script.WITHDRAW,
-      Script.FORCE_RELEASE,
-      Script.RENEW,
-      Script.EXTEND);
+  private static Script permits(String step) {
+    return Script.of("permits", "permit-" + step);
+  }
 
-  private static final Scripts PERMIT = new Scripts(
-      Script.of("permits", "permit-acquire"),
-      Script.of("permits", "permit-release"),
-      Script.of("permits", "permit-withdraw"),
-      Script.of("permits", "permit-force-release"),
-      Script.of("permits", "permit-renew"),
-      Script.of("permits", "permit-extend"));
+  /** Makes scripts of a caller's that run only while a lease is valid. */
+  static Scripts guarded(String callers) {
+    return new Scripts(
+        Script.guarded(LockKind.MUTEX, callers), Script.guarded(LockKind.PERMIT, callers));
+  }
 
-  static Scripts of(LockKind kind) {
+  Script of(LockKind kind) {
     return switch (kind) {
-      case MUTEX -> MUTEX;
-      case PERMIT -> PERMIT;
+      case MUTEX -> mutex;
+      case PERMIT -> permit;
     };
   }
 }

@@ -4,13 +4,18 @@ import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.TimeSource;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.NoSuchElementException;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.Connection;
@@ -33,16 +38,12 @@ import redis.clients.jedis.util.Pool;
  */
 final class Server implements AutoCloseable {
   /**
-   * The time within which a call that may be repeated should be answered; if it is not, it is sent
-   * again on a new connection. A connection that was idle can be dead without notice.
-   */
-  static final Duration ANSWER_IS_PROMPT = Duration.ofMillis(500);
-
-  /**
    * The most threads that give back broken connections: as many as a pool of Jedis has connections
    * by default.
    */
   private static final int RETURN_THREADS_MAX = 8;
+
+  private static final int RENEWED_AT_ONCE_MAX = 1_000;
 
   private static final int VERSION_MIN = 7 << 16;
   static final String TOO_OLD = "A server is older than Redis 7.0, which is the oldest that is"
@@ -68,15 +69,44 @@ final class Server implements AutoCloseable {
    */
   record Answer(@Nullable Object reply, boolean repeated) {}
 
-  /** The choices if the pool has no connection to give. */
-  enum WithoutPool {
-    /** Wait for one, and fail if none comes, so as not to take precedence over the application. */
-    FAIL,
+  /** The way in which a call is sent. */
+  enum Mode {
+    /** Waits for a connection of the pool, and is sent once. */
+    ONCE,
+
     /**
-     * Use a connection of our own at once: others may be waiting for what this call frees, and its
-     * time is needed for the server's answer.
+     * Waits for a connection of the pool, so as not to take precedence over the application, and
+     * may be repeated, as all that follow: if its connection turns out to be broken or silent, it
+     * is sent again on another one.
      */
-    USE_OWN
+    ASK,
+
+    /**
+     * Uses a connection of our own if the pool has none to give at once: others may be waiting for
+     * what this call frees, and its time is needed for the server's answer.
+     */
+    URGENT,
+
+    /** As {@link #URGENT}, and an answer that there is no such grant is checked. */
+    ON_GRANT,
+
+    /**
+     * As {@link #ON_GRANT}, and uses a connection of our own if the pool tests what it lends: it
+     * may test one dead connection after the other before it lends one that is alive.
+     */
+    RENEWAL;
+
+    boolean mayRepeat() {
+      return this != ONCE;
+    }
+
+    boolean waitsForPool() {
+      return this == ONCE || this == ASK;
+    }
+
+    boolean isAboutGrants() {
+      return this == ON_GRANT || this == RENEWAL;
+    }
   }
 
   /**
@@ -87,128 +117,199 @@ final class Server implements AutoCloseable {
     return Deadline.after(storeTimeout, TimeSource.system());
   }
 
+  /** Pauses for a time within the deadline, also if the thread is interrupted. */
+  static void pause(Duration pause, Deadline deadline) {
+    boolean unused = deadline
+        .within(pause)
+        .<Boolean, RuntimeException>awaitUninterruptibly(leftNanos -> {
+          TimeUnit.NANOSECONDS.sleep(leftNanos);
+          return true;
+        });
+  }
+
   /** Whether the server is of a supported version; if not, {@link #TOO_OLD} says what to do. */
   boolean isRecent(String prefix) throws StoreException {
-    Answer answer = run(new Call(Script.CHECK, prefix + ":{check}"), WithoutPool.FAIL);
+    Answer answer = run(new Call(Script.CHECK, prefix + ":{check}"), Mode.ASK);
     return answer.reply() instanceof Long version && version >= VERSION_MIN;
   }
 
-  /**
-   * Runs a script that may be repeated: if its connection turns out to be broken or silent, it is
-   * sent again on another one.
-   */
-  Answer run(Call call, WithoutPool withoutPool) throws StoreException {
-    return run(call, withoutPool, deadlineAfter(storeTimeout));
+  /** Runs a script within the store timeout. */
+  Answer run(Call call, Mode mode) throws StoreException {
+    return run(call, mode, deadlineAfter(storeTimeout));
   }
 
-  /** Runs a script that may be repeated, within the deadline of a longer operation. */
-  Answer run(Call call, WithoutPool withoutPool, Deadline deadline) throws StoreException {
-    return deliver(new Delivery(primaries, call, deadline, false), withoutPool, true);
+  /** Runs a script within the deadline of a longer operation. */
+  Answer run(Call call, Mode mode, Deadline deadline) throws StoreException {
+    return answer(new Delivery(primaries, List.of(call), mode, deadline));
   }
 
-  /**
-   * Runs a script about a grant, which may be repeated; an answer that there is no such grant is
-   * checked.
-   */
-  Answer runOnGrant(Call call, WithoutPool withoutPool) throws StoreException {
-    Deadline deadline = deadlineAfter(storeTimeout);
-    return deliver(new Delivery(primaries, call, deadline, true), withoutPool, true);
-  }
-
-  /** Runs a script that must not be carried out twice. */
-  @Nullable
-  Object runOnce(Call call) throws StoreException {
-    Deadline deadline = deadlineAfter(storeTimeout);
-    return deliver(new Delivery(primaries, call, deadline, false), WithoutPool.FAIL, false)
-        .reply();
-  }
-
-  private Answer deliver(Delivery delivery, WithoutPool withoutPool, boolean mayRepeat)
-      throws StoreException {
+  private Answer answer(Delivery delivery) throws StoreException {
     try {
       while (true) {
-        try {
-          return send(delivery, withoutPool, mayRepeat);
-        } catch (JedisDataException e) {
-          delivery.follow(e);
-        } catch (PoolClosedException e) {
-          delivery.leaveClosedPool();
+        Object reply = deliver(delivery).get(0);
+        if (reply instanceof StoreException e) {
+          throw e;
+        } else if (!(reply instanceof JedisDataException)) {
+          return new Answer(reply, delivery.isRepeated());
         }
+        delivery.follow((JedisDataException) reply);
       }
-    } catch (JedisConnectionException e) {
-      primaries.failed(delivery.call().key(), delivery.deadline());
-      throw Failures.unanswered(e);
     } catch (StoreException e) {
       throw delivery.failed(e);
     }
   }
 
-  private Answer send(Delivery delivery, WithoutPool withoutPool, boolean mayRepeat)
-      throws StoreException, PoolClosedException {
-    boolean wasDoubtful = true;
+  /**
+   * Runs scripts that renew grants, up to 1,000 of one server in a round trip. They are sent server
+   * by server, since slots may have moved since the grants were grouped; those of a server that
+   * fails are left, and the others go on.
+   *
+   * @return for each call its reply, or the {@link StoreException} that it failed with
+   */
+  List<Object> renew(List<Call> calls) {
+    Map<Object, List<Integer>> groups = new LinkedHashMap<>();
+    for (int i = 0; i < calls.size(); i++) {
+      Object group = primaries.group(calls.get(i).key());
+      groups.computeIfAbsent(group, key -> new ArrayList<>()).add(i);
+    }
+    Object[] replies = new Object[calls.size()];
+    for (List<Integer> group : groups.values()) {
+      List<Object> ofGroup = renewGroup(group.stream().map(calls::get).toList());
+      for (int i = 0; i < group.size(); i++) {
+        replies[group.get(i)] = ofGroup.get(i);
+      }
+    }
+    return Arrays.asList(replies);
+  }
+
+  private List<Object> renewGroup(List<Call> calls) {
+    List<Object> replies = new ArrayList<>(calls.size());
     try {
-      Answer answer =
-          sendFirst(delivery, withoutPool, mayRepeat ? delivery::promptlyOver : delivery::over);
-      if (!delivery.isDoubtful(answer)) {
-        return answer;
+      while (replies.size() < calls.size()) {
+        int from = replies.size();
+        List<Call> part = calls.subList(from, Math.min(calls.size(), from + RENEWED_AT_ONCE_MAX));
+        Deadline deadline = deadlineAfter(storeTimeout);
+        List<Object> answers = deliver(new Delivery(primaries, part, Mode.RENEWAL, deadline));
+        for (int i = 0; i < part.size(); i++) {
+          replies.add(
+              answers.get(i) instanceof JedisDataException e
+                  ? elsewhere(part.get(i), deadline, e)
+                  : answers.get(i));
+        }
+      }
+    } catch (StoreException e) {
+      replies.addAll(Collections.nCopies(calls.size() - replies.size(), e));
+    }
+    return replies;
+  }
+
+  /** Runs a call whose slot is moving or has moved; there are few of these at a time. */
+  private Object elsewhere(Call call, Deadline deadline, JedisDataException e) {
+    try {
+      Delivery delivery = new Delivery(primaries, List.of(call), Mode.RENEWAL, deadline);
+      delivery.follow(e);
+      Object reply = answer(delivery).reply();
+      return reply == null ? Reply.noAnswer(null) : reply;
+    } catch (StoreException failure) {
+      return failure;
+    }
+  }
+
+  /**
+   * Delivers calls to the server that has them.
+   *
+   * @return for each call its reply, or the {@link JedisDataException} that the server answered, or
+   *     the {@link StoreException} with which the check of a doubtful reply failed
+   */
+  private List<Object> deliver(Delivery delivery) throws StoreException {
+    try {
+      while (true) {
+        try {
+          return send(delivery);
+        } catch (PoolClosedException e) {
+          delivery.leaveClosedPool();
+        }
       }
     } catch (JedisConnectionException e) {
-      if (!mayRepeat
-          || delivery.deadline().isOver()
-          || (Failures.isTimeout(e) && !delivery.isPrompt())) {
-        throw e;
+      throw unanswered(delivery, e);
+    }
+  }
+
+  private StoreException unanswered(Delivery delivery, JedisConnectionException e) {
+    primaries.failed(delivery.key(), delivery.deadline());
+    return Failures.unanswered(e);
+  }
+
+  private List<Object> send(Delivery delivery) throws StoreException, PoolClosedException {
+    try {
+      List<Object> replies = sendFirst(delivery);
+      if (replies.stream().anyMatch(delivery::isDoubtful)) {
+        check(delivery, replies);
       }
-      wasDoubtful = false;
-    } catch (JedisDataException e) {
-      if (!Reply.isDoubtful(e)) {
+      return replies;
+    } catch (JedisConnectionException e) {
+      if (!delivery.mayBeSentAgain(e)) {
         throw e;
       }
     }
     delivery.lookUpAgain();
-    Pool<Connection> pool = delivery.pool();
-    Answer anew = ownOf(pool).useNew(delivery.deadline(), delivery::over);
-    if (wasDoubtful && !delivery.isDoubtful(anew)) {
-      pool.clear();
-    }
-    return anew;
+    return sendAnew(delivery, delivery.calls());
   }
 
-  private Answer sendFirst(Delivery delivery, WithoutPool withoutPool, Wire.Use<Answer> use)
-      throws StoreException, PoolClosedException {
+  private List<Object> sendFirst(Delivery delivery) throws StoreException, PoolClosedException {
     Pool<Connection> pool = delivery.pool();
     Deadline deadline = delivery.deadline();
+    if (delivery.mode() == Mode.RENEWAL && pool.getTestOnBorrow()) {
+      return ownOf(pool).use(deadline, delivery::over);
+    }
     Connection connection;
     try {
-      connection = borrow(pool, withoutPool, deadline, delivery.call().key());
+      connection = borrow(pool, delivery.mode(), deadline);
     } catch (NoSuchElementException e) {
-      if (withoutPool == WithoutPool.FAIL) {
+      if (delivery.mode().waitsForPool()) {
         throw exhausted(pool, deadline, e);
       }
-      return ownOf(pool).use(deadline, use);
+      return ownOf(pool).use(deadline, delivery::over);
+    } catch (StoreException e) {
+      primaries.failed(delivery.key(), deadline);
+      throw e;
     }
-    return onPooled(pool, connection, use);
+    try {
+      return Wire.use(connection, delivery::over);
+    } finally {
+      giveBack(pool, connection);
+    }
+  }
+
+  private List<Object> sendAnew(Delivery delivery, List<Call> calls)
+      throws StoreException, PoolClosedException {
+    return ownOf(delivery.pool())
+        .useNew(delivery.deadline(), connection -> delivery.overNew(connection, calls));
   }
 
   /**
-   * Uses a connection of the pool; it goes back to the pool, as a broken one if it or its server is
-   * of no use.
+   * Replaces doubtful replies by those on a new connection. A failure concerns these calls only;
+   * the others' replies count.
    */
-  private <T> T onPooled(Pool<Connection> pool, Connection connection, Wire.Use<T> use)
-      throws StoreException {
-    boolean usable = true;
+  private void check(Delivery delivery, List<Object> replies) throws PoolClosedException {
+    List<Call> doubtful = IntStream.range(0, replies.size())
+        .filter(i -> delivery.isDoubtful(replies.get(i)))
+        .mapToObj(delivery.calls()::get)
+        .toList();
+    List<Object> checked;
     try {
-      return use.with(connection);
-    } catch (JedisDataException e) {
-      usable = !Failures.isOfAFormerPrimary(e);
-      throw e;
-    } catch (RuntimeException | Error e) {
-      usable = false;
-      // What was sent on it must not arrive after what is sent next on another.
-      OwnConnection.closeQuietly(connection);
-      throw e;
-    } finally {
-      giveBack(pool, connection, usable);
+      delivery.lookUpAgain();
+      checked = sendAnew(delivery, doubtful);
+      if (!checked.stream().allMatch(delivery::isDoubtful)) {
+        delivery.pool().clear();
+      }
+    } catch (JedisConnectionException e) {
+      checked = Collections.nCopies(doubtful.size(), unanswered(delivery, e));
+    } catch (StoreException e) {
+      checked = Collections.nCopies(doubtful.size(), e);
     }
+    Iterator<Object> next = checked.iterator();
+    replies.replaceAll(reply -> delivery.isDoubtful(reply) ? next.next() : reply);
   }
 
   /**
@@ -231,24 +332,12 @@ final class Server implements AutoCloseable {
         e);
   }
 
-  private Connection borrow(
-      Pool<Connection> pool, WithoutPool withoutPool, Deadline deadline, String key)
-      throws StoreException, PoolClosedException {
-    try {
-      return borrow(pool, withoutPool, deadline);
-    } catch (StoreException e) {
-      primaries.failed(key, deadline);
-      throw e;
-    }
-  }
-
   /** Borrows a connection; throws {@link NoSuchElementException} if the pool has none to give. */
-  private static Connection borrow(
-      Pool<Connection> pool, WithoutPool withoutPool, Deadline deadline)
+  private static Connection borrow(Pool<Connection> pool, Mode mode, Deadline deadline)
       throws StoreException, PoolClosedException {
     try {
-      return deadline.awaitUninterruptibly(left ->
-          borrow(pool, withoutPool == WithoutPool.FAIL ? Duration.ofNanos(left) : Duration.ZERO));
+      return deadline.awaitUninterruptibly(
+          left -> borrow(pool, mode.waitsForPool() ? Duration.ofNanos(left) : Duration.ZERO));
     } catch (NoSuchElementException | PoolClosedException e) {
       throw e;
     } catch (Exception e) {
@@ -272,8 +361,8 @@ final class Server implements AutoCloseable {
    * Gives a connection back; a broken one on a thread of ours, since the pool then opens another in
    * its place, which can take as long as the user's client allows.
    */
-  private void giveBack(Pool<Connection> pool, Connection connection, boolean usable) {
-    if (usable && !connection.isBroken()) {
+  private void giveBack(Pool<Connection> pool, Connection connection) {
+    if (!connection.isBroken()) {
       pool.returnResource(connection);
       return;
     }
@@ -294,166 +383,27 @@ final class Server implements AutoCloseable {
     }
   }
 
-  /**
-   * Runs scripts about grants on one server in one round trip: on a connection of the pool, or on
-   * our own if the pool has none at once. Only those whose answers must be checked are sent again.
-   *
-   * @param calls not empty; each may be repeated
-   * @return for each call its reply, or the {@link StoreException} that it failed with
-   */
-  List<Object> runAllOnGrants(List<Call> calls) throws StoreException {
-    Deadline deadline = deadlineAfter(storeTimeout);
-    String key = calls.get(0).key();
-    try {
-      List<Object> replies = repliesOf(calls, key, deadline);
-      for (int i = 0; i < replies.size(); i++) {
-        if (replies.get(i) instanceof JedisDataException e) {
-          replies.set(i, elsewhere(calls.get(i), deadline, e));
-        }
-      }
-      return replies;
-    } catch (JedisConnectionException e) {
-      primaries.failed(key, deadline);
-      throw Failures.unanswered(e);
-    }
-  }
-
-  private List<Object> repliesOf(List<Call> calls, String key, Deadline deadline)
-      throws StoreException {
-    Pool<Connection> pool = primaries.of(key);
-    while (true) {
-      try {
-        List<Object> replies = promptly(pool, deadline, calls);
-        if (replies == null) {
-          return ownOf(primaries.of(key))
-              .useNew(deadline, connection -> Wire.runAll(connection, deadline, calls));
-        }
-        askAnew(key, deadline, calls, replies);
-        return replies;
-      } catch (PoolClosedException e) {
-        Pool<Connection> closedPool = pool;
-        pool = primaries.of(key);
-        if (pool == closedPool || deadline.isOver()) {
-          throw Failures.unconnected(e);
-        }
-      }
-    }
-  }
-
-  /** Runs the scripts within a short time; null if it took too long, or the connection broke. */
-  private @Nullable List<Object> promptly(
-      Pool<Connection> pool, Deadline deadline, List<Call> calls)
-      throws StoreException, PoolClosedException {
-    Wire.Use<List<Object>> use =
-        connection -> Wire.runAll(connection, deadline.within(ANSWER_IS_PROMPT), calls);
-    try {
-      if (pool.getTestOnBorrow()) {
-        // The pool may test one dead connection after the other before it lends one that is alive.
-        return ownOf(pool).use(deadline, use);
-      }
-      Connection connection;
-      try {
-        connection = borrow(pool, WithoutPool.USE_OWN, deadline, calls.get(0).key());
-      } catch (NoSuchElementException e) {
-        return ownOf(pool).use(deadline, use);
-      }
-      return onPooled(pool, connection, use);
-    } catch (JedisConnectionException e) {
-      if (deadline.isOver()) {
-        throw e;
-      }
-      return null;
-    }
-  }
-
-  private void askAnew(String key, Deadline deadline, List<Call> calls, List<Object> replies) {
-    int[] doubtful = IntStream.range(0, replies.size())
-        .filter(i -> Reply.isDoubtful(replies.get(i)))
-        .toArray();
-    if (doubtful.length == 0) {
-      return;
-    }
-    List<Call> again = IntStream.of(doubtful).mapToObj(calls::get).toList();
-    List<Object> anew = answersAnew(key, deadline, again);
-    for (int i = 0; i < doubtful.length; i++) {
-      replies.set(doubtful[i], anew.get(i));
-    }
-  }
-
-  /**
-   * Runs these calls again on a new connection. A failure concerns these calls only; the others'
-   * answers count.
-   */
-  private List<Object> answersAnew(String key, Deadline deadline, List<Call> calls) {
-    try {
-      Pool<Connection> pool = primaries.of(key);
-      List<Object> anew =
-          ownOf(pool).useNew(deadline, connection -> Wire.runAll(connection, deadline, calls));
-      if (!anew.stream().allMatch(Reply::isDoubtful)) {
-        pool.clear();
-      }
-      return anew;
-    } catch (JedisConnectionException e) {
-      primaries.failed(key, deadline);
-      return Collections.nCopies(calls.size(), Failures.unanswered(e));
-    } catch (PoolClosedException e) {
-      return Collections.nCopies(calls.size(), Failures.unconnected(e));
-    } catch (StoreException e) {
-      return Collections.nCopies(calls.size(), e);
-    }
-  }
-
-  /** Runs a call whose slot is moving or has moved; there are few of these at a time. */
-  private Object elsewhere(Call call, Deadline deadline, JedisDataException e) {
-    try {
-      Delivery delivery = new Delivery(primaries, call, deadline, true);
-      delivery.follow(e);
-      Object reply = deliver(delivery, WithoutPool.USE_OWN, true).reply();
-      return reply == null ? Reply.noAnswer(null) : reply;
-    } catch (StoreException failure) {
-      return failure;
-    }
-  }
-
   /** Returns the pools of all servers that have keys. */
   List<Pool<Connection>> all(Deadline deadline) throws StoreException {
-    return primaries.all(this, deadline);
+    return primaries.all(deadline);
   }
 
-  /** Reads from a server that is given by its pool and not by a key. */
-  <T> T read(Pool<Connection> pool, Deadline deadline, Wire.Use<T> reading) throws StoreException {
-    Wire.Use<T> inTime = connection -> Wire.inTime(connection, deadline, reading);
-    try {
-      try {
-        return onPooled(pool, borrow(pool, WithoutPool.FAIL, deadline), inTime);
-      } catch (NoSuchElementException e) {
-        throw exhausted(pool, deadline, e);
-      } catch (JedisConnectionException e) {
-        if (deadline.isOver() || Failures.isTimeout(e)) {
-          throw e;
-        }
-      }
-      // The connection was already broken.
-      return ownOf(pool).useNew(deadline, inTime);
-    } catch (PoolClosedException e) {
-      throw Failures.unconnected(e);
-    } catch (JedisDataException e) {
-      throw Failures.answered(e);
-    } catch (JedisConnectionException e) {
-      throw Failures.unanswered(e);
-    }
+  /** Runs a script on a server that is given by its pool and not by a key. */
+  @Nullable
+  Object run(Pool<Connection> pool, Call call, Deadline deadline) throws StoreException {
+    return answer(new Delivery(key -> pool, List.of(call), Mode.ASK, deadline)).reply();
   }
 
   /**
-   * Runs read-only scripts on one server, in one round trip on a connection of the user's pool.
+   * Runs scripts on a server that is given by its pool and not by a key, in one round trip.
    *
-   * @return for each call its reply, or the {@link JedisDataException} that the server answered
+   * @param calls not empty
+   * @return for each call its reply, or the exception that it failed with: a
+   *     {@link JedisDataException} or a {@link StoreException}
    */
-  List<Object> readAll(Pool<Connection> pool, List<Call> calls, Deadline deadline)
+  List<Object> runAll(Pool<Connection> pool, List<Call> calls, Deadline deadline)
       throws StoreException {
-    return calls.isEmpty()
-        ? List.of()
-        : read(pool, deadline, connection -> Wire.runAll(connection, deadline, calls));
+    return deliver(new Delivery(key -> pool, calls, Mode.ASK, deadline));
   }
 
   private OwnConnection ownOf(Pool<Connection> pool) {

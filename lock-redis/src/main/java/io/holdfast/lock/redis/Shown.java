@@ -30,8 +30,11 @@ sealed interface Shown {
       Predicate<Optional<Reply.Held>> same =
           other -> other.isPresent() && isSame(other.get(), held);
       if (votes.isMajority(same)) {
-        return new Taken(held.stored(
-            votes.lasting(other -> same.test(other) ? other.get().remaining() : Duration.ZERO)));
+        StoredHolder holder = held.holder();
+        Duration left = votes.lasting(
+            other -> same.test(other) ? other.get().holder().remaining() : Duration.ZERO);
+        return new Taken(new StoredHolder(
+            holder.number(), holder.description(), holder.since(), left, holder.released()));
       }
       mayBeTaken |=
           !votes.isExcluded(other -> other.isPresent() && other.get().owner().equals(held.owner()));
@@ -41,7 +44,7 @@ sealed interface Shown {
 
   private static boolean isSame(Reply.Held one, Reply.Held other) {
     return one.owner().equals(other.owner())
-        && one.number() == other.number()
-        && one.released() == other.released();
+        && one.holder().number() == other.holder().number()
+        && one.holder().released() == other.holder().released();
   }
 }

@@ -7,13 +7,13 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.BlockingDeque;
+import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.LinkedBlockingDeque;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import java.util.function.Predicate;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The answers of a quorum's servers to one question so far. Used by one thread.
@@ -42,9 +42,6 @@ final class Votes<T> {
 
   /** A server's answer. */
   record Answer<T>(int voter, T value) {}
-
-  private record Arrival<T>(
-      int voter, @Nullable T value, @Nullable Throwable failure) {}
 
   /**
    * Gathers answers until they decide, all have come, or the time is up. Later answers are ignored.
@@ -80,22 +77,19 @@ final class Votes<T> {
       Duration lateMin) {
     long beganNanos = System.nanoTime();
     Deadline until = deadline;
-    BlockingDeque<Arrival<T>> arrivals = new LinkedBlockingDeque<>();
+    BlockingQueue<Integer> answered = new LinkedBlockingQueue<>();
     for (int i = 0; i < questions.size(); i++) {
       int voter = i;
-      var unused = questions.get(i).whenComplete((value, failure) -> {
-        arrivals.addLast(new Arrival<>(voter, value, failure));
-      });
+      var unused = questions.get(i).whenComplete((value, failure) -> answered.add(voter));
     }
     Votes<T> votes = new Votes<>(questions.size());
     while (votes.pending() > 0 && !decided.test(votes)) {
-      Optional<Arrival<T>> arrival =
-          until.<Optional<Arrival<T>>, RuntimeException>awaitUninterruptibly(
-              left -> Optional.ofNullable(arrivals.poll(left, TimeUnit.NANOSECONDS)));
-      if (arrival.isEmpty()) {
+      Optional<Integer> voter = until.<Optional<Integer>, RuntimeException>awaitUninterruptibly(
+          left -> Optional.ofNullable(answered.poll(left, TimeUnit.NANOSECONDS)));
+      if (voter.isEmpty()) {
         break;
       }
-      votes.count(arrival.get());
+      votes.count(voter.get(), questions.get(voter.get()));
       if (votes.answers.size() == votes.majority()) {
         long majorityNanos = System.nanoTime() - beganNanos;
         until = until.within(
@@ -105,14 +99,14 @@ final class Votes<T> {
     return votes;
   }
 
-  private void count(Arrival<T> arrival) {
-    T value = arrival.value();
-    if (value != null) {
-      answers.add(new Answer<>(arrival.voter(), value));
-    } else if (arrival.failure() instanceof StoreException e) {
-      failures.add(e);
-    } else {
-      failures.add(StoreException.unanswered("Redis failed", arrival.failure()));
+  private void count(int voter, CompletableFuture<T> answered) {
+    try {
+      answers.add(new Answer<>(voter, answered.join()));
+    } catch (CompletionException e) {
+      failures.add(
+          e.getCause() instanceof StoreException failure
+              ? failure
+              : StoreException.unanswered("Redis failed", e.getCause()));
     }
   }
 
@@ -176,6 +170,11 @@ final class Votes<T> {
   /** Whether a majority gave such an answer. */
   boolean isMajority(Predicate<T> of) {
     return count(of) >= majority();
+  }
+
+  /** Whether a majority gave such an answer, or a majority gave another. */
+  boolean isDecided(Predicate<T> of) {
+    return isMajority(of) || isMajority(of.negate());
   }
 
   /**

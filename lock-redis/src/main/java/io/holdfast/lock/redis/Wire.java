@@ -3,8 +3,10 @@ package io.holdfast.lock.redis;
 import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.StoreException;
 import java.util.ArrayList;
+import java.util.Iterator;
 import java.util.List;
-import org.jspecify.annotations.Nullable;
+import java.util.function.Function;
+import java.util.stream.IntStream;
 import redis.clients.jedis.CommandArguments;
 import redis.clients.jedis.Connection;
 import redis.clients.jedis.Protocol;
@@ -29,95 +31,36 @@ final class Wire {
   }
 
   /**
-   * Runs a script, and waits for replicas if it granted a lock that they must have.
+   * Runs scripts in one round trip. Each is sent by its name, and once more by its text if the
+   * server does not know it, after a restart or a flush of its scripts.
    *
-   * @param answered the time limit for the script's reply
-   * @param deadline the time limit for the replicas
-   */
-  static @Nullable Object run(
-      Connection connection, Deadline answered, Deadline deadline, Call call)
-      throws StoreException {
-    Object reply = runInTime(connection, answered, call);
-    Replicas replicas = call.replicas();
-    // A grant, whether new, handed over or asked for again: each of them wrote something.
-    if (replicas != null && Reply.isGrant(reply)) {
-      replicas.await(connection, deadline);
-    }
-    return reply;
-  }
-
-  private static @Nullable Object runInTime(Connection connection, Deadline deadline, Call call) {
-    int usualMillis = connection.getSoTimeout();
-    int leftMillis = deadline.leftMillis();
-    if (usualMillis > 0 && usualMillis <= leftMillis) {
-      return run(connection, call);
-    }
-    connection.setSoTimeout(leftMillis);
-    Object reply;
-    try {
-      reply = run(connection, call);
-    } catch (JedisDataException e) {
-      connection.setSoTimeout(usualMillis);
-      throw e;
-    }
-    connection.setSoTimeout(usualMillis);
-    return reply;
-  }
-
-  /**
-   * Runs a script by its name, or by its text if the server does not know it, after a restart or a
-   * flush of its scripts.
-   */
-  private static @Nullable Object run(Connection connection, Call call) {
-    try {
-      sendAsking(connection, call);
-      return connection.executeCommand(call.bySha());
-    } catch (JedisNoScriptException e) {
-      sendAsking(connection, call);
-      return connection.executeCommand(call.byText());
-    }
-  }
-
-  private static void sendAsking(Connection connection, Call call) {
-    if (call.isAsking()) {
-      Object unused = connection.executeCommand(new CommandArguments(Protocol.Command.ASKING));
-    }
-  }
-
-  /**
-   * Runs scripts in one round trip.
-   *
-   * @param calls of one script, not empty
    * @return for each call its reply, or the {@link JedisDataException} that the server answered
    */
-  static List<Object> runAll(Connection connection, Deadline deadline, List<Call> calls)
+  static List<Object> run(Connection connection, Deadline deadline, List<Call> calls)
       throws StoreException {
-    return inTime(connection, deadline, timed -> pipeline(timed, calls));
+    return inTime(connection, deadline, timed -> {
+      List<Object> replies = pipeline(timed, calls, Call::bySha);
+      if (replies.stream().anyMatch(JedisNoScriptException.class::isInstance)) {
+        List<Call> unknown = IntStream.range(0, calls.size())
+            .filter(i -> replies.get(i) instanceof JedisNoScriptException)
+            .mapToObj(calls::get)
+            .toList();
+        Iterator<Object> again = pipeline(timed, unknown, Call::byText).iterator();
+        replies.replaceAll(reply -> reply instanceof JedisNoScriptException ? again.next() : reply);
+      }
+      return replies;
+    });
   }
 
-  private static List<Object> pipeline(Connection connection, List<Call> calls) {
+  private static List<Object> pipeline(
+      Connection connection, List<Call> calls, Function<Call, CommandArguments> command) {
     for (Call call : calls) {
-      connection.sendCommand(call.bySha());
-    }
-    List<Object> replies = new ArrayList<>(connection.getMany(calls.size()));
-    List<Integer> unknown = new ArrayList<>();
-    for (int i = 0; i < replies.size(); i++) {
-      if (replies.get(i) instanceof JedisNoScriptException) {
-        unknown.add(i);
+      if (call.isAsking()) {
+        Object unused = connection.executeCommand(new CommandArguments(Protocol.Command.ASKING));
       }
+      connection.sendCommand(command.apply(call));
     }
-    if (!unknown.isEmpty()) {
-      // The text of the first one is enough for all of them.
-      connection.sendCommand(calls.get(unknown.get(0)).byText());
-      for (int index : unknown.subList(1, unknown.size())) {
-        connection.sendCommand(calls.get(index).bySha());
-      }
-      List<Object> again = connection.getMany(unknown.size());
-      for (int i = 0; i < unknown.size(); i++) {
-        replies.set(unknown.get(i), again.get(i));
-      }
-    }
-    return replies;
+    return new ArrayList<>(connection.getMany(calls.size()));
   }
 
   /**
@@ -136,5 +79,35 @@ final class Wire {
     }
     connection.setSoTimeout(usualMillis);
     return result;
+  }
+
+  /**
+   * Uses a connection, and closes it unless all replies on it were read: what was sent on it must
+   * neither arrive after what is sent next on another, nor be answered in its place.
+   */
+  static <T> T use(Connection connection, Use<T> use) throws StoreException {
+    boolean isInStep = false;
+    try {
+      T result = use.with(connection);
+      isInStep = true;
+      return result;
+    } catch (StoreException | JedisDataException e) {
+      isInStep = true;
+      throw e;
+    } finally {
+      if (!isInStep) {
+        closeQuietly(connection);
+      }
+    }
+  }
+
+  /** Closes a connection, which is a broken one from then on. */
+  static void closeQuietly(Connection connection) {
+    connection.setBroken();
+    try {
+      connection.forceDisconnect();
+    } catch (Exception e) {
+      // It is closed either way.
+    }
   }
 }

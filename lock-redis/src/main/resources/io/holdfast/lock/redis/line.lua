@@ -100,11 +100,13 @@ local function leave(owner)
   return left
 end
 
--- Tells a waiter the number of its grant, or 0 to have it look. A waiter that misses the message finds
--- out at its next look. The message names the look that its place was from, since it can come late,
--- after the turn has lapsed and the waiter has joined the line anew.
+-- Tells a waiter the number of its grant, or 0 to have it look; and, in the same form as of a
+-- semaphore, permit 0. A waiter that misses the message finds out at its next look. The message names
+-- the look that its place was from, since it can come late, after the turn has lapsed and the waiter
+-- has joined the line anew.
 local function tell(waiter, number)
-  redis.pcall('PUBLISH', waiter.channel, waiter.owner .. '|' .. waiter.look .. '|' .. number)
+  redis.pcall('PUBLISH', waiter.channel,
+    waiter.owner .. '|' .. waiter.look .. '|' .. number .. '|0')
 end
 
 -- Functions that let go send PEXPIRE first: a server whose memory is full refuses an LSET as the first

@@ -2,7 +2,8 @@
 --
 -- KEYS     as in grant.lua
 --
--- Returns {grant, time left (ms), how many are in line and alive}, or nothing if it is free.
+-- Returns {0, state, number, holder, time left (ms), owner id, how many are in line and alive}, or
+-- nothing if it is free.
 
 local found = redis.pcall('LRANGE', KEYS[1], 0, -1)
 if found.err then
@@ -13,7 +14,8 @@ local value = found[1]
 if not value or string.sub(value, 1, 1) == '-' then
   return nil
 end
-local kept = string.match(value, '^|%d+|(%d+)|', 35)
+local owner, state, number, kept, holder =
+  string.match(value, '^(%x+)|(%a)|(%d+)|(%d+)|(.*)$')
 local left = kept and redis.call('PTTL', KEYS[1]) - kept or -1
 if left < 0 then
   return nil
@@ -28,4 +30,4 @@ if found[2] then
     end
   end
 end
-return {value, left, waiting}
+return {0, state, tonumber(number), holder, left, owner, waiting}

@@ -67,9 +67,7 @@ record Answer<T>(Code code, @Nullable T value) {
 
   /** Returns the value. */
   T get() throws StoreException {
-    if (!isOk()) {
-      throw failure();
-    }
+    requireOk();
     return Objects.requireNonNull(value);
   }
 

@@ -1,6 +1,5 @@
 package io.holdfast.lock.zookeeper;
 
-import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
@@ -20,15 +19,6 @@ final class Background {
     });
   }
 
-  /** Runs a task once, after this time, unless the thread has ended by then. */
-  void later(long millis, Runnable task) {
-    try {
-      var unused = executor.schedule(task, millis, TimeUnit.MILLISECONDS);
-    } catch (RejectedExecutionException e) {
-      log.debug("The client is closed, and so is its thread", e);
-    }
-  }
-
   /** Runs a task repeatedly, each time this long after the last run ended, whatever it throws. */
   void repeat(long millis, Runnable task) {
     var unused = executor.scheduleWithFixedDelay(
@@ -36,7 +26,7 @@ final class Background {
           try {
             task.run();
           } catch (RuntimeException | Error e) {
-            log.warn("A look after the session failed, and is done again", e);
+            log.warn("What a client does in the background failed, and is done again", e);
           }
         },
         millis,

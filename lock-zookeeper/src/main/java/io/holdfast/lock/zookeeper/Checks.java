@@ -4,13 +4,12 @@ import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.StoreException;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Arrays;
+import java.util.HashSet;
 import java.util.List;
-import java.util.Objects;
+import java.util.Set;
 import org.apache.zookeeper.Op;
 import org.apache.zookeeper.OpResult;
 import org.apache.zookeeper.ZooKeeper;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Asks whether nodes exist, with one {@code multi} of checks for all of them. That is a write, so a
@@ -34,58 +33,50 @@ final class Checks {
   /**
    * The state of nodes.
    *
-   * @param stands for each node, whether it exists
-   * @param trusted the time for which the session of the existing nodes is certain to live, from
-   *     before the request
+   * @param nodes those that exist
+   * @param trusted the time for which their session is certain to live, from before the request
    */
-  record Standing(List<Boolean> stands, Duration trusted) {}
+  record Standing(Set<OwnNode> nodes, Duration trusted) {}
 
   /**
    * Asks about nodes.
    *
-   * @param asked the nodes; null for one whose grant is over already
    * @throws StoreException there is no answer, or it is not known how long the session lives
    */
-  Standing standing(List<@Nullable OwnNode> asked) throws StoreException {
+  Standing standing(List<OwnNode> asked) throws StoreException {
     Deadline deadline = wire.deadline();
-    Boolean[] standing = new Boolean[asked.size()];
-    Arrays.fill(standing, false);
+    Set<OwnNode> standing = new HashSet<>();
     Duration trusted = FOR_EVER;
     int from = 0;
     while (from < asked.size()) {
-      List<Integer> batch = new ArrayList<>();
-      int chars = 0;
-      for (; from < asked.size() && chars < BATCH_CHARS_MAX; from++) {
-        OwnNode node = asked.get(from);
-        if (node != null) {
-          batch.add(from);
-          chars += node.path().length();
-        }
+      List<OwnNode> batch = new ArrayList<>();
+      for (int chars = 0; from < asked.size() && chars < BATCH_CHARS_MAX; from++) {
+        batch.add(asked.get(from));
+        chars += asked.get(from).path().length();
       }
-      trusted = ZooKeeperGrant.shorter(trusted, ask(asked, batch, standing, deadline));
+      trusted = ZooKeeperGrant.shorter(trusted, ask(batch, deadline));
+      standing.addAll(batch);
     }
-    return new Standing(List.of(standing), trusted);
+    return new Standing(standing, trusted);
   }
 
   /**
-   * Asks about a batch, leaving out nodes that turn out to be gone, until all the others exist.
+   * Asks about a batch, and removes from it the nodes that turn out to be gone, until all the
+   * others exist.
    *
    * @return the time for which the session of the existing nodes is certain to live
    */
-  private Duration ask(
-      List<@Nullable OwnNode> asked, List<Integer> batch, Boolean[] standing, Deadline deadline)
-      throws StoreException {
-    List<Integer> open = new ArrayList<>(batch);
-    while (!open.isEmpty()) {
+  private Duration ask(List<OwnNode> batch, Deadline deadline) throws StoreException {
+    while (true) {
       ZooKeeper zk = wire.handle();
       long session = zk.getSessionId();
       // A session that was replaced is no longer kept alive.
-      open.removeIf(i -> node(asked, i).session() != session);
-      if (open.isEmpty()) {
-        break;
+      batch.removeIf(node -> node.session() != session);
+      if (batch.isEmpty()) {
+        return FOR_EVER;
       }
-      List<Op> ops = new ArrayList<>(open.size());
-      open.forEach(i -> ops.add(Op.check(node(asked, i).path(), -1)));
+      List<Op> ops = new ArrayList<>(batch.size());
+      batch.forEach(node -> ops.add(Op.check(node.path(), -1)));
       SessionTrust.Asked moment = trust.asking(zk);
       Answer<List<OpResult>> answer = wire.await(Wire.multi(zk, ops), deadline);
       if (answer.isOk()) {
@@ -96,12 +87,11 @@ final class Checks {
                   + " long as it lasts, and may end at any moment",
               null);
         }
-        open.forEach(i -> standing[i] = true);
         return trusted;
       } else if (answer.isSessionOver()) {
-        break;
+        batch.clear();
       } else if (answer.isAbsent()) {
-        open.remove(Wire.firstFailed(answer));
+        batch.remove(Wire.firstFailed(answer));
       } else if (answer.isConnectionLost()) {
         trust.disconnected(moment);
         wire.pauseBeforeRetry(answer, deadline);
@@ -109,10 +99,5 @@ final class Checks {
         throw answer.failure();
       }
     }
-    return FOR_EVER;
-  }
-
-  private static OwnNode node(List<@Nullable OwnNode> asked, int index) {
-    return Objects.requireNonNull(asked.get(index));
   }
 }

@@ -135,9 +135,6 @@ final class Holders {
     private final Deadline deadline;
     private final List<StoredLock> held = new ArrayList<>();
 
-    /** The last answer in this turn that was lost with the connection. */
-    private @Nullable Answer<?> lost;
-
     Look(ZooKeeper zk, List<LockKey> keys, Deadline deadline) {
       this.zk = zk;
       this.open = new ArrayDeque<>(keys);
@@ -155,29 +152,14 @@ final class Holders {
         }
         List<Taken> taken = new ArrayList<>();
         for (Lines one : lines) {
-          Answer<List<String>> listed = wire.await(one.listing(), deadline);
-          if (listed.isConnectionLost()) {
-            askAnew(one.key(), listed);
-          } else if (!listed.isAbsent()) {
-            read(one.key(), Line.of(parent(one.key()), listed.get()), taken);
+          String parent = parent(one.key());
+          Answer<List<String>> listed =
+              wire.askAgain(one.listing(), () -> Wire.listNewest(zk, parent), deadline);
+          if (!listed.isAbsent()) {
+            read(one.key(), Line.of(parent, listed.get()), taken);
           }
         }
         addHeld(taken, limit);
-        pauseIfLost();
-      }
-    }
-
-    private void askAnew(LockKey key, Answer<?> answer) {
-      open.add(key);
-      lost = answer;
-    }
-
-    /** Pauses if answers were lost; once for a turn, however many they were. */
-    private void pauseIfLost() throws StoreException {
-      Answer<?> last = lost;
-      lost = null;
-      if (last != null) {
-        wire.pauseBeforeRetry(last, deadline);
       }
     }
 
@@ -188,7 +170,7 @@ final class Holders {
         taken.add(new Taken(
             key,
             line,
-            head == null ? null : Wire.read(zk, parent + "/" + head.name(), null),
+            head == null ? null : Wire.read(zk, parent + "/" + head.name()),
             Marks.read(zk, parent, line.marks())));
       }
     }
@@ -211,18 +193,16 @@ final class Holders {
      * waiting; null if there is neither, or it is not known yet.
      */
     private @Nullable StoredHolder holder(Taken taken, long nowMillis) throws StoreException {
-      Marks.Mark mark = Marks.last(marks.await(taken.marks(), nowMillis, deadline));
+      Marks.Mark mark = Marks.last(marks.await(taken.marks(), deadline), nowMillis);
       if (mark != null) {
-        return new StoredHolder(mark.number(), mark.holder(), mark.since(), mark.rest(), true);
+        Wire.Text text = mark.text();
+        return new StoredHolder(
+            mark.number(), text.text().holder(), text.since(), mark.rest(nowMillis), true);
       }
       if (taken.head() == null) {
         return null;
       }
       Answer<Wire.Text> head = wire.await(taken.head(), deadline);
-      if (head.isConnectionLost()) {
-        askAnew(taken.key(), head);
-        return null;
-      }
       if (head.isAbsent()) {
         // The node has gone meanwhile, and another may be the first.
         open.add(taken.key());
@@ -239,8 +219,5 @@ final class Holders {
 
   /** A lock that may be held, with the pending reads of its first node and its marks. */
   private record Taken(
-      LockKey key,
-      Line line,
-      @Nullable CompletableFuture<Answer<Wire.Text>> head,
-      List<Marks.Reading> marks) {}
+      LockKey key, Line line, Wire.@Nullable Reading head, List<Wire.Reading> marks) {}
 }

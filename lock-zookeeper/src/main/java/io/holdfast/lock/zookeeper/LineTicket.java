@@ -139,7 +139,10 @@ final class LineTicket implements Ticket, Watcher {
     var unused = Wire.sync(zk, node.parent());
     CompletableFuture<Answer<Stat>> finding = Wire.stat(zk, node.path());
     Watched before = watched.get();
-    boolean stillThere = before != null && before.zk() == zk && areThere(before, deadline);
+    // Whether the node before ours and the first one still exist; a listing would be as long as the
+    // line.
+    boolean stillThere =
+        before != null && before.zk() == zk && watch(before, deadline).isOk() && holder != null;
     Answer<Stat> found = wire.await(finding, deadline);
     if (found.isAbsent() || found.isSessionOver()) {
       return gone();
@@ -156,14 +159,6 @@ final class LineTicket implements Ticket, Watcher {
     }
     Answer<List<String>> listed = wire.askAgain(() -> Wire.list(zk, node.parent()), deadline);
     return look(zk, Line.of(node.parent(), listed.get()), store.trust().left(zk), deadline);
-  }
-
-  /**
-   * Checks whether the node before ours and the first one still exist; a listing would be as long
-   * as the line.
-   */
-  private boolean areThere(Watched before, Deadline deadline) throws StoreException {
-    return watch(before, deadline).isOk() && holder != null;
   }
 
   /** Watches the node before ours, and reads the holder from the first one. */

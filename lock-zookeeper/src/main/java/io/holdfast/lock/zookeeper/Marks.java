@@ -3,10 +3,9 @@ package io.holdfast.lock.zookeeper;
 import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.StoreException;
 import java.time.Duration;
-import java.time.Instant;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
-import java.util.concurrent.CompletableFuture;
 import org.apache.zookeeper.CreateMode;
 import org.apache.zookeeper.KeeperException.Code;
 import org.apache.zookeeper.Op;
@@ -37,27 +36,20 @@ final class Marks {
   /**
    * An existing mark.
    *
-   * @param since the time at which the attempt of its grant was made
-   * @param rest the time for which it still counts
+   * @param number the number of the grant that left it
    */
-  record Mark(String path, long number, String holder, Instant since, Duration rest) {}
-
-  /** A mark that is being read. */
-  record Reading(ZooKeeper zk, String path, CompletableFuture<Answer<Wire.Text>> text) {}
-
-  /** A mark that exists. */
-  private record Found(String path, Wire.Text text) {
-    String name() {
-      return path.substring(path.lastIndexOf('/') + 1);
+  record Mark(String path, long number, Wire.Text text) {
+    /** Returns the time for which it still counts; zero if its time is over. */
+    Duration rest(long nowMillis) {
+      long ageMillis = Math.max(0, nowMillis - text.stat().getMtime());
+      Duration rest = text.text().duration().minusMillis(ageMillis);
+      return rest.isNegative() ? Duration.ZERO : rest;
     }
   }
 
   /** Asks for marks. */
-  static List<Reading> read(ZooKeeper zk, String parent, List<String> names) {
-    return names.stream()
-        .map(name -> parent + "/" + name)
-        .map(path -> new Reading(zk, path, Wire.read(zk, path, null)))
-        .toList();
+  static List<Wire.Reading> read(ZooKeeper zk, String parent, List<String> names) {
+    return names.stream().map(name -> Wire.read(zk, parent + "/" + name)).toList();
   }
 
   /** Returns the time by the leader's clock, which it gets by writing a node. */
@@ -79,44 +71,19 @@ final class Marks {
   }
 
   /** Waits for the marks that exist, including those whose time is over. */
-  List<Mark> await(List<Reading> readings, long nowMillis, Deadline deadline)
-      throws StoreException {
-    return marks(found(readings, deadline), nowMillis);
-  }
-
-  private List<Found> found(List<Reading> readings, Deadline deadline) throws StoreException {
-    List<Found> found = new ArrayList<>(readings.size());
-    for (Reading reading : readings) {
-      Answer<Wire.Text> answer = wire.askAgain(
-          reading.text(), () -> Wire.read(reading.zk(), reading.path(), null), deadline);
+  List<Mark> await(List<Wire.Reading> readings, Deadline deadline) throws StoreException {
+    List<Mark> marks = new ArrayList<>(readings.size());
+    for (Wire.Reading reading : readings) {
+      Answer<Wire.Text> answer = wire.await(reading, deadline);
       if (!answer.isAbsent()) {
-        found.add(new Found(reading.path(), answer.get()));
+        marks.add(new Mark(reading.path(), number(reading.path()), answer.get()));
       }
-    }
-    return found;
-  }
-
-  private static List<Mark> marks(List<Found> found, long nowMillis) throws StoreException {
-    List<Mark> marks = new ArrayList<>(found.size());
-    for (Found one : found) {
-      marks.add(mark(one, nowMillis));
     }
     return marks;
   }
 
-  private static Mark mark(Found found, long nowMillis) throws StoreException {
-    Wire.Text text = found.text();
-    long ageMillis = Math.max(0, nowMillis - text.stat().getMtime());
-    Duration rest = text.text().duration().minusMillis(ageMillis);
-    return new Mark(
-        found.path(),
-        number(found.name()),
-        text.text().holder(),
-        text.since(),
-        rest.isNegative() ? Duration.ZERO : rest);
-  }
-
-  private static long number(String name) throws StoreException {
+  private static long number(String path) throws StoreException {
+    String name = path.substring(path.lastIndexOf('/') + 1);
     try {
       return Long.parseLong(name.substring(Names.MARK_PREFIX.length()), 16);
     } catch (NumberFormatException e) {
@@ -133,17 +100,16 @@ final class Marks {
     if (names.isEmpty()) {
       return Duration.ZERO;
     }
-    List<Reading> readings = read(zk, node.parent(), names);
+    List<Wire.Reading> readings = read(zk, node.parent(), names);
     long nowMillis = nowMillis(zk, deadline);
-    List<Found> found = found(readings, deadline);
-    for (Found one : found) {
-      if (nowMillis < one.text().stat().getMtime()) {
-        countAnew(zk, one, deadline);
+    List<Mark> marks = await(readings, deadline);
+    for (Mark mark : marks) {
+      if (nowMillis < mark.text().stat().getMtime()) {
+        countAnew(zk, mark, deadline);
       }
     }
-    List<Mark> marks = marks(found, nowMillis);
-    Duration rest = rest(marks);
-    return rest.isZero() ? delete(zk, node, marks, deadline) : rest;
+    Mark last = last(marks, nowMillis);
+    return last == null ? delete(zk, node, marks, deadline) : last.rest(nowMillis);
   }
 
   /**
@@ -175,24 +141,19 @@ final class Marks {
    * Rewrites a mark whose time is in the future, since the leader's clock was set back. Counted
    * from now, it blocks no longer than intended.
    */
-  private void countAnew(ZooKeeper zk, Found found, Deadline deadline) throws StoreException {
-    Wire.Text text = found.text();
+  private void countAnew(ZooKeeper zk, Mark mark, Deadline deadline) throws StoreException {
+    Wire.Text text = mark.text();
     // A refusal does not matter: another client rewrote the mark, or an earlier request of ours
     // did.
     Answer<Stat> unused = wire.askAgain(
-        () -> Wire.write(zk, found.path(), text.text().bytes(), text.stat().getVersion()),
-        deadline);
-  }
-
-  static Duration rest(List<Mark> marks) {
-    return marks.stream().map(Mark::rest).max(Duration::compareTo).orElse(Duration.ZERO);
+        () -> Wire.write(zk, mark.path(), text.text().bytes(), text.stat().getVersion()), deadline);
   }
 
   /** Returns the mark that keeps the name taken for the longest time, or null if none does. */
-  static @Nullable Mark last(List<Mark> marks) {
+  static @Nullable Mark last(List<Mark> marks, long nowMillis) {
     return marks.stream()
-        .filter(mark -> !mark.rest().isZero())
-        .max((a, b) -> a.rest().compareTo(b.rest()))
+        .filter(mark -> !mark.rest(nowMillis).isZero())
+        .max(Comparator.comparing(mark -> mark.rest(nowMillis)))
         .orElse(null);
   }
 }

@@ -4,26 +4,22 @@ import io.holdfast.lock.spi.Claim;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Objects;
-import java.util.concurrent.locks.ReentrantLock;
-import org.apache.zookeeper.ZooKeeper;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The node of one attempt of this client, from before its creation is requested until it is known
  * to be gone.
  *
- * <p>Threads: any. Mutable state is guarded by a mutex, under which nothing blocks.
+ * <p>Threads: any. The monitor guards mutable state; nothing blocks while it is held.
  */
 final class OwnNode {
   private final Claim claim;
   private final String parent;
-  private final ReentrantLock mutex = new ReentrantLock();
-  // May be read without the mutex: set once, or an older value will do.
+  // May be read without the monitor: set once, or an older value will do.
   private volatile Wire.@Nullable Made made;
   private volatile boolean twin;
-  private volatile @Nullable ZooKeeper handle;
   private volatile @Nullable ZooKeeperGrant grant;
-  // All fields below are guarded by the mutex.
+  // All fields below are guarded by the monitor.
   private boolean wanted = true;
   private boolean deletionSent;
   private boolean cleaning;
@@ -45,8 +41,7 @@ final class OwnNode {
   }
 
   /** Notes that ZooKeeper created the node, in the session of this handle. */
-  void made(Wire.Made node, ZooKeeper zk) {
-    handle = zk;
+  void made(Wire.Made node) {
     made = node;
   }
 
@@ -94,14 +89,14 @@ final class OwnNode {
 
   /** Returns the current timeout of its session, which each reconnect negotiates anew. */
   Duration sessionTimeout() {
-    ZooKeeper zk = handle;
-    return zk == null ? Duration.ZERO : Duration.ofMillis(zk.getSessionTimeout());
+    Wire.Made now = made;
+    return now == null ? Duration.ZERO : Duration.ofMillis(now.zk().getSessionTimeout());
   }
 
   /** Whether the handle of its session was closed. */
   boolean isHandleClosed() {
-    ZooKeeper zk = handle;
-    return zk != null && !zk.getState().isAlive();
+    Wire.Made now = made;
+    return now != null && !now.zk().getState().isAlive();
   }
 
   /**
@@ -110,16 +105,15 @@ final class OwnNode {
    * @param trusted the time for which the session is certain to live
    * @return the grant, or null if the node is to be deleted already
    */
-  @Nullable
-  ZooKeeperGrant grant(long nowNanos, Duration trusted) {
-    boolean granted = locked(() -> {
-      if (wanted) {
-        ttlEndsNanos = nowNanos + claim.ttl().toNanos();
-        grant = new ZooKeeperGrant(claim, this, trusted);
-      }
-      return wanted;
-    });
-    return granted ? grant : null;
+  synchronized @Nullable ZooKeeperGrant grant(long nowNanos, Duration trusted) {
+    if (!wanted) {
+      return null;
+    }
+    ttlEndsNanos = nowNanos + claim.ttl().toNanos();
+    ZooKeeperGrant granted =
+        new ZooKeeperGrant(claim, this, ZooKeeperGrant.shorter(claim.ttl(), trusted));
+    grant = granted;
+    return granted;
   }
 
   /** Whether it ever became a grant. */
@@ -133,117 +127,71 @@ final class OwnNode {
     return isWanted() ? grant : null;
   }
 
-  /** Restarts the TTL; false if it is over, and the node is being deleted. */
-  boolean extend(long nowNanos) {
-    return locked(() -> {
-      if (wanted) {
-        ttlEndsNanos = nowNanos + claim.ttl().toNanos();
-      }
-      return wanted;
-    });
-  }
-
   /**
    * Moves the end of the TTL later.
    *
    * @param untilNanos the earliest time at which it may end
-   * @return false if it is over already
+   * @return false if it is over already, and the node is being deleted
    */
-  boolean extendTo(long untilNanos, long nowNanos) {
-    return locked(() -> {
-      boolean stands = wanted && ttlEndsNanos - nowNanos > 0;
-      if (stands && untilNanos - ttlEndsNanos > 0) {
-        ttlEndsNanos = untilNanos;
-      }
-      return stands;
-    });
+  synchronized boolean extend(long untilNanos, long nowNanos) {
+    boolean stands = wanted && ttlEndsNanos - nowNanos > 0;
+    if (stands && untilNanos - ttlEndsNanos > 0) {
+      ttlEndsNanos = untilNanos;
+    }
+    return stands;
   }
 
   /** Returns the time left of the TTL; zero if it is over, and the node is being deleted. */
-  Duration ttlLeft(long nowNanos) {
-    return locked(
-        () -> wanted ? Duration.ofNanos(Math.max(0, ttlEndsNanos - nowNanos)) : Duration.ZERO);
+  synchronized Duration ttlLeft(long nowNanos) {
+    return wanted ? Duration.ofNanos(Math.max(0, ttlEndsNanos - nowNanos)) : Duration.ZERO;
   }
 
   /** Ends the grant if its TTL is over. */
-  void expireAt(long nowNanos) {
-    locked(() -> {
-      if (grant != null && ttlEndsNanos - nowNanos <= 0) {
-        wanted = false;
-      }
-      return true;
-    });
+  synchronized void expireAt(long nowNanos) {
+    if (grant != null && ttlEndsNanos - nowNanos <= 0) {
+      wanted = false;
+    }
   }
 
   /** Gives the node up; it is deleted even if its creation is confirmed late. */
-  void abandon() {
-    locked(() -> {
-      wanted = false;
-      return true;
-    });
+  synchronized void abandon() {
+    wanted = false;
   }
 
   /** Gives the node up, but keeps the name taken for this time. */
-  void release(long nowNanos, Duration holdFor) {
-    locked(() -> {
-      wanted = false;
-      holds = !holdFor.isZero();
-      holdEndsNanos = nowNanos + holdFor.toNanos();
-      return true;
-    });
+  synchronized void release(long nowNanos, Duration holdFor) {
+    wanted = false;
+    holds = !holdFor.isZero();
+    holdEndsNanos = nowNanos + holdFor.toNanos();
   }
 
-  Duration holdLeft(long nowNanos) {
-    return locked(
-        () -> holds ? Duration.ofNanos(Math.max(0, holdEndsNanos - nowNanos)) : Duration.ZERO);
+  synchronized Duration holdLeft(long nowNanos) {
+    return holds ? Duration.ofNanos(Math.max(0, holdEndsNanos - nowNanos)) : Duration.ZERO;
   }
 
-  boolean isWanted() {
-    return locked(() -> wanted);
+  synchronized boolean isWanted() {
+    return wanted;
   }
 
   /** Notes that a deletion is sent; returns whether one was sent before without an answer. */
-  boolean deletionSent() {
-    return locked(() -> {
-      boolean before = deletionSent;
-      deletionSent = true;
-      return before;
-    });
+  synchronized boolean deletionSent() {
+    boolean before = deletionSent;
+    deletionSent = true;
+    return before;
   }
 
-  void deletionAnswered() {
-    locked(() -> {
-      deletionSent = false;
-      return true;
-    });
+  synchronized void deletionAnswered() {
+    deletionSent = false;
   }
 
   /** Begins the clean-up; false if another thread is at it. */
-  boolean beginCleaning() {
-    return locked(() -> {
-      boolean idle = !cleaning;
-      cleaning = true;
-      return idle;
-    });
+  synchronized boolean beginCleaning() {
+    boolean idle = !cleaning;
+    cleaning = true;
+    return idle;
   }
 
-  void endCleaning() {
-    locked(() -> {
-      cleaning = false;
-      return true;
-    });
-  }
-
-  private interface Body<T> {
-    T run();
-  }
-
-  private <T> T locked(Body<T> body) {
-    mutex.lock();
-    try {
-      return body.run();
-    } finally {
-      mutex.unlock();
-    }
+  synchronized void endCleaning() {
+    cleaning = false;
   }
 }

@@ -9,7 +9,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
 import org.apache.zookeeper.CreateMode;
 import org.apache.zookeeper.Op;
 import org.apache.zookeeper.ZooKeeper;
@@ -24,13 +23,12 @@ import org.slf4j.LoggerFactory;
  * is added before it is sent, and removed only when its node is known to be gone. The deletion of
  * an unwanted node is repeated until then.
  *
- * <p>While there are entries, they are checked twice a second. After the client was closed this
- * goes on for the nodes that are left, until they are gone or their session would have ended
- * without a connection.
+ * <p>They are looked through twice a second. After the client was closed this goes on for the nodes
+ * that are left, until they are gone or their session would have ended without a connection.
  */
 final class OwnNodes {
   private static final Logger log = LoggerFactory.getLogger(OwnNodes.class);
-  private static final long LOOK_MILLIS = 500;
+  private static final long CLEAN_UP_MILLIS = 500;
 
   /**
    * The least time for which checks go on after the close; usually longer than servers let a
@@ -52,9 +50,8 @@ final class OwnNodes {
   /** The paths of marks, and the times at which they may be deleted. */
   private final Map<String, Long> marks = new ConcurrentHashMap<>();
 
-  private final AtomicBoolean lookPlanned = new AtomicBoolean();
   private final Background background;
-  private volatile @Nullable Long looksEndNanos;
+  private volatile @Nullable Long endsNanos;
 
   OwnNodes(Background background, Wire wire, TimeSource time, List<ACL> acl) {
     this.background = background;
@@ -63,11 +60,14 @@ final class OwnNodes {
     this.acl = acl;
   }
 
+  void start() {
+    background.repeat(CLEAN_UP_MILLIS, this::look);
+  }
+
   /** Adds an attempt that is about to be sent. */
   OwnNode enter(Claim claim, String parent) {
     OwnNode node = new OwnNode(claim, parent);
     nodes.put(claim.ownerId(), node);
-    planLook();
     return node;
   }
 
@@ -106,42 +106,24 @@ final class OwnNodes {
     }
     String mark = node.parent() + "/" + Names.ofMark(node.czxid());
     marks.put(mark, time.nanos() + holdFor.toNanos() + MARK_GRACE_NANOS);
-    planLook();
     NodeText text =
         new NodeText(holdFor.plusMillis(1), node.since(), node.claim().holder());
     return List.of(delete, Op.create(mark, text.bytes(), acl, CreateMode.PERSISTENT));
   }
 
-  private void planLook() {
-    if (!lookPlanned.get() && lookPlanned.compareAndSet(false, true)) {
-      try {
-        background.later(LOOK_MILLIS, this::look);
-      } catch (RuntimeException | Error e) {
-        // No check will run; the next request for one must try again.
-        lookPlanned.set(false);
-        throw e;
-      }
-    }
-  }
-
   private void look() {
     try {
       cleanUp();
-    } catch (RuntimeException e) {
-      log.warn("Looking through the nodes of locks failed, and is done again", e);
     } finally {
-      lookPlanned.set(false);
-      Long endNanos = looksEndNanos;
+      Long end = endsNanos;
       boolean idle = nodes.isEmpty() && marks.isEmpty();
-      if (endNanos != null && (idle || endNanos - time.nanos() <= 0)) {
-        endLooks();
-      } else if (!idle) {
-        planLook();
+      if (end != null && (idle || end - time.nanos() <= 0)) {
+        end();
       }
     }
   }
 
-  private void endLooks() {
+  private void end() {
     background.end();
     if (!nodes.isEmpty()) {
       log.warn(
@@ -157,8 +139,7 @@ final class OwnNodes {
         .mapToLong(node -> node.sessionTimeout().toNanos())
         .max()
         .orElse(0);
-    looksEndNanos = time.nanos() + Math.max(AFTER_CLOSE_NANOS_MIN, 2 * sessionNanos);
-    planLook();
+    endsNanos = time.nanos() + Math.max(AFTER_CLOSE_NANOS_MIN, 2 * sessionNanos);
   }
 
   private void cleanUp() {

@@ -45,25 +45,25 @@ final class Placing {
     OwnNode node = nodes.enter(claim, parent);
     boolean placed = false;
     try {
+      List<CompletableFuture<Answer<Boolean>>> parents = List.of();
       while (true) {
         ZooKeeper zk = wire.handle();
         Sent sent = send(zk, node);
         Answer<List<String>> listed = wire.await(sent.listing(), deadline);
         // Answers come in order, so this one has come too.
         Answer<Wire.Made> made = wire.await(sent.making(), deadline);
-        if (made.isAbsent()) {
-          List<CompletableFuture<Answer<Boolean>>> parents = makeParents(zk, parent);
-          sent = send(zk, node);
-          listed = wire.await(sent.listing(), deadline);
-          made = wire.await(sent.making(), deadline);
-          if (made.isAbsent()) {
-            requireMade(parents, deadline);
-          }
+        if (made.isAbsent() && parents.isEmpty()) {
+          // Sent just before the next request for the node, so in one round trip.
+          parents = makeParents(zk, parent);
+          continue;
+        } else if (made.isAbsent()) {
+          requireMade(parents, deadline);
         }
         if (made.isSessionOver() || made.isConnectionLost()) {
           // Tried again with the next connection or session. If this request created a node, that
           // node has the same owner id, and is found below.
           node.mayHaveTwin();
+          parents = List.of();
           if (made.isConnectionLost()) {
             trust.disconnected(sent.asked());
           }
@@ -100,7 +100,7 @@ final class Placing {
     Answer<List<String>> listed = wire.askAgain(() -> Wire.list(zk, node.parent()), deadline);
     for (String name : OwnNodes.ofOwner(listed, node.claim())) {
       if (!name.equals(node.name())) {
-        boolean unused = wire.deleted(zk, node.parent() + "/" + name, deadline);
+        boolean unused = wire.deleted(node.parent() + "/" + name, deadline);
       }
     }
   }
@@ -123,10 +123,10 @@ final class Placing {
         acl,
         CreateMode.EPHEMERAL_SEQUENTIAL,
         (code, p, ctx, name, stat) -> {
-          Wire.Made made = name == null ? null : new Wire.Made(name, stat);
+          Wire.Made made = name == null ? null : new Wire.Made(zk, name, stat);
           if (made != null) {
             // Noted even if nobody waits for it any more.
-            node.made(made, zk);
+            node.made(made);
           }
           making.complete(Answer.of(code, made));
         },

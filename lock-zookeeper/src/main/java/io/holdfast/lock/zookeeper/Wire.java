@@ -95,21 +95,20 @@ final class Wire {
     return answer;
   }
 
-  /** Deletes a node; returns whether it was there. */
-  boolean deleted(ZooKeeper zk, String path, Deadline deadline) throws StoreException {
-    Answer<Boolean> answer = await(delete(zk, path), deadline);
-    boolean sentBefore = false;
-    while (answer.isConnectionLost()) {
-      sentBefore = true;
+  /** Deletes a node, in whatever session there is; returns whether it was there. */
+  boolean deleted(String path, Deadline deadline) throws StoreException {
+    boolean mayBeDone = false;
+    while (true) {
+      Answer<Boolean> answer = await(delete(handle(), path), deadline);
+      if (answer.isOk()) {
+        return true;
+      } else if (answer.isAbsent()) {
+        // After a deletion whose answer was lost, that deletion was carried out.
+        return mayBeDone;
+      }
+      mayBeDone |= answer.isConnectionLost();
       pauseBeforeRetry(answer, deadline);
-      answer = await(delete(zk, path), deadline);
     }
-    if (answer.isAbsent()) {
-      // After a deletion whose answer was lost, that deletion was carried out.
-      return sentBefore;
-    }
-    answer.requireOk();
-    return true;
   }
 
   /** Pauses before a retry, or throws if a retry makes no sense. */
@@ -130,7 +129,7 @@ final class Wire {
   }
 
   /** A node that was created. */
-  record Made(String path, Stat stat) {}
+  record Made(ZooKeeper zk, String path, Stat stat) {}
 
   /** Creates a node without content. */
   static CompletableFuture<Answer<Boolean>> make(
@@ -200,6 +199,19 @@ final class Wire {
       Instant noted = text.since();
       return noted == null ? Instant.ofEpochMilli(stat.getCtime()) : noted;
     }
+  }
+
+  /** A node that is being read. */
+  record Reading(ZooKeeper zk, String path, CompletableFuture<Answer<Text>> text) {}
+
+  /** Asks for a node's content. */
+  static Reading read(ZooKeeper zk, String path) {
+    return new Reading(zk, path, read(zk, path, null));
+  }
+
+  /** Waits for a node's content; asks again if the answer was lost. */
+  Answer<Text> await(Reading reading, Deadline deadline) throws StoreException {
+    return askAgain(reading.text(), () -> read(reading.zk(), reading.path(), null), deadline);
   }
 
   /** Reads a node; leaves the watch only if the node exists. */

@@ -94,6 +94,7 @@ final class ZooKeeperStore implements LockStore {
     ZooKeeperStore store =
         new ZooKeeperStore(whole(framework, wire), wire, trust, settings, root, acl);
     store.watch.start(store.framework, store.background);
+    store.nodes.start();
     return store;
   }
 
@@ -153,11 +154,10 @@ final class ZooKeeperStore implements LockStore {
     if (seenTaken.contains(parent) && isTaken(parent, deadline)) {
       return Optional.empty();
     }
-    OwnNode node = null;
+    Placing.Placed placed = placing.place(claim, parent, deadline);
+    OwnNode node = placed.node();
     boolean settled = false;
     try {
-      Placing.Placed placed = placing.place(claim, parent, deadline);
-      node = placed.node();
       Optional<Grant> grant = Optional.empty();
       if (placed.line().indexOf(node.name()) == 0
           && marks.settle(placed.zk(), node, placed.line().marks(), deadline).isZero()) {
@@ -167,7 +167,7 @@ final class ZooKeeperStore implements LockStore {
       seenTaken.note(parent, grant.isEmpty());
       return grant;
     } finally {
-      if (!settled && node != null) {
+      if (!settled) {
         node.abandon();
         leaveQuietly(node);
       }
@@ -242,7 +242,25 @@ final class ZooKeeperStore implements LockStore {
     boolean mine = node.beginCleaning();
     try {
       node.release(time.nanos(), holdFor);
-      return release(node);
+      Deadline deadline = wire.deadline();
+      while (true) {
+        ZooKeeper zk = wire.handle();
+        boolean sentBefore = node.deletionSent();
+        Duration holdLeft = node.holdLeft(time.nanos());
+        Answer<?> answer = holdLeft.isZero()
+            ? wire.await(Wire.delete(zk, node.path()), deadline)
+            : wire.await(Wire.multi(zk, nodes.ending(node, holdLeft)), deadline);
+        if (answer.isOk() || answer.isAbsent()) {
+          node.deletionAnswered();
+          nodes.deleted(node);
+          // If the node is absent after a deletion whose answer was lost, that deletion was carried
+          // out.
+          return answer.isOk() || sentBefore
+              ? ReleaseOutcome.RELEASED
+              : ReleaseOutcome.ALREADY_LOST;
+        }
+        wire.pauseBeforeRetry(answer, deadline);
+      }
     } finally {
       if (mine) {
         node.endCleaning();
@@ -250,37 +268,10 @@ final class ZooKeeperStore implements LockStore {
     }
   }
 
-  private ReleaseOutcome release(OwnNode node) throws StoreException {
-    Deadline deadline = wire.deadline();
-    while (true) {
-      ZooKeeper zk = wire.handle();
-      boolean sentBefore = node.deletionSent();
-      Duration holdLeft = node.holdLeft(time.nanos());
-      Answer<?> answer = holdLeft.isZero()
-          ? wire.await(Wire.delete(zk, node.path()), deadline)
-          : wire.await(Wire.multi(zk, nodes.ending(node, holdLeft)), deadline);
-      if (answer.isOk() || answer.isAbsent()) {
-        node.deletionAnswered();
-        nodes.deleted(node);
-        // If the node is absent after a deletion whose answer was lost, that deletion was carried
-        // out.
-        return answer.isOk() || sentBefore ? ReleaseOutcome.RELEASED : ReleaseOutcome.ALREADY_LOST;
-      }
-      wire.pauseBeforeRetry(answer, deadline);
-    }
-  }
-
   /** Deletes an attempt's node. */
   void leave(OwnNode node) throws StoreException {
-    Deadline deadline = wire.deadline();
-    while (true) {
-      Answer<Boolean> answer = wire.await(Wire.delete(wire.handle(), node.path()), deadline);
-      if (answer.isOk() || answer.isAbsent()) {
-        nodes.deleted(node);
-        return;
-      }
-      wire.pauseBeforeRetry(answer, deadline);
-    }
+    boolean unused = wire.deleted(node.path(), wire.deadline());
+    nodes.deleted(node);
   }
 
   /** Deletes an attempt's node; a failure is made up for in the background. */
@@ -300,19 +291,16 @@ final class ZooKeeperStore implements LockStore {
     }
     String parent = parent(claim.key());
     Deadline deadline = wire.deadline();
-    while (true) {
-      ZooKeeper zk = wire.handle();
-      Answer<List<String>> listed = wire.await(Wire.listNewest(zk, parent), deadline);
-      if (listed.isOk() || listed.isAbsent()) {
-        for (String name : OwnNodes.ofOwner(listed, claim)) {
-          boolean unused = wire.deleted(zk, parent + "/" + name, deadline);
-        }
-        if (node != null) {
-          nodes.gone(node);
-        }
-        return;
-      }
-      wire.pauseBeforeRetry(listed, deadline);
+    ZooKeeper zk = wire.handle();
+    Answer<List<String>> listed = wire.askAgain(() -> Wire.listNewest(zk, parent), deadline);
+    if (!listed.isAbsent()) {
+      listed.requireOk();
+    }
+    for (String name : OwnNodes.ofOwner(listed, claim)) {
+      boolean unused = wire.deleted(parent + "/" + name, deadline);
+    }
+    if (node != null) {
+      nodes.gone(node);
     }
   }
 
@@ -327,19 +315,20 @@ final class ZooKeeperStore implements LockStore {
   @Override
   public List<Renewal> renew(List<Grant> grants) throws StoreException {
     long nowNanos = time.nanos();
-    List<@Nullable OwnNode> asked = new ArrayList<>(grants.size());
+    List<OwnNode> asked = new ArrayList<>(grants.size());
     for (Grant grant : grants) {
       OwnNode node = ((ZooKeeperGrant) grant).node();
       // Before the request is sent, so that no check deletes the node meanwhile.
-      asked.add(node.extend(nowNanos) ? node : null);
+      if (node.extend(nowNanos + grant.claim().ttl().toNanos(), nowNanos)) {
+        asked.add(node);
+      }
     }
     Checks.Standing standing = checks.standing(asked);
     List<Renewal> renewals = new ArrayList<>(grants.size());
-    for (int i = 0; i < grants.size(); i++) {
+    for (Grant grant : grants) {
       renewals.add(
-          standing.stands().get(i)
-              ? new Renewal.Renewed(
-                  ZooKeeperGrant.shorter(grants.get(i).claim().ttl(), standing.trusted()))
+          standing.nodes().contains(((ZooKeeperGrant) grant).node())
+              ? new Renewal.Renewed(ZooKeeperGrant.shorter(grant.claim().ttl(), standing.trusted()))
               : new Renewal.Lost());
     }
     return renewals;
@@ -355,7 +344,7 @@ final class ZooKeeperStore implements LockStore {
     OwnNode node = ((ZooKeeperGrant) grant).node();
     long askedNanos = time.nanos();
     Optional<Duration> trusted = trusted(node, askedNanos);
-    if (trusted.isEmpty() || !node.extendTo(askedNanos + ttl.toNanos(), time.nanos())) {
+    if (trusted.isEmpty() || !node.extend(askedNanos + ttl.toNanos(), time.nanos())) {
       return Optional.empty();
     }
     Duration ttlLeft = node.ttlLeft(askedNanos);
@@ -381,7 +370,7 @@ final class ZooKeeperStore implements LockStore {
       return Optional.empty();
     }
     Checks.Standing standing = checks.standing(List.of(node));
-    return standing.stands().get(0) ? Optional.of(standing.trusted()) : Optional.empty();
+    return standing.nodes().isEmpty() ? Optional.empty() : Optional.of(standing.trusted());
   }
 
   // Administration
@@ -406,20 +395,19 @@ final class ZooKeeperStore implements LockStore {
       return false;
     }
     Line line = Line.of(parent, listed.get());
-    for (String name : line.marks()) {
-      if (name.equals(Names.ofMark(number))) {
-        return wire.deleted(zk, parent + "/" + name, deadline);
-      }
+    String mark = Names.ofMark(number);
+    if (line.marks().contains(mark)) {
+      return wire.deleted(parent + "/" + mark, deadline);
     }
     Line.Place head = line.head();
     if (head == null || !line.marks().isEmpty()) {
       return false;
     }
     String path = parent + "/" + head.name();
-    Answer<Wire.Text> text = wire.askAgain(() -> Wire.read(zk, path, null), deadline);
+    Answer<Wire.Text> text = wire.await(Wire.read(zk, path), deadline);
     return !text.isAbsent()
         && text.get().stat().getCzxid() == number
-        && wire.deleted(zk, path, deadline);
+        && wire.deleted(path, deadline);
   }
 
   @Override
