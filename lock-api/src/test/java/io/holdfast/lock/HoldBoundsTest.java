@@ -81,6 +81,16 @@ class HoldBoundsTest extends EngineTest {
   }
 
   @Test
+  void aNestedLeaseLeavesTheMinimumHoldOfAnExtension() {
+    Lease lease = held("x", LockOptions.fixed(MINUTE));
+    lease.extend(MINUTE, Duration.ofSeconds(40));
+    held("x", LockOptions.fixed(MINUTE)).close();
+    lease.close();
+
+    assertThat(store.holder("x").orElseThrow().remaining()).isEqualTo(Duration.ofSeconds(40));
+  }
+
+  @Test
   void anExtensionNeverShortensTheMinimumHold() {
     Lease lease = held("x", LockOptions.fixed(MINUTE).withMinHold(MINUTE));
     time.advance(Duration.ofSeconds(10));

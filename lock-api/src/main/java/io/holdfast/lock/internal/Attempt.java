@@ -23,18 +23,18 @@ final class Attempt<T> extends Task {
   /*
    * Overview.
    *
-   * An attempt owns, at different times, the use of a queue, a place in it, a turn to lead, and a
-   * handle; the turn (LeaderTurn) owns an open claim, a ticket, and a grant. Each is a field, set
-   * when the attempt gets it and cleared when it passes it on. However the attempt ends, it gives
-   * back, as a task, what is left in the fields. If that fails (a full heap, a deep stack), another
-   * thread goes on where this one stopped.
-   *
-   *   acquire:  enter the queue --> acquired | taken | leads --> LeaderTurn
+   * An attempt owns, at different times, the use of a wait queue, a place in it, a turn to lead it
+   * (LeaderTurn), and a handle; the turn owns an open claim, a ticket, and a grant. Each is kept in
+   * a field for as long as it is owned. However the attempt ends, `work` gives back what is left in
+   * the fields. If that fails (a full heap, no stack left), another thread runs `work` again.
    */
 
   private static final SafeLogger log = SafeLogger.of(Attempt.class);
 
-  /** The time between two looks for news: a thread whose stack ends does not wake the next. */
+  /**
+   * The longest time to park before looking for news again: a thread that runs out of stack gives
+   * the next its news, but may not wake it.
+   */
   private static final long LOOK_NANOS = 10_000_000_000L;
 
   private final EngineClient client;
@@ -51,7 +51,7 @@ final class Attempt<T> extends Task {
   private @Nullable Handle handle;
 
   /**
-   * Allocated in advance: when the thread becomes the leader, its turn must not be lost for lack of
+   * Allocated in advance: when the thread becomes the leader, the turn must not be lost for lack of
    * memory.
    */
   private final LeaderTurn turn;
@@ -148,8 +148,7 @@ final class Attempt<T> extends Task {
         used = client.queues.use(request.key());
         queue = used;
       }
-      // Stored before it enters, so that the task finds what the waiter was given, wherever this
-      // thread fails.
+      // Stored before it enters: wherever this thread fails, `work` finds here what it was given.
       Waiter place = new Waiter(thread, request.options());
       waiter = place;
       Waiter.News news = used.enter(place, request.mode().waits());
@@ -180,7 +179,7 @@ final class Attempt<T> extends Task {
 
   private Outcome<T> acquired(Waiter.Acquired got) {
     Outcome<T> outcome = new Acquired<>(handOut.of(got.handle()));
-    // If this fails, the handle is given back.
+    // A failure from here on gives the handle back, until the field is cleared.
     leaveQueue();
     acquiring.acquired(got.handle().hold().token(), got.source());
     handle = null;
@@ -201,7 +200,7 @@ final class Attempt<T> extends Task {
     }
   }
 
-  /** Takes what the waiter was given; false if it was lost on the way. */
+  /** Takes the lease that the news brought; false if it was lost on the way. */
   private boolean take(WaitQueue used, Waiter.Acquired acquired) throws InterruptedException {
     Handle got = acquired.handle();
     if (acquired.source() == Source.STORE) {
@@ -230,14 +229,12 @@ final class Attempt<T> extends Task {
     return granted.hold().grant().state().phase() != GrantState.Phase.LOST;
   }
 
-  /**
-   * Waits in the client's queue for news. On return the waiter has left the queue; what the news
-   * gives it is still to be taken.
-   */
+  /** Waits in the wait queue for news. What the news brings must still be taken. */
   private Waiter.News awaitNews(WaitQueue used, Waiter place) throws InterruptedException {
     Clocks time = client.time;
     WaitMode mode = request.mode();
     long untilNanos = mode.waits() ? mode.untilNanos() : time.nanos();
+    // After its own time the waiter waits for the leader's answer, up to one store timeout.
     long graceEndsNanos = untilNanos + client.storeTimeoutNanos();
     while (true) {
       Waiter.News news = place.news();

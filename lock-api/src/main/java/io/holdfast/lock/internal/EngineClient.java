@@ -37,14 +37,14 @@ import java.util.function.Consumer;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/** A client: assembles the parts of the engine and connects them. */
+/** The client: assembles the parts of the engine and connects them. */
 final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvents {
   /*
    * Overview.
    *
    * A lock is acquired by an Attempt, on the caller's thread. The attempt gets a Handle of a Hold
    * in a WaitQueue; the hold belongs to an ActiveGrant, which the Keeper renews. Settlement handles
-   * every end of a lease. Questions makes a user's other requests to the store.
+   * every end of a lease. Questions makes the user's other requests to the store.
    *
    * Threads: the keeper; settlers (what a loss leaves to do, no I/O); cleaners (what a failing
    * store left to do, I/O); renewals; callbacks (user code). Each kind of work has its own threads,
@@ -58,9 +58,7 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
   /** The number of cleaner threads: few, so that an outage does not start many. */
   private static final int CLEANERS = 4;
 
-  /**
-   * The number of callback threads: so many listeners can be slow at once before they delay others.
-   */
+  /** The number of callback threads: fewer slow listeners than this delay no others. */
   private static final int CALLBACKS = 32;
 
   private final LockOptions defaultOptions;
@@ -68,7 +66,7 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
   private final DroppedLeases droppedLeases;
   private final ClientClosing closing;
 
-  // The parts that others use
+  // Parts of the engine, which refer to each other through this client
 
   final Clocks time;
   final LockStore store;
@@ -202,7 +200,7 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
     return lease;
   }
 
-  /** Registers the handle with its thread, for {@code asLock()}: it has no lease. */
+  /** Registers a handle of {@code asLock()} with its thread; it has no lease. */
   Handle threadOwned(Handle handle) {
     handle.hold().grant().beginMinHold();
     droppedLeases.watchThreadOf(handle);
@@ -375,8 +373,7 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
   }
 
   void suspended(ActiveGrant active) {
-    // The doubt begins first: an answer settles only a doubt that began before its question was
-    // sent.
+    // Before doubted(), which has a request sent: it settles only a doubt that began before it.
     active.unanswered();
     doubted(active);
   }

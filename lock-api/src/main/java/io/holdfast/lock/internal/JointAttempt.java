@@ -13,7 +13,7 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One call to acquire several locks: one after the other, in the order of their names. Used by one
+ * One call to acquire several locks, one after the other, in the order of their names. Used by one
  * thread, once.
  *
  * @param <T> the type that the caller gets for the handles of all locks
@@ -27,8 +27,8 @@ final class JointAttempt<T> extends Task {
    * and if it is taken, the later ones are given back before it is waited for.
    *
    * Each handle is put into `handles` from within the attempt that acquires it, so that at every
-   * moment somebody would give it back. However this attempt ends, it gives back, as a task, all
-   * that is in `handles`.
+   * moment one of the two would give it back. However this attempt ends, `work` gives back all that
+   * is in `handles`, unless the caller has them.
    */
 
   private final EngineClient client;
@@ -37,9 +37,10 @@ final class JointAttempt<T> extends Task {
   private final WaitMode mode;
   private final Function<List<Handle>, T> handOut;
 
-  /** The acquired locks, by the index of their keys; null where there is none. Owned. */
+  /** The handles that this attempt owns, by the index of their keys; null where there is none. */
   private final @Nullable Handle[] handles;
 
+  /** Whether the caller has the handles. */
   private boolean handedOut;
 
   /**
@@ -76,8 +77,8 @@ final class JointAttempt<T> extends Task {
   }
 
   /**
-   * Checks that this call would not wait for a lock while its thread holds a later one of them: two
-   * threads that did so could wait for each other.
+   * Checks that this call would not wait for a lock while its thread holds a later one of its
+   * locks: two threads that did so could wait for each other.
    */
   private void requireOrder() {
     if (!mode.waits()) {
@@ -121,7 +122,7 @@ final class JointAttempt<T> extends Task {
     }
   }
 
-  /** Returns the index of the first handle of this sort, or the number of handles. */
+  /** Returns the index of the first handle that matches, or the number of handles. */
   private int first(Predicate<@Nullable Handle> sort) {
     int index = 0;
     while (index < handles.length && !sort.test(handles[index])) {
@@ -130,7 +131,11 @@ final class JointAttempt<T> extends Task {
     return index;
   }
 
-  /** Returns null if the lock was acquired, or later ones were given back: it is looked again. */
+  /**
+   * Acquires one lock, or gives back the later ones so that it can be waited for.
+   *
+   * @return that the lock stayed taken; null if the attempt goes on
+   */
   private Attempt.@Nullable Taken<?> acquire(int index) throws InterruptedException {
     boolean holdsLater = false;
     for (int later = index + 1; later < handles.length; later++) {
@@ -149,7 +154,10 @@ final class JointAttempt<T> extends Task {
     return null;
   }
 
-  /** Gives up a lock that was lost while others were acquired; asks the store if it is in doubt. */
+  /**
+   * Gives up a lock that was lost while others were acquired; asks the store first if it is in
+   * doubt.
+   */
   private void settle(int index) {
     Handle handle = Objects.requireNonNull(handles[index]);
     if (client.questions.settle(handle.hold().grant())) {

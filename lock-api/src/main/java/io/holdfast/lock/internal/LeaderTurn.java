@@ -34,7 +34,7 @@ final class LeaderTurn {
   private static final SafeLogger log = SafeLogger.of(LeaderTurn.class);
 
   /**
-   * The shortest pause before queueing again, after the store has lost the place more than once.
+   * The pause before queueing again once the store has lost the place twice; it doubles each time.
    */
   private static final long PAUSE_NANOS_MIN = 1_000_000;
 
@@ -60,15 +60,12 @@ final class LeaderTurn {
 
   private @Nullable Grant grant;
 
-  // Known
+  // What ended the turn; undo() tells it to the queue
 
-  /** The failure that left the leader without a usable answer. */
+  /** The store's failure, if it gave no usable answer. */
   private @Nullable StoreException failure;
 
-  /**
-   * The failure of a leader that was interrupted or met an Error, which says nothing about the
-   * store.
-   */
+  /** A failure that says nothing about the store: the leader was interrupted or met an Error. */
   private @Nullable StoreException brokenOff;
 
   /** Whether the store's last answer was that the lock is taken. */
@@ -96,7 +93,8 @@ final class LeaderTurn {
    * Gives back what this turn still owns. Each step clears its field, so that this can be called
    * again.
    *
-   * @return the handle of a lease that the turn had already, if it was cut short; the caller's now
+   * @return the handle, if the leader was already the holder when the turn was cut short; the
+   *     caller must take it, and call {@link #passedOn}
    */
   @Nullable
   Handle undo() {
@@ -118,7 +116,7 @@ final class LeaderTurn {
     return null;
   }
 
-  /** Ends the turn: the attempt has the handle, whose hold owns all that the turn owned. */
+  /** Ends a turn that got the lock: the attempt has the handle, whose hold owns the grant. */
   void passedOn() {
     grant = null;
     leader = null;
@@ -169,7 +167,7 @@ final class LeaderTurn {
   /**
    * Asks the store, and waits if the mode says so.
    *
-   * @return either that the lock is taken, or the lease, which {@link #passedOn} passes on
+   * @return that the lock is taken, or that it was acquired; then {@link #passedOn} must follow
    */
   Waiter.News askStore() throws InterruptedException {
     LockKey key = request.key();
@@ -182,6 +180,7 @@ final class LeaderTurn {
           throw new PermitsMismatchException(
               key.name(), request.permits(), e.permitsStored().getAsInt());
         }
+        // Drivers and pools fail if the thread is interrupted; that says nothing about the store.
         boolean interruptedMeanwhile = Thread.interrupted();
         if (!interruptedMeanwhile && !(e.getCause() instanceof Error)) {
           failure = e;
@@ -191,7 +190,6 @@ final class LeaderTurn {
         if (!interruptedMeanwhile) {
           throw StoreCalls.failure(key, e);
         }
-        // Drivers and pools fail if the thread is interrupted; that says nothing about the store.
         if (mode.interruptible()) {
           InterruptedException interruptedException = new InterruptedException();
           interruptedException.addSuppressed(e);
@@ -208,6 +206,10 @@ final class LeaderTurn {
     }
   }
 
+  /**
+   * Asks until there is a result: again if the place in the line is gone, or the grant was over
+   * before it arrived.
+   */
   private Waiter.News ask() throws StoreException, InterruptedException {
     long pauseNanos = 0;
     while (true) {
@@ -260,8 +262,8 @@ final class LeaderTurn {
   }
 
   /**
-   * Makes the leader the holder of a grant. Returns null if the grant was over before it arrived:
-   * it is given back, and the store must be asked again.
+   * Makes the leader the holder of a grant. Returns null if the grant was over before it arrived,
+   * and the store must be asked again.
    */
   private Waiter.@Nullable News accept(Grant granted, ClockReading asked, boolean confirmed)
       throws StoreException, InterruptedException {
@@ -286,7 +288,7 @@ final class LeaderTurn {
         return hold(active);
       }
       case DOUBTED -> {
-        // The store no longer shows it.
+        // Nothing to give back: the store no longer shows it.
         grant = null;
         return null;
       }
@@ -310,6 +312,8 @@ final class LeaderTurn {
   /**
    * Determines whether a grant is valid on its arrival. If the machine slept while the answer was
    * on its way, another client may have the lock by now, so the store is asked.
+   *
+   * @return {@code DOUBTED} if the store no longer shows the grant
    */
   private ActiveGrant.Arrival arrivalOf(ActiveGrant active) throws StoreException {
     while (true) {
@@ -326,12 +330,15 @@ final class LeaderTurn {
     }
   }
 
+  /**
+   * Makes the leader the holder, and takes in what the store has said about the grant meanwhile.
+   */
   private Waiter.News hold(ActiveGrant active) {
     Waiter led = Objects.requireNonNull(leader);
     Handle first;
     try {
       first = queue().granted(led, active);
-    } catch (RuntimeException e) {
+    } catch (RuntimeException e) { // The grant's number is out of range.
       throw unusable("The store gave what is no grant: " + e.getMessage(), e);
     }
     if (first == null) {
@@ -350,7 +357,7 @@ final class LeaderTurn {
     return Objects.requireNonNull(led.news());
   }
 
-  /** Makes a call for a claim, which stays open until there is an answer. */
+  /** Makes a call with a claim. The claim stays open unless it is known what became of it. */
   <A> A call(Claim claim, StoreCalls.Call<A> call) throws StoreException {
     openClaim = claim;
     try {

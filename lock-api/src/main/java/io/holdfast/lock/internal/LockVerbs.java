@@ -13,7 +13,9 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.locks.Lock;
 
-/** The methods by which a lock is acquired, of one name or several. */
+/**
+ * The part of a {@link DistributedLock} that acquires it, the same for one name and for several.
+ */
 abstract class LockVerbs implements DistributedLock {
   final EngineClient client;
   final LockOptions options;
@@ -29,7 +31,7 @@ abstract class LockVerbs implements DistributedLock {
   /** Acquires the lock for the calling thread, without a lease; false if it is taken. */
   abstract boolean acquireForThread(WaitMode mode) throws InterruptedException;
 
-  /** Ends the calling thread's last acquisition without a lease; false if it has none. */
+  /** Releases what the calling thread last acquired without a lease; false if there is nothing. */
   abstract boolean releaseForThread();
 
   @Override

@@ -20,12 +20,12 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Settles the end of a lease, however it ended: closed, abandoned by its attempt, dropped by its
- * user, lost, or closed while a guard was open that has ended now.
+ * Settles the end of a lease: closed, given back by its attempt, dropped by its user, lost, or
+ * closed under a guard that has now ended.
  *
- * <p>Each method works in the same order: first the state, then listeners, then the log. Each can
- * be called again after a failure, and does what is left. If one fails, the hold or the grant is
- * submitted as a task, which calls it again.
+ * <p>Each method first changes the state, then tells listeners, then logs. Each can be called again
+ * after a failure, and does what is left. If one fails, the hold or the grant is submitted as a
+ * task, which calls it again.
  */
 final class Settlement implements WaitQueue.Releaser {
   private static final SafeLogger log = SafeLogger.of(Settlement.class);
@@ -35,7 +35,7 @@ final class Settlement implements WaitQueue.Releaser {
   private final Callbacks callbacks;
 
   /**
-   * @param handOff the rule for leases that were closed
+   * @param handOff decides whether a closed lease is handed on within the client
    * @param callbacks writes the lines of the log
    */
   Settlement(EngineClient client, HandOff handOff, Callbacks callbacks) {
@@ -83,7 +83,7 @@ final class Settlement implements WaitQueue.Releaser {
     }
   }
 
-  /** Takes a handle out of its hold. If that fails here, another thread does the rest. */
+  /** Closes a handle in its queue. If that fails here, another thread finishes it. */
   private Closing end(Handle handle) {
     boolean done = false;
     try {
@@ -97,7 +97,7 @@ final class Settlement implements WaitQueue.Releaser {
     }
   }
 
-  /** Reads the clocks first, but takes the handle out of its hold even if that fails. */
+  /** Reads the clocks first, but closes the handle even if that fails. */
   private Closing endHere(Handle handle) {
     Hold hold = handle.hold();
     WaitQueue queue = hold.queue();
@@ -105,7 +105,8 @@ final class Settlement implements WaitQueue.Releaser {
     long nowNanos = 0;
     Closing closing;
     try {
-      // stands() marks a deadline that has passed, so that the queue knows of the loss.
+      // First stands(), which marks a deadline that has passed, so that the queue knows of the
+      // loss.
       if (hold.grant().stands() && queue.isAwaited() && hold.grant().isFresh()) {
         nowNanos = client.time.nanos();
         allowed = handOff;
@@ -144,7 +145,7 @@ final class Settlement implements WaitQueue.Releaser {
 
   @Override
   public void release(Hold hold) {
-    // This can be another hold of the grant: the successor's, if a hand-off was cut short.
+    // This can be another hold of the grant: the next one, if a hand-off was cut short.
     Hold unfinished = hold.queue().unfinishedRelease(hold.grant());
     if (unfinished != null) {
       Error unused = release(unfinished, Telling.IN_BACKGROUND);
@@ -152,10 +153,9 @@ final class Settlement implements WaitQueue.Releaser {
   }
 
   /**
-   * Releases a hold at the store, and lets the next thread in the queue ask.
+   * Releases a hold at the store, and lets the next thread in the wait queue ask.
    *
-   * @return an Error that the store threw, if any: returned, and not thrown, so that all that
-   *     follows from the failure is done first
+   * @return an Error that the store threw, if any: the caller throws it when all else is done
    */
   private @Nullable Error release(Hold hold, Telling telling) {
     if (!hold.claimRelease()) {
@@ -179,6 +179,7 @@ final class Settlement implements WaitQueue.Releaser {
     StoreException failure = null;
     client.keeper.forget(grant);
     grant.schedule().stop();
+    // It is ENDING already if an earlier call was cut short.
     if (grant.beginEnd() || grant.state().phase() == Phase.ENDING) {
       failure = endAtStore(grant);
     } else {
@@ -192,8 +193,8 @@ final class Settlement implements WaitQueue.Releaser {
   }
 
   /**
-   * Releases the grant at the client.store. Returns the failure if the store did not confirm the
-   * release, which is then tried again in the background.
+   * Releases a grant at the store. Returns the failure if the store did not confirm the release,
+   * which is then tried again in the background.
    */
   private @Nullable StoreException endAtStore(ActiveGrant grant) {
     try {
@@ -296,14 +297,14 @@ final class Settlement implements WaitQueue.Releaser {
   }
 
   /**
-   * Releases a grant that its closing thread could not release, so that it is not renewed without a
-   * holder.
+   * Submits the release of a grant if its closing thread could not finish it, so that a grant
+   * without a holder is not renewed.
    */
   void finishRelease(ActiveGrant grant) {
     for (WaitQueue queue : client.queues.of(grant.key())) {
       Hold hold = queue.unfinishedRelease(grant);
       if (hold != null) {
-        // Does nothing if another thread is releasing it.
+        // The task does nothing while another thread is releasing the hold.
         client.cleaners.submit(hold);
       }
     }

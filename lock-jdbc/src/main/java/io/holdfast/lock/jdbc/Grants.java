@@ -11,6 +11,7 @@ import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.Renewal;
 import io.holdfast.lock.spi.StoreException;
 import java.time.Duration;
+import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.IdentityHashMap;
 import java.util.LinkedHashMap;
@@ -21,8 +22,8 @@ import java.util.function.Predicate;
 import java.util.stream.Collectors;
 
 /**
- * Renews, extends and ends grants. A row that a transaction has locked is not waited for at the
- * database, where a request could outlive its client, but tried again.
+ * Renews, extends and ends grants. A row that a guarded transaction has locked is tried again. No
+ * statement waits for it at the database, since a waiting statement could outlive its client.
  *
  * <p>Up to {@value Dialect#BATCH_MAX} grants are renewed with two statements: one extends those
  * that are still held, the other reads which they are. They use the client's own connection, which
@@ -32,12 +33,15 @@ import java.util.stream.Collectors;
  */
 final class Grants {
   /**
-   * The number of tries for a row that is locked; a client that tries to take a lock locks its row
-   * for a moment.
+   * The number of tries to renew a grant whose row is locked; a client that tries to take a lock
+   * locks its row for a moment.
    */
   private static final int LOCKED_TRIES = 5;
 
-  /** If the time left in a row is below the TTL by more than this, the row was not extended. */
+  /**
+   * The amount by which the time left may fall short of the TTL, beyond the time that has passed,
+   * in a row that was extended.
+   */
   private static final long SLACK_MICROS = 2_000;
 
   private final Database database;
@@ -110,8 +114,9 @@ final class Grants {
       } else if (row.remainingMicros() < Keys.micros(ttl) - elapsedMicros - SLACK_MICROS) {
         locked.add(grant);
       } else {
-        // The database counted the TTL from a moment after the engine made its call.
-        results.put(grant, new Renewal.Renewed(ttl));
+        // No more than it showed: an earlier call may have extended it, and this one skipped its row.
+        long validMicros = Math.min(row.remainingMicros(), Keys.micros(ttl));
+        results.put(grant, new Renewal.Renewed(Duration.of(validMicros, ChronoUnit.MICROS)));
       }
     }
     return locked;
@@ -144,8 +149,7 @@ final class Grants {
         if (held.isEmpty()) {
           return Optional.empty();
         }
-        // If there was nothing to change, a driver may be configured to report that nothing
-        // matched.
+        // Some drivers can be configured to report that nothing matched if nothing was changed.
         leftMicros = held.get().remainingMicros();
       }
       if (leftMicros >= ttlMicros) {
@@ -162,7 +166,8 @@ final class Grants {
     Deadline deadline = database.deadline();
     long number = grant.number();
     long holdMicros = Keys.microsUp(holdFor);
-    // If there may be waiters, or the row may be locked, only a hand-over is sure to end the grant.
+    // While there may be waiters, or the row may be locked, only a hand-over is sure to end the
+    // grant.
     boolean released = !grant.fromLine()
         && !grant.guarded().get()
         && database.onPoolOrOwnConnection(
@@ -202,8 +207,8 @@ final class Grants {
   }
 
   /**
-   * Ends a grant by this statement, which leaves a locked row alone, and is tried again for as long
-   * as the row shows the grant.
+   * Ends a grant by this statement, which leaves a locked row alone; tries again for as long as the
+   * row shows the grant.
    *
    * @return whether it ended the grant
    */

@@ -9,10 +9,11 @@ import java.time.Duration;
 import javax.sql.DataSource;
 
 /**
- * Work that commits only while a lease is valid, and is repeated if the database rolled it back.
+ * Runs work in a transaction that commits only while a lease is valid, and runs it again if the
+ * database rolled it back.
  */
 final class GuardedTransaction {
-  /** The time limit of a pause between tries; far longer than any pause takes. */
+  /** The deadline of a pause between tries; no pause is nearly that long. */
   private static final Duration PAUSE_MAX = Duration.ofSeconds(1);
 
   private GuardedTransaction() {}
@@ -20,7 +21,7 @@ final class GuardedTransaction {
   static <X extends Exception> void run(Lease lease, DataSource dataSource, int tries, Work<X> work)
       throws X, SQLException {
     for (int failures = 0; ; failures++) {
-      // Whether the database certainly rolled back this try, through no fault of the work.
+      // Whether the database undid this try, which may then succeed if it is repeated.
       boolean undone = false;
       try (JdbcGuard guard = JdbcGuard.of(lease);
           Connection transaction = dataSource.getConnection()) {
@@ -30,8 +31,8 @@ final class GuardedTransaction {
         }
         try {
           if (failures > 0) {
-            // Locks the row before the work makes its snapshot, so that nobody can write to the row
-            // after that.
+            // Locks the row before the work's first read, so that nobody can write to the row
+            // between its snapshot and the commit.
             guard.verify(transaction);
           }
           work.run(transaction);

@@ -42,19 +42,19 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The lock protocol on SQL tables. There is one row per lock: one conditional update takes it, and
- * another frees it, by the database's clock. There is one row per waiter, and a release hands the
+ * The lock protocol on SQL tables, by the database's clock. Each lock has a row, which one
+ * conditional update takes and another frees. Each waiter has a row too, and a release hands the
  * lock over to the first waiter.
  *
- * <p>Each statement is a transaction of its own. None waits for a lock's row that is locked: a
- * guarded transaction may keep the row locked for long.
+ * <p>Each statement is a transaction of its own. None waits for a row that a guarded transaction
+ * keeps locked, since that may take long.
  */
 final class JdbcStore implements LockStore {
   private static final Logger log = LoggerFactory.getLogger(JdbcStore.class);
 
   /**
-   * The number of times that an acquire tries a lock that is free, but whose row another
-   * transaction has locked.
+   * The number of times that an acquire tries again to take a lock that is free, but whose row
+   * another transaction has locked.
    */
   private static final int LOCKED_TRIES = 4;
 
@@ -130,10 +130,10 @@ final class JdbcStore implements LockStore {
   }
 
   /**
-   * Detects the database on one connection, and prepares the tables on another one, so that a pool
-   * that has only one is found.
+   * Detects the database on one connection, and prepares the tables on another one. If
+   * {@code first} keeps its connection, a pool of only one shows here.
    *
-   * @return the dialect for the tables in the schema in which they are now
+   * @return the dialect for the tables, with the schema in which they are now
    * @throws IllegalStateException the table or the data source is not fit for use
    */
   private static Dialect prepare(
@@ -204,8 +204,7 @@ final class JdbcStore implements LockStore {
     }
     StoredClaim stored = Keys.stored(claim);
     Row row = ((Attempted.Busy) attempted).row();
-    // Sent alone: if a statement below failed and this one were repeated with it, it would join
-    // twice.
+    // A call of its own: repeated together with a statement that fails, it would join twice.
     long place = database.onPool(database.deadline(), c -> dialect.join(c, stored));
     if (Dialect.isSetBack(row, place)) {
       database.onPool(database.deadline(), c -> dialect.reopenLine(c, row.key(), place));
@@ -228,13 +227,13 @@ final class JdbcStore implements LockStore {
     /** The claim has the lock. */
     record Granted(JdbcGrant grant) implements Attempted {}
 
-    /** The lock is taken, or its row is locked, or others wait for it. */
+    /** The lock is taken, its row is locked, or others wait for the lock. */
     record Busy(Row row) implements Attempted {}
   }
 
   /**
-   * Takes the lock if it is free and nobody waits for it. If it succeeds and the lock has been used
-   * before, this takes one statement.
+   * Takes the lock if it is free and nobody waits for it. One statement, if it succeeds and the
+   * lock has a row already.
    */
   private Attempted attempt(Claim claim) throws StoreException {
     Deadline deadline = database.deadline();
@@ -266,13 +265,13 @@ final class JdbcStore implements LockStore {
 
   /**
    * Accepts the lock if it was handed over to this waiter, or takes it if it is free and the waiter
-   * is the first.
+   * is the first in line.
    */
   Optional<JdbcGrant> acceptOrTake(Claim claim, StoredClaim stored, long place)
       throws StoreException {
     Deadline deadline = database.deadline();
     long number = database.untilAnswered(deadline, () -> {
-      // If a try took the lock but its answer was lost, the next one finds it here.
+      // If a try took the lock but its answer was lost, the next try accepts it.
       long accepted = database.onPool(deadline, c -> dialect.accept(c, stored));
       return accepted != Dialect.NONE
           ? accepted
@@ -283,7 +282,7 @@ final class JdbcStore implements LockStore {
         : Optional.of(granted(claim, stored, number, claim.ttl(), true));
   }
 
-  /** @param fromLine whether it came through the line */
+  /** @param fromLine whether the waiter got it through the line */
   JdbcGrant granted(
       Claim claim, StoredClaim stored, long number, Duration validFor, boolean fromLine) {
     return new JdbcGrant(claim, stored, number, validFor, fromLine, new AtomicBoolean(), database);
@@ -301,7 +300,7 @@ final class JdbcStore implements LockStore {
     grants.withdraw(Keys.stored(claim));
   }
 
-  /** All grants are one group: there is one database, and no row can delay the others. */
+  /** Returns the same group for all: there is one database, and no row can delay the others. */
   @Override
   public Object renewalGroup(Grant grant) {
     return this;
@@ -402,8 +401,8 @@ final class JdbcStore implements LockStore {
   }
 
   /**
-   * Deletes dead rows, some hundred at a time; each row is checked again by the statement that
-   * deletes it.
+   * Deletes the rows of locks and of waiters that were unused for this time, a batch at a time. The
+   * statement that deletes a lock's row checks it again. Returns the number of locks.
    */
   static long purge(Settings settings, Duration unusedFor) throws StoreException {
     try (Pool pool = settings.pool(PURGE_STATEMENT_TIMEOUT, "purge")) {

@@ -14,19 +14,18 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A claim's place in the database's line (a row), and what this client knows about it.
+ * A claim's place in the line of its lock (a row), and what this client knows about it.
  *
  * <p>A lock that was handed over belongs to the waiter even before it accepts it. If a poll found
- * that, the time left is what the row says, counted from before the poll was sent. If a
- * notification said it, the time left is {@link Dialect#HANDED_OVER_MICROS}, counted from before
- * the waiter joined: the statement that handed the lock over saw the waiter's row, so it is not
- * older than that. (The statement may be older than a later poll that shows the waiter still in
- * line, since it may have been under way then.)
+ * the hand-over, the time left is what the row says, counted from before the poll was sent. If a
+ * notification told of it, the time left is {@link Dialect#HANDED_OVER_MICROS}, counted from before
+ * the waiter joined: the hand-over found the waiter's row, so it cannot be older. It can be older
+ * than a later poll that still showed the waiter in line, since it may have been under way.
  */
 final class JdbcTicket implements Ticket {
   /**
-   * The time to the engine's next poll; the {@link Poller} looks far more often, and this is for
-   * the case that it has failed.
+   * The time to the engine's next poll. Only for the case that the {@link Poller}, which polls far
+   * more often, has failed.
    */
   static final Duration RECHECK_AFTER = Duration.ofSeconds(5);
 
@@ -40,10 +39,10 @@ final class JdbcTicket implements Ticket {
   private volatile String holder;
   private volatile boolean passedOver;
 
-  /** The time before the last request of the waiting thread. */
+  /** The time just before the waiting thread's last request. */
   private volatile long askedNanos;
 
-  /** The time before it joined the line. */
+  /** The time just before the request with which it joined the line. */
   private final long joinedNanos;
 
   private volatile @Nullable HandedOver heard;
@@ -113,13 +112,13 @@ final class JdbcTicket implements Ticket {
     return passedOver;
   }
 
-  /** Notes that a notification said that the lock was handed over to it. */
+  /** Notes a notification that the lock was handed over to it. */
   void heardOfHandOver(long number) {
     heard = new HandedOver(
         number, joinedNanos + TimeUnit.MICROSECONDS.toNanos(Dialect.HANDED_OVER_MICROS));
   }
 
-  /** Notes that a poll found that it has the lock. */
+  /** Notes that a poll, sent after {@code beforeNanos}, found that it has the lock. */
   void sawItsRow(Row row, long beforeNanos) {
     heard = new HandedOver(
         row.number(), beforeNanos + TimeUnit.MICROSECONDS.toNanos(row.remainingMicros()));
@@ -131,7 +130,7 @@ final class JdbcTicket implements Ticket {
     if (handedOver == null || passedOver || isOver(handedOver)) {
       return Optional.empty();
     }
-    // The engine counts from before the last request.
+    // The engine counts a hand-over's time from before the last request.
     Duration validFor = Duration.ofNanos(handedOver.untilNanos() - askedNanos);
     poller.served(this);
     return Optional.of(store.granted(claim, stored, handedOver.number(), validFor, true));
@@ -146,7 +145,7 @@ final class JdbcTicket implements Ticket {
       poller.served(this);
       return new Granted(grant.get());
     }
-    // A hand-over that was heard of before this "no" proves nothing after it.
+    // This "no" is newer than a hand-over that was heard of before it.
     heard = null;
     if (passedOver || (before != null && isOver(before))) {
       return new Gone();

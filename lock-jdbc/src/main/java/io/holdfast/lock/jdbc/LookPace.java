@@ -23,6 +23,7 @@ final class LookPace {
   /** The other waiters poll again after the estimated time to their turn, divided by this. */
   private static final int SHARE_OF_TURN = 2;
 
+  /** The same for the second waiter, whose turn is next. */
   private static final int SHARE_OF_TURN_AS_SECOND = 3;
 
   /**

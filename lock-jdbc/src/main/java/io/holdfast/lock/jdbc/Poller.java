@@ -23,8 +23,8 @@ import org.slf4j.LoggerFactory;
 /**
  * Polls the locks that threads of this client wait for, all in one query. Also reports that the
  * waiters are alive, and wakes those that have or might get their lock. {@link LookPace} determines
- * how often. Deletes the rows of waiters that got their lock, and are in no line any more, a little
- * later, many with one statement.
+ * how often. The rows of waiters that got their lock, and so are in no line any more, are deleted a
+ * little later, many with one statement.
  *
  * <p>Runs a thread while there are waiters, and for a little longer. Threads: safe for use by any
  * number of threads; the monitor is never held during I/O or while a waiter is woken.
@@ -33,8 +33,7 @@ final class Poller implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(Poller.class);
 
   /**
-   * The most doublings of the pause before a waiter that was woken and did not get the lock is
-   * woken again.
+   * The most doublings of the pause after which a waiter that asked in vain is polled for again.
    */
   private static final int DOUBLINGS_MAX = 8;
 
@@ -45,8 +44,8 @@ final class Poller implements AutoCloseable {
   private static final long SAY_ALIVE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
   /**
-   * The number of a waiter's first polls that announce at once that somebody waits, in case the row
-   * was locked when it joined. Later polls announce it less often.
+   * The number of a waiter's polls after which it announces that somebody waits only now and then.
+   * The first ones announce it at once, in case the row was locked when it joined.
    */
   private static final int FIRST_LOOKS = 2;
 
@@ -56,8 +55,12 @@ final class Poller implements AutoCloseable {
    */
   private static final int ANNOUNCERS = 2;
 
+  /** The announcement is renewed when less than this is left of it. */
   private static final long WANTED_MICROS_MIN = TimeUnit.SECONDS.toMicros(2);
+
+  /** The pause after a wake: time for the waiter to ask by itself. */
   private static final long AFTER_WAKE_NANOS = TimeUnit.SECONDS.toNanos(1);
+
   private static final long AFTER_FAILURE_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
   private static final long IDLE_NANOS = TimeUnit.SECONDS.toNanos(10);
   private static final long DELETE_NANOS = TimeUnit.SECONDS.toNanos(1);
@@ -77,6 +80,7 @@ final class Poller implements AutoCloseable {
 
   // Guarded by this object's monitor.
   private final Set<JdbcTicket> waiters = new LinkedHashSet<>();
+
   /** The waiters that got their lock, and whose rows are to be deleted. */
   private final Set<JdbcTicket> served = new LinkedHashSet<>();
 
@@ -135,8 +139,8 @@ final class Poller implements AutoCloseable {
   }
 
   /**
-   * Polls again for a waiter that was woken, tried, and did not get the lock. If its row is deleted
-   * already, or just being deleted, it will notice by itself.
+   * Polls again for a waiter that asked and did not get the lock. If its row is deleted already, or
+   * just being deleted, the next poll finds that it is in no line.
    */
   synchronized void lookAgain(JdbcTicket waiter) {
     served.remove(waiter);
@@ -193,7 +197,7 @@ final class Poller implements AutoCloseable {
   }
 
   /**
-   * Polls until nobody has waited for a while. Nothing that is thrown ends the thread, or else the
+   * Polls until nobody has waited for a while. Nothing that is thrown ends the thread, or the
    * waiters would wait for ever.
    */
   private void run() {
@@ -252,7 +256,7 @@ final class Poller implements AutoCloseable {
     return Math.max(next, 0);
   }
 
-  /** Deletes the rows of served waiters, until a batch fails, which is tried again later. */
+  /** Deletes the rows of served waiters. If that fails, the rest is tried again later. */
   private void deleteServedSafely() {
     try {
       while (true) {
@@ -282,7 +286,7 @@ final class Poller implements AutoCloseable {
   }
 
   /**
-   * Polls. A failure wakes the waiters concerned: each asks the database itself, and fails if the
+   * Polls for these waiters. A failure wakes them: each asks the database itself, and fails if the
    * database does.
    */
   private void lookSafely(List<JdbcTicket> due) {
@@ -292,7 +296,7 @@ final class Poller implements AutoCloseable {
       }
       sayAlive(due);
       look(due);
-    } catch (Throwable e) { // An error must not end the thread, or polling would stop.
+    } catch (Throwable e) { // An error must not end the thread.
       log.debug("A look at awaited locks failed", e);
       synchronized (this) {
         long now = time.nanos();
@@ -356,8 +360,8 @@ final class Poller implements AutoCloseable {
       }
     }
     if (woken.stream().anyMatch(JdbcTicket::isPassedOver)) {
-      // Either they were passed over, or the notification came from another server than the pool's
-      // connections lead to.
+      // Either they were passed over, or this connection leads to another server than the pool's,
+      // which does not know them.
       database.expireOwnConnection();
     }
     woken.forEach(JdbcTicket::wake);

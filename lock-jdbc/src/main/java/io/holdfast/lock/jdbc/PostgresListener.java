@@ -24,10 +24,11 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Listens for hand-overs on PostgreSQL, on a connection of the pool that is kept while there are
- * waiters and for a minute after. It relies on notifications only once a test notification has
- * arrived that was sent on another connection of the pool. It repeats this test, since after a
- * switchover the kept connection may lead to a server that is alive and never notifies. Without
- * notifications the poller polls as on other databases.
+ * waiters and for a minute after. Without notifications the poller polls as on other databases.
+ *
+ * <p>Notifications are relied on only once a test notification has arrived that was sent on another
+ * connection of the pool. The test is repeated, since after a switchover the kept connection may
+ * lead to a server that is alive and never notifies.
  *
  * <p>Behind a pooler that hands out server connections per transaction, notifications would go to
  * whichever client has the connection next, and pile up there unread. So this does not listen
@@ -40,8 +41,13 @@ final class PostgresListener implements AutoCloseable {
 
   private static final Duration OPEN_MAX = Duration.ofSeconds(2);
   private static final Duration CLOSE_MAX = Duration.ofSeconds(60);
+
+  /** The time for which the connection is kept after the last waiter. */
   private static final long KEEP_NANOS = TimeUnit.SECONDS.toNanos(60);
+
+  /** The time between two test notifications. */
   private static final long CHECK_NANOS = TimeUnit.SECONDS.toNanos(15);
+
   /** The pause after the first failed try to listen; it doubles with each failure. */
   private static final long RETRY_NANOS_MIN = TimeUnit.SECONDS.toNanos(10);
 
@@ -91,8 +97,8 @@ final class PostgresListener implements AutoCloseable {
   }
 
   /**
-   * Starts to listen, since there is a waiter, unless this listens already or can't. Returns at
-   * once.
+   * Starts to listen, since there is a waiter. Does nothing if this listens already, can't, or
+   * failed a short time ago. Returns at once.
    */
   void listen(Poller poller) {
     if (listening || impossible || closed) {
@@ -163,7 +169,7 @@ final class PostgresListener implements AutoCloseable {
       return;
     }
     PGConnection notified = connection.unwrap(PGConnection.class);
-    // If a pooler is in between, the driver knows the pooler's process id, and not the server's.
+    // Behind a pooler, the driver knows the process id of the pooler, and not that of the server.
     if (!behindPooler
         && Sessions.run(connection, Deadlines.after(OPEN_MAX), dialect::backendProcess)
             != notified.getBackendPID()) {
@@ -192,14 +198,14 @@ final class PostgresListener implements AutoCloseable {
   }
 
   /**
-   * Whether a test notification that is sent on another connection arrives; true if the client is
-   * closed meanwhile. Other notifications are passed on.
+   * Sends a test notification on another connection, and returns whether it arrives; true if the
+   * client is closed meanwhile. Other notifications are passed on.
    *
    * @throws StoreException it can't be sent: perhaps the pool has no other connection to give
    */
   private boolean hearsItself(PGConnection notified, Poller poller)
       throws SQLException, StoreException {
-    // An earlier test notification can still be on its way.
+    // Unique, since an earlier test notification can still be on its way.
     String hello = "hello " + UUID.randomUUID();
     Deadline deadline = Deadlines.after(OPEN_MAX);
     database.onPool(deadline, c -> dialect.notify(c, hello));
@@ -241,7 +247,8 @@ final class PostgresListener implements AutoCloseable {
         return;
       }
       if (now - checkedAt >= CHECK_NANOS) {
-        // A dead connection is silent, and so is a server that is no longer the primary.
+        // Silence proves nothing: a dead connection is silent, and so is a server that is no longer
+        // the primary.
         if (!stillHears(connection, notified, poller)) {
           throw new SQLException("The listening connection does not hear what others send");
         }

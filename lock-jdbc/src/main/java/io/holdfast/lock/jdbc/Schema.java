@@ -74,8 +74,8 @@ final class Schema {
   }
 
   /**
-   * Creates the tables. Clients that do so at the same time can make each other fail; one of them
-   * has then succeeded.
+   * Creates the tables. Clients that do so at once can make each other fail; then one has
+   * succeeded.
    *
    * @return why it failed, or null
    */
@@ -116,8 +116,7 @@ final class Schema {
   }
 
   /**
-   * Throws if the table's name is a word of SQL, since names are put into statements without
-   * quotes.
+   * Throws if the table's name is a reserved word: names are put into statements without quotes.
    */
   private static void refuseWordOfSql(SQLException failure, Dialect dialect) {
     if (dialect.failure(failure) == Failure.SYNTAX_ERROR) {
@@ -177,7 +176,7 @@ final class Schema {
             .formatted(version, Dialect.SCHEMA_VERSION);
   }
 
-  /** Returns the script's statements for the dialect's tables. */
+  /** Returns the script's statements, with the dialect's tables in place of the default ones. */
   static String[] script(Dialect dialect) {
     try (InputStream in =
         Objects.requireNonNull(Schema.class.getResourceAsStream(SCRIPTS + dialect.script()))) {

@@ -24,14 +24,14 @@ record Call(
     @Nullable Replicas replicas) {
 
   /**
-   * Makes a call of one of our own scripts. Each has a single key, so that a Cluster can't separate
-   * its keys.
+   * Makes a call of one of our own scripts. Each has a single key: while a Cluster moves a slot,
+   * several keys could be on two servers.
    */
   Call(Script script, String key, Object... arguments) {
     this(script, List.of(key), List.of(arguments), false, null);
   }
 
-  /** Returns the same call, with a grant that counts only once these replicas have it. */
+  /** Returns the same call, whose grant counts only once these replicas have it. */
   Call confirmedBy(@Nullable Replicas replicas) {
     return replicas == null ? this : new Call(script, keys, arguments, isAsking, replicas);
   }
@@ -39,9 +39,8 @@ record Call(
   /**
    * Makes the call that asks for a lock.
    *
-   * @param ownerId the owner id of the claim, or of one of its rounds
-   * @param line the arguments of the script that are needed to join the queue; if there are none,
-   *     it does not join
+   * @param ownerId the owner id of the claim or, at a quorum, of one of its rounds
+   * @param line the script's arguments about a place in line; none: it joins no line
    */
   static Call acquire(
       String key, String ownerId, Claim claim, Duration numbersKept, Object... line) {
@@ -63,7 +62,7 @@ record Call(
   }
 
   /**
-   * Makes the call after which an attempt has neither the lock nor a place in its queue.
+   * Makes the call after which an attempt has neither the lock nor a place in line.
    *
    * @param ownerId the owner id of the claim, or the prefix that its rounds share
    */
@@ -81,12 +80,14 @@ record Call(
     return new Call(Scripts.RENEW.of(kind), key, ownerId, millisUp(ttl));
   }
 
-  /** Makes the call that extends a fixed lease; with zero time, it asks how much is left. */
+  /**
+   * Makes the call that extends a fixed lease or, with zero time, asks how much is left of a lease.
+   */
   static Call extend(LockKind kind, String key, String ownerId, Duration ttl) {
     return new Call(Scripts.EXTEND.of(kind), key, ownerId, millisUp(ttl));
   }
 
-  /** Makes the call that asks who has a lock, or which permit of a semaphore. */
+  /** Makes the call that asks who has a lock, or who has the permits of a semaphore. */
   static Call look(LockKind kind, String key) {
     return new Call(Scripts.LOOK.of(kind), key);
   }

@@ -15,14 +15,17 @@ import redis.clients.jedis.util.JedisClusterCRC16;
 import redis.clients.jedis.util.Pool;
 
 /**
- * The primaries of a Cluster, slot by slot: as Jedis knows them, except for slots that a server has
- * since said another one has.
+ * The primaries of a Cluster, slot by slot. What Jedis says of a slot is remembered until a server
+ * says that another one has the slot, or until one fails.
  */
 final class ClusterPrimaries implements Primaries {
   private static final int SLOTS = 16_384;
 
   private final ClusterConnectionProvider jedis;
+
+  /** For each slot the address of its primary; null: Jedis must be asked. */
   private final AtomicReferenceArray<@Nullable String> nodes = new AtomicReferenceArray<>(SLOTS);
+
   private final TopologyRefresh refresh;
 
   ClusterPrimaries(ClusterConnectionProvider jedis, String threadName) {
@@ -42,7 +45,7 @@ final class ClusterPrimaries implements Primaries {
     while (true) {
       HostAndPort node = jedis.getNode(slot);
       if (node == null) {
-        Future<?> unused = refresh.start(); // For the next call; this one may have no deadline.
+        Future<?> unused = refresh.start(); // For the next call: this one has no deadline.
         throw StoreException.refused(
             "The Cluster's client knows no primary for slot " + slot, null);
       }
@@ -129,7 +132,10 @@ final class ClusterPrimaries implements Primaries {
     return e.getCause() instanceof IllegalStateException;
   }
 
-  /** Has Jedis make a pool for a node that it does not know, since the node has no slot yet. */
+  /**
+   * Has Jedis make a pool for a node that it does not know, since the node has no slot yet. Returns
+   * the failure, or null.
+   */
   private @Nullable JedisException meet(HostAndPort node) {
     try (Connection connection = jedis.getConnection(node)) {
       return connection.isBroken() ? new JedisException("The connection broke") : null;
@@ -138,7 +144,7 @@ final class ClusterPrimaries implements Primaries {
     }
   }
 
-  /** Refreshes the view of the Cluster, since another node may have been elected. */
+  /** Refreshes Jedis's view of the Cluster, since another node may have been elected. */
   @Override
   public void failed(String key, Deadline deadline) {
     boolean unused = refresh.await(deadline);

@@ -15,14 +15,13 @@ import redis.clients.jedis.exceptions.JedisMovedDataException;
 import redis.clients.jedis.util.Pool;
 
 /**
- * The delivery of calls to one server, in one round trip: where to send them next, and whether they
- * may have been carried out already. Only a delivery of a single call follows that call when its
- * slot moves. Used by one thread.
+ * Calls that are sent to one server together: where to send them next, and whether they may have
+ * been carried out already. A single call is also followed when its slot moves. Used by one thread.
  */
 final class Delivery {
   /**
-   * The time within which calls that may be repeated should be answered; if they are not, they are
-   * sent again on a new connection. A connection that was idle can be dead without notice.
+   * The time within which an answer should come. A connection that was idle can be dead without
+   * notice, so calls that may be repeated are then sent again on a new one.
    */
   private static final Duration ANSWER_IS_PROMPT = Duration.ofMillis(500);
 
@@ -33,8 +32,8 @@ final class Delivery {
   private static final Duration PAUSE = Duration.ofMillis(20);
 
   /**
-   * The least time left for another try. With less, its answer might not come in time; without
-   * another try, it is certain that nothing was done.
+   * The least time that must be left for another try. With less, its answer might not come in time;
+   * without another try, it is certain that nothing was done.
    */
   private static final long LEFT_NANOS_MIN = TimeUnit.MILLISECONDS.toNanos(250);
 
@@ -43,7 +42,7 @@ final class Delivery {
   private final Deadline deadline;
   private List<Call> calls;
   private Pool<Connection> pool;
-  private @Nullable HostAndPort asked; // the node to which a server redirected the call
+  private @Nullable HostAndPort asked; // the node that an ASK error named
   private boolean mayHaveChanged;
   private boolean repeated;
   private boolean isPrompt;
@@ -87,9 +86,10 @@ final class Delivery {
   }
 
   /**
-   * Sends the calls for the first time. Waits only for {@link #ANSWER_IS_PROMPT} if they may be
-   * sent again and enough time is left after that to open another connection, and always for
-   * renewals: a lease must not be lost because the pool's connections are silent.
+   * Sends the calls over a connection that may be dead without notice. Waits only for
+   * {@link #ANSWER_IS_PROMPT} if they may be sent again and there will be time to open another
+   * connection. Renewals never wait longer: a lease must not be lost because the pool's connections
+   * are silent.
    */
   List<Object> over(Connection connection) throws StoreException {
     int openingMillis = connection.getSoTimeout();
@@ -116,11 +116,11 @@ final class Delivery {
     mayHaveChanged = true;
     List<Object> replies = Wire.run(connection, answered, sent);
     Replicas replicas = sent.get(0).replicas();
-    // A grant, whether new, handed over or asked for again: each of them wrote something.
+    // WAIT covers any grant, also one handed over or asked for again: acquire.lua wrote something.
     if (replicas != null && Reply.isGrant(replies.get(0))) {
       replicas.await(connection, deadline);
     }
-    // If there is no such grant, nothing was changed; nor by what was answered with an error.
+    // Without such a grant nothing was changed. Failures.answered judges what an error changed.
     mayHaveChanged = !replies.stream()
         .allMatch(reply -> reply instanceof JedisDataException || isDoubtful(reply));
     return replies;
@@ -136,7 +136,7 @@ final class Delivery {
     return mode.mayRepeat() && !deadline.isOver() && (isPrompt || !Failures.isTimeout(e));
   }
 
-  /** Whether any of the calls was sent twice, so that the first one may have been carried out. */
+  /** Whether the calls were sent again although the first ones may have been carried out. */
   boolean isRepeated() {
     return repeated;
   }
@@ -146,7 +146,11 @@ final class Delivery {
     pool = asked == null ? primaries.of(key()) : primaries.at(asked, deadline);
   }
 
-  /** Moves on from a pool that was closed before anything was sent. */
+  /**
+   * Looks for another pool than this one, which was closed.
+   *
+   * @throws StoreException there is none, or the deadline has passed
+   */
   void leaveClosedPool() throws StoreException {
     Pool<Connection> closed = pool;
     lookUpAgain();
@@ -155,7 +159,10 @@ final class Delivery {
     }
   }
 
-  /** Returns a failure, taking into account what was sent before. */
+  /**
+   * Returns the failure of the whole delivery: its outcome is unknown if an earlier try may have
+   * been carried out.
+   */
   StoreException failed(StoreException e) {
     return (repeated || mayHaveChanged) && !e.mayHaveHappened()
         ? StoreException.unanswered(

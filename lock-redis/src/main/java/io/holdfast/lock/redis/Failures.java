@@ -15,7 +15,7 @@ final class Failures {
 
   private static final String WRONG_USER = ". The client's user or password is wrong";
 
-  /** For errors of which Redis does not say what to do: what they mean. */
+  /** The meaning of errors whose text does not say what to do. */
   private static final Map<String, String> REMEDIES = Map.of(
       "READONLY",
       ". This server is a replica: the client must be given the primary",
@@ -38,8 +38,8 @@ final class Failures {
 
   /**
    * Converts an error that the server answered. The request changed nothing, unless the error came
-   * from within a script: then this is certain only of errors that already stop a script's first
-   * write.
+   * from within a script, which may have written before; but some errors stop a script's first
+   * write already.
    */
   static StoreException answered(JedisDataException e) {
     String error = String.valueOf(e.getMessage());
@@ -73,8 +73,8 @@ final class Failures {
   }
 
   /**
-   * Whether the error says that keys that are used together are on two servers at the moment;
-   * nothing was done.
+   * Whether the error says that keys that are used together are on two servers at the moment, and
+   * so nothing was done.
    */
   static boolean isToBeTriedAgain(JedisDataException e) {
     return code(e).equals("TRYAGAIN");

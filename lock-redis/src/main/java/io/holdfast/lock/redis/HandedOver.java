@@ -6,8 +6,8 @@ import org.jspecify.annotations.Nullable;
  * A message to a client that the lock may have been handed over to one of its waiters.
  *
  * @param ownerId the waiter's owner id
- * @param look the number of the waiter's last look, by which its place in the queue was kept
- * @param number the number of its grant; 0 if it was given nothing, and should look itself
+ * @param look the number of the waiter's last poll, by which its place in line was kept
+ * @param number the number of its grant; 0 if it was given nothing, and should poll
  * @param permit the permit that it was given; 0 for a mutex
  */
 record HandedOver(String ownerId, long look, long number, int permit) {

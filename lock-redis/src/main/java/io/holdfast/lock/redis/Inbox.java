@@ -18,10 +18,10 @@ import redis.clients.jedis.exceptions.JedisException;
 import redis.clients.jedis.util.Pool;
 
 /**
- * Receives the messages that a lock was handed over to one of this client's waiters. Uses one
- * channel, one connection and one thread, while there are waiters and a little longer. A lost
- * message does no harm: whenever this starts to receive, every waiter asks the server itself, since
- * a message may have been missed.
+ * The receiver of the messages that a lock was handed over to one of this client's waiters. It uses
+ * one channel, one connection and one thread, as long as there are waiters and a little longer. A
+ * lost message does no harm, since waiters also poll. Each time a subscription begins, all waiters
+ * poll at once, since messages may have been missed before.
  *
  * <p>Threads: safe for use by any number of threads. The monitor guards whether the thread runs;
  * nothing blocks while it is held.
@@ -30,8 +30,8 @@ final class Inbox implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(Inbox.class);
 
   /**
-   * The time without a message after which the connection counts as dead, or is given up if there
-   * are no waiters.
+   * The time after which a silent connection is given up. While there are waiters, it is pinged
+   * more often; so it is dead, or nobody waits.
    */
   private static final int SILENCE_MAX_MILLIS = 10_000;
 
@@ -71,15 +71,16 @@ final class Inbox implements AutoCloseable {
     waiting.remove(ownerId);
   }
 
-  /** Makes sure, for a waiter, that the thread runs and the connection is not silent. */
+  /**
+   * Makes sure that the thread runs, and pings if it is time to. Called at each poll of a waiter.
+   */
   void listen() {
     synchronized (this) {
       if (thread == null && !closed) {
         Thread started = new Thread(this::run, threadName);
         started.setDaemon(true);
-        // Started first, so that a failure to start leaves no thread recorded and the next waiter
-        // can try.
         started.start();
+        // Recorded last: after a failure to start, the next waiter tries again.
         thread = started;
       }
     }
@@ -153,7 +154,7 @@ final class Inbox implements AutoCloseable {
     }
   }
 
-  /** The use of one connection for the subscription. */
+  /** A subscription to the channel, on a connection of its own. */
   private final class Subscription extends JedisPubSub {
     private final Pool<Connection> pool;
     private final Connection connection;
@@ -186,8 +187,8 @@ final class Inbox implements AutoCloseable {
     }
 
     /**
-     * Pings from time to time. Also leaves a server that is no longer the primary, and any server
-     * now and then, since another may be the primary.
+     * Pings if it is time to; or ends the subscription, if another server is the primary by now, or
+     * if the connection is so old that its address may lead elsewhere.
      */
     void pingNowAndThen() {
       long now = time.nanos();

@@ -16,7 +16,7 @@ import redis.clients.jedis.util.Pool;
 
 /**
  * Lists held locks, one server after the other and page by page. A page costs one round trip, and a
- * second one if it contains names, even of free locks of which only the number is kept.
+ * second one if it has names of locks, even of free ones.
  */
 final class LockList {
   private final Server server;

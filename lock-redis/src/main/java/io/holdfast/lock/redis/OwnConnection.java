@@ -14,9 +14,9 @@ import redis.clients.jedis.util.Pool;
 
 /**
  * A connection outside of the user's pool, with the pool's settings. With it, leases are renewed
- * and released even if the application has exhausted the pool, and doubtful answers from the pool's
- * connections are checked. Opened at the first use, and replaced when it broke or is old: no pool
- * retires it, and by now the address may lead to another server.
+ * and released even if the application has exhausted the pool, and doubtful answers are checked. It
+ * is opened at the first use, and replaced once it is broken or old: no pool retires it, and its
+ * address may lead to another server by now.
  *
  * <p>Threads: any; they use it one at a time.
  */

@@ -8,8 +8,8 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A place in a lock's line at the server. Each look (a request to the server) keeps the place
- * alive, and records the look's number there. So a message that names the last look was sent by a
+ * A place in a lock's line at the server. Each poll is a look: it keeps the place alive, and leaves
+ * its number there, which a message repeats. So a message that names the last look was sent by a
  * hand-over after that look was sent, and needs no confirmation: from then on, the claim has the
  * lock for at least {@link RedisStore#CLAIM_LASTS} (or the TTL, if that is less). A message that
  * names an earlier look is about a turn that has lapsed. A look that had to be sent twice proves
@@ -46,7 +46,7 @@ final class QueueTicket implements Ticket {
         : Optional.empty();
   }
 
-  /** Takes the lock, or joins its queue, or keeps the place there alive. */
+  /** Takes the lock, or joins its line, or keeps the place there alive. */
   @Override
   public Status poll() throws StoreException {
     looks++;

@@ -32,13 +32,14 @@ import redis.clients.jedis.util.Pool;
 
 /**
  * The lock protocol on several independent servers: an attempt holds the lock if a majority of them
- * have its key. All servers are asked at once, and a majority's answers decide; the others are not
- * waited for.
+ * have granted it the lock's key. All servers are asked at once, and a majority's answers decide;
+ * the others are not waited for.
  *
- * <p>Numbers: each server that grants the key also returns the number that it would use next. The
- * highest of those becomes the grant's number. Before the grant is returned, that number is written
- * to a majority, on which the attempt must still have the key. The next grant's majority shares a
- * server with that majority, and got the key there later; so the next grant's number is higher.
+ * <p>Numbers: each server that grants the key numbers that grant, higher than the last one that it
+ * knows. The highest of these numbers becomes the number of the grant of the lock. Before that is
+ * returned, its number is written to a majority, on which the attempt must still have the key. The
+ * next grant's majority shares a server with that majority, which grants the key later; so the next
+ * grant's number is higher.
  *
  * <p>Owner ids: an attempt asks in rounds, and after each round without a majority it gives back
  * the keys that it got. Every round has an id of its own; otherwise a late request to give back one
@@ -48,14 +49,14 @@ import redis.clients.jedis.util.Pool;
  */
 final class QuorumStore implements LockStore {
   /**
-   * The number of times that a waiter's attempt is repeated at once if competing attempts have
-   * split the servers; up to that number, the pauses before a repeat grow.
+   * The most times that a waiter's attempt is repeated at once after competing attempts have split
+   * the servers. The pauses before a repeat grow up to that number, in all attempts.
    */
   private static final int SPLITS_MAX = 6;
 
   /**
-   * The part of the store timeout that a further round needs. A round that is begun just before the
-   * deadline would end without answers, and be reported as a failure of the servers.
+   * A further round needs this part of the store timeout. If it began just before the deadline, it
+   * would end without answers, and be reported as a failure of the servers.
    */
   private static final int ROUND_DIVISOR = 4;
 
@@ -112,7 +113,10 @@ final class QuorumStore implements LockStore {
     /** The claim has the lock. */
     record Granted(QuorumGrant grant) implements Attempted {}
 
-    /** Another owner has the lock, or in no try an owner was seen to have a majority. */
+    /**
+     * Another owner has the lock; or competing attempts have split the servers, up to the last
+     * round.
+     */
     record Busy(String holder) implements Attempted {}
   }
 
@@ -146,9 +150,8 @@ final class QuorumStore implements LockStore {
   /**
    * {@inheritDoc}
    *
-   * <p>An empty result is final for the caller. So while there is time to ask again, it is not
-   * returned if competing attempts have split the servers, or if a release has not reached them
-   * yet.
+   * <p>An empty result is final for the caller. So while there is time, this asks again if
+   * competing attempts have split the servers, or if a release has not reached all of them yet.
    */
   @Override
   public Optional<Grant> tryAcquire(Claim claim) throws StoreException {
@@ -166,7 +169,7 @@ final class QuorumStore implements LockStore {
         : new Acquisition.Granted(((Ticket.Granted) status).grant());
   }
 
-  /** Makes the attempt of a waiter, who will soon make another. */
+  /** Makes one attempt of a waiter, who will soon make another. */
   Attempted attempt(Claim claim) throws StoreException {
     return attempt(claim, SPLITS_MAX);
   }
@@ -180,8 +183,8 @@ final class QuorumStore implements LockStore {
     Deadline deadline = Server.deadlineAfter(storeTimeout);
     for (int splits = 0; ; splits++) {
       String ownerId = ownerIdOfRound(claim);
-      // Late servers are not waited for longer after each split: meanwhile, competing attempts
-      // would keep the keys that they have from each other.
+      // The wait for late servers does not grow with the splits: for so long, competing attempts
+      // keep the keys that they have from each other.
       Votes<Object> votes = Votes.gatherInTime(
           askForLock(claim, ownerId), deadline, QuorumStore::isAcquireDecided, 0);
       if (votes.isMajority(QuorumStore::isGrant)) {
@@ -287,8 +290,7 @@ final class QuorumStore implements LockStore {
   }
 
   /**
-   * Gives back a round's keys, after the requests that are under way; does not wait for the
-   * answers.
+   * Gives back a round's keys, in order after its other requests; does not wait for the answers.
    */
   private void giveBack(Claim claim, String ownerId) {
     List<CompletableFuture<Boolean>> unused = askToWithdraw(Lane.ACQUIRE, claim, ownerId);
@@ -309,9 +311,9 @@ final class QuorumStore implements LockStore {
   }
 
   /**
-   * Returns what a majority answers.
+   * Returns the answer that a majority gives.
    *
-   * @throws StoreException no majority answers the same within the store timeout
+   * @throws StoreException no majority gives the same answer within the store timeout
    */
   private boolean decide(List<CompletableFuture<Boolean>> questions, String undecided)
       throws StoreException {
@@ -334,8 +336,7 @@ final class QuorumStore implements LockStore {
     boolean released = decide(
         ask(Lane.GRANT, claim, server -> {
           Server.Answer answer = server.run(call, Mode.URGENT);
-          // If the request was sent twice, the first may have been carried out, so that the second
-          // found nothing.
+          // Of two requests the first may have got through, and then the second finds nothing.
           return Reply.isOne(answer.reply()) || answer.repeated();
         }),
         "It is not known whether the lock was released");

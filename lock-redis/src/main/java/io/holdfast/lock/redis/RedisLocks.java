@@ -43,8 +43,8 @@ public final class RedisLocks {
   static final Duration NUMBERS_KEPT = Duration.ofHours(1);
 
   /**
-   * The least time for which numbers are kept; longer than a place in the queue lasts, since the
-   * place is deleted with the number.
+   * The least time for which numbers are kept; longer than a place in line lasts, since the place
+   * is deleted with the number.
    */
   private static final Duration NUMBERS_KEPT_MIN = Duration.ofSeconds(10);
 

@@ -24,28 +24,25 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The lock protocol on Redis: each step is one script and one round trip. Every grant and every
- * place in a queue is stored with its owner id, so every step may be sent again.
+ * place in line is stored with its owner id, so every step may be sent again.
  */
 final class RedisStore implements LockStore {
-  /**
-   * The time after which a waiter asks the server if no message came; each look keeps its place
-   * alive.
-   */
+  /** The time after which a waiter polls if no message came; each poll keeps its place alive. */
   static final Duration RECHECK_AFTER = Duration.ofMillis(1_500);
 
-  /** The time for which a waiter that no longer looks keeps its place. */
+  /** The time for which a waiter that no longer polls keeps its place. */
   static final Duration PLACE_LASTS = Duration.ofMillis(4_500);
 
   /**
-   * The time within which the new holder of a lock that was handed over must confirm that it is
-   * alive. Counted from its last look, it is also the time for which the holder has the lock before
-   * it has confirmed. At least twice {@link #RECHECK_AFTER}, so that much of it is left when the
-   * message comes.
+   * The TTL of a lock that was handed over, until its new holder renews it: the holder may have
+   * died while it waited. The holder itself counts it from when its last poll was sent. At least
+   * twice {@link #RECHECK_AFTER}, so that much of it is left when the message comes.
    */
   static final Duration CLAIM_LASTS = Duration.ofSeconds(3);
 
   /**
-   * The longest time, by the server's clock, from the end of a grant's TTL until its key expires.
+   * What a waiter adds to the time left of a grant, so that the grant is over when it polls: the
+   * server counts whole milliseconds, and a grant stands to the end of the last one.
    */
   private static final Duration RECHECK_SLACK = Duration.ofMillis(2);
 
@@ -107,7 +104,7 @@ final class RedisStore implements LockStore {
     /**
      * Another owner has the lock.
      *
-     * @param repeated whether the request was sent twice, and the first one perhaps to another
+     * @param repeated whether the request was sent again, and the first one perhaps to another
      *     server
      */
     record Busy(String holder, Duration recheckAfter, boolean repeated) implements Attempted {}
@@ -140,8 +137,8 @@ final class RedisStore implements LockStore {
   }
 
   /**
-   * Takes the lock, or joins its queue, or keeps the place there alive. Unless this takes the lock,
-   * the ticket gets messages from then on.
+   * Takes the lock, or joins its line, or keeps the place there alive. If the lock is taken, the
+   * ticket gets messages from then on.
    */
   Attempted attemptOrQueue(Claim claim, QueueTicket ticket, long look) throws StoreException {
     String place = PLACE_LASTS.toMillis()
@@ -171,7 +168,7 @@ final class RedisStore implements LockStore {
   /**
    * Asks for the lock.
    *
-   * @param place what the script needs to know for a place in the line; none: it joins no line
+   * @param place the script's arguments about a place in line; none: it joins no line
    */
   private Attempted attempt(Claim claim, Object... place) throws StoreException {
     Call call = Call.acquire(key(claim.key()), claim.ownerId(), claim, numbersKept, place);
@@ -204,7 +201,7 @@ final class RedisStore implements LockStore {
     return new RedisGrant(claim, number, permit, validFor, key(claim.key()), this);
   }
 
-  /** Returns the grant that a message proves; empty if replicas must confirm the grant. */
+  /** Returns the grant that a message proves; empty if replicas must confirm it. */
   Optional<Grant> handedOver(Claim claim, HandedOver news) {
     if (replicas != null) {
       return Optional.empty();

@@ -35,9 +35,8 @@ final class Reply {
 
   /**
    * Whether a reply must be checked on a new connection: it says that there is no such grant, or
-   * that the server takes no writes. A connection that has been open for a while can say so of a
-   * valid grant, since the address may lead to another server by now. Either way nothing was
-   * changed.
+   * that the server takes no writes. An old connection can say so of a grant that stands, since the
+   * address may lead to another server by now. Either way nothing was changed.
    */
   static boolean isDoubtful(@Nullable Object reply) {
     return reply == null
@@ -107,10 +106,10 @@ final class Reply {
    * A lock that is held, as its server shows it.
    *
    * @param owner the owner id of the grant
-   * @param waiting the number of waiters in the queue
+   * @param waiting the number of waiters in line
    */
   record Held(StoredHolder holder, String owner, int waiting) {
-    /** Parses a reply; empty if the lock is free, or what is under its key is none of ours. */
+    /** Parses a reply of look.lua; empty if the lock is free. */
     static Optional<Held> of(@Nullable Object reply) throws StoreException {
       if (reply == null) {
         return Optional.empty();

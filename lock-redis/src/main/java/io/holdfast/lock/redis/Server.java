@@ -25,14 +25,14 @@ import redis.clients.jedis.exceptions.JedisException;
 import redis.clients.jedis.util.Pool;
 
 /**
- * Runs scripts on the server that has their keys, each within the store timeout, on a connection of
- * the user's pool or, if that has none, on one of our own.
+ * Runs scripts on the server that has their keys, each within the store timeout. A script runs on a
+ * connection of the user's pool or, if the pool has none to give, on one of our own.
  *
  * <p>Three things can mean that the address leads to another server by now: the connection broke,
- * the server takes no writes, or it answered that there is no such grant. Each is checked on a
- * connection of our own that is opened afterwards. If the answer there is another one, the pool's
- * idle connections are dropped. So a former primary that is still up can't end a lease, as long as
- * the address leads to the new one.
+ * the server takes no writes, or it answered that there is no such grant. The script is then sent
+ * again on a connection of our own that is opened afterwards. If a doubtful answer turns out to be
+ * another one there, the pool's idle connections are dropped. So a former primary that is still up
+ * can't end a lease, as long as the address leads to the new one.
  *
  * <p>Threads: safe for use by any number of threads.
  */
@@ -64,35 +64,37 @@ final class Server implements AutoCloseable {
   /**
    * The answer to a call.
    *
-   * @param repeated whether the call was sent twice, so that the first one may have been carried
+   * @param repeated whether the call was sent again although the first one may have been carried
    *     out
    */
   record Answer(@Nullable Object reply, boolean repeated) {}
 
   /** The way in which a call is sent. */
   enum Mode {
-    /** Waits for a connection of the pool, and is sent once. */
+    /** Waits for a connection of the pool, and is not sent again if that breaks. */
     ONCE,
 
     /**
-     * Waits for a connection of the pool, so as not to take precedence over the application, and
-     * may be repeated, as all that follow: if its connection turns out to be broken or silent, it
-     * is sent again on another one.
+     * Waits for a connection of the pool, so as not to take precedence over the application. This
+     * and all that follow are sent again on another connection if the first one is broken or
+     * silent.
      */
     ASK,
 
     /**
      * Uses a connection of our own if the pool has none to give at once: others may be waiting for
-     * what this call frees, and its time is needed for the server's answer.
+     * what this call frees, and its time must go to the server, not to the pool.
      */
     URGENT,
 
-    /** As {@link #URGENT}, and an answer that there is no such grant is checked. */
+    /**
+     * As {@link #URGENT}, and an answer that there is no such grant is checked on a new connection.
+     */
     ON_GRANT,
 
     /**
-     * As {@link #ON_GRANT}, and uses a connection of our own if the pool tests what it lends: it
-     * may test one dead connection after the other before it lends one that is alive.
+     * As {@link #ON_GRANT}, and uses a connection of our own if the pool tests what it lends: such
+     * a pool may test one dead connection after the other before it lends a live one.
      */
     RENEWAL;
 
@@ -117,7 +119,7 @@ final class Server implements AutoCloseable {
     return Deadline.after(storeTimeout, TimeSource.system());
   }
 
-  /** Pauses for a time within the deadline, also if the thread is interrupted. */
+  /** Pauses for a time, but not past the deadline; an interrupt does not end the pause. */
   static void pause(Duration pause, Deadline deadline) {
     boolean unused = deadline
         .within(pause)
@@ -160,9 +162,9 @@ final class Server implements AutoCloseable {
   }
 
   /**
-   * Runs scripts that renew grants, up to 1,000 of one server in a round trip. They are sent server
-   * by server, since slots may have moved since the grants were grouped; those of a server that
-   * fails are left, and the others go on.
+   * Runs scripts that renew grants, up to 1,000 of one server in a round trip. They are grouped by
+   * server once more, since slots may have moved meanwhile. If a server fails, the rest of its
+   * calls fail; the other servers' go on.
    *
    * @return for each call its reply, or the {@link StoreException} that it failed with
    */
@@ -203,7 +205,10 @@ final class Server implements AutoCloseable {
     return replies;
   }
 
-  /** Runs a call whose slot is moving or has moved; there are few of these at a time. */
+  /**
+   * Runs a call again where the error sends it, as its slot is moving or has moved. Any other error
+   * is the result. One call at a time, since few slots move at once.
+   */
   private Object elsewhere(Call call, Deadline deadline, JedisDataException e) {
     try {
       Delivery delivery = new Delivery(primaries, List.of(call), Mode.RENEWAL, deadline);
@@ -216,7 +221,7 @@ final class Server implements AutoCloseable {
   }
 
   /**
-   * Delivers calls to the server that has them.
+   * Delivers calls to the server that has their keys.
    *
    * @return for each call its reply, or the {@link JedisDataException} that the server answered, or
    *     the {@link StoreException} with which the check of a doubtful reply failed
@@ -288,8 +293,8 @@ final class Server implements AutoCloseable {
   }
 
   /**
-   * Replaces doubtful replies by those on a new connection. A failure concerns these calls only;
-   * the others' replies count.
+   * Sends the calls with doubtful replies again on a new connection, and takes the replies from
+   * there. If that fails, it concerns these calls only; the others' replies count.
    */
   private void check(Delivery delivery, List<Object> replies) throws PoolClosedException {
     List<Call> doubtful = IntStream.range(0, replies.size())
@@ -358,8 +363,8 @@ final class Server implements AutoCloseable {
   }
 
   /**
-   * Gives a connection back; a broken one on a thread of ours, since the pool then opens another in
-   * its place, which can take as long as the user's client allows.
+   * Gives a connection back. For a broken one, the pool opens another in its place, which can take
+   * as long as the user's client allows; so that is done on a thread of ours.
    */
   private void giveBack(Pool<Connection> pool, Connection connection) {
     if (!connection.isBroken()) {
@@ -369,8 +374,8 @@ final class Server implements AutoCloseable {
     try {
       returns.execute(() -> giveBackBroken(pool, connection));
     } catch (RejectedExecutionException | OutOfMemoryError e) {
-      // This is closed, or there is no thread. If it were kept, the pool would count it as in use
-      // for ever.
+      // This server is closed, or there is no thread. A connection that is not given back would
+      // count as in use for ever.
       giveBackBroken(pool, connection);
     }
   }
@@ -388,14 +393,14 @@ final class Server implements AutoCloseable {
     return primaries.all(deadline);
   }
 
-  /** Runs a script on a server that is given by its pool and not by a key. */
+  /** Runs a script on the server of this pool, whatever its key. */
   @Nullable
   Object run(Pool<Connection> pool, Call call, Deadline deadline) throws StoreException {
     return answer(new Delivery(key -> pool, List.of(call), Mode.ASK, deadline)).reply();
   }
 
   /**
-   * Runs scripts on a server that is given by its pool and not by a key, in one round trip.
+   * Runs scripts on the server of this pool, whatever their keys, in one round trip.
    *
    * @param calls not empty
    * @return for each call its reply, or the exception that it failed with: a

@@ -20,14 +20,19 @@ import java.util.function.Function;
 /**
  * One server of a quorum, asked on threads of its own, so that a server that does not answer delays
  * no other. Questions about the same attempt are asked in order, whichever threads ask them, so
- * that a late request can't overtake the one that undoes it.
+ * that a request can't be overtaken by the one that undoes it.
  *
  * <p>Threads: safe for use by any number of threads.
  */
 final class Voter {
-  /** The threads that ask a question; those of one lane never wait for those of another. */
+  /**
+   * A group of threads. A question waits for those of its own lane only, and for earlier ones about
+   * the same attempt.
+   */
   enum Lane {
-    /** Attempts to get a lock, and looks: any number, each of which may wait for the pool. */
+    /**
+     * Attempts to get a lock, and requests that only look: any number, which may wait for the pool.
+     */
     ACQUIRE(2),
 
     /** Calls about a grant that somebody has or gives up. */
@@ -79,7 +84,7 @@ final class Voter {
     return answer;
   }
 
-  /** Asks after all earlier questions about that attempt have been answered or given up. */
+  /** Asks the server once all earlier questions about that attempt were answered or have failed. */
   <T> CompletableFuture<T> ask(Lane lane, Claim attempt, Question<T> question) {
     String ownerId = attempt.ownerId();
     CompletableFuture<T> answer = new CompletableFuture<>();
@@ -119,7 +124,7 @@ final class Voter {
     }
   }
 
-  /** Takes no more questions, and waits for those that are pending until the deadline. */
+  /** Waits until the deadline for the questions about attempts, and takes no more questions. */
   void close(Deadline deadline) {
     CompletableFuture<?> asked =
         CompletableFuture.allOf(last.values().toArray(CompletableFuture[]::new));

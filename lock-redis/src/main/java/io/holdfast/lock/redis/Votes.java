@@ -29,7 +29,7 @@ final class Votes<T> {
 
   private static final Duration LATE_MIN = Duration.ofMillis(50);
 
-  /** The number of repeats after which the time for late servers does not grow any more. */
+  /** The number of repeats after which late servers are given no more time than before. */
   private static final int GROWING_REPEATS_MAX = 10;
 
   private final int voters;
@@ -172,7 +172,7 @@ final class Votes<T> {
     return count(of) >= majority();
   }
 
-  /** Whether a majority gave such an answer, or a majority gave another. */
+  /** Whether a majority gave such an answer, or a majority gave any other. */
   boolean isDecided(Predicate<T> of) {
     return isMajority(of) || isMajority(of.negate());
   }

@@ -31,8 +31,8 @@ final class Wire {
   }
 
   /**
-   * Runs scripts in one round trip. Each is sent by its name, and once more by its text if the
-   * server does not know it, after a restart or a flush of its scripts.
+   * Runs scripts in one round trip. Each is sent by its SHA-1 name, and once more by its text if
+   * the server does not know it, as after a restart or a {@code SCRIPT FLUSH}.
    *
    * @return for each call its reply, or the {@link JedisDataException} that the server answered
    */
@@ -64,8 +64,8 @@ final class Wire {
   }
 
   /**
-   * Uses a connection with the socket's timeout limited to the deadline; restores the timeout
-   * afterwards.
+   * Uses a connection with the socket's timeout limited to the deadline. Restores the timeout
+   * afterwards, unless the connection broke.
    */
   static <T> T inTime(Connection connection, Deadline deadline, Use<T> use) throws StoreException {
     int usualMillis = connection.getSoTimeout();
@@ -82,8 +82,8 @@ final class Wire {
   }
 
   /**
-   * Uses a connection, and closes it unless all replies on it were read: what was sent on it must
-   * neither arrive after what is sent next on another, nor be answered in its place.
+   * Uses a connection, and closes it unless all replies on it were read. Otherwise a request could
+   * arrive after a later one on another connection, or a late reply be taken for the next one's.
    */
   static <T> T use(Connection connection, Use<T> use) throws StoreException {
     boolean isInStep = false;
@@ -101,7 +101,7 @@ final class Wire {
     }
   }
 
-  /** Closes a connection, which is a broken one from then on. */
+  /** Closes a connection, and marks it as broken, so that nobody uses it again. */
   static void closeQuietly(Connection connection) {
     connection.setBroken();
     try {

@@ -1,5 +1,5 @@
--- The common case of acquire.lua, put before all that only the others need: the lock is free, nobody
--- is in line, and the last number is below the time. KEYS and ARGV as there.
+-- The common case of acquire.lua: the lock is free, nobody is in line, and the last number is below
+-- the time. Put before all that only the other cases need. KEYS and ARGV as in acquire.lua.
 
 local found = redis.call('LRANGE', KEYS[1], 0, 1)
 if not found[2] and (not found[1] or string.sub(found[1], 1, 1) == '-') then

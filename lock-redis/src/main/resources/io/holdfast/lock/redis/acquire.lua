@@ -1,6 +1,6 @@
 -- Takes the lock if it is free and nobody stands in line before; else joins the line, if told to.
--- Sent again, it confirms what the attempt has, the lock or a place; it may prolong that, and never
--- shortens it.
+-- Sent again, it confirms what the attempt has, the lock or a place in line; it may prolong that,
+-- and never shortens it.
 --
 -- KEYS     as in grant.lua
 -- ARGV[1]  owner id; those of the rounds of one attempt at a quorum begin alike, and rise
@@ -8,9 +8,9 @@
 -- ARGV[3]  the time for which the number is kept after the grant (ms)
 -- ARGV[4]  holder, as a text
 -- And, unless it joins no line:
--- ARGV[5]  the time for which its place in line stays alive (ms) '|' the time for which a lock that was
---          handed over waits to be confirmed (ms) '|' the number of this look among the attempt's
---          '|' the channel on which to tell of a hand-over; in one, since it is hardly ever needed
+-- ARGV[5]  the time for which its place in line stays alive (ms) '|' claim: the TTL of a lock that
+--          is handed over, until it is renewed (ms) '|' look: the number of the attempt's poll
+--          '|' the channel on which to tell of a hand-over; one argument, since few requests use it
 --
 -- Returns the number of the grant; or {time left (ms), holder} of who has the lock.
 
@@ -22,13 +22,13 @@ if stands(last) and last.state == 'h' then
   if last.owner == owner then
     -- Never to an earlier time: a request that was sent twice can come late, after an extension.
     if redis.call('PEXPIRE', KEYS[1], ttl + last.kept, 'GT') == 0 then
-      -- Something must be written: what changes nothing is not replicated, and then WAIT would not
-      -- ask for what this confirms, the hand-over for one, which another connection wrote.
+      -- Something must be written: WAIT is about the last write on its own connection, and the
+      -- grant may have been written on another, by a hand-over.
       redis.call('LSET', KEYS[1], 0, text(owner, 'h', last.number, last.kept, last.holder))
     end
     return tonumber(last.number)
   elseif string.sub(last.owner, 1, ROUNDS) == string.sub(owner, 1, ROUNDS) and last.owner < owner then
-    -- An earlier round of the same attempt has it, and is still to be given back.
+    -- An earlier round of the same attempt has it, and has not yet been given back.
     return grant(last, owner, ttl, ARGV[3], holder)
   end
 end
@@ -50,7 +50,7 @@ if ARGV[5] then
   join(owner .. '|' .. string.format('%.0f', now_millis() + lasts) .. '|' .. ARGV[2] .. '|'
     .. claim_look_channel .. '|' .. holder)
 else
-  -- Changes nothing; only a server that takes writes lets it pass, and no other knows who has the lock.
+  -- Changes nothing, but a replica refuses it: only a server that takes writes knows the holder.
   redis.call('PEXPIRE', KEYS[1], 0, 'GT')
 end
 return {last.left, last.holder}

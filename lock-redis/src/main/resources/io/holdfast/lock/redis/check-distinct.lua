@@ -1,7 +1,7 @@
--- Tells whether two clients of a quorum lead to one server: the first leaves its number, and the
--- second finds it.
+-- Tells whether two clients of a quorum lead to one server: one leaves its number, and the other
+-- finds it.
 --
--- KEYS[1]  a key for this purpose, made up for once
+-- KEYS[1]  a key that is used for this check only
 -- ARGV[1]  number of the client; empty: clean up
 --
 -- Returns the number of the client that was first, or nothing after cleaning up.

@@ -1,5 +1,5 @@
--- Extends a grant to a time from now if it still has the lock and would end before; never shortens
--- it, and never makes it anew.
+-- Extends a grant, if it still has the lock, so that it stands for at least some time from now;
+-- never shortens it, and never makes it anew.
 --
 -- KEYS     as in grant.lua
 -- ARGV[1]  owner id

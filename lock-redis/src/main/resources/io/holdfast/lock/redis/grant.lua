@@ -1,6 +1,6 @@
 -- The key of a lock, and the clock of the scripts that take it.
 --
--- KEYS[1] is a list, and all that there is of a lock: while a Cluster moves its slot, a lock is at one
+-- KEYS[1] is a list that holds all of a lock. So while a Cluster moves its slot, the lock is at one
 -- node or the other, and moves as a whole, with the time that it has left.
 --   First the last grant:
 --     owner id '|' state '|' number '|' kept (ms) '|' holder
@@ -8,14 +8,16 @@
 --   then the owner id is '-', and nobody the holder.
 --   Behind it the line, in the order of joining:
 --     owner id '|' alive until (ms) '|' TTL (ms) '|' claim (ms) '|' look '|' channel '|' holder
+--   What claim and look are: see acquire.lua.
 --
--- The key outlives the grant by what is "kept", and with it the number. A grant stands while more than
--- that is left to the key.
+-- The key outlives the grant by what is "kept", so that the number is not forgotten at once. A
+-- grant stands while the key has more than that left.
 --
--- A number is the time of its grant, unless the last one was not below that. So it also tells since
--- when the lock is held.
+-- A number is the time of its grant, or one more than the last number if that is not below the
+-- time. So it also tells since when the lock is held.
 --
--- No script empties the list: while its slot moves, a key that went can't be made again where it was.
+-- No script empties the list, which would delete the key: while a slot moves, the node that it
+-- leaves can't make a key.
 
 -- The server's time in microseconds: decimal, 16 digits, and below 2^53 until the year 2255.
 local function time_now()

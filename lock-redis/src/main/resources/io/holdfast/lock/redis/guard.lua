@@ -1,11 +1,11 @@
--- Put before a caller's own script, which then runs only if a lease stands, as one step with that
--- check. The caller's script finds its own keys and arguments in KEYS and ARGV, as ever.
+-- The check of a lease, put before a caller's own script: that runs only if the lease stands, in
+-- one step with the check, and finds its own keys and arguments in KEYS and ARGV.
 --
 -- KEYS[1]  the lock, as in grant.lua; the caller's keys follow
 -- ARGV[1]  owner id; the caller's arguments follow
 --
--- Returns what the caller's script does; an error that begins with HOLDFASTLOST, and runs nothing,
--- if the attempt does not have the lock.
+-- Returns what the caller's script returns. If the attempt does not have the lock, returns an error
+-- that begins with HOLDFASTLOST, and runs nothing.
 
 do
   local value = redis.call('LINDEX', KEYS[1], 0)

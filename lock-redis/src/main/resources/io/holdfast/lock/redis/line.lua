@@ -1,5 +1,5 @@
--- The functions of the scripts that have to do with the line; put before each of them, after
--- grant.lua. KEYS as there.
+-- The functions of the scripts that may change the line; put before each of them, after grant.lua.
+-- KEYS as there.
 
 local PLACES_LOOKED_AT_MAX = 100
 local NOBODY = '-'
@@ -9,8 +9,8 @@ local function now_millis()
   return clock[1] * 1000 + math.floor(clock[2] / 1000)
 end
 
--- The last grant, with the time that it still stands (ms; below zero: it does not); nil: none is
--- known. Redis counts whole milliseconds: at zero, up to one of what was promised is left.
+-- The last grant, and for how long it still stands (ms; below zero: it does not); nil: none is
+-- known. Redis counts whole milliseconds: at zero, a part of the last one can be left.
 local function last_grant()
   local value = redis.call('LINDEX', KEYS[1], 0)
   if not value then
@@ -45,7 +45,7 @@ local function next_number(last)
   return number
 end
 
--- Gives the lock to an attempt that is not in line. Returns the number.
+-- Gives the lock to an attempt that is not in line. Returns the number of the grant.
 local function grant(last, owner, ttl, kept, holder)
   local number = next_number(last)
   local value = text(owner, 'h', number, kept, holder)
@@ -100,20 +100,19 @@ local function leave(owner)
   return left
 end
 
--- Tells a waiter the number of its grant, or 0 to have it look; and, in the same form as of a
--- semaphore, permit 0. A waiter that misses the message finds out at its next look. The message names
--- the look that its place was from, since it can come late, after the turn has lapsed and the waiter
--- has joined the line anew.
+-- Tells a waiter the number of its grant, or 0 to have it poll. A waiter that misses the message
+-- finds out at its next poll. The message repeats the look of the place: it can come late, after
+-- the grant has ended and the waiter has joined the line anew. Its last part is the permit, here 0.
 local function tell(waiter, number)
   redis.pcall('PUBLISH', waiter.channel,
     waiter.owner .. '|' .. waiter.look .. '|' .. number .. '|0')
 end
 
--- Functions that let go send PEXPIRE first: a server whose memory is full refuses an LSET as the first
--- write of a script, and what is held must be freed there, too.
+-- Functions that free the lock send PEXPIRE first: a server whose memory is full refuses an LSET as
+-- the first write of a script, and a lock must be freed there, too.
 
--- Gives the lock to the first in line, for as long as it may take to confirm that it lives. The grant
--- takes the place in line, and moves up when the last one goes.
+-- Gives the lock to the first in line, for its claim only: it may have died. The grant replaces the
+-- place in line, and becomes the first entry when the last grant is dropped.
 local function hand_over(last, waiter)
   local number = next_number(last)
   redis.call('PEXPIRE', KEYS[1], waiter.claim + last.kept)

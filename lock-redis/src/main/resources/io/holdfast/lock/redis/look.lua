@@ -7,7 +7,7 @@
 
 local found = redis.pcall('LRANGE', KEYS[1], 0, -1)
 if found.err then
-  -- Something else that is under this key is no lock.
+  -- If something else is under this key, there is no lock.
   return string.sub(found.err, 1, 9) ~= 'WRONGTYPE' and found or nil
 end
 local value = found[1]

@@ -10,8 +10,8 @@
 -- And, unless it joins no line:
 -- ARGV[6]  as ARGV[5] of acquire.lua
 --
--- Returns {permit, number of the grant}; or {time until a permit is free unless it is renewed (ms), a
--- holder}; or {permits} if the semaphore is in use with another number of them.
+-- Returns {permit, number of the grant}; or {time left (ms), holder} of the grant that ends first;
+-- or {permits} if the semaphore is in use with another number of them.
 
 local owner, ttl, holder, permits = ARGV[1], tonumber(ARGV[2]), ARGV[4], tonumber(ARGV[5])
 local sem = read()
@@ -32,7 +32,7 @@ if mine and mine.state == 'h' and mine.ends >= NOW then
   return {mine.permit, tonumber(mine.number)}
 end
 
--- Tells apart a server that takes writes, as in acquire.lua: what follows need not write anything.
+-- A replica refuses this, as in acquire.lua; what follows need not write anything.
 head(sem)
 tidy(sem)
 if sem.permits ~= permits then

@@ -1,5 +1,5 @@
--- Extends a grant to a time from now if it still has its permit and would end before; never shortens
--- it, and never makes it anew.
+-- Extends a grant, if it still has its permit, so that it stands for at least some time from now;
+-- never shortens it, and never makes it anew.
 --
 -- KEYS     as in permits.lua
 -- ARGV[1]  owner id
@@ -12,7 +12,7 @@ local mine = grant_of(sem, ARGV[1])
 if not mine or mine.state ~= 'h' or mine.ends <= NOW then
   return nil
 end
--- Also tells apart a server that takes writes.
+-- Always a write, so that a replica refuses it.
 keep(sem, ARGV[2])
 local ends = math.max(mine.ends, NOW + ARGV[2])
 if ends > mine.ends then

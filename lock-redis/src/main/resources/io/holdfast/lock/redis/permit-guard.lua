@@ -1,4 +1,4 @@
--- As guard.lua, for a lease of a semaphore; KEYS[1] as in permits.lua.
+-- The same as guard.lua for a lease of a semaphore; KEYS[1] as in permits.lua.
 
 do
   local clock = redis.call('TIME')

@@ -7,7 +7,7 @@
 local held = {}
 local header = redis.pcall('LINDEX', KEYS[1], 0)
 if type(header) == 'table' and header.err then
-  -- Something else that is under this key is no semaphore.
+  -- If something else is under this key, there is no semaphore.
   return string.sub(header.err, 1, 9) ~= 'WRONGTYPE' and header or held
 end
 local sem = read()

@@ -1,5 +1,5 @@
--- Ends the grant of an attempt: its permit goes to the first in line, or is free. Touches nobody
--- else's. A grant whose time was over, and whose permit nobody got after it, is released as any other.
+-- Ends the grant of an attempt: its permit goes to the first in line, or is free. Touches no other
+-- grant. One whose time is over is released like any other, unless it was dropped meanwhile.
 --
 -- KEYS     as in permits.lua
 -- ARGV[1]  owner id

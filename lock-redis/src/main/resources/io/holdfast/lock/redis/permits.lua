@@ -1,6 +1,6 @@
 -- The key of a semaphore, and the functions of its scripts; put before each of them.
 --
--- KEYS[1] is a list, and all that there is of a semaphore, as grant.lua explains of a lock.
+-- KEYS[1] is a list that holds all of a semaphore; why, grant.lua says.
 --   First a header:
 --     permits '|' number of the last grant '|' kept (ms)
 --   Behind it, mixed, the grants, and the line in the order of joining:
@@ -8,11 +8,11 @@
 --     'w|' owner id '|' alive until (ms) '|' claim (ms) '|' look '|' channel '|' holder
 --   The state is 'h' (held) or 'r' (released, and a minimum hold keeps the permit taken).
 --
--- A permit is taken through the millisecond "until": Redis' clock is read in whole ones, and a part of
--- the one in which it was granted was over by then.
+-- A permit is taken to the end of the millisecond "until": the clock is read in whole milliseconds,
+-- so a part of the one in which the permit was granted may have been over.
 --
 -- The header is never dropped, so the list is never empty. The key outlives the grants by what is
--- "kept", and with it the number of the last grant.
+-- "kept", so that the number of the last grant is not forgotten at once.
 
 local CLOCK = redis.call('TIME')
 local NOW = CLOCK[1] * 1000 + math.floor(CLOCK[2] / 1000)
@@ -25,8 +25,8 @@ local function text(owner, state, permit, ends, number, holder)
   return table.concat({'g', owner, state, permit, whole(ends), number, holder}, '|')
 end
 
--- All that the key has, or nil if there is none. The index is that in the list until something is
--- dropped.
+-- All that the key has, or nil if there is no key. "index" is the place in the list, until an entry
+-- is dropped.
 local function read()
   local all = redis.call('LRANGE', KEYS[1], 0, -1)
   if not all[1] then
@@ -65,9 +65,9 @@ local function grant_of(sem, owner)
   return nil
 end
 
--- Has the key outlive a grant of so many milliseconds. The first write of a script: a server whose
--- memory is full refuses one that adds to a key as the first, and what is held must be renewed and
--- freed there, too.
+-- Makes the key outlive a grant that ends so many milliseconds from now. Send this or a removal
+-- first: a server whose memory is full refuses a write that can add to a key as the first of a
+-- script, and what is held must be renewed and freed there, too.
 local function keep(sem, millis)
   redis.call('PEXPIRE', KEYS[1], whole(millis + sem.kept), 'GT')
 end
@@ -81,7 +81,7 @@ local function drop(entry)
   redis.call('LREM', KEYS[1], 1, entry.value)
 end
 
--- Drops what is over, and this one; then "taken" tells which permits are.
+-- Drops what is over, and all of the unwanted owner; notes in "taken" which permits are taken.
 local function tidy(sem, unwanted)
   local granted, line = {}, {}
   sem.taken = {}
@@ -129,15 +129,15 @@ local function give(sem, permit, owner, lasts, holder)
   return {permit, tonumber(number)}
 end
 
--- Tells a waiter the number and the permit that it was given, or 0 and 0 to have it look; see
+-- Tells a waiter the number and the permit that it was given, or 0 and 0 to have it poll; see
 -- line.lua.
 local function tell(waiter, number, permit)
   redis.pcall('PUBLISH', waiter.channel,
     table.concat({waiter.owner, waiter.look, number, permit}, '|'))
 end
 
--- Gives the free permits to those in line, in their order: for as long as it may take to confirm that
--- they live, but to this attempt, which asks just now, for the time "lasts". Returns what this one was
+-- Gives the free permits to those in line, in their order: to each for its claim only, since it may
+-- have died, but to "asking", which is alive, for the time "lasts". Returns what "asking" was
 -- given.
 local function serve(sem, asking, lasts)
   local got

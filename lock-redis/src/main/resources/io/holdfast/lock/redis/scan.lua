@@ -1,5 +1,5 @@
--- Scans a part of a server's keys; changes nothing. It has no keys of its own, so that a Cluster runs it
--- where it is sent to.
+-- Scans a part of a server's keys; changes nothing. It declares no keys, so that a node of a
+-- Cluster runs it, and does not redirect it.
 --
 -- ARGV[1]  cursor
 -- ARGV[2]  glob of the keys to return

@@ -12,8 +12,9 @@ import org.apache.zookeeper.OpResult;
 import org.apache.zookeeper.ZooKeeper;
 
 /**
- * Asks whether nodes exist, with one {@code multi} of checks for all of them. That is a write, so a
- * majority confirms it; a read could be answered by a server that is cut off from the majority.
+ * Asks whether nodes exist, with a {@code multi} of checks for as many as fit into one request.
+ * That is a write, so a majority confirms it; a read could be answered by a server that is cut off
+ * from the majority.
  */
 final class Checks {
   /** The most characters of paths in one request; the server refuses packets of a megabyte. */

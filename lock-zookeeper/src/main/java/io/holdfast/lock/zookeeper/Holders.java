@@ -24,7 +24,7 @@ import org.jspecify.annotations.Nullable;
  * the result was true at some moment after the call began.
  *
  * <p>A holder's {@code since} is its node's {@code ctime}, by the leader's clock: the time at which
- * the attempt asked for the lock and joined its queue. ZooKeeper does not record when a node became
+ * the attempt asked for the lock and joined the line. ZooKeeper does not record when a node became
  * the first.
  */
 final class Holders {
@@ -128,7 +128,7 @@ final class Holders {
     return root + "/" + Names.of(key);
   }
 
-  /** One reading of some locks. */
+  /** One look at some locks; {@code open} are those that are not read yet. */
   private final class Look {
     private final ZooKeeper zk;
     private final Deque<LockKey> open;

@@ -19,8 +19,8 @@ import org.apache.zookeeper.data.Stat;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The ticket of a node in the line that is not the first. It watches only the node before it, and
- * writes nothing while it waits.
+ * The ticket of a node in the line. While it waits, it watches only the node before its own, and
+ * writes nothing.
  *
  * <p>When that node is gone, the line is listed at once, from the event thread, and the listing
  * wakes the waiting thread. No node can appear before ours later; so if a listing shows none there,
@@ -88,6 +88,7 @@ final class LineTicket implements Ticket, Watcher {
     }
   }
 
+  /** Lists the line after the end of the node before ours, and then wakes the waiting thread. */
   private void listAfterItsEnd(ZooKeeper zk) {
     CompletableFuture<Answer<List<String>>> listing = Wire.list(zk, node.parent());
     CompletableFuture<?> last = listing;
@@ -133,7 +134,10 @@ final class LineTicket implements Ticket, Watcher {
     return new Gone();
   }
 
-  /** Asks once; null if there was no answer, but there is time to ask again. */
+  /**
+   * Asks once whether our node exists and its turn has come; null if there was no answer, but there
+   * is time to ask again.
+   */
   private @Nullable Status ask(ZooKeeper zk, Deadline deadline) throws StoreException {
     SessionTrust.Asked asked = store.trust().asking(zk);
     var unused = Wire.sync(zk, node.parent());
@@ -172,7 +176,7 @@ final class LineTicket implements Ticket, Watcher {
     return there;
   }
 
-  /** Evaluates the listing that an event triggered; null if there was none. */
+  /** Evaluates the listing that an event triggered; null if there is none of use. */
   private @Nullable Status lookAtWhatWasHeard(Deadline deadline) throws StoreException {
     Heard now = heard;
     heard = null;
@@ -188,7 +192,8 @@ final class LineTicket implements Ticket, Watcher {
   /**
    * Takes the lock if it is our turn, else watches the node before ours.
    *
-   * @param trusted the time for which the session is certain to live, from when the engine asked
+   * @param trusted the time for which the session is certain to live, counted from the engine's
+   *     call
    */
   Status look(ZooKeeper zk, Line first, Duration trusted, Deadline deadline) throws StoreException {
     Line line = first;

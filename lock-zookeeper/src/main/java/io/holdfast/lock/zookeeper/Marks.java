@@ -17,8 +17,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Marks: nodes that keep a name taken for the rest of a minimum hold. A mark's age is measured by
- * the leader's clock alone, from the time at which it was written to the time of a node that is
- * written now for this purpose.
+ * the leader's clock alone, from the time at which it was written to that of the clock node, which
+ * is written now for this purpose.
  */
 final class Marks {
   private static final Duration LOOK_AGAIN_AFTER = Duration.ofMillis(10);
@@ -47,12 +47,12 @@ final class Marks {
     }
   }
 
-  /** Asks for marks. */
+  /** Begins to read marks. */
   static List<Wire.Reading> read(ZooKeeper zk, String parent, List<String> names) {
     return names.stream().map(name -> Wire.read(zk, parent + "/" + name)).toList();
   }
 
-  /** Returns the time by the leader's clock, which it gets by writing a node. */
+  /** Returns the time by the leader's clock, as the time at which the clock node is written. */
   long nowMillis(ZooKeeper zk, Deadline deadline) throws StoreException {
     Answer<Stat> noted = noteTime(zk, deadline);
     if (noted.isAbsent()) {
@@ -70,7 +70,9 @@ final class Marks {
     return wire.askAgain(() -> Wire.write(zk, clock, new byte[0], -1), deadline);
   }
 
-  /** Waits for the marks that exist, including those whose time is over. */
+  /**
+   * Waits for the readings, and returns the marks that exist, including those whose time is over.
+   */
   List<Mark> await(List<Wire.Reading> readings, Deadline deadline) throws StoreException {
     List<Mark> marks = new ArrayList<>(readings.size());
     for (Wire.Reading reading : readings) {

@@ -173,7 +173,10 @@ final class OwnNode {
     return wanted;
   }
 
-  /** Notes that a deletion is sent; returns whether one was sent before without an answer. */
+  /**
+   * Notes that a deletion is about to be sent; returns whether one was sent before without an
+   * answer.
+   */
   synchronized boolean deletionSent() {
     boolean before = deletionSent;
     deletionSent = true;

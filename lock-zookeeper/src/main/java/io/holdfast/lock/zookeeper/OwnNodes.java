@@ -23,7 +23,7 @@ import org.slf4j.LoggerFactory;
  * is added before it is sent, and removed only when its node is known to be gone. The deletion of
  * an unwanted node is repeated until then.
  *
- * <p>They are looked through twice a second. After the client was closed this goes on for the nodes
+ * <p>The nodes are checked twice a second. After the client was closed this goes on for the nodes
  * that are left, until they are gone or their session would have ended without a connection.
  */
 final class OwnNodes {
@@ -37,7 +37,7 @@ final class OwnNodes {
   private static final long AFTER_CLOSE_NANOS_MIN = TimeUnit.MINUTES.toNanos(1);
 
   /**
-   * The time for which a mark is kept after its end, since other clients measure that by the
+   * The time for which a mark is kept after its end, since other clients measure its age by the
    * leader's clock.
    */
   private static final long MARK_GRACE_NANOS = TimeUnit.SECONDS.toNanos(1);
@@ -51,6 +51,8 @@ final class OwnNodes {
   private final Map<String, Long> marks = new ConcurrentHashMap<>();
 
   private final Background background;
+
+  /** The time at which the checks end after the close; null: not closed. */
   private volatile @Nullable Long endsNanos;
 
   OwnNodes(Background background, Wire wire, TimeSource time, List<ACL> acl) {
@@ -97,7 +99,7 @@ final class OwnNodes {
 
   /**
    * Returns the operations that end a node's grant: delete the node, and create a mark if the name
-   * must stay taken. The mark will be deleted when it no longer counts, also if the answer is lost.
+   * must stay taken. The mark will be deleted when it no longer counts, even if the answer is lost.
    */
   List<Op> ending(OwnNode node, Duration holdFor) {
     Op delete = Op.delete(node.path(), -1);
@@ -106,6 +108,7 @@ final class OwnNodes {
     }
     String mark = node.parent() + "/" + Names.ofMark(node.czxid());
     marks.put(mark, time.nanos() + holdFor.toNanos() + MARK_GRACE_NANOS);
+    // Rounded up, since a mark has whole milliseconds.
     NodeText text =
         new NodeText(holdFor.plusMillis(1), node.since(), node.claim().holder());
     return List.of(delete, Op.create(mark, text.bytes(), acl, CreateMode.PERSISTENT));

@@ -61,7 +61,7 @@ final class Placing {
         }
         if (made.isSessionOver() || made.isConnectionLost()) {
           // Tried again with the next connection or session. If this request created a node, that
-          // node has the same owner id, and is found below.
+          // node has the same owner id, so deleteTwins() finds it.
           node.mayHaveTwin();
           parents = List.of();
           if (made.isConnectionLost()) {
@@ -105,7 +105,7 @@ final class Placing {
     }
   }
 
-  /** The requests under way. */
+  /** The two requests of one try, which are under way. */
   private record Sent(
       SessionTrust.Asked asked,
       CompletableFuture<Answer<Wire.Made>> making,
@@ -114,7 +114,7 @@ final class Placing {
   private Sent send(ZooKeeper zk, OwnNode node) {
     Claim claim = node.claim();
     SessionTrust.Asked asked = trust.asking(zk);
-    // A handle that was never connected does not know its timeout; nobody reads it then.
+    // The timeout is zero if this handle was never connected.
     NodeText text = new NodeText(Duration.ofMillis(zk.getSessionTimeout()), null, claim.holder());
     CompletableFuture<Answer<Wire.Made>> making = new CompletableFuture<>();
     zk.create(
@@ -149,7 +149,7 @@ final class Placing {
     return making;
   }
 
-  /** Throws if there is still no parent node to create ours in. */
+  /** Throws if a parent node could not be created, unless it exists already. */
   private void requireMade(List<CompletableFuture<Answer<Boolean>>> making, Deadline deadline)
       throws StoreException {
     for (CompletableFuture<Answer<Boolean>> one : making) {

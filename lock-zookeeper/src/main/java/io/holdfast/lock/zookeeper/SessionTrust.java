@@ -14,12 +14,13 @@ import org.jspecify.annotations.Nullable;
  * <p>The leader ends a session when it has not heard of it for the timeout. Writes do not count:
  * the leader hears of sessions from the reports of the server that the client is connected to, one
  * every half tick, which is at most a quarter of the timeout. So a write that a majority confirmed
- * proves that the session was alive then, and an earlier request proves for how long it will go on:
- * the time counts from when that request was sent, provided that it was answered at least a quarter
- * of the timeout before the write.
+ * proves that the session was alive then, and an earlier request, a <em>sign of life</em>, proves
+ * for how long it will go on: the time counts from when the sign was sent, provided that it was
+ * answered at least a quarter of the timeout before the write.
  *
- * <p>A request that failed for lack of a connection counts from when its failure was seen: a later
- * write needs a new connection, and the leader itself was asked whether the session may have it.
+ * <p>A request that failed for lack of a connection is a sign, too, and need only have been seen to
+ * fail before the write: the write needed a new connection, and the leader itself was asked whether
+ * the session may have it.
  *
  * <p>Of a session that is new to us we know only that the client drops a connection on which it has
  * heard nothing for two thirds of the timeout.
@@ -47,9 +48,8 @@ final class SessionTrust {
   private static final int NEW_TRUST_DIVISOR = 4;
 
   /**
-   * The sign that stands for the time before our first request counts as given this long before
-   * that request: the timeout divided by this. So the trust falls if the first request takes long
-   * to be answered.
+   * The time before our first request counts as one sign, given before that request by the timeout
+   * divided by this. So the trust falls if the first request takes long to be answered.
    */
   private static final int NEW_SIGN_DIVISOR = 2;
 
@@ -66,15 +66,19 @@ final class SessionTrust {
   private static final int QUIET_DIVISOR = 6;
 
   private final TimeSource time;
-  // All fields below are guarded by the monitor, and are about this session.
+  // All fields below are guarded by the monitor, and are about the session with this id.
   private long session;
 
   /**
-   * The signs of life in the order in which they were sent; the first one is a timeout old, or the
-   * first of the session.
+   * The signs of life in the order in which they were sent; the first one is at least a timeout
+   * old, or the first of the session.
    */
   private final Deque<Sign> signs = new ArrayDeque<>();
 
+  /**
+   * The time at which the last confirmed write was sent, and for how long the session is trusted
+   * from then.
+   */
   private @Nullable Moment confirmedAt;
   private long confirmedForNanos;
 
@@ -181,6 +185,7 @@ final class SessionTrust {
     }
   }
 
+  /** Begins to note the signs of a session that is new to us. */
   private void meet(long newSession, Moment at, long timeoutNanos, Moment answered) {
     forget();
     session = newSession;
@@ -253,7 +258,7 @@ final class SessionTrust {
   /**
    * Whether grants are trusted for longer than the session may live, because its timeout was
    * lowered and nothing has been confirmed since. The session lives for the new timeout from the
-   * reconnect, which came after the last confirmation.
+   * reconnect; to count from the last confirmation, which came before, is on the safe side.
    */
   synchronized boolean isOverdrawn(Duration margin) {
     overdrawn = overdrawn && saidUntilNanos - time.nanos() > 0;

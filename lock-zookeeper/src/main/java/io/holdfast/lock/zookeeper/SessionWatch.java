@@ -29,8 +29,8 @@ final class SessionWatch implements ConnectionStateListener, CuratorListener {
   private static final long LOOK_MILLIS = 1_000;
 
   /**
-   * The time before the possible end of a session that is trusted for too long at which its leases
-   * are given up; more than the time between two checks.
+   * The leases of a session that is trusted for too long are given up this long before it may end:
+   * more than the time between two checks.
    */
   private static final Duration OVERDRAWN_MARGIN = Duration.ofMillis(1_500);
 
@@ -41,7 +41,7 @@ final class SessionWatch implements ConnectionStateListener, CuratorListener {
   private final String root;
 
   /**
-   * Whether there is a connection again that could not be looked at, since Curator had no handle.
+   * Whether there is a connection again of which nothing was noted, since Curator had no handle.
    */
   private volatile boolean unseenConnection;
 
@@ -110,7 +110,8 @@ final class SessionWatch implements ConnectionStateListener, CuratorListener {
     switch (state) {
       case SUSPENDED, READ_ONLY -> {
         grants().forEach(events::suspended);
-        // Sent as late as possible: after the reconnect it counts as a sign of life at this moment.
+        // The latest sign of life that an outage allows: after the reconnect, it counts from this
+        // moment.
         giveSignOfLife();
       }
       case LOST -> sessionIsOver();

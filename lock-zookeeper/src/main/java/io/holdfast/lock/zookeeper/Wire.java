@@ -103,7 +103,7 @@ final class Wire {
       if (answer.isOk()) {
         return true;
       } else if (answer.isAbsent()) {
-        // After a deletion whose answer was lost, that deletion was carried out.
+        // If an earlier request got no answer, it was that one which deleted the node.
         return mayBeDone;
       }
       mayBeDone |= answer.isConnectionLost();
@@ -192,8 +192,8 @@ final class Wire {
   /** A node's content. */
   record Text(NodeText text, Stat stat) {
     /**
-     * Returns the time at which the node's attempt was made, by the leader's clock; for a mark,
-     * that of its grant.
+     * Returns the time at which the node's attempt was made, by the leader's clock; for a mark, the
+     * attempt of its grant.
      */
     Instant since() {
       Instant noted = text.since();

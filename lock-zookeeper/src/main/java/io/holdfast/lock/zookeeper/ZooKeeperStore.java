@@ -175,8 +175,8 @@ final class ZooKeeperStore implements LockStore {
   }
 
   /**
-   * Whether the line has a node, according to a server that has caught up with the leader. No
-   * write.
+   * Whether the line has a node, according to a server that has caught up with the leader. Writes
+   * nothing.
    */
   private boolean isTaken(String parent, Deadline deadline) throws StoreException {
     ZooKeeper zk = wire.handle();
@@ -210,9 +210,10 @@ final class ZooKeeperStore implements LockStore {
   }
 
   /**
-   * Makes the node that is first in the line a grant.
+   * Makes a grant of the node that is first in the line.
    *
-   * @param trusted the time for which the session is certain to live, from when the engine asked
+   * @param trusted the time for which the session is certain to live, counted from the engine's
+   *     call
    */
   Grant grant(ZooKeeper zk, OwnNode node, Duration trusted) throws StoreException {
     if (!SessionTrust.isEnough(zk, trusted)) {
@@ -238,7 +239,7 @@ final class ZooKeeperStore implements LockStore {
   @Override
   public ReleaseOutcome release(Grant grant, Duration holdFor) throws StoreException {
     OwnNode node = ((ZooKeeperGrant) grant).node();
-    // Meanwhile no check deletes the node, or else the lease would seem to have been lost.
+    // So that no check deletes the node meanwhile, which would look like a lost lease.
     boolean mine = node.beginCleaning();
     try {
       node.release(time.nanos(), holdFor);
@@ -274,12 +275,12 @@ final class ZooKeeperStore implements LockStore {
     nodes.deleted(node);
   }
 
-  /** Deletes an attempt's node; a failure is made up for in the background. */
+  /** Deletes an attempt's node. If that fails, the background does it. */
   private void leaveQuietly(OwnNode node) {
     try {
       leave(node);
     } catch (StoreException e) {
-      // The node is abandoned, and so deleted as soon as there is a connection.
+      // The node is abandoned, so the background deletes it once there is a connection.
     }
   }
 
@@ -335,7 +336,7 @@ final class ZooKeeperStore implements LockStore {
   }
 
   /**
-   * Extends a grant. The end of the TTL is known to this client alone. It is moved once the node is
+   * Extends a grant. Only this client knows the end of its TTL. It moves that end once the node is
    * known to exist, and not before: if that check fails, the node must be deleted when the lease
    * ends.
    */
@@ -413,7 +414,7 @@ final class ZooKeeperStore implements LockStore {
   @Override
   public void close() {
     watch.end(framework);
-    // Nodes that could not be deleted are deleted when there is a connection again.
+    // The nodes that are left are deleted in the background, as soon as there is a connection.
     nodes.close();
   }
 

@@ -23,8 +23,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Repeats in the background what a failing store left undone: the release of leases, and the
- * withdrawal of attempts whose outcome is unknown. It tries until the TTL has ended them anyway.
- * When the client is closed, each gets one last try.
+ * withdrawal of claims whose outcome is unknown. It tries until they have ended at the store
+ * anyway. When the client is closed, each gets one last try.
  */
 public final class Cleanup {
   private static final SafeLogger log = SafeLogger.of(Cleanup.class);
@@ -55,7 +55,11 @@ public final class Cleanup {
     this.storeTimeoutNanos = storeTimeoutNanos;
   }
 
-  /** Releases a grant; repeats that after failures until its TTL is over. */
+  /**
+   * Releases a grant; repeats that after failures until its crash bound is over.
+   *
+   * @param holdFor the time for which the name must stay taken, counted from now
+   */
   public void release(Grant grant, Duration holdFor) {
     long heldUntilNanos = time.nanos() + Nanos.of(holdFor);
     begin(new CleanupTask(grant.claim(), Nanos.of(grant.crashBound()), List.of(), () -> {
@@ -101,8 +105,7 @@ public final class Cleanup {
   }
 
   /**
-   * Makes a last try, now, of everything that is not done; what is begun after this gets one try
-   * too.
+   * Makes a last try, now, of everything that is not done. What is begun after this gets one try.
    */
   public void end() {
     ending = true;
@@ -142,7 +145,7 @@ public final class Cleanup {
     private final StoreCall call;
 
     /**
-     * The times at which to make the call again, the earliest first. This and the next field are
+     * The times at which to make the call again, the earliest first. Like {@link #delayNanos},
      * accessed only by the thread that runs the task.
      */
     private final Deque<Long> repeatAtNanos;
@@ -162,6 +165,7 @@ public final class Cleanup {
 
     @Override
     protected void work() {
+      // It can be submitted, by the timer and by end(), when it is done.
       if (!open.contains(this)) {
         return;
       }

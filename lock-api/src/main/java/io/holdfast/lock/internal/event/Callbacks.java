@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
 public final class Callbacks {
   private static final SafeLogger log = SafeLogger.of(Callbacks.class);
 
-  /** The number of pending events above which newer ones are dropped. */
+  /** The number of pending events from which on newer ones are dropped. */
   private static final int QUEUED_MAX = 10_000;
 
   private final Workers workers;
@@ -34,7 +34,7 @@ public final class Callbacks {
     this.users = users;
   }
 
-  /** Runs a callback as a task of its own, once. */
+  /** Runs a callback once, independently of others. */
   void run(Runnable callback) {
     workers.submit(new Single(callback));
   }
@@ -44,7 +44,9 @@ public final class Callbacks {
     workers.submit(Task.of(line));
   }
 
-  /** Runs a callback after those that were passed to this method before. */
+  /**
+   * Runs a callback after those that were passed to this method before; drops it if too many wait.
+   */
   void runInOrder(Runnable callback) {
     if (queued.get() >= QUEUED_MAX) {
       log.warn(
@@ -112,6 +114,7 @@ public final class Callbacks {
     }
   }
 
+  /** A callback that runs once, even if its task runs twice. */
   private final class Single extends Task implements Runnable {
     private final Runnable callback;
     private final AtomicBoolean begun = new AtomicBoolean();

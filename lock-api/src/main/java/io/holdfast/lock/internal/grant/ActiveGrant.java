@@ -27,8 +27,8 @@ public final class ActiveGrant extends Task {
   /*
    * Overview.
    *
-   * All that is known is one immutable GrantState, replaced by compare-and-set. The thread that
-   * makes a swap tells the observer about it, once, with nothing locked:
+   * What is known of it is one immutable GrantState, replaced by compare-and-set. The thread that
+   * replaces it tells the observer, once, with nothing locked:
    *
    *                      unanswered, suspended
    *          CONFIRMED <----------------------> UNANSWERED
@@ -44,8 +44,8 @@ public final class ActiveGrant extends Task {
    * The thread that finds a loss does not settle it, since it may be the keeper, a store's thread,
    * or a user's that merely asked isHeld(): the grant is a Task, and submitting it can't fail.
    *
-   * The one rule of deadlines is in Validity. An answer settles no doubt that began after its
-   * question was sent.
+   * Deadlines are calculated in Validity only. An answer settles no doubt that began after its
+   * request was sent.
    */
 
   /** Told of changes, on the thread that made them. Throws nothing and never blocks. */
@@ -75,15 +75,18 @@ public final class ActiveGrant extends Task {
   private final Clocks time;
   private final Observer observer;
   private final long grantedAtNanos;
+
+  /** Whether there is a maximum hold; it ends at {@link #capNanos}. */
   private final boolean capped;
+
   private final long capNanos;
   private final RenewalSchedule schedule;
   private final MinHold minHold;
   private volatile GrantState state;
 
   /**
-   * Whether the clocks put the grant in doubt when its holder closed it: then only the store knows
-   * whether it was valid to the end.
+   * Whether the wall clock put the grant in doubt when its holder closed it: then only the store
+   * knows whether it was valid to the end.
    */
   private volatile boolean endsInDoubt;
 
@@ -124,7 +127,7 @@ public final class ActiveGrant extends Task {
     return options;
   }
 
-  /** Returns the times at which the store is asked about this grant. */
+  /** Returns the schedule by which the store is asked about this grant. */
   public RenewalSchedule schedule() {
     return schedule;
   }
@@ -193,7 +196,9 @@ public final class ActiveGrant extends Task {
     return Duration.ZERO;
   }
 
-  /** Whether the store may still show it though it is lost: the client ended it by itself. */
+  /**
+   * Whether the store may still show it though it is lost: the client ended it without the store.
+   */
   public boolean isLostHereOnly() {
     LeaseLoss.Reason lostBy = state.lostBy();
     return lostBy == LeaseLoss.Reason.EXPIRED || lostBy == LeaseLoss.Reason.MAX_HOLD;
@@ -233,12 +238,12 @@ public final class ActiveGrant extends Task {
     return minHold.left();
   }
 
-  /** Counts a minimum hold from now on; the one before stays if it ends later. */
+  /** Makes the minimum hold last for at least this long from now. */
   public void holdFor(Duration atLeast) {
     minHold.extend(atLeast);
   }
 
-  /** Lets the minimum hold count from the grant's arrival: a caller gets a lease. */
+  /** Puts the minimum hold into effect, since a caller gets a lease; it counts from the arrival. */
   public void beginMinHold() {
     minHold.begin();
   }
@@ -312,7 +317,7 @@ public final class ActiveGrant extends Task {
 
   /**
    * Counts the next change of doubt as told; false if all changes up to {@code upTo} are told.
-   * {@link #isToldUncertain} then says which change it is. Called only by the thread that tells
+   * {@link #isToldUncertain} then says what the change was. Called only by the thread that tells
    * listeners of doubts.
    */
   public boolean tellNextDoubt(int upTo) {
@@ -373,9 +378,9 @@ public final class ActiveGrant extends Task {
   }
 
   /**
-   * Ends the grant without an answer of the store, after {@link #beginEnd()}: as released, since by
-   * our clocks it was valid to the end; as lost where the machine may have slept, since another
-   * client may have had the lock meanwhile.
+   * Ends the grant, after {@link #beginEnd()}, if the store gave no answer. By our clocks it was
+   * valid to the end, so it counts as released; but as lost if the machine may have slept, since
+   * another client may have had the lock meanwhile.
    */
   public void endUnanswered() {
     GrantState now = state;
@@ -393,8 +398,8 @@ public final class ActiveGrant extends Task {
   }
 
   /**
-   * Takes in an answer; one that comes after the deadline is ignored, since a caller may have been
-   * told that the lease is gone. Returns false if a doubt remains.
+   * Takes in an answer, unless it comes after the deadline: a caller may have been told that the
+   * lease is gone. Returns false if a doubt remains.
    */
   private boolean settle(ClockReading asked, UnaryOperator<Validity> answer) {
     while (true) {
@@ -438,7 +443,7 @@ public final class ActiveGrant extends Task {
     return true;
   }
 
-  /** Submits the settling of the loss again, in case the first one was cut short. */
+  /** Has a loss settled again, in case the first time was cut short. */
   public void settleAgain() {
     if (state.phase() == Phase.LOST) {
       observer.lost(this);
@@ -446,7 +451,7 @@ public final class ActiveGrant extends Task {
   }
 
   /**
-   * Makes the grant lost by its deadline; false if the state changed meanwhile, for it may have
+   * Makes the grant lost by its deadline; false if the state changed meanwhile, since it may have
    * been confirmed.
    */
   private boolean expire(GrantState past) {

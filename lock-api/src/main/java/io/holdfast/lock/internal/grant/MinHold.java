@@ -6,7 +6,8 @@ import java.time.Duration;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * The time for which a grant keeps its name taken even if the lease is closed.
+ * The minimum hold of a grant: the time for which its name stays taken even if it is released
+ * earlier.
  *
  * <p>Threads: any; no method blocks.
  */
@@ -16,7 +17,7 @@ final class MinHold {
 
   private final Duration length;
 
-  /** Whether one counts: without, the clock need not be read. */
+  /** Whether it is in effect; if not, the clock need not be read. */
   private volatile boolean any;
 
   MinHold(Clocks time, long sinceNanos, Duration length) {
@@ -29,12 +30,14 @@ final class MinHold {
     return any ? Duration.ofNanos(Math.max(0, endNanos.get() - time.nanos())) : Duration.ZERO;
   }
 
-  /** Lets it count: somebody has the lease. */
+  /** Puts it into effect, since a caller gets a lease. */
   void begin() {
-    any = !length.isZero();
+    if (!length.isZero()) {
+      any = true;
+    }
   }
 
-  /** Lets it last for at least that long from now. */
+  /** Makes it last for at least that long from now. */
   void extend(Duration atLeast) {
     if (!atLeast.isZero()) {
       long extendedNanos = time.nanos() + Nanos.of(atLeast);

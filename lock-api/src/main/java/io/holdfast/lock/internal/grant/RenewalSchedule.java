@@ -10,9 +10,8 @@ import org.jspecify.annotations.Nullable;
  * Says when the store is to be asked about a grant, and whether it may be asked: not while a guard
  * has the grant's row locked, not twice at once, and not after the holder has closed the lease.
  *
- * <p>A fixed lease is only verified, never extended: when it is in doubt, and, if the store
- * confirms less than its TTL at a time (since the session may end sooner), early enough to keep it
- * until its end.
+ * <p>A fixed lease is never renewed, only verified: when it is in doubt, and before the time that
+ * the store confirmed is over, if that ends before the lease (since the session may end sooner).
  *
  * <p>Threads: any. Only {@link #suspend} and {@link #awaitFlight} block.
  */
@@ -31,16 +30,16 @@ public final class RenewalSchedule {
   private static final double GOES_ALONG = 0.5 + JITTER;
 
   /**
-   * A store that confirms the time left except for a small part counts as having confirmed all of
-   * it; the part is the time left divided by this.
+   * A store that confirms nearly all of the time left counts as having confirmed all of it. What
+   * may be missing is the time left divided by this.
    */
   private static final int PART_ONLY_DIVISOR = 50;
 
   private static final long PERIOD_NANOS_MIN = 1_000_000;
 
   /**
-   * The delay before a grant that was handed over is confirmed. Short critical sections are over by
-   * then and need no request at all.
+   * The delay before the first renewal of a grant that the store handed over. Short critical
+   * sections are over by then and need no request at all.
    */
   private static final long UNCONFIRMED_NANOS = 50_000_000;
 
@@ -51,10 +50,12 @@ public final class RenewalSchedule {
   /** The time at which a fixed lease ends, unless it is extended. */
   private volatile long fixedEndNanos;
 
-  /** The time at which the last request that was answered was sent. */
+  /** The time at which the last answered request was sent. */
   private volatile long askedAtNanos;
 
   private volatile long periodNanos;
+
+  /** The time at which the next request is due. */
   private volatile long askAtNanos;
   private volatile boolean unconfirmed;
 
@@ -86,12 +87,12 @@ public final class RenewalSchedule {
     answered(askedAtNanos, validForNanos);
   }
 
-  /** Whether a request extends the grant, or only verifies it. */
+  /** Whether a request renews the grant; otherwise it only verifies it. */
   public boolean extendsLease() {
     return renewed;
   }
 
-  /** The time at which the next request is due. */
+  /** Returns the time at which the next request is due. */
   public long askAtNanos() {
     return askAtNanos;
   }
@@ -143,8 +144,10 @@ public final class RenewalSchedule {
   }
 
   /**
-   * Takes in an answer to a request that was sent then. It can be valid for less than the TTL if
-   * the session may end sooner.
+   * Takes in an answer. The store may promise less than the TTL, if the session may end sooner.
+   *
+   * @param askedAtNanos the time at which the request was sent
+   * @param validForNanos the time that the store promised, counted from the request
    */
   public void answered(long askedAtNanos, long validForNanos) {
     unconfirmed = false;
@@ -159,8 +162,8 @@ public final class RenewalSchedule {
   }
 
   /**
-   * Takes in that the store extended a fixed lease to that end, and confirmed this much of the time
-   * so far.
+   * Takes in that the store extended a fixed lease until {@code endNanos}, and has confirmed
+   * {@code validForNanos} of that so far.
    */
   void extended(long askedAtNanos, long endNanos, long validForNanos) {
     fixedEndNanos = Nanos.later(fixedEndNanos, endNanos);
@@ -174,15 +177,15 @@ public final class RenewalSchedule {
   }
 
   /**
-   * Takes in that the grant was handed over, for less than its TTL: a request for the whole TTL is
-   * due soon.
+   * Takes in that the store handed the grant over, for less than its TTL: its first renewal is due
+   * soon.
    */
   public void unconfirmed() {
     unconfirmed = true;
     askAtNanos = time.nanos() + Math.min(UNCONFIRMED_NANOS, periodNanos / RETRIES_PER_PERIOD);
   }
 
-  /** Whether the grant is {@link #unconfirmed}, and no request has been answered since. */
+  /** Whether the store handed the grant over, and has answered no request since. */
   public boolean isUnconfirmed() {
     return unconfirmed;
   }
@@ -206,7 +209,7 @@ public final class RenewalSchedule {
   }
 
   /**
-   * Prevents requests until {@link #resume}, and waits for one that is under way, up to the
+   * Prevents requests until {@link #resume}, and waits for the one under way, if any, up to the
    * timeout.
    */
   public void suspend(long timeoutNanos) {
@@ -216,7 +219,7 @@ public final class RenewalSchedule {
     awaitFlight(timeoutNanos);
   }
 
-  /** Waits for a request that is under way, up to the timeout; an interrupt is kept for later. */
+  /** Waits for the request under way, if any, up to the timeout; an interrupt is kept for later. */
   public void awaitFlight(long timeoutNanos) {
     if (!inFlight) {
       return;
@@ -226,7 +229,7 @@ public final class RenewalSchedule {
     synchronized (this) {
       awaiting = new Awaiting(Thread.currentThread(), awaiting);
     }
-    // Checked first: a request that ended before this thread was in the list does not unpark it.
+    // Looks before it parks: a request that ended before this thread was listed does not unpark it.
     for (long left = timeoutNanos; left > 0 && isInFlight(); left = untilNanos - time.nanos()) {
       time.park(this, left);
       interrupted |= Thread.interrupted();

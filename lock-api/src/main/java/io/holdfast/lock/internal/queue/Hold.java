@@ -17,8 +17,9 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One owner's turn within a grant, shared by its nested acquisitions. As a task it finishes its own
- * release, if the closing thread could not.
+ * One owner's part of a grant, shared by the owner's nested acquisitions. A hand-off begins the
+ * next hold of the same grant. As a task, a hold finishes its own release if the closing thread
+ * could not.
  *
  * <p>Mutable fields are guarded by the mutex of the {@link WaitQueue}, unless they say otherwise.
  */
@@ -57,7 +58,10 @@ public final class Hold extends Task implements HeldLease {
    */
   boolean releaseWanted;
 
-  /** Whether one of its handles became unreachable without being closed: it ends with its TTL. */
+  /**
+   * Whether one of its handles became unreachable without being closed: the hold then ends with its
+   * TTL.
+   */
   boolean leaked;
 
   /** The loss, if it was lost. */
@@ -72,8 +76,8 @@ public final class Hold extends Task implements HeldLease {
   final List<Handle> open = new ArrayList<>(1);
 
   /**
-   * Those of them that were acquired through {@code asLock()} and so have no lease that could be
-   * dropped; the latest first.
+   * The open acquisitions through {@code asLock()}, the latest first; they have no lease that could
+   * be dropped.
    */
   private @Nullable Deque<Handle> threadOwned;
 
@@ -83,11 +87,11 @@ public final class Hold extends Task implements HeldLease {
   /** Whether a thread is releasing it. */
   private final AtomicBoolean beingReleased = new AtomicBoolean();
 
-  /** The next in the queue's list of lost holds. */
+  /** The next in the list of lost holds of {@link Holds}. */
   @Nullable
   Hold nextLost;
 
-  /** The loss listeners of the handle that was closed last. */
+  /** See {@link #lastListeners()}. */
   private List<Consumer<? super LeaseLoss>> lastListeners = List.of();
 
   Hold(WaitQueue queue, ActiveGrant grant, int handOffs, Thread acquirer, long sinceNanos) {
@@ -165,13 +169,14 @@ public final class Hold extends Task implements HeldLease {
   }
 
   /**
-   * Returns the loss listeners of the handle that was closed last: at the release, the store may
-   * say that the lease had been lost before.
+   * Returns the loss listeners of the handle that was closed last: when it is released, the store
+   * may say that the lease was lost before.
    */
   public List<Consumer<? super LeaseLoss>> lastListeners() {
     return lastListeners;
   }
 
+  /** Removes a handle and closes it; {@code how} is its final state if the grant goes on. */
   void remove(Handle handle, @Nullable LeaseState how) {
     if (open.size() == 1) {
       lastListeners = handle.lossListeners();
@@ -183,7 +188,10 @@ public final class Hold extends Task implements HeldLease {
     handle.close(how);
   }
 
-  /** Whether it holds the lock although no handle is open. */
+  /**
+   * Whether nobody has it any more though it was not released: a stack overflow cut its close
+   * short.
+   */
   boolean isAbandoned() {
     return open.isEmpty() && openGuards == 0 && !leaked;
   }

@@ -21,7 +21,7 @@ public final class Holds {
   private final WaitQueue queue;
   private @Nullable Hold holder;
 
-  /** The first of the lost holds. */
+  /** The list of lost holds, linked by {@link Hold#nextLost}. */
   private @Nullable Hold firstLost;
 
   Holds(WaitQueue queue) {
@@ -36,7 +36,7 @@ public final class Holds {
     holder = null;
   }
 
-  /** Whether it is the holder, by what has been booked so far; books nothing itself. */
+  /** Whether it is the holder; unlike {@link #current}, looks for no loss. */
   boolean isHolder(Hold hold) {
     return holder == hold;
   }
@@ -45,7 +45,7 @@ public final class Holds {
     return holder != null;
   }
 
-  /** Returns the holder, after booking any loss that is known. */
+  /** Returns the holder, after {@link #bookIfLost}. */
   @Nullable
   Hold current() {
     bookIfLost();
@@ -74,7 +74,7 @@ public final class Holds {
 
   /**
    * Returns the loss of this grant if it must still be told; {@link #told} must follow. Null if it
-   * was told, or if its closing thread tells it.
+   * was told, or if the closing thread tells it.
    */
   public @Nullable LossNotice notice(ActiveGrant grant) {
     synchronized (queue) {
@@ -118,8 +118,9 @@ public final class Holds {
   }
 
   /**
-   * The hold of a handle that its user dropped and that was closed just now.
+   * A handle that its user dropped, and that is closed now.
    *
+   * @param hold the handle's hold
    * @param last whether this was the hold's last handle
    * @param queueLeft whether nothing is left of the hold, so that the queue must be left
    */
@@ -156,7 +157,7 @@ public final class Holds {
 
   // Holding
 
-  /** Detaches a lease from its owner thread. */
+  /** Detaches a lease from its owner thread, if it has one. */
   public void detach(Handle handle, Thread thread) {
     synchronized (queue) {
       checkDetachable(handle, thread);
@@ -220,7 +221,7 @@ public final class Holds {
     }
   }
 
-  /** Adds an acquisition through {@code asLock()}, whose handle only the hold keeps. */
+  /** Adds an acquisition through {@code asLock()}; only its hold refers to its handle. */
   public void addThreadOwned(Handle handle) {
     synchronized (queue) {
       handle.hold().pushThreadOwned(handle);
@@ -287,6 +288,7 @@ public final class Holds {
     }
   }
 
+  /** Moves the holder to the list of lost holds if its grant was lost. */
   void bookIfLost() {
     Hold hold = holder;
     if (hold != null && hold.grant().state().phase() == Phase.LOST) {

@@ -11,8 +11,8 @@ import io.holdfast.lock.spi.StoreException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The wait queue of one name in one client: the holder, the thread that asks the store, and the
- * threads that wait. Pure bookkeeping: no I/O, no waiting, no clock, and no user code.
+ * The wait queue of one name in one client: the holder, the leader, and the threads that wait. Pure
+ * bookkeeping: no I/O, no waiting, no clock, and no user code.
  *
  * <p>Threads: any. Everything is guarded by the queue's mutex, under which nothing else is locked.
  * The mutex is this object's monitor, which the JVM releases even if the stack overflows.
@@ -22,8 +22,8 @@ public final class WaitQueue {
    * Overview.
    *
    * At most one thread of a client is the holder, or leads: asks the store for the lock, waits in
-   * the store's line, or gives the lock back. The rest stand in order of arrival. Leading is a
-   * role and no mutex: it is kept across calls to the store, and handed to the next by endLeading,
+   * the store's line, or gives the lock back. The rest wait in order of arrival. Leading is a
+   * role, not a mutex: it is kept across calls to the store, and ended by granted, endLeading,
    * leadingFailed or endRelease.
    *
    *     enter --> YourTurn -------------> granted --> a Hold, and a Handle for each acquisition
@@ -33,8 +33,8 @@ public final class WaitQueue {
    *                                          \--> lost: in the list of lost holds until its handles
    *                                               are closed and its loss is told
    *
-   * "Taken" is an answer that only the store, or a holder in this client, can give. A waiter whose
-   * time is over while the leader has no answer is `overdue`: it is told the leader's answer. If
+   * A waiter is told "taken" only if the store said so, or the holder is in this client. A waiter
+   * whose time is over while the leader has no answer is `overdue`: it gets the leader's answer. If
    * the leader leaves without one, the waiter leads, and asks once.
    *
    * Every method does what can fail (allocating) before its first change; from there on it only
@@ -83,7 +83,7 @@ public final class WaitQueue {
 
   private @Nullable Runnable wakeLeader;
 
-  /** The hold that is being released, and leads meanwhile. */
+  /** The hold that is to be released, and leads until it is. */
   private @Nullable Hold releasing;
 
   private boolean clientClosed;
@@ -172,13 +172,14 @@ public final class WaitQueue {
     return news;
   }
 
-  /** Removes a waiter that gives up; false if it already has news, which it must handle. */
+  /** Removes a waiter that gives up; false if it already has news, which it must act on. */
   public synchronized boolean leave(Waiter waiter) {
     return waiters.remove(waiter);
   }
 
   /** Times a waiter out: at once if the lock is known to be taken, or with the leader's answer. */
   public synchronized void timeIsUp(Waiter waiter) {
+    // First: if this finds a loss, the waiter may get the turn.
     Hold current = holds.current();
     if (!waiter.queued) {
       return;
@@ -190,7 +191,7 @@ public final class WaitQueue {
     }
   }
 
-  /** Notes that the leader, so far in the store's line, sends a request. */
+  /** Notes that the leader, until now waiting in the store's line, asks the store again. */
   public synchronized void asks() {
     leading = Leading.ASKING;
   }
@@ -312,7 +313,7 @@ public final class WaitQueue {
       return holds.unlistIfOver(hold) ? Closing.LOST_AND_LEFT : Closing.LOST;
     }
     if (!holds.isHolder(hold)) {
-      // An earlier call was cut short by a stack overflow.
+      // An earlier call was cut short by a stack overflow, and the release has begun.
       return Closing.CLOSED_BEFORE;
     }
     if (hold.open.size() > 1) {
@@ -322,7 +323,7 @@ public final class WaitQueue {
     if (hold.openGuards > 0) {
       hold.remove(handle, null);
       hold.releaseWanted = true;
-      // As good as released, so no longer open to re-entry.
+      // It is as good as released, so its thread can't re-enter.
       hold.owner = null;
       return Closing.GUARDED;
     }
@@ -331,7 +332,7 @@ public final class WaitQueue {
       Hold successor = new Hold(this, hold.grant(), hold.handOffs() + 1, next.thread(), nowNanos);
       News news = new Waiter.Acquired(successor.open(), Source.LOCAL_HAND_OFF);
       hold.remove(handle, LeaseState.RELEASED);
-      // If this overflows the stack, the hold that nobody has is found later.
+      // If this overflows the stack, `unfinishedRelease` finds the hold, which has no handle.
       waiters.give(next, news);
       holds.begin(successor);
       next.wake();
@@ -365,7 +366,10 @@ public final class WaitQueue {
     }
   }
 
-  /** Returns the grant's hold that must still be released, or that a stack overflow left behind. */
+  /**
+   * Returns the hold of this grant that is still to be released. First begins the release of one
+   * that a stack overflow left behind.
+   */
   public synchronized @Nullable Hold unfinishedRelease(ActiveGrant grant) {
     Hold current = holds.current();
     if (current != null && current.grant() == grant && current.isAbandoned()) {
@@ -389,7 +393,7 @@ public final class WaitQueue {
     }
   }
 
-  /** Whether a thread is asking the store, or releasing the lock there. */
+  /** Whether a thread asks the store, waits in its line, or releases the lock there. */
   public synchronized boolean isLed() {
     return leading != Leading.NOBODY;
   }
@@ -420,7 +424,7 @@ public final class WaitQueue {
     Waiter next = waiters.first();
     if (next != null && !holds.isHeld() && leading == Leading.NOBODY) {
       waiters.give(next, YOUR_TURN);
-      // Nothing that can fail lies between, so no waiter leads without news.
+      // No call that can fail lies between, so whoever has the news also leads.
       leading = Leading.ASKING;
       leader = next;
       next.wake();

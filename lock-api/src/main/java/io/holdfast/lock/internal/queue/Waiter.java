@@ -22,13 +22,16 @@ public final class Waiter {
   public record Acquired(Handle handle, Source source) implements News {}
 
   /**
-   * The lock is taken, and the thread does not wait, or no longer.
+   * The lock is taken, and the thread's wait, if any, is over.
    *
-   * @param holder the holder, if it is of this client
+   * @param holder the holder's description, if known
    */
   public record Taken(@Nullable String holder) implements News {}
 
-  /** The leader asked the store and got no usable answer. */
+  /**
+   * There is no usable answer of the store: the leader's request, or a release, failed or took too
+   * long.
+   */
   public record StoreFailed(StoreException failure) implements News {}
 
   /** The client was closed. */
@@ -40,7 +43,7 @@ public final class Waiter {
   @Nullable
   volatile News news;
 
-  /** Whether its time is over and it waits only for the leader's answer; guarded by the mutex. */
+  /** Whether its time is over and it only waits for the leader's answer; guarded by the mutex. */
   boolean overdue;
 
   /** Its neighbours while it is in the queue; guarded by the mutex. */
@@ -53,7 +56,6 @@ public final class Waiter {
   /** Whether it is in the queue; guarded by the mutex. */
   boolean queued;
 
-  /** Whether the lease that it waits for was acquired by the same thread. */
   boolean behindItself;
 
   /** Makes a waiter that is not in the queue yet. */
@@ -74,7 +76,7 @@ public final class Waiter {
     return options;
   }
 
-  /** Whether the lease that it waits for was acquired by the same thread. */
+  /** Whether the same thread acquired the lease that it waits for. */
   public boolean isBehindItself() {
     return behindItself;
   }

@@ -6,7 +6,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * The waiters of a queue in order of arrival, as a linked list whose nodes are the waiters, so that
  * nothing is allocated. Guarded by the queue's mutex, except that {@link #isEmpty} may be called
- * without it for a hint.
+ * without it, as a hint.
  */
 final class Waiters {
   private volatile @Nullable Waiter first;
@@ -70,7 +70,9 @@ final class Waiters {
     return true;
   }
 
-  /** Removes a waiter and gives it its news; if this throws, it has done neither. */
+  /**
+   * Removes a waiter and gives it its news, without waking it; if this throws, it has done neither.
+   */
   void give(Waiter waiter, News news) {
     if (remove(waiter)) {
       waiter.news = news;
@@ -96,7 +98,7 @@ final class Waiters {
     }
   }
 
-  /** Gives this news to the waiters whose time is over. */
+  /** Tells this news to the waiters whose time is over. */
   void tellOverdue(News news) {
     Waiter next;
     for (Waiter waiter = first; waiter != null; waiter = next) {

@@ -3,11 +3,10 @@ package io.holdfast.lock.internal.task;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Work that is left to do, on whichever thread is free. It can be submitted again at any time and
- * may then run again; each run does what is still left. {@link Workers} never runs a task on two
- * threads at once.
+ * Work for whichever thread is free. It can be submitted again at any time and may then run again;
+ * each run does what is still left. {@link Workers} never runs a task on two threads at once.
  *
- * <p>A task is its own node in the list of tasks that found no thread, so that adding it allocates
+ * <p>A task is its own node in the list of {@link Workers#retry}, so that adding it allocates
  * nothing and can't fail, even if the heap is full.
  */
 public abstract class Task {
@@ -31,10 +30,10 @@ public abstract class Task {
   /** For subclasses. */
   protected Task() {}
 
-  /** Does what is left. If it throws, it is run again later. */
+  /** Does what is left. If it throws, it is called again later. */
   protected abstract void work();
 
-  /** Does what is left, on this thread; what fails here is done by one of the workers. */
+  /** Does what is left, on this thread; if that fails, one of the workers does it. */
   protected final void runHere(Workers workers) {
     boolean done = false;
     try {
@@ -57,7 +56,7 @@ public abstract class Task {
     };
   }
 
-  /** Whether the caller must run it; otherwise the thread that is running it will run it again. */
+  /** Begins a run. False if another thread is running the task, which will then run it again. */
   final synchronized boolean beginRun() {
     runsAgain = running;
     if (running) {
@@ -67,14 +66,14 @@ public abstract class Task {
     return true;
   }
 
-  /** Called by the thread that ran it: whether it must run again. */
+  /** Ends a run, unless the task was submitted meanwhile: then the caller must run it again. */
   final synchronized boolean runsAgain() {
     running = runsAgain;
     runsAgain = false;
     return running;
   }
 
-  /** Called by the thread that should have run it and can't. */
+  /** Ends a run that the caller could not finish. */
   final synchronized void abandonRun() {
     running = false;
   }

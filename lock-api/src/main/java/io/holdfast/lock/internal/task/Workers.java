@@ -12,8 +12,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * A few daemon threads for one sort of work, started as needed and ended when idle.
  *
- * <p>No submitted task is forgotten. A task that failed, or for which no thread could be started,
- * waits in a list until {@link #retry()}, which an existing thread calls now and then.
+ * <p>No task is forgotten before {@link #close} or {@link #closeNow}. One that failed, or for which
+ * no thread could be started, waits in a list until {@link #retry()}, which an existing thread
+ * calls now and then.
  *
  * <p>Threads: any.
  */
@@ -22,7 +23,7 @@ public final class Workers {
 
   private static final long IDLE_SECONDS = 10;
 
-  /** The number of large frames that a call into the pool needs at most, several times over. */
+  /** Several times the number of large frames that a call into the pool needs. */
   private static final int POOL_FRAMES = 256;
 
   private final ThreadPoolExecutor threads;
@@ -52,7 +53,7 @@ public final class Workers {
     this.onUnstarted = onUnstarted;
   }
 
-  /** Has a task run by one of these threads, now or later. Throws nothing and loses nothing. */
+  /** Has a task run by one of these threads, now or later. Throws nothing. */
   public void submit(Task task) {
     try {
       long unused = ensureStack(POOL_FRAMES, 1, 2, 3, 4, 5, 6, 7, 8, 9);
@@ -63,9 +64,9 @@ public final class Workers {
   }
 
   /**
-   * Calls itself that many times, so that a thread without stack fails here: a lock of the pool
-   * whose locking overflows the stack stays locked (JEP 270 makes that rare, not impossible). The
-   * arguments make each frame large.
+   * Calls itself that many times, so that a thread short of stack fails here and not in the pool: a
+   * lock of the pool whose locking overflows the stack stays locked (JEP 270 makes that rare, not
+   * impossible). The arguments make each frame large.
    */
   private static long ensureStack(
       int frames, long a, long b, long c, long d, long e, long f, long g, long h, long i) {
@@ -89,7 +90,7 @@ public final class Workers {
     return threads.getPoolSize() == 0 && !threads.getQueue().isEmpty();
   }
 
-  /** Starts the tasks that could not be started before. Throws nothing. */
+  /** Submits the tasks in the list again. Throws nothing. */
   public void retry() {
     // One round: a task that fails again waits for the next retry.
     Task first;
@@ -113,8 +114,7 @@ public final class Workers {
   }
 
   /**
-   * Takes no more tasks, and waits until the submitted ones have run; runs them on this thread if
-   * no other can be started.
+   * Takes no more tasks, runs those in the list on this thread, and waits for the others.
    *
    * @param most the longest time to wait, in real time
    */
@@ -132,7 +132,7 @@ public final class Workers {
     }
   }
 
-  /** Takes the first of the tasks that found no thread; the others stay. */
+  /** Takes the first task off the list. */
   private @Nullable Task takeUnstarted() {
     Task first;
     synchronized (this) {

@@ -47,7 +47,7 @@ import org.jspecify.annotations.Nullable;
  * docs/decisions/consul-a-key-for-each-attempt.md.
  */
 public final class ConsulStore implements LockStore {
-  /** The number of attempts of one acquire whose session ends or whose key changes. */
+  /** The most attempts of one acquire: there is another if the session ends or the key changes. */
   private static final int ATTEMPTS_MAX = 3;
 
   private static final int LAST_TAKEN_MAX = 1_000;
@@ -202,7 +202,7 @@ public final class ConsulStore implements LockStore {
         shown = afterJoining(() -> http.read(look, deadline));
         Entry now = Entry.find(shown, gate);
         if (now == null) {
-          // The withdrawal of the claim creates it again.
+          // The withdrawal of the claim creates the gate again.
           throw StoreException.unanswered("Somebody deleted the key " + gate, null);
         }
         session.gateIndex(now.modifyIndex());
@@ -226,7 +226,10 @@ public final class ConsulStore implements LockStore {
     T run() throws StoreException;
   }
 
-  /** Runs a step. If it fails, the engine has to withdraw the claim. */
+  /**
+   * Runs a step. Each failure counts as one without an answer, so that the engine withdraws the
+   * claim.
+   */
   private static <T> T afterJoining(Step<T> step) throws StoreException {
     try {
       return step.run();
@@ -245,7 +248,7 @@ public final class ConsulStore implements LockStore {
    * A line as it was read.
    *
    * @param looks {@link Session#looks} as it was before the line was read
-   * @param sent the time before the request was sent
+   * @param sent the time just before the request was sent
    */
   record Look(Line line, int looks, Session.Sent sent) {}
 
@@ -320,8 +323,8 @@ public final class ConsulStore implements LockStore {
   }
 
   /**
-   * Asks whether grants of one session have their locks, and keeps those that do for at least these
-   * TTLs. Consul does not know when a lease ends: this client gives up the key then.
+   * Asks which grants of one session still have their locks, and extends those to at least these
+   * TTLs. Consul does not know when a lease ends: at that time, this client gives up the key.
    */
   private List<Optional<Duration>> confirm(List<ConsulGrant> grants, Function<Claim, Duration> ttl)
       throws StoreException {

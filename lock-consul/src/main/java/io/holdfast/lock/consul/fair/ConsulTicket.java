@@ -21,8 +21,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The place of an attempt in a line. A waiter's has one long poll, on the key of the place before
- * it, so that a release wakes one waiter and not all.
+ * The place of an attempt in a line. A waiter has one long poll, on the key of the place before its
+ * own, so that a release wakes one waiter and not all.
  *
  * <p>If the place before was the first, its end makes this one the first, since nobody comes in
  * between. Then the answer to the long poll is the grant, and nothing more is asked, as long as the
@@ -32,8 +32,8 @@ import org.slf4j.LoggerFactory;
  * expired, was destroyed, or its server left), the holder may go on for the session's TTL, and
  * {@link LineCleanup} lets this waiter start no earlier. If its key has disappeared (somebody
  * deleted it, or restored a snapshot), this waiter waits for a TTL, too. It does so for every place
- * ahead, not only for the one before it, which can leave without ever having had the lock. But if a
- * mark says that its attempt had the lock, all places before that one are over.
+ * ahead, since the one just before it may leave without ever having had the lock. But if a mark
+ * says that its attempt had the lock, all places before that one are over.
  */
 public final class ConsulTicket implements Ticket {
   private static final Logger log = LoggerFactory.getLogger(ConsulTicket.class);
@@ -52,9 +52,10 @@ public final class ConsulTicket implements Ticket {
   /** The places ahead of this one when the line was last read. */
   private List<Line.Place> ahead = List.of();
 
+  /** The time until which the holder of a place that disappeared may still trust its lease. */
   private long doubtUntilNanos;
 
-  /** The number of the last place whose holder may go on until then. */
+  /** The number of the last such place. */
   private long doubtedNumber;
 
   private boolean granted;
@@ -104,8 +105,8 @@ public final class ConsulTicket implements Ticket {
   }
 
   /**
-   * Takes the lock if this place is the first, or is once those before it are ended whose time is
-   * over. If it is not, begins to wait for the end of the place before.
+   * Takes the lock if this place is the first, once the places ahead whose time is over are ended.
+   * If it is not the first, waits for the end of the place before.
    */
   Status advance(ConsulStore.Look first, Deadline deadline) throws StoreException {
     ConsulStore.Look look = first;
@@ -159,8 +160,8 @@ public final class ConsulTicket implements Ticket {
   }
 
   /**
-   * Adds a TTL of waiting for each place ahead that has disappeared without proof that its attempt
-   * is over; ends the waiting if all such places are proved over by now.
+   * Makes this waiter wait for a TTL from now if a place ahead has disappeared without proof that
+   * its attempt is over; ends such a wait if all those places are proved over by now.
    */
   private void doubt(Line line) {
     long settled = settled(line);
@@ -179,8 +180,8 @@ public final class ConsulTicket implements Ticket {
   }
 
   /**
-   * Returns the number of the last place ahead that had the lock and is over, and so are all before
-   * it; zero: there is none.
+   * Returns the number of the last place ahead that had the lock and is over, as are all before it;
+   * zero: there is none.
    */
   private long settled(Line line) {
     PlaceAhead heard = longPoll;
@@ -195,8 +196,8 @@ public final class ConsulTicket implements Ticket {
 
   /** Whether a place has left the line, but its holder may still trust its lease. */
   private boolean mayGoOn(Line.Place place, Line line) {
-    // The mark of a minimum hold is no lease. An orphan is in the line, and is waited for there.
     Entry now = line.now(place);
+    // The mark of a minimum hold is no lease. An orphan is in the line, and is waited for there.
     if (place.mark().released()
         || place.entry().equals(now)
         || Line.isOver(place, now)

@@ -36,6 +36,7 @@ import org.jspecify.annotations.Nullable;
 public final class ConsulHttp implements AutoCloseable {
   private static final MediaType JSON = MediaType.get("application/json; charset=utf-8");
   private static final int IDLE_CONNECTIONS_MAX = 64;
+
   /** The query that makes a read consistent. */
   static final String CONSISTENT = "consistent";
 
@@ -77,7 +78,8 @@ public final class ConsulHttp implements AutoCloseable {
   /**
    * An answer by Consul, or by something else at its address, such as a gateway.
    *
-   * @param index the Raft index that it names, as each of Consul's about keys does; null: none
+   * @param index the Raft index in its header, which all of Consul's answers about keys have; null:
+   *     none
    * @param resent whether the request was sent before, without an answer
    */
   record Answer(int status, String body, @Nullable String index, boolean resent) {
@@ -116,12 +118,12 @@ public final class ConsulHttp implements AutoCloseable {
         });
     executor.setRejectedExecutionHandler(new ThreadPoolExecutor.DiscardPolicy());
     storeTimeout = store.storeTimeout();
-    // Resends are made here, and reported (Answer.resent): a release that is sent twice fails.
     client = settings
         .client()
         .newBuilder()
         .dispatcher(new Dispatcher())
         .connectionPool(new ConnectionPool(IDLE_CONNECTIONS_MAX, 1, TimeUnit.MINUTES))
+        // send() resends, and says so (Answer.resent), since a release that is sent twice fails.
         .retryOnConnectionFailure(false)
         .connectTimeout(Duration.ZERO)
         .readTimeout(Duration.ZERO)

@@ -62,7 +62,7 @@ public final class Keys {
   }
 
   /**
-   * Returns a key that no attempt ever had.
+   * Returns the key of a new attempt. No other attempt ever had it.
    *
    * @param again the number of earlier attempts of the claim
    */

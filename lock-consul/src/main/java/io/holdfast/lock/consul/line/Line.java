@@ -83,8 +83,8 @@ public final class Line {
   private final @Nullable Countdown countdown;
 
   /**
-   * @param shown all keys of the lock, as a transaction shows them: of a key that it also wrote to,
-   *     the last is valid
+   * @param shown all keys of the lock, as a transaction shows them: of a key that the transaction
+   *     also wrote to, the last entry is valid
    */
   public Line(List<Entry> shown) {
     shown.forEach(entry -> entries.put(entry.key(), entry));
@@ -94,7 +94,7 @@ public final class Line {
       if (Countdown.isPart(entry)) {
         countdownParts.add(entry);
       } else if (!mark.isIdle()) {
-        // Without a session, a key is a place only if its value is a mark with a TTL.
+        // Without a session, a key is a place only if its value is a mark that tells a time.
         if (!entry.session().isEmpty() || mark.millis() > 0) {
           places.add(Place.of(entry, mark));
         }
@@ -110,8 +110,8 @@ public final class Line {
   }
 
   /**
-   * Whether a key without a session is an orphan. Only its value tells: a write resets its
-   * LockIndex.
+   * Whether a key without a session is an orphan. Only its value tells: Consul's LockIndex, which
+   * counts how often the key was locked, is reset by a write.
    */
   public static boolean isOrphan(Entry entry) {
     Mark mark = Mark.of(entry);

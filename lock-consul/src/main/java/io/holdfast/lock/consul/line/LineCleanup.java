@@ -21,9 +21,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The cleanup of keys, of any client, that belong to no living attempt. Timed places are ended, and
- * keys of no use are deleted, once this client has seen them for long enough. A client that may be
- * closed before that begins a {@link Countdown}. Thread-safe.
+ * Cleans up the keys, of any client, that belong to no living attempt. Once this client has seen
+ * them for long enough, it ends the timed places of a {@link Line}, and deletes the keys of no use.
+ * A client that may be closed before that begins a {@link Countdown}. Thread-safe.
  */
 public final class LineCleanup {
   private static final Logger log = LoggerFactory.getLogger(LineCleanup.class);
@@ -32,15 +32,15 @@ public final class LineCleanup {
   public static final Duration RECHECK_AFTER = Duration.ofSeconds(10);
 
   /**
-   * The time for which a key stays after its attempt is over: for the next attempt, and for
-   * waiters, which have to see that it is over and read the line more often than that.
+   * The time for which a key stays after its attempt is over, so that the next attempt can use it,
+   * and waiters, which read the line more often than that, see that it is over.
    */
   public static final long KEPT_NANOS = RECHECK_AFTER.plusSeconds(2).toNanos();
 
   /**
    * The longest time for which a lock stays taken after the last renewal of its session, in TTLs of
    * the session. Consul ends the session after up to two. Then one more must pass, in which the
-   * holder may still trust its lease; if Consul measures that one, it takes up to two.
+   * holder may still trust its lease; if a {@link Countdown} measures that one, it takes up to two.
    */
   public static final int TTLS_OF_A_CRASH = 4;
 
@@ -58,7 +58,7 @@ public final class LineCleanup {
 
   private final TaskQueue<Entry> useless;
 
-  /** Lines that Consul is to count down, by their folders. */
+  /** Lines for which a countdown is to begin, by their folders. */
   private final TaskQueue<Line> uncounted;
 
   private final TaskQueue<String> sweep;
@@ -109,8 +109,9 @@ public final class LineCleanup {
   }
 
   /**
-   * Returns the parts of a timed place that stay the same until its time is over. The end of its
-   * session changes a minimum hold, but not its time; with an orphan, the time begins there.
+   * Returns what stays the same of a timed place until its time is over. The time of a minimum hold
+   * goes on when the end of its session changes the entry; the time of an orphan begins with that
+   * change.
    */
   private static Entry identity(Line.Place place) {
     Entry entry = place.entry();
@@ -162,8 +163,8 @@ public final class LineCleanup {
   }
 
   /**
-   * Ends the first place of a line if time ends it and that time is over: if this client has seen
-   * it for long enough, or a countdown has run out.
+   * Ends the first place of a line if it is timed and its time is over: if this client has seen it
+   * for long enough, or a countdown has run out.
    *
    * @return for how much longer it must be left alone; zero: it is ended, or has changed
    */
@@ -241,7 +242,7 @@ public final class LineCleanup {
         if (!failure.what().contains("stale")) {
           throw StoreException.refused("Consul refused: " + failure.what(), null);
         }
-        // The next client that sees it begins anew.
+        // Whoever next sees that key judges it anew.
         left.remove(asked.get((int) failure.operation()));
       }
     }
@@ -250,11 +251,11 @@ public final class LineCleanup {
 
   /**
    * Deletes the own keys of sessions that have ended, and reads all lines, to note what processes
-   * left there that died, or ended during a minimum hold: nobody may ever ask for those locks
-   * again.
+   * left there that died, or ended during a minimum hold. Without a sweep that would stay if nobody
+   * asked for those locks again.
    */
   private void sweep() throws StoreException {
-    // If this fails, there is time to try again.
+    // If this fails, it is tried again after a minute.
     sweep.put(SWEEP, SWEEP, time.nanos() + MINUTE_NANOS);
     List<Entry> ended = http.read(new Transaction().tree(keys.sessions()), http.deadline()).stream()
         .filter(entry -> entry.session().isEmpty())
@@ -268,9 +269,9 @@ public final class LineCleanup {
   }
 
   /**
-   * Begins a countdown for a line whose first key has no session, unless there is one. It is begun
-   * in the background: the caller's answer does not depend on it, and this client may be closed
-   * before the time of that place is over.
+   * Begins a countdown for a line whose first key has no session, unless there is one, since this
+   * client may be closed before the time of that place is over. It is begun in the background: no
+   * answer to a caller depends on it.
    */
   public void countDown(Line line) {
     if (!line.isEmpty() && !line.first().hasSession() && !line.isCountedDown(line.first())) {
@@ -308,7 +309,7 @@ public final class LineCleanup {
       ttlSeconds = requests.acceptedSeconds();
       one = requests.createTimer(ttlSeconds, "", deadline);
     }
-    // Both on one node: the address may be that of many agents.
+    // Both must be on one node, and the address may be that of many agents.
     String other = requests.createTimer(ttlSeconds, requests.node(one, deadline), deadline);
     String text = Countdown.text(ttlSeconds, line.newestTimed());
     String folder = Keys.lineOf(line.first().entry().key());

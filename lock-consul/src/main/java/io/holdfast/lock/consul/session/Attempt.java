@@ -11,13 +11,13 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One attempt of a claim to get its lock, with a key at Consul: what this client knows of it.
+ * An attempt of a claim to get its lock, as this client knows it. It has a key at Consul.
  * Thread-safe.
  */
 public final class Attempt {
   /**
-   * The time, beyond a TTL, after which a waiting attempt is over if its thread has not polled.
-   * Threads poll more often than that.
+   * A waiting attempt is over if its thread has not polled for a TTL and this time. Threads poll
+   * more often than that.
    */
   private static final long UNSEEN_NANOS = 2 * LineCleanup.RECHECK_AFTER.toNanos();
 
@@ -35,16 +35,14 @@ public final class Attempt {
   private final long indexBefore;
 
   /**
-   * The time at which the lock was asked for, by the wall clock of the machine; that of the client
-   * may be ahead.
+   * The time at which the lock was asked for, by the wall clock of the machine; that of the
+   * client's {@link TimeSource} may be ahead.
    */
   private final Instant asked;
 
-  // All guarded by the monitor.
+  // These three are guarded by the monitor.
   private Phase phase = Phase.ASKING;
-  /**
-   * The end of its TTL; before it is granted, the time by which no thread waits with it any more.
-   */
+  /** The end of the lease's TTL; before the grant, the time by which no thread waits any more. */
   private long endNanos;
   /**
    * The time at which this client ends it: {@link #endNanos}, or {@link Session#until} if that is
@@ -80,7 +78,10 @@ public final class Attempt {
     return key;
   }
 
-  /** Returns the key's index since its attempt before was over; zero: the key is new. */
+  /**
+   * Returns the index of the key when this attempt took it over from an earlier one; zero: the key
+   * is new.
+   */
   public long indexBefore() {
     return indexBefore;
   }
@@ -103,7 +104,7 @@ public final class Attempt {
         && (number == 0 ? place.number() > indexBefore : place.number() == number);
   }
 
-  /** Returns the group of its session's attempts that it is renewed with. */
+  /** Returns the group of the session's attempts that this one is renewed with. */
   public int renewedWith() {
     return renewedWith;
   }

@@ -8,21 +8,21 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The keys of one session whose attempts are over. Those that keep nobody waiting are kept for the
- * next attempts at the same locks: Consul remembers each deleted key for 15 minutes or more, and
- * walks over all that it remembers of a line at each read of the line. So a key is used again, and
- * deleted only if that does not happen for a while. Thread-safe.
+ * The keys of one session whose attempts are over. One that keeps nobody waiting is used again by
+ * the next attempt at the same lock, and deleted only if there is none for a while. The reason:
+ * Consul remembers each deleted key for 15 minutes or more, and walks over all that it remembers of
+ * a line at each read of the line. Thread-safe.
  */
 public final class IdleKeys {
   /**
    * A key whose last attempt is over.
    *
-   * @param index the key's index since then
-   * @param sinceNanos when that was
+   * @param index the key's index since the end of that attempt
+   * @param sinceNanos the time of that end
    */
   public record IdleKey(String key, long index, long sinceNanos) {}
 
-  // Both guarded by the monitor. The oldest is the first.
+  // Both guarded by the monitor. In the first, the oldest key comes first.
   private final Map<String, IdleKey> idle = new LinkedHashMap<>();
   private final Map<String, String> keysOfLines = new HashMap<>();
 

@@ -27,10 +27,10 @@ public final class Session {
   /** The attempts, in the groups that are renewed together. Guarded by the monitor. */
   private final List<Set<Attempt>> groups = new ArrayList<>();
 
-  /** The time at which an attempt last left it. Guarded by the monitor. */
+  /** The time at which the last attempt left the session. Guarded by the monitor. */
   private long usedNanos;
 
-  /** Whether it has ended, or is about to, and accepts no attempt. */
+  /** Whether the session has ended, or is about to, and accepts no attempt. */
   private volatile boolean lost;
 
   /** The time at which the last renewal that Consul confirmed was sent. */
@@ -152,9 +152,9 @@ public final class Session {
   }
 
   /**
-   * Whether it must be renewed here, as for waiters and fixed leases. The engine renews a session
-   * with its renewed leases, each third of their TTL; this is later, so that it happens only
-   * without any.
+   * Whether the client must renew the session by itself. The engine renews it along with renewed
+   * leases, each third of their TTL. This is later, so that it happens only if there are none, but
+   * waiters or fixed leases.
    */
   public boolean isRenewalDue(long nowNanos) {
     long dueNanos = ttlNanos / 100 * (45 + ThreadLocalRandom.current().nextInt(5));
@@ -170,8 +170,8 @@ public final class Session {
 
   /**
    * Returns the time until which a lease may be held: its own end, or, if that is sooner, one
-   * session TTL after the session was last known to live. When a session has ended, others leave
-   * its keys alone for one TTL.
+   * session TTL after the earlier of the last renewal and {@code provedNanos}. When a session has
+   * ended, others leave its keys alone for one TTL.
    *
    * @param endNanos the lease's own end
    * @param provedNanos when a request was sent that showed the session alive, by the answer of a
@@ -184,8 +184,8 @@ public final class Session {
   }
 
   /**
-   * Adds an attempt to the first group that has room, so that there are as few as possible; false:
-   * the session accepts none any more.
+   * Adds an attempt to the first group that has room, so that there are few groups; false: the
+   * session accepts no attempt any more.
    */
   public synchronized boolean add(Attempt attempt) {
     if (lost) {

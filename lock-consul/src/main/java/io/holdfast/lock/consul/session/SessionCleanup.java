@@ -20,9 +20,9 @@ import java.util.function.Supplier;
 import java.util.stream.Stream;
 
 /**
- * The cleanup after this client's attempts and sessions. It runs its tasks, and those of
- * {@link LineCleanup}, on threads of its own, so that a Consul that does not answer delays no
- * renewal of a session. Thread-safe.
+ * Cleans up after the attempts and sessions of this client. Its tasks, and those of
+ * {@link LineCleanup}, run on threads of the HTTP client, so that a Consul that does not answer
+ * delays no renewal of a session. Thread-safe.
  */
 public final class SessionCleanup {
   /** The most keys that are deleted together: the gate takes one operation more. */
@@ -36,8 +36,8 @@ public final class SessionCleanup {
   private final TimeSource time;
 
   /**
-   * Attempts that are over and whose keys may still be in a line. Their session lives on with the
-   * client, so nothing else ends them: this is repeated until it succeeds.
+   * Attempts that are over and whose keys may still be in a line. Their session lives on, so
+   * nothing else ends them: each is freed again until that succeeds.
    */
   private final TaskQueue<Attempt> unfreed;
 
@@ -54,7 +54,9 @@ public final class SessionCleanup {
 
   private final List<TaskQueue<?>> tasks;
 
-  /** A minimum hold. Until that time, the mark of a released attempt keeps the name taken. */
+  /**
+   * A minimum hold: until {@code untilNanos}, the mark of a released attempt keeps the name taken.
+   */
   record Hold(Attempt attempt, Entry mark, long untilNanos) {}
 
   SessionCleanup(
@@ -109,9 +111,9 @@ public final class SessionCleanup {
   }
 
   /**
-   * Frees the key of an attempt; any number of threads may do so at once. The key goes to another
-   * attempt only after this one is marked as freed, so a thread that reads an index of the other
-   * finds that mark and stops.
+   * Frees the key of an attempt; any number of threads may do so at once. Another attempt gets the
+   * key only after this one is marked as freed. So a thread that reads the index of that other
+   * attempt finds the mark, and stops.
    */
   private void freeNow(Attempt attempt, Deadline deadline) throws StoreException {
     Session session = attempt.session();
@@ -150,8 +152,8 @@ public final class SessionCleanup {
   }
 
   /**
-   * Carries out a transaction that also writes to the gate of the session, after which no late
-   * request can create a key of it.
+   * Carries out a transaction that also writes to the gate of the session. After that, no earlier
+   * request can create a key of the session.
    *
    * @return the keys that it shows, the gate included; empty: the session has ended
    */
@@ -173,7 +175,7 @@ public final class SessionCleanup {
   /**
    * Notes that the key of an attempt was marked as over.
    *
-   * @param mark the key since then
+   * @param mark the key as it is now
    * @param holdNanos the time for which the name stays taken
    */
   public void released(Attempt attempt, Entry mark, long holdNanos) {
@@ -192,13 +194,13 @@ public final class SessionCleanup {
   /**
    * Makes the key of an attempt that is over available to the next attempt.
    *
-   * @param index the key's index since then
+   * @param index the key's index now
    */
   void idle(Attempt attempt, long index) {
     Session session = attempt.session();
     session.idleKeys().give(new IdleKeys.IdleKey(attempt.key(), index, time.nanos()));
     if (session.isLost()) {
-      // It may be settled already.
+      // The session may be settled already, without this key.
       settle(session);
     }
   }
@@ -264,17 +266,18 @@ public final class SessionCleanup {
     left.useless().forEach(lines::addUseless);
   }
 
+  /** Ends a minimum hold. */
   private void end(Hold hold) throws StoreException {
     Deadline deadline = http.deadline();
-    // The key was only written to by the end of its session, or by a client that ended this hold:
-    // no other attempt has it, so it is written again.
+    // If the key has changed, its session ended, or another client ended this hold. No other
+    // attempt can have it yet, so it is written again.
     Mark held = Mark.of(hold.mark());
     String over = held.released(held.over(), 0).text();
     for (Entry mark = hold.mark(); mark != null; mark = http.readKey(mark.key(), deadline)) {
       ConsulHttp.Outcome outcome = http.transact(
           new Transaction().setAt(mark.key(), mark.modifyIndex(), over, Line.HAD_LOCK), deadline);
       if (outcome.isApplied()) {
-        // Before the key can be that of another attempt, which a repetition would end.
+        // Before another attempt can have the key, which this task would end if it were repeated.
         holds.remove(hold);
         idle(hold.attempt(), outcome.entries().get(0).modifyIndex());
         return;
@@ -288,9 +291,9 @@ public final class SessionCleanup {
   }
 
   /**
-   * At the client's close, writes what is left of a minimum hold to its mark, and has it counted
-   * down. Its session was ended before. Without that, the next client that finds it waits for all
-   * of it.
+   * Writes what is left of a minimum hold to its mark, and has it counted down, when the client is
+   * closed and the session has ended. Otherwise the next client that finds the mark would wait for
+   * the whole hold again.
    */
   void shorten(Hold hold, Deadline deadline) throws StoreException {
     String key = hold.mark().key();

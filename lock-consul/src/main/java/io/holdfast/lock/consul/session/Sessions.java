@@ -29,8 +29,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * The sessions of one client, one for each TTL: created when first needed, and renewed for as long
- * as they are used. One thread tends them; what takes a request is done on threads of the HTTP
- * client, so that no session waits for another.
+ * as they are used. One thread finds what is due. The requests run on threads of the HTTP client,
+ * so that no session waits for another.
  */
 public final class Sessions implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(Sessions.class);
@@ -45,7 +45,7 @@ public final class Sessions implements AutoCloseable {
   private final StoreSettings settings;
   private final TimeSource time;
 
-  /** The thread that tends the sessions. It does no I/O. */
+  /** The thread that finds what is due. It does no I/O. */
   private final ScheduledThreadPoolExecutor ticker;
 
   /** The sessions by their TTLs in seconds. */
@@ -54,7 +54,7 @@ public final class Sessions implements AutoCloseable {
   /** Held while a session is created. */
   private final ReentrantLock making = new ReentrantLock();
 
-  /** The sessions that have not ended in this client. */
+  /** The sessions that this client has not given up, with their upkeep. */
   private final Map<Session, Upkeep> all = new ConcurrentHashMap<>();
 
   /** Attempts that may have a key, by their claims' owner ids. */
@@ -77,7 +77,7 @@ public final class Sessions implements AutoCloseable {
       thread.setDaemon(true);
       return thread;
     });
-    // What comes after its end is not done.
+    // Tasks that come after the close are dropped.
     ticker.setRejectedExecutionHandler(new ThreadPoolExecutor.DiscardPolicy());
     var unused = ticker.scheduleWithFixedDelay(
         () -> safely(this::tick), TICK_MILLIS, TICK_MILLIS, TimeUnit.MILLISECONDS);
@@ -129,8 +129,8 @@ public final class Sessions implements AutoCloseable {
   }
 
   /**
-   * Ends an attempt whose request certainly changed nothing. If its key was an idle one, it is
-   * again.
+   * Ends an attempt whose request certainly changed nothing. If it took over an idle key, that key
+   * is idle again.
    */
   public void unused(Attempt attempt) {
     if (attempt.setFreed() && attempt.indexBefore() > 0) {
@@ -189,7 +189,10 @@ public final class Sessions implements AutoCloseable {
     return session;
   }
 
-  /** Creates the session's own keys, and returns their index. */
+  /**
+   * Creates the two own keys of a session, its gate and the one that its client watches, and
+   * returns their index.
+   */
   private long writeNote(String id, Deadline deadline) throws StoreException {
     ConsulHttp.Outcome outcome = http.transact(
         new Transaction()
@@ -208,8 +211,8 @@ public final class Sessions implements AutoCloseable {
   }
 
   /**
-   * Runs a task, and logs whatever it throws: without its thread, sessions would end and keys would
-   * stay.
+   * Runs a task, and logs whatever it throws. An exception would end the ticks, and with them all
+   * renewals and cleanup.
    */
   static void safely(Runnable task) {
     try {
@@ -267,12 +270,12 @@ public final class Sessions implements AutoCloseable {
   }
 
   /**
-   * Ends, in this client, a session that has ended at Consul: tells all of its holders, and only
-   * then gives up their keys and wakes its waiters.
+   * Ends a session in this client: tells all of its holders, and only then gives up their keys and
+   * wakes its waiters.
    */
   void lost(Session session) {
-    // The session is marked as lost before its grants are read, so that a new holder is told or
-    // sees the mark.
+    // The session is marked as lost before its grants are read, so each new holder is told, or sees
+    // the mark.
     List<Attempt> ended = session.end();
     if (ended == null) {
       return;
@@ -286,8 +289,8 @@ public final class Sessions implements AutoCloseable {
   }
 
   /**
-   * Tells the holder of the loss, and only then gives up its key: a holder that does not know must
-   * keep others waiting.
+   * Tells the holder of an attempt, if it has one, of the loss, and only then gives up its key. If
+   * the telling fails, the key stays: a holder that does not know must keep others waiting.
    */
   private void tell(Attempt attempt) {
     try {
@@ -322,8 +325,8 @@ public final class Sessions implements AutoCloseable {
         attempt.wake();
       }
       if (attempt.isOver()) {
-        // On each tick, in case that memory ran out the first time: the attempt would keep its
-        // session alive for ever.
+        // Repeated on each tick, in case the first call ran out of memory: a forgotten attempt
+        // would keep its session alive for ever.
         cleanup.add(attempt);
       }
     }
@@ -341,8 +344,8 @@ public final class Sessions implements AutoCloseable {
         .awaitUninterruptibly(
             leftNanos -> ticker.awaitTermination(leftNanos, TimeUnit.NANOSECONDS));
     all.keySet().forEach(this::lost);
-    // First the sessions, since their end changes their keys, and a countdown covers keys as they
-    // are when it begins.
+    // Sessions first: their end changes their keys, and a countdown covers only keys that have not
+    // changed since it began.
     Deadline whole = Deadline.after(settings.storeTimeout().multipliedBy(2), TimeSource.system());
     List<Session> ended = cleanup.ended();
     ended.forEach(session -> closing(each -> requests.destroy(session.id(), each), whole));
@@ -357,8 +360,8 @@ public final class Sessions implements AutoCloseable {
   }
 
   /**
-   * Runs one step of the close, even if those before it failed, for a store timeout at most. All
-   * steps together have two, so that a second one is tried if the first takes all of its time.
+   * Runs a step whose failure can be ignored, for a store timeout at most. All steps of the close
+   * together have two, so that a second one is tried if the first takes all of its time.
    */
   private void closing(Closing task, Deadline whole) {
     try {
@@ -369,8 +372,8 @@ public final class Sessions implements AutoCloseable {
   }
 
   /**
-   * The renewals of one session, and the long polls on its own key, one after the other. These tell
-   * at once what the next renewal would tell later: that the session has ended, or that one of its
+   * Renews one session, and watches its own key with one long poll after the other. A long poll
+   * tells at once what a renewal would tell later: that the session has ended, or that one of its
    * locks was released by force.
    */
   private final class Upkeep {
@@ -378,7 +381,8 @@ public final class Sessions implements AutoCloseable {
     private final TaskQueue<Session> renewals;
     private final TaskQueue<Session> longPolls;
 
-    // Both are used by one long poll at a time.
+    // Both are used by the long polls alone, of which there is one at a time.
+
     /** The last known index of the session's own key; zero: unknown, and Consul answers at once. */
     private long index;
 
@@ -430,8 +434,8 @@ public final class Sessions implements AutoCloseable {
     }
 
     /**
-     * Puts the leases of the session in doubt, since its end would go unnoticed. The next renewal
-     * ends the doubt.
+     * Puts the leases of the session in doubt until its next renewal, since its end would go
+     * unnoticed without a long poll.
      */
     private void unwatched() {
       long nowNanos = time.nanos();
@@ -457,15 +461,17 @@ public final class Sessions implements AutoCloseable {
     }
 
     /**
+     * Acts on the loss of the session's own key.
+     *
      * @param goneIndex the index since which the session does not have its own key; zero: unknown
      */
     private void gone(long goneIndex) throws StoreException {
       if (goneIndex > checkedIndex) {
-        // The key existed before that index, so the session has ended. The server is not asked: it
+        // The session had the key before that index, so it has ended. The server is not asked: it
         // may be leaving the cluster, and answer no more.
         lost(session);
       } else if (Sessions.this.renew(session, http.deadline())) {
-        // The server may lag, or have lost its data. The leader knows.
+        // The leader says that the session lives, so this server lags, or has lost its data.
         throw StoreException.refused("The session's key is gone", null);
       }
     }

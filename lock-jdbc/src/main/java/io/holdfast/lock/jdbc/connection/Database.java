@@ -11,13 +11,14 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Access to one database: runs statements on a lent connection and within a deadline, repeats them
- * if a collision undid them, and classifies the driver's errors by what they leave behind.
+ * Access to one database: runs statements on lent connections within a deadline, and repeats those
+ * that the database undid in favour of another transaction. A failure becomes a
+ * {@link StoreException} that says whether the statement may have been carried out.
  *
  * <p>Threads: safe for use by any number of threads.
  */
 public final class Database implements AutoCloseable {
-  /** The most connections that one call replaces because they lead to a read-only server. */
+  /** The most tries of one call that meet a read-only server, each on another connection. */
   private static final int READ_ONLY_TRIES = 5;
 
   /** The most times that a request is repeated because the connection gave no answer. */
@@ -73,7 +74,7 @@ public final class Database implements AutoCloseable {
    */
   public <T> T onPoolOrOwnConnection(Deadline deadline, Sessions.Call<T> question)
       throws StoreException {
-    Deadline patience = Deadlines.part(deadline, 4); // With the pool, over all tries.
+    Deadline patience = Deadlines.part(deadline, 4); // For the pool, in all tries together.
     return ask(left -> lendFromPoolOrOwn(patience, left), deadline, question);
   }
 
@@ -86,21 +87,21 @@ public final class Database implements AutoCloseable {
     }
   }
 
-  /** Lends a connection of the pool for longer than for a call. */
+  /** Lends a connection of the pool, to be kept for longer than one call. */
   public Lent lend(Deadline deadline) throws StoreException {
     return pool.lend(deadline);
   }
 
-  /** A call to the database. */
+  /** A request that runs on a connection of its own each time. */
   @FunctionalInterface
   public interface Asking<T> {
     T ask() throws StoreException;
   }
 
   /**
-   * Asks, and while there is no answer asks again, each time on another connection: the server may
-   * have ended several that were used just now, which the pool gives out unchecked. Only for what
-   * does no harm if it is done more than once.
+   * Asks, and while there is no answer asks again, on another connection each time: the server may
+   * have ended several at once, and the pool hands out unchecked those that were used just now.
+   * Only for requests that do no harm if they are carried out more than once.
    */
   public <T> T untilAnswered(Deadline deadline, Asking<T> asking) throws StoreException {
     for (int failures = 0; ; failures++) {
@@ -128,10 +129,10 @@ public final class Database implements AutoCloseable {
   }
 
   /**
-   * Breaks a connection on which somebody began a transaction, which undoes what was just written:
-   * if it were kept, the end of that transaction could undo it later. Checked after the statements,
-   * since drivers learn of a transaction from answers. After an error the driver may be wrong, so
-   * another answer is asked for first.
+   * Breaks a connection if somebody has left a transaction open on it. This undoes what was just
+   * written; otherwise the end of that transaction could undo it later, unnoticed. Checked after
+   * the statements, since drivers learn of a transaction from the server's answers. After an error
+   * a driver may say yes without knowing, so it is asked again after another answer.
    */
   private void refuseIfInTransaction(Connection connection, Deadline deadline)
       throws StoreException, SQLException {
@@ -149,9 +150,9 @@ public final class Database implements AutoCloseable {
   }
 
   /**
-   * Asks, and asks again if a collision undid it, or if the server is read-only. The interrupt flag
-   * is cleared meanwhile: an interrupt would close the socket of a virtual thread, and pools refuse
-   * interrupted threads.
+   * Asks, and asks again if the database undid the statement in favour of another transaction, or
+   * is read-only. The interrupt flag is cleared meanwhile: an interrupt would close the socket of a
+   * virtual thread, and pools refuse interrupted threads.
    */
   private <T> T ask(Lender lender, Deadline deadline, Sessions.Call<T> question)
       throws StoreException {
@@ -178,7 +179,8 @@ public final class Database implements AutoCloseable {
         }
         boolean readOnly = left == Failure.READ_ONLY;
         if (readOnly) {
-          // Another server is the primary now; the pool knows, or finds out by this.
+          // Another server is the primary now. The pool knows it, or learns it from the connection
+          // that is not usable.
           ownConnection.expire();
           readOnlyTries++;
         }
@@ -188,7 +190,7 @@ public final class Database implements AutoCloseable {
                   dialect.database() + " gave no usable answer: " + failure, failure)
               : StoreException.refused(dialect.database() + " refused: " + failure, failure);
         }
-        // Replacing connections takes longer than waiting out a collision.
+        // For a pool to replace its connections takes longer than for a conflict to pass.
         if (!Deadlines.pause(deadline, readOnly ? failures + READ_ONLY_TRIES : failures)) {
           throw StoreException.refused(
               dialect.database()

@@ -16,8 +16,8 @@ public final class Deadlines {
   private static final long PAUSE_NANOS_MAX = TimeUnit.MILLISECONDS.toNanos(64);
 
   /**
-   * At least the whole time divided by this must be left for another try. A statement that times
-   * out costs its connection, and tells less than the failure before it.
+   * Another try needs at least the whole time divided by this. A statement that times out costs its
+   * connection, and tells less than the failure before it.
    */
   private static final int SHARE_OF_A_TRY = 8;
 
@@ -29,17 +29,17 @@ public final class Deadlines {
 
   /**
    * Returns a deadline for a first try that leaves time for a second one: the time left, divided by
-   * this.
+   * {@code divisor}.
    */
   static Deadline part(Deadline deadline, int divisor) {
     return deadline.within(Duration.ofNanos(Math.max(0, deadline.leftNanos()) / divisor));
   }
 
   /**
-   * Pauses before the next try; longer each time, and at random, so that clients that collided do
-   * not collide again.
+   * Pauses before the next try: longer each time, and at random, so that clients that were in each
+   * other's way do not meet again. An interrupt ends the pause.
    *
-   * @return false if too little time is left for another try
+   * @return false, without a pause, if too little time is left for another try
    */
   public static boolean pause(Deadline deadline, int failures) {
     long bound = Math.min(PAUSE_NANOS_MAX, PAUSE_NANOS_MIN << Math.min(failures, 10));
@@ -51,7 +51,7 @@ public final class Deadlines {
     for (long left = nanos; left > 0; left = end - System.nanoTime()) {
       LockSupport.parkNanos(deadline, left);
       if (Thread.currentThread().isInterrupted()) {
-        break; // A set flag would make each park return at once; the caller restores it.
+        break; // The flag stays set, and would make each park return at once.
       }
     }
     return true;

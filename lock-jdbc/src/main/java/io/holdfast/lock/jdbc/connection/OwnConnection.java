@@ -14,11 +14,11 @@ import org.slf4j.LoggerFactory;
 
 /**
  * The connection that a client keeps for itself, so that leases are renewed even if the application
- * has exhausted its pool. Taken from the same pool at the start, and replaced if it breaks.
+ * has exhausted its pool. It is taken from that pool at the start, and replaced if it breaks.
  *
  * <p>A connection that is kept does not follow a switchover, whereas a pool retires its connections
  * and opens new ones to the current server. So this one is exchanged every minute or so, before
- * each renewal, and when a server turned out to be read-only. The new one is taken before the old
+ * each renewal, and after a server turned out to be read-only. The new one is taken before the old
  * one is given back: if the pool has none to give, the old one stays.
  *
  * <p>Threads: safe for use by any number of threads; one borrows at a time, and the others wait
@@ -26,21 +26,21 @@ import org.slf4j.LoggerFactory;
  */
 public final class OwnConnection implements Lender, AutoCloseable {
   /**
-   * The idle time after which the connection is checked, before it is used and before it goes back
-   * to the pool: the server or a firewall may have ended it. Pools do not check a connection that
-   * was given back less than this ago.
+   * The idle time after which the connection is checked before it is used or goes back to the pool:
+   * the server or a firewall may have ended it. The check before it goes back is needed since pools
+   * hand out unchecked what was given back just now.
    */
   private static final long TRUSTED_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
   /**
-   * The shortest time for which a connection is kept. The time is random, so that clients do not
-   * all change at once.
+   * The shortest time for which a connection is kept. The time is random up to
+   * {@link #AGE_NANOS_MAX}, so that clients do not all change at once.
    */
   private static final long AGE_NANOS_MIN = TimeUnit.SECONDS.toNanos(45);
 
   private static final long AGE_NANOS_MAX = TimeUnit.SECONDS.toNanos(75);
 
-  /** The pause after an exhausted pool refused a change, since each try waits for the pool. */
+  /** The pause after the pool had none to give, since each try waits for it. */
   private static final long RETRY_NANOS = TimeUnit.SECONDS.toNanos(5);
 
   /** A change may take at most a borrower's time divided by this. */
@@ -61,8 +61,8 @@ public final class OwnConnection implements Lender, AutoCloseable {
   private volatile boolean closed;
 
   /**
-   * @param closeMax the longest time that a close takes; H2's driver can't limit a call over a
-   *     network
+   * @param closeMax the longest time that a close takes; a borrower may take longer, since H2's
+   *     driver can't limit a call over a network
    */
   public OwnConnection(Lender pool, Duration closeMax) {
     this.pool = pool;
@@ -98,12 +98,12 @@ public final class OwnConnection implements Lender, AutoCloseable {
 
   /**
    * Exchanges the connection for one that the pool gives now, if it gives one within a part of the
-   * deadline; for calls that must not run on a server that has just ceased to be the right one.
+   * deadline. For calls that must not run on a server that has just ceased to be the primary.
    */
   void change(Deadline deadline) {
     Deadline patience = Deadlines.part(deadline, SHARE_OF_DEADLINE);
     if (!lock(patience)) {
-      return; // A borrower that uses it now notices by itself if it is broken.
+      return; // It is lent; its borrower notices if it is broken.
     }
     try {
       Lent old = kept;
@@ -124,7 +124,7 @@ public final class OwnConnection implements Lender, AutoCloseable {
     }
   }
 
-  /** Has the next borrower get another connection, since a server has changed its role. */
+  /** Has the connection exchanged before it is lent again, since a server has changed its role. */
   void expire() {
     expired = true;
   }

@@ -19,15 +19,15 @@ import javax.sql.DataSource;
  * The user's data source, as a lender of connections that are in nobody's transaction: with
  * autocommit, or without it if the user confirmed that they are in no transaction.
  *
- * <p>Before a pool hands out connections that were idle, it checks one after the other, and while
- * the database does not answer, each check takes seconds and cannot be cut short. But a caller can
- * stop waiting for another thread. So, unless the pool was used just now, other threads borrow in
- * the caller's place; a connection that arrives too late is given back.
+ * <p>Before a pool hands out connections that were idle, it checks one after the other. While the
+ * database does not answer, each check takes seconds and cannot be cut short, but a caller can stop
+ * waiting for another thread. So, unless the pool was used just now, other threads borrow for the
+ * caller; a connection that arrives too late is given back.
  *
  * <p>Threads: safe for use by any number of threads.
  */
 public final class Pool implements Lender, AutoCloseable {
-  /** The time since its last use within which pools hand out a connection without checking it. */
+  /** The time after its last use for which a pool hands out connections unchecked. */
   private static final long WARM_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
 
   /**
@@ -36,7 +36,7 @@ public final class Pool implements Lender, AutoCloseable {
    */
   private static final long DISCARD_NANOS_MIN = TimeUnit.MILLISECONDS.toNanos(20);
 
-  /** The most borrowing threads, so that an outage does not start one for each caller. */
+  /** The most borrowing threads, or an outage would start one for each caller. */
   private static final int BORROWERS_MAX = 8;
 
   private static final long IDLE_SECONDS = 10;
@@ -81,7 +81,7 @@ public final class Pool implements Lender, AutoCloseable {
 
   @Override
   public Lent lend(Deadline deadline) throws StoreException {
-    // If the pool is warm, a switch to another thread would be noticeable.
+    // A switch to another thread would cost a noticeable part of a fast borrow.
     boolean warm = System.nanoTime() - usedAtNanos < WARM_NANOS;
     Connection connection = warm ? watch.borrow(deadline) : borrowElsewhere(deadline);
     Lent lent = null;
@@ -109,8 +109,8 @@ public final class Pool implements Lender, AutoCloseable {
   }
 
   /**
-   * Borrows a connection within the deadline. An interrupt does not end the wait; the flag stays
-   * set.
+   * Borrows a connection on another thread, within the deadline. An interrupt does not end the
+   * wait; the flag stays set.
    */
   private Connection borrowElsewhere(Deadline deadline) throws StoreException {
     CompletableFuture<Connection> borrowed = new CompletableFuture<>();
@@ -132,7 +132,8 @@ public final class Pool implements Lender, AutoCloseable {
       if (e.getCause() instanceof StoreException none) {
         throw none;
       }
-      // Caused by e, since an IllegalStateException as the cause would mean an unfit data source.
+      // The cause is e and not its cause: an IllegalStateException as the cause would mean an unfit
+      // data source.
       throw StoreException.refused("The data source gave no connection: " + e.getCause(), e);
     }
   }

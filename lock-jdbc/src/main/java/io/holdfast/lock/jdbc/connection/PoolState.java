@@ -18,12 +18,12 @@ final class PoolState {
     try {
       return Hikari.whyNone(dataSource);
     } catch (SQLException | RuntimeException | LinkageError e) {
-      // Another pool, whatever it says to the question, or HikariCP is not visible.
+      // It is another pool, or HikariCP is not visible.
       return UNKNOWN;
     }
   }
 
-  /** The part that needs HikariCP to be there. */
+  /** The code that links to HikariCP, which may be absent. */
   private static final class Hikari {
     static String whyNone(DataSource dataSource) throws SQLException {
       HikariDataSource hikari = dataSource.unwrap(HikariDataSource.class);

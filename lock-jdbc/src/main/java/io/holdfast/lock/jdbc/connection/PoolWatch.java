@@ -25,8 +25,7 @@ final class PoolWatch implements AutoCloseable {
   private static final long TICK_NANOS_MIN = TimeUnit.MILLISECONDS.toNanos(1);
 
   /**
-   * The number of ticks without a borrower after which the watching thread sleeps until the next
-   * one.
+   * The number of ticks without a borrower after which the watching thread sleeps until one comes.
    */
   private static final int IDLE_TICKS = 40;
 
@@ -95,7 +94,9 @@ final class PoolWatch implements AutoCloseable {
     LockSupport.unpark(thread);
   }
 
-  /** Nothing that is thrown ends the thread: nobody would be interrupted any more. */
+  /**
+   * Watches until closed. Nothing that is thrown ends the thread, or late borrowers would wait on.
+   */
   private void run() {
     while (!closed) {
       try {
@@ -118,7 +119,7 @@ final class PoolWatch implements AutoCloseable {
         LockSupport.parkNanos(this, tickNanos);
       } else {
         // A borrower adds itself and then reads the flag; this thread sets the flag and then looks
-        // for borrowers.
+        // for borrowers. So at least one of the two sees the other.
         asleep = true;
         if (waits.isEmpty() && !closed) {
           LockSupport.park(this);

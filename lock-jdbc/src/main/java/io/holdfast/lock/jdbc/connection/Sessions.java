@@ -9,18 +9,18 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Uses of a lent connection: with a time limit on its socket, committed if it has no autocommit,
- * and left in the state in which it was found. Autocommit is never switched.
+ * Runs statements on a lent connection: limits the time on its socket, commits if it has no
+ * autocommit, and leaves it in the state in which it was found. Autocommit is never switched.
  */
 public final class Sessions {
   private static final Logger log = LoggerFactory.getLogger(Sessions.class);
 
-  /** Stands for the time limit of a socket whose driver has none. */
+  /** The time limit of a socket whose driver knows none. */
   private static final int UNLIMITED = -1;
 
   private Sessions() {}
 
-  /** One or more statements on a connection, each of them a transaction of its own. */
+  /** One or more statements; a single transaction if the connection has no autocommit. */
   @FunctionalInterface
   public interface Call<T> {
     T on(Connection connection) throws SQLException;
@@ -66,8 +66,8 @@ public final class Sessions {
   }
 
   /**
-   * Sets the socket's time limit, which costs no round trip with the drivers of MySQL, MariaDB and
-   * PostgreSQL. H2 has no such limit.
+   * Sets the socket's time limit, and returns the former one. No round trip with the drivers of
+   * MySQL, MariaDB and PostgreSQL. H2 has no such limit.
    */
   private static int limitSocket(Connection connection, int millis) throws SQLException {
     try {
@@ -109,7 +109,7 @@ public final class Sessions {
     }
   }
 
-  /** Closes a connection whose result has been read; ignores failures. */
+  /** Gives a connection back to its pool; a failure is only logged. */
   static void closeQuietly(Connection connection) {
     try {
       connection.close();

@@ -9,8 +9,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Spring's data sources that join the caller's transaction or borrow connections lazily: finds the
- * pool inside them, and refuses those that hide it. They are recognised by name, so that nothing
+ * Finds the pool inside Spring's data sources that join the caller's transaction or borrow
+ * connections lazily, and refuses those that hide it. They are recognised by name, so that nothing
  * here needs Spring.
  *
  * <p>Only these classes themselves are unwrapped. A subclass or a wrapper in between may change
@@ -33,7 +33,7 @@ final class SpringProxies {
       SPRING + "LazyConnectionDataSourceProxy",
       SPRING + "SmartDataSource");
 
-  /** Whether a class of connections implements the interface of such data sources' connections. */
+  /** Whether a class of connections implements the interface by which Spring marks its proxies. */
   private static final ClassValue<Boolean> IS_PROXY = new ClassValue<>() {
     @Override
     protected Boolean computeValue(Class<?> type) {
@@ -71,12 +71,16 @@ final class SpringProxies {
     }
   }
 
-  /** Whether the connection is one of such a data source. */
+  /** Whether the connection is a proxy of such a data source. */
   static boolean isProxy(Connection connection) {
     return IS_PROXY.get(connection.getClass());
   }
 
-  /** @throws IllegalStateException it is such a data source, or has one inside */
+  /**
+   * Refuses a data source that may give out connections of transactions.
+   *
+   * @throws IllegalStateException it is one of {@link #REFUSED}, or has one inside
+   */
   static void refuse(DataSource dataSource) {
     if (isNamed(dataSource.getClass(), REFUSED)
         || REFUSED.stream().anyMatch(name -> wraps(dataSource, name))) {

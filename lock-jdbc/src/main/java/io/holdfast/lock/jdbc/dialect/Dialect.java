@@ -16,7 +16,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The SQL statements of one kind of database, for one table of locks and one of waiters. Each
- * method sends one statement, on a connection that the caller passes, and never commits.
+ * method runs on a connection that the caller passes. Unless it says otherwise, it sends one
+ * statement and leaves the commit to the caller.
  *
  * <p>The line of a lock is the waiters that are alive and whose place is above the lock's
  * {@code served}. A hand-over raises {@code served} to the place of the waiter that got the lock,
@@ -48,6 +49,7 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
   /** The place of a client that is not in the line: behind all waiters. */
   public static final long NO_PLACE = Long.MAX_VALUE;
 
+  /** More than the places that the nodes of a cluster give out at one time can differ. */
   private static final long PLACES_OF_A_CLUSTER = 1_000;
 
   /** The time within which a waiter must accept a lock that was handed over to it. */
@@ -64,26 +66,29 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
 
   /**
    * The farthest in the future that a reported {@code alive_until} or {@code wanted_until} is
-   * believed. It is bounded, since the clock may have been set back after the report. It is more
-   * than {@link #ALIVE_MICROS}, since a statement may have begun before a report that it reads.
+   * believed. Bounded, since the clock may have been set back after the report. More than
+   * {@link #ALIVE_MICROS}, since a statement may have begun before a report that it reads.
    */
   static final long BELIEVED_MICROS = 2 * ALIVE_MICROS;
 
   /** The most names that one statement of a listing reads, so that each statement is short. */
   private static final int PAGE = 10_000;
 
-  /** The condition for waiters {@code a} in the line of lock {@code l}. */
+  /** The {@code FROM} clause for the waiters {@code a} in the line of lock {@code l}. */
   private static final String LINE =
       "FROM {waiters} a WHERE a.name = l.name AND a.place > l.served AND {alive waiter}";
 
-  /** The condition for a row that has not been used; never true of the version's row. */
+  /**
+   * The condition for a row that has not been used for this time. Never true of the version's row,
+   * whose {@code changed_at} is 0.
+   */
   private static final String UNUSED =
       "changed_at > 0 AND changed_at < {now} - :unused AND expires_at < {now} - :unused"
           + " AND wanted_until < {now}";
 
   static {
-    // If an enum's initialisation fails, as it can in a full heap, it is of no use any more; so it is
-    // not left to the first failure of a statement.
+    // Initialises the enum now, and not at the first failure of a statement. In a full heap that
+    // could fail, and then the enum would be of no use any more.
     Object unused = Failure.UNKNOWN;
   }
 
@@ -118,8 +123,8 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
   private final Sql selectRowNoWait =
       new Sql(this, "SELECT 1 FROM {table} WHERE name = :key FOR UPDATE NOWAIT");
   private final Sql uniqueKeys = sql(Template.UNIQUE_KEYS);
-  // The queries of many rows have a limit, so that MySQL's sql_select_limit does not cut them
-  // short: a row that is missing counts as a lost lock.
+  // The queries of many rows have a limit, or MySQL's sql_select_limit could cut them short; and a
+  // lock whose row is missing counts as lost.
   private final Sql look = new Sql(this, """
       SELECT {columns} FROM {table} l WHERE l.name IN (:keys) LIMIT {batch}
       """);
@@ -172,10 +177,10 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
     return new Sql(this, template(template).replace("{unlocked}", template(Template.UNLOCKED)));
   }
 
-  /** Returns this database's text; depends on nothing else. */
+  /** Returns this database's text. Called by constructors, so it must not read fields. */
   abstract String template(Template template);
 
-  /** Fills in what is the same whenever the statement is sent. */
+  /** Fills in the parts of a text that never change. What is left are parameters. */
   final String fill(String template) {
     return template
         .strip()
@@ -255,8 +260,8 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
   public void checkServer(Connection connection) throws SQLException {}
 
   /**
-   * Returns the name of the table with its schema before it, as this session finds the table now,
-   * so that it does not matter which schema a later session is in.
+   * Returns the name of the table, with the schema in which this session finds it now, so that it
+   * does not matter which schema a later session is in.
    */
   public final String qualifiedTable(Connection connection) throws SQLException {
     if (table().indexOf('.') >= 0) {
@@ -271,8 +276,8 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
 
   /**
    * Whether a connection with autocommit is in a transaction all the same, since somebody began one
-   * by SQL text. No I/O: the driver knows from the last answer. After an error it may say yes
-   * without knowing. False with an unknown driver.
+   * by SQL text. No I/O: the driver knows from the server's last answer. After an error it may say
+   * yes without knowing. False with an unknown driver.
    */
   public final boolean isInTransaction(Connection connection) throws SQLException {
     return driver.isInTransaction(connection);
@@ -412,8 +417,8 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
 
   /**
    * Whether the counter of places was set back (by TRUNCATE or RESTART IDENTITY, or on a replica
-   * that did not get it), so that nobody who joins would be in the line for a long time. A place
-   * that is only a little lower proves nothing: other nodes of a cluster give out such places.
+   * that did not get it). For a long time, nobody who joins would then be in the line. A place that
+   * is only a little lower proves nothing: other nodes of a cluster give out such places.
    *
    * @param place that of a waiter that joined after the row was read
    */
@@ -421,10 +426,7 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
     return row.served() - place > PLACES_OF_A_CLUSTER;
   }
 
-  /**
-   * Puts the waiter of this place into the line, and all waiters behind it, by lowering
-   * {@code served}.
-   */
+  /** Lowers {@code served}, so that the waiter of this place and all behind it are in the line. */
   public final int reopenLine(Connection connection, String key, long place) throws SQLException {
     return update(connection, reopen, Map.of("keys", List.of(key), "place", place));
   }
@@ -484,10 +486,10 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
   // A transaction's own row lock.
 
   /**
-   * Locks the row until the transaction ends; creates it if necessary, and waits. A write, so that
-   * databases that can do so (PostgreSQL, MariaDB) refuse a transaction whose snapshot is older
-   * than the last holder's end, and so that other nodes of a cluster see it. It records the time of
-   * use, which a purge needs.
+   * Locks the row until the transaction ends; creates it if necessary, and waits. May send several
+   * statements. One of them is a write, so that databases that can do so (PostgreSQL, MariaDB)
+   * refuse a transaction whose snapshot is older than the last holder's end, and so that other
+   * nodes of a cluster see it. It records the time of use, which a purge needs.
    */
   public abstract void lockRow(Connection transaction, String key) throws SQLException;
 
@@ -537,14 +539,17 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
   }
 
   /**
-   * Deletes these waiters, and those for the same locks that died long ago, or else they would be
-   * found again by each statement about waiters; returns how many.
+   * Deletes these waiters; returns how many rows. Also deletes the waiters for the same locks that
+   * died long ago, or each statement about waiters would find them again.
    */
   public final int leave(Connection connection, List<StoredClaim> waiters) throws SQLException {
     return update(connection, leave, ofAll(waiters));
   }
 
-  /** An owner id belongs to one lock only, so the two lists match no wrong pairs. */
+  /**
+   * Puts keys and owner ids into two lists. These match no wrong pairs, since an owner id belongs
+   * to one lock.
+   */
   private static Map<String, ?> ofAll(List<StoredClaim> claims) {
     return Map.of(
         "keys", claims.stream().map(StoredClaim::key).toList(),

@@ -18,9 +18,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * MySQL 8.0 and later, through Connector/J.
  *
- * <p>Grant numbers come back in the answer to the update itself: {@code LAST_INSERT_ID(expression)}
- * makes the server report the expression as a generated key. Only the function's value stays in the
- * session, as after any insert.
+ * <p>An update reports a number, such as that of a grant, in its own answer:
+ * {@code LAST_INSERT_ID(expression)} makes the server report the expression as a generated key.
+ * Only the function's value stays in the session, as after any insert.
  */
 public sealed class MySql extends Dialect permits MariaDb {
   static final Driver DRIVER = Driver.of(
@@ -36,15 +36,15 @@ public sealed class MySql extends Dialect permits MariaDb {
   private static final int DEADLOCK = 1213;
   private static final int LOCKED_AND_NO_WAIT = 3572;
 
-  /** The error code of group replication when another node's commit came first. */
+  /** The error code of group replication if another node's commit came first. */
   private static final int ROLLED_BACK_BY_PLUGIN = 3101;
 
   private static final int KNOWN_MAX = 10_000;
 
   /**
-   * The names whose rows this process has used, in all tables: the latest few thousand. Static,
-   * since a {@code TransactionLock} keeps no state between its calls. Can be wrong about a name
-   * that was purged since.
+   * The names whose rows this process has found, with their tables; the last {@value #KNOWN_MAX}.
+   * Static, since a {@code TransactionLock} keeps no state between its calls. Can be wrong about a
+   * name that was purged since.
    */
   private static final Set<String> KNOWN =
       Collections.synchronizedSet(Collections.newSetFromMap(new LinkedHashMap<>(16, 0.75f, true) {
@@ -77,8 +77,8 @@ public sealed class MySql extends Dialect permits MariaDb {
     return switch (template) {
       case NOW -> "TIMESTAMPDIFF(MICROSECOND,'1970-01-01',UTC_TIMESTAMP(6))";
       case NAME_TYPES -> "varbinary";
-      // The time since the statement began, which is what UTC_TIMESTAMP shows: the statement may
-      // have waited for the table (a DDL statement, a backup).
+      // UTC_TIMESTAMP stands still from the beginning of the statement, which may have waited for
+      // the table since (for a DDL statement, or a backup).
       case LATE -> "GREATEST(0, TIMESTAMPDIFF(MICROSECOND, NOW(6), SYSDATE(6)))";
       case NAME_BY_BYTES -> "name";
       case TAKE -> updateUnlessLocked("expires_at <= {now} AND {condition}", """
@@ -162,7 +162,7 @@ public sealed class MySql extends Dialect permits MariaDb {
 
   /**
    * Builds an update of the row of one name, which does nothing if the row is locked: the inner
-   * query locks the row, or passes over it.
+   * query locks the row or skips it.
    */
   String updateUnlessLocked(String condition, String set) {
     return "UPDATE {table} SET "
@@ -195,7 +195,8 @@ public sealed class MySql extends Dialect permits MariaDb {
   }
 
   /**
-   * Whether the session is in a transaction, or its autocommit is off, by the server's last answer.
+   * Whether the session is in a transaction, or its autocommit is off, as of the server's last
+   * answer.
    */
   private static boolean isInTransaction(ServerSession session) {
     return session.inTransactionOnServer() || !session.isAutocommit();
@@ -220,8 +221,8 @@ public sealed class MySql extends Dialect permits MariaDb {
   }
 
   /**
-   * True: InnoDB locks every row that an update examines and, from REPEATABLE READ up, keeps it
-   * locked.
+   * Returns true: InnoDB locks every row that an update examines and, from REPEATABLE READ up,
+   * keeps it locked.
    */
   @Override
   public boolean guardLocksWhatItRefuses() {
@@ -238,10 +239,10 @@ public sealed class MySql extends Dialect permits MariaDb {
   }
 
   /**
-   * Locks the row of a known name without waiting. For an unknown name, a locking read would lock
-   * the gap if there is no row, and others could insert nothing there until the caller's
-   * transaction ends; a plain read would make a snapshot that is older than the lock. So the row of
-   * an unknown name is inserted, with the shortest wait that the server has.
+   * Locks the row of a known name without waiting. The row of an unknown name is inserted, with the
+   * shortest wait that the server has, since no read will do. If there is no row, a locking read
+   * would lock the gap, and others could insert nothing there until the caller's transaction ends.
+   * A plain read would make a snapshot that is older than the lock.
    */
   @Override
   public boolean tryLockRow(Connection transaction, String key) throws SQLException {

@@ -19,18 +19,18 @@ import org.postgresql.jdbc.PgConnection;
  * woken. If nobody waits, none is sent: the server serialises commits with notifications.
  *
  * <p>A release does not wait until it is on disk ({@code synchronous_commit}). If the server
- * crashes in between, the lock stays taken until its TTL is over, as after a crash of its holder. A
- * client that takes the lock in between does wait for the disk, which then has the release too. A
- * release that keeps the lock for a while ({@code minHold}) waits, since that may outlast the TTL.
- * So does a hand-over, since the new holder may have the lock for longer than the old one.
+ * crashes before that, the lock stays taken until its TTL is over, as after a crash of its holder.
+ * A client that takes the lock before that does wait for the disk, which then has the release too.
+ * A release that keeps the lock for a while ({@code minHold}) waits, since that may outlast the
+ * TTL. So does a hand-over, since the new holder may have the lock for longer than the old one.
  *
  * <p>Each client has an instance of its own, since each has its own channel.
  */
 public final class Postgres extends Dialect {
-  /** The beginning of the names of channels, as in the hand-over. */
+  /** The beginning of the names of channels; the hand-over spells it out too. */
   private static final String CHANNEL_PREFIX = "holdfast_";
 
-  /** The SQL state of an error for which a full queue of notifications is one reason. */
+  /** The SQL state of a full queue of notifications, and of other limits that were exceeded. */
   private static final String TOO_MANY_NOTIFICATIONS = "54000";
 
   private static final Driver DRIVER = Driver.of(
@@ -61,12 +61,12 @@ public final class Postgres extends Dialect {
   @Override
   String template(Template template) {
     return switch (template) {
-      // Not the transaction's time, which would stand still.
+      // Not now(), which stands still within a transaction.
       case NOW -> "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
       case NAME_TYPES -> "text|varchar";
       case LATE -> "0";
-      // The collation that the script gives the column. If the table was made differently, this is
-      // still right, but slow.
+      // The collation that the script gives the column. In a table that was made differently, this
+      // is still right, but slow.
       case NAME_BY_BYTES -> "name COLLATE \"C\"";
       case TAKE -> """
           WITH free AS (
@@ -109,7 +109,7 @@ public final class Postgres extends Dialect {
           FROM mine WHERE name = mine_name
           RETURNING expires_at - now
           """;
-      // Locks the lock's row first, then its first waiter's row; so a waiter that leaves either is
+      // Locks the lock's row first, then its first waiter's row; so a waiter that leaves is either
       // not found, or finds that it has the lock.
       case HAND_OVER -> """
           WITH mine AS (
@@ -231,7 +231,8 @@ public final class Postgres extends Dialect {
   public void lockRow(Connection transaction, String key) throws SQLException {
     Map<String, ?> values = ofRow(key);
     while (update(transaction, touchRow, values) == 0) {
-      // Waits for another transaction that inserts the same row, as an insert would.
+      // Rows are inserted under an advisory lock, so that tryLockRow can tell whether another
+      // transaction is inserting this one, without waiting for it.
       if (query(transaction, lockCreation, values) != NONE
           && update(transaction, createRow, values) > 0) {
         return;
@@ -240,8 +241,8 @@ public final class Postgres extends Dialect {
   }
 
   /**
-   * Does not wait. No statement here fails because a row is locked, since that would abort the
-   * caller's transaction.
+   * No statement here fails because a row is locked, since that would abort the caller's
+   * transaction.
    */
   @Override
   public boolean tryLockRow(Connection transaction, String key) throws SQLException {
@@ -258,14 +259,15 @@ public final class Postgres extends Dialect {
     return true;
   }
 
-  /** Returns a row's name, and the advisory lock under which it is inserted. */
+  /** Returns the name of a row, and that of the advisory lock under which it is inserted. */
   private Map<String, ?> ofRow(String key) {
     return Map.of("key", key, "creation", table() + ' ' + key);
   }
 
   /**
-   * While the queue of notifications is full, the next holder learns of it at its next poll. The
-   * server says so when the statement is committed, so that is part of the try.
+   * Sends the statement without a notification if the server's queue of notifications is full; the
+   * next holder then learns of the hand-over at its next poll. Commits here, since the server
+   * reports a full queue only at the commit.
    */
   @Override
   boolean end(Connection connection, Sql sql, Map<String, ?> values) throws SQLException {
@@ -289,8 +291,8 @@ public final class Postgres extends Dialect {
   }
 
   /**
-   * For an error that the server reported, the statement was aborted, unless the error may concern
-   * the connection.
+   * Returns {@link Failure#UNKNOWN} for an error without an SQL state, or that may concern the
+   * connection. With any other, the server has aborted the statement.
    */
   @Override
   public Failure failure(SQLException e) {
