@@ -81,6 +81,12 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
       "changed_at > 0 AND changed_at < {now} - :unused AND expires_at < {now} - :unused"
           + " AND wanted_until < {now}";
 
+  static {
+    // An enum whose initialisation fails, as it can in a full heap, is of no use any more; so this
+    // is not left to the first failure of a statement.
+    Object unused = Failure.UNKNOWN;
+  }
+
   private final String table;
   private final String database;
   private final Driver driver;
