@@ -11,7 +11,6 @@ import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.Renewal;
 import io.holdfast.lock.spi.StoreException;
 import java.time.Duration;
-import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.IdentityHashMap;
 import java.util.LinkedHashMap;
@@ -114,9 +113,8 @@ final class Grants {
       } else if (row.remainingMicros() < Keys.micros(ttl) - elapsedMicros - SLACK_MICROS) {
         locked.add(grant);
       } else {
-        // No more than it showed: an earlier call may have extended it, and this one skipped its row.
-        long validMicros = Math.min(row.remainingMicros(), Keys.micros(ttl));
-        results.put(grant, new Renewal.Renewed(Duration.of(validMicros, ChronoUnit.MICROS)));
+        // The database counted the TTL from a moment after the engine made its call.
+        results.put(grant, new Renewal.Renewed(ttl));
       }
     }
     return locked;
