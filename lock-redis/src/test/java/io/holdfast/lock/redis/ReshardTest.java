@@ -11,9 +11,11 @@ import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.LockStoreException;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
+import io.holdfast.lock.spi.LockKind;
 import io.holdfast.lock.spi.LockStore;
 import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.Renewal;
+import io.holdfast.lock.spi.StoredLock;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -164,6 +166,22 @@ class ReshardTest {
       assertThat(store.release(grant, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
       assertThat(grant.number()).isGreaterThan(lastNumber);
       lastNumber = grant.number();
+    }
+  }
+
+  /** The client of Jedis was there before the node had a slot. */
+  @Test
+  void theLocksOfANodeThatGotItsFirstSlotLaterAreListed() throws Exception {
+    String name = Stores.freshKey().name();
+    SlotMove move = SlotMove.of(servers, name, true);
+    try (LockStore store = store()) {
+      List<LockKey> held =
+          List.of(grant(store, move).claim().key(), grant(store, move).claim().key());
+      move.begin();
+      move.end();
+      assertThat(store.list(LockKind.MUTEX, name, 10))
+          .extracting(StoredLock::key)
+          .containsExactlyInAnyOrderElementsOf(held);
     }
   }
 
