@@ -3,6 +3,7 @@ package io.holdfast.lock.redis;
 import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.StoreException;
 import java.time.Duration;
+import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -114,7 +115,12 @@ final class Delivery {
       throws StoreException {
     repeated |= mayHaveChanged;
     mayHaveChanged = true;
-    List<Object> replies = Wire.run(connection, answered, sent);
+    List<Object> replies;
+    try {
+      replies = Wire.run(connection, answered, sent);
+    } catch (JedisDataException e) {
+      replies = Collections.nCopies(sent.size(), e); // the answer to ASKING; nothing else was sent
+    }
     Replicas replicas = sent.get(0).replicas();
     // A grant, whether new, handed over or asked for again: each of them wrote something.
     if (replicas != null && Reply.isGrant(replies.get(0))) {
