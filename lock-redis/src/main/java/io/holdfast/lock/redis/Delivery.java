@@ -106,13 +106,19 @@ final class Delivery {
   }
 
   /**
-   * Sends calls, and waits for replicas if one granted a lock that they must have.
+   * Sends calls, and waits for replicas if one granted a lock that they must have. Waits for the
+   * replies no longer than the user's client does, unless the calls need all the time that there
+   * is.
    *
    * @return for each call its reply, or the {@link JedisDataException} that the server answered
    * @throws JedisConnectionException the connection broke, and they may have been carried out
    */
-  private List<Object> over(Connection connection, Deadline answered, List<Call> sent)
+  private List<Object> over(Connection connection, Deadline limit, List<Call> sent)
       throws StoreException {
+    int usualMillis = connection.getSoTimeout();
+    Deadline answered = usualMillis == 0 || mode.needsAllTime()
+        ? limit
+        : limit.within(Duration.ofMillis(usualMillis));
     repeated |= mayHaveChanged;
     mayHaveChanged = true;
     List<Object> replies;

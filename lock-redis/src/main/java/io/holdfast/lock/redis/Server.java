@@ -81,6 +81,9 @@ final class Server implements AutoCloseable {
      */
     ASK,
 
+    /** As {@link #ASK}, for a list, which the user can give more time by the store timeout. */
+    LIST,
+
     /**
      * Uses a connection of our own if the pool has none to give at once: others may be waiting for
      * what this call frees, and its time is needed for the server's answer.
@@ -101,7 +104,11 @@ final class Server implements AutoCloseable {
     }
 
     boolean waitsForPool() {
-      return this == ONCE || this == ASK;
+      return this == ONCE || this == ASK || this == LIST;
+    }
+
+    boolean needsAllTime() {
+      return this == LIST || this == RENEWAL;
     }
 
     boolean isAboutGrants() {
@@ -391,7 +398,7 @@ final class Server implements AutoCloseable {
   /** Runs a script on a server that is given by its pool and not by a key. */
   @Nullable
   Object run(Pool<Connection> pool, Call call, Deadline deadline) throws StoreException {
-    return answer(new Delivery(key -> pool, List.of(call), Mode.ASK, deadline)).reply();
+    return answer(new Delivery(key -> pool, List.of(call), Mode.LIST, deadline)).reply();
   }
 
   /**
@@ -403,7 +410,7 @@ final class Server implements AutoCloseable {
    */
   List<Object> runAll(Pool<Connection> pool, List<Call> calls, Deadline deadline)
       throws StoreException {
-    return deliver(new Delivery(key -> pool, calls, Mode.ASK, deadline));
+    return deliver(new Delivery(key -> pool, calls, Mode.LIST, deadline));
   }
 
   private OwnConnection ownOf(Pool<Connection> pool) {
