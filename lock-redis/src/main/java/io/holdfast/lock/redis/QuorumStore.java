@@ -349,15 +349,24 @@ final class QuorumStore implements LockStore {
 
   @Override
   public List<Renewal> renew(List<Grant> grants) {
+    Deadline deadline = Server.deadlineAfter(storeTimeout);
+    List<Renewal> results = new ArrayList<>(grants.size());
+    // Part by part, so that servers that are too slow for all have a vote on the first ones.
+    for (int from = 0; from < grants.size(); from = results.size()) {
+      int to = Math.min(grants.size(), from + Server.RENEWED_AT_ONCE_MAX);
+      results.addAll(renewPart(grants.subList(from, to), deadline));
+    }
+    return results;
+  }
+
+  private List<Renewal> renewPart(List<Grant> grants, Deadline deadline) {
     List<Call> calls = new ArrayList<>(grants.size());
     for (Grant grant : grants) {
       Claim claim = grant.claim();
       calls.add(Call.renew(LockKind.MUTEX, key(claim.key()), ownerIdOf(grant), claim.ttl()));
     }
-    Votes<List<Object>> votes = Votes.gather(
-        ask(Lane.RENEWAL, server -> server.renew(calls)),
-        Server.deadlineAfter(storeTimeout),
-        soFar -> {
+    Votes<List<Object>> votes =
+        Votes.gather(ask(Lane.RENEWAL, server -> server.renew(calls)), deadline, soFar -> {
           for (int i = 0; i < grants.size(); i++) {
             if (renewal(soFar, i, grants.get(i)) instanceof Renewal.Unknown) {
               return false;

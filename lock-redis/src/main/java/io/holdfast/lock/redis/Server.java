@@ -43,7 +43,7 @@ final class Server implements AutoCloseable {
    */
   private static final int RETURN_THREADS_MAX = 8;
 
-  private static final int RENEWED_AT_ONCE_MAX = 1_000;
+  static final int RENEWED_AT_ONCE_MAX = 1_000;
 
   private static final int VERSION_MIN = 7 << 16;
   static final String TOO_OLD = "A server is older than Redis 7.0, which is the oldest that is"
