@@ -3,7 +3,10 @@ package io.holdfast.lock.redis;
 import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.TimeSource;
+import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import org.jspecify.annotations.Nullable;
@@ -68,10 +71,19 @@ final class ClusterPrimaries implements Primaries {
       throw StoreException.refused(
           "Jedis did not find out in time which servers the Cluster has", null);
     }
-    List<Pool<Connection>> all =
-        List.copyOf(jedis.getPrimaryNodesConnectionMap().values());
-    if (all.isEmpty()) {
-      throw StoreException.refused("The Cluster's client knows no primary", null);
+    // Slot by slot: to its map of primaries, Jedis 7 adds none that joined later.
+    Set<HostAndPort> primaries = new HashSet<>();
+    List<Pool<Connection>> all = new ArrayList<>();
+    for (int slot = 0; slot < SLOTS; slot++) {
+      HostAndPort node = jedis.getNode(slot);
+      if (primaries.add(node)) {
+        Pool<Connection> pool = node == null ? null : poolOf(node.toString());
+        if (pool == null) {
+          throw StoreException.refused(
+              "The Cluster's client has no pool for slot " + slot + " and its node " + node, null);
+        }
+        all.add(pool);
+      }
     }
     return all;
   }

@@ -3,6 +3,7 @@ package io.holdfast.lock.redis;
 import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.StoreException;
 import java.time.Duration;
+import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -105,16 +106,27 @@ final class Delivery {
   }
 
   /**
-   * Sends calls, and waits for replicas if one granted a lock that they must have.
+   * Sends calls, and waits for replicas if one granted a lock that they must have. Waits for the
+   * replies no longer than the user's client does, unless the calls need all the time that there
+   * is.
    *
    * @return for each call its reply, or the {@link JedisDataException} that the server answered
    * @throws JedisConnectionException the connection broke, and they may have been carried out
    */
-  private List<Object> over(Connection connection, Deadline answered, List<Call> sent)
+  private List<Object> over(Connection connection, Deadline limit, List<Call> sent)
       throws StoreException {
+    int usualMillis = connection.getSoTimeout();
+    Deadline answered = usualMillis == 0 || mode.needsAllTime()
+        ? limit
+        : limit.within(Duration.ofMillis(usualMillis));
     repeated |= mayHaveChanged;
     mayHaveChanged = true;
-    List<Object> replies = Wire.run(connection, answered, sent);
+    List<Object> replies;
+    try {
+      replies = Wire.run(connection, answered, sent);
+    } catch (JedisDataException e) {
+      replies = Collections.nCopies(sent.size(), e); // the answer to ASKING; nothing else was sent
+    }
     Replicas replicas = sent.get(0).replicas();
     // WAIT covers any grant, also one handed over or asked for again: acquire.lua wrote something.
     if (replicas != null && Reply.isGrant(replies.get(0))) {

@@ -102,6 +102,9 @@ final class Inbox implements AutoCloseable {
         } catch (RuntimeException e) {
           log.warn("The subscription to {} ended", channel, e);
         }
+        if (endIfUnused()) {
+          return;
+        }
         boolean lasted = time.nanos() - beganNanos > PAUSE_NANOS_MAX;
         pauseNanos = lasted ? PAUSE_NANOS_MIN : Math.min(PAUSE_NANOS_MAX, 2 * pauseNanos);
         LockSupport.parkNanos(this, pauseNanos);

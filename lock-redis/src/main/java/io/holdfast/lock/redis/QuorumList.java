@@ -122,7 +122,9 @@ final class QuorumList {
       if (!open.isEmpty()) {
         if (!answered || deadline.isOver()) {
           throw votes.failure(
-              "It is not known whether the lock '" + open.get(0).name() + "' is taken");
+              answered || repeats > 0
+                  ? "It is not known whether the lock '" + open.get(0).name() + "' is taken"
+                  : "Too few servers to list the locks");
         }
         Server.pause(LOOK_AGAIN_AFTER, deadline);
       }

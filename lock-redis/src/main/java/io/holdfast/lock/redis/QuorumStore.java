@@ -35,11 +35,11 @@ import redis.clients.jedis.util.Pool;
  * have granted it the lock's key. All servers are asked at once, and a majority's answers decide;
  * the others are not waited for.
  *
- * <p>Numbers: each server that grants the key numbers that grant, higher than the last one that it
- * knows. The highest of these numbers becomes the number of the grant of the lock. Before that is
- * returned, its number is written to a majority, on which the attempt must still have the key. The
- * next grant's majority shares a server with that majority, which grants the key later; so the next
- * grant's number is higher.
+ * <p>Numbers: with the key, each server returns a number that is higher than the last one it knows.
+ * The highest of these becomes the number of the lock's grant. Before the grant is returned, its
+ * number is written to a majority, on which the attempt must still have the key. The next grant's
+ * majority shares a server with that one. That server gives away the key after the number was
+ * written there, so the next grant's number is higher.
  *
  * <p>Owner ids: an attempt asks in rounds, and after each round without a majority it gives back
  * the keys that it got. Every round has an id of its own; otherwise a late request to give back one
@@ -55,8 +55,8 @@ final class QuorumStore implements LockStore {
   private static final int SPLITS_MAX = 6;
 
   /**
-   * A further round needs this part of the store timeout. If it began just before the deadline, it
-   * would end without answers, and be reported as a failure of the servers.
+   * A further round needs at least the store timeout divided by this. A round that begins just
+   * before the deadline would end without answers, and be reported as a failure of the servers.
    */
   private static final int ROUND_DIVISOR = 4;
 
@@ -183,8 +183,8 @@ final class QuorumStore implements LockStore {
     Deadline deadline = Server.deadlineAfter(storeTimeout);
     for (int splits = 0; ; splits++) {
       String ownerId = ownerIdOfRound(claim);
-      // The wait for late servers does not grow with the splits: for so long, competing attempts
-      // keep the keys that they have from each other.
+      // The wait for late servers does not grow after a split: while attempts wait, they keep the
+      // keys that they have from each other.
       Votes<Object> votes = Votes.gatherInTime(
           askForLock(claim, ownerId), deadline, QuorumStore::isAcquireDecided, 0);
       if (votes.isMajority(QuorumStore::isGrant)) {
@@ -350,15 +350,24 @@ final class QuorumStore implements LockStore {
 
   @Override
   public List<Renewal> renew(List<Grant> grants) {
+    Deadline deadline = Server.deadlineAfter(storeTimeout);
+    List<Renewal> results = new ArrayList<>(grants.size());
+    // Part by part, so that servers that are too slow for all have a vote on the first ones.
+    for (int from = 0; from < grants.size(); from = results.size()) {
+      int to = Math.min(grants.size(), from + Server.RENEWED_AT_ONCE_MAX);
+      results.addAll(renewPart(grants.subList(from, to), deadline));
+    }
+    return results;
+  }
+
+  private List<Renewal> renewPart(List<Grant> grants, Deadline deadline) {
     List<Call> calls = new ArrayList<>(grants.size());
     for (Grant grant : grants) {
       Claim claim = grant.claim();
       calls.add(Call.renew(LockKind.MUTEX, key(claim.key()), ownerIdOf(grant), claim.ttl()));
     }
-    Votes<List<Object>> votes = Votes.gather(
-        ask(Lane.RENEWAL, server -> server.renew(calls)),
-        Server.deadlineAfter(storeTimeout),
-        soFar -> {
+    Votes<List<Object>> votes =
+        Votes.gather(ask(Lane.RENEWAL, server -> server.renew(calls)), deadline, soFar -> {
           for (int i = 0; i < grants.size(); i++) {
             if (renewal(soFar, i, grants.get(i)) instanceof Renewal.Unknown) {
               return false;

@@ -11,7 +11,7 @@ import java.time.Duration;
  * @param claim the claim that was granted
  * @param number the grant's number
  * @param permit the permit that was granted; 0 of a mutex
- * @param validFor the time for which the key lasts at least; Redis counts it from a moment after
+ * @param validFor the time for which the grant stands at least; Redis counts it from a moment after
  *     the beginning of the call
  * @param key the lock's key
  * @param store the store that granted it

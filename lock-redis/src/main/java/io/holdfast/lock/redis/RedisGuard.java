@@ -103,10 +103,12 @@ public final class RedisGuard {
     try {
       return LeaseGuard.open(lease, RedisGrant.class);
     } catch (IllegalArgumentException e) {
+      LeaseGuard.open(lease, QuorumGrant.class).close(); // Throws the same for other leases.
       throw new IllegalArgumentException(
-          e.getMessage()
-              + ". Guarded writes are for leases of one server, Sentinels or a Cluster: no single"
-              + " server of a quorum knows who holds the lock. Send the token with your writes",
+          "The lease of lock '"
+              + lease.name()
+              + "' is of a quorum, for which there are no guarded writes: no single server knows"
+              + " who holds the lock. Send the token with your writes",
           e);
     }
   }

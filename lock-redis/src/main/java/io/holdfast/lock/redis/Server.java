@@ -43,7 +43,7 @@ final class Server implements AutoCloseable {
    */
   private static final int RETURN_THREADS_MAX = 8;
 
-  private static final int RENEWED_AT_ONCE_MAX = 1_000;
+  static final int RENEWED_AT_ONCE_MAX = 1_000;
 
   private static final int VERSION_MIN = 7 << 16;
   static final String TOO_OLD = "A server is older than Redis 7.0, which is the oldest that is"
@@ -81,6 +81,9 @@ final class Server implements AutoCloseable {
      */
     ASK,
 
+    /** As {@link #ASK}, for a list, which the user can give more time by the store timeout. */
+    LIST,
+
     /**
      * Uses a connection of our own if the pool has none to give at once: others may be waiting for
      * what this call frees, and its time must go to the server, not to the pool.
@@ -103,7 +106,11 @@ final class Server implements AutoCloseable {
     }
 
     boolean waitsForPool() {
-      return this == ONCE || this == ASK;
+      return this == ONCE || this == ASK || this == LIST;
+    }
+
+    boolean needsAllTime() {
+      return this == LIST || this == RENEWAL;
     }
 
     boolean isAboutGrants() {
@@ -396,7 +403,7 @@ final class Server implements AutoCloseable {
   /** Runs a script on the server of this pool, whatever its key. */
   @Nullable
   Object run(Pool<Connection> pool, Call call, Deadline deadline) throws StoreException {
-    return answer(new Delivery(key -> pool, List.of(call), Mode.ASK, deadline)).reply();
+    return answer(new Delivery(key -> pool, List.of(call), Mode.LIST, deadline)).reply();
   }
 
   /**
@@ -408,7 +415,7 @@ final class Server implements AutoCloseable {
    */
   List<Object> runAll(Pool<Connection> pool, List<Call> calls, Deadline deadline)
       throws StoreException {
-    return deliver(new Delivery(key -> pool, calls, Mode.ASK, deadline));
+    return deliver(new Delivery(key -> pool, calls, Mode.LIST, deadline));
   }
 
   private OwnConnection ownOf(Pool<Connection> pool) {

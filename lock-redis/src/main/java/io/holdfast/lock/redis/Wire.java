@@ -3,8 +3,10 @@ package io.holdfast.lock.redis;
 import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.StoreException;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.Iterator;
 import java.util.List;
+import java.util.Set;
 import java.util.function.Function;
 import java.util.stream.IntStream;
 import redis.clients.jedis.CommandArguments;
@@ -31,8 +33,9 @@ final class Wire {
   }
 
   /**
-   * Runs scripts in one round trip. Each is sent by its SHA-1 name, and once more by its text if
-   * the server does not know it, as after a restart or a {@code SCRIPT FLUSH}.
+   * Runs scripts in one round trip. Each is sent by its SHA-1 name, and once more if the server does
+   * not know it, as after a restart or a {@code SCRIPT FLUSH}; then the first call of a script has
+   * its text.
    *
    * @return for each call its reply, or the {@link JedisDataException} that the server answered
    */
@@ -45,7 +48,10 @@ final class Wire {
             .filter(i -> replies.get(i) instanceof JedisNoScriptException)
             .mapToObj(calls::get)
             .toList();
-        Iterator<Object> again = pipeline(timed, unknown, Call::byText).iterator();
+        Set<Script> sent = new HashSet<>();
+        Iterator<Object> again = pipeline(
+                timed, unknown, call -> sent.add(call.script()) ? call.byText() : call.bySha())
+            .iterator();
         replies.replaceAll(reply -> reply instanceof JedisNoScriptException ? again.next() : reply);
       }
       return replies;

@@ -183,6 +183,25 @@ class FaultsTest {
   }
 
   @Test
+  void aGuardedWriteWaitsForItsAnswerNoLongerThanTheUsersClientWould() throws Exception {
+    HostAndPort server = Stores.Shared.SERVER.address();
+    try (FaultProxy way = FaultProxy.open(server.getHost(), server.getPort());
+        RedisClient redis = RedisAccess.client(new HostAndPort(way.host(), way.port()), 2);
+        LockClient locks =
+            RedisLocks.builder(redis).storeTimeout(Stores.STORE_TIMEOUT).build();
+        Lease lease = locks.get(Stores.freshKey().name()).lock()) {
+      RedisGuard guard = RedisGuard.of(lease);
+      way.blackhole();
+      long beganNanos = System.nanoTime();
+      assertThatExceptionOfType(LockStoreException.class)
+          .isThrownBy(() -> guard.set("guarded", "1"));
+      assertThat(Duration.ofNanos(System.nanoTime() - beganNanos))
+          .isLessThan(Stores.STORE_TIMEOUT.dividedBy(2));
+      way.heal();
+    }
+  }
+
+  @Test
   void aReleaseSpendsNoneOfItsTimeOnWaitingForThePool() throws Exception {
     HostAndPort server = Stores.Shared.SERVER.address();
     try (FaultProxy slow = FaultProxy.open(server.getHost(), server.getPort());

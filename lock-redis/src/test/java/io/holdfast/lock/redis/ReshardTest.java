@@ -11,9 +11,12 @@ import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.LockStoreException;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
+import io.holdfast.lock.spi.LockKind;
 import io.holdfast.lock.spi.LockStore;
 import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.Renewal;
+import io.holdfast.lock.spi.StoreException;
+import io.holdfast.lock.spi.StoredLock;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -35,6 +38,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.TestMethodOrder;
 import org.junit.jupiter.api.Timeout;
+import redis.clients.jedis.DefaultJedisClientConfig;
+import redis.clients.jedis.RedisClient;
 import redis.clients.jedis.RedisClusterClient;
 import redis.clients.jedis.providers.ClusterConnectionProvider;
 
@@ -164,6 +169,49 @@ class ReshardTest {
       assertThat(store.release(grant, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
       assertThat(grant.number()).isGreaterThan(lastNumber);
       lastNumber = grant.number();
+    }
+  }
+
+  /** The client of Jedis was there before the node had a slot. */
+  @Test
+  void theLocksOfANodeThatGotItsFirstSlotLaterAreListed() throws Exception {
+    String name = Stores.freshKey().name();
+    SlotMove move = SlotMove.of(servers, name, true);
+    try (LockStore store = store()) {
+      List<LockKey> held =
+          List.of(grant(store, move).claim().key(), grant(store, move).claim().key());
+      move.begin();
+      move.end();
+      assertThat(store.list(LockKind.MUTEX, name, 10))
+          .extracting(StoredLock::key)
+          .containsExactlyInAnyOrderElementsOf(held);
+    }
+  }
+
+  @Test
+  void aRightThatIsMissingWhileASlotMovesCostsItsLocksAndNoOthers() throws Exception {
+    for (int i = 0; i < 4; i++) {
+      try (RedisClient node = RedisAccess.client(servers.address(i), 1)) {
+        Stores.allow(node, "locks", "+cluster|slots +cluster|shards");
+      }
+    }
+    SlotMove move = SlotMove.of(servers, Stores.freshKey().name(), false);
+    try (RedisClusterClient user = ClusterFixture.client(
+            servers, DefaultJedisClientConfig.builder().user("locks").password("secret"));
+        LockStore store = RedisLocks.builder(user).openStore(Stores.settings())) {
+      Grant moved = grant(store, move);
+      Grant other = store.tryAcquire(Stores.claim(Stores.freshKey())).orElseThrow();
+      move.begin();
+      move.moveAll();
+      assertThatExceptionOfType(StoreException.class)
+          .isThrownBy(() -> grant(store, move))
+          .withMessageContaining("NOPERM");
+      assertThat(store.renew(List.of(moved, other)))
+          .satisfiesExactly(
+              renewal -> assertThat(renewal).isInstanceOf(Renewal.Unknown.class),
+              renewal -> assertThat(renewal).isEqualTo(new Renewal.Renewed(Stores.TTL)));
+    } finally {
+      move.end();
     }
   }
 

@@ -135,6 +135,9 @@ final class Holders {
     private final Deadline deadline;
     private final List<StoredLock> held = new ArrayList<>();
 
+    /** The last answer in this turn that was lost with the connection. */
+    private @Nullable Answer<?> lost;
+
     Look(ZooKeeper zk, List<LockKey> keys, Deadline deadline) {
       this.zk = zk;
       this.open = new ArrayDeque<>(keys);
@@ -152,15 +155,25 @@ final class Holders {
         }
         List<Taken> taken = new ArrayList<>();
         for (Lines one : lines) {
-          String parent = parent(one.key());
-          Answer<List<String>> listed =
-              wire.askAgain(one.listing(), () -> Wire.listNewest(zk, parent), deadline);
-          if (!listed.isAbsent()) {
-            read(one.key(), Line.of(parent, listed.get()), taken);
+          Answer<List<String>> listed = wire.await(one.listing(), deadline);
+          if (listed.isConnectionLost()) {
+            askAnew(one.key(), listed);
+          } else if (!listed.isAbsent()) {
+            read(one.key(), Line.of(parent(one.key()), listed.get()), taken);
           }
         }
         addHeld(taken, limit);
+        Answer<?> last = lost;
+        if (last != null) {
+          lost = null;
+          wire.pauseBeforeRetry(last, deadline); // once, however many were lost
+        }
       }
+    }
+
+    private void askAnew(LockKey key, Answer<?> answer) {
+      open.add(key);
+      lost = answer;
     }
 
     private void read(LockKey key, Line line, List<Taken> taken) {
@@ -202,7 +215,11 @@ final class Holders {
       if (taken.head() == null) {
         return null;
       }
-      Answer<Wire.Text> head = wire.await(taken.head(), deadline);
+      Answer<Wire.Text> head = wire.await(taken.head().text(), deadline);
+      if (head.isConnectionLost()) {
+        askAnew(taken.key(), head);
+        return null;
+      }
       if (head.isAbsent()) {
         // The node has gone meanwhile, and another may be the first.
         open.add(taken.key());
