@@ -71,7 +71,7 @@ final class ClusterPrimaries implements Primaries {
       throw StoreException.refused(
           "Jedis did not find out in time which servers the Cluster has", null);
     }
-    // Slot by slot: to its map of primaries, Jedis 7 adds none that joined later.
+    // Slot by slot: Jedis 7 does not add primaries that joined later to its map of primaries.
     Set<HostAndPort> primaries = new HashSet<>();
     List<Pool<Connection>> all = new ArrayList<>();
     for (int slot = 0; slot < SLOTS; slot++) {

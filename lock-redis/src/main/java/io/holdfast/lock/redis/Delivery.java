@@ -3,6 +3,7 @@ package io.holdfast.lock.redis;
 import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.StoreException;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
@@ -107,8 +108,7 @@ final class Delivery {
 
   /**
    * Sends calls, and waits for replicas if one granted a lock that they must have. Waits for the
-   * replies no longer than the user's client does, unless the calls need all the time that there
-   * is.
+   * replies no longer than the user's client does, unless the mode needs all of the time left.
    *
    * @return for each call its reply, or the {@link JedisDataException} that the server answered
    * @throws JedisConnectionException the connection broke, and they may have been carried out
@@ -125,7 +125,8 @@ final class Delivery {
     try {
       replies = Wire.run(connection, answered, sent);
     } catch (JedisDataException e) {
-      replies = Collections.nCopies(sent.size(), e); // the answer to ASKING; nothing else was sent
+      // The answer to ASKING; nothing else was sent.
+      replies = new ArrayList<>(Collections.nCopies(sent.size(), e));
     }
     Replicas replicas = sent.get(0).replicas();
     // WAIT covers any grant, also one handed over or asked for again: acquire.lua wrote something.

@@ -81,7 +81,10 @@ final class Server implements AutoCloseable {
      */
     ASK,
 
-    /** As {@link #ASK}, for a list, which the user can give more time by the store timeout. */
+    /**
+     * As {@link #ASK}, for listing locks: waits up to the deadline, however short the socket
+     * timeout of the user's client is.
+     */
     LIST,
 
     /**

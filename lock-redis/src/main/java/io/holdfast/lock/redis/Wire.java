@@ -33,9 +33,9 @@ final class Wire {
   }
 
   /**
-   * Runs scripts in one round trip. Each is sent by its SHA-1 name, and once more if the server does
-   * not know it, as after a restart or a {@code SCRIPT FLUSH}; then the first call of a script has
-   * its text.
+   * Runs scripts in one round trip. Each is sent by its SHA-1 name. If the server does not know
+   * that, as after a restart or a {@code SCRIPT FLUSH}, it is sent once more, the first call of
+   * each script with its text.
    *
    * @return for each call its reply, or the {@link JedisDataException} that the server answered
    */

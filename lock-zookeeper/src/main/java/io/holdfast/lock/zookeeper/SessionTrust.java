@@ -80,6 +80,7 @@ final class SessionTrust {
    * from then.
    */
   private @Nullable Moment confirmedAt;
+
   private long confirmedForNanos;
 
   /**

@@ -57,6 +57,7 @@ public final class RenewalSchedule {
 
   /** The time at which the next request is due. */
   private volatile long askAtNanos;
+
   private volatile boolean unconfirmed;
 
   // Written under this object's monitor
