@@ -136,7 +136,7 @@ class FaultsTest {
       throws Exception {
     HostAndPort server = Stores.Shared.SERVER.address();
     try (FaultProxy way = FaultProxy.open(server.getHost(), server.getPort());
-        RedisClient redis = RedisAccess.client(new HostAndPort(way.host(), way.port()), 2);
+        RedisClient redis = RedisAccess.kitClient(new HostAndPort(way.host(), way.port()), 2);
         LockStore store = Stores.open(redis)) {
       redis.getPool().setTestOnBorrow(testsOnBorrow);
       Grant grant = store.tryAcquire(Stores.claim(Stores.freshKey())).orElseThrow();
@@ -186,7 +186,7 @@ class FaultsTest {
   void aGuardedWriteWaitsForItsAnswerNoLongerThanTheUsersClientWould() throws Exception {
     HostAndPort server = Stores.Shared.SERVER.address();
     try (FaultProxy way = FaultProxy.open(server.getHost(), server.getPort());
-        RedisClient redis = RedisAccess.client(new HostAndPort(way.host(), way.port()), 2);
+        RedisClient redis = RedisAccess.kitClient(new HostAndPort(way.host(), way.port()), 2);
         LockClient locks =
             RedisLocks.builder(redis).storeTimeout(Stores.STORE_TIMEOUT).build();
         Lease lease = locks.get(Stores.freshKey().name()).lock()) {
