@@ -136,7 +136,7 @@ class FaultsTest {
       throws Exception {
     HostAndPort server = Stores.Shared.SERVER.address();
     try (FaultProxy way = FaultProxy.open(server.getHost(), server.getPort());
-        RedisClient redis = RedisAccess.kitClient(new HostAndPort(way.host(), way.port()), 2);
+        RedisClient redis = RedisAccess.client(new HostAndPort(way.host(), way.port()), 2);
         LockStore store = Stores.open(redis)) {
       redis.getPool().setTestOnBorrow(testsOnBorrow);
       Grant grant = store.tryAcquire(Stores.claim(Stores.freshKey())).orElseThrow();
