@@ -195,16 +195,16 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
   /** Makes a lease for the user. */
   EngineLease lease(Handle handle) {
     EngineLease lease = new EngineLease(this, handle);
-    handle.hold().grant().beginMinHold();
     handle.watch(lease, droppedLeases.references());
+    handle.hold().grant().beginMinHold();
     return lease;
   }
 
   /** Registers a handle of {@code asLock()} with its thread; it has no lease. */
   Handle threadOwned(Handle handle) {
-    handle.hold().grant().beginMinHold();
     droppedLeases.watchThreadOf(handle);
     handle.hold().queue().holds().addThreadOwned(handle);
+    handle.hold().grant().beginMinHold();
     return handle;
   }
 

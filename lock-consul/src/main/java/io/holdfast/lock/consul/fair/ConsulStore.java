@@ -158,6 +158,7 @@ public final class ConsulStore implements LockStore {
           } else if (status instanceof Ticket.Waiting waiting) {
             return new Acquisition.Queued(ticket, waiting.recheckAfter());
           }
+          throw StoreException.unanswered("The attempt ended while it asked for the lock", null);
         }
       } catch (StoreException e) {
         mayHaveHappened = e.mayHaveHappened();

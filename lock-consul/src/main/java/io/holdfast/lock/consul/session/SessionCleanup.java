@@ -132,7 +132,8 @@ public final class SessionCleanup {
       }
       List<Entry> shown = closeGate(session, new Transaction().tree(attempt.key()), deadline);
       Entry entry = Entry.find(shown, attempt.key());
-      if (attempt.isFreed()) {
+      if (attempt.isFreed() || shown.isEmpty()) {
+        // If its session has ended, settle() frees it.
         return;
       }
       if (entry == null || !entry.session().equals(session.id())) {
@@ -240,11 +241,6 @@ public final class SessionCleanup {
   void settle(Session session, Supplier<Deadline> deadline) throws StoreException {
     // The session may still live: perhaps only its own key was deleted.
     requests.destroy(session.id(), deadline.get());
-    clear(session, deadline);
-  }
-
-  /** Does the rest of {@link #settle(Session, Supplier)}, after the session was destroyed. */
-  void clear(Session session, Supplier<Deadline> deadline) throws StoreException {
     IdleKeys idle = session.idleKeys();
     List<String> some = idle.old(time.nanos(), Transaction.OPERATIONS_MAX);
     while (!some.isEmpty()) {

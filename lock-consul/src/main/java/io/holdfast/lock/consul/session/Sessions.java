@@ -351,7 +351,7 @@ public final class Sessions implements AutoCloseable {
     ended.forEach(session -> closing(each -> requests.destroy(session.id(), each), whole));
     cleanup.holds().forEach(hold -> closing(each -> cleanup.shorten(hold, each), whole));
     closing(lines::beginCountdowns, whole);
-    ended.forEach(session -> closing(each -> cleanup.clear(session, () -> each), whole));
+    ended.forEach(session -> closing(each -> cleanup.settle(session, () -> each), whole));
     closing(lines::deleteUseless, whole);
   }
 
