@@ -43,6 +43,9 @@ final class Grants {
    */
   private static final long SLACK_MICROS = 2_000;
 
+  /** An answer within the TTL divided by this is prompt: the engine's drift allowance covers it. */
+  private static final int PROMPT_DIVISOR = 100;
+
   private final Database database;
   private final Dialect dialect;
 
@@ -99,7 +102,7 @@ final class Grants {
       throws StoreException {
     List<StoredClaim> claims = batch.stream().map(JdbcGrant::stored).toList();
     List<String> keys = claims.stream().map(StoredClaim::key).toList();
-    Duration ttl = batch.get(0).claim().ttl();
+    long ttlMicros = Keys.micros(batch.get(0).claim().ttl());
     long begin = System.nanoTime();
     onOwnConnection(deadline, c -> dialect.renew(c, claims));
     Map<String, Row> rows = onOwnConnection(deadline, c -> dialect.look(c, keys)).stream()
@@ -110,11 +113,15 @@ final class Grants {
       Row row = rows.get(grant.key());
       if (row == null || !row.isHeldBy(grant.ownerId(), grant.number())) {
         results.put(grant, new Renewal.Lost());
-      } else if (row.remainingMicros() < Keys.micros(ttl) - elapsedMicros - SLACK_MICROS) {
+      } else if (row.remainingMicros() < ttlMicros - elapsedMicros - SLACK_MICROS) {
         locked.add(grant);
       } else {
-        // The database counted the TTL from a moment after the engine made its call.
-        results.put(grant, new Renewal.Renewed(ttl));
+        // The database counted the TTL from a moment after the engine made its call. After a slow
+        // answer, no more than it shows is sure: an earlier call may have extended the row, and
+        // this one skipped it.
+        boolean prompt = elapsedMicros <= ttlMicros / PROMPT_DIVISOR;
+        long validMicros = prompt ? ttlMicros : Math.min(ttlMicros, row.remainingMicros());
+        results.put(grant, new Renewal.Renewed(Keys.duration(validMicros)));
       }
     }
     return locked;

@@ -95,8 +95,9 @@ final class Delivery {
    */
   List<Object> over(Connection connection) throws StoreException {
     int openingMillis = connection.getSoTimeout();
-    boolean isTimeToOpen =
-        openingMillis > 0 && deadline.leftMillis() > ANSWER_IS_PROMPT.toMillis() + openingMillis;
+    boolean isTimeToOpen = !mode.needsAllTime()
+        && openingMillis > 0
+        && deadline.leftMillis() > ANSWER_IS_PROMPT.toMillis() + openingMillis;
     isPrompt = mode == Server.Mode.RENEWAL || (mode.mayRepeat() && isTimeToOpen);
     return over(connection, isPrompt ? deadline.within(ANSWER_IS_PROMPT) : deadline, calls);
   }

@@ -26,12 +26,21 @@ final class Background {
           try {
             task.run();
           } catch (RuntimeException | Error e) {
-            log.warn("What a client does in the background failed, and is done again", e);
+            logFailure(e);
           }
         },
         millis,
         millis,
         TimeUnit.MILLISECONDS);
+  }
+
+  private static void logFailure(Throwable e) {
+    try {
+      log.warn("What a client does in the background failed, and is done again", e);
+    } catch (RuntimeException | Error again) {
+      // No memory for a log line. What is thrown from here would end the repetition.
+      return;
+    }
   }
 
   /** Ends the thread and the repeated tasks. */

@@ -91,6 +91,7 @@ final class Checks {
         return trusted;
       } else if (answer.isSessionOver()) {
         batch.clear();
+        return FOR_EVER;
       } else if (answer.isAbsent()) {
         batch.remove(Wire.firstFailed(answer));
       } else if (answer.isConnectionLost()) {

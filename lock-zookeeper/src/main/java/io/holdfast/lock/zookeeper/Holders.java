@@ -164,8 +164,8 @@ final class Holders {
         }
         addHeld(taken, limit);
         Answer<?> last = lost;
-        if (last != null) {
-          lost = null;
+        lost = null;
+        if (last != null && held.size() < limit) {
           wire.pauseBeforeRetry(last, deadline); // once, however many were lost
         }
       }
