@@ -86,6 +86,12 @@ public final class WaitQueue {
   /** The hold that is to be released, and leads until it is. */
   private @Nullable Hold releasing;
 
+  /**
+   * The waiter that got the last hand-off. It is woken without the mutex, which it needs at once.
+   * Read without the mutex: if it is a later one by then, the earlier one has been awake.
+   */
+  private @Nullable Waiter handedOnTo;
+
   private boolean clientClosed;
 
   WaitQueue(LockKey key, Releaser releaser) {
@@ -302,7 +308,17 @@ public final class WaitQueue {
    * @param handOff whether the lease may be handed on locally; only its owner may do that, since no
    *     other thread knows whether the owner is still at work
    */
-  public synchronized Closing close(Handle handle, Thread thread, HandOff handOff, long nowNanos) {
+  public Closing close(Handle handle, Thread thread, HandOff handOff, long nowNanos) {
+    Closing closing = closeHere(handle, thread, handOff, nowNanos);
+    Waiter successor = handedOnTo;
+    if (closing == Closing.HANDED_ON && successor != null) {
+      successor.wake();
+    }
+    return closing;
+  }
+
+  private synchronized Closing closeHere(
+      Handle handle, Thread thread, HandOff handOff, long nowNanos) {
     holds.bookIfLost();
     if (handle.isClosed()) {
       return Closing.CLOSED_BEFORE;
@@ -335,7 +351,7 @@ public final class WaitQueue {
       // If this overflows the stack, `unfinishedRelease` finds the hold, which has no handle.
       waiters.give(next, news);
       holds.begin(successor);
-      next.wake();
+      handedOnTo = next;
       return Closing.HANDED_ON;
     }
     hold.remove(handle, null);
