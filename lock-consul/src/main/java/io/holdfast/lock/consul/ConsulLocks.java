@@ -70,10 +70,8 @@ public final class ConsulLocks {
     long printable = token.chars().takeWhile(one -> one > ' ' && one <= '~').count();
     if (printable < token.length()) {
       // The message is logged, so it does not show the token.
-      throw new IllegalArgumentException("The ACL token's character "
+      throw new IllegalArgumentException("The ACL token's character at index "
           + printable
-          + " of "
-          + token.length()
           + " is not printable ASCII: often a line break at the end of the file or variable that"
           + " the token was read from");
     }

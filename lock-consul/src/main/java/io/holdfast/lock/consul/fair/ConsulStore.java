@@ -152,13 +152,17 @@ public final class ConsulStore implements LockStore {
           ConsulTicket ticket = new ConsulTicket(this, attempt, sent, wakeUp);
           Look look = new Look(line, looks, sent);
           Ticket.Status status = afterJoining(() -> ticket.advance(look, deadline));
-          settled = !(status instanceof Ticket.Gone);
+          if (status instanceof Ticket.Gone && attempt.session().isLost()) {
+            throw StoreException.unanswered("The attempt ended while it asked for the lock", null);
+          }
+          settled = true;
           if (status instanceof Ticket.Granted granted) {
             return new Acquisition.Granted(granted.grant());
-          } else if (status instanceof Ticket.Waiting waiting) {
-            return new Acquisition.Queued(ticket, waiting.recheckAfter());
           }
-          throw StoreException.unanswered("The attempt ended while it asked for the lock", null);
+          // Without its place, it polls at once.
+          return new Acquisition.Queued(
+              ticket,
+              status instanceof Ticket.Waiting waiting ? waiting.recheckAfter() : Duration.ZERO);
         }
       } catch (StoreException e) {
         mayHaveHappened = e.mayHaveHappened();
