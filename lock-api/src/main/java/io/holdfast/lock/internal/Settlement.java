@@ -133,7 +133,7 @@ final class Settlement implements WaitQueue.Releaser {
 
   // Giving back
 
-  /** Who tells listeners of a release. */
+  /** The thread that tells listeners of a release. */
   enum Telling {
     /** The caller's thread. */
     HERE,

@@ -41,8 +41,8 @@ final class RedisStore implements LockStore {
   static final Duration CLAIM_LASTS = Duration.ofSeconds(3);
 
   /**
-   * What a waiter adds to the time left of a grant, so that the grant is over when it polls: the
-   * server counts whole milliseconds, and a grant stands to the end of the last one.
+   * The time that a waiter adds to the time left of a grant, so that the grant is over when it
+   * polls: the server counts whole milliseconds, and a grant stands to the end of the last one.
    */
   private static final Duration RECHECK_SLACK = Duration.ofMillis(2);
 

@@ -92,7 +92,7 @@ public final class Cleanup {
     begin(new CleanupTask(claim, Nanos.of(claim.ttl()), List.of(), () -> {
       try {
         ticket.close();
-      } catch (Throwable e) {
+      } catch (Throwable e) { // The withdrawal ends the place, and is repeated.
         withdraw(claim);
         log.debug("The queue of lock '{}' could not be left", claim.key().name(), e);
       }
@@ -188,7 +188,7 @@ public final class Cleanup {
       try {
         call.run();
         open.remove(this);
-      } catch (Throwable e) {
+      } catch (Throwable e) { // The close of the client names the lock.
         failedAtTheEnd.add(this);
         open.remove(this);
         log.debug("Lock '{}' could not be cleaned up at the store", lockName(), e);

@@ -27,7 +27,7 @@ public final class ActiveGrant extends Task {
   /*
    * Overview.
    *
-   * What is known of it is one immutable GrantState, replaced by compare-and-set. The thread that
+   * Its state is one immutable GrantState, replaced by compare-and-set. The thread that
    * replaces it tells the observer, once, with nothing locked:
    *
    *                      unanswered, suspended

@@ -1,6 +1,6 @@
 package io.holdfast.lock.jdbc.dialect;
 
-/** What a failed statement leaves behind: with all but {@link #UNKNOWN}, nothing was changed. */
+/** The kinds of failed statements. With all but {@link #UNKNOWN}, nothing was changed. */
 public enum Failure {
   /** The statement may succeed if it is sent again. */
   TRANSIENT,

@@ -42,7 +42,7 @@ public final class ChildProcess implements AutoCloseable {
   }
 
   /**
-   * What a child needs to open its access to the store.
+   * The way in which a child opens its access to the store.
    *
    * @param factory the class that opens the child's access
    * @param arguments the arguments for the factory
