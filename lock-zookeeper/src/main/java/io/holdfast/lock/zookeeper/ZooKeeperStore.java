@@ -260,6 +260,10 @@ final class ZooKeeperStore implements LockStore {
               ? ReleaseOutcome.RELEASED
               : ReleaseOutcome.ALREADY_LOST;
         }
+        if (answer.isSessionOver()) {
+          // A node that is absent now may have ended with its session.
+          node.deletionAnswered();
+        }
         wire.pauseBeforeRetry(answer, deadline);
       }
     } finally {

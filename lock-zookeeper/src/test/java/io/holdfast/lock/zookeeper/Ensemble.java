@@ -13,7 +13,7 @@ import org.testcontainers.containers.wait.strategy.Wait;
 
 /** Servers that elect a leader. */
 final class Ensemble implements AutoCloseable {
-  private static final Duration SESSION_TIMEOUT_MAX = Duration.ofSeconds(60);
+  private static final Duration SESSION_TIMEOUT_MAX = ZooKeeperServer.SESSION_TIMEOUT_MAX;
   private static final int STOP_SECONDS_MAX = 10;
   private static final Duration STARTUP_MAX = Duration.ofMinutes(2);
 
@@ -51,7 +51,7 @@ final class Ensemble implements AutoCloseable {
               "ZOO_CFG_EXTRA",
               "maxSessionTimeout=" + sessionTimeoutsMax.get(id - 1).toMillis())
           .withEnv("ZOO_4LW_COMMANDS_WHITELIST", "*")
-          .withEnv("JVMFLAGS", "-Dznode.container.checkIntervalMs=1000")
+          .withEnv("JVMFLAGS", ZooKeeperServer.JVM_FLAGS)
           .waitingFor(Wait.forListeningPort().withStartupTimeout(STARTUP_MAX));
       server.setPortBindings(List.of(port + ":2181"));
       servers.add(server);

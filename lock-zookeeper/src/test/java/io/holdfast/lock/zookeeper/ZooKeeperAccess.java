@@ -3,6 +3,7 @@ package io.holdfast.lock.zookeeper;
 import io.holdfast.lock.LockClientBuilder;
 import io.holdfast.lock.tck.GuardedWrites;
 import io.holdfast.lock.tck.StoreAccess;
+import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -15,7 +16,11 @@ class ZooKeeperAccess implements StoreAccess {
   private final GuardedWrites guardedWrites;
 
   ZooKeeperAccess(String address) {
-    framework = Frameworks.open(address);
+    this(address, Frameworks.SESSION_TIMEOUT);
+  }
+
+  ZooKeeperAccess(String address, Duration sessionTimeout) {
+    framework = Frameworks.open(address, sessionTimeout);
     guardedWrites = new ZooKeeperGuardedWrites(framework);
   }
 

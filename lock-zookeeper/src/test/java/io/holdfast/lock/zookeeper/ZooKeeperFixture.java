@@ -38,7 +38,9 @@ final class ZooKeeperFixture extends ZooKeeperAccess implements Fixture {
   private final ZooKeeperServer server;
 
   ZooKeeperFixture(ZooKeeperServer server) {
-    super(server.address());
+    // A lease in a new session is trusted for a quarter of this, and must outlast a restart of the
+    // server on a busy machine.
+    super(server.address(), ZooKeeperServer.SESSION_TIMEOUT_MAX);
     this.server = server;
   }
 

@@ -14,7 +14,14 @@ import org.testcontainers.containers.wait.strategy.Wait;
 final class ZooKeeperServer implements AutoCloseable {
   private static final Duration STARTUP_MAX = Duration.ofMinutes(2);
 
-  private static final Duration SESSION_TIMEOUT_MAX = Duration.ofSeconds(60);
+  /** The longest that the server agrees to. */
+  static final Duration SESSION_TIMEOUT_MAX = Duration.ofSeconds(60);
+
+  /**
+   * Empty containers are looked for every minute otherwise. Nothing waits for the disk, which all
+   * servers of a build share: a process that is killed loses nothing by that.
+   */
+  static final String JVM_FLAGS = "-Dznode.container.checkIntervalMs=1000 -Dzookeeper.forceSync=no";
 
   private final GenericContainer<?> container;
   private final int port;
@@ -29,8 +36,7 @@ final class ZooKeeperServer implements AutoCloseable {
         .withEnv("ZOO_MAX_CLIENT_CNXNS", "0")
         .withEnv("ZOO_CFG_EXTRA", limit(SESSION_TIMEOUT_MAX))
         .withEnv("ZOO_4LW_COMMANDS_WHITELIST", "*")
-        // Empty containers are looked for every minute otherwise.
-        .withEnv("JVMFLAGS", "-Dznode.container.checkIntervalMs=1000")
+        .withEnv("JVMFLAGS", JVM_FLAGS)
         .waitingFor(Wait.forListeningPort().withStartupTimeout(STARTUP_MAX));
     container.setPortBindings(List.of(port + ":2181"));
     container.start();

@@ -193,19 +193,11 @@ public abstract class HygieneRules extends RuleTest {
     take(lock).close();
     take(lock).close();
     int rounds = 20;
-    long before = link.requests();
-    for (int i = 0; i < rounds; i++) {
-      take(lock).close();
-    }
-    assertThat(link.requests() - before)
+    assertThat(requests(link, rounds, () -> take(lock).close()))
         .as("requests for %s times acquire and release", rounds)
         .isBetween(2L * rounds, 2L * rounds + rounds / 4);
     Lease outer = take(lock);
-    before = link.requests();
-    for (int i = 0; i < rounds; i++) {
-      take(lock).close();
-    }
-    assertThat(link.requests() - before)
+    assertThat(requests(link, rounds, () -> take(lock).close()))
         .as("requests for %s times re-entry", rounds)
         .isLessThan(rounds / 4);
     outer.close();

@@ -280,6 +280,22 @@ public abstract class RuleTest {
     return closeLater(fixture().newLink());
   }
 
+  /**
+   * Returns the requests over a link for so many rounds of an action: the fewest of three counts,
+   * since the driver or its pool may send some of its own meanwhile.
+   */
+  static long requests(Link link, int rounds, Runnable action) {
+    long fewest = Long.MAX_VALUE;
+    for (int count = 0; count < 3; count++) {
+      long before = link.requests();
+      for (int i = 0; i < rounds; i++) {
+        action.run();
+      }
+      fewest = Math.min(fewest, link.requests() - before);
+    }
+    return fewest;
+  }
+
   /** Starts a child process with a client, which is killed after the test. */
   final ChildProcess child() {
     ChildProcess child = closeLater(ChildProcess.start(fixture().childProcess()));
