@@ -255,14 +255,9 @@ final class ZooKeeperStore implements LockStore {
           node.deletionAnswered();
           nodes.deleted(node);
           // If the node is absent after a deletion whose answer was lost, that deletion was carried
-          // out.
-          return answer.isOk() || sentBefore
-              ? ReleaseOutcome.RELEASED
-              : ReleaseOutcome.ALREADY_LOST;
-        }
-        if (answer.isSessionOver()) {
-          // A node that is absent now may have ended with its session.
-          node.deletionAnswered();
+          // out, unless the session has ended, and perhaps the node with it.
+          boolean deleted = sentBefore && zk.getSessionId() == node.session();
+          return answer.isOk() || deleted ? ReleaseOutcome.RELEASED : ReleaseOutcome.ALREADY_LOST;
         }
         wire.pauseBeforeRetry(answer, deadline);
       }

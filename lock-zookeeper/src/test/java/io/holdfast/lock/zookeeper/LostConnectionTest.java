@@ -1,12 +1,14 @@
 package io.holdfast.lock.zookeeper;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockKind;
 import io.holdfast.lock.spi.ReleaseOutcome;
+import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoredHolder;
 import io.holdfast.lock.spi.StoredLock;
 import io.holdfast.lock.tck.fault.FaultProxy;
@@ -186,6 +188,22 @@ class LostConnectionTest extends ServerTest {
     assertThat(children(name)).containsExactly(Names.ofMark(grant.number()));
     time.jump(HOLD.plusSeconds(2));
     Stores.eventually("the mark is removed", () -> children(name).isEmpty());
+  }
+
+  @Test
+  void aReleaseThatIsRepeatedInAnotherSessionFindsTheLeaseLost() throws Exception {
+    Grant grant = Stores.take(far, Stores.claim(Stores.freshName()));
+    ZooKeeper earlier = Frameworks.handle(throughProxy);
+    proxy.refuse();
+    assertThatExceptionOfType(StoreException.class)
+        .isThrownBy(() -> far.release(grant, Duration.ZERO));
+    SessionKiller.end(earlier, server.address());
+    proxy.heal();
+    Stores.eventually("there is a new session", () -> {
+      ZooKeeper now = Frameworks.handle(throughProxy);
+      return now.getSessionId() != earlier.getSessionId() && now.getState().isConnected();
+    });
+    assertThat(far.release(grant, Duration.ZERO)).isEqualTo(ReleaseOutcome.ALREADY_LOST);
   }
 
   /** A handle that never connects; a listing is answered after the connection was lost. */

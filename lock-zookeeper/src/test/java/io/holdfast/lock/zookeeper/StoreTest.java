@@ -32,7 +32,6 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
-import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
@@ -202,9 +201,19 @@ class StoreTest extends ServerTest {
    */
   private static ZooKeeper changeSession(CuratorFramework framework) throws Exception {
     ZooKeeper earlier = Frameworks.handle(framework);
+    CountDownLatch reached = new CountDownLatch(1);
+    CountDownLatch expired = new CountDownLatch(1);
     // The handle tells of its end before it knows of it itself; told that early, Curator would
     // close it, and with it the session at the server.
-    CountDownLatch expired = holdAnswers(earlier);
+    earlier.exists(
+        "/",
+        false,
+        (rc, path, context, stat) -> {
+          reached.countDown();
+          await(expired);
+        },
+        null);
+    await(reached);
     earlier.getTestable().injectSessionExpiration();
     expired.countDown();
     Stores.eventually("there is a new session", () -> {
@@ -212,22 +221,6 @@ class StoreTest extends ServerTest {
       return now.getSessionId() != earlier.getSessionId() && now.getState().isConnected();
     });
     return earlier;
-  }
-
-  /** Holds back whatever a handle has to tell, until the latch is counted down. */
-  private static CountDownLatch holdAnswers(ZooKeeper zk) {
-    CountDownLatch held = new CountDownLatch(1);
-    CountDownLatch over = new CountDownLatch(1);
-    zk.exists(
-        "/",
-        false,
-        (rc, path, context, stat) -> {
-          held.countDown();
-          await(over);
-        },
-        null);
-    await(held);
-    return over;
   }
 
   private static void await(CountDownLatch latch) {
@@ -414,23 +407,6 @@ class StoreTest extends ServerTest {
     });
     assertThat(told.renew(List.of(grant))).containsExactly(new Renewal.Lost());
     assertThat(told.release(grant, Duration.ZERO)).isEqualTo(ReleaseOutcome.ALREADY_LOST);
-  }
-
-  @Test
-  void aReleaseThatFindsTheSessionOverFindsTheLeaseLost() throws Exception {
-    CuratorFramework its = openFramework();
-    ZooKeeperStore two = closeLater(Stores.open(its));
-    Grant grant = Stores.take(two, Stores.claim(Stores.freshName()));
-    ZooKeeper earlier = Frameworks.handle(its);
-    CountDownLatch answers = holdAnswers(earlier);
-    SessionKiller.end(earlier, server.address());
-    Stores.eventually("the handle knows", () -> !earlier.getState().isAlive());
-    FutureTask<ReleaseOutcome> release = new FutureTask<>(() -> two.release(grant, Duration.ZERO));
-    Thread thread = new Thread(release);
-    thread.start();
-    Stores.eventually("it is sent", () -> thread.getState() == Thread.State.TIMED_WAITING);
-    answers.countDown();
-    assertThat(release.get()).isEqualTo(ReleaseOutcome.ALREADY_LOST);
   }
 
   @Test
