@@ -22,7 +22,7 @@ final class LockList {
   private final Server server;
   private final NameRange names;
   private final Deadline deadline;
-  private final Map<LockKey, StoredLock> listed = new LinkedHashMap<>();
+  private final Map<LockKey, Reply.Held> held = new LinkedHashMap<>();
 
   LockList(Server server, NameRange names, Deadline deadline) {
     this.server = server;
@@ -32,26 +32,43 @@ final class LockList {
 
   List<StoredLock> read(int limit) throws StoreException {
     try {
-      for (Pool<Connection> pool : server.all(deadline)) {
-        if (listed.size() >= limit) {
-          break;
-        }
-        String from = Page.FIRST;
-        do {
-          Page page = Page.scan(server, pool, from, names, deadline);
-          look(pool, page.locks());
-          from = page.next();
-        } while (!from.equals(Page.FIRST) && listed.size() < limit);
-      }
+      return held(limit).entrySet().stream()
+          .limit(limit)
+          .map(lock -> new StoredLock(
+              lock.getKey(),
+              lock.getValue().holder(),
+              OptionalInt.of(lock.getValue().waiting())))
+          .toList();
     } catch (StoreException e) {
       throw NameRange.failure(deadline, e);
     }
-    return listed.values().stream().limit(limit).toList();
+  }
+
+  /** Returns the locks that are held, at least this many if there are. */
+  Map<LockKey, Reply.Held> held(int enough) throws StoreException {
+    for (Pool<Connection> pool : server.all(deadline)) {
+      if (held.size() >= enough) {
+        break;
+      }
+      String from = Page.FIRST;
+      do {
+        Page page = Page.scan(server, pool, from, names, deadline);
+        look(pool, page.locks());
+        from = page.next();
+      } while (!from.equals(Page.FIRST) && held.size() < enough);
+    }
+    return held;
+  }
+
+  /** Returns those of these locks that are held; all are on one server. */
+  Map<LockKey, Reply.Held> look(Set<LockKey> locks) throws StoreException {
+    look(server.all(deadline).get(0), locks);
+    return held;
   }
 
   private void look(Pool<Connection> pool, Set<LockKey> locks) throws StoreException {
     // A scan can return a key twice, and so can two servers while slots move.
-    List<LockKey> found = locks.stream().filter(key -> !listed.containsKey(key)).toList();
+    List<LockKey> found = locks.stream().filter(key -> !held.containsKey(key)).toList();
     if (found.isEmpty()) {
       return;
     }
@@ -63,11 +80,8 @@ final class LockList {
         // The key may have moved: ask the server that has it now.
         reply = server.run(calls.get(i), Mode.ASK, deadline).reply();
       }
-      Reply.Held held = Reply.Held.of(reply).orElse(null);
-      if (held != null) {
-        LockKey key = found.get(i);
-        listed.put(key, new StoredLock(key, held.holder(), OptionalInt.of(held.waiting())));
-      }
+      LockKey key = found.get(i);
+      Reply.Held.of(reply).ifPresent(lock -> held.put(key, lock));
     }
   }
 }

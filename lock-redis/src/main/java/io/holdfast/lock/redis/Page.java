@@ -20,10 +20,6 @@ record Page(String next, Set<LockKey> locks) {
   /** The number of keys that are scanned at once; the server does nothing else meanwhile. */
   private static final int SCANNED_AT_ONCE = 1_000;
 
-  boolean isLast() {
-    return next.equals(FIRST);
-  }
-
   /** Scans a part of a server's keys; takes a short time, however many keys there are. */
   static Page scan(
       Server server, Pool<Connection> pool, String from, NameRange names, Deadline deadline)

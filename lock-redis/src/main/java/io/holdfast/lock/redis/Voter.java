@@ -39,7 +39,10 @@ final class Voter {
     GRANT(2),
 
     /** Renewals, which must come in time however many grants are given back. */
-    RENEWAL(1);
+    RENEWAL(1),
+
+    /** Lists of locks, for which a server looks through all of its keys. */
+    LIST(1);
 
     private final int threads;
 

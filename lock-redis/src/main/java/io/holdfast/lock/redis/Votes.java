@@ -114,12 +114,8 @@ final class Votes<T> {
    * Returns the size of a majority, more than half of the servers: any two majorities have a server
    * in common.
    */
-  static int majority(int voters) {
-    return voters / 2 + 1;
-  }
-
   int majority() {
-    return majority(voters);
+    return voters / 2 + 1;
   }
 
   List<Answer<T>> answers() {
