@@ -3,9 +3,11 @@ package io.holdfast.lock.redis;
 import io.holdfast.lock.redis.Server.Mode;
 import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.LockKey;
+import io.holdfast.lock.spi.LockKind;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoredLock;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalInt;
@@ -19,14 +21,31 @@ import redis.clients.jedis.util.Pool;
  * second one if it has names of locks, even of free ones.
  */
 final class LockList {
+  /** The cursor of the first page, and what stands for the next one after the last. */
+  private static final String FIRST = "0";
+
+  /** The number of keys that are scanned at once; the server does nothing else meanwhile. */
+  private static final int SCANNED_AT_ONCE = 1_000;
+
   private final Server server;
-  private final NameRange names;
+  private final String prefix;
+  private final LockKind kind;
+  private final String namePrefix;
   private final Deadline deadline;
   private final Map<LockKey, Reply.Held> held = new LinkedHashMap<>();
 
-  LockList(Server server, NameRange names, Deadline deadline) {
+  /**
+   * Makes a list that has not begun.
+   *
+   * @param prefix the prefix of all the client's keys
+   * @param kind the kind of the locks
+   * @param namePrefix the prefix of their names
+   */
+  LockList(Server server, String prefix, LockKind kind, String namePrefix, Deadline deadline) {
     this.server = server;
-    this.names = names;
+    this.prefix = prefix;
+    this.kind = kind;
+    this.namePrefix = namePrefix;
     this.deadline = deadline;
   }
 
@@ -40,8 +59,25 @@ final class LockList {
               OptionalInt.of(lock.getValue().waiting())))
           .toList();
     } catch (StoreException e) {
-      throw NameRange.failure(deadline, e);
+      throw failure(deadline, e);
     }
+  }
+
+  /**
+   * Makes the exception for a list that failed, or for a server with more keys than can be scanned
+   * in time.
+   */
+  static StoreException failure(Deadline deadline, StoreException e) {
+    // A socket counts in whole milliseconds, so it can give up one before the deadline.
+    return deadline.leftMillis() <= 1
+        ? StoreException.unanswered(
+            "The locks could not be listed within "
+                + deadline.whole()
+                + ", for which the server looks through all of its keys. Build the client with a"
+                + " longer storeTimeout. At last: "
+                + e.getMessage(),
+            e)
+        : e;
   }
 
   /** Returns the locks that are held, at least this many if there are. */
@@ -50,12 +86,10 @@ final class LockList {
       if (held.size() >= enough) {
         break;
       }
-      String from = Page.FIRST;
+      String page = FIRST;
       do {
-        Page page = Page.scan(server, pool, from, names, deadline);
-        look(pool, page.locks());
-        from = page.next();
-      } while (!from.equals(Page.FIRST) && held.size() < enough);
+        page = look(pool, page);
+      } while (!page.equals(FIRST) && held.size() < enough);
     }
     return held;
   }
@@ -66,13 +100,46 @@ final class LockList {
     return held;
   }
 
+  /**
+   * Looks at the locks on a page of a server's keys; takes a short time, however many keys there
+   * are.
+   *
+   * @return the cursor of the next page
+   */
+  private String look(Pool<Connection> pool, String page) throws StoreException {
+    if (deadline.isOver()) {
+      throw StoreException.refused("The time was over before all keys were looked through", null);
+    }
+    List<Object> arguments = List.of(page, Keys.glob(prefix, kind, namePrefix), SCANNED_AT_ONCE);
+    Call scan = new Call(Script.SCAN, List.of(), arguments, false, null);
+    Object reply = server.run(pool, scan, deadline);
+    if (reply instanceof List<?> both && both.size() == 2 && both.get(1) instanceof List<?> keys) {
+      look(pool, locks(keys));
+      return Reply.text(both.get(0));
+    }
+    throw Reply.noAnswer(reply);
+  }
+
+  /** Returns the locks that are looked for among these keys. */
+  private Set<LockKey> locks(List<?> keys) {
+    Set<LockKey> locks = new LinkedHashSet<>();
+    for (Object key : keys) {
+      LockKey lock = Keys.parse(prefix, kind, Reply.text(key));
+      if (lock != null && lock.name().startsWith(namePrefix)) {
+        locks.add(lock);
+      }
+    }
+    return locks;
+  }
+
   private void look(Pool<Connection> pool, Set<LockKey> locks) throws StoreException {
     // A scan can return a key twice, and so can two servers while slots move.
     List<LockKey> found = locks.stream().filter(key -> !held.containsKey(key)).toList();
     if (found.isEmpty()) {
       return;
     }
-    List<Call> calls = found.stream().map(names::look).toList();
+    List<Call> calls =
+        found.stream().map(key -> Call.look(kind, Keys.of(prefix, key))).toList();
     List<Object> replies = server.runAll(pool, calls, deadline);
     for (int i = 0; i < replies.size(); i++) {
       Object reply = replies.get(i);

@@ -13,13 +13,14 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Set;
+import java.util.function.Function;
 
 /**
  * A list of the locks that a majority of a quorum's servers show. Each server looks through all of
  * its keys, since it has them in an order of its own. Every held lock is on a majority of the
  * servers, so once a majority is through, one of them has shown it.
  */
-record QuorumList(List<Voter> voters, NameRange names, Deadline deadline) {
+record QuorumList(List<Voter> voters, Function<Server, LockList> ofServer, Deadline deadline) {
   /** The pause before servers are asked again about a lock whose state was not clear. */
   static final Duration LOOK_AGAIN_AFTER = Duration.ofMillis(10);
 
@@ -28,7 +29,7 @@ record QuorumList(List<Voter> voters, NameRange names, Deadline deadline) {
     try {
       look(found(listed), listed, limit);
     } catch (StoreException e) {
-      throw NameRange.failure(deadline, e);
+      throw LockList.failure(deadline, e);
     }
     return listed.values().stream().limit(limit).toList();
   }
@@ -39,7 +40,7 @@ record QuorumList(List<Voter> voters, NameRange names, Deadline deadline) {
    */
   private Set<LockKey> found(Map<LockKey, StoredLock> listed) throws StoreException {
     Votes<Map<LockKey, Reply.Held>> votes =
-        ask(Lane.LIST, server -> new LockList(server, names, deadline).held(Integer.MAX_VALUE), 0);
+        ask(Lane.LIST, server -> ofServer.apply(server).held(Integer.MAX_VALUE), 0);
     if (votes.answers().size() < votes.majority()) {
       throw votes.failure("Too few servers to list the locks");
     }
@@ -55,7 +56,7 @@ record QuorumList(List<Voter> voters, NameRange names, Deadline deadline) {
     for (int repeats = 0; !open.isEmpty() && listed.size() < limit; repeats++) {
       Set<LockKey> asked = Set.copyOf(open);
       Votes<Map<LockKey, Reply.Held>> votes =
-          ask(Lane.ACQUIRE, server -> new LockList(server, names, deadline).look(asked), repeats);
+          ask(Lane.ACQUIRE, server -> ofServer.apply(server).look(asked), repeats);
       boolean answered = votes.answers().size() >= votes.majority();
       if (answered) {
         open.removeIf(key -> !(list(key, votes, listed) instanceof Shown.Unclear));

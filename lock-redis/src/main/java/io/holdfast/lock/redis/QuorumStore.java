@@ -26,6 +26,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.Connection;
 import redis.clients.jedis.util.Pool;
@@ -448,9 +449,10 @@ final class QuorumStore implements LockStore {
 
   @Override
   public List<StoredLock> list(LockKind kind, String namePrefix, int limit) throws StoreException {
-    return new QuorumList(
-            voters, new NameRange(prefix, kind, namePrefix), Server.deadlineAfter(storeTimeout))
-        .read(limit);
+    Deadline deadline = Server.deadlineAfter(storeTimeout);
+    Function<Server, LockList> ofServer =
+        server -> new LockList(server, prefix, kind, namePrefix, deadline);
+    return new QuorumList(voters, ofServer, deadline).read(limit);
   }
 
   @Override

@@ -5,6 +5,7 @@ import io.holdfast.lock.redis.Server.Answer;
 import io.holdfast.lock.redis.Server.Mode;
 import io.holdfast.lock.spi.Acquisition;
 import io.holdfast.lock.spi.Claim;
+import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockKind;
@@ -299,9 +300,8 @@ final class RedisStore implements LockStore {
 
   @Override
   public List<StoredLock> list(LockKind kind, String namePrefix, int limit) throws StoreException {
-    return new LockList(
-            server, new NameRange(prefix, kind, namePrefix), Server.deadlineAfter(storeTimeout))
-        .read(limit);
+    Deadline deadline = Server.deadlineAfter(storeTimeout);
+    return new LockList(server, prefix, kind, namePrefix, deadline).read(limit);
   }
 
   @Override
