@@ -5,10 +5,8 @@ import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.TimeSource;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.Collections;
 import java.util.Iterator;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.NoSuchElementException;
@@ -172,29 +170,12 @@ final class Server implements AutoCloseable {
   }
 
   /**
-   * Runs scripts that renew grants, up to 1,000 of one server in a round trip. They are grouped by
-   * server once more, since slots may have moved meanwhile. If a server fails, the rest of its
-   * calls fail; the other servers' go on.
+   * Runs scripts that renew grants of one group, up to 1,000 in a round trip. A call whose slot has
+   * moved meanwhile is run again where it is now. If the server fails, the rest of the calls fail.
    *
    * @return for each call its reply, or the {@link StoreException} that it failed with
    */
   List<Object> renew(List<Call> calls) {
-    Map<Object, List<Integer>> groups = new LinkedHashMap<>();
-    for (int i = 0; i < calls.size(); i++) {
-      Object group = primaries.group(calls.get(i).key());
-      groups.computeIfAbsent(group, key -> new ArrayList<>()).add(i);
-    }
-    Object[] replies = new Object[calls.size()];
-    for (List<Integer> group : groups.values()) {
-      List<Object> ofGroup = renewGroup(group.stream().map(calls::get).toList());
-      for (int i = 0; i < group.size(); i++) {
-        replies[group.get(i)] = ofGroup.get(i);
-      }
-    }
-    return Arrays.asList(replies);
-  }
-
-  private List<Object> renewGroup(List<Call> calls) {
     List<Object> replies = new ArrayList<>(calls.size());
     try {
       while (replies.size() < calls.size()) {
