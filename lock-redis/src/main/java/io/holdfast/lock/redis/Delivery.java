@@ -5,8 +5,11 @@ import io.holdfast.lock.spi.StoreException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.Iterator;
 import java.util.List;
+import java.util.NoSuchElementException;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.Connection;
 import redis.clients.jedis.HostAndPort;
@@ -17,8 +20,9 @@ import redis.clients.jedis.exceptions.JedisMovedDataException;
 import redis.clients.jedis.util.Pool;
 
 /**
- * Calls that are sent to one server together: where to send them next, and whether they may have
- * been carried out already. A single call is also followed when its slot moves. Used by one thread.
+ * The delivery of calls to one server, together. It knows where to send them next, and whether they
+ * may have been carried out already. A single call is also followed when its slot moves. Used by
+ * one thread.
  */
 final class Delivery {
   /**
@@ -39,6 +43,7 @@ final class Delivery {
    */
   private static final long LEFT_NANOS_MIN = TimeUnit.MILLISECONDS.toNanos(250);
 
+  private final Server server;
   private final Primaries primaries;
   private final Server.Mode mode;
   private final Deadline deadline;
@@ -55,8 +60,10 @@ final class Delivery {
    *
    * @param calls not empty
    */
-  Delivery(Primaries primaries, List<Call> calls, Server.Mode mode, Deadline deadline)
+  Delivery(
+      Server server, Primaries primaries, List<Call> calls, Server.Mode mode, Deadline deadline)
       throws StoreException {
+    this.server = server;
     this.primaries = primaries;
     this.mode = mode;
     this.deadline = deadline;
@@ -64,27 +71,131 @@ final class Delivery {
     this.pool = primaries.of(key());
   }
 
-  /** Returns the calls to send next. */
-  List<Call> calls() {
-    return calls;
+  /** Delivers the only call, wherever errors send it. */
+  Server.Answer answer() throws StoreException {
+    try {
+      while (true) {
+        Object reply = deliver().get(0);
+        if (reply instanceof StoreException e) {
+          throw e;
+        } else if (!(reply instanceof JedisDataException)) {
+          return new Server.Answer(reply, repeated);
+        }
+        follow((JedisDataException) reply);
+      }
+    } catch (StoreException e) {
+      // The outcome is unknown if an earlier try may have been carried out.
+      throw (repeated || mayHaveChanged) && !e.mayHaveHappened()
+          ? StoreException.unanswered(
+              "The connection broke before Redis answered, and then: " + e.getMessage(), e)
+          : e;
+    }
   }
 
-  /** Returns the key that determines the server. */
-  String key() {
-    return calls.get(0).key();
+  /**
+   * Delivers the calls to the server that has their keys.
+   *
+   * @return for each call its reply, or the {@link JedisDataException} that the server answered, or
+   *     the {@link StoreException} with which the check of a doubtful reply failed
+   */
+  List<Object> deliver() throws StoreException {
+    try {
+      while (true) {
+        try {
+          return send();
+        } catch (PoolClosedException e) {
+          leaveClosedPool(e);
+        }
+      }
+    } catch (JedisConnectionException e) {
+      throw unanswered(e);
+    }
   }
 
-  /** Returns the pool of the server to send them to. */
-  Pool<Connection> pool() {
-    return pool;
+  private StoreException unanswered(JedisConnectionException e) {
+    primaries.failed(key(), deadline);
+    return Failures.unanswered(e);
   }
 
-  Server.Mode mode() {
-    return mode;
+  /**
+   * Looks for another pool than this one, which was closed.
+   *
+   * @throws StoreException there is none, or the deadline has passed
+   */
+  private void leaveClosedPool(PoolClosedException e) throws StoreException {
+    Pool<Connection> closed = pool;
+    lookUpAgain();
+    if (pool == closed || deadline.isOver()) {
+      throw Failures.unconnected(e);
+    }
   }
 
-  Deadline deadline() {
-    return deadline;
+  private List<Object> send() throws StoreException, PoolClosedException {
+    try {
+      List<Object> replies = sendFirst();
+      if (replies.stream().anyMatch(this::isDoubtful)) {
+        check(replies);
+      }
+      return replies;
+    } catch (JedisConnectionException e) {
+      if (!mode.mayRepeat() || deadline.isOver() || (!isPrompt && Failures.isTimeout(e))) {
+        throw e;
+      }
+    }
+    lookUpAgain();
+    return sendAnew(calls);
+  }
+
+  private List<Object> sendFirst() throws StoreException, PoolClosedException {
+    if (mode == Server.Mode.RENEWAL && pool.getTestOnBorrow()) {
+      return server.ownOf(pool).use(deadline, this::over);
+    }
+    Connection connection;
+    try {
+      connection = Server.borrow(pool, mode, deadline);
+    } catch (NoSuchElementException e) {
+      if (mode.waitsForPool()) {
+        throw Server.exhausted(pool, deadline, e);
+      }
+      return server.ownOf(pool).use(deadline, this::over);
+    } catch (StoreException e) {
+      primaries.failed(key(), deadline);
+      throw e;
+    }
+    try {
+      return Wire.use(connection, this::over);
+    } finally {
+      server.giveBack(pool, connection);
+    }
+  }
+
+  private List<Object> sendAnew(List<Call> again) throws StoreException, PoolClosedException {
+    return server.ownOf(pool).useNew(deadline, connection -> over(connection, deadline, again));
+  }
+
+  /**
+   * Sends the calls with doubtful replies again on a new connection, and takes the replies from
+   * there. If that fails, it concerns these calls only; the others' replies count.
+   */
+  private void check(List<Object> replies) throws PoolClosedException {
+    List<Call> doubtful = IntStream.range(0, replies.size())
+        .filter(i -> isDoubtful(replies.get(i)))
+        .mapToObj(calls::get)
+        .toList();
+    List<Object> checked;
+    try {
+      lookUpAgain();
+      checked = sendAnew(doubtful);
+      if (!checked.stream().allMatch(this::isDoubtful)) {
+        pool.clear();
+      }
+    } catch (JedisConnectionException e) {
+      checked = Collections.nCopies(doubtful.size(), unanswered(e));
+    } catch (StoreException e) {
+      checked = Collections.nCopies(doubtful.size(), e);
+    }
+    Iterator<Object> next = checked.iterator();
+    replies.replaceAll(reply -> isDoubtful(reply) ? next.next() : reply);
   }
 
   /**
@@ -93,18 +204,13 @@ final class Delivery {
    * connection. Renewals never wait longer: a lease must not be lost because the pool's connections
    * are silent.
    */
-  List<Object> over(Connection connection) throws StoreException {
+  private List<Object> over(Connection connection) throws StoreException {
     int openingMillis = connection.getSoTimeout();
     boolean isTimeToOpen = !mode.needsAllTime()
         && openingMillis > 0
         && deadline.leftMillis() > ANSWER_IS_PROMPT.toMillis() + openingMillis;
     isPrompt = mode == Server.Mode.RENEWAL || (mode.mayRepeat() && isTimeToOpen);
     return over(connection, isPrompt ? deadline.within(ANSWER_IS_PROMPT) : deadline, calls);
-  }
-
-  /** Sends some or all of the calls again, over a new connection. */
-  List<Object> overNew(Connection connection, List<Call> again) throws StoreException {
-    return over(connection, deadline, again);
   }
 
   /**
@@ -141,47 +247,18 @@ final class Delivery {
   }
 
   /** Whether a call must be sent again on a new connection; see {@link Reply#isDoubtful}. */
-  boolean isDoubtful(@Nullable Object reply) {
+  private boolean isDoubtful(@Nullable Object reply) {
     return (mode.isAboutGrants() || reply instanceof JedisDataException) && Reply.isDoubtful(reply);
   }
 
-  /** Whether the calls can be sent again after their connection broke. */
-  boolean mayBeSentAgain(JedisConnectionException e) {
-    return mode.mayRepeat() && !deadline.isOver() && (isPrompt || !Failures.isTimeout(e));
-  }
-
-  /** Whether the calls were sent again although the first ones may have been carried out. */
-  boolean isRepeated() {
-    return repeated;
+  /** Returns the key that determines the server. */
+  private String key() {
+    return calls.get(0).key();
   }
 
   /** Looks up again where to send the calls. */
-  void lookUpAgain() throws StoreException {
+  private void lookUpAgain() throws StoreException {
     pool = asked == null ? primaries.of(key()) : primaries.at(asked, deadline);
-  }
-
-  /**
-   * Looks for another pool than this one, which was closed.
-   *
-   * @throws StoreException there is none, or the deadline has passed
-   */
-  void leaveClosedPool() throws StoreException {
-    Pool<Connection> closed = pool;
-    lookUpAgain();
-    if (pool == closed || deadline.isOver()) {
-      throw Failures.unconnected(new PoolClosedException());
-    }
-  }
-
-  /**
-   * Returns the failure of the whole delivery: its outcome is unknown if an earlier try may have
-   * been carried out.
-   */
-  StoreException failed(StoreException e) {
-    return (repeated || mayHaveChanged) && !e.mayHaveHappened()
-        ? StoreException.unanswered(
-            "The connection broke before Redis answered, and then: " + e.getMessage(), e)
-        : e;
   }
 
   /**
@@ -193,20 +270,20 @@ final class Delivery {
   void follow(JedisDataException e) throws StoreException {
     if (e instanceof JedisAskDataException ask) {
       count(e);
-      send(ask.getTargetNode());
+      turnTo(ask.getTargetNode());
     } else if (e instanceof JedisMovedDataException moved) {
       count(e);
       primaries.moved(key(), moved.getTargetNode(), deadline);
-      send(null);
+      turnTo(null);
     } else if (Failures.isToBeTriedAgain(e) && deadline.leftNanos() >= LEFT_NANOS_MIN) {
       Server.pause(PAUSE, deadline);
-      send(null);
+      turnTo(null);
     } else {
       throw Failures.answered(e);
     }
   }
 
-  private void send(@Nullable HostAndPort node) throws StoreException {
+  private void turnTo(@Nullable HostAndPort node) throws StoreException {
     asked = node;
     calls = List.of(calls.get(0).asking(node != null));
     lookUpAgain();

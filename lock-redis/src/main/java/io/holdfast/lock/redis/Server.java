@@ -6,7 +6,6 @@ import io.holdfast.lock.spi.TimeSource;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
-import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.NoSuchElementException;
@@ -14,10 +13,8 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
-import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.Connection;
-import redis.clients.jedis.exceptions.JedisConnectionException;
 import redis.clients.jedis.exceptions.JedisDataException;
 import redis.clients.jedis.exceptions.JedisException;
 import redis.clients.jedis.util.Pool;
@@ -150,23 +147,7 @@ final class Server implements AutoCloseable {
 
   /** Runs a script within the deadline of a longer operation. */
   Answer run(Call call, Mode mode, Deadline deadline) throws StoreException {
-    return answer(new Delivery(primaries, List.of(call), mode, deadline));
-  }
-
-  private Answer answer(Delivery delivery) throws StoreException {
-    try {
-      while (true) {
-        Object reply = deliver(delivery).get(0);
-        if (reply instanceof StoreException e) {
-          throw e;
-        } else if (!(reply instanceof JedisDataException)) {
-          return new Answer(reply, delivery.isRepeated());
-        }
-        delivery.follow((JedisDataException) reply);
-      }
-    } catch (StoreException e) {
-      throw delivery.failed(e);
-    }
+    return new Delivery(this, primaries, List.of(call), mode, deadline).answer();
   }
 
   /**
@@ -182,7 +163,8 @@ final class Server implements AutoCloseable {
         int from = replies.size();
         List<Call> part = calls.subList(from, Math.min(calls.size(), from + RENEWED_AT_ONCE_MAX));
         Deadline deadline = deadlineAfter(storeTimeout);
-        List<Object> answers = deliver(new Delivery(primaries, part, Mode.RENEWAL, deadline));
+        List<Object> answers =
+            new Delivery(this, primaries, part, Mode.RENEWAL, deadline).deliver();
         for (int i = 0; i < part.size(); i++) {
           replies.add(
               answers.get(i) instanceof JedisDataException e
@@ -202,110 +184,13 @@ final class Server implements AutoCloseable {
    */
   private Object elsewhere(Call call, Deadline deadline, JedisDataException e) {
     try {
-      Delivery delivery = new Delivery(primaries, List.of(call), Mode.RENEWAL, deadline);
+      Delivery delivery = new Delivery(this, primaries, List.of(call), Mode.RENEWAL, deadline);
       delivery.follow(e);
-      Object reply = answer(delivery).reply();
+      Object reply = delivery.answer().reply();
       return reply == null ? Reply.noAnswer(null) : reply;
     } catch (StoreException failure) {
       return failure;
     }
-  }
-
-  /**
-   * Delivers calls to the server that has their keys.
-   *
-   * @return for each call its reply, or the {@link JedisDataException} that the server answered, or
-   *     the {@link StoreException} with which the check of a doubtful reply failed
-   */
-  private List<Object> deliver(Delivery delivery) throws StoreException {
-    try {
-      while (true) {
-        try {
-          return send(delivery);
-        } catch (PoolClosedException e) {
-          delivery.leaveClosedPool();
-        }
-      }
-    } catch (JedisConnectionException e) {
-      throw unanswered(delivery, e);
-    }
-  }
-
-  private StoreException unanswered(Delivery delivery, JedisConnectionException e) {
-    primaries.failed(delivery.key(), delivery.deadline());
-    return Failures.unanswered(e);
-  }
-
-  private List<Object> send(Delivery delivery) throws StoreException, PoolClosedException {
-    try {
-      List<Object> replies = sendFirst(delivery);
-      if (replies.stream().anyMatch(delivery::isDoubtful)) {
-        check(delivery, replies);
-      }
-      return replies;
-    } catch (JedisConnectionException e) {
-      if (!delivery.mayBeSentAgain(e)) {
-        throw e;
-      }
-    }
-    delivery.lookUpAgain();
-    return sendAnew(delivery, delivery.calls());
-  }
-
-  private List<Object> sendFirst(Delivery delivery) throws StoreException, PoolClosedException {
-    Pool<Connection> pool = delivery.pool();
-    Deadline deadline = delivery.deadline();
-    if (delivery.mode() == Mode.RENEWAL && pool.getTestOnBorrow()) {
-      return ownOf(pool).use(deadline, delivery::over);
-    }
-    Connection connection;
-    try {
-      connection = borrow(pool, delivery.mode(), deadline);
-    } catch (NoSuchElementException e) {
-      if (delivery.mode().waitsForPool()) {
-        throw exhausted(pool, deadline, e);
-      }
-      return ownOf(pool).use(deadline, delivery::over);
-    } catch (StoreException e) {
-      primaries.failed(delivery.key(), deadline);
-      throw e;
-    }
-    try {
-      return Wire.use(connection, delivery::over);
-    } finally {
-      giveBack(pool, connection);
-    }
-  }
-
-  private List<Object> sendAnew(Delivery delivery, List<Call> calls)
-      throws StoreException, PoolClosedException {
-    return ownOf(delivery.pool())
-        .useNew(delivery.deadline(), connection -> delivery.overNew(connection, calls));
-  }
-
-  /**
-   * Sends the calls with doubtful replies again on a new connection, and takes the replies from
-   * there. If that fails, it concerns these calls only; the others' replies count.
-   */
-  private void check(Delivery delivery, List<Object> replies) throws PoolClosedException {
-    List<Call> doubtful = IntStream.range(0, replies.size())
-        .filter(i -> delivery.isDoubtful(replies.get(i)))
-        .mapToObj(delivery.calls()::get)
-        .toList();
-    List<Object> checked;
-    try {
-      delivery.lookUpAgain();
-      checked = sendAnew(delivery, doubtful);
-      if (!checked.stream().allMatch(delivery::isDoubtful)) {
-        delivery.pool().clear();
-      }
-    } catch (JedisConnectionException e) {
-      checked = Collections.nCopies(doubtful.size(), unanswered(delivery, e));
-    } catch (StoreException e) {
-      checked = Collections.nCopies(doubtful.size(), e);
-    }
-    Iterator<Object> next = checked.iterator();
-    replies.replaceAll(reply -> delivery.isDoubtful(reply) ? next.next() : reply);
   }
 
   /**
@@ -317,7 +202,7 @@ final class Server implements AutoCloseable {
     primaries.checkTogether(lock, keys);
   }
 
-  private static StoreException exhausted(
+  static StoreException exhausted(
       Pool<Connection> pool, Deadline deadline, NoSuchElementException e) {
     return StoreException.refused(
         "The client's pool gave no connection within "
@@ -329,7 +214,7 @@ final class Server implements AutoCloseable {
   }
 
   /** Borrows a connection; throws {@link NoSuchElementException} if the pool has none to give. */
-  private static Connection borrow(Pool<Connection> pool, Mode mode, Deadline deadline)
+  static Connection borrow(Pool<Connection> pool, Mode mode, Deadline deadline)
       throws StoreException, PoolClosedException {
     try {
       return deadline.awaitUninterruptibly(
@@ -357,7 +242,7 @@ final class Server implements AutoCloseable {
    * Gives a connection back. For a broken one, the pool opens another in its place, which can take
    * as long as the user's client allows; so that is done on a thread of ours.
    */
-  private void giveBack(Pool<Connection> pool, Connection connection) {
+  void giveBack(Pool<Connection> pool, Connection connection) {
     if (!connection.isBroken()) {
       pool.returnResource(connection);
       return;
@@ -387,7 +272,9 @@ final class Server implements AutoCloseable {
   /** Runs a script on the server of this pool, whatever its key. */
   @Nullable
   Object run(Pool<Connection> pool, Call call, Deadline deadline) throws StoreException {
-    return answer(new Delivery(key -> pool, List.of(call), Mode.LIST, deadline)).reply();
+    return new Delivery(this, key -> pool, List.of(call), Mode.LIST, deadline)
+        .answer()
+        .reply();
   }
 
   /**
@@ -399,10 +286,10 @@ final class Server implements AutoCloseable {
    */
   List<Object> runAll(Pool<Connection> pool, List<Call> calls, Deadline deadline)
       throws StoreException {
-    return deliver(new Delivery(key -> pool, calls, Mode.LIST, deadline));
+    return new Delivery(this, key -> pool, calls, Mode.LIST, deadline).deliver();
   }
 
-  private OwnConnection ownOf(Pool<Connection> pool) {
+  OwnConnection ownOf(Pool<Connection> pool) {
     OwnConnection found = own.get(pool);
     if (found != null) {
       return found;
