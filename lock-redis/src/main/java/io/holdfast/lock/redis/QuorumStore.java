@@ -335,11 +335,7 @@ final class QuorumStore implements LockStore {
     Claim claim = grant.claim();
     Call call = Call.release(LockKind.MUTEX, key(claim.key()), ownerIdOf(grant), holdFor);
     boolean released = decide(
-        ask(Lane.GRANT, claim, server -> {
-          Server.Answer answer = server.run(call, Mode.URGENT);
-          // Of two requests the first may have got through, and then the second finds nothing.
-          return Reply.isOne(answer.reply()) || answer.repeated();
-        }),
+        ask(Lane.GRANT, claim, server -> server.run(call, Mode.URGENT).ended()),
         "It is not known whether the lock was released");
     return released ? ReleaseOutcome.RELEASED : ReleaseOutcome.ALREADY_LOST;
   }
@@ -459,14 +455,7 @@ final class QuorumStore implements LockStore {
   public boolean forceRelease(LockKey key, long number) throws StoreException {
     Call call = Call.forceRelease(LockKind.MUTEX, key(key), number);
     return decide(
-        ask(Lane.GRANT, server -> {
-          Server.Answer answer = server.run(call, Mode.URGENT);
-          boolean freed = Reply.isOne(answer.reply());
-          if (!freed && answer.repeated()) {
-            throw StoreException.unanswered("The connection broke: it may have been freed", null);
-          }
-          return freed;
-        }),
+        ask(Lane.GRANT, server -> server.run(call, Mode.URGENT).freed()),
         "It is not known whether the lock was freed");
   }
 

@@ -233,10 +233,7 @@ final class RedisStore implements LockStore {
   public ReleaseOutcome release(Grant grant, Duration holdFor) throws StoreException {
     Answer answer = server.run(
         Call.release(kindOf(grant), keyOf(grant), grant.claim().ownerId(), holdFor), Mode.ON_GRANT);
-    // Of two requests the first may have got through, and then the second finds nothing.
-    return Reply.isOne(answer.reply()) || answer.repeated()
-        ? ReleaseOutcome.RELEASED
-        : ReleaseOutcome.ALREADY_LOST;
+    return answer.ended() ? ReleaseOutcome.RELEASED : ReleaseOutcome.ALREADY_LOST;
   }
 
   @Override
@@ -306,14 +303,9 @@ final class RedisStore implements LockStore {
 
   @Override
   public boolean forceRelease(LockKey key, long number) throws StoreException {
-    Answer answer = server.run(Call.forceRelease(key.kind(), key(key), number), Mode.ON_GRANT);
-    boolean freed = Reply.isOne(answer.reply());
-    if (!freed && answer.repeated()) {
-      throw StoreException.unanswered(
-          "The connection broke, and now the grant does not have the lock: it may have been freed",
-          null);
-    }
-    return freed;
+    return server
+        .run(Call.forceRelease(key.kind(), key(key), number), Mode.ON_GRANT)
+        .freed();
   }
 
   Server server() {

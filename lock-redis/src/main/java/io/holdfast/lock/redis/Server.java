@@ -62,7 +62,30 @@ final class Server implements AutoCloseable {
    * @param repeated whether the call was sent again although the first one may have been carried
    *     out
    */
-  record Answer(@Nullable Object reply, boolean repeated) {}
+  record Answer(@Nullable Object reply, boolean repeated) {
+    /**
+     * Whether a release ended the grant. Of two requests the first may have got through, and then
+     * the second finds nothing.
+     */
+    boolean ended() {
+      return Reply.isOne(reply) || repeated;
+    }
+
+    /**
+     * Whether a forced release ended the grant.
+     *
+     * @throws StoreException that is not known: the first of two requests may have got through
+     */
+    boolean freed() throws StoreException {
+      boolean freed = Reply.isOne(reply);
+      if (!freed && repeated) {
+        throw StoreException.unanswered(
+            "The connection broke, and now the grant does not have the lock: it may have been freed",
+            null);
+      }
+      return freed;
+    }
+  }
 
   /** The way in which a call is sent. */
   enum Mode {
