@@ -1,5 +1,7 @@
 package io.holdfast.lock.redis;
 
+import io.holdfast.lock.redis.Server.Answer;
+import io.holdfast.lock.redis.Server.Mode;
 import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.StoreException;
 import java.time.Duration;
@@ -21,8 +23,15 @@ import redis.clients.jedis.util.Pool;
 
 /**
  * The delivery of calls to one server, together. It knows where to send them next, and whether they
- * may have been carried out already. A single call is also followed when its slot moves. Used by
- * one thread.
+ * may have been carried out already. A single call is also followed when its slot moves.
+ *
+ * <p>Three things can mean that the address leads to another server by now: the connection broke,
+ * the server takes no writes, or it answered that there is no such grant. The calls are then sent
+ * again on a connection of our own that is opened afterwards. If a doubtful answer turns out to be
+ * another one there, the pool's idle connections are dropped. So a former primary that is still up
+ * can't end a lease, as long as the address leads to the new one.
+ *
+ * <p>Threads: used by one.
  */
 final class Delivery {
   /**
@@ -45,7 +54,7 @@ final class Delivery {
 
   private final Server server;
   private final Primaries primaries;
-  private final Server.Mode mode;
+  private final Mode mode;
   private final Deadline deadline;
   private List<Call> calls;
   private Pool<Connection> pool;
@@ -60,8 +69,7 @@ final class Delivery {
    *
    * @param calls not empty
    */
-  Delivery(
-      Server server, Primaries primaries, List<Call> calls, Server.Mode mode, Deadline deadline)
+  Delivery(Server server, Primaries primaries, List<Call> calls, Mode mode, Deadline deadline)
       throws StoreException {
     this.server = server;
     this.primaries = primaries;
@@ -72,14 +80,14 @@ final class Delivery {
   }
 
   /** Delivers the only call, wherever errors send it. */
-  Server.Answer answer() throws StoreException {
+  Answer answer() throws StoreException {
     try {
       while (true) {
         Object reply = deliver().get(0);
         if (reply instanceof StoreException e) {
           throw e;
         } else if (!(reply instanceof JedisDataException)) {
-          return new Server.Answer(reply, repeated);
+          return new Answer(reply, repeated);
         }
         follow((JedisDataException) reply);
       }
@@ -147,7 +155,7 @@ final class Delivery {
   }
 
   private List<Object> sendFirst() throws StoreException, PoolClosedException {
-    if (mode == Server.Mode.RENEWAL && pool.getTestOnBorrow()) {
+    if (mode == Mode.RENEWAL && pool.getTestOnBorrow()) {
       return server.ownOf(pool).use(deadline, this::over);
     }
     Connection connection;
@@ -209,7 +217,7 @@ final class Delivery {
     boolean isTimeToOpen = !mode.needsAllTime()
         && openingMillis > 0
         && deadline.leftMillis() > ANSWER_IS_PROMPT.toMillis() + openingMillis;
-    isPrompt = mode == Server.Mode.RENEWAL || (mode.mayRepeat() && isTimeToOpen);
+    isPrompt = mode == Mode.RENEWAL || (mode.mayRepeat() && isTimeToOpen);
     return over(connection, isPrompt ? deadline.within(ANSWER_IS_PROMPT) : deadline, calls);
   }
 

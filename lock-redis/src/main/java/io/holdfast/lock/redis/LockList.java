@@ -17,8 +17,8 @@ import redis.clients.jedis.exceptions.JedisDataException;
 import redis.clients.jedis.util.Pool;
 
 /**
- * Lists held locks, one server after the other and page by page. A page costs one round trip, and a
- * second one if it has names of locks, even of free ones.
+ * A list of held locks, read one server after the other and page by page. A page costs one round
+ * trip, and a second one if it has names of locks, even of free ones.
  */
 final class LockList {
   /** The cursor of the first page, and what stands for the next one after the last. */
@@ -86,10 +86,10 @@ final class LockList {
       if (held.size() >= enough) {
         break;
       }
-      String page = FIRST;
+      String cursor = FIRST;
       do {
-        page = look(pool, page);
-      } while (!page.equals(FIRST) && held.size() < enough);
+        cursor = scan(pool, cursor);
+      } while (!cursor.equals(FIRST) && held.size() < enough);
     }
     return held;
   }
@@ -101,16 +101,16 @@ final class LockList {
   }
 
   /**
-   * Looks at the locks on a page of a server's keys; takes a short time, however many keys there
-   * are.
+   * Scans a page of a server's keys, and looks at its locks; takes a short time, however many keys
+   * there are.
    *
    * @return the cursor of the next page
    */
-  private String look(Pool<Connection> pool, String page) throws StoreException {
+  private String scan(Pool<Connection> pool, String cursor) throws StoreException {
     if (deadline.isOver()) {
       throw StoreException.refused("The time was over before all keys were looked through", null);
     }
-    List<Object> arguments = List.of(page, Keys.glob(prefix, kind, namePrefix), SCANNED_AT_ONCE);
+    List<Object> arguments = List.of(cursor, Keys.glob(prefix, kind, namePrefix), SCANNED_AT_ONCE);
     Call scan = new Call(Script.SCAN, List.of(), arguments, false, null);
     Object reply = server.run(pool, scan, deadline);
     if (reply instanceof List<?> both && both.size() == 2 && both.get(1) instanceof List<?> keys) {

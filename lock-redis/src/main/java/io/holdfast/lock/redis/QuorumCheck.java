@@ -50,7 +50,7 @@ final class QuorumCheck {
             + " client");
       }
     }
-    if (votes.answers().size() < votes.majority()) {
+    if (!votes.isAnswered()) {
       throw votes.failure("Too few servers to lock");
     }
   }

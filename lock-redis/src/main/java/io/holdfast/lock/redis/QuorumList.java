@@ -1,5 +1,7 @@
 package io.holdfast.lock.redis;
 
+import static java.util.stream.Collectors.toUnmodifiableSet;
+
 import io.holdfast.lock.redis.Voter.Lane;
 import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.LockKey;
@@ -13,6 +15,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
 
 /**
@@ -20,9 +23,12 @@ import java.util.function.Function;
  * its keys, since it has them in an order of its own. Every held lock is on a majority of the
  * servers, so once a majority is through, one of them has shown it.
  */
-record QuorumList(List<Voter> voters, Function<Server, LockList> ofServer, Deadline deadline) {
+record QuorumList(List<Voter> voters, Function<Server, LockList> listOf, Deadline deadline) {
   /** The pause before servers are asked again about a lock whose state was not clear. */
   static final Duration LOOK_AGAIN_AFTER = Duration.ofMillis(10);
+
+  /** The number of locks that are asked about at once; a server does nothing else meanwhile. */
+  private static final int LOOKED_AT_ONCE = 1_000;
 
   List<StoredLock> read(int limit) throws StoreException {
     Map<LockKey, StoredLock> listed = new LinkedHashMap<>();
@@ -39,54 +45,62 @@ record QuorumList(List<Voter> voters, Function<Server, LockList> ofServer, Deadl
    * not known to be free: the servers came to them at different times.
    */
   private Set<LockKey> found(Map<LockKey, StoredLock> listed) throws StoreException {
-    Votes<Map<LockKey, Reply.Held>> votes =
-        ask(Lane.LIST, server -> ofServer.apply(server).held(Integer.MAX_VALUE), 0);
-    if (votes.answers().size() < votes.majority()) {
+    Votes<Map<LockKey, Reply.Held>> votes = Votes.gather(
+        ask(server -> listOf.apply(server).held(Integer.MAX_VALUE)), deadline, Votes::isAnswered);
+    if (!votes.isAnswered()) {
       throw votes.failure("Too few servers to list the locks");
     }
     Set<LockKey> found = new LinkedHashSet<>();
     votes.answers().forEach(answer -> found.addAll(answer.value().keySet()));
-    found.removeIf(key -> list(key, votes, listed) instanceof Shown.Taken);
+    found.removeIf(key -> listIfTaken(key, votes, listed) instanceof Shown.Taken);
     return found;
   }
 
-  /** Asks all servers about these locks at once, and again until each is clear. */
+  /** Asks all servers about these locks, a part at a time, and again until each is clear. */
   private void look(Set<LockKey> open, Map<LockKey, StoredLock> listed, int limit)
       throws StoreException {
-    for (int repeats = 0; !open.isEmpty() && listed.size() < limit; repeats++) {
-      Set<LockKey> asked = Set.copyOf(open);
-      Votes<Map<LockKey, Reply.Held>> votes =
-          ask(Lane.ACQUIRE, server -> ofServer.apply(server).look(asked), repeats);
-      boolean answered = votes.answers().size() >= votes.majority();
-      if (answered) {
-        open.removeIf(key -> !(list(key, votes, listed) instanceof Shown.Unclear));
+    int repeats = 0;
+    while (!open.isEmpty() && listed.size() < limit) {
+      Set<LockKey> asked = open.stream().limit(LOOKED_AT_ONCE).collect(toUnmodifiableSet());
+      Votes<Map<LockKey, Reply.Held>> votes = Votes.gatherInTime(
+          ask(server -> listOf.apply(server).look(asked)),
+          deadline,
+          soFar -> soFar.isAnswered() && asked.stream().noneMatch(key -> isUnclear(key, soFar)),
+          repeats);
+      if (votes.isAnswered()) {
+        open.removeIf(key ->
+            asked.contains(key) && !(listIfTaken(key, votes, listed) instanceof Shown.Unclear));
       }
-      if (!open.isEmpty()) {
-        if (!answered || deadline.isOver()) {
+      if (asked.stream().anyMatch(open::contains)) {
+        if (!votes.isAnswered() || deadline.isOver()) {
           throw votes.failure(
               "It is not known whether the lock '" + open.iterator().next().name() + "' is taken");
         }
+        repeats++;
         Server.pause(LOOK_AGAIN_AFTER, deadline);
       }
     }
   }
 
-  private Votes<Map<LockKey, Reply.Held>> ask(
-      Lane lane, Voter.Question<Map<LockKey, Reply.Held>> question, int repeats) {
-    return Votes.gatherInTime(
-        voters.stream().map(voter -> voter.ask(lane, question)).toList(),
-        deadline,
-        votes -> false,
-        repeats);
+  private <T> List<CompletableFuture<T>> ask(Voter.Question<T> question) {
+    return voters.stream().map(voter -> voter.ask(Lane.LIST, question)).toList();
+  }
+
+  private static boolean isUnclear(LockKey key, Votes<Map<LockKey, Reply.Held>> votes) {
+    return shown(key, votes) instanceof Shown.Unclear;
   }
 
   /** Lists a lock if a majority shows it; returns what it shows. */
-  private static Shown list(
+  private static Shown listIfTaken(
       LockKey key, Votes<Map<LockKey, Reply.Held>> votes, Map<LockKey, StoredLock> listed) {
-    Shown shown = Shown.by(votes.map(held -> Optional.ofNullable(held.get(key))));
+    Shown shown = shown(key, votes);
     if (shown instanceof Shown.Taken taken) {
       listed.put(key, new StoredLock(key, taken.holder(), OptionalInt.empty()));
     }
     return shown;
+  }
+
+  private static Shown shown(LockKey key, Votes<Map<LockKey, Reply.Held>> votes) {
+    return Shown.by(votes.map(held -> Optional.ofNullable(held.get(key))));
   }
 }

@@ -196,15 +196,14 @@ final class QuorumStore implements LockStore {
         }
         giveBack(claim, ownerId);
         // If a server of the majority failed meanwhile, the others may still form a majority.
-        boolean mayTryAgain = committed.answers().size() >= committed.majority()
-            && splits < splitsMax
-            && isTimeForARound(deadline);
+        boolean mayTryAgain =
+            committed.isAnswered() && splits < splitsMax && isTimeForARound(deadline);
         if (!isDecided(committed) && !mayTryAgain) {
           throw committed.failure("The lock was given, but its number could not be kept");
         }
       } else {
         giveBack(claim, ownerId);
-        if (votes.answers().size() < votes.majority()) {
+        if (!votes.isAnswered()) {
           throw votes.failure("Too few servers to lock");
         }
       }
@@ -335,7 +334,7 @@ final class QuorumStore implements LockStore {
     Claim claim = grant.claim();
     Call call = Call.release(LockKind.MUTEX, key(claim.key()), ownerIdOf(grant), holdFor);
     boolean released = decide(
-        ask(Lane.GRANT, claim, server -> server.run(call, Mode.URGENT).ended()),
+        ask(Lane.GRANT, claim, server -> server.run(call, Mode.URGENT).released()),
         "It is not known whether the lock was released");
     return released ? ReleaseOutcome.RELEASED : ReleaseOutcome.ALREADY_LOST;
   }
@@ -428,7 +427,7 @@ final class QuorumStore implements LockStore {
           deadline,
           soFar -> soFar.isMajority(Optional::isEmpty),
           repeats);
-      if (votes.answers().size() < votes.majority()) {
+      if (!votes.isAnswered()) {
         throw votes.failure("It is not known who has the lock");
       }
       Shown shown = Shown.by(votes);
@@ -446,16 +445,16 @@ final class QuorumStore implements LockStore {
   @Override
   public List<StoredLock> list(LockKind kind, String namePrefix, int limit) throws StoreException {
     Deadline deadline = Server.deadlineAfter(storeTimeout);
-    Function<Server, LockList> ofServer =
+    Function<Server, LockList> listOf =
         server -> new LockList(server, prefix, kind, namePrefix, deadline);
-    return new QuorumList(voters, ofServer, deadline).read(limit);
+    return new QuorumList(voters, listOf, deadline).read(limit);
   }
 
   @Override
   public boolean forceRelease(LockKey key, long number) throws StoreException {
     Call call = Call.forceRelease(LockKind.MUTEX, key(key), number);
     return decide(
-        ask(Lane.GRANT, server -> server.run(call, Mode.URGENT).freed()),
+        ask(Lane.GRANT, server -> server.run(call, Mode.URGENT).forceReleased()),
         "It is not known whether the lock was freed");
   }
 

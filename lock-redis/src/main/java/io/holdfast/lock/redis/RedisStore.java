@@ -233,7 +233,7 @@ final class RedisStore implements LockStore {
   public ReleaseOutcome release(Grant grant, Duration holdFor) throws StoreException {
     Answer answer = server.run(
         Call.release(kindOf(grant), keyOf(grant), grant.claim().ownerId(), holdFor), Mode.ON_GRANT);
-    return answer.ended() ? ReleaseOutcome.RELEASED : ReleaseOutcome.ALREADY_LOST;
+    return answer.released() ? ReleaseOutcome.RELEASED : ReleaseOutcome.ALREADY_LOST;
   }
 
   @Override
@@ -305,7 +305,7 @@ final class RedisStore implements LockStore {
   public boolean forceRelease(LockKey key, long number) throws StoreException {
     return server
         .run(Call.forceRelease(key.kind(), key(key), number), Mode.ON_GRANT)
-        .freed();
+        .forceReleased();
   }
 
   Server server() {

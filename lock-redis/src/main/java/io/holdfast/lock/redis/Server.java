@@ -23,12 +23,6 @@ import redis.clients.jedis.util.Pool;
  * Runs scripts on the server that has their keys, each within the store timeout. A script runs on a
  * connection of the user's pool or, if the pool has none to give, on one of our own.
  *
- * <p>Three things can mean that the address leads to another server by now: the connection broke,
- * the server takes no writes, or it answered that there is no such grant. The script is then sent
- * again on a connection of our own that is opened afterwards. If a doubtful answer turns out to be
- * another one there, the pool's idle connections are dropped. So a former primary that is still up
- * can't end a lease, as long as the address leads to the new one.
- *
  * <p>Threads: safe for use by any number of threads.
  */
 final class Server implements AutoCloseable {
@@ -64,19 +58,19 @@ final class Server implements AutoCloseable {
    */
   record Answer(@Nullable Object reply, boolean repeated) {
     /**
-     * Whether a release ended the grant. Of two requests the first may have got through, and then
-     * the second finds nothing.
+     * Whether the release that this answers ended the grant. Of two requests the first may have got
+     * through, and then the second finds nothing.
      */
-    boolean ended() {
+    boolean released() {
       return Reply.isOne(reply) || repeated;
     }
 
     /**
-     * Whether a forced release ended the grant.
+     * Whether the forced release that this answers ended the grant.
      *
      * @throws StoreException that is not known: the first of two requests may have got through
      */
-    boolean freed() throws StoreException {
+    boolean forceReleased() throws StoreException {
       boolean freed = Reply.isOne(reply);
       if (!freed && repeated) {
         throw StoreException.unanswered(

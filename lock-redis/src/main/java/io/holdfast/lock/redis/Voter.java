@@ -42,7 +42,7 @@ final class Voter {
     RENEWAL(1),
 
     /** Lists of locks, for which a server looks through all of its keys. */
-    LIST(1);
+    LIST(2);
 
     private final int threads;
 

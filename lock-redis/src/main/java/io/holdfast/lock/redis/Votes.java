@@ -180,6 +180,11 @@ final class Votes<T> {
     return count(of) + silent() < majority();
   }
 
+  /** Whether a majority answered, whatever the answers are. */
+  boolean isAnswered() {
+    return answers.size() >= majority();
+  }
+
   /** Whether too few servers answered, or can still answer, to form a majority. */
   boolean isFailed() {
     return answers.size() + pending() < majority();

@@ -10,6 +10,7 @@ import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
+import io.holdfast.lock.spi.LockKind;
 import io.holdfast.lock.spi.LockStore;
 import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.Renewal;
@@ -239,6 +240,40 @@ class QuorumRoundsTest {
       way.heal();
       other.close();
       assertThatExceptionOfType(LockLostException.class).isThrownBy(undecided::close);
+    }
+  }
+
+  @Test
+  void aListThatTakesLongWaitsForNoServerThatNeverAnswers() throws Exception {
+    StoreSettings settings =
+        new StoreSettings("listing", Duration.ofSeconds(5), TimeSource.system(), Stores.NO_EVENTS);
+    List<FaultProxy> ways = new ArrayList<>();
+    List<RedisClient> slow = new ArrayList<>();
+    try {
+      for (int i = 0; i < 3; i++) {
+        FaultProxy way =
+            FaultProxy.open(servers.address(i).getHost(), servers.address(i).getPort());
+        ways.add(way);
+        slow.add(RedisAccess.client(new HostAndPort(way.host(), way.port()), 8));
+      }
+      try (LockStore store = RedisLocks.quorum(slow).openStore(settings)) {
+        LockKey key = granted(store).claim().key();
+        String lock = Stored.keyOf(key);
+        Stores.await("on all", () -> clients.stream().allMatch(client -> client.exists(lock)));
+        // Its scripts are loaded.
+        assertThat(store.list(LockKind.MUTEX, key.name(), 10)).hasSize(1);
+        ways.get(0).blackhole();
+        ways.get(1).delay(Link.Direction.REPLIES, Duration.ofMillis(800));
+        ways.get(2).delay(Link.Direction.REPLIES, Duration.ofMillis(800));
+        long beganNanos = System.nanoTime();
+        assertThat(store.list(LockKind.MUTEX, key.name(), 10)).hasSize(1);
+        assertThat(Duration.ofNanos(System.nanoTime() - beganNanos))
+            .isLessThan(settings.storeTimeout());
+        ways.forEach(FaultProxy::heal);
+      }
+    } finally {
+      slow.forEach(RedisClient::close);
+      ways.forEach(FaultProxy::close);
     }
   }
 

@@ -361,6 +361,13 @@ class QuorumTest {
         assertThat(lock.waiting()).isEmpty();
       }
       assertThat(store.list(LockKind.MUTEX, fresh, 5)).hasSize(5).doesNotHaveDuplicates();
+
+      // What one of the majority has not shown is asked about, in parts.
+      held.values()
+          .forEach(grant -> clients.get(0).del(Stored.keyOf(grant.claim().key())));
+      assertThat(store.list(LockKind.MUTEX, fresh, 10_000))
+          .extracting(lock -> lock.key().name())
+          .containsExactlyInAnyOrderElementsOf(held.keySet());
     }
   }
 
