@@ -27,32 +27,35 @@ final class QuorumCheck {
     List<CompletableFuture<Optional<String>>> questions = new ArrayList<>();
     for (int i = 0; i < voters.size(); i++) {
       String number = Integer.toString(i);
-      questions.add(voters
-          .get(i)
-          .ask(
-              Lane.ACQUIRE,
-              server -> server.isRecent(prefix)
-                  ? Optional.of(first(server, key, number))
-                  : Optional.empty()));
+      questions.add(
+          voters.get(i).ask(Lane.ACQUIRE, server -> problem(server, prefix, key, number)));
     }
     Votes<Optional<String>> votes = Votes.gather(questions, deadline, soFar -> false);
     for (Voter voter : voters) {
       CompletableFuture<String> unused = voter.ask(Lane.ACQUIRE, server -> first(server, key, ""));
     }
-    for (Votes.Answer<Optional<String>> answer : votes.answers()) {
-      String first = answer.value().orElseThrow(() -> new IllegalStateException(Server.TOO_OLD));
-      if (!first.equals(Integer.toString(answer.voter()))) {
-        throw new IllegalStateException("The clients at "
-            + first
-            + " and "
-            + answer.voter()
-            + " of the list lead to one server, which would have two votes: give each server one"
-            + " client");
-      }
-    }
+    votes.answers().stream().flatMap(Optional::stream).findFirst().ifPresent(problem -> {
+      throw new IllegalStateException(problem);
+    });
     if (!votes.isAnswered()) {
       throw votes.failure("Too few servers to lock");
     }
+  }
+
+  private static Optional<String> problem(Server server, String prefix, String key, String number)
+      throws StoreException {
+    if (!server.isRecent(prefix)) {
+      return Optional.of(Server.TOO_OLD);
+    }
+    String first = first(server, key, number);
+    return first.equals(number)
+        ? Optional.empty()
+        : Optional.of("The clients at "
+            + first
+            + " and "
+            + number
+            + " of the list lead to one server, which would have two votes: give each server one"
+            + " client");
   }
 
   /** Returns the number of the client that came first with this key; none: cleans up. */

@@ -21,12 +21,15 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.Locale;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.Connection;
 import redis.clients.jedis.util.Pool;
@@ -86,7 +89,11 @@ final class QuorumStore implements LockStore {
       Pool<Connection> pool = pools.get(i);
       String threadName = "holdfast-" + settings.clientName() + "-server-" + i;
       Server server = new Server(key -> pool, storeTimeout, threadName);
-      voters.add(new Voter(server, storeTimeout, threadName));
+      voters.add(new Voter(
+          server,
+          storeTimeout,
+          lane ->
+              Daemons.pool(threadName + '-' + lane.name().toLowerCase(Locale.ROOT), lane.threads)));
     }
   }
 
@@ -225,9 +232,8 @@ final class QuorumStore implements LockStore {
 
   private static long highest(Votes<Object> votes) {
     return votes.answers().stream()
-        .map(Votes.Answer::value)
         .filter(QuorumStore::isGrant)
-        .mapToLong(value -> (Long) value)
+        .mapToLong(Long.class::cast)
         .max()
         .orElseThrow();
   }
@@ -264,8 +270,8 @@ final class QuorumStore implements LockStore {
 
   /** Returns the holder that a majority shows, or null if the answers show none. */
   private static @Nullable String holder(Votes<Object> votes) {
-    for (Votes.Answer<Object> answer : votes.answers()) {
-      if (answer.value() instanceof List<?> busy) {
+    for (Object answer : votes.answers()) {
+      if (answer instanceof List<?> busy) {
         String holder = Reply.text(busy.get(1));
         if (votes.isMajority(
             value -> value instanceof List<?> other && Reply.text(other.get(1)).equals(holder))) {
@@ -357,25 +363,22 @@ final class QuorumStore implements LockStore {
   }
 
   private List<Renewal> renewPart(List<Grant> grants, Deadline deadline) {
-    List<Call> calls = new ArrayList<>(grants.size());
-    for (Grant grant : grants) {
-      Claim claim = grant.claim();
-      calls.add(Call.renew(LockKind.MUTEX, key(claim.key()), ownerIdOf(grant), claim.ttl()));
-    }
-    Votes<List<Object>> votes =
-        Votes.gather(ask(Lane.RENEWAL, server -> server.renew(calls)), deadline, soFar -> {
-          for (int i = 0; i < grants.size(); i++) {
-            if (renewal(soFar, i, grants.get(i)) instanceof Renewal.Unknown) {
-              return false;
-            }
-          }
-          return true;
-        });
-    List<Renewal> results = new ArrayList<>(grants.size());
-    for (int i = 0; i < grants.size(); i++) {
-      results.add(renewal(votes, i, grants.get(i)));
-    }
-    return results;
+    List<Call> calls = grants.stream()
+        .map(grant -> Call.renew(
+            LockKind.MUTEX,
+            key(grant.claim().key()),
+            ownerIdOf(grant),
+            grant.claim().ttl()))
+        .toList();
+    Votes<List<Object>> votes = Votes.gather(
+        ask(Lane.RENEWAL, server -> server.renew(calls)),
+        deadline,
+        soFar -> renewals(soFar, grants).noneMatch(Renewal.Unknown.class::isInstance));
+    return renewals(votes, grants).toList();
+  }
+
+  private static Stream<Renewal> renewals(Votes<List<Object>> votes, List<Grant> grants) {
+    return IntStream.range(0, grants.size()).mapToObj(i -> renewal(votes, i, grants.get(i)));
   }
 
   private static Renewal renewal(Votes<List<Object>> votes, int index, Grant grant) {
@@ -384,8 +387,8 @@ final class QuorumStore implements LockStore {
     } else if (votes.isMajority(replies -> Reply.isZero(replies.get(index)))) {
       return new Renewal.Lost();
     }
-    for (Votes.Answer<List<Object>> answer : votes.answers()) {
-      if (answer.value().get(index) instanceof StoreException e) {
+    for (List<Object> replies : votes.answers()) {
+      if (replies.get(index) instanceof StoreException e) {
         return new Renewal.Unknown(e);
       }
     }

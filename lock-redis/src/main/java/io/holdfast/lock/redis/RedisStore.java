@@ -18,9 +18,9 @@ import io.holdfast.lock.spi.StoredHolder;
 import io.holdfast.lock.spi.StoredLock;
 import io.holdfast.lock.spi.Ticket;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -253,18 +253,16 @@ final class RedisStore implements LockStore {
         .map(grant -> Call.renew(
             kindOf(grant), keyOf(grant), grant.claim().ownerId(), grant.claim().ttl()))
         .toList());
-    List<Renewal> results = new ArrayList<>(grants.size());
-    for (int i = 0; i < grants.size(); i++) {
-      Object reply = replies.get(i);
-      if (reply instanceof StoreException e) {
-        results.add(new Renewal.Unknown(e));
-      } else if (Reply.isOne(reply)) {
-        results.add(new Renewal.Renewed(grants.get(i).claim().ttl()));
-      } else {
-        results.add(new Renewal.Lost());
-      }
+    return IntStream.range(0, grants.size())
+        .mapToObj(i -> renewal(grants.get(i), replies.get(i)))
+        .toList();
+  }
+
+  private static Renewal renewal(Grant grant, Object reply) {
+    if (reply instanceof StoreException e) {
+      return new Renewal.Unknown(e);
     }
-    return results;
+    return Reply.isOne(reply) ? new Renewal.Renewed(grant.claim().ttl()) : new Renewal.Lost();
   }
 
   /** Extends a fixed lease. Like a renewal, this does not wait for replicas. */

@@ -22,8 +22,8 @@ sealed interface Shown {
   /** Evaluates the answers of at least a majority. */
   static Shown by(Votes<Optional<Reply.Held>> votes) {
     boolean mayBeTaken = false;
-    for (Votes.Answer<Optional<Reply.Held>> answer : votes.answers()) {
-      Reply.Held held = answer.value().orElse(null);
+    for (Optional<Reply.Held> answer : votes.answers()) {
+      Reply.Held held = answer.orElse(null);
       if (held == null) {
         continue;
       }

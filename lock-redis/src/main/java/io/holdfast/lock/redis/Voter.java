@@ -5,7 +5,6 @@ import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.StoreException;
 import java.time.Duration;
 import java.util.EnumMap;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
@@ -44,7 +43,7 @@ final class Voter {
     /** Lists of locks, for which a server looks through all of its keys. */
     LIST(2);
 
-    private final int threads;
+    final int threads;
 
     Lane(int threads) {
       this.threads = threads;
@@ -57,14 +56,6 @@ final class Voter {
 
   /** The last question about each attempt that is not answered yet, by owner id. */
   private final ConcurrentHashMap<String, CompletableFuture<?>> last = new ConcurrentHashMap<>();
-
-  Voter(Server server, Duration storeTimeout, String threadName) {
-    this(
-        server,
-        storeTimeout,
-        lane ->
-            Daemons.pool(threadName + '-' + lane.name().toLowerCase(Locale.ROOT), lane.threads));
-  }
 
   Voter(Server server, Duration storeTimeout, Function<Lane, ThreadPoolExecutor> threads) {
     this.server = server;

@@ -33,15 +33,12 @@ final class Votes<T> {
   private static final int GROWING_REPEATS_MAX = 10;
 
   private final int voters;
-  private final List<Answer<T>> answers = new ArrayList<>();
+  private final List<T> answers = new ArrayList<>();
   private final List<StoreException> failures = new ArrayList<>();
 
   private Votes(int voters) {
     this.voters = voters;
   }
-
-  /** A server's answer. */
-  record Answer<T>(int voter, T value) {}
 
   /**
    * Gathers answers until they decide, all have come, or the time is up. Later answers are ignored.
@@ -77,19 +74,19 @@ final class Votes<T> {
       Duration lateMin) {
     long beganNanos = System.nanoTime();
     Deadline until = deadline;
-    BlockingQueue<Integer> answered = new LinkedBlockingQueue<>();
-    for (int i = 0; i < questions.size(); i++) {
-      int voter = i;
-      var unused = questions.get(i).whenComplete((value, failure) -> answered.add(voter));
+    BlockingQueue<CompletableFuture<T>> answered = new LinkedBlockingQueue<>();
+    for (CompletableFuture<T> question : questions) {
+      var unused = question.whenComplete((value, failure) -> answered.add(question));
     }
     Votes<T> votes = new Votes<>(questions.size());
     while (votes.pending() > 0 && !decided.test(votes)) {
-      Optional<Integer> voter = until.<Optional<Integer>, RuntimeException>awaitUninterruptibly(
-          left -> Optional.ofNullable(answered.poll(left, TimeUnit.NANOSECONDS)));
-      if (voter.isEmpty()) {
+      Optional<CompletableFuture<T>> next =
+          until.<Optional<CompletableFuture<T>>, RuntimeException>awaitUninterruptibly(
+              left -> Optional.ofNullable(answered.poll(left, TimeUnit.NANOSECONDS)));
+      if (next.isEmpty()) {
         break;
       }
-      votes.count(voter.get(), questions.get(voter.get()));
+      votes.count(next.get());
       if (votes.answers.size() == votes.majority()) {
         long majorityNanos = System.nanoTime() - beganNanos;
         until = until.within(
@@ -99,9 +96,9 @@ final class Votes<T> {
     return votes;
   }
 
-  private void count(int voter, CompletableFuture<T> answered) {
+  private void count(CompletableFuture<T> answered) {
     try {
-      answers.add(new Answer<>(voter, answered.join()));
+      answers.add(answered.join());
     } catch (CompletionException e) {
       failures.add(
           e.getCause() instanceof StoreException failure
@@ -118,25 +115,18 @@ final class Votes<T> {
     return voters / 2 + 1;
   }
 
-  List<Answer<T>> answers() {
+  List<T> answers() {
     return answers;
   }
 
   int count(Predicate<T> of) {
-    int count = 0;
-    for (Answer<T> answer : answers) {
-      if (of.test(answer.value())) {
-        count++;
-      }
-    }
-    return count;
+    return (int) answers.stream().filter(of).count();
   }
 
   /** Converts each answer. */
   <R> Votes<R> map(Function<T, R> conclusion) {
     Votes<R> votes = new Votes<>(voters);
-    answers.forEach(answer ->
-        votes.answers.add(new Answer<>(answer.voter(), conclusion.apply(answer.value()))));
+    answers.forEach(answer -> votes.answers.add(conclusion.apply(answer)));
     votes.failures.addAll(failures);
     return votes;
   }
@@ -147,7 +137,7 @@ final class Votes<T> {
    */
   Duration lasting(Function<T, Duration> time) {
     return answers.stream()
-        .map(answer -> time.apply(answer.value()))
+        .map(time)
         .sorted(Comparator.reverseOrder())
         .skip(majority() - 1)
         .findFirst()
