@@ -1,6 +1,7 @@
 package io.holdfast.lock.redis;
 
 import io.holdfast.lock.spi.Claim;
+import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockKind;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -36,6 +37,10 @@ record Call(
     return replicas == null ? this : new Call(script, keys, arguments, isAsking, replicas);
   }
 
+  private static Call of(Scripts scripts, String prefix, LockKey key, Object... arguments) {
+    return new Call(scripts.of(key.kind()), Keys.of(prefix, key), arguments);
+  }
+
   /**
    * Makes the call that asks for a lock.
    *
@@ -43,22 +48,21 @@ record Call(
    * @param line the script's arguments about a place in line; none: it joins no line
    */
   static Call acquire(
-      String key, String ownerId, Claim claim, Duration numbersKept, Object... line) {
+      String prefix, String ownerId, Claim claim, Duration numbersKept, Object... line) {
     List<Object> arguments = new ArrayList<>(
         List.of(ownerId, millisUp(claim.ttl()), millisUp(numbersKept), claim.holder()));
-    LockKind kind = claim.key().kind();
-    if (kind == LockKind.PERMIT) {
+    if (claim.key().kind() == LockKind.PERMIT) {
       arguments.add(claim.permits());
     }
     arguments.addAll(List.of(line));
-    return new Call(Scripts.ACQUIRE.of(kind), key, arguments.toArray());
+    return of(Scripts.ACQUIRE, prefix, claim.key(), arguments.toArray());
   }
 
   /** Makes the call that gives a lock back, or leaves it taken for a time. */
-  static Call release(LockKind kind, String key, String ownerId, Duration holdFor) {
+  static Call release(String prefix, LockKey key, String ownerId, Duration holdFor) {
     return holdFor.isZero()
-        ? new Call(Scripts.RELEASE.of(kind), key, ownerId)
-        : new Call(Scripts.RELEASE.of(kind), key, ownerId, millisUp(holdFor));
+        ? of(Scripts.RELEASE, prefix, key, ownerId)
+        : of(Scripts.RELEASE, prefix, key, ownerId, millisUp(holdFor));
   }
 
   /**
@@ -66,30 +70,30 @@ record Call(
    *
    * @param ownerId the owner id of the claim, or the prefix that its rounds share
    */
-  static Call withdraw(LockKind kind, String key, String ownerId) {
-    return new Call(Scripts.WITHDRAW.of(kind), key, ownerId);
+  static Call withdraw(String prefix, LockKey key, String ownerId) {
+    return of(Scripts.WITHDRAW, prefix, key, ownerId);
   }
 
   /** Makes the call that frees a lock if the grant with this number has it. */
-  static Call forceRelease(LockKind kind, String key, long number) {
-    return new Call(Scripts.FORCE_RELEASE.of(kind), key, Long.toString(number));
+  static Call forceRelease(String prefix, LockKey key, long number) {
+    return of(Scripts.FORCE_RELEASE, prefix, key, Long.toString(number));
   }
 
   /** Makes the call that extends a renewed lease. */
-  static Call renew(LockKind kind, String key, String ownerId, Duration ttl) {
-    return new Call(Scripts.RENEW.of(kind), key, ownerId, millisUp(ttl));
+  static Call renew(String prefix, LockKey key, String ownerId, Duration ttl) {
+    return of(Scripts.RENEW, prefix, key, ownerId, millisUp(ttl));
   }
 
   /**
    * Makes the call that extends a fixed lease or, with zero time, asks how much is left of a lease.
    */
-  static Call extend(LockKind kind, String key, String ownerId, Duration ttl) {
-    return new Call(Scripts.EXTEND.of(kind), key, ownerId, millisUp(ttl));
+  static Call extend(String prefix, LockKey key, String ownerId, Duration ttl) {
+    return of(Scripts.EXTEND, prefix, key, ownerId, millisUp(ttl));
   }
 
   /** Makes the call that asks who has a lock, or who has the permits of a semaphore. */
-  static Call look(LockKind kind, String key) {
-    return new Call(Scripts.LOOK.of(kind), key);
+  static Call look(String prefix, LockKey key) {
+    return of(Scripts.LOOK, prefix, key);
   }
 
   private static String millisUp(Duration duration) {
@@ -105,21 +109,14 @@ record Call(
   }
 
   CommandArguments bySha() {
-    return rest(new CommandArguments(Protocol.Command.EVALSHA).add(script.sha()));
+    return rest(new CommandArguments(Protocol.Command.EVALSHA).add(script.sha));
   }
 
   CommandArguments byText() {
-    return rest(new CommandArguments(Protocol.Command.EVAL).add(script.text()));
+    return rest(new CommandArguments(Protocol.Command.EVAL).add(script.text));
   }
 
   private CommandArguments rest(CommandArguments command) {
-    command.add(keys.size());
-    for (String key : keys) {
-      command.key(key);
-    }
-    for (Object argument : arguments) {
-      command.add(argument);
-    }
-    return command;
+    return command.add(keys.size()).keys(keys).addObjects(arguments);
   }
 }

@@ -42,7 +42,7 @@ final class Inbox implements AutoCloseable {
   private final Primaries primaries;
   private final TimeSource time;
   private final String threadName;
-  private final String channel;
+  final String channel;
   private final Map<String, QueueTicket> waiting = new ConcurrentHashMap<>();
 
   private @Nullable Thread thread; // under this
@@ -53,13 +53,7 @@ final class Inbox implements AutoCloseable {
     this.primaries = primaries;
     this.time = time;
     this.threadName = threadName;
-    byte[] id = new byte[8];
-    new SecureRandom().nextBytes(id);
-    this.channel = prefix + ":inbox:" + HexFormat.of().formatHex(id);
-  }
-
-  String channel() {
-    return channel;
+    this.channel = prefix + ":inbox:" + HexFormat.of().toHexDigits(new SecureRandom().nextLong());
   }
 
   /** Registers a ticket for messages about its owner id. */

@@ -3,8 +3,8 @@ package io.holdfast.lock.redis;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockKind;
 import java.time.Duration;
+import java.util.Optional;
 import java.util.regex.Pattern;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The keys of locks, one for each lock: {@code prefix:kind:{name}}. The name is the hash tag, so
@@ -22,11 +22,11 @@ final class Keys {
     return head(prefix, key.kind()) + escaped(key.name()) + '}';
   }
 
-  /** Returns the lock with this key, or null if it is not the key of a lock. */
-  static @Nullable LockKey parse(String prefix, LockKind kind, String lock) {
+  /** Returns the lock with this key; empty if it is not the key of a lock. */
+  static Optional<LockKey> parse(String prefix, LockKind kind, String lock) {
     String head = head(prefix, kind);
     if (!lock.startsWith(head) || !lock.endsWith("}")) {
-      return null;
+      return Optional.empty();
     }
     // Percent signs last, so that an unescaped one is not taken for the start of another escape.
     String name = lock.substring(head.length(), lock.length() - 1)
@@ -34,10 +34,9 @@ final class Keys {
         .replace("%7D", "}")
         .replace("%25", "%");
     try {
-      LockKey key = new LockKey(kind, name);
-      return of(prefix, key).equals(lock) ? key : null;
+      return Optional.of(new LockKey(kind, name)).filter(key -> of(prefix, key).equals(lock));
     } catch (IllegalArgumentException e) {
-      return null; // Not a name that a lock can have.
+      return Optional.empty(); // Not a name that a lock can have.
     }
   }
 
@@ -77,7 +76,6 @@ final class Keys {
    * but never shorter.
    */
   static long millisUp(Duration duration) {
-    long millis = duration.toMillis();
-    return duration.minusMillis(millis).isZero() ? millis : millis + 1;
+    return duration.plusNanos(999_999).toMillis();
   }
 }

@@ -7,7 +7,6 @@ import io.holdfast.lock.spi.LockKind;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoredLock;
 import java.util.LinkedHashMap;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalInt;
@@ -82,7 +81,7 @@ final class LockList {
 
   /** Returns the locks that are held, at least this many if there are. */
   Map<LockKey, Reply.Held> held(int enough) throws StoreException {
-    for (Pool<Connection> pool : server.all(deadline)) {
+    for (Pool<Connection> pool : server.primaries.all(deadline)) {
       if (held.size() >= enough) {
         break;
       }
@@ -96,7 +95,7 @@ final class LockList {
 
   /** Returns those of these locks that are held; all are on one server. */
   Map<LockKey, Reply.Held> look(Set<LockKey> locks) throws StoreException {
-    look(server.all(deadline).get(0), locks);
+    look(server.primaries.all(deadline).get(0), List.copyOf(locks));
     return held;
   }
 
@@ -120,26 +119,21 @@ final class LockList {
     throw Reply.noAnswer(reply);
   }
 
-  /** Returns the locks that are looked for among these keys. */
-  private Set<LockKey> locks(List<?> keys) {
-    Set<LockKey> locks = new LinkedHashSet<>();
-    for (Object key : keys) {
-      LockKey lock = Keys.parse(prefix, kind, Reply.text(key));
-      if (lock != null && lock.name().startsWith(namePrefix)) {
-        locks.add(lock);
-      }
-    }
-    return locks;
+  /** Returns the locks that are looked for among these keys, and are not known to be held. */
+  private List<LockKey> locks(List<?> keys) {
+    // A scan can return a key twice, and so can two servers while slots move.
+    return keys.stream()
+        .flatMap(key -> Keys.parse(prefix, kind, Reply.text(key)).stream())
+        .filter(lock -> lock.name().startsWith(namePrefix) && !held.containsKey(lock))
+        .distinct()
+        .toList();
   }
 
-  private void look(Pool<Connection> pool, Set<LockKey> locks) throws StoreException {
-    // A scan can return a key twice, and so can two servers while slots move.
-    List<LockKey> found = locks.stream().filter(key -> !held.containsKey(key)).toList();
-    if (found.isEmpty()) {
+  private void look(Pool<Connection> pool, List<LockKey> locks) throws StoreException {
+    if (locks.isEmpty()) {
       return;
     }
-    List<Call> calls =
-        found.stream().map(key -> Call.look(kind, Keys.of(prefix, key))).toList();
+    List<Call> calls = locks.stream().map(lock -> Call.look(prefix, lock)).toList();
     List<Object> replies = server.runAll(pool, calls, deadline);
     for (int i = 0; i < replies.size(); i++) {
       Object reply = replies.get(i);
@@ -147,7 +141,7 @@ final class LockList {
         // The key may have moved: ask the server that has it now.
         reply = server.run(calls.get(i), Mode.ASK, deadline).reply();
       }
-      LockKey key = found.get(i);
+      LockKey key = locks.get(i);
       Reply.Held.of(reply).ifPresent(lock -> held.put(key, lock));
     }
   }

@@ -34,7 +34,7 @@ final class QuorumCheck {
     for (Voter voter : voters) {
       CompletableFuture<String> unused = voter.ask(Lane.ACQUIRE, server -> first(server, key, ""));
     }
-    votes.answers().stream().flatMap(Optional::stream).findFirst().ifPresent(problem -> {
+    votes.answers.stream().flatMap(Optional::stream).findFirst().ifPresent(problem -> {
       throw new IllegalStateException(problem);
     });
     if (!votes.isAnswered()) {

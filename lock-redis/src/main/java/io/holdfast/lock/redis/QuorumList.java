@@ -51,7 +51,7 @@ record QuorumList(List<Voter> voters, Function<Server, LockList> listOf, Deadlin
       throw votes.failure("Too few servers to list the locks");
     }
     Set<LockKey> found = new LinkedHashSet<>();
-    votes.answers().forEach(answer -> found.addAll(answer.keySet()));
+    votes.answers.forEach(answer -> found.addAll(answer.keySet()));
     found.removeIf(key -> listIfTaken(key, votes, listed) instanceof Shown.Taken);
     return found;
   }

@@ -231,7 +231,7 @@ final class QuorumStore implements LockStore {
   }
 
   private static long highest(Votes<Object> votes) {
-    return votes.answers().stream()
+    return votes.answers.stream()
         .filter(QuorumStore::isGrant)
         .mapToLong(Long.class::cast)
         .max()
@@ -249,7 +249,7 @@ final class QuorumStore implements LockStore {
   }
 
   private List<CompletableFuture<Object>> askForLock(Claim claim, String ownerId) {
-    Call call = Call.acquire(key(claim.key()), ownerId, claim, numbersKept);
+    Call call = Call.acquire(prefix, ownerId, claim, numbersKept);
     return ask(Lane.ACQUIRE, claim, server -> {
       Object reply = server.run(call, Mode.ASK).reply();
       if (reply != null
@@ -270,7 +270,7 @@ final class QuorumStore implements LockStore {
 
   /** Returns the holder that a majority shows, or null if the answers show none. */
   private static @Nullable String holder(Votes<Object> votes) {
-    for (Object answer : votes.answers()) {
+    for (Object answer : votes.answers) {
       if (answer instanceof List<?> busy) {
         String holder = Reply.text(busy.get(1));
         if (votes.isMajority(
@@ -285,7 +285,10 @@ final class QuorumStore implements LockStore {
   private Votes<Boolean> commitNumber(QuorumGrant grant, Deadline deadline) {
     Claim claim = grant.claim();
     Call call = new Call(
-        Script.COMMIT_NUMBER, key(claim.key()), grant.ownerId(), Long.toString(grant.number()));
+        Script.COMMIT_NUMBER,
+        Keys.of(prefix, claim.key()),
+        grant.ownerId(),
+        Long.toString(grant.number()));
     return Votes.gather(
         ask(
             Lane.ACQUIRE,
@@ -303,7 +306,7 @@ final class QuorumStore implements LockStore {
   }
 
   private List<CompletableFuture<Boolean>> askToWithdraw(Lane lane, Claim claim, String ownerId) {
-    Call call = Call.withdraw(LockKind.MUTEX, key(claim.key()), ownerId);
+    Call call = Call.withdraw(prefix, claim.key(), ownerId);
     return ask(lane, claim, server -> {
       Server.Answer unused = server.run(call, Mode.URGENT);
       return true;
@@ -338,7 +341,7 @@ final class QuorumStore implements LockStore {
   @Override
   public ReleaseOutcome release(Grant grant, Duration holdFor) throws StoreException {
     Claim claim = grant.claim();
-    Call call = Call.release(LockKind.MUTEX, key(claim.key()), ownerIdOf(grant), holdFor);
+    Call call = Call.release(prefix, claim.key(), ownerIdOf(grant), holdFor);
     boolean released = decide(
         ask(Lane.GRANT, claim, server -> server.run(call, Mode.URGENT).released()),
         "It is not known whether the lock was released");
@@ -365,10 +368,7 @@ final class QuorumStore implements LockStore {
   private List<Renewal> renewPart(List<Grant> grants, Deadline deadline) {
     List<Call> calls = grants.stream()
         .map(grant -> Call.renew(
-            LockKind.MUTEX,
-            key(grant.claim().key()),
-            ownerIdOf(grant),
-            grant.claim().ttl()))
+            prefix, grant.claim().key(), ownerIdOf(grant), grant.claim().ttl()))
         .toList();
     Votes<List<Object>> votes = Votes.gather(
         ask(Lane.RENEWAL, server -> server.renew(calls)),
@@ -387,7 +387,7 @@ final class QuorumStore implements LockStore {
     } else if (votes.isMajority(replies -> Reply.isZero(replies.get(index)))) {
       return new Renewal.Lost();
     }
-    for (List<Object> replies : votes.answers()) {
+    for (List<Object> replies : votes.answers) {
       if (replies.get(index) instanceof StoreException e) {
         return new Renewal.Unknown(e);
       }
@@ -398,7 +398,7 @@ final class QuorumStore implements LockStore {
   @Override
   public Optional<Duration> extend(Grant grant, Duration ttl) throws StoreException {
     Claim claim = grant.claim();
-    Call call = Call.extend(LockKind.MUTEX, key(claim.key()), ownerIdOf(grant), ttl);
+    Call call = Call.extend(prefix, claim.key(), ownerIdOf(grant), ttl);
     Votes<Optional<Duration>> votes = Votes.gather(
         ask(
             Lane.GRANT,
@@ -422,7 +422,7 @@ final class QuorumStore implements LockStore {
 
   @Override
   public Optional<StoredHolder> inspect(LockKey key) throws StoreException {
-    Call call = Call.look(key.kind(), key(key));
+    Call call = Call.look(prefix, key);
     Deadline deadline = Server.deadlineAfter(storeTimeout);
     for (int repeats = 0; ; repeats++) {
       Votes<Optional<Reply.Held>> votes = Votes.gatherInTime(
@@ -455,7 +455,7 @@ final class QuorumStore implements LockStore {
 
   @Override
   public boolean forceRelease(LockKey key, long number) throws StoreException {
-    Call call = Call.forceRelease(LockKind.MUTEX, key(key), number);
+    Call call = Call.forceRelease(prefix, key, number);
     return decide(
         ask(Lane.GRANT, server -> server.run(call, Mode.URGENT).forceReleased()),
         "It is not known whether the lock was freed");
@@ -472,10 +472,6 @@ final class QuorumStore implements LockStore {
 
   private static String ownerIdOf(Grant grant) {
     return ((QuorumGrant) grant).ownerId();
-  }
-
-  private String key(LockKey key) {
-    return Keys.of(prefix, key);
   }
 
   @Override

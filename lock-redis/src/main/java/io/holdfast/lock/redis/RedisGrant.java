@@ -2,7 +2,6 @@ package io.holdfast.lock.redis;
 
 import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Grant;
-import io.holdfast.lock.spi.LockKind;
 import java.time.Duration;
 
 /**
@@ -13,16 +12,10 @@ import java.time.Duration;
  * @param permit the permit that was granted; 0 of a mutex
  * @param validFor the time for which the grant stands at least; Redis counts it from a moment after
  *     the beginning of the call
- * @param key the lock's key
  * @param store the store that granted it
  */
-record RedisGrant(
-    Claim claim, long number, int permit, Duration validFor, String key, RedisStore store)
+record RedisGrant(Claim claim, long number, int permit, Duration validFor, RedisStore store)
     implements Grant {
-
-  LockKind kind() {
-    return claim.key().kind();
-  }
 
   @Override
   public Duration crashBound() {

@@ -3,13 +3,12 @@ package io.holdfast.lock.redis;
 import io.holdfast.lock.Lease;
 import io.holdfast.lock.LockLostException;
 import io.holdfast.lock.LockStoreException;
+import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.LeaseGuard;
-import io.holdfast.lock.spi.LockKind;
 import io.holdfast.lock.spi.StoreException;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
-import java.util.function.Function;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.exceptions.JedisDataException;
 import redis.clients.jedis.util.SafeEncoder;
@@ -62,7 +61,7 @@ public final class RedisGuard {
    * @throws LockStoreException the server gave no usable answer; the value may have been written
    */
   public void set(String key, String value) {
-    Object unused = run(SET::of, List.of(key), List.of(value));
+    Object unused = run(SET, List.of(key), List.of(value));
   }
 
   /**
@@ -75,7 +74,7 @@ public final class RedisGuard {
    * @throws LockStoreException the server gave no usable answer; the value may have been written
    */
   public void hset(String key, String field, String value) {
-    Object unused = run(HSET::of, List.of(key), List.of(field, value));
+    Object unused = run(HSET, List.of(key), List.of(field, value));
   }
 
   /**
@@ -96,7 +95,7 @@ public final class RedisGuard {
       throw new IllegalArgumentException("A guarded script can't begin with '#!': it is put behind"
           + " the check of the lease; leave that line out");
     }
-    return run(kind -> Script.guarded(kind, script), keys, arguments);
+    return run(Scripts.guarded(script), keys, arguments);
   }
 
   private LeaseGuard<RedisGrant> open() {
@@ -113,26 +112,20 @@ public final class RedisGuard {
     }
   }
 
-  private @Nullable Object run(
-      Function<LockKind, Script> script, List<String> keys, List<String> arguments) {
+  private @Nullable Object run(Scripts scripts, List<String> keys, List<String> arguments) {
     try (LeaseGuard<RedisGrant> guard = open()) {
-      RedisGrant grant = guard.grant();
-      String lock = grant.key();
-      grant.store().server().checkTogether(lock, keys);
-      List<String> allKeys = new ArrayList<>();
-      allKeys.add(lock);
-      allKeys.addAll(keys);
-      List<String> allArguments = new ArrayList<>();
-      allArguments.add(grant.claim().ownerId());
-      allArguments.addAll(arguments);
+      Claim claim = guard.grant().claim();
+      RedisStore store = guard.grant().store();
+      String lock = Keys.of(store.prefix, claim.key());
+      store.server.primaries.checkTogether(lock, keys);
+      Call call = new Call(
+          scripts.of(claim.key().kind()),
+          Stream.concat(Stream.of(lock), keys.stream()).toList(),
+          Stream.concat(Stream.of(claim.ownerId()), arguments.stream()).toList(),
+          false,
+          null);
       try {
-        return SafeEncoder.encodeObject(grant
-            .store()
-            .server()
-            .run(
-                new Call(script.apply(grant.kind()), allKeys, allArguments, false, null),
-                Server.Mode.ONCE)
-            .reply());
+        return SafeEncoder.encodeObject(store.server.run(call, Server.Mode.ONCE).reply());
       } catch (StoreException e) {
         if (e.getCause() instanceof JedisDataException answer && Failures.isOfALostLease(answer)) {
           throw guard.lost();

@@ -48,11 +48,11 @@ final class RedisStore implements LockStore {
   private static final Duration RECHECK_SLACK = Duration.ofMillis(2);
 
   private final Primaries primaries;
-  private final String prefix;
+  final String prefix;
   private final Duration numbersKept;
   private final @Nullable Replicas replicas;
   private final Duration storeTimeout;
-  private final Server server;
+  final Server server;
   private final Inbox inbox;
 
   private RedisStore(
@@ -148,7 +148,7 @@ final class RedisStore implements LockStore {
         + "|"
         + look
         + "|"
-        + inbox.channel();
+        + inbox.channel;
     // Registered before the server can send it a message.
     inbox.expect(claim.ownerId(), ticket);
     boolean waits = false;
@@ -172,7 +172,7 @@ final class RedisStore implements LockStore {
    * @param place the script's arguments about a place in line; none: it joins no line
    */
   private Attempted attempt(Claim claim, Object... place) throws StoreException {
-    Call call = Call.acquire(key(claim.key()), claim.ownerId(), claim, numbersKept, place);
+    Call call = Call.acquire(prefix, claim.ownerId(), claim, numbersKept, place);
     Answer answer = server.run(call.confirmedBy(replicas), Mode.ASK);
     Object reply = answer.reply();
     if (reply instanceof Long number) {
@@ -199,7 +199,7 @@ final class RedisStore implements LockStore {
   }
 
   private RedisGrant grant(Claim claim, long number, int permit, Duration validFor) {
-    return new RedisGrant(claim, number, permit, validFor, key(claim.key()), this);
+    return new RedisGrant(claim, number, permit, validFor, this);
   }
 
   /** Returns the grant that a message proves; empty if replicas must confirm it. */
@@ -231,27 +231,27 @@ final class RedisStore implements LockStore {
 
   @Override
   public ReleaseOutcome release(Grant grant, Duration holdFor) throws StoreException {
-    Answer answer = server.run(
-        Call.release(kindOf(grant), keyOf(grant), grant.claim().ownerId(), holdFor), Mode.ON_GRANT);
+    Claim claim = grant.claim();
+    Answer answer =
+        server.run(Call.release(prefix, claim.key(), claim.ownerId(), holdFor), Mode.ON_GRANT);
     return answer.released() ? ReleaseOutcome.RELEASED : ReleaseOutcome.ALREADY_LOST;
   }
 
   @Override
   public void withdraw(Claim claim) throws StoreException {
-    Answer unused = server.run(
-        Call.withdraw(claim.key().kind(), key(claim.key()), claim.ownerId()), Mode.ON_GRANT);
+    Answer unused = server.run(Call.withdraw(prefix, claim.key(), claim.ownerId()), Mode.ON_GRANT);
   }
 
   @Override
   public Object renewalGroup(Grant grant) {
-    return primaries.group(keyOf(grant));
+    return primaries.group(Keys.of(prefix, grant.claim().key()));
   }
 
   @Override
   public List<Renewal> renew(List<Grant> grants) {
     List<Object> replies = server.renew(grants.stream()
-        .map(grant -> Call.renew(
-            kindOf(grant), keyOf(grant), grant.claim().ownerId(), grant.claim().ttl()))
+        .map(Grant::claim)
+        .map(claim -> Call.renew(prefix, claim.key(), claim.ownerId(), claim.ttl()))
         .toList());
     return IntStream.range(0, grants.size())
         .mapToObj(i -> renewal(grants.get(i), replies.get(i)))
@@ -268,9 +268,9 @@ final class RedisStore implements LockStore {
   /** Extends a fixed lease. Like a renewal, this does not wait for replicas. */
   @Override
   public Optional<Duration> extend(Grant grant, Duration ttl) throws StoreException {
-    return Reply.left(server
-        .run(Call.extend(kindOf(grant), keyOf(grant), grant.claim().ownerId(), ttl), Mode.ON_GRANT)
-        .reply());
+    Claim claim = grant.claim();
+    Call call = Call.extend(prefix, claim.key(), claim.ownerId(), ttl);
+    return Reply.left(server.run(call, Mode.ON_GRANT).reply());
   }
 
   /** Runs the script that extends, with zero time: only a server that takes writes answers it. */
@@ -281,7 +281,7 @@ final class RedisStore implements LockStore {
 
   @Override
   public Optional<StoredHolder> inspect(LockKey key) throws StoreException {
-    Object look = server.run(Call.look(key.kind(), key(key)), Mode.ASK).reply();
+    Object look = server.run(Call.look(prefix, key), Mode.ASK).reply();
     return Reply.Held.of(look).map(Reply.Held::holder);
   }
 
@@ -290,7 +290,7 @@ final class RedisStore implements LockStore {
     if (key.kind() == LockKind.MUTEX) {
       return inspect(key).stream().toList();
     }
-    return Reply.permits(server.run(Call.look(key.kind(), key(key)), Mode.ASK).reply());
+    return Reply.permits(server.run(Call.look(prefix, key), Mode.ASK).reply());
   }
 
   @Override
@@ -301,25 +301,7 @@ final class RedisStore implements LockStore {
 
   @Override
   public boolean forceRelease(LockKey key, long number) throws StoreException {
-    return server
-        .run(Call.forceRelease(key.kind(), key(key), number), Mode.ON_GRANT)
-        .forceReleased();
-  }
-
-  Server server() {
-    return server;
-  }
-
-  private static String keyOf(Grant grant) {
-    return ((RedisGrant) grant).key();
-  }
-
-  private static LockKind kindOf(Grant grant) {
-    return ((RedisGrant) grant).kind();
-  }
-
-  String key(LockKey key) {
-    return Keys.of(prefix, key);
+    return server.run(Call.forceRelease(prefix, key, number), Mode.ON_GRANT).forceReleased();
   }
 
   @Override

@@ -1,6 +1,5 @@
 package io.holdfast.lock.redis;
 
-import io.holdfast.lock.spi.LockKind;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -19,42 +18,23 @@ final class Script {
   static final Script CHECK = of("check");
   static final Script SCAN = of("scan");
 
-  private static final String GUARD = resource("guard");
-  private static final String PERMIT_GUARD = resource("permit-guard");
+  final String text;
 
-  private final String text;
-  private final byte[] sha;
+  /** The SHA-1 name in ASCII; the array must not be changed. */
+  final byte[] sha;
 
-  private Script(String text) {
+  Script(String text) {
     this.text = text;
     this.sha = HexFormat.of()
         .formatHex(sha1().digest(text.getBytes(StandardCharsets.UTF_8)))
         .getBytes(StandardCharsets.US_ASCII);
   }
 
-  /** Makes a script of the caller's that runs only while a lease of that kind is valid. */
-  static Script guarded(LockKind kind, String callers) {
-    return new Script(switch (kind) {
-          case MUTEX -> GUARD;
-          case PERMIT -> PERMIT_GUARD;
-        }
-        + callers);
-  }
-
   static Script of(String... parts) {
     return new Script(Arrays.stream(parts).map(Script::resource).collect(Collectors.joining()));
   }
 
-  String text() {
-    return text;
-  }
-
-  /** Returns the SHA-1 name in ASCII; the array must not be changed. */
-  byte[] sha() {
-    return sha;
-  }
-
-  private static String resource(String name) {
+  static String resource(String name) {
     try (InputStream in =
         Objects.requireNonNull(Script.class.getResourceAsStream(name + ".lua"), name)) {
       return new String(in.readAllBytes(), StandardCharsets.UTF_8);

@@ -19,14 +19,16 @@ record Scripts(Script mutex, Script permit) {
   static final Scripts EXTEND = new Scripts(Script.of("extend"), permits("extend"));
   static final Scripts LOOK = new Scripts(Script.of("look"), permits("look"));
 
+  private static final String GUARD = Script.resource("guard");
+  private static final String PERMIT_GUARD = Script.resource("permit-guard");
+
   private static Script permits(String step) {
     return Script.of("permits", "permit-" + step);
   }
 
   /** Makes scripts of a caller's that run only while a lease is valid. */
   static Scripts guarded(String callers) {
-    return new Scripts(
-        Script.guarded(LockKind.MUTEX, callers), Script.guarded(LockKind.PERMIT, callers));
+    return new Scripts(new Script(GUARD + callers), new Script(PERMIT_GUARD + callers));
   }
 
   Script of(LockKind kind) {

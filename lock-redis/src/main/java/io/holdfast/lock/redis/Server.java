@@ -38,7 +38,7 @@ final class Server implements AutoCloseable {
   static final String TOO_OLD = "A server is older than Redis 7.0, which is the oldest that is"
       + " supported: update it, or use Valkey";
 
-  private final Primaries primaries;
+  final Primaries primaries;
   private final Duration storeTimeout;
   private final Map<Pool<Connection>, OwnConnection> own = new ConcurrentHashMap<>();
   private final ThreadPoolExecutor returns;
@@ -210,15 +210,6 @@ final class Server implements AutoCloseable {
     }
   }
 
-  /**
-   * Checks that a script may use these keys together.
-   *
-   * @throws IllegalArgumentException it may not
-   */
-  void checkTogether(String lock, List<String> keys) {
-    primaries.checkTogether(lock, keys);
-  }
-
   static StoreException exhausted(
       Pool<Connection> pool, Deadline deadline, NoSuchElementException e) {
     return StoreException.refused(
@@ -279,11 +270,6 @@ final class Server implements AutoCloseable {
     } catch (JedisException e) {
       // The connection was removed from the pool, but none could be opened in its place.
     }
-  }
-
-  /** Returns the pools of all servers that have keys. */
-  List<Pool<Connection>> all(Deadline deadline) throws StoreException {
-    return primaries.all(deadline);
   }
 
   /** Runs a script on the server of this pool, whatever its key. */

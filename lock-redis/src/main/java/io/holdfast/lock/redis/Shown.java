@@ -22,7 +22,7 @@ sealed interface Shown {
   /** Evaluates the answers of at least a majority. */
   static Shown by(Votes<Optional<Reply.Held>> votes) {
     boolean mayBeTaken = false;
-    for (Optional<Reply.Held> answer : votes.answers()) {
+    for (Optional<Reply.Held> answer : votes.answers) {
       Reply.Held held = answer.orElse(null);
       if (held == null) {
         continue;

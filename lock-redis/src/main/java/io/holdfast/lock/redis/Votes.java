@@ -33,7 +33,7 @@ final class Votes<T> {
   private static final int GROWING_REPEATS_MAX = 10;
 
   private final int voters;
-  private final List<T> answers = new ArrayList<>();
+  final List<T> answers = new ArrayList<>();
   private final List<StoreException> failures = new ArrayList<>();
 
   private Votes(int voters) {
@@ -113,10 +113,6 @@ final class Votes<T> {
    */
   int majority() {
     return voters / 2 + 1;
-  }
-
-  List<T> answers() {
-    return answers;
   }
 
   int count(Predicate<T> of) {

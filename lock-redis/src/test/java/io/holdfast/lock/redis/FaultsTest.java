@@ -73,7 +73,7 @@ class FaultsTest {
         Claim claim = Stores.claim(Stores.freshKey(), Stores.LONG_TTL);
         grants.add(store.tryAcquire(claim).orElseThrow());
       }
-      redis.del(((RedisGrant) grants.get(7)).key());
+      redis.del(Stored.keyOf(grants.get(7).claim().key()));
       List<Renewal> renewals = new ArrayList<>(store.renew(grants));
       assertThat(renewals.get(7)).isEqualTo(new Renewal.Lost());
       renewals.remove(7);

@@ -53,7 +53,7 @@ class KeysTest {
   void aKeyIsReadAsTheNameThatItWasWrittenFor() {
     for (String name : NAMES) {
       String key = Keys.of("a:b", Stores.key(name));
-      assertThat(Keys.parse("a:b", LockKind.MUTEX, key)).isEqualTo(Stores.key(name));
+      assertThat(Keys.parse("a:b", LockKind.MUTEX, key)).contains(Stores.key(name));
     }
   }
 
@@ -70,7 +70,7 @@ class KeysTest {
         ""
       })
   void aKeyThatIsOfNoLockIsReadAsNone(String key) {
-    assertThat(Keys.parse("a:b", LockKind.MUTEX, key)).isNull();
+    assertThat(Keys.parse("a:b", LockKind.MUTEX, key)).isEmpty();
   }
 
   @Test

@@ -80,7 +80,7 @@ class QuorumRoundsTest {
         LockStore third = Stores.open(clients.get(2))) {
       Grant atSecond = second.tryAcquire(Stores.claim(key)).orElseThrow();
       Grant atThird = third.tryAcquire(Stores.claim(key)).orElseThrow();
-      way.holdNext(new String(Scripts.WITHDRAW.mutex().sha(), StandardCharsets.US_ASCII));
+      way.holdNext(new String(Scripts.WITHDRAW.mutex().sha, StandardCharsets.US_ASCII));
       assertThat(store.tryAcquire(claim)).isEmpty();
       Stores.await("held on its way", way::isHolding);
       assertThat(second.release(atSecond, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
