@@ -131,17 +131,15 @@ final class ClusterPrimaries implements Primaries {
       if (pool != null) {
         return pool;
       }
-      if (deadline.isOver() || (failure != null && !isOfAClosedPool(failure))) {
+      // An IllegalStateException: Jedis has closed the new pool again.
+      if (deadline.isOver()
+          || (failure != null && !(failure.getCause() instanceof IllegalStateException))) {
         throw StoreException.refused(
             "The Cluster's client can't reach the node " + target + ", to which a slot moves",
             failure);
       }
       failure = meet(target);
     }
-  }
-
-  private static boolean isOfAClosedPool(JedisException e) {
-    return e.getCause() instanceof IllegalStateException;
   }
 
   /**

@@ -86,10 +86,11 @@ final class Delivery {
         Object reply = deliver().get(0);
         if (reply instanceof StoreException e) {
           throw e;
-        } else if (!(reply instanceof JedisDataException)) {
+        }
+        if (!(reply instanceof JedisDataException error)) {
           return new Answer(reply, repeated);
         }
-        follow((JedisDataException) reply);
+        follow(error);
       }
     } catch (StoreException e) {
       // The outcome is unknown if an earlier try may have been carried out.

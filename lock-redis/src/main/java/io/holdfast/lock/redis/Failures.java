@@ -3,7 +3,9 @@ package io.holdfast.lock.redis;
 import io.holdfast.lock.spi.StoreException;
 import java.net.SocketTimeoutException;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
+import java.util.stream.Stream;
 import redis.clients.jedis.exceptions.JedisConnectionException;
 import redis.clients.jedis.exceptions.JedisDataException;
 
@@ -81,12 +83,8 @@ final class Failures {
   }
 
   static boolean isTimeout(JedisConnectionException e) {
-    for (Throwable cause = e; cause != null; cause = cause.getCause()) {
-      if (cause instanceof SocketTimeoutException) {
-        return true;
-      }
-    }
-    return false;
+    return Stream.<Throwable>iterate(e, Objects::nonNull, Throwable::getCause)
+        .anyMatch(SocketTimeoutException.class::isInstance);
   }
 
   private static String withCause(Throwable e) {

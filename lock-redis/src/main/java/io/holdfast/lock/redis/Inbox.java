@@ -105,7 +105,11 @@ final class Inbox implements AutoCloseable {
       }
     } finally {
       // Also after an Error, so that the next waiter starts another thread.
-      ended();
+      synchronized (this) {
+        if (thread == Thread.currentThread()) {
+          thread = null;
+        }
+      }
     }
   }
 
@@ -116,12 +120,6 @@ final class Inbox implements AutoCloseable {
       return true;
     }
     return false;
-  }
-
-  private synchronized void ended() {
-    if (thread == Thread.currentThread()) {
-      thread = null;
-    }
   }
 
   private void hear() throws StoreException {

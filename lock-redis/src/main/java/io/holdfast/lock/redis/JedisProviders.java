@@ -17,9 +17,6 @@ import redis.clients.jedis.providers.ConnectionProvider;
  * {@code build()} would fail.
  */
 final class JedisProviders {
-  private static final String FIELD = "provider";
-  private static final String SUPPORTED = "7.4 to 7.x and 8.x";
-
   private JedisProviders() {}
 
   /**
@@ -30,7 +27,7 @@ final class JedisProviders {
   static <T extends ConnectionProvider> T of(UnifiedJedis client, Class<T> type) {
     Object provider;
     try {
-      Field field = UnifiedJedis.class.getDeclaredField(FIELD);
+      Field field = UnifiedJedis.class.getDeclaredField("provider");
       field.setAccessible(true);
       provider = field.get(client);
     } catch (ReflectiveOperationException | RuntimeException e) {
@@ -81,9 +78,7 @@ final class JedisProviders {
   private static String notSupported(@Nullable String version) {
     return "Jedis "
         + (version == null ? "of an unknown version" : version)
-        + " is on the class path, and Holdfast works with "
-        + SUPPORTED
-        + ": take one of these";
+        + " is on the class path, and Holdfast works with 7.4 to 7.x and 8.x: take one of these";
   }
 
   /** Returns the version from the jar, or null if it has none. */

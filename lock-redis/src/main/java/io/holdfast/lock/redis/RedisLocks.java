@@ -255,7 +255,7 @@ public final class RedisLocks {
      * @throws IllegalArgumentException a value is out of range
      */
     public Builder waitForReplicas(int count, Duration timeout) {
-      this.replicas = Replicas.of(count, timeout);
+      this.replicas = new Replicas(count, timeout);
       return this;
     }
 

@@ -27,7 +27,7 @@ record Replicas(int count, Duration timeout) {
    */
   private static final int PARTS_OF_STORE_TIMEOUT = 2;
 
-  static Replicas of(int count, Duration timeout) {
+  Replicas {
     if (count < 1 || count > COUNT_MAX) {
       throw new IllegalArgumentException("The number of replicas to wait for must be 1 to "
           + COUNT_MAX
@@ -39,7 +39,6 @@ record Replicas(int count, Duration timeout) {
       throw new IllegalArgumentException(
           "The time to wait for replicas must be at least " + TIMEOUT_MIN + ", was " + timeout);
     }
-    return new Replicas(count, timeout);
   }
 
   void check(Duration storeTimeout) {

@@ -297,12 +297,11 @@ final class Server implements AutoCloseable {
     if (found != null) {
       return found;
     }
-    own.entrySet().removeIf(entry -> {
-      boolean gone = entry.getKey().isClosed();
-      if (gone) {
-        entry.getValue().close();
+    own.forEach((other, connection) -> {
+      if (other.isClosed()) {
+        connection.close();
+        own.remove(other);
       }
-      return gone;
     });
     OwnConnection made =
         own.computeIfAbsent(pool, key -> new OwnConnection(key, TimeSource.system()));

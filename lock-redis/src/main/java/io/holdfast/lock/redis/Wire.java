@@ -76,15 +76,13 @@ final class Wire {
   static <T> T inTime(Connection connection, Deadline deadline, Use<T> use) throws StoreException {
     int usualMillis = connection.getSoTimeout();
     connection.setSoTimeout(deadline.leftMillis());
-    T result;
     try {
-      result = use.with(connection);
-    } catch (JedisDataException e) {
-      connection.setSoTimeout(usualMillis);
-      throw e;
+      return use.with(connection);
+    } finally {
+      if (!connection.isBroken()) {
+        connection.setSoTimeout(usualMillis);
+      }
     }
-    connection.setSoTimeout(usualMillis);
-    return result;
   }
 
   /**
@@ -92,18 +90,13 @@ final class Wire {
    * arrive after a later one on another connection, or a late reply be taken for the next one's.
    */
   static <T> T use(Connection connection, Use<T> use) throws StoreException {
-    boolean isInStep = false;
     try {
-      T result = use.with(connection);
-      isInStep = true;
-      return result;
+      return use.with(connection);
     } catch (StoreException | JedisDataException e) {
-      isInStep = true;
       throw e;
-    } finally {
-      if (!isInStep) {
-        closeQuietly(connection);
-      }
+    } catch (Throwable e) {
+      closeQuietly(connection);
+      throw e;
     }
   }
 
