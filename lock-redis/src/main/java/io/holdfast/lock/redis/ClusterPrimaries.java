@@ -166,11 +166,10 @@ final class ClusterPrimaries implements Primaries {
     int slot = JedisClusterCRC16.getSlot(lock);
     for (String key : keys) {
       if (JedisClusterCRC16.getSlot(key) != slot) {
-        throw new IllegalArgumentException("The key '"
-            + key
-            + "' is in another slot of the Cluster than the lock, so the two can't be checked and"
-            + " written in one step; give it the lock's hash tag: "
-            + lock.substring(lock.indexOf('{')));
+        throw new IllegalArgumentException(
+            ("The key '%s' is in another slot of the Cluster than the lock, so the two can't be"
+                    + " checked and written in one step; give it the lock's hash tag: %s")
+                .formatted(key, lock.substring(lock.indexOf('{'))));
       }
     }
   }

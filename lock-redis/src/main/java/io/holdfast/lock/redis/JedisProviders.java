@@ -34,11 +34,11 @@ final class JedisProviders {
       throw new IllegalStateException(notSupported(version()), e);
     }
     if (!type.isInstance(provider)) {
-      throw new IllegalStateException("The client connects by "
-          + (provider == null ? "nothing" : provider.getClass().getName())
-          + ", and must by "
-          + type.getName()
-          + ": build it with Jedis's own builder, without a provider of yours");
+      String found = provider == null ? "nothing" : provider.getClass().getName();
+      throw new IllegalStateException(
+          ("The client connects by %s, and must by %s: build it with Jedis's own builder, without a"
+                  + " provider of yours")
+              .formatted(found, type.getName()));
     }
     return type.cast(provider);
   }
@@ -76,9 +76,9 @@ final class JedisProviders {
   }
 
   private static String notSupported(@Nullable String version) {
-    return "Jedis "
-        + (version == null ? "of an unknown version" : version)
-        + " is on the class path, and Holdfast works with 7.4 to 7.x and 8.x: take one of these";
+    return ("Jedis %s is on the class path, and Holdfast works with 7.4 to 7.x and 8.x: take one of"
+            + " these")
+        .formatted(version == null ? "of an unknown version" : version);
   }
 
   /** Returns the version from the jar, or null if it has none. */

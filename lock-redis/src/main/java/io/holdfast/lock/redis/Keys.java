@@ -56,9 +56,8 @@ final class Keys {
   static String checkPrefix(String prefix) {
     if (!PREFIX.matcher(prefix).matches()) {
       throw new IllegalArgumentException(
-          "A prefix is 1 to 64 ASCII letters, digits and characters of _ . : / -, this is '"
-              + prefix
-              + "'");
+          "A prefix is 1 to 64 ASCII letters, digits and characters of _ . : / -, this is '%s'"
+              .formatted(prefix));
     }
     return prefix;
   }

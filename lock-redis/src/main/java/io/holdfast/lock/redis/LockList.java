@@ -70,11 +70,9 @@ final class LockList {
     // A socket counts in whole milliseconds, so it can give up one before the deadline.
     return deadline.leftMillis() <= 1
         ? StoreException.unanswered(
-            "The locks could not be listed within "
-                + deadline.whole()
-                + ", for which the server looks through all of its keys. Build the client with a"
-                + " longer storeTimeout. At last: "
-                + e.getMessage(),
+            ("The locks could not be listed within %s, for which the server looks through all of"
+                    + " its keys. Build the client with a longer storeTimeout. At last: %s")
+                .formatted(deadline.whole(), e.getMessage()),
             e)
         : e;
   }

@@ -50,12 +50,9 @@ final class QuorumCheck {
     String first = first(server, key, number);
     return first.equals(number)
         ? Optional.empty()
-        : Optional.of("The clients at "
-            + first
-            + " and "
-            + number
-            + " of the list lead to one server, which would have two votes: give each server one"
-            + " client");
+        : Optional.of(("The clients at %s and %s of the list lead to one server, which would have"
+                + " two votes: give each server one client")
+            .formatted(first, number));
   }
 
   /** Returns the number of the client that came first with this key; none: cleans up. */

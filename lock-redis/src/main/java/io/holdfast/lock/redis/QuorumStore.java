@@ -134,14 +134,11 @@ final class QuorumStore implements LockStore {
   @Override
   public void checkOptions(LockOptions options) {
     if (QuorumGrant.lessDrift(options.ttl()).compareTo(storeTimeout) <= 0) {
-      throw new IllegalArgumentException("A TTL of "
-          + options.ttl()
-          + " is too short for a quorum with a store timeout of "
-          + storeTimeout
-          + ", since of each TTL 1 % and 2 ms are left for the servers' clocks: take a TTL of at"
-          + " least "
-          + QuorumGrant.withDrift(storeTimeout)
-          + ", or build the client with a shorter storeTimeout");
+      throw new IllegalArgumentException(
+          ("A TTL of %s is too short for a quorum with a store timeout of %s, since of each TTL 1 %%"
+                  + " and 2 ms are left for the servers' clocks: take a TTL of at least %s, or build"
+                  + " the client with a shorter storeTimeout")
+              .formatted(options.ttl(), storeTimeout, QuorumGrant.withDrift(storeTimeout)));
     }
   }
 

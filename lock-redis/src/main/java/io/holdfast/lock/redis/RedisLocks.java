@@ -137,12 +137,8 @@ public final class RedisLocks {
 
   private static Duration checkNumbersKept(Duration keep) {
     if (keep.compareTo(NUMBERS_KEPT_MIN) < 0 || keep.compareTo(NUMBERS_KEPT_MAX) > 0) {
-      throw new IllegalArgumentException("Numbers can be kept for "
-          + NUMBERS_KEPT_MIN
-          + " to "
-          + NUMBERS_KEPT_MAX
-          + ", not "
-          + keep);
+      throw new IllegalArgumentException("Numbers can be kept for %s to %s, not %s"
+          .formatted(NUMBERS_KEPT_MIN, NUMBERS_KEPT_MAX, keep));
     }
     return keep;
   }

@@ -142,13 +142,8 @@ final class RedisStore implements LockStore {
    * ticket gets messages from then on.
    */
   Attempted attemptOrQueue(Claim claim, QueueTicket ticket, long look) throws StoreException {
-    String place = PLACE_LASTS.toMillis()
-        + "|"
-        + Keys.millisUp(claimLasts(claim))
-        + "|"
-        + look
-        + "|"
-        + inbox.channel;
+    String place = "%s|%s|%s|%s"
+        .formatted(PLACE_LASTS.toMillis(), Keys.millisUp(claimLasts(claim)), look, inbox.channel);
     // Registered before the server can send it a message.
     inbox.expect(claim.ownerId(), ticket);
     boolean waits = false;

@@ -29,11 +29,10 @@ record Replicas(int count, Duration timeout) {
 
   Replicas {
     if (count < 1 || count > COUNT_MAX) {
-      throw new IllegalArgumentException("The number of replicas to wait for must be 1 to "
-          + COUNT_MAX
-          + ", was "
-          + count
-          + "; to wait for none, leave the setting out");
+      throw new IllegalArgumentException(
+          ("The number of replicas to wait for must be 1 to %s, was %s; to wait for none, leave the"
+                  + " setting out")
+              .formatted(COUNT_MAX, count));
     }
     if (timeout.compareTo(TIMEOUT_MIN) < 0) {
       throw new IllegalArgumentException(
@@ -44,13 +43,10 @@ record Replicas(int count, Duration timeout) {
   void check(Duration storeTimeout) {
     Duration max = storeTimeout.dividedBy(PARTS_OF_STORE_TIMEOUT);
     if (timeout.compareTo(max) > 0) {
-      throw new IllegalArgumentException("The time to wait for replicas, "
-          + timeout
-          + ", must be at most half of the store timeout of "
-          + storeTimeout
-          + ": take at most "
-          + max
-          + ", or a longer storeTimeout");
+      throw new IllegalArgumentException(
+          ("The time to wait for replicas, %s, must be at most half of the store timeout of %s: take"
+                  + " at most %s, or a longer storeTimeout")
+              .formatted(timeout, storeTimeout, max));
     }
   }
 
@@ -78,13 +74,9 @@ record Replicas(int count, Duration timeout) {
     }
     if (!(reply instanceof Long confirmed && confirmed >= count)) {
       throw StoreException.unanswered(
-          "The lock was granted, but only "
-              + reply
-              + " of "
-              + count
-              + " replica(s) confirmed it within "
-              + waitMillis
-              + " ms; the grant is withdrawn",
+          ("The lock was granted, but only %s of %s replica(s) confirmed it within %s ms; the grant"
+                  + " is withdrawn")
+              .formatted(reply, count, waitMillis),
           null);
     }
   }

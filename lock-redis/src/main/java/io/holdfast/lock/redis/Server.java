@@ -213,11 +213,9 @@ final class Server implements AutoCloseable {
   static StoreException exhausted(
       Pool<Connection> pool, Deadline deadline, NoSuchElementException e) {
     return StoreException.refused(
-        "The client's pool gave no connection within "
-            + deadline.whole()
-            + ": "
-            + pool.getNumActive()
-            + " are in use. Make the pool larger, or find out who keeps them",
+        ("The client's pool gave no connection within %s: %s are in use. Make the pool larger, or"
+                + " find out who keeps them")
+            .formatted(deadline.whole(), pool.getNumActive()),
         e);
   }
 

@@ -179,15 +179,9 @@ final class Votes<T> {
   /** Makes the exception for too few answers. */
   StoreException failure(String what) {
     StoreException first = failures.isEmpty() ? null : failures.get(0);
+    String others = first == null ? " in time" : "; one of the others: " + first.getMessage();
     StoreException failure = StoreException.unanswered(
-        what
-            + ": "
-            + answers.size()
-            + " of "
-            + voters
-            + " servers answered"
-            + (first == null ? " in time" : "; one of the others: " + first.getMessage()),
-        first);
+        "%s: %s of %s servers answered%s".formatted(what, answers.size(), voters, others), first);
     failures.stream().skip(1).forEach(failure::addSuppressed);
     return failure;
   }
