@@ -43,12 +43,12 @@ final class Delivery {
   /** The most redirections of one call; more than a moving slot can cause. */
   private static final int REDIRECTIONS_MAX = 8;
 
-  /** The pause while keys that are used together are on two servers. */
+  /** The pause before a call that was answered TRYAGAIN is sent again: its slot is moving. */
   private static final Duration PAUSE = Duration.ofMillis(20);
 
   /**
-   * The least time that must be left for another try. With less, its answer might not come in time;
-   * without another try, it is certain that nothing was done.
+   * The least time that must be left to send a call again after TRYAGAIN. With less, the error is
+   * thrown instead: then it is certain that nothing was done.
    */
   private static final long LEFT_NANOS_MIN = TimeUnit.MILLISECONDS.toNanos(250);
 
@@ -59,9 +59,16 @@ final class Delivery {
   private List<Call> calls;
   private Pool<Connection> pool;
   private @Nullable HostAndPort asked; // the node that an ASK error named
+
+  /** Whether the last request that was sent may have changed something. */
   private boolean mayHaveChanged;
+
+  /** Whether calls were sent again after a request that may have changed something. */
   private boolean repeated;
+
+  /** Whether the last request was given only {@link #ANSWER_IS_PROMPT} for its answer. */
   private boolean isPrompt;
+
   private int redirections;
 
   /**
@@ -214,6 +221,7 @@ final class Delivery {
    * are silent.
    */
   private List<Object> over(Connection connection) throws StoreException {
+    // A connection does not tell its connect timeout; its read timeout stands for it.
     int openingMillis = connection.getSoTimeout();
     boolean isTimeToOpen = !mode.needsAllTime()
         && openingMillis > 0
@@ -223,8 +231,8 @@ final class Delivery {
   }
 
   /**
-   * Sends calls, and waits for replicas if one granted a lock that they must have. Waits for the
-   * replies no longer than the user's client does, unless the mode needs all of the time left.
+   * Sends calls. If the first one asks for a lock that replicas must have, and was granted it, waits
+   * for the replicas too. Waits for the replies no longer than the user's client does, unless the mode needs all of the time left.
    *
    * @return for each call its reply, or the {@link JedisDataException} that the server answered
    * @throws JedisConnectionException the connection broke, and they may have been carried out

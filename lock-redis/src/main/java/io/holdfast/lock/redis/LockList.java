@@ -20,7 +20,7 @@ import redis.clients.jedis.util.Pool;
  * trip, and a second one if it has names of locks, even of free ones.
  */
 final class LockList {
-  /** The cursor of the first page, and what stands for the next one after the last. */
+  /** SCAN's cursor for the first page. SCAN also returns it with the last page. */
   private static final String FIRST = "0";
 
   /** The number of keys that are scanned at once; the server does nothing else meanwhile. */
@@ -67,7 +67,7 @@ final class LockList {
    * in time.
    */
   static StoreException failure(Deadline deadline, StoreException e) {
-    // A socket counts in whole milliseconds, so it can give up one before the deadline.
+    // A socket's timeout is in whole milliseconds, so it can end up to one before the deadline.
     return deadline.leftMillis() <= 1
         ? StoreException.unanswered(
             ("The locks could not be listed within %s, for which the server looks through all of"
@@ -77,7 +77,7 @@ final class LockList {
         : e;
   }
 
-  /** Returns the locks that are held, at least this many if there are. */
+  /** Returns locks that are held: all of them, or, once there are enough, those found so far. */
   Map<LockKey, Reply.Held> held(int enough) throws StoreException {
     for (Pool<Connection> pool : server.primaries.all(deadline)) {
       if (held.size() >= enough) {

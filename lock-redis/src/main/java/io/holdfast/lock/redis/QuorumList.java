@@ -20,14 +20,15 @@ import java.util.function.Function;
 
 /**
  * A list of the locks that a majority of a quorum's servers show. Each server looks through all of
- * its keys, since it has them in an order of its own. Every held lock is on a majority of the
- * servers, so once a majority is through, one of them has shown it.
+ * its keys: servers return their keys in different orders, so their first pages can have no lock in
+ * common. Every held lock is on a majority of the servers, so once a majority is through, one of
+ * them has shown it.
  */
 record QuorumList(List<Voter> voters, Function<Server, LockList> listOf, Deadline deadline) {
   /** The pause before servers are asked again about a lock whose state was not clear. */
   static final Duration LOOK_AGAIN_AFTER = Duration.ofMillis(10);
 
-  /** The number of locks that are asked about at once; a server does nothing else meanwhile. */
+  /** The number of locks that are asked about in one round trip. */
   private static final int LOOKED_AT_ONCE = 1_000;
 
   List<StoredLock> read(int limit) throws StoreException {

@@ -41,9 +41,9 @@ import redis.clients.jedis.util.Pool;
  *
  * <p>Numbers: with the key, each server returns a number that is higher than the last one it knows.
  * The highest of these becomes the number of the lock's grant. Before the grant is returned, its
- * number is written to a majority, on which the attempt must still have the key. The next grant's
- * majority shares a server with that one. That server gives away the key after the number was
- * written there, so the next grant's number is higher.
+ * number is written to a majority, on which the attempt must still have the key. The majority that
+ * grants the lock next has a server in common with it. That server gives away the key after the
+ * number was written there, so the next grant's number is higher.
  *
  * <p>Owner ids: an attempt asks in rounds, and after each round without a majority it gives back
  * the keys that it got. Every round has an id of its own; otherwise a late request to give back one
@@ -53,8 +53,9 @@ import redis.clients.jedis.util.Pool;
  */
 final class QuorumStore implements LockStore {
   /**
-   * The most times that a waiter's attempt is repeated at once after competing attempts have split
-   * the servers. The pauses before a repeat grow up to that number, in all attempts.
+   * The most times that one poll of a waiter repeats its attempt after competing attempts have split
+   * the servers. In all attempts, the longest pause doubles with each of the first repeats, as many
+   * as this, and then stays the same.
    */
   private static final int SPLITS_MAX = 6;
 

@@ -24,7 +24,8 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The lock protocol on Redis: each step is one script and one round trip. Every grant and every
+ * The lock protocol on Redis. Each step on one lock is one script, and as a rule one round trip;
+ * waiting for replicas takes another. Every grant and every
  * place in line is stored with its owner id, so every step may be sent again.
  */
 final class RedisStore implements LockStore {

@@ -118,7 +118,10 @@ final class Voter {
     }
   }
 
-  /** Waits until the deadline for the questions about attempts, and takes no more questions. */
+  /**
+   * Waits until the deadline for the questions about attempts that are open now; then takes no more,
+   * and drops those that have not begun.
+   */
   void close(Deadline deadline) {
     CompletableFuture<?> asked =
         CompletableFuture.allOf(last.values().toArray(CompletableFuture[]::new));

@@ -22,14 +22,15 @@ import java.util.function.Predicate;
  */
 final class Votes<T> {
   /**
-   * The factor by which a server may be slower than the majority. A server that is slower still is
-   * not waited for.
+   * Late servers are waited for this many times as long again as the majority took; any that is
+   * slower still is not waited for.
    */
   private static final int LATE_FACTOR = 4;
 
+  /** The least time for which late servers are waited for after a majority has answered. */
   private static final Duration LATE_MIN = Duration.ofMillis(50);
 
-  /** The number of repeats after which late servers are given no more time than before. */
+  /** The most repeats that double {@link #LATE_MIN}; further ones wait as long as the last. */
   private static final int GROWING_REPEATS_MAX = 10;
 
   private final int voters;
@@ -45,6 +46,7 @@ final class Votes<T> {
    */
   static <T> Votes<T> gather(
       List<CompletableFuture<T>> questions, Deadline deadline, Predicate<Votes<T>> decided) {
+    // Late servers are waited for until the deadline.
     return gather(questions, deadline, decided, deadline.whole());
   }
 
