@@ -38,8 +38,8 @@ final class Grants {
   private static final int LOCKED_TRIES = 5;
 
   /**
-   * The amount by which the time left may fall short of the TTL, beyond the time that has passed,
-   * in a row that was extended.
+   * The tolerance in telling whether a row was extended. Its time left should then be at least the
+   * TTL less the time that has passed, but those are measured by two clocks.
    */
   private static final long SLACK_MICROS = 2_000;
 
@@ -110,15 +110,15 @@ final class Grants {
     long elapsedMicros = (System.nanoTime() - begin) / 1_000;
     List<JdbcGrant> locked = new ArrayList<>();
     for (JdbcGrant grant : batch) {
-      Row row = rows.get(grant.key());
-      if (row == null || !row.isHeldBy(grant.ownerId(), grant.number())) {
+      Row row = rows.get(grant.stored().key());
+      if (row == null || !row.isHeldBy(grant.stored(), grant.number())) {
         results.put(grant, new Renewal.Lost());
       } else if (row.remainingMicros() < ttlMicros - elapsedMicros - SLACK_MICROS) {
         locked.add(grant);
       } else {
         // The database counted the TTL from a moment after the engine made its call. After a slow
-        // answer, no more than it shows is sure: an earlier call may have extended the row, and
-        // this one skipped it.
+        // answer, only the time left in the row is sure: perhaps an earlier try extended the row,
+        // and this one passed over it since it was locked.
         boolean prompt = elapsedMicros <= ttlMicros / PROMPT_DIVISOR;
         long validMicros = prompt ? ttlMicros : Math.min(ttlMicros, row.remainingMicros());
         results.put(grant, new Renewal.Renewed(Keys.duration(validMicros)));
@@ -145,16 +145,14 @@ final class Grants {
       long leftMicros = database.onPoolOrOwnConnection(
           deadline, c -> dialect.extend(c, grant.stored(), grant.number(), ttlMicros));
       if (leftMicros == Dialect.NONE) {
-        Optional<Row> held =
-            database
-                .onPoolOrOwnConnection(deadline, c -> dialect.look(c, List.of(grant.key())))
-                .stream()
-                .filter(row -> row.isHeldBy(grant.ownerId(), grant.number()))
-                .findFirst();
+        Optional<Row> held = database
+            .onPoolOrOwnConnection(deadline, c -> dialect.look(c, grant.stored().key()))
+            .filter(row -> row.isHeldBy(grant.stored(), grant.number()));
         if (held.isEmpty()) {
           return Optional.empty();
         }
-        // Some drivers can be configured to report that nothing matched if nothing was changed.
+        // The row is locked. Or it has this time already, and the driver is configured to count
+        // only rows that change.
         leftMicros = held.get().remainingMicros();
       }
       if (leftMicros >= ttlMicros) {
@@ -166,13 +164,13 @@ final class Grants {
     }
   }
 
-  /** Ends a grant; returns whether it had the lock. */
+  /** Ends a grant, even if its time is over; false if the lock was taken or freed since. */
   boolean release(JdbcGrant grant, Duration holdFor) throws StoreException {
     Deadline deadline = database.deadline();
     long number = grant.number();
     long holdMicros = Keys.microsUp(holdFor);
-    // While there may be waiters, or the row may be locked, only a hand-over is sure to end the
-    // grant.
+    // A plain release does nothing while somebody waits, which is likely after a grant through the
+    // line, and it may wait for a guard's transaction. A hand-over does neither.
     boolean released = !grant.fromLine()
         && !grant.guarded().get()
         && database.onPoolOrOwnConnection(
@@ -186,7 +184,7 @@ final class Grants {
     return end(
         deadline,
         claim.key(),
-        row -> row.isOf(claim.owner(), number),
+        row -> row.isOf(claim, number),
         c -> dialect.handOver(c, claim, number, holdMicros));
   }
 
@@ -194,11 +192,10 @@ final class Grants {
   void withdraw(StoredClaim claim) throws StoreException {
     Deadline deadline = database.deadline();
     String key = claim.key();
-    String ownerId = claim.owner();
     // Deletes the waiter first, so that nothing is handed over to it after that.
     database.onPoolOrOwnConnection(deadline, c -> dialect.leave(c, List.of(claim)));
-    if (shows(deadline, key, row -> row.isOwnedBy(ownerId))) {
-      end(deadline, key, row -> row.isOwnedBy(ownerId), c -> dialect.withdraw(c, claim));
+    if (shows(deadline, key, row -> row.isOwnedBy(claim))) {
+      end(deadline, key, row -> row.isOwnedBy(claim), c -> dialect.withdraw(c, claim));
     }
   }
 
@@ -232,8 +229,10 @@ final class Grants {
   }
 
   private boolean shows(Deadline deadline, String key, Predicate<Row> grant) throws StoreException {
-    return database.onPoolOrOwnConnection(deadline, c -> dialect.look(c, List.of(key))).stream()
-        .anyMatch(grant);
+    return database
+        .onPoolOrOwnConnection(deadline, c -> dialect.look(c, key))
+        .filter(grant)
+        .isPresent();
   }
 
   /** Makes the exception for a row that stayed locked. */

@@ -9,7 +9,6 @@ import io.holdfast.lock.spi.StoreException;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.time.temporal.ChronoUnit;
-import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
@@ -42,14 +41,6 @@ record JdbcGrant(
     return fromLine && claim.ttl().compareTo(HANDED_OVER) < 0 ? HANDED_OVER : claim.ttl();
   }
 
-  String key() {
-    return stored.key();
-  }
-
-  String ownerId() {
-    return stored.owner();
-  }
-
   Dialect dialect() {
     return database.dialect();
   }
@@ -62,9 +53,9 @@ record JdbcGrant(
   boolean isShown() throws SQLException {
     try {
       return database
-          .onOwnConnection(database.deadline(), c -> dialect().look(c, List.of(key())))
-          .stream()
-          .anyMatch(row -> row.isOf(ownerId(), number));
+          .onOwnConnection(database.deadline(), c -> dialect().look(c, stored.key()))
+          .filter(row -> row.isOf(stored, number))
+          .isPresent();
     } catch (StoreException e) {
       throw new SQLException(
           "It could not be asked on another connection whether the lease stands: " + e.getMessage(),

@@ -42,8 +42,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The lock protocol on SQL tables, by the database's clock. Each lock has a row, which one
- * conditional update takes and another frees. Each waiter has a row too, and a release hands the
+ * The lock protocol on SQL tables, by the database's clock. Each lock has a row. One conditional
+ * update takes the lock, and another frees it. Each waiter has a row too, and a release hands the
  * lock over to the first waiter.
  *
  * <p>Each statement is a transaction of its own. None waits for a row that a guarded transaction
@@ -53,8 +53,8 @@ final class JdbcStore implements LockStore {
   private static final Logger log = LoggerFactory.getLogger(JdbcStore.class);
 
   /**
-   * The number of times that an acquire tries again to take a lock that is free, but whose row
-   * another transaction has locked.
+   * The most retries of an acquire: while the lock is free but its row is locked, or while its row
+   * is not seen and can't be inserted.
    */
   private static final int LOCKED_TRIES = 4;
 
@@ -63,9 +63,9 @@ final class JdbcStore implements LockStore {
 
   private final Database database;
   private final Dialect dialect;
-  private final TimeSource time;
+  final TimeSource time;
   private final Grants grants;
-  private final Poller poller;
+  final Poller poller;
 
   /**
    * The builder's settings.
@@ -130,8 +130,9 @@ final class JdbcStore implements LockStore {
   }
 
   /**
-   * Detects the database on one connection, and prepares the tables on another one. If
-   * {@code first} keeps its connection, a pool of only one shows here.
+   * Detects the database on one connection, and prepares the tables on another one. A client's own
+   * connection, as {@code first}, stays out of the pool meanwhile, so a pool of only one fails here
+   * and not at the first renewal.
    *
    * @return the dialect for the tables, with the schema in which they are now
    * @throws IllegalStateException the table or the data source is not fit for use
@@ -204,7 +205,8 @@ final class JdbcStore implements LockStore {
     }
     StoredClaim stored = Keys.stored(claim);
     Row row = ((Attempted.Busy) attempted).row();
-    // A call of its own: repeated together with a statement that fails, it would join twice.
+    // Not in one call with what follows: a call is repeated if the database undid one of its
+    // statements, and the claim would join twice.
     long place = database.onPool(database.deadline(), c -> dialect.join(c, stored));
     if (Dialect.isSetBack(row, place)) {
       database.onPool(database.deadline(), c -> dialect.reopenLine(c, row.key(), place));
@@ -217,7 +219,7 @@ final class JdbcStore implements LockStore {
       }
     }
     JdbcTicket waiter =
-        new JdbcTicket(this, poller, time, askedNanos, claim, stored, place, wakeUp, row.holder());
+        new JdbcTicket(this, askedNanos, claim, stored, place, wakeUp, row.holder());
     poller.join(waiter);
     return new Acquisition.Queued(waiter, JdbcTicket.RECHECK_AFTER);
   }
@@ -300,7 +302,9 @@ final class JdbcStore implements LockStore {
     grants.withdraw(Keys.stored(claim));
   }
 
-  /** Returns the same group for all: there is one database, and no row can delay the others. */
+  /**
+   * Returns the same group for all: there is one database, and a locked row delays others little.
+   */
   @Override
   public Object renewalGroup(Grant grant) {
     return this;
@@ -319,8 +323,8 @@ final class JdbcStore implements LockStore {
   @Override
   public Optional<Duration> verify(Grant grant) throws StoreException {
     JdbcGrant given = (JdbcGrant) grant;
-    return look(given.key())
-        .filter(row -> row.isHeldBy(given.ownerId(), given.number()))
+    return look(given.stored().key())
+        .filter(row -> row.isHeldBy(given.stored(), given.number()))
         .map(row -> Keys.duration(row.remainingMicros()));
   }
 
@@ -379,11 +383,8 @@ final class JdbcStore implements LockStore {
 
   private Optional<Row> look(String key) throws StoreException {
     Deadline deadline = database.deadline();
-    return database
-        .untilAnswered(
-            deadline, () -> database.onPool(deadline, c -> dialect.look(c, List.of(key))))
-        .stream()
-        .findFirst();
+    return database.untilAnswered(
+        deadline, () -> database.onPool(deadline, c -> dialect.look(c, key)));
   }
 
   @Override
@@ -401,8 +402,9 @@ final class JdbcStore implements LockStore {
   }
 
   /**
-   * Deletes the rows of locks and of waiters that were unused for this time, a batch at a time. The
-   * statement that deletes a lock's row checks it again. Returns the number of locks.
+   * Deletes the rows of locks, a batch at a time, and then those of waiters, that were unused for
+   * this time. The statement that deletes a lock's row checks it again. Returns the number of
+   * locks.
    */
   static long purge(Settings settings, Duration unusedFor) throws StoreException {
     try (Pool pool = settings.pool(PURGE_STATEMENT_TIMEOUT, "purge")) {

@@ -7,37 +7,45 @@ import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.Ticket;
-import io.holdfast.lock.spi.TimeSource;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A claim's place in the line of its lock (a row), and what this client knows about it.
+ * A waiter: a claim's place in the line of its lock, and what this client knows about it. The place
+ * is a row in the table of waiters.
  *
- * <p>A lock that was handed over belongs to the waiter even before it accepts it. If a poll found
- * the hand-over, the time left is what the row says, counted from before the poll was sent. If a
- * notification told of it, the time left is {@link Dialect#HANDED_OVER_MICROS}, counted from before
- * the waiter joined: the hand-over found the waiter's row, so it cannot be older. It can be older
- * than a later poll that still showed the waiter in line, since it may have been under way.
+ * <p>A lock that was handed over belongs to the waiter even before it accepts it. If the
+ * {@link Poller} found the hand-over, the time left is what the row says, counted from before it
+ * looked. A notification does not say when the hand-over happened. It happened after the waiter
+ * joined, since it found the waiter's row; so the time left is {@link Dialect#HANDED_OVER_MICROS},
+ * counted from before the waiter joined. A later look that still showed the waiter in line is no
+ * better bound: the hand-over may have read the clock before that look, and been committed after
+ * it.
  */
 final class JdbcTicket implements Ticket {
   /**
-   * The time to the engine's next poll. Only for the case that the {@link Poller}, which polls far
-   * more often, has failed.
+   * The time after which the engine asks by itself. Only for the case that the {@link Poller},
+   * which looks far more often, has failed.
    */
   static final Duration RECHECK_AFTER = Duration.ofSeconds(5);
 
   private final JdbcStore store;
-  private final Poller poller;
-  private final TimeSource time;
   private final Claim claim;
-  private final StoredClaim stored;
+  final StoredClaim stored;
   private final long place;
-  private final Runnable wakeUp;
-  private volatile String holder;
-  private volatile boolean passedOver;
+  final Runnable wakeUp;
+
+  /** The description of the holder that was seen last. */
+  volatile String holder;
+
+  /**
+   * Whether a look showed that this waiter neither has the lock nor is in its line: a later waiter
+   * got the lock, its own hand-over ran out, its row is gone, or the look was at a server that does
+   * not know it.
+   */
+  volatile boolean notInLine;
 
   /** The time just before the waiting thread's last request. */
   private volatile long askedNanos;
@@ -51,7 +59,7 @@ final class JdbcTicket implements Ticket {
    * A hand-over to this waiter.
    *
    * @param number the grant number in the row
-   * @param untilNanos the time at which it ends unless it is accepted, or a little earlier
+   * @param untilNanos a time until which it certainly stands
    */
   private record HandedOver(long number, long untilNanos) {}
 
@@ -64,8 +72,6 @@ final class JdbcTicket implements Ticket {
 
   JdbcTicket(
       JdbcStore store,
-      Poller poller,
-      TimeSource time,
       long askedNanos,
       Claim claim,
       StoredClaim stored,
@@ -73,8 +79,6 @@ final class JdbcTicket implements Ticket {
       Runnable wakeUp,
       String holder) {
     this.store = store;
-    this.poller = poller;
-    this.time = time;
     this.askedNanos = askedNanos;
     this.joinedNanos = askedNanos;
     this.claim = claim;
@@ -82,34 +86,6 @@ final class JdbcTicket implements Ticket {
     this.place = place;
     this.wakeUp = wakeUp;
     this.holder = holder;
-  }
-
-  StoredClaim stored() {
-    return stored;
-  }
-
-  String ownerId() {
-    return stored.owner();
-  }
-
-  void wake() {
-    wakeUp.run();
-  }
-
-  void sawHolder(String description) {
-    holder = description;
-  }
-
-  /**
-   * Notes that it is no longer in the line: the lock went to a later waiter, or its row was
-   * deleted.
-   */
-  void sawItselfPassedOver() {
-    passedOver = true;
-  }
-
-  boolean isPassedOver() {
-    return passedOver;
   }
 
   /** Notes a notification that the lock was handed over to it. */
@@ -127,36 +103,36 @@ final class JdbcTicket implements Ticket {
   @Override
   public Optional<Grant> handedOver() {
     HandedOver handedOver = heard;
-    if (handedOver == null || passedOver || isOver(handedOver)) {
+    if (handedOver == null || notInLine || isOver(handedOver)) {
       return Optional.empty();
     }
     // The engine counts a hand-over's time from before the last request.
     Duration validFor = Duration.ofNanos(handedOver.untilNanos() - askedNanos);
-    poller.served(this);
+    store.poller.served(this);
     return Optional.of(store.granted(claim, stored, handedOver.number(), validFor, true));
   }
 
   @Override
   public Status poll() throws StoreException {
     HandedOver before = heard;
-    askedNanos = time.nanos();
+    askedNanos = store.time.nanos();
     Optional<JdbcGrant> grant = store.acceptOrTake(claim, stored, place);
     if (grant.isPresent()) {
-      poller.served(this);
+      store.poller.served(this);
       return new Granted(grant.get());
     }
     // This "no" is newer than a hand-over that was heard of before it.
     heard = null;
-    if (passedOver || (before != null && isOver(before))) {
+    if (notInLine || (before != null && isOver(before))) {
       return new Gone();
     }
-    poller.lookAgain(this);
+    store.poller.lookAgain(this);
     return new Waiting(RECHECK_AFTER);
   }
 
   /** Whether the time to accept this hand-over may be over. */
   private boolean isOver(HandedOver handedOver) {
-    return handedOver.untilNanos() - time.nanos() <= 0;
+    return handedOver.untilNanos() - store.time.nanos() <= 0;
   }
 
   @Override
@@ -166,7 +142,7 @@ final class JdbcTicket implements Ticket {
 
   @Override
   public void close() throws StoreException {
-    poller.leave(this);
+    store.poller.leave(this);
     store.withdraw(claim);
   }
 }

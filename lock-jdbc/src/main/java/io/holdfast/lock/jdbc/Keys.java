@@ -69,12 +69,6 @@ final class Keys {
 
   /** Removes characters that a database cannot store; a thread's name can contain them. */
   private static String printable(String holder) {
-    for (int i = 0; i < holder.length(); i++) {
-      char c = holder.charAt(i);
-      if (Character.isISOControl(c) || Character.isSurrogate(c)) {
-        return UNPRINTABLE.matcher(holder).replaceAll("?");
-      }
-    }
-    return holder;
+    return UNPRINTABLE.matcher(holder).replaceAll("?");
   }
 }

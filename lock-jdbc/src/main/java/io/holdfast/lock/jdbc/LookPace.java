@@ -35,13 +35,11 @@ final class LookPace {
   /** The longest pause if there are notifications: the waiter must also report that it is alive. */
   private static final long NOTIFIED_LOOK_NANOS_MAX = TimeUnit.SECONDS.toNanos(1);
 
-  private int looks;
+  /** The number of polls since it started. */
+  int looks;
+
   private long firstLookAtNanos;
   private int aheadAtFirstLook;
-
-  int looks() {
-    return looks;
-  }
 
   /** Starts again, as before the first poll. */
   void restart() {

@@ -32,9 +32,7 @@ import org.slf4j.LoggerFactory;
 final class Poller implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(Poller.class);
 
-  /**
-   * The most doublings of the pause after which a waiter that asked in vain is polled for again.
-   */
+  /** The most doublings of the pause before a waiter that asked in vain is polled for again. */
   private static final int DOUBLINGS_MAX = 8;
 
   /**
@@ -44,8 +42,8 @@ final class Poller implements AutoCloseable {
   private static final long SAY_ALIVE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
   /**
-   * The number of a waiter's polls after which it announces that somebody waits only now and then.
-   * The first ones announce it at once, in case the row was locked when it joined.
+   * The number of a waiter's first polls. After each it may announce itself again at once, in case
+   * the row was locked before; later only once in {@link #SAY_ALIVE_NANOS}.
    */
   private static final int FIRST_LOOKS = 2;
 
@@ -64,10 +62,6 @@ final class Poller implements AutoCloseable {
   private static final long AFTER_FAILURE_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
   private static final long IDLE_NANOS = TimeUnit.SECONDS.toNanos(10);
   private static final long DELETE_NANOS = TimeUnit.SECONDS.toNanos(1);
-  private static final long DELETE_AGAIN_NANOS = TimeUnit.SECONDS.toNanos(5);
-
-  /** The number of failed deletions in a row after which the rows are left to a purge. */
-  private static final int DELETE_FAILURES_MAX = 60;
 
   /** The most rows to delete; above that, more are left to a purge. */
   private static final int SERVED_MAX = 10_000;
@@ -85,7 +79,6 @@ final class Poller implements AutoCloseable {
   private final Set<JdbcTicket> served = new LinkedHashSet<>();
 
   private long deleteAtNanos;
-  private int deleteFailures;
   private @Nullable Thread thread;
   private boolean closed;
 
@@ -159,14 +152,15 @@ final class Poller implements AutoCloseable {
   void handedOver(String ownerId, long number) {
     Optional<JdbcTicket> woken;
     synchronized (this) {
-      woken =
-          waiters.stream().filter(waiter -> waiter.ownerId().equals(ownerId)).findFirst();
+      woken = waiters.stream()
+          .filter(waiter -> waiter.stored.owner().equals(ownerId))
+          .findFirst();
       woken.ifPresent(waiter -> {
         waiter.lookAtNanos = time.nanos() + AFTER_WAKE_NANOS;
         waiter.heardOfHandOver(number);
       });
     }
-    woken.ifPresent(JdbcTicket::wake);
+    woken.ifPresent(waiter -> waiter.wakeUp.run());
   }
 
   /**
@@ -259,30 +253,22 @@ final class Poller implements AutoCloseable {
   /** Deletes the rows of served waiters. If that fails, the rest is tried again later. */
   private void deleteServedSafely() {
     try {
-      while (true) {
-        List<JdbcTicket> batch;
-        synchronized (this) {
-          batch = served.stream().limit(Dialect.BATCH_MAX).toList();
-        }
-        if (batch.isEmpty()) {
-          return;
-        }
-        database.onOwnConnection(database.deadline(), c -> dialect.leave(c, stored(batch)));
+      for (List<JdbcTicket> batch = servedBatch(); !batch.isEmpty(); batch = servedBatch()) {
+        List<StoredClaim> rows = stored(batch);
+        database.onOwnConnection(database.deadline(), c -> dialect.leave(c, rows));
         synchronized (this) {
           batch.forEach(served::remove);
-          deleteFailures = 0;
         }
       }
     } catch (Throwable e) { // An error must not end the thread.
-      synchronized (this) {
-        deleteAtNanos = time.nanos() + DELETE_AGAIN_NANOS;
-        if (++deleteFailures == DELETE_FAILURES_MAX) {
-          served.clear();
-          deleteFailures = 0;
-        }
-      }
       log.debug("Rows of waiters that got their lock could not be deleted", e);
     }
+  }
+
+  private synchronized List<JdbcTicket> servedBatch() {
+    // The time of the next try, should this batch fail.
+    deleteAtNanos = time.nanos() + DELETE_NANOS;
+    return served.stream().limit(Dialect.BATCH_MAX).toList();
   }
 
   /**
@@ -302,7 +288,7 @@ final class Poller implements AutoCloseable {
         long now = time.nanos();
         due.forEach(waiter -> waiter.lookAtNanos = now + AFTER_FAILURE_NANOS);
       }
-      due.forEach(JdbcTicket::wake);
+      due.forEach(waiter -> waiter.wakeUp.run());
     }
   }
 
@@ -328,14 +314,14 @@ final class Poller implements AutoCloseable {
     }
     List<JdbcTicket> woken = new ArrayList<>();
     Set<String> unannounced = new LinkedHashSet<>();
-    boolean notified = listener != null && listener.isListening();
+    boolean notified = listener != null && listener.listening;
     synchronized (this) {
       long now = time.nanos();
       for (JdbcTicket waiter : due) {
         if (!waiters.contains(waiter)) {
           continue; // It got the lock, or left, during the query.
         }
-        Standing standing = byOwnerId.get(waiter.ownerId());
+        Standing standing = byOwnerId.get(waiter.stored.owner());
         note(waiter, standing, beforeNanos);
         if (standing == null
             || !standing.inLine()
@@ -348,43 +334,42 @@ final class Poller implements AutoCloseable {
         waiter.lookAtNanos = now + waiter.pace.pauseNanos(standing, now, notified);
         if (!row.isFree()) {
           waiter.failedTakes = 0;
-          waiter.sawHolder(row.holder());
+          waiter.holder = row.holder();
           if (standing.ahead() < ANNOUNCERS
               && isToBeAnnounced(row)
               && waiter.announceAtNanos - now <= 0) {
-            waiter.announceAtNanos =
-                now + (waiter.pace.looks() > FIRST_LOOKS ? SAY_ALIVE_NANOS : 0);
+            waiter.announceAtNanos = now + (waiter.pace.looks > FIRST_LOOKS ? SAY_ALIVE_NANOS : 0);
             unannounced.add(row.key());
           }
         }
       }
     }
-    if (woken.stream().anyMatch(JdbcTicket::isPassedOver)) {
+    if (woken.stream().anyMatch(waiter -> waiter.notInLine)) {
       // Either they were passed over, or this connection leads to another server than the pool's,
       // which does not know them.
       database.expireOwnConnection();
     }
-    woken.forEach(JdbcTicket::wake);
+    woken.forEach(waiter -> waiter.wakeUp.run());
     if (!unannounced.isEmpty()) {
       database.onOwnConnection(
           database.deadline(), c -> dialect.announce(c, List.copyOf(unannounced)));
     }
   }
 
-  /** Whether the row's sign that somebody waits is missing or runs out soon. */
+  /** Whether the announcement in this row is missing or runs out soon. */
   static boolean isToBeAnnounced(Row row) {
     return row.wantedMicros() < WANTED_MICROS_MIN;
   }
 
   private static void note(JdbcTicket waiter, @Nullable Standing standing, long beforeNanos) {
-    if (standing != null && standing.row().isOwnedBy(waiter.ownerId())) {
+    if (standing != null && standing.row().isOwnedBy(waiter.stored)) {
       waiter.sawItsRow(standing.row(), beforeNanos);
     } else if (standing == null || !standing.inLine()) {
-      waiter.sawItselfPassedOver();
+      waiter.notInLine = true;
     }
   }
 
   private static List<StoredClaim> stored(List<JdbcTicket> waiters) {
-    return waiters.stream().map(JdbcTicket::stored).toList();
+    return waiters.stream().map(waiter -> waiter.stored).toList();
   }
 }

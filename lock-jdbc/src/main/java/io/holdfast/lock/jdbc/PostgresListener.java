@@ -79,7 +79,9 @@ final class PostgresListener implements AutoCloseable {
   private long retryAtNanos = System.nanoTime();
   private long retryNanos = RETRY_NANOS_MIN;
 
-  private volatile boolean listening;
+  /** Whether notifications of hand-overs to this client arrive. */
+  volatile boolean listening;
+
   private volatile boolean impossible;
   private volatile boolean closed;
 
@@ -89,11 +91,6 @@ final class PostgresListener implements AutoCloseable {
     this.database = database;
     this.behindPooler = behindPooler;
     this.threadName = threadName;
-  }
-
-  /** Whether notifications of hand-overs to this client arrive. */
-  boolean isListening() {
-    return listening;
   }
 
   /**

@@ -13,11 +13,12 @@ import java.sql.ResultSetMetaData;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.sql.Types;
-import java.util.HashSet;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Objects;
-import java.util.Set;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /** Checks and creates the tables. */
@@ -25,6 +26,7 @@ final class Schema {
   private static final String SCRIPTS = "schema/";
   private static final int CREATE_TRIES = 5;
 
+  private static final String NUMBER = "BIGINT";
   private static final List<String> NUMBERS =
       List.of("number", "changed_at", "expires_at", "wanted_until", "served", "guarded");
   private static final List<String> WAITERS_NUMBERS = List.of("place", "alive_until");
@@ -130,20 +132,18 @@ final class Schema {
   private static @Nullable String columnFlaw(
       Connection connection, Dialect dialect, String table, List<String> numbers)
       throws SQLException {
-    Set<String> texts = new HashSet<>();
-    Set<String> numbersThere = new HashSet<>();
-    String nameType = null;
+    Map<String, String> types = new HashMap<>();
     try (Statement statement = connection.createStatement();
         ResultSet result = statement.executeQuery("SELECT * FROM " + table + " WHERE 1 = 0")) {
       ResultSetMetaData columns = result.getMetaData();
       for (int i = 1; i <= columns.getColumnCount(); i++) {
-        String column = columns.getColumnName(i).toLowerCase(Locale.ROOT);
-        (columns.getColumnType(i) == Types.BIGINT ? numbersThere : texts).add(column);
-        if (column.equals("name")) {
-          nameType = columns.getColumnTypeName(i);
-        }
+        boolean isNumber = columns.getColumnType(i) == Types.BIGINT;
+        types.put(
+            columns.getColumnName(i).toLowerCase(Locale.ROOT),
+            isNumber ? NUMBER : columns.getColumnTypeName(i));
       }
     }
+    String nameType = types.get("name");
     if (nameType == null) {
       return "it has no column name";
     }
@@ -151,12 +151,12 @@ final class Schema {
       return "its column name is " + nameType + ", which may take two names for one";
     }
     for (String column : numbers) {
-      if (!numbersThere.contains(column)) {
-        return "it has no column " + column + " of type BIGINT";
+      if (!NUMBER.equals(types.get(column))) {
+        return "it has no column " + column + " of type " + NUMBER;
       }
     }
     for (String column : TEXTS) {
-      if (!texts.contains(column)) {
+      if (!types.containsKey(column)) {
         return "it has no column " + column;
       }
     }
@@ -165,11 +165,11 @@ final class Schema {
 
   private static @Nullable String versionFlaw(Connection connection, Dialect dialect)
       throws SQLException {
-    List<Row> rows = dialect.look(connection, List.of(Dialect.VERSION_KEY));
-    if (rows.isEmpty()) {
+    Optional<Row> row = dialect.look(connection, Dialect.VERSION_KEY);
+    if (row.isEmpty()) {
       return "it has no row that tells its version";
     }
-    long version = rows.get(0).number();
+    long version = row.get().number();
     return version == Dialect.SCHEMA_VERSION
         ? null
         : "its version is %s, and this release of Holdfast needs %s"

@@ -192,15 +192,11 @@ public final class Database implements AutoCloseable {
         }
         // For a pool to replace its connections takes longer than for a conflict to pass.
         if (!Deadlines.pause(deadline, readOnly ? failures + READ_ONLY_TRIES : failures)) {
+          String what = readOnly
+              ? "is read-only"
+              : "undid the statement in favour of others for all of " + deadline.whole();
           throw StoreException.refused(
-              dialect.database()
-                  + (readOnly
-                      ? " is read-only: "
-                      : " undid the statement in favour of others for all of "
-                          + deadline.whole()
-                          + ": ")
-                  + failure,
-              failure);
+              "%s %s: %s".formatted(dialect.database(), what, failure), failure);
         }
       }
     } finally {

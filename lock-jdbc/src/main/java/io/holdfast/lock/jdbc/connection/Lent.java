@@ -29,6 +29,11 @@ public final class Lent implements AutoCloseable {
 
   @Override
   public void close() {
-    back.accept(connection, usable);
+    close(usable);
+  }
+
+  /** Gives it back, and says whether it is usable. */
+  void close(boolean isUsable) {
+    back.accept(connection, isUsable);
   }
 }

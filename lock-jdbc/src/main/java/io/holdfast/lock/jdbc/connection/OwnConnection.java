@@ -17,9 +17,10 @@ import org.slf4j.LoggerFactory;
  * has exhausted its pool. It is taken from that pool at the start, and replaced if it breaks.
  *
  * <p>A connection that is kept does not follow a switchover, whereas a pool retires its connections
- * and opens new ones to the current server. So this one is exchanged every minute or so, before
- * each renewal, and after a server turned out to be read-only. The new one is taken before the old
- * one is given back: if the pool has none to give, the old one stays.
+ * and opens new ones to the current server. So this one is exchanged before each renewal; when it
+ * is used and is about a minute old; and when it is used after it seemed to lead to a wrong server.
+ * The new one is taken before the old one is given back: if the pool has none to give, the old one
+ * stays.
  *
  * <p>Threads: safe for use by any number of threads; one borrows at a time, and the others wait
  * within their deadlines.
@@ -33,14 +34,14 @@ public final class OwnConnection implements Lender, AutoCloseable {
   private static final long TRUSTED_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
   /**
-   * The shortest time for which a connection is kept. The time is random up to
+   * The least age at which a use exchanges the connection. The age is random up to
    * {@link #AGE_NANOS_MAX}, so that clients do not all change at once.
    */
   private static final long AGE_NANOS_MIN = TimeUnit.SECONDS.toNanos(45);
 
   private static final long AGE_NANOS_MAX = TimeUnit.SECONDS.toNanos(75);
 
-  /** The pause after the pool had none to give, since each try waits for it. */
+  /** The pause after the pool had none to give, before a use tries again: each try waits. */
   private static final long RETRY_NANOS = TimeUnit.SECONDS.toNanos(5);
 
   /** A change may take at most a borrower's time divided by this. */
@@ -110,6 +111,7 @@ public final class OwnConnection implements Lender, AutoCloseable {
       if (closed || old == null) {
         return;
       }
+      // Before take(), which clears the flag.
       boolean trusted = !expired && isTrusted(old.connection(), patience);
       try {
         take(patience);
@@ -118,13 +120,13 @@ public final class OwnConnection implements Lender, AutoCloseable {
         changeAtNanos = System.nanoTime() + RETRY_NANOS;
         return;
       }
-      giveBackToPool(old, trusted);
+      old.close(trusted);
     } finally {
       borrowed.unlock();
     }
   }
 
-  /** Has the connection exchanged before it is lent again, since a server has changed its role. */
+  /** Has the connection exchanged before it is lent again: it may lead to a wrong server. */
   void expire() {
     expired = true;
   }
@@ -153,14 +155,7 @@ public final class OwnConnection implements Lender, AutoCloseable {
   /** Gives the connection back to the pool, and keeps none. */
   private void drop(Lent old, boolean usable) {
     kept = null;
-    giveBackToPool(old, usable);
-  }
-
-  private static void giveBackToPool(Lent old, boolean usable) {
-    if (usable) {
-      old.works();
-    }
-    old.close();
+    old.close(usable);
   }
 
   /**
@@ -179,24 +174,10 @@ public final class OwnConnection implements Lender, AutoCloseable {
     }
     try {
       if (kept != null) {
-        drop(kept, works(kept.connection(), deadline));
+        drop(kept, isTrusted(kept.connection(), deadline));
       }
     } finally {
       borrowed.unlock();
-    }
-  }
-
-  /**
-   * Checks the connection with a statement: pools trust a connection that was given back just now,
-   * but drop one whose statement failed.
-   */
-  private static boolean works(Connection connection, Deadline deadline) {
-    try {
-      Sessions.execute(connection, deadline, "SELECT 1");
-      return true;
-    } catch (SQLException e) {
-      log.debug("The client's own connection was broken at its close", e);
-      return false;
     }
   }
 
@@ -205,12 +186,10 @@ public final class OwnConnection implements Lender, AutoCloseable {
       return true;
     }
     try {
-      boolean valid = current.isValid(
-          (int) Math.max(1, TimeUnit.MILLISECONDS.toSeconds(deadline.leftMillis()) / 2));
-      if (valid) {
-        usedAtNanos = System.nanoTime();
-      }
-      return valid;
+      // Not isValid(): a pool notices that a statement failed, and drops the connection.
+      Sessions.execute(current, Deadlines.part(deadline, 2), "SELECT 1");
+      usedAtNanos = System.nanoTime();
+      return true;
     } catch (SQLException e) {
       return false;
     }

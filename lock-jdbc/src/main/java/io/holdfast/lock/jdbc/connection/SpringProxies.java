@@ -3,6 +3,7 @@ package io.holdfast.lock.jdbc.connection;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.Set;
+import java.util.stream.Stream;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -50,15 +51,9 @@ final class SpringProxies {
    * does not reveal its target.
    */
   static DataSource inside(DataSource given) {
-    DataSource inside = given;
-    while (UNWRAPPED.contains(inside.getClass().getName())) {
-      DataSource target = target(inside);
-      if (target == null) {
-        return inside;
-      }
-      inside = target;
-    }
-    return inside;
+    boolean isProxy = UNWRAPPED.contains(given.getClass().getName());
+    DataSource target = isProxy ? target(given) : null;
+    return target == null ? given : inside(target);
   }
 
   /** Calls Spring's public method for the target of a proxy. */
@@ -102,17 +97,10 @@ final class SpringProxies {
   }
 
   /** Whether the type, or one of its supertypes, has one of these names. */
-  private static boolean isNamed(Class<?> type, Set<String> names) {
-    for (Class<?> t = type; t != null; t = t.getSuperclass()) {
-      if (names.contains(t.getName())) {
-        return true;
-      }
-      for (Class<?> i : t.getInterfaces()) {
-        if (isNamed(i, names)) {
-          return true;
-        }
-      }
-    }
-    return false;
+  private static boolean isNamed(@Nullable Class<?> type, Set<String> names) {
+    return type != null
+        && (names.contains(type.getName())
+            || isNamed(type.getSuperclass(), names)
+            || Stream.of(type.getInterfaces()).anyMatch(i -> isNamed(i, names)));
   }
 }

@@ -11,6 +11,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -21,9 +22,11 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>The line of a lock is the waiters that are alive and whose place is above the lock's
  * {@code served}. A hand-over raises {@code served} to the place of the waiter that got the lock,
- * so a waiter's row that is not deleted yet is in no line. There can be a line only while
- * {@code wanted_until} is in the near future. {@link #acquire} and {@link #release} do nothing
- * then, so they need not look for waiters.
+ * so a waiter's row that is not deleted yet is in no line. Waiters announce themselves: they set
+ * {@code wanted_until} to a time in the near future, and renew it. While it is there,
+ * {@link #acquire} and {@link #release} do nothing, and {@link #take} and {@link #handOver} look at
+ * the line. A waiter that is not announced yet can be overtaken, and is not handed the lock; it
+ * finds the free lock when it looks next.
  *
  * <p>Threads: immutable, and safe for use by any number of threads.
  */
@@ -49,7 +52,7 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
   /** The place of a client that is not in the line: behind all waiters. */
   public static final long NO_PLACE = Long.MAX_VALUE;
 
-  /** More than the places that the nodes of a cluster give out at one time can differ. */
+  /** More than places can differ that several nodes of a cluster give out at the same time. */
   private static final long PLACES_OF_A_CLUSTER = 1_000;
 
   /** The time within which a waiter must accept a lock that was handed over to it. */
@@ -86,6 +89,18 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
       "changed_at > 0 AND changed_at < {now} - :unused AND expires_at < {now} - :unused"
           + " AND wanted_until < {now}";
 
+  /** The assignments by which a claim takes a lock. */
+  private static final String TAKE = "number = {report}(GREATEST(number + 1, {now})),"
+      + " owner = :owner, changed_at = {now}, expires_at = {now} + :ttl, holder = :holder";
+
+  /** The table and the columns of an insert of a lock's row. */
+  private static final String ROW = "{table}"
+      + " (name, owner, number, changed_at, expires_at, wanted_until, served, guarded, holder)";
+
+  /** Inserts the row of a transaction's lock. */
+  static final String CREATE_ROW =
+      "INSERT INTO {row} VALUES (:key, '', 0, {now}, 0, 0, 0, 0, '') {on conflict}";
+
   static {
     // Initialises the enum now, and not at the first failure of a statement. In a full heap that
     // could fail, and then the enum would be of no use any more.
@@ -96,24 +111,32 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
   private final String database;
   private final Driver driver;
 
-  private final Sql acquire =
-      sql(Template.TAKE).with("condition", "{unwanted}").with("served", "served");
+  private final Sql acquire = updateOne("expires_at <= {now} AND {unwanted}", TAKE, "number");
   private final Sql insert = sql(Template.INSERT);
   private final Sql release = sql(Template.RELEASE);
-  private final Sql extend = sql(Template.EXTEND);
+  private final Sql extend = updateOne(
+      "owner = :owner AND number = :number AND expires_at > {now} + {late}",
+      "expires_at = {now} + {report}(GREATEST(expires_at - {now}, :ttl))",
+      "expires_at - {now}");
   private final Sql handOver =
-      sql(Template.HAND_OVER).with("condition", "owner = :owner AND number = :number");
-  private final Sql withdraw = sql(Template.HAND_OVER).with("condition", "owner = :owner");
+      handOverIf("owner = :owner AND number = :number").with("forgettable", "TRUE");
+  private final Sql withdraw = handOverIf("owner = :owner").with("forgettable", "FALSE");
   private final Sql forceRelease =
-      sql(Template.HAND_OVER).with("condition", "number = :number AND expires_at > {now}");
+      handOverIf("number = :number AND expires_at > {now}").with("forgettable", "FALSE");
   private final Sql join = sql(Template.JOIN);
-  private final Sql accept = sql(Template.ACCEPT);
-  private final Sql take = sql(Template.TAKE)
-      .with("condition", "served < :place AND NOT EXISTS (SELECT 1 {line} AND a.place < :place)")
-      .with("served", "GREATEST(served, :served)");
+  private final Sql accept = updateOne(
+      "owner = :owner AND expires_at > {now}",
+      "number = {report}(number), expires_at = {now} + :ttl, holder = :holder",
+      "number");
+  private final Sql take = updateOne(
+      "expires_at <= {now} AND served < :place"
+          + " AND NOT EXISTS (SELECT 1 {line} AND a.place < :place)",
+      TAKE + ", served = GREATEST(served, :served)",
+      "number");
   private final Sql reopen = sql(Template.UPDATE_UNLOCKED)
       .with("where", "name IN (:keys) AND served >= :place")
       .with("set", "served = :place - 1");
+  final Sql createRow = new Sql(this, CREATE_ROW);
   final Sql touchRow = new Sql(
       this, "UPDATE {table} SET guarded = guarded + 1, changed_at = {now} WHERE name = :key");
   private final Sql guard = new Sql(this, """
@@ -123,8 +146,9 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
   private final Sql selectRowNoWait =
       new Sql(this, "SELECT 1 FROM {table} WHERE name = :key FOR UPDATE NOWAIT");
   private final Sql uniqueKeys = sql(Template.UNIQUE_KEYS);
-  // The queries of many rows have a limit, or MySQL's sql_select_limit could cut them short; and a
-  // lock whose row is missing counts as lost.
+  // The limit of a query of many rows overrides MySQL's sql_select_limit, which could cut the
+  // result
+  // short; and a grant whose row is missing from it counts as lost.
   private final Sql look = new Sql(this, """
       SELECT {columns} FROM {table} l WHERE l.name IN (:keys) LIMIT {batch}
       """);
@@ -177,6 +201,18 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
     return new Sql(this, template(template).replace("{unlocked}", template(Template.UNLOCKED)));
   }
 
+  private Sql handOverIf(String condition) {
+    return sql(Template.HAND_OVER).with("condition", condition);
+  }
+
+  /** Returns a statement by {@link Template#UPDATE_ONE}. Called by constructors. */
+  Sql updateOne(String condition, String set, String reported) {
+    return sql(Template.UPDATE_ONE)
+        .with("set", set)
+        .with("condition", condition)
+        .with("reported", reported);
+  }
+
   /** Returns this database's text. Called by constructors, so it must not read fields. */
   abstract String template(Template template);
 
@@ -187,12 +223,15 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
         .replace("{columns}", Row.COLUMNS)
         .replace("{line}", LINE)
         .replace("{unused}", UNUSED)
+        .replace("{row}", ROW)
+        .replace("{on conflict}", template(Template.ON_CONFLICT))
         .replace("{table}", table)
         .replace("{waiters}", waiters())
         .replace("{alive waiter}", "a.alive_until BETWEEN {now} AND {now} + {believed}")
         .replace("{unwanted}", "wanted_until NOT BETWEEN {now} AND {now} + {believed}")
         .replace("{name by bytes}", template(Template.NAME_BY_BYTES))
         .replace("{now}", template(Template.NOW))
+        .replace("{report}", template(Template.REPORT))
         .replace("{late}", template(Template.LATE))
         .replace("{alive}", String.valueOf(ALIVE_MICROS))
         .replace("{dead}", String.valueOf(DEAD_MICROS))
@@ -360,8 +399,8 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
   // The line.
 
   /**
-   * Hands the lock to the first in line if the grant has it, or frees it if the line is empty;
-   * leaves a locked row alone.
+   * Hands the lock to the first in line, or frees it if the line is empty, if nobody has taken or
+   * freed it since this grant, even if the grant's time is over; leaves a locked row alone.
    *
    * @param holdMicros the time for which it stays taken, in microseconds; unless it is zero, the
    *     lock is not handed over now
@@ -372,24 +411,14 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
     return end(connection, handOver, ofGrant(claim, number, holdMicros));
   }
 
+  /** @param micros the time for which the lock is taken from now on */
   private static Map<String, ?> ofGrant(StoredClaim claim, long number, long micros) {
-    return ofGrant(claim.key(), claim.owner(), number, micros, true);
-  }
-
-  /**
-   * @param micros the time for which the lock is taken from now on
-   * @param mayBeForgotten whether a server that crashes may forget the statement
-   */
-  private static Map<String, ?> ofGrant(
-      String key, String owner, long number, long micros, boolean mayBeForgotten) {
     return Map.of(
-        "key", key,
-        "owner", owner,
+        "key", claim.key(),
+        "owner", claim.owner(),
         "number", number,
         "hold", micros,
-        "ttl", micros,
-        "forgettable", mayBeForgotten ? 1L : 0L,
-        "notify", 1L);
+        "ttl", micros);
   }
 
   /**
@@ -397,13 +426,13 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
    * it did.
    */
   public final boolean withdraw(Connection connection, StoredClaim claim) throws SQLException {
-    return end(connection, withdraw, ofGrant(claim.key(), claim.owner(), NONE, 0, false));
+    return end(connection, withdraw, ofGrant(claim, NONE, 0));
   }
 
   /** Does {@link #handOver} for the grant of this number; returns whether it did. */
   public final boolean forceRelease(Connection connection, String key, long number)
       throws SQLException {
-    return end(connection, forceRelease, ofGrant(key, "", number, 0, false));
+    return end(connection, forceRelease, Map.of("key", key, "number", number, "hold", 0L));
   }
 
   /**
@@ -443,10 +472,12 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
   }
 
   /**
-   * Takes the lock if it is free and nobody in its line is before this place.
+   * Takes the lock if it is free, nobody in its line is before this place, and the turn of this
+   * place is not over.
    *
    * @param place the waiter's place, or {@link #NO_PLACE} for a client that is not in the line
-   * @return the grant's number, or {@link #NONE} as in {@link #acquire}
+   * @return the grant's number, or {@link #NONE} if one of these is not so, if the row is locked,
+   *     or if there is none
    */
   public final long take(Connection connection, StoredClaim claim, long place) throws SQLException {
     return number(connection, take, ofClaim(claim, place));
@@ -500,6 +531,11 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
   public abstract boolean tryLockRow(Connection transaction, String key) throws SQLException;
 
   // Many locks.
+
+  /** Reads a row without locking it; empty if it doesn't exist. */
+  public final Optional<Row> look(Connection connection, String key) throws SQLException {
+    return look(connection, List.of(key)).stream().findFirst();
+  }
 
   /** Reads rows without locking them; rows that don't exist are missing from the result. */
   public final List<Row> look(Connection connection, List<String> keys) throws SQLException {

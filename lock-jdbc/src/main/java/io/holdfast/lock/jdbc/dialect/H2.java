@@ -10,8 +10,6 @@ public final class H2 extends Dialect {
   private static final int DEADLOCK = 40001;
   private static final int CONCURRENT_UPDATE = 90131;
 
-  private final Sql createRow = new Sql(this, template(Template.CREATE_ROW));
-
   H2(String table) {
     super(table, "H2", connection -> false);
   }
@@ -23,19 +21,14 @@ public final class H2 extends Dialect {
       case NAME_TYPES -> "binary varying|varbinary";
       case LATE -> "0";
       case NAME_BY_BYTES -> "name";
-      case TAKE -> """
-          SELECT number FROM FINAL TABLE (
-            UPDATE {table}
-            SET number = GREATEST(number + 1, {now}), owner = :owner, changed_at = {now},
-              expires_at = {now} + :ttl, holder = :holder, served = {served}
-            WHERE expires_at <= {now} AND name = (
-              SELECT name FROM {table} l WHERE name = :key AND expires_at <= {now} AND {condition}
-              FOR UPDATE SKIP LOCKED))
-          """;
+      case UPDATE_ONE ->
+        "SELECT {reported} FROM FINAL TABLE (UPDATE {table} l SET {set} WHERE "
+            + unlocked("{condition}")
+            + ")";
+      case REPORT -> "";
       case INSERT -> """
           SELECT number FROM FINAL TABLE (
-            INSERT INTO {table}
-              (name, owner, number, changed_at, expires_at, wanted_until, served, guarded, holder)
+            INSERT INTO {row}
             VALUES (:key, :owner, {now}, {now}, {now} + :ttl, 0, 0, 0, :holder))
           """;
       case RELEASE ->
@@ -46,12 +39,6 @@ public final class H2 extends Dialect {
             expires_at = CASE WHEN CAST(:hold AS BIGINT) = 0 THEN 0 ELSE {now} + :hold END
           WHERE {unlocked}
           """.replace("{unlocked}", unlocked("owner = :owner AND number = :number AND {unwanted}"));
-      case EXTEND ->
-        """
-          SELECT expires_at - {now} FROM FINAL TABLE (
-            UPDATE {table} SET expires_at = GREATEST(expires_at, {now} + :ttl) WHERE {unlocked})
-          """.replace(
-            "{unlocked}", unlocked("owner = :owner AND number = :number AND expires_at > {now}"));
       case HAND_OVER ->
         """
           UPDATE {table} l
@@ -74,17 +61,8 @@ public final class H2 extends Dialect {
             INSERT INTO {waiters} (name, owner, alive_until, holder)
             VALUES (:key, :owner, {now} + {alive}, :holder))
           """;
-      case ACCEPT -> """
-          SELECT number FROM FINAL TABLE (
-            UPDATE {table} SET expires_at = {now} + :ttl, holder = :holder
-            WHERE {unlocked})
-          """.replace("{unlocked}", unlocked("owner = :owner AND expires_at > {now}"));
       case SCHEMA -> "SELECT QUOTE_IDENT(CURRENT_SCHEMA)";
-      case CREATE_ROW -> """
-          INSERT INTO {table}
-            (name, owner, number, changed_at, expires_at, wanted_until, served, guarded, holder)
-          VALUES (:key, '', 0, {now}, 0, 0, 0, 0, '')
-          """;
+      case ON_CONFLICT -> "";
       case UNLOCKED -> "SELECT name AS mine_name FROM {table} WHERE {where} FOR UPDATE SKIP LOCKED";
       // A MERGE, since H2 would run the inner query of an update once for each row.
       case UPDATE_UNLOCKED -> """
@@ -109,7 +87,7 @@ public final class H2 extends Dialect {
   /** The condition for the row of one name that fulfils this condition and is not locked. */
   private static String unlocked(String condition) {
     return condition
-        + " AND name = (SELECT name FROM {table} WHERE name = :key AND "
+        + " AND name = (SELECT name FROM {table} l WHERE name = :key AND "
         + condition
         + " FOR UPDATE SKIP LOCKED)";
   }

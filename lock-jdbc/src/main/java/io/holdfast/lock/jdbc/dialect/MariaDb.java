@@ -22,7 +22,7 @@ final class MariaDb extends MySql {
 
   private static final String WITHOUT_WAITING = "SET STATEMENT innodb_lock_wait_timeout = 0 FOR ";
 
-  private final Sql tryLockRow = new Sql(this, WITHOUT_WAITING + template(Template.CREATE_ROW));
+  private final Sql tryLockRow = new Sql(this, WITHOUT_WAITING + CREATE_ROW);
 
   MariaDb(String table) {
     super(
@@ -34,15 +34,13 @@ final class MariaDb extends MySql {
   @Override
   String template(Template template) {
     String text = super.template(template);
-    return template == Template.HAND_OVER
-        ? WITHOUT_WAITING
-            + text.replace("FOR UPDATE OF b SKIP LOCKED FOR UPDATE OF a", "FOR UPDATE")
-        : text;
-  }
-
-  @Override
-  String updateUnlessLocked(String condition, String set) {
-    return WITHOUT_WAITING + "UPDATE {table} l SET " + set + " WHERE name = :key AND " + condition;
+    return switch (template) {
+      case UPDATE_ONE ->
+        WITHOUT_WAITING + "UPDATE {table} l SET {set} WHERE name = :key AND {condition}";
+      case HAND_OVER ->
+        WITHOUT_WAITING + text.replace("FOR UPDATE OF b SKIP LOCKED FOR UPDATE OF a", "FOR UPDATE");
+      default -> text;
+    };
   }
 
   @Override

@@ -10,7 +10,6 @@ import java.sql.Statement;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -20,7 +19,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>An update reports a number, such as that of a grant, in its own answer:
  * {@code LAST_INSERT_ID(expression)} makes the server report the expression as a generated key.
- * Only the function's value stays in the session, as after any insert.
+ * This leaves nothing in the session but the function's value, as any insert does.
  */
 public sealed class MySql extends Dialect permits MariaDb {
   static final Driver DRIVER = Driver.of(
@@ -44,7 +43,7 @@ public sealed class MySql extends Dialect permits MariaDb {
   /**
    * The names whose rows this process has found, with their tables; the last {@value #KNOWN_MAX}.
    * Static, since a {@code TransactionLock} keeps no state between its calls. Can be wrong about a
-   * name that was purged since.
+   * name that was purged since, or that is in another database's table of the same name.
    */
   private static final Set<String> KNOWN =
       Collections.synchronizedSet(Collections.newSetFromMap(new LinkedHashMap<>(16, 0.75f, true) {
@@ -62,7 +61,11 @@ public sealed class MySql extends Dialect permits MariaDb {
   private final Sql waitAsBefore =
       new Sql(this, "SET SESSION innodb_lock_wait_timeout = @holdfast_wait");
   private final Sql rollsBackOnTimeout = new Sql(this, "SELECT @@innodb_rollback_on_timeout");
-  private final Sql lockRow = new Sql(this, template(Template.CREATE_ROW));
+  private final Sql engine = new Sql(this, """
+      SELECT COUNT(*) FROM information_schema.tables
+      WHERE table_schema = COALESCE(NULLIF(:schema, ''), DATABASE()) AND table_name = :name
+        AND engine = 'InnoDB'
+      """);
 
   MySql(String table) {
     this(table, "MySQL", DRIVER);
@@ -81,23 +84,24 @@ public sealed class MySql extends Dialect permits MariaDb {
       // the table since (for a DDL statement, or a backup).
       case LATE -> "GREATEST(0, TIMESTAMPDIFF(MICROSECOND, NOW(6), SYSDATE(6)))";
       case NAME_BY_BYTES -> "name";
-      case TAKE -> updateUnlessLocked("expires_at <= {now} AND {condition}", """
-          number = LAST_INSERT_ID(GREATEST(number + 1, {now})), owner = :owner,
-          changed_at = {now}, expires_at = {now} + :ttl, holder = :holder, served = {served}
-          """);
+      // The inner query locks the row, or passes over it.
+      case UPDATE_ONE -> """
+          UPDATE {table} SET {set} WHERE name = (SELECT name FROM (
+            SELECT name FROM {table} l WHERE name = :key AND {condition}
+            FOR UPDATE SKIP LOCKED) mine)
+          """;
+      case REPORT -> "LAST_INSERT_ID";
       case INSERT -> """
-          INSERT INTO {table}
-            (name, owner, number, changed_at, expires_at, wanted_until, served, guarded, holder)
+          INSERT INTO {row}
           VALUES (:key, :owner, LAST_INSERT_ID({now}), {now}, {now} + :ttl, 0, 0, 0, :holder)
           """;
-      case RELEASE -> updateUnlessLocked("owner = :owner AND number = :number AND {unwanted}", """
-          owner = '', changed_at = IF(:hold = 0, {now}, changed_at),
-          expires_at = IF(:hold = 0, 0, {now} + :hold)
-          """);
-      case EXTEND ->
-        updateUnlessLocked(
-            "owner = :owner AND number = :number AND expires_at > {now} + {late}",
-            "expires_at = {now} + LAST_INSERT_ID(GREATEST(expires_at - {now}, :ttl))");
+      case RELEASE ->
+        template(Template.UPDATE_ONE)
+            .replace("{condition}", "owner = :owner AND number = :number AND {unwanted}")
+            .replace("{set}", """
+                owner = '', changed_at = IF(:hold = 0, {now}, changed_at),
+                expires_at = IF(:hold = 0, 0, {now} + :hold)
+                """);
       // The inner queries lock the lock's row before its first waiter's row, and no other's; so a
       // waiter that leaves is either not found, or finds that it has the lock. No assignment reads
       // what another one writes, since their order is not defined. The limits keep the inner
@@ -123,18 +127,10 @@ public sealed class MySql extends Dialect permits MariaDb {
           INSERT INTO {waiters} (name, owner, alive_until, holder)
           VALUES (:key, :owner, {now} + {alive}, :holder)
           """;
-      case ACCEPT ->
-        updateUnlessLocked(
-            "owner = :owner AND expires_at > {now}",
-            "number = LAST_INSERT_ID(number), expires_at = {now} + :ttl, holder = :holder");
       case SCHEMA -> "SELECT CONCAT('`', REPLACE(DATABASE(), '`', '``'), '`')";
       // Locks the row if it is there. Takes no gap lock, which two transactions could hold at once.
-      case CREATE_ROW -> """
-          INSERT INTO {table}
-            (name, owner, number, changed_at, expires_at, wanted_until, served, guarded, holder)
-          VALUES (:key, '', 0, {now}, 0, 0, 0, 0, '')
-          ON DUPLICATE KEY UPDATE guarded = {table}.guarded + 1, changed_at = {now}
-          """;
+      case ON_CONFLICT ->
+        "ON DUPLICATE KEY UPDATE guarded = {table}.guarded + 1, changed_at = {now}";
       case UNLOCKED -> """
           SELECT name AS mine_name FROM {table} FORCE INDEX (PRIMARY)
           WHERE {where} FOR UPDATE SKIP LOCKED
@@ -158,18 +154,6 @@ public sealed class MySql extends Dialect permits MariaDb {
             HAVING COUNT(*) = 1 AND MAX(LOWER(column_name)) = 'name' AND MAX(sub_part) IS NULL) u
           """;
     };
-  }
-
-  /**
-   * Builds an update of the row of one name, which does nothing if the row is locked: the inner
-   * query locks the row or skips it.
-   */
-  String updateUnlessLocked(String condition, String set) {
-    return "UPDATE {table} SET "
-        + set
-        + " WHERE name = (SELECT name FROM (SELECT name FROM {table} l WHERE name = :key AND "
-        + condition
-        + " FOR UPDATE SKIP LOCKED) mine)";
   }
 
   /** Checks the server's variables; not every server has each of them. */
@@ -204,20 +188,9 @@ public sealed class MySql extends Dialect permits MariaDb {
 
   @Override
   public @Nullable String flaw(Connection connection) throws SQLException {
-    Sql sql = new Sql(this, """
-        SELECT engine, (%s) FROM information_schema.tables
-        WHERE table_schema = COALESCE(NULLIF(:schema, ''), DATABASE()) AND table_name = :name
-        """.formatted(template(Template.UNIQUE_KEYS)));
-    try (PreparedStatement statement = sql.prepare(connection, nameInSchema());
-        ResultSet result = statement.executeQuery()) {
-      if (!result.next()) {
-        return "information_schema does not show it (is it a view?)";
-      }
-      if (!"innodb".equals(String.valueOf(result.getString(1)).toLowerCase(Locale.ROOT))) {
-        return "its engine is " + result.getString(1) + " and must be InnoDB";
-      }
-      return result.getInt(2) > 0 ? null : "it has no unique key on the column name";
-    }
+    return query(connection, engine, nameInSchema()) > 0
+        ? super.flaw(connection)
+        : "it must be a table, no view, and its engine must be InnoDB";
   }
 
   /**
@@ -233,16 +206,16 @@ public sealed class MySql extends Dialect permits MariaDb {
   public void lockRow(Connection transaction, String key) throws SQLException {
     // The server counts an updated row twice, and an inserted row once. An inserted row is gone if
     // the caller rolls back, so its name is not added.
-    if (update(transaction, lockRow, Map.of("key", key)) > 1) {
+    if (update(transaction, createRow, Map.of("key", key)) > 1) {
       KNOWN.add(known(key));
     }
   }
 
   /**
-   * Locks the row of a known name without waiting. The row of an unknown name is inserted, with the
-   * shortest wait that the server has, since no read will do. If there is no row, a locking read
-   * would lock the gap, and others could insert nothing there until the caller's transaction ends.
-   * A plain read would make a snapshot that is older than the lock.
+   * Locks the row of a known name without waiting. For any other name, does {@link #lockRow} with
+   * the shortest wait that the server has. It does not read first: a locking read of a missing row
+   * would lock the gap, and others could insert nothing there until the caller's transaction ends;
+   * a plain read would make a snapshot that is older than the lock.
    */
   @Override
   public boolean tryLockRow(Connection transaction, String key) throws SQLException {

@@ -43,13 +43,12 @@ public final class Postgres extends Dialect {
       WHERE name = (SELECT name FROM {table} WHERE name = :key FOR UPDATE SKIP LOCKED)
       """);
   private final Sql selectRow = new Sql(this, "SELECT 1 FROM {table} WHERE name = :key");
-  private final Sql createRow = new Sql(this, template(Template.CREATE_ROW));
   private final Sql lockCreation =
       new Sql(this, "SELECT 1 FROM pg_advisory_xact_lock(hashtextextended(:creation, 0))");
   private final Sql tryLockCreation =
       new Sql(this, "SELECT pg_try_advisory_xact_lock(hashtextextended(:creation, 0))::int");
 
-  private final Sql notify = new Sql(this, "SELECT pg_notify(:channel, :payload)");
+  private final Sql notify = new Sql(this, "SELECT 1 FROM pg_notify(:channel, :payload)");
 
   /** The last part of the name of the client's channel. */
   private final String inbox = UUID.randomUUID().toString();
@@ -68,20 +67,17 @@ public final class Postgres extends Dialect {
       // The collation that the script gives the column. In a table that was made differently, this
       // is still right, but slow.
       case NAME_BY_BYTES -> "name COLLATE \"C\"";
-      case TAKE -> """
-          WITH free AS (
-            SELECT name AS free_name, {now} AS now FROM {table} l
-            WHERE name = :key AND expires_at <= {now} AND {condition} FOR UPDATE SKIP LOCKED
+      case UPDATE_ONE -> """
+          WITH mine AS (
+            SELECT name AS mine_name, {now} AS now FROM {table} l
+            WHERE name = :key AND {condition} FOR UPDATE SKIP LOCKED
           )
-          UPDATE {table}
-          SET number = GREATEST(number + 1, now), owner = :owner, changed_at = now,
-            expires_at = now + :ttl, holder = :holder, served = {served}
-          FROM free WHERE name = free_name
-          RETURNING number
+          UPDATE {table} SET {set} FROM mine WHERE name = mine_name
+          RETURNING {reported}
           """;
+      case REPORT -> "";
       case INSERT -> """
-          INSERT INTO {table}
-            (name, owner, number, changed_at, expires_at, wanted_until, served, guarded, holder)
+          INSERT INTO {row}
           SELECT :key, :owner, now, now, now + :ttl, 0, 0, 0, :holder
           FROM (SELECT {now} AS now) clock
           ON CONFLICT (name) DO NOTHING
@@ -98,16 +94,6 @@ public final class Postgres extends Dialect {
           SELECT 1,
             CASE WHEN expires_at = 0 THEN set_config('synchronous_commit', 'off', true) END
           FROM freed
-          """;
-      case EXTEND -> """
-          WITH mine AS (
-            SELECT name AS mine_name, {now} AS now FROM {table}
-            WHERE name = :key AND owner = :owner AND number = :number AND expires_at > {now}
-            FOR UPDATE SKIP LOCKED
-          )
-          UPDATE {table} SET expires_at = GREATEST(expires_at, now + :ttl)
-          FROM mine WHERE name = mine_name
-          RETURNING expires_at - now
           """;
       // Locks the lock's row first, then its first waiter's row; so a waiter that leaves is either
       // not found, or finds that it has the lock.
@@ -140,7 +126,7 @@ public final class Postgres extends Dialect {
           SELECT 1,
             CASE WHEN :notify = 1 AND next_inbox IS NOT NULL
               THEN pg_notify('holdfast_' || next_inbox, next_owner || ' ' || number)::text END,
-            CASE WHEN :forgettable = 1 AND expires_at = 0
+            CASE WHEN {forgettable} AND expires_at = 0
               THEN set_config('synchronous_commit', 'off', true) END
           FROM ended
           """;
@@ -148,26 +134,12 @@ public final class Postgres extends Dialect {
           INSERT INTO {waiters} (name, owner, alive_until, holder, inbox)
           VALUES (:key, :owner, {now} + {alive}, :holder, :inbox) RETURNING place
           """;
-      case ACCEPT -> """
-          WITH mine AS (
-            SELECT name AS mine_name FROM {table}
-            WHERE name = :key AND owner = :owner AND expires_at > {now} FOR UPDATE SKIP LOCKED
-          )
-          UPDATE {table} SET expires_at = {now} + :ttl, holder = :holder
-          FROM mine WHERE name = mine_name
-          RETURNING number
-          """;
       case SCHEMA -> """
           SELECT quote_ident(COALESCE((
             SELECT n.nspname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
             WHERE c.oid = to_regclass('{table}')), current_schema()))
           """;
-      case CREATE_ROW -> """
-          INSERT INTO {table}
-            (name, owner, number, changed_at, expires_at, wanted_until, served, guarded, holder)
-          VALUES (:key, '', 0, {now}, 0, 0, 0, 0, '')
-          ON CONFLICT (name) DO NOTHING
-          """;
+      case ON_CONFLICT -> "ON CONFLICT (name) DO NOTHING";
       case UNLOCKED -> "SELECT name AS mine_name FROM {table} WHERE {where} FOR UPDATE SKIP LOCKED";
       case UPDATE_UNLOCKED -> """
           WITH mine AS ({unlocked}) UPDATE {table} SET {set} FROM mine WHERE name = mine_name
@@ -182,6 +154,13 @@ public final class Postgres extends Dialect {
             AND i.indnkeyatts = 1 AND i.indpred IS NULL AND a.attname = 'name'
           """;
     };
+  }
+
+  /** Reads the clock once, so that what is stored agrees with what is reported. */
+  @Override
+  Sql updateOne(String condition, String set, String reported) {
+    return super.updateOne(
+        condition, set.replace("{now}", "now"), reported.replace("{now}", "now"));
   }
 
   @Override
@@ -221,10 +200,7 @@ public final class Postgres extends Dialect {
 
   /** Sends a notification to this client; returns true. */
   public boolean notify(Connection connection, String payload) throws SQLException {
-    Map<String, ?> values = Map.of("channel", channel(), "payload", payload);
-    try (PreparedStatement statement = notify.prepare(connection, values)) {
-      return statement.execute();
-    }
+    return query(connection, notify, Map.of("channel", channel(), "payload", payload)) != NONE;
   }
 
   @Override
@@ -271,8 +247,10 @@ public final class Postgres extends Dialect {
    */
   @Override
   boolean end(Connection connection, Sql sql, Map<String, ?> values) throws SQLException {
+    Map<String, Object> all = new HashMap<>(values);
+    all.put("notify", 1L);
     try {
-      boolean ended = query(connection, sql, values) != NONE;
+      boolean ended = query(connection, sql, all) != NONE;
       if (!connection.getAutoCommit()) {
         connection.commit();
       }
@@ -284,9 +262,8 @@ public final class Postgres extends Dialect {
       if (!connection.getAutoCommit()) {
         connection.rollback();
       }
-      Map<String, Object> silent = new HashMap<>(values);
-      silent.put("notify", 0L);
-      return query(connection, sql, silent) != NONE;
+      all.put("notify", 0L);
+      return query(connection, sql, all) != NONE;
     }
   }
 

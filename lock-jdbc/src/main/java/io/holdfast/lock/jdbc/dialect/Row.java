@@ -10,7 +10,7 @@ import java.sql.SQLException;
  * @param key the stored name
  * @param owner the owner id of the grant that has the lock; empty if no grant has it, or only a
  *     minimum hold keeps it
- * @param number the number of the last grant
+ * @param number the number of the last grant, of which its fencing token is made
  * @param sinceMicros the time since it was last taken or freed; for a taken lock, since it was
  *     granted
  * @param changedAtMicros when that was, in microseconds since 1970
@@ -58,19 +58,19 @@ public record Row(
   }
 
   /** Whether this grant has the lock. */
-  public boolean isHeldBy(String ownerId, long grantNumber) {
-    return !isFree() && isOf(ownerId, grantNumber);
+  public boolean isHeldBy(StoredClaim claim, long grantNumber) {
+    return !isFree() && isOf(claim, grantNumber);
   }
 
-  /** Whether the owner of this id has the lock. */
-  public boolean isOwnedBy(String ownerId) {
-    return !isFree() && owner.equals(ownerId);
+  /** Whether this claim has the lock. */
+  public boolean isOwnedBy(StoredClaim claim) {
+    return !isFree() && owner.equals(claim.owner());
   }
 
   /**
    * Whether nobody has taken or freed the lock since this grant, even if the grant's time is over.
    */
-  public boolean isOf(String ownerId, long grantNumber) {
-    return number == grantNumber && owner.equals(ownerId);
+  public boolean isOf(StoredClaim claim, long grantNumber) {
+    return number == grantNumber && owner.equals(claim.owner());
   }
 }

@@ -9,6 +9,7 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -18,8 +19,7 @@ import org.jspecify.annotations.Nullable;
  * lengths, which are padded to a few lengths with their last elements, so that there are only a few
  * texts. Each text is built when it is needed.
  *
- * <p>Threads: safe for use by any number of threads. Two may build the same text at once; either
- * will do.
+ * <p>Threads: safe for use by any number of threads.
  */
 final class Sql {
   /** The form of a parameter. After two colons there is a type. */
@@ -31,11 +31,12 @@ final class Sql {
   /** The parameters that are stored names. */
   private static final Set<String> KEYS = Set.of("key", "keys", "from", "below");
 
-  private static final int[] SIZES = {1, 8, 64, Dialect.BATCH_MAX};
+  /** The factor between two lengths that lists are padded to, from 1 on. */
+  private static final int PADDING = 8;
 
   private final Dialect dialect;
   private final String template;
-  private final @Nullable Text[] bySize = new @Nullable Text[SIZES.length];
+  private final Map<Integer, Text> texts = new ConcurrentHashMap<>();
 
   Sql(Dialect dialect, String template) {
     this.dialect = dialect;
@@ -110,17 +111,11 @@ final class Sql {
   }
 
   private Text text(int size) {
-    for (int i = 0; i < SIZES.length; i++) {
-      if (size <= SIZES[i]) {
-        Text text = bySize[i];
-        if (text == null) {
-          text = build(SIZES[i]);
-          bySize[i] = text;
-        }
-        return text;
-      }
+    int padded = 1;
+    while (padded < size) {
+      padded *= PADDING;
     }
-    throw new IllegalArgumentException("A list of " + size + " is too long for one statement");
+    return texts.computeIfAbsent(padded, this::build);
   }
 
   private Text build(int listSize) {

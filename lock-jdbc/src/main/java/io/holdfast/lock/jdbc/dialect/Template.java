@@ -26,27 +26,28 @@ enum Template {
   NAME_BY_BYTES,
 
   /**
-   * Takes the lock if it is free, {@code {condition}} holds, and its row is not locked;
-   * {@code {served}} is the value of {@code served} afterwards.
+   * Updates the row of {@code :key} as {@code {set}} says, if {@code {condition}} holds for it and
+   * it is not locked, and reports {@code {reported}} of the updated row.
    */
-  TAKE,
+  UPDATE_ONE,
+
+  /** The function whose argument an update reports; empty if {@link #UPDATE_ONE} reports itself. */
+  REPORT,
   INSERT,
   RELEASE,
-  EXTEND,
 
   /**
    * Hands a lock for which {@code {condition}} holds to the first in its line, or frees it; leaves
-   * a locked row alone.
+   * a locked row alone. {@code {forgettable}} says whether a server that crashes may forget it.
    */
   HAND_OVER,
   JOIN,
-  ACCEPT,
 
   /** Asks for the table's schema, as it is put into statements; null if there is none. */
   SCHEMA,
 
-  /** Inserts the row of a transaction's lock. */
-  CREATE_ROW,
+  /** The clause that says what {@link Dialect#CREATE_ROW} does if there is such a row. */
+  ON_CONFLICT,
 
   /** A query that locks the rows that match {@code {where}} and are not locked. */
   UNLOCKED,

@@ -1,5 +1,6 @@
 /**
- * The SQL of each database: one class each, every statement spelled out. Not exported.
+ * The SQL of each database, one class each; {@code Dialect} has what all of them spell alike. Not
+ * exported.
  *
  * <p>Three rules hold for all of them. Time is the database's own, in microseconds since 1970 and
  * independent of the session's time zone. A statement that takes a lock, or that works on several
