@@ -3,6 +3,7 @@ package io.holdfast.lock.zookeeper;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockKind;
 import java.net.URLDecoder;
+import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
@@ -17,8 +18,6 @@ final class Names {
 
   /** The name of the node that is written to get the leader's time; no lock's node has it. */
   static final String CLOCK = "clock";
-
-  private static final String UNESCAPED = "-._~";
 
   private Names() {}
 
@@ -37,23 +36,11 @@ final class Names {
    * each byte is escaped on its own.
    */
   static String prefix(LockKind kind, String namePrefix) {
-    byte[] bytes = namePrefix.getBytes(StandardCharsets.UTF_8);
-    StringBuilder name = new StringBuilder(bytes.length + 16);
-    name.append(kind.code()).append('-');
-    for (byte one : bytes) {
-      char c = (char) (one & 0xff);
-      if ((c >= 'a' && c <= 'z')
-          || (c >= 'A' && c <= 'Z')
-          || (c >= '0' && c <= '9')
-          || UNESCAPED.indexOf(c) >= 0) {
-        name.append(c);
-      } else {
-        name.append('%')
-            .append(Character.forDigit(c >> 4, 16))
-            .append(Character.forDigit(c & 0xf, 16));
-      }
-    }
-    return name.toString();
+    String escaped = URLEncoder.encode(namePrefix, StandardCharsets.UTF_8)
+        .replace("+", "%20")
+        .replace("*", "%2A")
+        .replace("%7E", "~");
+    return kind.code() + "-" + escaped;
   }
 
   /** Returns the lock whose node has this name, or null if it is not a lock's. */

@@ -642,7 +642,7 @@ class StoreTest extends ServerTest {
     LockClient client =
         closeLater(ZooKeeperLocks.builder(inside).path("/my/locks").build());
     try (Lease lease = client.get("a/b").tryLock().orElseThrow()) {
-      String lock = chroot + "/team/my/locks/m-a%2fb";
+      String lock = chroot + "/team/my/locks/m-a%2Fb";
       assertThatThrownBy(() -> framework.getChildren().forPath(lock))
           .isInstanceOf(KeeperException.NoAuthException.class);
       inside.create().forPath("/stock");
