@@ -8,7 +8,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.apache.zookeeper.CreateMode;
-import org.apache.zookeeper.KeeperException.Code;
 import org.apache.zookeeper.ZooDefs;
 import org.apache.zookeeper.ZooKeeper;
 import org.apache.zookeeper.data.ACL;
@@ -57,7 +56,9 @@ final class Placing {
           parents = makeParents(zk, parent);
           continue;
         } else if (made.isAbsent()) {
-          requireMade(parents, deadline);
+          for (CompletableFuture<Answer<Boolean>> one : parents) {
+            wire.await(one, deadline).requireOk();
+          }
         }
         if (made.isSessionOver() || made.isConnectionLost()) {
           // Tried again with the next connection or session. If this request created a node, that
@@ -116,8 +117,7 @@ final class Placing {
     SessionTrust.Asked asked = trust.asking(zk);
     // The timeout is zero if this handle was never connected.
     NodeText text = new NodeText(Duration.ofMillis(zk.getSessionTimeout()), null, claim.holder());
-    CompletableFuture<Answer<Wire.Made>> making = new CompletableFuture<>();
-    zk.create(
+    CompletableFuture<Answer<Wire.Made>> making = Wire.send(answer -> zk.create(
         node.parent() + "/" + Names.ofOwner(claim.ownerId()),
         text.bytes(),
         acl,
@@ -128,9 +128,9 @@ final class Placing {
             // Noted even if nobody waits for it any more.
             node.made(made);
           }
-          making.complete(Answer.of(code, made));
+          answer.accept(code, made);
         },
-        null);
+        null));
     return new Sent(asked, making, Wire.list(zk, node.parent()));
   }
 
@@ -147,16 +147,5 @@ final class Placing {
     making.add(Wire.make(zk, root, acl, CreateMode.PERSISTENT));
     making.add(Wire.make(zk, parent, acl, CreateMode.CONTAINER));
     return making;
-  }
-
-  /** Throws if a parent node could not be created, unless it exists already. */
-  private void requireMade(List<CompletableFuture<Answer<Boolean>>> making, Deadline deadline)
-      throws StoreException {
-    for (CompletableFuture<Answer<Boolean>> one : making) {
-      Answer<Boolean> made = wire.await(one, deadline);
-      if (made.code() != Code.NODEEXISTS) {
-        made.requireOk();
-      }
-    }
   }
 }
