@@ -3,7 +3,10 @@ package io.holdfast.lock.zookeeper;
 import io.holdfast.lock.spi.Claim;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.Collections;
+import java.util.List;
 import java.util.Objects;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -111,7 +114,7 @@ final class OwnNode {
     }
     ttlEndsNanos = nowNanos + claim.ttl().toNanos();
     ZooKeeperGrant granted =
-        new ZooKeeperGrant(claim, this, ZooKeeperGrant.shorter(claim.ttl(), trusted));
+        new ZooKeeperGrant(claim, this, Collections.min(List.of(claim.ttl(), trusted)));
     grant = granted;
     return granted;
   }
@@ -128,22 +131,20 @@ final class OwnNode {
   }
 
   /**
-   * Moves the end of the TTL later.
+   * Moves the end of the TTL to at least this TTL from when a request was sent, unless it is over.
    *
-   * @param untilNanos the earliest time at which it may end
-   * @return false if it is over already, and the node is being deleted
+   * @return the time left from {@code sentNanos} on; empty if it is over by now, and the node is
+   *     being deleted
    */
-  synchronized boolean extend(long untilNanos, long nowNanos) {
-    boolean stands = wanted && ttlEndsNanos - nowNanos > 0;
-    if (stands && untilNanos - ttlEndsNanos > 0) {
+  synchronized Optional<Duration> extend(long sentNanos, Duration ttl, long nowNanos) {
+    long untilNanos = sentNanos + ttl.toNanos();
+    if (!wanted || ttlEndsNanos - nowNanos <= 0) {
+      return Optional.empty();
+    }
+    if (untilNanos - ttlEndsNanos > 0) {
       ttlEndsNanos = untilNanos;
     }
-    return stands;
-  }
-
-  /** Returns the time left of the TTL; zero if it is over, and the node is being deleted. */
-  synchronized Duration ttlLeft(long nowNanos) {
-    return wanted ? Duration.ofNanos(Math.max(0, ttlEndsNanos - nowNanos)) : Duration.ZERO;
+    return Optional.of(Duration.ofNanos(ttlEndsNanos - sentNanos));
   }
 
   /** Ends the grant if its TTL is over. */

@@ -18,9 +18,12 @@ import io.holdfast.lock.spi.Ticket;
 import io.holdfast.lock.spi.TimeSource;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Function;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.api.BackgroundCallback;
 import org.apache.curator.framework.imps.CuratorFrameworkState;
@@ -156,18 +159,16 @@ final class ZooKeeperStore implements LockStore {
     }
     Placing.Placed placed = placing.place(claim, parent, deadline);
     OwnNode node = placed.node();
-    boolean settled = false;
     try {
       Optional<Grant> grant = Optional.empty();
       if (placed.line().indexOf(node.name()) == 0
           && marks.settle(placed.zk(), node, placed.line().marks(), deadline).isZero()) {
         grant = Optional.of(grant(placed.zk(), node, placed.trusted()));
-        settled = true;
       }
       seenTaken.note(parent, grant.isEmpty());
       return grant;
     } finally {
-      if (!settled) {
+      if (node.grantIfAny() == null) {
         node.abandon();
         leaveQuietly(node);
       }
@@ -314,63 +315,44 @@ final class ZooKeeperStore implements LockStore {
 
   @Override
   public List<Renewal> renew(List<Grant> grants) throws StoreException {
-    long nowNanos = time.nanos();
-    List<OwnNode> asked = new ArrayList<>(grants.size());
-    for (Grant grant : grants) {
-      OwnNode node = ((ZooKeeperGrant) grant).node();
-      // Before the request is sent, so that no check deletes the node meanwhile.
-      if (node.extend(nowNanos + grant.claim().ttl().toNanos(), nowNanos)) {
-        asked.add(node);
-      }
-    }
-    Checks.Standing standing = checks.standing(asked);
-    List<Renewal> renewals = new ArrayList<>(grants.size());
-    for (Grant grant : grants) {
-      renewals.add(
-          standing.nodes().contains(((ZooKeeperGrant) grant).node())
-              ? new Renewal.Renewed(ZooKeeperGrant.shorter(grant.claim().ttl(), standing.trusted()))
-              : new Renewal.Lost());
-    }
-    return renewals;
+    return confirm(grants, Claim::ttl).stream()
+        .map(validFor -> validFor.<Renewal>map(Renewal.Renewed::new).orElseGet(Renewal.Lost::new))
+        .toList();
   }
 
-  /**
-   * Extends a grant. Only this client knows the end of its TTL. It moves that end once the node is
-   * known to exist, and not before: if that check fails, the node must be deleted when the lease
-   * ends.
-   */
   @Override
   public Optional<Duration> extend(Grant grant, Duration ttl) throws StoreException {
-    OwnNode node = ((ZooKeeperGrant) grant).node();
-    long askedNanos = time.nanos();
-    Optional<Duration> trusted = trusted(node, askedNanos);
-    if (trusted.isEmpty() || !node.extend(askedNanos + ttl.toNanos(), time.nanos())) {
-      return Optional.empty();
-    }
-    Duration ttlLeft = node.ttlLeft(askedNanos);
-    return ttlLeft.isZero()
-        ? Optional.empty()
-        : Optional.of(ZooKeeperGrant.shorter(ttlLeft, trusted.get()));
+    return confirm(List.of(grant), unused -> ttl).get(0);
   }
 
   @Override
   public Optional<Duration> verify(Grant grant) throws StoreException {
-    OwnNode node = ((ZooKeeperGrant) grant).node();
-    long askedNanos = time.nanos();
-    Duration ttlLeft = node.ttlLeft(askedNanos);
-    return trusted(node, askedNanos).map(trusted -> ZooKeeperGrant.shorter(ttlLeft, trusted));
+    return extend(grant, Duration.ZERO);
   }
 
   /**
-   * Returns how long the node's session is certain to live from now; empty if the node does not
-   * exist, or its TTL is over.
+   * Asks which grants still have their locks, and extends those to at least these TTLs. Only this
+   * client knows the end of a TTL. It moves that end once the node is known to exist, and not
+   * before: if that check fails, the node must be deleted when the lease ends.
+   *
+   * @return for each grant, how long it is valid from the call on; empty: no longer
    */
-  private Optional<Duration> trusted(OwnNode node, long nowNanos) throws StoreException {
-    if (node.ttlLeft(nowNanos).isZero()) {
-      return Optional.empty();
+  private List<Optional<Duration>> confirm(List<Grant> grants, Function<Claim, Duration> ttl)
+      throws StoreException {
+    long sentNanos = time.nanos();
+    List<OwnNode> asked = grants.stream()
+        .map(grant -> ((ZooKeeperGrant) grant).node())
+        .filter(node -> node.extend(sentNanos, Duration.ZERO, sentNanos).isPresent())
+        .toList();
+    Map<OwnNode, Duration> trusted = checks.trusted(asked, wire.deadline());
+    List<Optional<Duration>> validFor = new ArrayList<>(grants.size());
+    for (Grant grant : grants) {
+      OwnNode node = ((ZooKeeperGrant) grant).node();
+      validFor.add(Optional.ofNullable(trusted.get(node))
+          .flatMap(lives -> node.extend(sentNanos, ttl.apply(grant.claim()), time.nanos())
+              .map(left -> Collections.min(List.of(left, lives)))));
     }
-    Checks.Standing standing = checks.standing(List.of(node));
-    return standing.nodes().isEmpty() ? Optional.empty() : Optional.of(standing.trusted());
+    return validFor;
   }
 
   // Administration
