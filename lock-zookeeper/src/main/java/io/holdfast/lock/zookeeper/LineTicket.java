@@ -9,7 +9,6 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicReference;
 import org.apache.zookeeper.Op;
-import org.apache.zookeeper.OpResult;
 import org.apache.zookeeper.WatchedEvent;
 import org.apache.zookeeper.Watcher;
 import org.apache.zookeeper.Watcher.Event.EventType;
@@ -94,7 +93,7 @@ final class LineTicket implements Ticket, Watcher {
     CompletableFuture<?> last = listing;
     if (!SessionTrust.isEnough(zk, store.trust().left(zk))) {
       SessionTrust.Asked asked = store.trust().asking(zk);
-      last = check(zk).thenAccept(checked -> {
+      last = Wire.multi(zk, List.of(Op.check(node.path(), -1))).thenAccept(checked -> {
         if (checked.isOk()) {
           Duration unused = store.trust().confirmed(asked);
         }
@@ -104,14 +103,6 @@ final class LineTicket implements Ticket, Watcher {
       heard = new Heard(zk, listing.join());
       wakeUp.run();
     });
-  }
-
-  /**
-   * Asks the leader whether our node exists. A write, so that a follower that is cut off can't
-   * answer.
-   */
-  private CompletableFuture<Answer<List<OpResult>>> check(ZooKeeper zk) {
-    return Wire.multi(zk, List.of(Op.check(node.path(), -1)));
   }
 
   @Override
@@ -145,8 +136,10 @@ final class LineTicket implements Ticket, Watcher {
     Watched before = watched.get();
     // Whether the node before ours and the first one still exist; a listing would be as long as the
     // line.
-    boolean stillThere =
-        before != null && before.zk() == zk && watch(before, deadline).isOk() && holder != null;
+    boolean stillThere = before != null
+        && before.zk() == zk
+        && wire.await(watch(before), deadline).isOk()
+        && holder != null;
     Answer<Stat> found = wire.await(finding, deadline);
     if (found.isAbsent() || found.isSessionOver()) {
       return gone();
@@ -166,14 +159,15 @@ final class LineTicket implements Ticket, Watcher {
   }
 
   /** Watches the node before ours, and reads the holder from the first one. */
-  private Answer<Wire.Text> watch(Watched next, Deadline deadline) throws StoreException {
+  private CompletableFuture<Answer<Wire.Text>> watch(Watched next) {
     CompletableFuture<Answer<Wire.Text>> watching = Wire.read(next.zk(), next.path(), this);
     CompletableFuture<Answer<Wire.Text>> reading =
         next.path().equals(next.head()) ? watching : Wire.read(next.zk(), next.head(), null);
-    Answer<Wire.Text> there = wire.await(watching, deadline);
-    Answer<Wire.Text> head = wire.await(reading, deadline);
-    holder = head.isOk() ? head.get().text().holder() : null;
-    return there;
+    return watching.thenCombine(reading, (there, head) -> {
+      Wire.Text text = head.value();
+      holder = text == null ? null : text.text().holder();
+      return there;
+    });
   }
 
   /** Evaluates the listing that an event triggered; null if there is none of use. */
@@ -219,22 +213,10 @@ final class LineTicket implements Ticket, Watcher {
    * The check confirms the listing too: the nodes before ours had gone, and ours exists.
    */
   private Status take(ZooKeeper zk, Duration trusted, Deadline deadline) throws StoreException {
-    if (SessionTrust.isEnough(zk, trusted)) {
-      return new Granted(store.grant(zk, node, trusted));
-    }
-    while (true) {
-      SessionTrust.Asked asked = store.trust().asking(zk);
-      Answer<List<OpResult>> checked = wire.await(check(zk), deadline);
-      if (checked.isOk()) {
-        return new Granted(store.grant(zk, node, store.trust().confirmed(asked)));
-      } else if (checked.isAbsent() || checked.isSessionOver()) {
-        return gone();
-      } else if (!checked.isConnectionLost()) {
-        throw checked.failure();
-      }
-      store.trust().disconnected(asked);
-      wire.pauseBeforeRetry(checked, deadline);
-    }
+    Duration lives = SessionTrust.isEnough(zk, trusted)
+        ? trusted
+        : store.checks().trusted(List.of(node), deadline).get(node);
+    return lives == null ? gone() : new Granted(store.grant(zk, node, lives));
   }
 
   /** Watches the node before ours; false if it has just gone. */
@@ -246,17 +228,13 @@ final class LineTicket implements Ticket, Watcher {
         node.parent() + "/" + line.places().get(0).name());
     // Set before the request is sent: the event may come before the answer is handled.
     watched.set(next);
-    while (true) {
-      Answer<Wire.Text> there = watch(next, deadline);
-      if (there.isAbsent()) {
-        watched.set(null);
-        return false;
-      } else if (!there.isConnectionLost()) {
-        there.requireOk();
-        return true;
-      }
-      wire.pauseBeforeRetry(there, deadline);
+    Answer<Wire.Text> there = wire.askAgain(() -> watch(next), deadline);
+    if (there.isAbsent()) {
+      watched.set(null);
+      return false;
     }
+    there.requireOk();
+    return true;
   }
 
   @Override

@@ -138,6 +138,10 @@ final class ZooKeeperStore implements LockStore {
     return marks;
   }
 
+  Checks checks() {
+    return checks;
+  }
+
   private String parent(LockKey key) {
     return root + "/" + Names.of(key);
   }
