@@ -4,8 +4,8 @@ import io.holdfast.lock.LeaseLoss;
 import io.holdfast.lock.spi.StoreEvents;
 import io.holdfast.lock.spi.StoreException;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.api.CuratorEvent;
 import org.apache.curator.framework.api.CuratorEventType;
@@ -40,11 +40,6 @@ final class SessionWatch implements ConnectionStateListener, CuratorListener {
   private final StoreEvents events;
   private final String root;
 
-  /**
-   * Whether there is a connection again of which nothing was noted, since Curator had no handle.
-   */
-  private volatile boolean unseenConnection;
-
   SessionWatch(Wire wire, SessionTrust trust, OwnNodes nodes, StoreEvents events, String root) {
     this.wire = wire;
     this.trust = trust;
@@ -66,9 +61,8 @@ final class SessionWatch implements ConnectionStateListener, CuratorListener {
   }
 
   private void look() {
-    if (unseenConnection) {
-      connected();
-    }
+    // Perhaps Curator had no handle when it told of a connection.
+    connected();
     ZooKeeper zk = handleIfAny();
     if (zk != null && (trust.isQuiet(zk) || !zk.getState().isConnected())) {
       giveSignOfLife();
@@ -138,10 +132,8 @@ final class SessionWatch implements ConnectionStateListener, CuratorListener {
   }
 
   private void connected() {
-    unseenConnection = false;
     ZooKeeper zk = handleIfAny();
     if (zk == null) {
-      unseenConnection = true;
       return;
     }
     trust.connected(zk);
@@ -161,13 +153,9 @@ final class SessionWatch implements ConnectionStateListener, CuratorListener {
   }
 
   private List<ZooKeeperGrant> grants() {
-    List<ZooKeeperGrant> grants = new ArrayList<>();
-    for (OwnNode node : nodes.all()) {
-      ZooKeeperGrant grant = node.grantIfAny();
-      if (grant != null) {
-        grants.add(grant);
-      }
-    }
-    return grants;
+    return nodes.all().stream()
+        .map(OwnNode::grantIfAny)
+        .filter(Objects::nonNull)
+        .toList();
   }
 }
