@@ -180,9 +180,11 @@ final class SessionTrust {
     long ageNanos = last.ageNanos(asked.at());
     if (ageNanos - last.ageNanos() >= timeoutNanos / GRAIN_DIVISOR) {
       signs.add(new Sign(asked.at(), timeoutNanos, ageNanos, last.ageNanos(answered), byLeader));
-      while (signs.size() > 2 && ageNanos - second().ageNanos() >= timeoutNanos) {
-        signs.removeFirst();
+      Sign first = signs.removeFirst();
+      while (ageNanos - signs.getFirst().ageNanos() >= timeoutNanos) {
+        first = signs.removeFirst();
       }
+      signs.addFirst(first);
     }
   }
 
@@ -194,12 +196,6 @@ final class SessionTrust {
     long answeredNanos = at.nanosUntil(answered);
     signs.add(new Sign(at, timeoutNanos, beforeNanos, beforeNanos, true));
     signs.add(new Sign(at, timeoutNanos, 0, answeredNanos, false));
-  }
-
-  private Sign second() {
-    Iterator<Sign> iterator = signs.iterator();
-    var unused = iterator.next();
-    return iterator.next();
   }
 
   /**
