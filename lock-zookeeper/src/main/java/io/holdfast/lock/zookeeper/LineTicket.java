@@ -61,7 +61,7 @@ final class LineTicket implements Ticket, Watcher {
 
   LineTicket(ZooKeeperStore store, OwnNode node, Runnable wakeUp) {
     this.store = store;
-    this.wire = store.wire();
+    this.wire = store.wire;
     this.node = node;
     this.wakeUp = wakeUp;
   }
@@ -91,11 +91,11 @@ final class LineTicket implements Ticket, Watcher {
   private void listAfterItsEnd(ZooKeeper zk) {
     CompletableFuture<Answer<List<String>>> listing = Wire.list(zk, node.parent());
     CompletableFuture<?> last = listing;
-    if (!SessionTrust.isEnough(zk, store.trust().left(zk))) {
-      SessionTrust.Asked asked = store.trust().asking(zk);
+    if (!SessionTrust.isEnough(zk, store.trust.left(zk))) {
+      SessionTrust.Asked asked = store.trust.asking(zk);
       last = Wire.multi(zk, List.of(Op.check(node.path(), -1))).thenAccept(checked -> {
         if (checked.isOk()) {
-          Duration unused = store.trust().confirmed(asked);
+          Duration unused = store.trust.confirmed(asked);
         }
       });
     }
@@ -121,7 +121,7 @@ final class LineTicket implements Ticket, Watcher {
 
   private Status gone() {
     forget();
-    store.nodes().gone(node);
+    store.nodes.gone(node);
     return new Gone();
   }
 
@@ -130,7 +130,7 @@ final class LineTicket implements Ticket, Watcher {
    * is time to ask again.
    */
   private @Nullable Status ask(ZooKeeper zk, Deadline deadline) throws StoreException {
-    SessionTrust.Asked asked = store.trust().asking(zk);
+    SessionTrust.Asked asked = store.trust.asking(zk);
     var unused = Wire.sync(zk, node.parent());
     CompletableFuture<Answer<Stat>> finding = Wire.stat(zk, node.path());
     Watched before = watched.get();
@@ -145,17 +145,17 @@ final class LineTicket implements Ticket, Watcher {
       return gone();
     }
     if (found.isConnectionLost()) {
-      store.trust().disconnected(asked);
+      store.trust.disconnected(asked);
       wire.pauseBeforeRetry(found, deadline);
       return null;
     }
-    store.trust().answered(asked);
+    store.trust.answered(asked);
     found.requireOk();
     if (stillThere) {
       return new Waiting(RECHECK_AFTER);
     }
     Answer<List<String>> listed = wire.askAgain(() -> Wire.list(zk, node.parent()), deadline);
-    return look(zk, Line.of(node.parent(), listed.get()), store.trust().left(zk), deadline);
+    return look(zk, Line.of(node.parent(), listed.get()), store.trust.left(zk), deadline);
   }
 
   /** Watches the node before ours, and reads the holder from the first one. */
@@ -180,7 +180,7 @@ final class LineTicket implements Ticket, Watcher {
     Line line = Line.of(node.parent(), now.listed().get());
     return line.indexOf(node.name()) < 0
         ? null
-        : look(now.zk(), line, store.trust().left(now.zk()), deadline);
+        : look(now.zk(), line, store.trust.left(now.zk()), deadline);
   }
 
   /**
@@ -196,7 +196,7 @@ final class LineTicket implements Ticket, Watcher {
       if (index < 0) {
         throw StoreException.unanswered("The listing lacks our own node " + node.path(), null);
       } else if (index == 0) {
-        Duration rest = store.marks().settle(zk, node, line.marks(), deadline);
+        Duration rest = store.marks.settle(zk, node, line.marks(), deadline);
         return rest.isZero() ? take(zk, trusted, deadline) : new Waiting(rest);
       } else if (watch(zk, line, index, deadline)) {
         return new Waiting(RECHECK_AFTER);
@@ -215,7 +215,7 @@ final class LineTicket implements Ticket, Watcher {
   private Status take(ZooKeeper zk, Duration trusted, Deadline deadline) throws StoreException {
     Duration lives = SessionTrust.isEnough(zk, trusted)
         ? trusted
-        : store.checks().trusted(List.of(node), deadline).get(node);
+        : store.checks.trusted(List.of(node), deadline).get(node);
     return lives == null ? gone() : new Granted(store.grant(zk, node, lives));
   }
 

@@ -38,17 +38,17 @@ import org.jspecify.annotations.Nullable;
  * for each attempt; the lowest of them has the lock.
  */
 final class ZooKeeperStore implements LockStore {
+  final Wire wire;
+  final SessionTrust trust;
+  final OwnNodes nodes;
+  final Marks marks;
+  final Checks checks;
   private final CuratorFramework framework;
-  private final Wire wire;
   private final TimeSource time;
   private final SessionWatch watch;
   private final String root;
-  private final SessionTrust trust;
   private final Background background;
-  private final OwnNodes nodes;
   private final Placing placing;
-  private final Marks marks;
-  private final Checks checks;
   private final Holders holders;
   private final SeenTaken seenTaken = new SeenTaken();
 
@@ -120,26 +120,6 @@ final class ZooKeeperStore implements LockStore {
       }
       return wire.await(shown, wire.deadline()).get();
     }
-  }
-
-  Wire wire() {
-    return wire;
-  }
-
-  OwnNodes nodes() {
-    return nodes;
-  }
-
-  SessionTrust trust() {
-    return trust;
-  }
-
-  Marks marks() {
-    return marks;
-  }
-
-  Checks checks() {
-    return checks;
   }
 
   private String parent(LockKey key) {
