@@ -29,10 +29,9 @@ final class Checks {
   }
 
   /**
-   * Asks about nodes.
+   * Asks which nodes exist, and how long the session of those certainly lives.
    *
-   * @return those that exist, and the time for which their session is certain to live, counted from
-   *     before the request
+   * @return those that exist, each with that time, counted from before the request
    * @throws StoreException there is no answer, or it is not known how long the session lives
    */
   Map<OwnNode, Duration> trusted(List<OwnNode> asked, Deadline deadline) throws StoreException {
@@ -54,7 +53,8 @@ final class Checks {
    * Asks about a batch, and removes from it the nodes that turn out to be gone, until all the
    * others exist.
    *
-   * @return the time for which the session of the existing nodes is certain to live
+   * @return the time for which the session of the existing nodes is certain to live; zero if there
+   *     are none
    */
   private Duration ask(List<OwnNode> batch, Deadline deadline) throws StoreException {
     while (true) {
@@ -71,10 +71,7 @@ final class Checks {
       if (answer.isOk()) {
         Duration trusted = trust.confirmed(moment);
         if (trusted.isZero()) {
-          throw StoreException.unanswered(
-              "The lock stands, but its session was out of touch with the servers for nearly as"
-                  + " long as it lasts, and may end at any moment",
-              null);
+          throw SessionTrust.outOfTouch();
         }
         return trusted;
       } else if (answer.isSessionOver()) {

@@ -138,7 +138,7 @@ final class LineTicket implements Ticket, Watcher {
     // line.
     boolean stillThere = before != null
         && before.zk() == zk
-        && wire.await(watch(before), deadline).isOk()
+        && wire.await(read(before), deadline).isOk()
         && holder != null;
     Answer<Stat> found = wire.await(finding, deadline);
     if (found.isAbsent() || found.isSessionOver()) {
@@ -159,7 +159,7 @@ final class LineTicket implements Ticket, Watcher {
   }
 
   /** Watches the node before ours, and reads the holder from the first one. */
-  private CompletableFuture<Answer<Wire.Text>> watch(Watched next) {
+  private CompletableFuture<Answer<Wire.Text>> read(Watched next) {
     CompletableFuture<Answer<Wire.Text>> watching = Wire.read(next.zk(), next.path(), this);
     CompletableFuture<Answer<Wire.Text>> reading =
         next.path().equals(next.head()) ? watching : Wire.read(next.zk(), next.head(), null);
@@ -228,7 +228,7 @@ final class LineTicket implements Ticket, Watcher {
         node.parent() + "/" + line.places().get(0).name());
     // Set before the request is sent: the event may come before the answer is handled.
     watched.set(next);
-    Answer<Wire.Text> there = wire.askAgain(() -> watch(next), deadline);
+    Answer<Wire.Text> there = wire.askAgain(() -> read(next), deadline);
     if (there.isAbsent()) {
       watched.set(null);
       return false;
@@ -246,7 +246,7 @@ final class LineTicket implements Ticket, Watcher {
   public void close() throws StoreException {
     if (!node.wasGranted()) {
       forget();
-      store.leave(node);
+      store.leave(node, wire.deadline());
     }
   }
 

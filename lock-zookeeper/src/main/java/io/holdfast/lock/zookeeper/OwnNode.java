@@ -130,6 +130,11 @@ final class OwnNode {
     return isWanted() ? grant : null;
   }
 
+  /** Whether it was not given up, and its TTL as a grant is not over. */
+  synchronized boolean stands(long nowNanos) {
+    return wanted && ttlEndsNanos - nowNanos > 0;
+  }
+
   /**
    * Moves the end of the TTL to at least this TTL from when a request was sent, unless it is over.
    *
@@ -138,7 +143,7 @@ final class OwnNode {
    */
   synchronized Optional<Duration> extend(long sentNanos, Duration ttl, long nowNanos) {
     long untilNanos = sentNanos + ttl.toNanos();
-    if (!wanted || ttlEndsNanos - nowNanos <= 0) {
+    if (!stands(nowNanos)) {
       return Optional.empty();
     }
     if (untilNanos - ttlEndsNanos > 0) {

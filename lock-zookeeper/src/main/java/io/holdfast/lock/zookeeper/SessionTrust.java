@@ -1,5 +1,6 @@
 package io.holdfast.lock.zookeeper;
 
+import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.TimeSource;
 import java.time.Duration;
 import java.util.ArrayDeque;
@@ -91,7 +92,7 @@ final class SessionTrust {
 
   private long saidUntilNanos;
 
-  /** The timeout that was agreed on at the last connection. */
+  /** The timeout that was agreed on at the last connection; zero: none. */
   private long agreedTimeoutNanos;
 
   SessionTrust(TimeSource time) {
@@ -180,6 +181,7 @@ final class SessionTrust {
     long ageNanos = last.ageNanos(asked.at());
     if (ageNanos - last.ageNanos() >= timeoutNanos / GRAIN_DIVISOR) {
       signs.add(new Sign(asked.at(), timeoutNanos, ageNanos, last.ageNanos(answered), byLeader));
+      // Of the signs that are at least a timeout old, the newest stays first.
       Sign first = signs.removeFirst();
       while (ageNanos - signs.getFirst().ageNanos() >= timeoutNanos) {
         first = signs.removeFirst();
@@ -232,10 +234,10 @@ final class SessionTrust {
   }
 
   /**
-   * Notes that there is a connection again, perhaps to a server with other limits, or in another
-   * session, about which nothing is known yet.
+   * Notes the current handle's session, which may be another than before, about which nothing is
+   * known yet, or have another timeout.
    */
-  synchronized void connected(ZooKeeper zk) {
+  synchronized void see(ZooKeeper zk) {
     if (zk.getSessionId() != session) {
       forget();
     }
@@ -279,6 +281,14 @@ final class SessionTrust {
   /** Whether that time is long enough for a holder to start. */
   static boolean isEnough(ZooKeeper zk, Duration trusted) {
     return trusted.toNanos() >= timeoutNanos(zk) / BEGIN_DIVISOR;
+  }
+
+  /** Makes the failure where the session is not certain to live for long enough. */
+  static StoreException outOfTouch() {
+    return StoreException.unanswered(
+        "The session was out of touch with the servers for nearly as long as it lasts, and may end"
+            + " at any moment; in a quarter of its timeout more is known",
+        null);
   }
 
   /** Forgets all that is known about the session. */

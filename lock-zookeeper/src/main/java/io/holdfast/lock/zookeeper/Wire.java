@@ -137,7 +137,8 @@ final class Wire {
   /**
    * Sends a request.
    *
-   * @param request sends it, with a callback that passes on the code of the answer and its value
+   * @param request sends it, and passes the code of the answer and its value to the callback that
+   *     it is given
    */
   static <T> CompletableFuture<Answer<T>> send(Consumer<BiConsumer<Integer, @Nullable T>> request) {
     CompletableFuture<Answer<T>> future = new CompletableFuture<>();

@@ -154,7 +154,7 @@ final class ZooKeeperStore implements LockStore {
     } finally {
       if (node.grantIfAny() == null) {
         node.abandon();
-        leaveQuietly(node);
+        leaveQuietly(node, deadline);
       }
     }
   }
@@ -203,10 +203,7 @@ final class ZooKeeperStore implements LockStore {
   Grant grant(ZooKeeper zk, OwnNode node, Duration trusted) throws StoreException {
     if (!SessionTrust.isEnough(zk, trusted)) {
       node.abandon();
-      throw StoreException.unanswered(
-          "The session was out of touch with the servers for nearly as long as it lasts, and may"
-              + " end at any moment; in a quarter of its timeout more is known",
-          null);
+      throw SessionTrust.outOfTouch();
     }
     Grant grant = node.session() == zk.getSessionId() ? node.grant(time.nanos(), trusted) : null;
     // When a session ends, it is forgotten (or the framework is closed) first, and then the holders
@@ -254,15 +251,15 @@ final class ZooKeeperStore implements LockStore {
   }
 
   /** Deletes an attempt's node. */
-  void leave(OwnNode node) throws StoreException {
-    boolean unused = wire.deleted(node.path(), wire.deadline());
+  void leave(OwnNode node, Deadline deadline) throws StoreException {
+    boolean unused = wire.deleted(node.path(), deadline);
     nodes.deleted(node);
   }
 
   /** Deletes an attempt's node. If that fails, the background does it. */
-  private void leaveQuietly(OwnNode node) {
+  private void leaveQuietly(OwnNode node, Deadline deadline) {
     try {
-      leave(node);
+      leave(node, deadline);
     } catch (StoreException e) {
       // The node is abandoned, so the background deletes it once there is a connection.
     }
@@ -326,7 +323,7 @@ final class ZooKeeperStore implements LockStore {
     long sentNanos = time.nanos();
     List<OwnNode> asked = grants.stream()
         .map(grant -> ((ZooKeeperGrant) grant).node())
-        .filter(node -> node.extend(sentNanos, Duration.ZERO, sentNanos).isPresent())
+        .filter(node -> node.stands(sentNanos))
         .toList();
     Map<OwnNode, Duration> trusted = checks.trusted(asked, wire.deadline());
     List<Optional<Duration>> validFor = new ArrayList<>(grants.size());
