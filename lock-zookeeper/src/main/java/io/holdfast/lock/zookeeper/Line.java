@@ -74,13 +74,9 @@ record Line(List<Place> places, List<String> marks) {
         null);
   }
 
+  /** Returns the number of places before that of this node; -1: it has none. */
   int indexOf(String name) {
-    for (int i = 0; i < places.size(); i++) {
-      if (places.get(i).name().equals(name)) {
-        return i;
-      }
-    }
-    return -1;
+    return places.stream().map(Place::name).toList().indexOf(name);
   }
 
   @Nullable

@@ -42,7 +42,6 @@ final class LineTicket implements Ticket, Watcher {
   private static final Duration LOOK_AGAIN_AFTER = Duration.ofMillis(20);
 
   private final ZooKeeperStore store;
-  private final Wire wire;
   private final OwnNode node;
   private final Runnable wakeUp;
   private final AtomicReference<@Nullable Watched> watched = new AtomicReference<>();
@@ -61,7 +60,6 @@ final class LineTicket implements Ticket, Watcher {
 
   LineTicket(ZooKeeperStore store, OwnNode node, Runnable wakeUp) {
     this.store = store;
-    this.wire = store.wire;
     this.node = node;
     this.wakeUp = wakeUp;
   }
@@ -89,7 +87,7 @@ final class LineTicket implements Ticket, Watcher {
 
   /** Lists the line after the end of the node before ours, and then wakes the waiting thread. */
   private void listAfterItsEnd(ZooKeeper zk) {
-    CompletableFuture<Answer<List<String>>> listing = Wire.list(zk, node.parent());
+    CompletableFuture<Answer<List<String>>> listing = Wire.list(zk, node.parent);
     CompletableFuture<?> last = listing;
     if (!SessionTrust.isEnough(zk, store.trust.left(zk))) {
       SessionTrust.Asked asked = store.trust.asking(zk);
@@ -107,10 +105,10 @@ final class LineTicket implements Ticket, Watcher {
 
   @Override
   public Status poll() throws StoreException {
-    Deadline deadline = wire.deadline();
+    Deadline deadline = store.wire.deadline();
     Status status = lookAtWhatWasHeard(deadline);
     while (status == null) {
-      ZooKeeper zk = wire.handle();
+      ZooKeeper zk = store.wire.handle();
       if (zk.getSessionId() != 0 && zk.getSessionId() != node.session()) {
         return gone();
       }
@@ -131,22 +129,22 @@ final class LineTicket implements Ticket, Watcher {
    */
   private @Nullable Status ask(ZooKeeper zk, Deadline deadline) throws StoreException {
     SessionTrust.Asked asked = store.trust.asking(zk);
-    var unused = Wire.sync(zk, node.parent());
+    var unused = Wire.sync(zk, node.parent);
     CompletableFuture<Answer<Stat>> finding = Wire.stat(zk, node.path());
     Watched before = watched.get();
     // Whether the node before ours and the first one still exist; a listing would be as long as the
     // line.
     boolean stillThere = before != null
         && before.zk() == zk
-        && wire.await(read(before), deadline).isOk()
+        && store.wire.await(read(before), deadline).isOk()
         && holder != null;
-    Answer<Stat> found = wire.await(finding, deadline);
+    Answer<Stat> found = store.wire.await(finding, deadline);
     if (found.isAbsent() || found.isSessionOver()) {
       return gone();
     }
     if (found.isConnectionLost()) {
       store.trust.disconnected(asked);
-      wire.pauseBeforeRetry(found, deadline);
+      store.wire.pauseBeforeRetry(found, deadline);
       return null;
     }
     store.trust.answered(asked);
@@ -154,8 +152,8 @@ final class LineTicket implements Ticket, Watcher {
     if (stillThere) {
       return new Waiting(RECHECK_AFTER);
     }
-    Answer<List<String>> listed = wire.askAgain(() -> Wire.list(zk, node.parent()), deadline);
-    return look(zk, Line.of(node.parent(), listed.get()), store.trust.left(zk), deadline);
+    Answer<List<String>> listed = store.wire.askAgain(() -> Wire.list(zk, node.parent), deadline);
+    return look(zk, Line.of(node.parent, listed.get()), store.trust.left(zk), deadline);
   }
 
   /** Watches the node before ours, and reads the holder from the first one. */
@@ -174,10 +172,10 @@ final class LineTicket implements Ticket, Watcher {
   private @Nullable Status lookAtWhatWasHeard(Deadline deadline) throws StoreException {
     Heard now = heard;
     heard = null;
-    if (now == null || now.zk() != wire.handle() || !now.listed().isOk()) {
+    if (now == null || now.zk() != store.wire.handle() || !now.listed().isOk()) {
       return null;
     }
-    Line line = Line.of(node.parent(), now.listed().get());
+    Line line = Line.of(node.parent, now.listed().get());
     return line.indexOf(node.name()) < 0
         ? null
         : look(now.zk(), line, store.trust.left(now.zk()), deadline);
@@ -203,8 +201,8 @@ final class LineTicket implements Ticket, Watcher {
       } else if (looks == LOOKS_MAX) {
         return new Waiting(LOOK_AGAIN_AFTER);
       }
-      Answer<List<String>> listed = wire.askAgain(() -> Wire.list(zk, node.parent()), deadline);
-      line = Line.of(node.parent(), listed.get());
+      Answer<List<String>> listed = store.wire.askAgain(() -> Wire.list(zk, node.parent), deadline);
+      line = Line.of(node.parent, listed.get());
     }
   }
 
@@ -224,11 +222,11 @@ final class LineTicket implements Ticket, Watcher {
       throws StoreException {
     Watched next = new Watched(
         zk,
-        node.parent() + "/" + line.places().get(index - 1).name(),
-        node.parent() + "/" + line.places().get(0).name());
+        node.parent + "/" + line.places().get(index - 1).name(),
+        node.parent + "/" + line.places().get(0).name());
     // Set before the request is sent: the event may come before the answer is handled.
     watched.set(next);
-    Answer<Wire.Text> there = wire.askAgain(() -> read(next), deadline);
+    Answer<Wire.Text> there = store.wire.askAgain(() -> read(next), deadline);
     if (there.isAbsent()) {
       watched.set(null);
       return false;
@@ -246,7 +244,7 @@ final class LineTicket implements Ticket, Watcher {
   public void close() throws StoreException {
     if (!node.wasGranted()) {
       forget();
-      store.leave(node, wire.deadline());
+      store.leave(node, store.wire.deadline());
     }
   }
 

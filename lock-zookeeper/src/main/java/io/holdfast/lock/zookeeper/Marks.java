@@ -98,7 +98,7 @@ final class Marks {
     if (names.isEmpty()) {
       return Duration.ZERO;
     }
-    List<Wire.Reading> readings = read(zk, node.parent(), names);
+    List<Wire.Reading> readings = read(zk, node.parent, names);
     long nowMillis = nowMillis(zk, deadline);
     List<Mark> marks = await(readings, deadline);
     for (Mark mark : marks) {

@@ -5,7 +5,7 @@ import io.holdfast.lock.spi.LockKind;
 import java.net.URLDecoder;
 import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
-import java.util.Locale;
+import java.util.HexFormat;
 import org.jspecify.annotations.Nullable;
 
 /** The names of the nodes of locks, attempts and marks. */
@@ -29,6 +29,11 @@ final class Names {
    */
   static String of(LockKey key) {
     return prefix(key.kind(), key.name());
+  }
+
+  /** Returns the path of a lock's node, below the path of the locks. */
+  static String path(String root, LockKey key) {
+    return root + "/" + of(key);
   }
 
   /**
@@ -62,6 +67,6 @@ final class Names {
 
   /** Returns the name of the mark that a grant with a minimum hold leaves. */
   static String ofMark(long number) {
-    return String.format(Locale.ROOT, MARK_PREFIX + "%016x", number);
+    return MARK_PREFIX + HexFormat.of().toHexDigits(number);
   }
 }

@@ -7,6 +7,7 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -16,16 +17,26 @@ import org.jspecify.annotations.Nullable;
  * <p>Threads: any. The monitor guards mutable state; nothing blocks while it is held.
  */
 final class OwnNode {
-  private final Claim claim;
-  private final String parent;
+  final Claim claim;
+  final String parent;
+
+  /** Whether a thread is cleaning it up. */
+  final AtomicBoolean cleaning = new AtomicBoolean();
+
+  /** Whether a deletion was sent, or is about to be, and is not answered yet. */
+  final AtomicBoolean deletionSent = new AtomicBoolean();
+
+  /**
+   * Whether its creation was sent again without an answer to the first request, so that a duplicate
+   * may exist.
+   */
+  volatile boolean mayHaveTwin;
+
   // May be read without the monitor: set once, or an older value will do.
   private volatile Wire.@Nullable Made made;
-  private volatile boolean twin;
   private volatile @Nullable ZooKeeperGrant grant;
   // All fields below are guarded by the monitor.
   private boolean wanted = true;
-  private boolean deletionSent;
-  private boolean cleaning;
   private long ttlEndsNanos;
   private long holdEndsNanos;
   private boolean holds;
@@ -35,29 +46,9 @@ final class OwnNode {
     this.parent = parent;
   }
 
-  Claim claim() {
-    return claim;
-  }
-
-  String parent() {
-    return parent;
-  }
-
   /** Notes that ZooKeeper created the node, in the session of this handle. */
   void made(Wire.Made node) {
     made = node;
-  }
-
-  /**
-   * Notes that its creation was sent again without an answer to the first request, so that a
-   * duplicate may exist.
-   */
-  void mayHaveTwin() {
-    twin = true;
-  }
-
-  boolean hasTwin() {
-    return twin;
   }
 
   /** Returns the path, or null if the node was not created or its path is not known. */
@@ -177,30 +168,5 @@ final class OwnNode {
 
   synchronized boolean isWanted() {
     return wanted;
-  }
-
-  /**
-   * Notes that a deletion is about to be sent; returns whether one was sent before without an
-   * answer.
-   */
-  synchronized boolean deletionSent() {
-    boolean before = deletionSent;
-    deletionSent = true;
-    return before;
-  }
-
-  synchronized void deletionAnswered() {
-    deletionSent = false;
-  }
-
-  /** Begins the clean-up; false if another thread is at it. */
-  synchronized boolean beginCleaning() {
-    boolean idle = !cleaning;
-    cleaning = true;
-    return idle;
-  }
-
-  synchronized void endCleaning() {
-    cleaning = false;
   }
 }

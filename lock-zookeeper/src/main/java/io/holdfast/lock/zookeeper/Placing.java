@@ -63,7 +63,7 @@ final class Placing {
         if (made.isSessionOver() || made.isConnectionLost()) {
           // Tried again with the next connection or session. If this request created a node, that
           // node has the same owner id, so deleteTwins() finds it.
-          node.mayHaveTwin();
+          node.mayHaveTwin = true;
           parents = List.of();
           if (made.isConnectionLost()) {
             trust.disconnected(sent.asked());
@@ -71,15 +71,15 @@ final class Placing {
           wire.pauseBeforeRetry(made, deadline);
           continue;
         }
-        if (made.isRefusal() && !node.hasTwin()) {
+        if (made.isRefusal() && !node.mayHaveTwin) {
           nodes.gone(node);
         }
         made.requireOk();
         Duration trusted = trust.confirmed(sent.asked());
-        if (node.hasTwin()) {
+        if (node.mayHaveTwin) {
           deleteTwins(zk, node, deadline);
         }
-        if (node.hasTwin() || listed.isConnectionLost()) {
+        if (node.mayHaveTwin || listed.isConnectionLost()) {
           listed = wire.askAgain(() -> Wire.list(zk, parent), deadline);
         }
         Line line = Line.of(parent, listed.get());
@@ -98,10 +98,10 @@ final class Placing {
 
   /** Deletes duplicates that earlier requests of this attempt created. */
   private void deleteTwins(ZooKeeper zk, OwnNode node, Deadline deadline) throws StoreException {
-    Answer<List<String>> listed = wire.askAgain(() -> Wire.list(zk, node.parent()), deadline);
-    for (String name : OwnNodes.ofOwner(listed, node.claim())) {
+    Answer<List<String>> listed = wire.askAgain(() -> Wire.list(zk, node.parent), deadline);
+    for (String name : OwnNodes.ofOwner(listed, node.claim)) {
       if (!name.equals(node.name())) {
-        boolean unused = wire.deleted(node.parent() + "/" + name, deadline);
+        boolean unused = wire.deleted(node.parent + "/" + name, deadline);
       }
     }
   }
@@ -113,12 +113,12 @@ final class Placing {
       CompletableFuture<Answer<List<String>>> listing) {}
 
   private Sent send(ZooKeeper zk, OwnNode node) {
-    Claim claim = node.claim();
+    Claim claim = node.claim;
     SessionTrust.Asked asked = trust.asking(zk);
     // The timeout is zero if this handle was never connected.
     NodeText text = new NodeText(Duration.ofMillis(zk.getSessionTimeout()), null, claim.holder());
     CompletableFuture<Answer<Wire.Made>> making = Wire.send(answer -> zk.create(
-        node.parent() + "/" + Names.ofOwner(claim.ownerId()),
+        node.parent + "/" + Names.ofOwner(claim.ownerId()),
         text.bytes(),
         acl,
         CreateMode.EPHEMERAL_SEQUENTIAL,
@@ -131,7 +131,7 @@ final class Placing {
           answer.accept(code, made);
         },
         null));
-    return new Sent(asked, making, Wire.list(zk, node.parent()));
+    return new Sent(asked, making, Wire.list(zk, node.parent));
   }
 
   /**

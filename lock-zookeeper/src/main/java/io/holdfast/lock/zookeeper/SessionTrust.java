@@ -123,14 +123,6 @@ final class SessionTrust {
       return byLeader ? answeredNanos : answeredNanos + leastTimeoutNanos / REPORTED_DIVISOR;
     }
 
-    int trustDivisor() {
-      return ageNanos < 0 ? NEW_TRUST_DIVISOR : TRUST_DIVISOR;
-    }
-
-    Sign withTimeout(long lowerNanos) {
-      return new Sign(at, lowerNanos, ageNanos, answeredNanos, byLeader);
-    }
-
     /**
      * Returns the session's age at a later moment. No session outlives its timeout and a tick, so a
      * wall clock that shows more was adjusted.
@@ -176,7 +168,8 @@ final class SessionTrust {
     if (timeoutNanos < last.timeoutNanos()) {
       // Recorded even if it came soon after the last one.
       signs.removeLast();
-      signs.add(last.withTimeout(timeoutNanos));
+      signs.add(new Sign(
+          last.at(), timeoutNanos, last.ageNanos(), last.answeredNanos(), last.byLeader()));
     }
     long ageNanos = last.ageNanos(asked.at());
     if (ageNanos - last.ageNanos() >= timeoutNanos / GRAIN_DIVISOR) {
@@ -227,7 +220,8 @@ final class SessionTrust {
       leastNanos = Math.min(leastNanos, sign.timeoutNanos());
       if (sign.reportedNanos(leastNanos) <= ageNanos) {
         long leftNanos = leastNanos - (ageNanos - sign.ageNanos());
-        return Math.max(0, Math.min(leastNanos / sign.trustDivisor(), leftNanos));
+        int divisor = sign.ageNanos() < 0 ? NEW_TRUST_DIVISOR : TRUST_DIVISOR;
+        return Math.max(0, Math.min(leastNanos / divisor, leftNanos));
       }
     }
     return 0;

@@ -12,6 +12,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.imps.CuratorFrameworkState;
 import org.apache.zookeeper.CreateMode;
@@ -77,23 +78,22 @@ final class Wire {
     });
   }
 
-  /** A request that may be sent any number of times. */
-  interface Request<T> {
-    CompletableFuture<Answer<T>> send();
-  }
-
   /** Sends a request until there is an answer, or no time is left. */
-  <T> Answer<T> askAgain(Request<T> request, Deadline deadline) throws StoreException {
-    return askAgain(request.send(), request, deadline);
+  <T> Answer<T> askAgain(Supplier<CompletableFuture<Answer<T>>> request, Deadline deadline)
+      throws StoreException {
+    return askAgain(request.get(), request, deadline);
   }
 
-  /** Does {@link #askAgain(Request, Deadline)} for a request that was sent already. */
-  <T> Answer<T> askAgain(CompletableFuture<Answer<T>> sent, Request<T> again, Deadline deadline)
+  /** Does {@link #askAgain(Supplier, Deadline)} for a request that was sent already. */
+  <T> Answer<T> askAgain(
+      CompletableFuture<Answer<T>> sent,
+      Supplier<CompletableFuture<Answer<T>>> again,
+      Deadline deadline)
       throws StoreException {
     Answer<T> answer = await(sent, deadline);
     while (answer.isConnectionLost()) {
       pauseBeforeRetry(answer, deadline);
-      answer = await(again.send(), deadline);
+      answer = await(again.get(), deadline);
     }
     return answer;
   }
@@ -120,11 +120,7 @@ final class Wire {
     if (!again || deadline.isOver() || !isOpen()) {
       throw answer.failure();
     }
-    pause(deadline);
-  }
-
-  /** Pauses with the interrupt flag cleared: a thread whose flag is set does not park. */
-  void pause(Deadline deadline) {
+    // With the interrupt flag cleared: a thread whose flag is set does not park.
     var unused = deadline.within(RETRY_PAUSE).awaitUninterruptibly(leftNanos -> {
       time.park(this, leftNanos);
       return true;

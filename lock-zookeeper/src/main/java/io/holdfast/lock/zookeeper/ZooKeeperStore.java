@@ -122,10 +122,6 @@ final class ZooKeeperStore implements LockStore {
     }
   }
 
-  private String parent(LockKey key) {
-    return root + "/" + Names.of(key);
-  }
-
   @Override
   public void checkOptions(LockOptions options) {
     // Everything that the engine allows is supported: this client ends leases by their TTL itself,
@@ -137,7 +133,7 @@ final class ZooKeeperStore implements LockStore {
   @Override
   public Optional<Grant> tryAcquire(Claim claim) throws StoreException {
     Deadline deadline = wire.deadline();
-    String parent = parent(claim.key());
+    String parent = Names.path(root, claim.key());
     if (seenTaken.contains(parent) && isTaken(parent, deadline)) {
       return Optional.empty();
     }
@@ -174,7 +170,7 @@ final class ZooKeeperStore implements LockStore {
   @Override
   public Acquisition acquireOrQueue(Claim claim, Runnable wakeUp) throws StoreException {
     Deadline deadline = wire.deadline();
-    Placing.Placed placed = placing.place(claim, parent(claim.key()), deadline);
+    Placing.Placed placed = placing.place(claim, Names.path(root, claim.key()), deadline);
     LineTicket ticket = new LineTicket(this, placed.node(), wakeUp);
     boolean settled = false;
     try {
@@ -222,19 +218,19 @@ final class ZooKeeperStore implements LockStore {
   public ReleaseOutcome release(Grant grant, Duration holdFor) throws StoreException {
     OwnNode node = ((ZooKeeperGrant) grant).node();
     // So that no check deletes the node meanwhile, which would look like a lost lease.
-    boolean mine = node.beginCleaning();
+    boolean mine = node.cleaning.compareAndSet(false, true);
     try {
       node.release(time.nanos(), holdFor);
       Deadline deadline = wire.deadline();
       while (true) {
         ZooKeeper zk = wire.handle();
-        boolean sentBefore = node.deletionSent();
+        boolean sentBefore = node.deletionSent.getAndSet(true);
         Duration holdLeft = node.holdLeft(time.nanos());
         Answer<?> answer = holdLeft.isZero()
             ? wire.await(Wire.delete(zk, node.path()), deadline)
             : wire.await(Wire.multi(zk, nodes.ending(node, holdLeft)), deadline);
         if (answer.isOk() || answer.isAbsent()) {
-          node.deletionAnswered();
+          node.deletionSent.set(false);
           nodes.deleted(node);
           // If the node is absent after a deletion whose answer was lost, that deletion was carried
           // out, unless the session has ended, and perhaps the node with it.
@@ -245,7 +241,7 @@ final class ZooKeeperStore implements LockStore {
       }
     } finally {
       if (mine) {
-        node.endCleaning();
+        node.cleaning.set(false);
       }
     }
   }
@@ -271,7 +267,7 @@ final class ZooKeeperStore implements LockStore {
     if (node != null) {
       node.abandon();
     }
-    String parent = parent(claim.key());
+    String parent = Names.path(root, claim.key());
     Deadline deadline = wire.deadline();
     ZooKeeper zk = wire.handle();
     Answer<List<String>> listed = wire.askAgain(() -> Wire.listNewest(zk, parent), deadline);
@@ -350,7 +346,7 @@ final class ZooKeeperStore implements LockStore {
 
   @Override
   public boolean forceRelease(LockKey key, long number) throws StoreException {
-    String parent = parent(key);
+    String parent = Names.path(root, key);
     Deadline deadline = wire.deadline();
     ZooKeeper zk = wire.handle();
     Answer<List<String>> listed = wire.askAgain(() -> Wire.listNewest(zk, parent), deadline);
