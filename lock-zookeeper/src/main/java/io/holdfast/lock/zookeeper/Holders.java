@@ -62,12 +62,9 @@ final class Holders {
     } catch (StoreException e) {
       if (deadline.isOver()) {
         throw StoreException.unanswered(
-            names
-                + " names begin with '"
-                + namePrefix
-                + "', too many to be looked at within "
-                + deadline.whole()
-                + ": ask for a longer prefix, or give the client a longer store timeout",
+            ("%s names begin with '%s', too many to be looked at within %s: ask for a longer"
+                    + " prefix, or give the client a longer store timeout")
+                .formatted(names, namePrefix, deadline.whole()),
             e);
       }
       throw e;
@@ -109,14 +106,10 @@ final class Holders {
         int bytesMax = zk.getClientConfig()
             .getInt(ZKConfig.JUTE_MAXBUFFER, ZKClientConfig.CLIENT_MAX_PACKET_LENGTH_DEFAULT);
         throw StoreException.unanswered(
-            "The connection was lost while the "
-                + counted.get().getNumChildren()
-                + " names under "
-                + root
-                + " were listed. If that happens again, they are more than the "
-                + bytesMax
-                + " bytes that one answer may have: start this process with a larger"
-                + " jute.maxbuffer",
+            ("The connection was lost while the %s names under %s were listed. If that happens"
+                    + " again, they are more than the %s bytes that one answer may have: start this"
+                    + " process with a larger jute.maxbuffer")
+                .formatted(counted.get().getNumChildren(), root, bytesMax),
             listed.failure());
       }
       wire.pauseBeforeRetry(listed, deadline);

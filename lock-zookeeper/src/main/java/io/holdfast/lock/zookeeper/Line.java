@@ -50,11 +50,9 @@ record Line(List<Place> places, List<String> marks) {
     if (child.length() <= OWNER_ID_LENGTH + SEQUENCE_LENGTH
         || child.charAt(OWNER_ID_LENGTH) != '-') {
       throw StoreException.refused(
-          "There is a node that is not a lock's: "
-              + parent
-              + "/"
-              + child
-              + ". Delete it, or give the locks a path of their own",
+          ("There is a node that is not a lock's: %s/%s. Delete it, or give the locks a path of"
+                  + " their own")
+              .formatted(parent, child),
           null);
     }
     try {
@@ -66,11 +64,9 @@ record Line(List<Place> places, List<String> marks) {
       // Refused below.
     }
     throw StoreException.refused(
-        "ZooKeeper's sequence numbers under "
-            + parent
-            + " are used up ("
-            + child
-            + "). Delete that node when nobody uses the lock; they then begin again",
+        ("ZooKeeper's sequence numbers under %s are used up (%s). Delete that node when nobody uses"
+                + " the lock; they then begin again")
+            .formatted(parent, child),
         null);
   }
 

@@ -233,15 +233,11 @@ public final class ConsulHttp implements AutoCloseable {
   /** Makes the failure for an answer that is not Consul's, but a gateway's or another server's. */
   StoreException notConsuls(Answer answer) {
     String body = answer.body().strip();
+    String shown = body.substring(0, Math.min(body.length(), BODY_SHOWN_MAX));
     return StoreException.unanswered(
-        "What answered at "
-            + settings.base()
-            + " is not Consul's HTTP API: is the address right, with the path before /v1 if there is"
-            + " one? It answered "
-            + answer.status()
-            + ", with the text '"
-            + body.substring(0, Math.min(body.length(), BODY_SHOWN_MAX))
-            + "'",
+        ("What answered at %s is not Consul's HTTP API: is the address right, with the path before"
+                + " /v1 if there is one? It answered %s, with the text '%s'")
+            .formatted(settings.base(), answer.status(), shown),
         null);
   }
 
