@@ -58,10 +58,9 @@ public final class ConsulLocks {
     }
     if (prefix.length() > 200 || !PREFIX.matcher(prefix).matches()) {
       throw new IllegalArgumentException(
-          "A prefix is words of ASCII letters, digits, '-', '_' and '.' (not first) with single"
-              + " slashes between, of at most 200 characters; this is '"
-              + prefix
-              + "'");
+          ("A prefix is words of ASCII letters, digits, '-', '_' and '.' (not first) with single"
+                  + " slashes between, of at most 200 characters; this is '%s'")
+              .formatted(prefix));
     }
     return prefix;
   }

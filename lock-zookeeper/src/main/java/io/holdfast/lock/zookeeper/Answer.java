@@ -14,15 +14,11 @@ import org.jspecify.annotations.Nullable;
 record Answer<T>(Code code, @Nullable T value) {
 
   static <T> Answer<T> of(int code, @Nullable T value) {
-    return new Answer<>(known(code), value);
-  }
-
-  private static Code known(int code) {
     try {
-      return Code.get(code);
+      return new Answer<>(Code.get(code), value);
     } catch (IllegalArgumentException e) {
       // From a server that is newer than this client.
-      return Code.SYSTEMERROR;
+      return new Answer<>(Code.SYSTEMERROR, value);
     }
   }
 

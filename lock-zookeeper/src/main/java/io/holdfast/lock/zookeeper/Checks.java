@@ -4,9 +4,9 @@ import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.StoreException;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.HashSet;
+import java.util.HashMap;
 import java.util.List;
-import java.util.Set;
+import java.util.Map;
 import org.apache.zookeeper.Op;
 import org.apache.zookeeper.OpResult;
 import org.apache.zookeeper.ZooKeeper;
@@ -20,9 +20,6 @@ final class Checks {
   /** The most characters of paths in one request; the server refuses packets of a megabyte. */
   private static final int BATCH_CHARS_MAX = 200_000;
 
-  /** The trust if no node is left to trust: it limits nothing. */
-  private static final Duration FOR_EVER = Duration.ofNanos(Long.MAX_VALUE);
-
   private final Wire wire;
   private final SessionTrust trust;
 
@@ -32,22 +29,13 @@ final class Checks {
   }
 
   /**
-   * The state of nodes.
+   * Asks which nodes exist, and how long the session of those certainly lives.
    *
-   * @param nodes those that exist
-   * @param trusted the time for which their session is certain to live, from before the request
-   */
-  record Standing(Set<OwnNode> nodes, Duration trusted) {}
-
-  /**
-   * Asks about nodes.
-   *
+   * @return those that exist, each with that time, counted from before the request
    * @throws StoreException there is no answer, or it is not known how long the session lives
    */
-  Standing standing(List<OwnNode> asked) throws StoreException {
-    Deadline deadline = wire.deadline();
-    Set<OwnNode> standing = new HashSet<>();
-    Duration trusted = FOR_EVER;
+  Map<OwnNode, Duration> trusted(List<OwnNode> asked, Deadline deadline) throws StoreException {
+    Map<OwnNode, Duration> trusted = new HashMap<>();
     int from = 0;
     while (from < asked.size()) {
       List<OwnNode> batch = new ArrayList<>();
@@ -55,17 +43,18 @@ final class Checks {
         batch.add(asked.get(from));
         chars += asked.get(from).path().length();
       }
-      trusted = ZooKeeperGrant.shorter(trusted, ask(batch, deadline));
-      standing.addAll(batch);
+      Duration lives = ask(batch, deadline);
+      batch.forEach(node -> trusted.put(node, lives));
     }
-    return new Standing(standing, trusted);
+    return trusted;
   }
 
   /**
    * Asks about a batch, and removes from it the nodes that turn out to be gone, until all the
    * others exist.
    *
-   * @return the time for which the session of the existing nodes is certain to live
+   * @return the time for which the session of the existing nodes is certain to live; zero if there
+   *     are none
    */
   private Duration ask(List<OwnNode> batch, Deadline deadline) throws StoreException {
     while (true) {
@@ -74,24 +63,19 @@ final class Checks {
       // A session that was replaced is no longer kept alive.
       batch.removeIf(node -> node.session() != session);
       if (batch.isEmpty()) {
-        return FOR_EVER;
+        return Duration.ZERO;
       }
-      List<Op> ops = new ArrayList<>(batch.size());
-      batch.forEach(node -> ops.add(Op.check(node.path(), -1)));
+      List<Op> ops = batch.stream().map(node -> Op.check(node.path(), -1)).toList();
       SessionTrust.Asked moment = trust.asking(zk);
       Answer<List<OpResult>> answer = wire.await(Wire.multi(zk, ops), deadline);
       if (answer.isOk()) {
         Duration trusted = trust.confirmed(moment);
         if (trusted.isZero()) {
-          throw StoreException.unanswered(
-              "The lock stands, but its session was out of touch with the servers for nearly as"
-                  + " long as it lasts, and may end at any moment",
-              null);
+          throw SessionTrust.outOfTouch();
         }
         return trusted;
       } else if (answer.isSessionOver()) {
         batch.clear();
-        return FOR_EVER;
       } else if (answer.isAbsent()) {
         batch.remove(Wire.firstFailed(answer));
       } else if (answer.isConnectionLost()) {

@@ -9,7 +9,9 @@ import io.holdfast.lock.spi.StoredLock;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.concurrent.CompletableFuture;
@@ -60,12 +62,9 @@ final class Holders {
     } catch (StoreException e) {
       if (deadline.isOver()) {
         throw StoreException.unanswered(
-            names
-                + " names begin with '"
-                + namePrefix
-                + "', too many to be looked at within "
-                + deadline.whole()
-                + ": ask for a longer prefix, or give the client a longer store timeout",
+            ("%s names begin with '%s', too many to be looked at within %s: ask for a longer"
+                    + " prefix, or give the client a longer store timeout")
+                .formatted(names, namePrefix, deadline.whole()),
             e);
       }
       throw e;
@@ -104,28 +103,17 @@ final class Holders {
       if (counted.isOk()) {
         // Not repeated: if the answer is too long, the ZooKeeper client itself drops the
         // connection.
+        int bytesMax = zk.getClientConfig()
+            .getInt(ZKConfig.JUTE_MAXBUFFER, ZKClientConfig.CLIENT_MAX_PACKET_LENGTH_DEFAULT);
         throw StoreException.unanswered(
-            "The connection was lost while the "
-                + counted.get().getNumChildren()
-                + " names under "
-                + root
-                + " were listed. If that happens again, they are more than the "
-                + answerBytesMax(zk)
-                + " bytes that one answer may have: start this process with a larger"
-                + " jute.maxbuffer",
+            ("The connection was lost while the %s names under %s were listed. If that happens"
+                    + " again, they are more than the %s bytes that one answer may have: start this"
+                    + " process with a larger jute.maxbuffer")
+                .formatted(counted.get().getNumChildren(), root, bytesMax),
             listed.failure());
       }
       wire.pauseBeforeRetry(listed, deadline);
     }
-  }
-
-  private static int answerBytesMax(ZooKeeper zk) {
-    ZKClientConfig config = zk.getClientConfig();
-    return config.getInt(ZKConfig.JUTE_MAXBUFFER, ZKClientConfig.CLIENT_MAX_PACKET_LENGTH_DEFAULT);
-  }
-
-  private String parent(LockKey key) {
-    return root + "/" + Names.of(key);
   }
 
   /** One look at some locks; {@code open} are those that are not read yet. */
@@ -148,18 +136,19 @@ final class Holders {
     void findHeld(int limit) throws StoreException {
       while (!open.isEmpty() && held.size() < limit) {
         CompletableFuture<Answer<Boolean>> sync = Wire.sync(zk, root);
-        List<Lines> lines = new ArrayList<>();
+        Map<LockKey, CompletableFuture<Answer<List<String>>>> lines = new LinkedHashMap<>();
         for (int i = 0; i < AT_ONCE_MAX && !open.isEmpty(); i++) {
           LockKey key = open.remove();
-          lines.add(new Lines(key, Wire.listAfter(sync, zk, parent(key))));
+          lines.put(key, Wire.listAfter(sync, zk, Names.path(root, key)));
         }
         List<Taken> taken = new ArrayList<>();
-        for (Lines one : lines) {
-          Answer<List<String>> listed = wire.await(one.listing(), deadline);
+        for (var one : lines.entrySet()) {
+          LockKey key = one.getKey();
+          Answer<List<String>> listed = wire.await(one.getValue(), deadline);
           if (listed.isConnectionLost()) {
-            askAnew(one.key(), listed);
+            askAnew(key, listed);
           } else if (!listed.isAbsent()) {
-            read(one.key(), Line.of(parent(one.key()), listed.get()), taken);
+            read(key, Line.of(Names.path(root, key), listed.get()), taken);
           }
         }
         addHeld(taken, limit);
@@ -179,7 +168,7 @@ final class Holders {
     private void read(LockKey key, Line line, List<Taken> taken) {
       Line.Place head = line.head();
       if (head != null || !line.marks().isEmpty()) {
-        String parent = parent(key);
+        String parent = Names.path(root, key);
         taken.add(new Taken(
             key,
             line,
@@ -230,9 +219,6 @@ final class Holders {
           head.get().stat().getCzxid(), text.holder(), head.get().since(), text.duration(), false);
     }
   }
-
-  /** A lock whose line is being listed. */
-  private record Lines(LockKey key, CompletableFuture<Answer<List<String>>> listing) {}
 
   /** A lock that may be held, with the pending reads of its first node and its marks. */
   private record Taken(

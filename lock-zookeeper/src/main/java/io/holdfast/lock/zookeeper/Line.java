@@ -33,9 +33,6 @@ record Line(List<Place> places, List<String> marks) {
    *     nobody gets the lock
    */
   static Line of(String parent, List<String> children) throws StoreException {
-    if (children.size() == 1 && !children.get(0).startsWith(Names.MARK_PREFIX)) {
-      return new Line(List.of(place(parent, children.get(0))), List.of());
-    }
     List<Place> places = new ArrayList<>(children.size());
     List<String> marks = new ArrayList<>(0);
     for (String child : children) {
@@ -50,43 +47,32 @@ record Line(List<Place> places, List<String> marks) {
   }
 
   private static Place place(String parent, String child) throws StoreException {
-    String digits = child.length() > OWNER_ID_LENGTH ? child.substring(OWNER_ID_LENGTH + 1) : "";
-    if (child.length() > OWNER_ID_LENGTH
-        && child.charAt(OWNER_ID_LENGTH) == '-'
-        && digits.length() >= SEQUENCE_LENGTH) {
-      int sequence = -1;
-      try {
-        sequence = Integer.parseInt(digits);
-      } catch (NumberFormatException e) {
-        // Refused below.
-      }
+    if (child.length() <= OWNER_ID_LENGTH + SEQUENCE_LENGTH
+        || child.charAt(OWNER_ID_LENGTH) != '-') {
+      throw StoreException.refused(
+          ("There is a node that is not a lock's: %s/%s. Delete it, or give the locks a path of"
+                  + " their own")
+              .formatted(parent, child),
+          null);
+    }
+    try {
+      int sequence = Integer.parseInt(child.substring(OWNER_ID_LENGTH + 1));
       if (sequence >= 0 && sequence <= SEQUENCE_MAX) {
         return new Place(child, sequence);
       }
-      throw StoreException.refused(
-          "ZooKeeper's sequence numbers under "
-              + parent
-              + " are used up ("
-              + child
-              + "). Delete that node when nobody uses the lock; they then begin again",
-          null);
+    } catch (NumberFormatException e) {
+      // Refused below.
     }
     throw StoreException.refused(
-        "There is a node that is not a lock's: "
-            + parent
-            + "/"
-            + child
-            + ". Delete it, or give the locks a path of their own",
+        ("ZooKeeper's sequence numbers under %s are used up (%s). Delete that node when nobody uses"
+                + " the lock; they then begin again")
+            .formatted(parent, child),
         null);
   }
 
+  /** Returns the number of places before that of this node; -1: it has none. */
   int indexOf(String name) {
-    for (int i = 0; i < places.size(); i++) {
-      if (places.get(i).name().equals(name)) {
-        return i;
-      }
-    }
-    return -1;
+    return places.stream().map(Place::name).toList().indexOf(name);
   }
 
   @Nullable

@@ -9,7 +9,6 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicReference;
 import org.apache.zookeeper.Op;
-import org.apache.zookeeper.OpResult;
 import org.apache.zookeeper.WatchedEvent;
 import org.apache.zookeeper.Watcher;
 import org.apache.zookeeper.Watcher.Event.EventType;
@@ -43,7 +42,6 @@ final class LineTicket implements Ticket, Watcher {
   private static final Duration LOOK_AGAIN_AFTER = Duration.ofMillis(20);
 
   private final ZooKeeperStore store;
-  private final Wire wire;
   private final OwnNode node;
   private final Runnable wakeUp;
   private final AtomicReference<@Nullable Watched> watched = new AtomicReference<>();
@@ -62,7 +60,6 @@ final class LineTicket implements Ticket, Watcher {
 
   LineTicket(ZooKeeperStore store, OwnNode node, Runnable wakeUp) {
     this.store = store;
-    this.wire = store.wire();
     this.node = node;
     this.wakeUp = wakeUp;
   }
@@ -90,13 +87,13 @@ final class LineTicket implements Ticket, Watcher {
 
   /** Lists the line after the end of the node before ours, and then wakes the waiting thread. */
   private void listAfterItsEnd(ZooKeeper zk) {
-    CompletableFuture<Answer<List<String>>> listing = Wire.list(zk, node.parent());
+    CompletableFuture<Answer<List<String>>> listing = Wire.list(zk, node.parent);
     CompletableFuture<?> last = listing;
-    if (!SessionTrust.isEnough(zk, store.trust().left(zk))) {
-      SessionTrust.Asked asked = store.trust().asking(zk);
-      last = check(zk).thenAccept(checked -> {
+    if (!SessionTrust.isEnough(zk, store.trust.left(zk))) {
+      SessionTrust.Asked asked = store.trust.asking(zk);
+      last = Wire.multi(zk, List.of(Op.check(node.path(), -1))).thenAccept(checked -> {
         if (checked.isOk()) {
-          Duration unused = store.trust().confirmed(asked);
+          Duration unused = store.trust.confirmed(asked);
         }
       });
     }
@@ -106,20 +103,12 @@ final class LineTicket implements Ticket, Watcher {
     });
   }
 
-  /**
-   * Asks the leader whether our node exists. A write, so that a follower that is cut off can't
-   * answer.
-   */
-  private CompletableFuture<Answer<List<OpResult>>> check(ZooKeeper zk) {
-    return Wire.multi(zk, List.of(Op.check(node.path(), -1)));
-  }
-
   @Override
   public Status poll() throws StoreException {
-    Deadline deadline = wire.deadline();
+    Deadline deadline = store.wire.deadline();
     Status status = lookAtWhatWasHeard(deadline);
     while (status == null) {
-      ZooKeeper zk = wire.handle();
+      ZooKeeper zk = store.wire.handle();
       if (zk.getSessionId() != 0 && zk.getSessionId() != node.session()) {
         return gone();
       }
@@ -130,7 +119,7 @@ final class LineTicket implements Ticket, Watcher {
 
   private Status gone() {
     forget();
-    store.nodes().gone(node);
+    store.nodes.gone(node);
     return new Gone();
   }
 
@@ -139,54 +128,57 @@ final class LineTicket implements Ticket, Watcher {
    * is time to ask again.
    */
   private @Nullable Status ask(ZooKeeper zk, Deadline deadline) throws StoreException {
-    SessionTrust.Asked asked = store.trust().asking(zk);
-    var unused = Wire.sync(zk, node.parent());
+    SessionTrust.Asked asked = store.trust.asking(zk);
+    var unused = Wire.sync(zk, node.parent);
     CompletableFuture<Answer<Stat>> finding = Wire.stat(zk, node.path());
     Watched before = watched.get();
     // Whether the node before ours and the first one still exist; a listing would be as long as the
     // line.
-    boolean stillThere =
-        before != null && before.zk() == zk && watch(before, deadline).isOk() && holder != null;
-    Answer<Stat> found = wire.await(finding, deadline);
+    boolean stillThere = before != null
+        && before.zk() == zk
+        && store.wire.await(read(before), deadline).isOk()
+        && holder != null;
+    Answer<Stat> found = store.wire.await(finding, deadline);
     if (found.isAbsent() || found.isSessionOver()) {
       return gone();
     }
     if (found.isConnectionLost()) {
-      store.trust().disconnected(asked);
-      wire.pauseBeforeRetry(found, deadline);
+      store.trust.disconnected(asked);
+      store.wire.pauseBeforeRetry(found, deadline);
       return null;
     }
-    store.trust().answered(asked);
+    store.trust.answered(asked);
     found.requireOk();
     if (stillThere) {
       return new Waiting(RECHECK_AFTER);
     }
-    Answer<List<String>> listed = wire.askAgain(() -> Wire.list(zk, node.parent()), deadline);
-    return look(zk, Line.of(node.parent(), listed.get()), store.trust().left(zk), deadline);
+    Answer<List<String>> listed = store.wire.askAgain(() -> Wire.list(zk, node.parent), deadline);
+    return look(zk, Line.of(node.parent, listed.get()), store.trust.left(zk), deadline);
   }
 
   /** Watches the node before ours, and reads the holder from the first one. */
-  private Answer<Wire.Text> watch(Watched next, Deadline deadline) throws StoreException {
+  private CompletableFuture<Answer<Wire.Text>> read(Watched next) {
     CompletableFuture<Answer<Wire.Text>> watching = Wire.read(next.zk(), next.path(), this);
     CompletableFuture<Answer<Wire.Text>> reading =
         next.path().equals(next.head()) ? watching : Wire.read(next.zk(), next.head(), null);
-    Answer<Wire.Text> there = wire.await(watching, deadline);
-    Answer<Wire.Text> head = wire.await(reading, deadline);
-    holder = head.isOk() ? head.get().text().holder() : null;
-    return there;
+    return watching.thenCombine(reading, (there, head) -> {
+      Wire.Text text = head.value();
+      holder = text == null ? null : text.text().holder();
+      return there;
+    });
   }
 
   /** Evaluates the listing that an event triggered; null if there is none of use. */
   private @Nullable Status lookAtWhatWasHeard(Deadline deadline) throws StoreException {
     Heard now = heard;
     heard = null;
-    if (now == null || now.zk() != wire.handle() || !now.listed().isOk()) {
+    if (now == null || now.zk() != store.wire.handle() || !now.listed().isOk()) {
       return null;
     }
-    Line line = Line.of(node.parent(), now.listed().get());
+    Line line = Line.of(node.parent, now.listed().get());
     return line.indexOf(node.name()) < 0
         ? null
-        : look(now.zk(), line, store.trust().left(now.zk()), deadline);
+        : look(now.zk(), line, store.trust.left(now.zk()), deadline);
   }
 
   /**
@@ -202,15 +194,15 @@ final class LineTicket implements Ticket, Watcher {
       if (index < 0) {
         throw StoreException.unanswered("The listing lacks our own node " + node.path(), null);
       } else if (index == 0) {
-        Duration rest = store.marks().settle(zk, node, line.marks(), deadline);
+        Duration rest = store.marks.settle(zk, node, line.marks(), deadline);
         return rest.isZero() ? take(zk, trusted, deadline) : new Waiting(rest);
       } else if (watch(zk, line, index, deadline)) {
         return new Waiting(RECHECK_AFTER);
       } else if (looks == LOOKS_MAX) {
         return new Waiting(LOOK_AGAIN_AFTER);
       }
-      Answer<List<String>> listed = wire.askAgain(() -> Wire.list(zk, node.parent()), deadline);
-      line = Line.of(node.parent(), listed.get());
+      Answer<List<String>> listed = store.wire.askAgain(() -> Wire.list(zk, node.parent), deadline);
+      line = Line.of(node.parent, listed.get());
     }
   }
 
@@ -219,22 +211,10 @@ final class LineTicket implements Ticket, Watcher {
    * The check confirms the listing too: the nodes before ours had gone, and ours exists.
    */
   private Status take(ZooKeeper zk, Duration trusted, Deadline deadline) throws StoreException {
-    if (SessionTrust.isEnough(zk, trusted)) {
-      return new Granted(store.grant(zk, node, trusted));
-    }
-    while (true) {
-      SessionTrust.Asked asked = store.trust().asking(zk);
-      Answer<List<OpResult>> checked = wire.await(check(zk), deadline);
-      if (checked.isOk()) {
-        return new Granted(store.grant(zk, node, store.trust().confirmed(asked)));
-      } else if (checked.isAbsent() || checked.isSessionOver()) {
-        return gone();
-      } else if (!checked.isConnectionLost()) {
-        throw checked.failure();
-      }
-      store.trust().disconnected(asked);
-      wire.pauseBeforeRetry(checked, deadline);
-    }
+    Duration lives = SessionTrust.isEnough(zk, trusted)
+        ? trusted
+        : store.checks.trusted(List.of(node), deadline).get(node);
+    return lives == null ? gone() : new Granted(store.grant(zk, node, lives));
   }
 
   /** Watches the node before ours; false if it has just gone. */
@@ -242,21 +222,17 @@ final class LineTicket implements Ticket, Watcher {
       throws StoreException {
     Watched next = new Watched(
         zk,
-        node.parent() + "/" + line.places().get(index - 1).name(),
-        node.parent() + "/" + line.places().get(0).name());
+        node.parent + "/" + line.places().get(index - 1).name(),
+        node.parent + "/" + line.places().get(0).name());
     // Set before the request is sent: the event may come before the answer is handled.
     watched.set(next);
-    while (true) {
-      Answer<Wire.Text> there = watch(next, deadline);
-      if (there.isAbsent()) {
-        watched.set(null);
-        return false;
-      } else if (!there.isConnectionLost()) {
-        there.requireOk();
-        return true;
-      }
-      wire.pauseBeforeRetry(there, deadline);
+    Answer<Wire.Text> there = store.wire.askAgain(() -> read(next), deadline);
+    if (there.isAbsent()) {
+      watched.set(null);
+      return false;
     }
+    there.requireOk();
+    return true;
   }
 
   @Override
@@ -268,7 +244,7 @@ final class LineTicket implements Ticket, Watcher {
   public void close() throws StoreException {
     if (!node.wasGranted()) {
       forget();
-      store.leave(node);
+      store.leave(node, store.wire.deadline());
     }
   }
 

@@ -7,7 +7,6 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import org.apache.zookeeper.CreateMode;
-import org.apache.zookeeper.KeeperException.Code;
 import org.apache.zookeeper.Op;
 import org.apache.zookeeper.OpResult;
 import org.apache.zookeeper.ZooKeeper;
@@ -56,11 +55,8 @@ final class Marks {
   long nowMillis(ZooKeeper zk, Deadline deadline) throws StoreException {
     Answer<Stat> noted = noteTime(zk, deadline);
     if (noted.isAbsent()) {
-      Answer<Boolean> made =
-          wire.askAgain(() -> Wire.make(zk, clock, acl, CreateMode.PERSISTENT), deadline);
-      if (made.code() != Code.NODEEXISTS) {
-        made.requireOk();
-      }
+      wire.askAgain(() -> Wire.make(zk, clock, acl, CreateMode.PERSISTENT), deadline)
+          .requireOk();
       noted = noteTime(zk, deadline);
     }
     return noted.get().getMtime();
@@ -102,7 +98,7 @@ final class Marks {
     if (names.isEmpty()) {
       return Duration.ZERO;
     }
-    List<Wire.Reading> readings = read(zk, node.parent(), names);
+    List<Wire.Reading> readings = read(zk, node.parent, names);
     long nowMillis = nowMillis(zk, deadline);
     List<Mark> marks = await(readings, deadline);
     for (Mark mark : marks) {

@@ -3,8 +3,9 @@ package io.holdfast.lock.zookeeper;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockKind;
 import java.net.URLDecoder;
+import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
-import java.util.Locale;
+import java.util.HexFormat;
 import org.jspecify.annotations.Nullable;
 
 /** The names of the nodes of locks, attempts and marks. */
@@ -18,8 +19,6 @@ final class Names {
   /** The name of the node that is written to get the leader's time; no lock's node has it. */
   static final String CLOCK = "clock";
 
-  private static final String UNESCAPED = "-._~";
-
   private Names() {}
 
   /**
@@ -32,28 +31,21 @@ final class Names {
     return prefix(key.kind(), key.name());
   }
 
+  /** Returns the path of a lock's node, below the path of the locks. */
+  static String path(String root, LockKey key) {
+    return root + "/" + of(key);
+  }
+
   /**
    * Returns the prefix of the nodes of all locks whose names have this prefix; this works since
    * each byte is escaped on its own.
    */
   static String prefix(LockKind kind, String namePrefix) {
-    byte[] bytes = namePrefix.getBytes(StandardCharsets.UTF_8);
-    StringBuilder name = new StringBuilder(bytes.length + 16);
-    name.append(kind.code()).append('-');
-    for (byte one : bytes) {
-      char c = (char) (one & 0xff);
-      if ((c >= 'a' && c <= 'z')
-          || (c >= 'A' && c <= 'Z')
-          || (c >= '0' && c <= '9')
-          || UNESCAPED.indexOf(c) >= 0) {
-        name.append(c);
-      } else {
-        name.append('%')
-            .append(Character.forDigit(c >> 4, 16))
-            .append(Character.forDigit(c & 0xf, 16));
-      }
-    }
-    return name.toString();
+    String escaped = URLEncoder.encode(namePrefix, StandardCharsets.UTF_8)
+        .replace("+", "%20")
+        .replace("*", "%2A")
+        .replace("%7E", "~");
+    return kind.code() + "-" + escaped;
   }
 
   /** Returns the lock whose node has this name, or null if it is not a lock's. */
@@ -75,6 +67,6 @@ final class Names {
 
   /** Returns the name of the mark that a grant with a minimum hold leaves. */
   static String ofMark(long number) {
-    return String.format(Locale.ROOT, MARK_PREFIX + "%016x", number);
+    return MARK_PREFIX + HexFormat.of().toHexDigits(number);
   }
 }

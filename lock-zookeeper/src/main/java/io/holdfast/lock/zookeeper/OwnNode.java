@@ -3,7 +3,11 @@ package io.holdfast.lock.zookeeper;
 import io.holdfast.lock.spi.Claim;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.Collections;
+import java.util.List;
 import java.util.Objects;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -13,16 +17,26 @@ import org.jspecify.annotations.Nullable;
  * <p>Threads: any. The monitor guards mutable state; nothing blocks while it is held.
  */
 final class OwnNode {
-  private final Claim claim;
-  private final String parent;
+  final Claim claim;
+  final String parent;
+
+  /** Whether a thread is cleaning it up. */
+  final AtomicBoolean cleaning = new AtomicBoolean();
+
+  /** Whether a deletion was sent, or is about to be, and is not answered yet. */
+  final AtomicBoolean deletionSent = new AtomicBoolean();
+
+  /**
+   * Whether its creation was sent again without an answer to the first request, so that a duplicate
+   * may exist.
+   */
+  volatile boolean mayHaveTwin;
+
   // May be read without the monitor: set once, or an older value will do.
   private volatile Wire.@Nullable Made made;
-  private volatile boolean twin;
   private volatile @Nullable ZooKeeperGrant grant;
   // All fields below are guarded by the monitor.
   private boolean wanted = true;
-  private boolean deletionSent;
-  private boolean cleaning;
   private long ttlEndsNanos;
   private long holdEndsNanos;
   private boolean holds;
@@ -32,29 +46,9 @@ final class OwnNode {
     this.parent = parent;
   }
 
-  Claim claim() {
-    return claim;
-  }
-
-  String parent() {
-    return parent;
-  }
-
   /** Notes that ZooKeeper created the node, in the session of this handle. */
   void made(Wire.Made node) {
     made = node;
-  }
-
-  /**
-   * Notes that its creation was sent again without an answer to the first request, so that a
-   * duplicate may exist.
-   */
-  void mayHaveTwin() {
-    twin = true;
-  }
-
-  boolean hasTwin() {
-    return twin;
   }
 
   /** Returns the path, or null if the node was not created or its path is not known. */
@@ -111,7 +105,7 @@ final class OwnNode {
     }
     ttlEndsNanos = nowNanos + claim.ttl().toNanos();
     ZooKeeperGrant granted =
-        new ZooKeeperGrant(claim, this, ZooKeeperGrant.shorter(claim.ttl(), trusted));
+        new ZooKeeperGrant(claim, this, Collections.min(List.of(claim.ttl(), trusted)));
     grant = granted;
     return granted;
   }
@@ -127,23 +121,26 @@ final class OwnNode {
     return isWanted() ? grant : null;
   }
 
-  /**
-   * Moves the end of the TTL later.
-   *
-   * @param untilNanos the earliest time at which it may end
-   * @return false if it is over already, and the node is being deleted
-   */
-  synchronized boolean extend(long untilNanos, long nowNanos) {
-    boolean stands = wanted && ttlEndsNanos - nowNanos > 0;
-    if (stands && untilNanos - ttlEndsNanos > 0) {
-      ttlEndsNanos = untilNanos;
-    }
-    return stands;
+  /** Whether it was not given up, and its TTL as a grant is not over. */
+  synchronized boolean stands(long nowNanos) {
+    return wanted && ttlEndsNanos - nowNanos > 0;
   }
 
-  /** Returns the time left of the TTL; zero if it is over, and the node is being deleted. */
-  synchronized Duration ttlLeft(long nowNanos) {
-    return wanted ? Duration.ofNanos(Math.max(0, ttlEndsNanos - nowNanos)) : Duration.ZERO;
+  /**
+   * Moves the end of the TTL to at least this TTL from when a request was sent, unless it is over.
+   *
+   * @return the time left from {@code sentNanos} on; empty if it is over by now, and the node is
+   *     being deleted
+   */
+  synchronized Optional<Duration> extend(long sentNanos, Duration ttl, long nowNanos) {
+    long untilNanos = sentNanos + ttl.toNanos();
+    if (!stands(nowNanos)) {
+      return Optional.empty();
+    }
+    if (untilNanos - ttlEndsNanos > 0) {
+      ttlEndsNanos = untilNanos;
+    }
+    return Optional.of(Duration.ofNanos(ttlEndsNanos - sentNanos));
   }
 
   /** Ends the grant if its TTL is over. */
@@ -171,30 +168,5 @@ final class OwnNode {
 
   synchronized boolean isWanted() {
     return wanted;
-  }
-
-  /**
-   * Notes that a deletion is about to be sent; returns whether one was sent before without an
-   * answer.
-   */
-  synchronized boolean deletionSent() {
-    boolean before = deletionSent;
-    deletionSent = true;
-    return before;
-  }
-
-  synchronized void deletionAnswered() {
-    deletionSent = false;
-  }
-
-  /** Begins the clean-up; false if another thread is at it. */
-  synchronized boolean beginCleaning() {
-    boolean idle = !cleaning;
-    cleaning = true;
-    return idle;
-  }
-
-  synchronized void endCleaning() {
-    cleaning = false;
   }
 }

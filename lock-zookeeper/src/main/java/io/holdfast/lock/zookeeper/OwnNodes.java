@@ -83,14 +83,14 @@ final class OwnNodes {
    * check finds none.
    */
   void deleted(OwnNode node) {
-    if (!node.hasTwin()) {
+    if (!node.mayHaveTwin) {
       gone(node);
     }
   }
 
   /** Notes that the node is known to be gone. */
   void gone(OwnNode node) {
-    nodes.remove(node.claim().ownerId(), node);
+    nodes.remove(node.claim.ownerId(), node);
   }
 
   List<OwnNode> all() {
@@ -106,11 +106,10 @@ final class OwnNodes {
     if (holdFor.isZero()) {
       return List.of(delete);
     }
-    String mark = node.parent() + "/" + Names.ofMark(node.czxid());
+    String mark = node.parent + "/" + Names.ofMark(node.czxid());
     marks.put(mark, time.nanos() + holdFor.toNanos() + MARK_GRACE_NANOS);
     // Rounded up, since a mark has whole milliseconds.
-    NodeText text =
-        new NodeText(holdFor.plusMillis(1), node.since(), node.claim().holder());
+    NodeText text = new NodeText(holdFor.plusMillis(1), node.since(), node.claim.holder());
     return List.of(delete, Op.create(mark, text.bytes(), acl, CreateMode.PERSISTENT));
   }
 
@@ -131,7 +130,7 @@ final class OwnNodes {
     if (!nodes.isEmpty()) {
       log.warn(
           "Nodes of a closed client were not seen to be gone; they go with their session: {}",
-          nodes.values().stream().map(OwnNode::parent).distinct().limit(10).toList());
+          nodes.values().stream().map(node -> node.parent).distinct().limit(10).toList());
     }
   }
 
@@ -165,8 +164,14 @@ final class OwnNodes {
     long nowNanos = time.nanos();
     for (OwnNode node : nodes.values()) {
       node.expireAt(nowNanos);
-      if (!node.isWanted() && node.beginCleaning()) {
-        tryToCleanUp(zk, session, node);
+      if (!node.isWanted() && node.cleaning.compareAndSet(false, true)) {
+        try {
+          cleanUp(zk, session, node);
+        } catch (RuntimeException | Error e) {
+          // The next check sends it again.
+          node.cleaning.set(false);
+          log.warn("Deleting a node of {} failed, and is done again", node.parent, e);
+        }
       }
     }
     marks.forEach((path, endsNanos) -> {
@@ -180,30 +185,21 @@ final class OwnNodes {
     });
   }
 
-  /** Sends the clean-up of a node; if that fails at once, the next check sends it again. */
-  private void tryToCleanUp(ZooKeeper zk, long session, OwnNode node) {
-    try {
-      cleanUp(zk, session, node);
-    } catch (RuntimeException | Error e) {
-      node.endCleaning();
-      log.warn("Deleting a node of {} failed, and is done again", node.parent(), e);
-    }
-  }
-
+  /** Sends the clean-up of a node. */
   private void cleanUp(ZooKeeper zk, long session, OwnNode node) {
     String path = node.pathIfMade();
-    if (path == null || node.hasTwin()) {
-      var unused = Wire.listNewest(zk, node.parent()).thenAccept(answer -> {
-        node.endCleaning();
+    if (path == null || node.mayHaveTwin) {
+      var unused = Wire.listNewest(zk, node.parent).thenAccept(answer -> {
+        node.cleaning.set(false);
         if (answer.isAbsent()) {
           gone(node);
         } else if (answer.isOk()) {
-          List<String> names = ofOwner(answer, node.claim());
+          List<String> names = ofOwner(answer, node.claim);
           if (names.isEmpty()) {
             gone(node);
           }
           for (String name : names) {
-            var unusedToo = Wire.delete(zk, node.parent() + "/" + name);
+            var unusedToo = Wire.delete(zk, node.parent + "/" + name);
           }
         }
       });
@@ -213,7 +209,7 @@ final class OwnNodes {
     } else {
       Duration holdLeft = node.holdLeft(time.nanos());
       var unused = Wire.multi(zk, ending(node, holdLeft)).thenAccept(answer -> {
-        node.endCleaning();
+        node.cleaning.set(false);
         if (answer.isOk() || answer.isAbsent()) {
           gone(node);
         }

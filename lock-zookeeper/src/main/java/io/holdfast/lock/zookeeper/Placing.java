@@ -8,7 +8,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.apache.zookeeper.CreateMode;
-import org.apache.zookeeper.KeeperException.Code;
 import org.apache.zookeeper.ZooDefs;
 import org.apache.zookeeper.ZooKeeper;
 import org.apache.zookeeper.data.ACL;
@@ -57,12 +56,14 @@ final class Placing {
           parents = makeParents(zk, parent);
           continue;
         } else if (made.isAbsent()) {
-          requireMade(parents, deadline);
+          for (CompletableFuture<Answer<Boolean>> one : parents) {
+            wire.await(one, deadline).requireOk();
+          }
         }
         if (made.isSessionOver() || made.isConnectionLost()) {
           // Tried again with the next connection or session. If this request created a node, that
           // node has the same owner id, so deleteTwins() finds it.
-          node.mayHaveTwin();
+          node.mayHaveTwin = true;
           parents = List.of();
           if (made.isConnectionLost()) {
             trust.disconnected(sent.asked());
@@ -70,15 +71,15 @@ final class Placing {
           wire.pauseBeforeRetry(made, deadline);
           continue;
         }
-        if (made.isRefusal() && !node.hasTwin()) {
+        if (made.isRefusal() && !node.mayHaveTwin) {
           nodes.gone(node);
         }
         made.requireOk();
         Duration trusted = trust.confirmed(sent.asked());
-        if (node.hasTwin()) {
+        if (node.mayHaveTwin) {
           deleteTwins(zk, node, deadline);
         }
-        if (node.hasTwin() || listed.isConnectionLost()) {
+        if (node.mayHaveTwin || listed.isConnectionLost()) {
           listed = wire.askAgain(() -> Wire.list(zk, parent), deadline);
         }
         Line line = Line.of(parent, listed.get());
@@ -97,10 +98,10 @@ final class Placing {
 
   /** Deletes duplicates that earlier requests of this attempt created. */
   private void deleteTwins(ZooKeeper zk, OwnNode node, Deadline deadline) throws StoreException {
-    Answer<List<String>> listed = wire.askAgain(() -> Wire.list(zk, node.parent()), deadline);
-    for (String name : OwnNodes.ofOwner(listed, node.claim())) {
+    Answer<List<String>> listed = wire.askAgain(() -> Wire.list(zk, node.parent), deadline);
+    for (String name : OwnNodes.ofOwner(listed, node.claim)) {
       if (!name.equals(node.name())) {
-        boolean unused = wire.deleted(node.parent() + "/" + name, deadline);
+        boolean unused = wire.deleted(node.parent + "/" + name, deadline);
       }
     }
   }
@@ -112,13 +113,12 @@ final class Placing {
       CompletableFuture<Answer<List<String>>> listing) {}
 
   private Sent send(ZooKeeper zk, OwnNode node) {
-    Claim claim = node.claim();
+    Claim claim = node.claim;
     SessionTrust.Asked asked = trust.asking(zk);
     // The timeout is zero if this handle was never connected.
     NodeText text = new NodeText(Duration.ofMillis(zk.getSessionTimeout()), null, claim.holder());
-    CompletableFuture<Answer<Wire.Made>> making = new CompletableFuture<>();
-    zk.create(
-        node.parent() + "/" + Names.ofOwner(claim.ownerId()),
+    CompletableFuture<Answer<Wire.Made>> making = Wire.send(answer -> zk.create(
+        node.parent + "/" + Names.ofOwner(claim.ownerId()),
         text.bytes(),
         acl,
         CreateMode.EPHEMERAL_SEQUENTIAL,
@@ -128,10 +128,10 @@ final class Placing {
             // Noted even if nobody waits for it any more.
             node.made(made);
           }
-          making.complete(Answer.of(code, made));
+          answer.accept(code, made);
         },
-        null);
-    return new Sent(asked, making, Wire.list(zk, node.parent()));
+        null));
+    return new Sent(asked, making, Wire.list(zk, node.parent));
   }
 
   /**
@@ -147,16 +147,5 @@ final class Placing {
     making.add(Wire.make(zk, root, acl, CreateMode.PERSISTENT));
     making.add(Wire.make(zk, parent, acl, CreateMode.CONTAINER));
     return making;
-  }
-
-  /** Throws if a parent node could not be created, unless it exists already. */
-  private void requireMade(List<CompletableFuture<Answer<Boolean>>> making, Deadline deadline)
-      throws StoreException {
-    for (CompletableFuture<Answer<Boolean>> one : making) {
-      Answer<Boolean> made = wire.await(one, deadline);
-      if (made.code() != Code.NODEEXISTS) {
-        made.requireOk();
-      }
-    }
   }
 }

@@ -1,5 +1,6 @@
 package io.holdfast.lock.zookeeper;
 
+import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.TimeSource;
 import java.time.Duration;
 import java.util.ArrayDeque;
@@ -91,7 +92,7 @@ final class SessionTrust {
 
   private long saidUntilNanos;
 
-  /** The timeout that was agreed on at the last connection. */
+  /** The timeout that was agreed on at the last connection; zero: none. */
   private long agreedTimeoutNanos;
 
   SessionTrust(TimeSource time) {
@@ -120,14 +121,6 @@ final class SessionTrust {
     /** Returns the session's age from which on the leader has certainly heard of this sign. */
     long reportedNanos(long leastTimeoutNanos) {
       return byLeader ? answeredNanos : answeredNanos + leastTimeoutNanos / REPORTED_DIVISOR;
-    }
-
-    int trustDivisor() {
-      return ageNanos < 0 ? NEW_TRUST_DIVISOR : TRUST_DIVISOR;
-    }
-
-    Sign withTimeout(long lowerNanos) {
-      return new Sign(at, lowerNanos, ageNanos, answeredNanos, byLeader);
     }
 
     /**
@@ -175,14 +168,18 @@ final class SessionTrust {
     if (timeoutNanos < last.timeoutNanos()) {
       // Recorded even if it came soon after the last one.
       signs.removeLast();
-      signs.add(last.withTimeout(timeoutNanos));
+      signs.add(new Sign(
+          last.at(), timeoutNanos, last.ageNanos(), last.answeredNanos(), last.byLeader()));
     }
     long ageNanos = last.ageNanos(asked.at());
     if (ageNanos - last.ageNanos() >= timeoutNanos / GRAIN_DIVISOR) {
       signs.add(new Sign(asked.at(), timeoutNanos, ageNanos, last.ageNanos(answered), byLeader));
-      while (signs.size() > 2 && ageNanos - second().ageNanos() >= timeoutNanos) {
-        signs.removeFirst();
+      // Of the signs that are at least a timeout old, the newest stays first.
+      Sign first = signs.removeFirst();
+      while (ageNanos - signs.getFirst().ageNanos() >= timeoutNanos) {
+        first = signs.removeFirst();
       }
+      signs.addFirst(first);
     }
   }
 
@@ -194,12 +191,6 @@ final class SessionTrust {
     long answeredNanos = at.nanosUntil(answered);
     signs.add(new Sign(at, timeoutNanos, beforeNanos, beforeNanos, true));
     signs.add(new Sign(at, timeoutNanos, 0, answeredNanos, false));
-  }
-
-  private Sign second() {
-    Iterator<Sign> iterator = signs.iterator();
-    var unused = iterator.next();
-    return iterator.next();
   }
 
   /**
@@ -229,17 +220,18 @@ final class SessionTrust {
       leastNanos = Math.min(leastNanos, sign.timeoutNanos());
       if (sign.reportedNanos(leastNanos) <= ageNanos) {
         long leftNanos = leastNanos - (ageNanos - sign.ageNanos());
-        return Math.max(0, Math.min(leastNanos / sign.trustDivisor(), leftNanos));
+        int divisor = sign.ageNanos() < 0 ? NEW_TRUST_DIVISOR : TRUST_DIVISOR;
+        return Math.max(0, Math.min(leastNanos / divisor, leftNanos));
       }
     }
     return 0;
   }
 
   /**
-   * Notes that there is a connection again, perhaps to a server with other limits, or in another
-   * session, about which nothing is known yet.
+   * Notes the current handle's session, which may be another than before, about which nothing is
+   * known yet, or have another timeout.
    */
-  synchronized void connected(ZooKeeper zk) {
+  synchronized void see(ZooKeeper zk) {
     if (zk.getSessionId() != session) {
       forget();
     }
@@ -283,6 +275,14 @@ final class SessionTrust {
   /** Whether that time is long enough for a holder to start. */
   static boolean isEnough(ZooKeeper zk, Duration trusted) {
     return trusted.toNanos() >= timeoutNanos(zk) / BEGIN_DIVISOR;
+  }
+
+  /** Makes the failure where the session is not certain to live for long enough. */
+  static StoreException outOfTouch() {
+    return StoreException.unanswered(
+        "The session was out of touch with the servers for nearly as long as it lasts, and may end"
+            + " at any moment; in a quarter of its timeout more is known",
+        null);
   }
 
   /** Forgets all that is known about the session. */

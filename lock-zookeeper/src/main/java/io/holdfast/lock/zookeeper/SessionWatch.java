@@ -4,8 +4,8 @@ import io.holdfast.lock.LeaseLoss;
 import io.holdfast.lock.spi.StoreEvents;
 import io.holdfast.lock.spi.StoreException;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.api.CuratorEvent;
 import org.apache.curator.framework.api.CuratorEventType;
@@ -23,7 +23,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>When the session is lost, everything known about it is forgotten first, and then the holders
  * of grants are told. A thread that has just got a grant checks afterwards that something is known
- * about the session, so that none is missed.
+ * about the session, so that none is missed. One that is made just as the handle is replaced may be
+ * missed once, and is found by the next look.
  */
 final class SessionWatch implements ConnectionStateListener, CuratorListener {
   private static final long LOOK_MILLIS = 1_000;
@@ -39,11 +40,6 @@ final class SessionWatch implements ConnectionStateListener, CuratorListener {
   private final OwnNodes nodes;
   private final StoreEvents events;
   private final String root;
-
-  /**
-   * Whether there is a connection again of which nothing was noted, since Curator had no handle.
-   */
-  private volatile boolean unseenConnection;
 
   SessionWatch(Wire wire, SessionTrust trust, OwnNodes nodes, StoreEvents events, String root) {
     this.wire = wire;
@@ -66,18 +62,19 @@ final class SessionWatch implements ConnectionStateListener, CuratorListener {
   }
 
   private void look() {
-    if (unseenConnection) {
-      connected();
-    }
+    // First, so that none of these is of a later session than what is found out below.
+    List<ZooKeeperGrant> grants = grants();
+    // Perhaps Curator had no handle when it told of a connection.
+    seeSession();
     ZooKeeper zk = handleIfAny();
     if (zk != null && (trust.isQuiet(zk) || !zk.getState().isConnected())) {
       giveSignOfLife();
     }
     // Curator closes a handle that it replaces, and tells nobody until the next one is connected.
-    grants().stream().filter(grant -> grant.node().isHandleClosed()).forEach(this::lose);
+    grants.stream().filter(grant -> grant.node().isHandleClosed()).forEach(this::lose);
     // Without a handle, too: Curator gives none once an outage has lasted for a while.
     if (trust.isOverdrawn(OVERDRAWN_MARGIN)) {
-      grants().forEach(this::lose);
+      grants.forEach(this::lose);
     }
   }
 
@@ -115,7 +112,7 @@ final class SessionWatch implements ConnectionStateListener, CuratorListener {
         giveSignOfLife();
       }
       case LOST -> sessionIsOver();
-      case CONNECTED, RECONNECTED -> connected();
+      case CONNECTED, RECONNECTED -> seeSession();
     }
   }
 
@@ -137,37 +134,40 @@ final class SessionWatch implements ConnectionStateListener, CuratorListener {
     grants().forEach(this::lose);
   }
 
-  private void connected() {
-    unseenConnection = false;
+  /** Notes which session the handle has by now, and tells the holders in another of its end. */
+  private void seeSession() {
+    // Before the handle, so that none is of a later session than its.
+    List<ZooKeeperGrant> grants = grants();
     ZooKeeper zk = handleIfAny();
     if (zk == null) {
-      unseenConnection = true;
       return;
     }
-    trust.connected(zk);
+    trust.see(zk);
     long session = zk.getSessionId();
-    for (ZooKeeperGrant grant : grants()) {
+    for (ZooKeeperGrant grant : grants) {
       if (session != 0 && grant.node().session() != session) {
         lose(grant);
       }
     }
   }
 
+  /**
+   * Tells the holder of a grant that still stands of its loss, and only then gives up the node. If
+   * the telling fails, the node stays: a holder that does not know must keep others waiting.
+   */
   private void lose(ZooKeeperGrant grant) {
-    // If Curator only assumes that the session is over, it may still exist; then the node must be
-    // deleted.
-    grant.node().abandon();
-    events.lost(grant, LeaseLoss.Reason.SESSION_LOST);
+    if (grant.node().isWanted()) {
+      events.lost(grant, LeaseLoss.Reason.SESSION_LOST);
+      // If Curator only assumes that the session is over, it may still exist; then the node must be
+      // deleted.
+      grant.node().abandon();
+    }
   }
 
   private List<ZooKeeperGrant> grants() {
-    List<ZooKeeperGrant> grants = new ArrayList<>();
-    for (OwnNode node : nodes.all()) {
-      ZooKeeperGrant grant = node.grantIfAny();
-      if (grant != null) {
-        grants.add(grant);
-      }
-    }
-    return grants;
+    return nodes.all().stream()
+        .map(OwnNode::grantIfAny)
+        .filter(Objects::nonNull)
+        .toList();
   }
 }

@@ -10,9 +10,13 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.function.BiConsumer;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.imps.CuratorFrameworkState;
 import org.apache.zookeeper.CreateMode;
+import org.apache.zookeeper.KeeperException.Code;
 import org.apache.zookeeper.Op;
 import org.apache.zookeeper.OpResult;
 import org.apache.zookeeper.Watcher;
@@ -74,23 +78,22 @@ final class Wire {
     });
   }
 
-  /** A request that may be sent any number of times. */
-  interface Request<T> {
-    CompletableFuture<Answer<T>> send();
-  }
-
   /** Sends a request until there is an answer, or no time is left. */
-  <T> Answer<T> askAgain(Request<T> request, Deadline deadline) throws StoreException {
-    return askAgain(request.send(), request, deadline);
+  <T> Answer<T> askAgain(Supplier<CompletableFuture<Answer<T>>> request, Deadline deadline)
+      throws StoreException {
+    return askAgain(request.get(), request, deadline);
   }
 
-  /** Does {@link #askAgain(Request, Deadline)} for a request that was sent already. */
-  <T> Answer<T> askAgain(CompletableFuture<Answer<T>> sent, Request<T> again, Deadline deadline)
+  /** Does {@link #askAgain(Supplier, Deadline)} for a request that was sent already. */
+  <T> Answer<T> askAgain(
+      CompletableFuture<Answer<T>> sent,
+      Supplier<CompletableFuture<Answer<T>>> again,
+      Deadline deadline)
       throws StoreException {
     Answer<T> answer = await(sent, deadline);
     while (answer.isConnectionLost()) {
       pauseBeforeRetry(answer, deadline);
-      answer = await(again.send(), deadline);
+      answer = await(again.get(), deadline);
     }
     return answer;
   }
@@ -117,11 +120,7 @@ final class Wire {
     if (!again || deadline.isOver() || !isOpen()) {
       throw answer.failure();
     }
-    pause(deadline);
-  }
-
-  /** Pauses with the interrupt flag cleared: a thread whose flag is set does not park. */
-  void pause(Deadline deadline) {
+    // With the interrupt flag cleared: a thread whose flag is set does not park.
     var unused = deadline.within(RETRY_PAUSE).awaitUninterruptibly(leftNanos -> {
       time.park(this, leftNanos);
       return true;
@@ -131,37 +130,41 @@ final class Wire {
   /** A node that was created. */
   record Made(ZooKeeper zk, String path, Stat stat) {}
 
-  /** Creates a node without content. */
+  /**
+   * Sends a request.
+   *
+   * @param request sends it, and passes the code of the answer and its value to the callback that
+   *     it is given
+   */
+  static <T> CompletableFuture<Answer<T>> send(Consumer<BiConsumer<Integer, @Nullable T>> request) {
+    CompletableFuture<Answer<T>> future = new CompletableFuture<>();
+    request.accept((code, value) -> future.complete(Answer.of(code, value)));
+    return future;
+  }
+
+  /** Creates a node without content, unless it exists already. */
   static CompletableFuture<Answer<Boolean>> make(
       ZooKeeper zk, String path, List<ACL> acl, CreateMode mode) {
-    CompletableFuture<Answer<Boolean>> future = new CompletableFuture<>();
-    zk.create(
+    int exists = Code.NODEEXISTS.intValue();
+    return send(answer -> zk.create(
         path,
         new byte[0],
         acl,
         mode,
-        (int code, String p, Object ctx, String name, Stat stat) ->
-            future.complete(Answer.of(code, true)),
-        null);
-    return future;
+        (code, p, ctx, name, stat) ->
+            answer.accept(code == exists ? Code.OK.intValue() : code, true),
+        null));
   }
 
   /** Asks whether a node exists, and how many children it has. */
   static CompletableFuture<Answer<Stat>> stat(ZooKeeper zk, String path) {
-    CompletableFuture<Answer<Stat>> future = new CompletableFuture<>();
-    zk.exists(path, false, (code, p, ctx, stat) -> future.complete(Answer.of(code, stat)), null);
-    return future;
+    return send(
+        answer -> zk.exists(path, false, (code, p, ctx, stat) -> answer.accept(code, stat), null));
   }
 
   static CompletableFuture<Answer<List<String>>> list(ZooKeeper zk, String path) {
-    CompletableFuture<Answer<List<String>>> future = new CompletableFuture<>();
-    zk.getChildren(
-        path,
-        false,
-        (int code, String p, Object ctx, List<String> names) ->
-            future.complete(Answer.of(code, names)),
-        null);
-    return future;
+    return send(answer ->
+        zk.getChildren(path, false, (code, p, ctx, names) -> answer.accept(code, names), null));
   }
 
   /** Lists the children that the leader knows, and not only those that this server has heard of. */
@@ -184,9 +187,7 @@ final class Wire {
 
   /** Makes this server catch up with the leader before it answers the next request. */
   static CompletableFuture<Answer<Boolean>> sync(ZooKeeper zk, String path) {
-    CompletableFuture<Answer<Boolean>> future = new CompletableFuture<>();
-    zk.sync(path, (code, p, ctx) -> future.complete(Answer.of(code, true)), null);
-    return future;
+    return send(answer -> zk.sync(path, (code, p, ctx) -> answer.accept(code, true), null));
   }
 
   /** A node's content. */
@@ -217,28 +218,22 @@ final class Wire {
   /** Reads a node; leaves the watch only if the node exists. */
   static CompletableFuture<Answer<Text>> read(
       ZooKeeper zk, String path, @Nullable Watcher watcher) {
-    CompletableFuture<Answer<Text>> future = new CompletableFuture<>();
-    zk.getData(
+    return send(answer -> zk.getData(
         path,
         watcher,
-        (code, p, ctx, data, stat) -> future.complete(
-            Answer.of(code, stat == null ? null : new Text(NodeText.of(data), stat))),
-        null);
-    return future;
+        (code, p, ctx, data, stat) ->
+            answer.accept(code, stat == null ? null : new Text(NodeText.of(data), stat)),
+        null));
   }
 
   static CompletableFuture<Answer<Stat>> write(
       ZooKeeper zk, String path, byte[] data, int version) {
-    CompletableFuture<Answer<Stat>> future = new CompletableFuture<>();
-    zk.setData(
-        path, data, version, (code, p, ctx, stat) -> future.complete(Answer.of(code, stat)), null);
-    return future;
+    return send(answer ->
+        zk.setData(path, data, version, (code, p, ctx, stat) -> answer.accept(code, stat), null));
   }
 
   static CompletableFuture<Answer<Boolean>> delete(ZooKeeper zk, String path) {
-    CompletableFuture<Answer<Boolean>> future = new CompletableFuture<>();
-    zk.delete(path, -1, (code, p, ctx) -> future.complete(Answer.of(code, true)), null);
-    return future;
+    return send(answer -> zk.delete(path, -1, (code, p, ctx) -> answer.accept(code, true), null));
   }
 
   /**
@@ -246,9 +241,8 @@ final class Wire {
    * cut off can't.
    */
   static CompletableFuture<Answer<List<OpResult>>> multi(ZooKeeper zk, List<Op> ops) {
-    CompletableFuture<Answer<List<OpResult>>> future = new CompletableFuture<>();
-    zk.multi(ops, (code, p, ctx, results) -> future.complete(Answer.of(code, results)), null);
-    return future;
+    return send(
+        answer -> zk.multi(ops, (code, p, ctx, results) -> answer.accept(code, results), null));
   }
 
   /** Returns the index of the operation because of which all failed. */
@@ -264,9 +258,7 @@ final class Wire {
   }
 
   static CompletableFuture<Answer<List<ACL>>> acl(ZooKeeper zk, String path) {
-    CompletableFuture<Answer<List<ACL>>> future = new CompletableFuture<>();
-    zk.getACL(
-        path, new Stat(), (code, p, ctx, acl, stat) -> future.complete(Answer.of(code, acl)), null);
-    return future;
+    return send(answer ->
+        zk.getACL(path, new Stat(), (code, p, ctx, acl, stat) -> answer.accept(code, acl), null));
   }
 }

@@ -10,11 +10,6 @@ import java.time.Duration;
  * @param validFor the TTL, or the time for which the session is certain to live
  */
 record ZooKeeperGrant(Claim claim, OwnNode node, Duration validFor) implements Grant {
-
-  static Duration shorter(Duration a, Duration b) {
-    return a.compareTo(b) < 0 ? a : b;
-  }
-
   @Override
   public long number() {
     return node.czxid();

@@ -18,9 +18,12 @@ import io.holdfast.lock.spi.Ticket;
 import io.holdfast.lock.spi.TimeSource;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Function;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.api.BackgroundCallback;
 import org.apache.curator.framework.imps.CuratorFrameworkState;
@@ -35,17 +38,17 @@ import org.jspecify.annotations.Nullable;
  * for each attempt; the lowest of them has the lock.
  */
 final class ZooKeeperStore implements LockStore {
+  final Wire wire;
+  final SessionTrust trust;
+  final OwnNodes nodes;
+  final Marks marks;
+  final Checks checks;
   private final CuratorFramework framework;
-  private final Wire wire;
   private final TimeSource time;
   private final SessionWatch watch;
   private final String root;
-  private final SessionTrust trust;
   private final Background background;
-  private final OwnNodes nodes;
   private final Placing placing;
-  private final Marks marks;
-  private final Checks checks;
   private final Holders holders;
   private final SeenTaken seenTaken = new SeenTaken();
 
@@ -119,26 +122,6 @@ final class ZooKeeperStore implements LockStore {
     }
   }
 
-  Wire wire() {
-    return wire;
-  }
-
-  OwnNodes nodes() {
-    return nodes;
-  }
-
-  SessionTrust trust() {
-    return trust;
-  }
-
-  Marks marks() {
-    return marks;
-  }
-
-  private String parent(LockKey key) {
-    return root + "/" + Names.of(key);
-  }
-
   @Override
   public void checkOptions(LockOptions options) {
     // Everything that the engine allows is supported: this client ends leases by their TTL itself,
@@ -150,26 +133,24 @@ final class ZooKeeperStore implements LockStore {
   @Override
   public Optional<Grant> tryAcquire(Claim claim) throws StoreException {
     Deadline deadline = wire.deadline();
-    String parent = parent(claim.key());
+    String parent = Names.path(root, claim.key());
     if (seenTaken.contains(parent) && isTaken(parent, deadline)) {
       return Optional.empty();
     }
     Placing.Placed placed = placing.place(claim, parent, deadline);
     OwnNode node = placed.node();
-    boolean settled = false;
     try {
       Optional<Grant> grant = Optional.empty();
       if (placed.line().indexOf(node.name()) == 0
           && marks.settle(placed.zk(), node, placed.line().marks(), deadline).isZero()) {
         grant = Optional.of(grant(placed.zk(), node, placed.trusted()));
-        settled = true;
       }
       seenTaken.note(parent, grant.isEmpty());
       return grant;
     } finally {
-      if (!settled) {
+      if (node.grantIfAny() == null) {
         node.abandon();
-        leaveQuietly(node);
+        leaveQuietly(node, deadline);
       }
     }
   }
@@ -189,7 +170,7 @@ final class ZooKeeperStore implements LockStore {
   @Override
   public Acquisition acquireOrQueue(Claim claim, Runnable wakeUp) throws StoreException {
     Deadline deadline = wire.deadline();
-    Placing.Placed placed = placing.place(claim, parent(claim.key()), deadline);
+    Placing.Placed placed = placing.place(claim, Names.path(root, claim.key()), deadline);
     LineTicket ticket = new LineTicket(this, placed.node(), wakeUp);
     boolean settled = false;
     try {
@@ -218,10 +199,7 @@ final class ZooKeeperStore implements LockStore {
   Grant grant(ZooKeeper zk, OwnNode node, Duration trusted) throws StoreException {
     if (!SessionTrust.isEnough(zk, trusted)) {
       node.abandon();
-      throw StoreException.unanswered(
-          "The session was out of touch with the servers for nearly as long as it lasts, and may"
-              + " end at any moment; in a quarter of its timeout more is known",
-          null);
+      throw SessionTrust.outOfTouch();
     }
     Grant grant = node.session() == zk.getSessionId() ? node.grant(time.nanos(), trusted) : null;
     // When a session ends, it is forgotten (or the framework is closed) first, and then the holders
@@ -240,19 +218,19 @@ final class ZooKeeperStore implements LockStore {
   public ReleaseOutcome release(Grant grant, Duration holdFor) throws StoreException {
     OwnNode node = ((ZooKeeperGrant) grant).node();
     // So that no check deletes the node meanwhile, which would look like a lost lease.
-    boolean mine = node.beginCleaning();
+    boolean mine = node.cleaning.compareAndSet(false, true);
     try {
       node.release(time.nanos(), holdFor);
       Deadline deadline = wire.deadline();
       while (true) {
         ZooKeeper zk = wire.handle();
-        boolean sentBefore = node.deletionSent();
+        boolean sentBefore = node.deletionSent.getAndSet(true);
         Duration holdLeft = node.holdLeft(time.nanos());
         Answer<?> answer = holdLeft.isZero()
             ? wire.await(Wire.delete(zk, node.path()), deadline)
             : wire.await(Wire.multi(zk, nodes.ending(node, holdLeft)), deadline);
         if (answer.isOk() || answer.isAbsent()) {
-          node.deletionAnswered();
+          node.deletionSent.set(false);
           nodes.deleted(node);
           // If the node is absent after a deletion whose answer was lost, that deletion was carried
           // out, unless the session has ended, and perhaps the node with it.
@@ -263,21 +241,21 @@ final class ZooKeeperStore implements LockStore {
       }
     } finally {
       if (mine) {
-        node.endCleaning();
+        node.cleaning.set(false);
       }
     }
   }
 
   /** Deletes an attempt's node. */
-  void leave(OwnNode node) throws StoreException {
-    boolean unused = wire.deleted(node.path(), wire.deadline());
+  void leave(OwnNode node, Deadline deadline) throws StoreException {
+    boolean unused = wire.deleted(node.path(), deadline);
     nodes.deleted(node);
   }
 
   /** Deletes an attempt's node. If that fails, the background does it. */
-  private void leaveQuietly(OwnNode node) {
+  private void leaveQuietly(OwnNode node, Deadline deadline) {
     try {
-      leave(node);
+      leave(node, deadline);
     } catch (StoreException e) {
       // The node is abandoned, so the background deletes it once there is a connection.
     }
@@ -289,7 +267,7 @@ final class ZooKeeperStore implements LockStore {
     if (node != null) {
       node.abandon();
     }
-    String parent = parent(claim.key());
+    String parent = Names.path(root, claim.key());
     Deadline deadline = wire.deadline();
     ZooKeeper zk = wire.handle();
     Answer<List<String>> listed = wire.askAgain(() -> Wire.listNewest(zk, parent), deadline);
@@ -314,63 +292,44 @@ final class ZooKeeperStore implements LockStore {
 
   @Override
   public List<Renewal> renew(List<Grant> grants) throws StoreException {
-    long nowNanos = time.nanos();
-    List<OwnNode> asked = new ArrayList<>(grants.size());
-    for (Grant grant : grants) {
-      OwnNode node = ((ZooKeeperGrant) grant).node();
-      // Before the request is sent, so that no check deletes the node meanwhile.
-      if (node.extend(nowNanos + grant.claim().ttl().toNanos(), nowNanos)) {
-        asked.add(node);
-      }
-    }
-    Checks.Standing standing = checks.standing(asked);
-    List<Renewal> renewals = new ArrayList<>(grants.size());
-    for (Grant grant : grants) {
-      renewals.add(
-          standing.nodes().contains(((ZooKeeperGrant) grant).node())
-              ? new Renewal.Renewed(ZooKeeperGrant.shorter(grant.claim().ttl(), standing.trusted()))
-              : new Renewal.Lost());
-    }
-    return renewals;
+    return confirm(grants, Claim::ttl).stream()
+        .map(validFor -> validFor.<Renewal>map(Renewal.Renewed::new).orElseGet(Renewal.Lost::new))
+        .toList();
   }
 
-  /**
-   * Extends a grant. Only this client knows the end of its TTL. It moves that end once the node is
-   * known to exist, and not before: if that check fails, the node must be deleted when the lease
-   * ends.
-   */
   @Override
   public Optional<Duration> extend(Grant grant, Duration ttl) throws StoreException {
-    OwnNode node = ((ZooKeeperGrant) grant).node();
-    long askedNanos = time.nanos();
-    Optional<Duration> trusted = trusted(node, askedNanos);
-    if (trusted.isEmpty() || !node.extend(askedNanos + ttl.toNanos(), time.nanos())) {
-      return Optional.empty();
-    }
-    Duration ttlLeft = node.ttlLeft(askedNanos);
-    return ttlLeft.isZero()
-        ? Optional.empty()
-        : Optional.of(ZooKeeperGrant.shorter(ttlLeft, trusted.get()));
+    return confirm(List.of(grant), unused -> ttl).get(0);
   }
 
   @Override
   public Optional<Duration> verify(Grant grant) throws StoreException {
-    OwnNode node = ((ZooKeeperGrant) grant).node();
-    long askedNanos = time.nanos();
-    Duration ttlLeft = node.ttlLeft(askedNanos);
-    return trusted(node, askedNanos).map(trusted -> ZooKeeperGrant.shorter(ttlLeft, trusted));
+    return extend(grant, Duration.ZERO);
   }
 
   /**
-   * Returns how long the node's session is certain to live from now; empty if the node does not
-   * exist, or its TTL is over.
+   * Asks which grants still have their locks, and extends those to at least these TTLs. Only this
+   * client knows the end of a TTL. It moves that end once the node is known to exist, and not
+   * before: if that check fails, the node must be deleted when the lease ends.
+   *
+   * @return for each grant, how long it is valid from the call on; empty: no longer
    */
-  private Optional<Duration> trusted(OwnNode node, long nowNanos) throws StoreException {
-    if (node.ttlLeft(nowNanos).isZero()) {
-      return Optional.empty();
+  private List<Optional<Duration>> confirm(List<Grant> grants, Function<Claim, Duration> ttl)
+      throws StoreException {
+    long sentNanos = time.nanos();
+    List<OwnNode> asked = grants.stream()
+        .map(grant -> ((ZooKeeperGrant) grant).node())
+        .filter(node -> node.stands(sentNanos))
+        .toList();
+    Map<OwnNode, Duration> trusted = checks.trusted(asked, wire.deadline());
+    List<Optional<Duration>> validFor = new ArrayList<>(grants.size());
+    for (Grant grant : grants) {
+      OwnNode node = ((ZooKeeperGrant) grant).node();
+      validFor.add(Optional.ofNullable(trusted.get(node))
+          .flatMap(lives -> node.extend(sentNanos, ttl.apply(grant.claim()), time.nanos())
+              .map(left -> Collections.min(List.of(left, lives)))));
     }
-    Checks.Standing standing = checks.standing(List.of(node));
-    return standing.nodes().isEmpty() ? Optional.empty() : Optional.of(standing.trusted());
+    return validFor;
   }
 
   // Administration
@@ -387,7 +346,7 @@ final class ZooKeeperStore implements LockStore {
 
   @Override
   public boolean forceRelease(LockKey key, long number) throws StoreException {
-    String parent = parent(key);
+    String parent = Names.path(root, key);
     Deadline deadline = wire.deadline();
     ZooKeeper zk = wire.handle();
     Answer<List<String>> listed = wire.askAgain(() -> Wire.listNewest(zk, parent), deadline);

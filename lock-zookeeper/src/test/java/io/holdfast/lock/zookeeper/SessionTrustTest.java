@@ -225,9 +225,9 @@ class SessionTrustTest {
     getKnown();
     assertThat(confirm()).isEqualTo(Duration.ofSeconds(60));
     zk.reconnect(Duration.ofSeconds(60));
-    trust.connected(zk);
+    trust.see(zk);
     zk.reconnect(Duration.ofSeconds(20));
-    trust.connected(zk);
+    trust.see(zk);
     // Later than half of the second timeout, sooner than half of the first.
     time.pass(Duration.ofSeconds(40));
     assertThat(trust.isOverdrawn(Duration.ZERO)).isTrue();
@@ -240,7 +240,7 @@ class SessionTrustTest {
     assertThat(SessionTrust.isEnough(zk, confirm())).isTrue();
     Duration raised = TIMEOUT.multipliedBy(times);
     zk.reconnect(raised);
-    trust.connected(zk);
+    trust.see(zk);
     Duration step = raised.dividedBy(640);
     int stepsUntil = 0;
     for (int i = 1; i <= 640; i++) {

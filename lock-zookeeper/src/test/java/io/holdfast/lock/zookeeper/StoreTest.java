@@ -259,9 +259,9 @@ class StoreTest extends ServerTest {
     queued.ticket().close();
     assertThat(children(name)).hasSize(1);
     assertThat(FourLetters.watchesOn(server, Stores.path(name))).isZero();
-    assertThat(other.nodes().all()).isEmpty();
+    assertThat(other.nodes.all()).isEmpty();
     store.release(grant, Duration.ZERO);
-    assertThat(store.nodes().all()).isEmpty();
+    assertThat(store.nodes.all()).isEmpty();
   }
 
   @Test
@@ -304,8 +304,7 @@ class StoreTest extends ServerTest {
     assertThat(children(name)).as("nodes of an attempt that was sent twice").hasSize(1);
     assertThat(farStore.release(grant, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
     assertThat(children(name)).isEmpty();
-    Stores.eventually(
-        "nothing is left to look for", () -> farStore.nodes().all().isEmpty());
+    Stores.eventually("nothing is left to look for", () -> farStore.nodes.all().isEmpty());
   }
 
   @Test
@@ -613,7 +612,7 @@ class StoreTest extends ServerTest {
         .isThrownBy(() -> store.tryAcquire(Stores.claim(name)).isPresent())
         .withMessageContaining("used up");
     Stores.eventually(
-        "the refused attempt's node is gone", () -> store.nodes().all().isEmpty());
+        "the refused attempt's node is gone", () -> store.nodes.all().isEmpty());
     framework.delete().deletingChildrenIfNeeded().forPath(Stores.path(name));
   }
 
@@ -642,7 +641,7 @@ class StoreTest extends ServerTest {
     LockClient client =
         closeLater(ZooKeeperLocks.builder(inside).path("/my/locks").build());
     try (Lease lease = client.get("a/b").tryLock().orElseThrow()) {
-      String lock = chroot + "/team/my/locks/m-a%2fb";
+      String lock = chroot + "/team/my/locks/m-a%2Fb";
       assertThatThrownBy(() -> framework.getChildren().forPath(lock))
           .isInstanceOf(KeeperException.NoAuthException.class);
       inside.create().forPath("/stock");
@@ -755,7 +754,7 @@ class StoreTest extends ServerTest {
     proxy.heal();
     Stores.eventually(
         "the late node is deleted",
-        () -> farStore.nodes().all().isEmpty() && children(name).isEmpty());
+        () -> farStore.nodes.all().isEmpty() && children(name).isEmpty());
   }
 
   @Test
@@ -807,7 +806,7 @@ class StoreTest extends ServerTest {
       }
       queued.ticket().close();
       assertThat(children(name)).as("the holder's node alone, %s", order).hasSize(1);
-      assertThat(store.nodes().find(claim)).isNull();
+      assertThat(store.nodes.find(claim)).isNull();
     }
     assertThat(store.verify(grant)).isPresent();
     store.release(grant, Duration.ZERO);

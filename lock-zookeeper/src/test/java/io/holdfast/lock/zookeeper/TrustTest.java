@@ -114,7 +114,7 @@ class TrustTest extends ServerTest {
     assertThatExceptionOfType(StoreException.class)
         .isThrownBy(() -> take(store))
         .withMessageContaining("out of touch");
-    Stores.eventually("what was not granted is gone", () -> store.nodes().all().isEmpty());
+    Stores.eventually("what was not granted is gone", () -> store.nodes.all().isEmpty());
     standStill(pause.plus(session.dividedBy(4)).plusMillis(100));
     Grant grant = take(store);
     assertThat(grant.validFor()).isEqualTo(session.dividedBy(2));

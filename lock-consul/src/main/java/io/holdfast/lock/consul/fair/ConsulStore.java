@@ -91,12 +91,10 @@ public final class ConsulStore implements LockStore {
 
   private static void checkLength(String what, Duration length) {
     if (length.compareTo(Duration.ofSeconds(SessionRequests.TTL_SECONDS_MAX)) > 0) {
-      throw new IllegalArgumentException("A "
-          + what
-          + " of "
-          + length
-          + " is longer than Consul keeps a session: take 24 h at most (a renewed lease lives as"
-          + " long as its holder does, whatever its TTL)");
+      throw new IllegalArgumentException(
+          ("A %s of %s is longer than Consul keeps a session: take 24 h at most (a renewed lease"
+                  + " lives as long as its holder does, whatever its TTL)")
+              .formatted(what, length));
     }
   }
 

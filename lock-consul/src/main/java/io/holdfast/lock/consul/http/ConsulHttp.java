@@ -56,9 +56,7 @@ public final class ConsulHttp implements AutoCloseable {
   private final OkHttpClient unpooled;
 
   private final ThreadPoolExecutor executor;
-  private final HttpUrl base;
-  private final @Nullable String token;
-  private final Problems problems;
+  private final Settings settings;
   private final Duration storeTimeout;
 
   /**
@@ -117,6 +115,7 @@ public final class ConsulHttp implements AutoCloseable {
           return thread;
         });
     executor.setRejectedExecutionHandler(new ThreadPoolExecutor.DiscardPolicy());
+    this.settings = settings;
     storeTimeout = store.storeTimeout();
     client = settings
         .client()
@@ -136,9 +135,6 @@ public final class ConsulHttp implements AutoCloseable {
         .newBuilder()
         .connectionPool(new ConnectionPool(0, 1, TimeUnit.NANOSECONDS))
         .build();
-    base = settings.base();
-    token = settings.token();
-    problems = settings.problems();
   }
 
   /** Opens the client; one read below the prefix shows a wrong address or ACL token at once. */
@@ -237,15 +233,11 @@ public final class ConsulHttp implements AutoCloseable {
   /** Makes the failure for an answer that is not Consul's, but a gateway's or another server's. */
   StoreException notConsuls(Answer answer) {
     String body = answer.body().strip();
+    String shown = body.substring(0, Math.min(body.length(), BODY_SHOWN_MAX));
     return StoreException.unanswered(
-        "What answered at "
-            + base
-            + " is not Consul's HTTP API: is the address right, with the path before /v1 if there is"
-            + " one? It answered "
-            + answer.status()
-            + ", with the text '"
-            + body.substring(0, Math.min(body.length(), BODY_SHOWN_MAX))
-            + "'",
+        ("What answered at %s is not Consul's HTTP API: is the address right, with the path before"
+                + " /v1 if there is one? It answered %s, with the text '%s'")
+            .formatted(settings.base(), answer.status(), shown),
         null);
   }
 
@@ -277,18 +269,24 @@ public final class ConsulHttp implements AutoCloseable {
   private Answer send(Request request, Deadline deadline, AtomicBoolean resent)
       throws InterruptedException, StoreException {
     while (true) {
+      boolean again = resent.get();
       try {
-        return resent.get()
-            ? sendOnce(unpooled, request, deadline, true)
-            : sendOnce(client, request, deadline.within(ANSWER_IS_PROMPT), false);
+        long leftNanos = (again ? deadline : deadline.within(ANSWER_IS_PROMPT)).leftNanos();
+        if (leftNanos <= 0) {
+          throw failure(again, "Consul at " + settings.base() + " did not answer in time", null);
+        }
+        Call call = (again ? unpooled : client).newCall(request);
+        call.timeout().timeout(leftNanos, TimeUnit.NANOSECONDS);
+        return answer(call, again);
       } catch (ConnectException | UnknownHostException e) {
-        throw failure(resent.get(), "Consul at " + base + " can't be reached: " + e, e);
+        throw failure(again, "Consul at " + settings.base() + " can't be reached: " + e, e);
       } catch (IOException e) {
         boolean ended = e instanceof InterruptedIOException;
         boolean interrupted = ended && Thread.interrupted();
-        if (!interrupted && (resent.get() || deadline.isOver())) {
+        if (!interrupted && (again || deadline.isOver())) {
           throw StoreException.unanswered(
-              "Consul at " + base + (ended ? " did not answer in time" : " gave no answer: " + e),
+              "Consul at " + settings.base()
+                  + (ended ? " did not answer in time" : " gave no answer: " + e),
               e);
         }
         resent.set(true);
@@ -299,17 +297,6 @@ public final class ConsulHttp implements AutoCloseable {
         }
       }
     }
-  }
-
-  private Answer sendOnce(OkHttpClient over, Request request, Deadline deadline, boolean resent)
-      throws IOException, StoreException {
-    long leftNanos = deadline.leftNanos();
-    if (leftNanos <= 0) {
-      throw failure(resent, "Consul at " + base + " did not answer in time", null);
-    }
-    Call call = over.newCall(request);
-    call.timeout().timeout(leftNanos, TimeUnit.NANOSECONDS);
-    return answer(call, resent);
   }
 
   private Answer answer(Call call, boolean resent) throws IOException, StoreException {
@@ -330,16 +317,12 @@ public final class ConsulHttp implements AutoCloseable {
   private static Response execute(Call call) throws IOException {
     try {
       return call.execute();
-    } catch (IOException e) {
-      throw e;
     } catch (Exception e) {
-      if (!(e instanceof InterruptedException)) {
-        throw new IOException(e);
+      if (e instanceof InterruptedException) {
+        Thread.currentThread().interrupt();
+        throw (IOException) new InterruptedIOException(e.toString()).initCause(e);
       }
-      Thread.currentThread().interrupt();
-      InterruptedIOException interrupted = new InterruptedIOException(e.toString());
-      interrupted.initCause(e);
-      throw interrupted;
+      throw e instanceof IOException io ? io : new IOException(e);
     }
   }
 
@@ -360,7 +343,7 @@ public final class ConsulHttp implements AutoCloseable {
       problem = ConsulException.Problem.OTHER;
     }
     String text = "Consul answered " + status + ": " + message;
-    Exception cause = problems.cause(problem, status, text);
+    Exception cause = settings.problems().cause(problem, status, text);
     // A leader that fails while it commits may have carried out the request.
     return failure(resent || status >= 500, text, cause);
   }
@@ -376,7 +359,7 @@ public final class ConsulHttp implements AutoCloseable {
   public StoreException sessionGone(String what) {
     return StoreException.refused(
         "A session ended as soon as it was made",
-        problems.cause(ConsulException.Problem.SESSION_GONE, 409, what));
+        settings.problems().cause(ConsulException.Problem.SESSION_GONE, 409, what));
   }
 
   /**
@@ -418,9 +401,10 @@ public final class ConsulHttp implements AutoCloseable {
   }
 
   private Request.Builder request(String path, String query) {
-    HttpUrl.Builder url = base.newBuilder();
+    HttpUrl.Builder url = settings.base().newBuilder();
     if (!query.isEmpty()) {
-      url.encodedQuery(base.encodedQuery() == null ? query : base.encodedQuery() + "&" + query);
+      String before = settings.base().encodedQuery();
+      url.encodedQuery(before == null ? query : before + "&" + query);
     }
     for (String segment : path.split("/", -1)) {
       url.addPathSegment(segment);
@@ -428,8 +412,8 @@ public final class ConsulHttp implements AutoCloseable {
     // By default OkHttp asks for gzip, which costs more than it saves on bodies as small as these.
     Request.Builder request =
         new Request.Builder().url(url.build()).header("Accept-Encoding", "identity");
-    if (token != null) {
-      request.header("X-Consul-Token", token);
+    if (settings.token() != null) {
+      request.header("X-Consul-Token", settings.token());
     }
     return request;
   }

@@ -65,10 +65,9 @@ public final class SessionRequests {
     } catch (StoreException e) {
       if (String.valueOf(e.getMessage()).contains("Invalid Session TTL")) {
         throw StoreException.refused(
-            "Consul has no sessions of "
-                + ttlSeconds
-                + " s: its session_ttl_min is higher. Take longer TTLs, or lower it. "
-                + e.getMessage(),
+            ("Consul has no sessions of %s s: its session_ttl_min is higher. Take longer TTLs, or"
+                    + " lower it. %s")
+                .formatted(ttlSeconds, e.getMessage()),
             e.getCause());
       }
       throw e;

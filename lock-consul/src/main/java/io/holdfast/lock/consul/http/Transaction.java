@@ -10,7 +10,7 @@ public final class Transaction {
   /** The most operations that every version of Consul takes. */
   public static final int OPERATIONS_MAX = 64;
 
-  private final StringBuilder operations = new StringBuilder();
+  private final List<String> operations = new ArrayList<>();
 
   /**
    * Splits a list into parts that fit into one transaction, with one operation for each element.
@@ -78,23 +78,17 @@ public final class Transaction {
   }
 
   private Transaction add(String verb, String key, String rest) {
-    operations
-        .append(operations.isEmpty() ? "" : ",")
-        .append("{\"KV\":{\"Verb\":\"")
-        .append(verb)
-        .append("\",\"Key\":")
-        .append(Json.quote(key))
-        .append(rest)
-        .append("}}");
+    operations.add(
+        "{\"KV\":{\"Verb\":\"%s\",\"Key\":%s%s}}".formatted(verb, Json.quote(key), rest));
     return this;
   }
 
   /** Returns the operations as JSON, with commas between. */
   public String operations() {
-    return operations.toString();
+    return String.join(",", operations);
   }
 
   String body() {
-    return "[" + operations + "]";
+    return "[" + operations() + "]";
   }
 }

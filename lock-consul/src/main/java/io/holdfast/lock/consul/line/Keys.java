@@ -4,9 +4,10 @@ import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockKind;
 import java.net.URLDecoder;
+import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
-import java.util.HexFormat;
 import java.util.Optional;
+import java.util.regex.Pattern;
 
 /**
  * The names of keys. That of an attempt is {@code PREFIX/KIND/NAME/OWNER-ID}, with the name of the
@@ -20,7 +21,8 @@ public final class Keys {
    */
   private static final String ESCAPE = "-_";
 
-  private static final HexFormat HEX = HexFormat.of().withUpperCase();
+  /** A dot at the beginning or after a dot: a path has a meaning for "." and "..". */
+  private static final Pattern DOT_OF_PATH = Pattern.compile("(?<=^|\\.)\\.");
 
   private final String prefix;
 
@@ -99,27 +101,10 @@ public final class Keys {
 
   /** Escapes a name: each UTF-8 byte that could have a meaning in a path or URL becomes -_XX. */
   public static String escape(String name) {
-    StringBuilder escaped = new StringBuilder(name.length() + 8);
-    // A path has a meaning for "." and "..", so a dot at the beginning or after a dot is escaped.
-    char before = '.';
-    for (byte b : name.getBytes(StandardCharsets.UTF_8)) {
-      char c = (char) (b & 0xff);
-      if (isPlain(c, before)) {
-        escaped.append(c);
-      } else {
-        escaped.append(ESCAPE).append(HEX.toHexDigits(b));
-      }
-      before = c;
-    }
-    return escaped.toString();
-  }
-
-  private static boolean isPlain(char c, char before) {
-    return switch (c) {
-      case '-' -> true;
-      case '_' -> before != '-';
-      case '.' -> before != '.';
-      default -> c < 0x80 && Character.isLetterOrDigit(c);
-    };
+    String encoded = URLEncoder.encode(name, StandardCharsets.UTF_8)
+        .replace(ESCAPE, "-%5F")
+        .replace("+", "%20")
+        .replace("*", "%2A");
+    return DOT_OF_PATH.matcher(encoded).replaceAll("%2E").replace("%", ESCAPE);
   }
 }

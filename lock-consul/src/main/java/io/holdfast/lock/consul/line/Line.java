@@ -196,11 +196,8 @@ public final class Line {
    * them.
    */
   private List<Place> mayHaveIt() {
-    int orphans = 0;
-    while (orphans < places.size() && places.get(orphans).isOrphan()) {
-      orphans++;
-    }
-    return places.subList(0, Math.min(orphans + 1, places.size()));
+    long orphans = places.stream().takeWhile(Place::isOrphan).count();
+    return places.stream().limit(orphans + 1).toList();
   }
 
   /** Returns the places, in order. */

@@ -52,13 +52,9 @@ public record Mark(boolean released, long millis, long over, Instant since, Stri
           return new Mark(words[0].equals(RELEASED), millis, over, since, words[4]);
         }
       } catch (NumberFormatException | DateTimeException e) {
-        return foreign(text);
+        // Treated as any other text.
       }
     }
-    return foreign(text);
-  }
-
-  private static Mark foreign(String text) {
     return new Mark(false, 0, 0, Instant.EPOCH, text);
   }
 

@@ -39,7 +39,9 @@ public final class Session {
   private volatile long watchedUntilNanos;
   private final AtomicInteger looks = new AtomicInteger();
   private volatile long gateIndex;
-  private final IdleKeys idleKeys = new IdleKeys();
+
+  /** Its keys whose attempts are over. */
+  final IdleKeys idleKeys = new IdleKeys();
 
   /** The time at which a request was sent, by both clocks. */
   public record Sent(long nanos, long wallMillis) {
@@ -122,11 +124,6 @@ public final class Session {
 
   public void gateIndex(long index) {
     gateIndex = index;
-  }
-
-  /** Returns its keys whose attempts are over. */
-  IdleKeys idleKeys() {
-    return idleKeys;
   }
 
   /**

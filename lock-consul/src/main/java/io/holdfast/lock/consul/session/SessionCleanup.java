@@ -45,12 +45,13 @@ public final class SessionCleanup {
    * Sessions that have ended or are to be ended. None of their holders trusts its lease any more,
    * so the client marks their keys as over: otherwise they would keep others waiting for a TTL.
    */
-  private final TaskQueue<Session> ended;
+  final TaskQueue<Session> ended;
 
   /** Sessions with idle keys that no attempt used again in time. */
   private final TaskQueue<Session> old;
 
-  private final TaskQueue<Hold> holds;
+  /** Minimum holds that are not over. */
+  final TaskQueue<Hold> holds;
 
   private final List<TaskQueue<?>> tasks;
 
@@ -199,7 +200,7 @@ public final class SessionCleanup {
    */
   void idle(Attempt attempt, long index) {
     Session session = attempt.session();
-    session.idleKeys().give(new IdleKeys.IdleKey(attempt.key(), index, time.nanos()));
+    session.idleKeys.give(new IdleKeys.IdleKey(attempt.key(), index, time.nanos()));
     if (session.isLost()) {
       // The session may be settled already, without this key.
       settle(session);
@@ -207,7 +208,7 @@ public final class SessionCleanup {
   }
 
   private List<String> old(Session session) {
-    return session.idleKeys().old(time.nanos() - LineCleanup.KEPT_NANOS, DELETED_AT_ONCE);
+    return session.idleKeys.old(time.nanos() - LineCleanup.KEPT_NANOS, DELETED_AT_ONCE);
   }
 
   private void deleteOld(Session session) throws StoreException {
@@ -218,13 +219,8 @@ public final class SessionCleanup {
         // The session has ended: settle() finds these keys.
         return;
       }
-      session.idleKeys().remove(some);
+      session.idleKeys.remove(some);
     }
-  }
-
-  /** Returns the sessions that have ended or are to be ended. */
-  List<Session> ended() {
-    return ended.all();
   }
 
   /** Has a session ended in the background, and what is left of it cleared away. */
@@ -241,7 +237,7 @@ public final class SessionCleanup {
   void settle(Session session, Supplier<Deadline> deadline) throws StoreException {
     // The session may still live: perhaps only its own key was deleted.
     requests.destroy(session.id(), deadline.get());
-    IdleKeys idle = session.idleKeys();
+    IdleKeys idle = session.idleKeys;
     List<String> some = idle.old(time.nanos(), Transaction.OPERATIONS_MAX);
     while (!some.isEmpty()) {
       endOrphans(some, deadline.get());
@@ -279,11 +275,6 @@ public final class SessionCleanup {
         return;
       }
     }
-  }
-
-  /** Returns the minimum holds that are not over. */
-  List<Hold> holds() {
-    return holds.all();
   }
 
   /**

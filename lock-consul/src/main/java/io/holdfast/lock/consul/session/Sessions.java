@@ -110,7 +110,7 @@ public final class Sessions implements AutoCloseable {
   public Attempt register(Claim claim, int again, Deadline deadline) throws StoreException {
     while (true) {
       Session session = shared(Session.ttlSeconds(claim.ttl().toNanos()), deadline);
-      IdleKeys.IdleKey idle = session.idleKeys().take(keys.line(claim.key()));
+      IdleKeys.IdleKey idle = session.idleKeys.take(keys.line(claim.key()));
       Attempt attempt = idle == null
           ? new Attempt(claim, session, keys.attempt(claim, again), 0, time)
           : new Attempt(claim, session, idle.key(), idle.index(), time);
@@ -300,7 +300,7 @@ public final class Sessions implements AutoCloseable {
       }
       if (!attempt.isFreed()) {
         IdleKeys.IdleKey key = new IdleKeys.IdleKey(attempt.key(), 0, time.nanos());
-        attempt.session().idleKeys().add(key);
+        attempt.session().idleKeys.add(key);
       }
     } catch (RuntimeException | Error e) {
       log.error("The holder of {} was not told of its end", attempt.key(), e);
@@ -347,9 +347,9 @@ public final class Sessions implements AutoCloseable {
     // Sessions first: their end changes their keys, and a countdown covers only keys that have not
     // changed since it began.
     Deadline whole = Deadline.after(settings.storeTimeout().multipliedBy(2), TimeSource.system());
-    List<Session> ended = cleanup.ended();
+    List<Session> ended = cleanup.ended.all();
     ended.forEach(session -> closing(each -> requests.destroy(session.id(), each), whole));
-    cleanup.holds().forEach(hold -> closing(each -> cleanup.shorten(hold, each), whole));
+    cleanup.holds.all().forEach(hold -> closing(each -> cleanup.shorten(hold, each), whole));
     closing(lines::beginCountdowns, whole);
     ended.forEach(session -> closing(each -> cleanup.settle(session, () -> each), whole));
     closing(lines::deleteUseless, whole);
