@@ -18,13 +18,12 @@ import org.apache.zookeeper.data.Stat;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The ticket of a node in the line. While it waits, it watches only the node before its own, and
- * writes nothing.
+ * The ticket of a node in the line. While another node is before its own, it watches that one only.
  *
  * <p>When that node is gone, the line is listed at once, from the event thread, and the listing
- * wakes the waiting thread. No node can appear before ours later; so if a listing shows none there,
- * and our own node is certain to exist for a while, the listing is enough. If that is not certain,
- * a check by the leader is sent along.
+ * wakes the waiting thread. New nodes sort behind ours; so once a listing shows none before it,
+ * only the life of our session is in question. If that is not certain for a while, a check by the
+ * leader, which is a write, is sent along.
  */
 final class LineTicket implements Ticket, Watcher {
   /**

@@ -49,8 +49,8 @@ final class SessionTrust {
   private static final int NEW_TRUST_DIVISOR = 4;
 
   /**
-   * The time before our first request counts as one sign, given before that request by the timeout
-   * divided by this. So the trust falls if the first request takes long to be answered.
+   * What the application sent before our first request counts as one sign of life, sent before that
+   * request by the timeout divided by this. So the trust falls if the first answer is slow.
    */
   private static final int NEW_SIGN_DIVISOR = 2;
 
@@ -110,7 +110,8 @@ final class SessionTrust {
   /**
    * A sign of life.
    *
-   * @param at the time at which it was sent
+   * @param at the time at which it was sent; for the sign that stands for the time before our first
+   *     request, that of this request
    * @param ageNanos the session's age at that time, counted from our first request; negative for
    *     the sign that stands for the time before that
    * @param answeredNanos the session's age when the sign was answered, or was seen to have failed
@@ -124,8 +125,8 @@ final class SessionTrust {
     }
 
     /**
-     * Returns the session's age at a later moment. No session outlives its timeout and a tick, so a
-     * wall clock that shows more was adjusted.
+     * Returns the session's age at a later moment. A session that is not heard from ends within its
+     * timeout and a tick; so if the wall clock ran ahead by more, it was adjusted.
      */
     long ageNanos(Moment later) {
       return ageNanos + at.nanosUntil(later, timeoutNanos / 2 * 3);
@@ -249,9 +250,8 @@ final class SessionTrust {
   }
 
   /**
-   * Whether grants are trusted for longer than the session may live, because its timeout was
-   * lowered and nothing has been confirmed since. The session lives for the new timeout from the
-   * reconnect; to count from the last confirmation, which came before, is on the safe side.
+   * Whether grants were promised more time than the session may have, because its timeout was
+   * lowered, and nothing was confirmed for nearly as long as the new timeout.
    */
   synchronized boolean isOverdrawn(Duration margin) {
     overdrawn = overdrawn && saidUntilNanos - time.nanos() > 0;

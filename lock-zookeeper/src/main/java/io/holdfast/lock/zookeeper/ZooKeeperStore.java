@@ -217,7 +217,7 @@ final class ZooKeeperStore implements LockStore {
   @Override
   public ReleaseOutcome release(Grant grant, Duration holdFor) throws StoreException {
     OwnNode node = ((ZooKeeperGrant) grant).node();
-    // So that no check deletes the node meanwhile, which would look like a lost lease.
+    // So that the clean-up does not delete the node meanwhile: its absence would look like a loss.
     boolean mine = node.cleaning.compareAndSet(false, true);
     try {
       node.release(time.nanos(), holdFor);

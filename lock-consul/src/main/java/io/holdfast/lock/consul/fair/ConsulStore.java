@@ -42,8 +42,9 @@ import org.jspecify.annotations.Nullable;
  * session of its client. The key that was locked first has the lock, and the Raft index at which it
  * was locked is the number of the grant.
  *
- * <p>Every write of a key names the index at which the key was seen, so that it takes effect once,
- * however often it is sent, and never after another write. See
+ * <p>Each write that joins a line or gives up a place names the index at which the key was seen (for
+ * a new key, that of the gate), so that it takes effect once, however often it is sent, and never
+ * after another write. See
  * docs/decisions/consul-a-key-for-each-attempt.md.
  */
 public final class ConsulStore implements LockStore {
@@ -157,7 +158,7 @@ public final class ConsulStore implements LockStore {
           if (status instanceof Ticket.Granted granted) {
             return new Acquisition.Granted(granted.grant());
           }
-          // Without its place, it polls at once.
+          // If its place is gone, the engine polls at once, and learns that.
           return new Acquisition.Queued(
               ticket,
               status instanceof Ticket.Waiting waiting ? waiting.recheckAfter() : Duration.ZERO);
@@ -284,7 +285,8 @@ public final class ConsulStore implements LockStore {
     }
     // The background finds out what became of the key.
     sessions.cleanup().add(attempt);
-    // A release that got through before is no loss, unless the lease had ended by its own time.
+    // An earlier request of this release may have got through. That counts as released if the lease
+    // has not run out by now.
     return (attempt.mayBeReleased() || outcome.resent()) && inTime
         ? ReleaseOutcome.RELEASED
         : ReleaseOutcome.ALREADY_LOST;

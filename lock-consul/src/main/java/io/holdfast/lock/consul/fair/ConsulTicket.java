@@ -28,7 +28,7 @@ import org.slf4j.LoggerFactory;
  * between. Then the answer to the long poll is the grant, and nothing more is asked, as long as the
  * session certainly lives.
  *
- * <p>Only a mark on its key proves that an attempt is over. If its session has ended instead (it
+ * <p>Only a released mark on its key proves that an attempt is over. If its session has ended instead (it
  * expired, was destroyed, or its server left), the holder may go on for the session's TTL, and
  * {@link LineCleanup} lets this waiter start no earlier. If its key has disappeared (somebody
  * deleted it, or restored a snapshot), this waiter waits for a TTL, too. It does so for every place
@@ -194,7 +194,10 @@ public final class ConsulTicket implements Ticket {
     return settled;
   }
 
-  /** Whether a place has left the line, but its holder may still trust its lease. */
+  /**
+   * Whether a place's key has changed or gone without proof that its attempt is over, so that its
+   * holder may still trust its lease.
+   */
   private boolean mayGoOn(Line.Place place, Line line) {
     Entry now = line.now(place);
     // The mark of a minimum hold is no lease. An orphan is in the line, and is waited for there.

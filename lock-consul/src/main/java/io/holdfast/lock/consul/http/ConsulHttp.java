@@ -177,7 +177,7 @@ public final class ConsulHttp implements AutoCloseable {
   /** Reads one key, as a consistent read; null: it does not exist. */
   @Nullable
   public Entry readKey(String key, Deadline deadline) throws StoreException {
-    // A tree may be empty, where a missing key is an error. Longer keys that begin so are dropped.
+    // A tree may be empty, whereas a missing key is an error. Drops the longer keys in the tree.
     return Entry.find(read(new Transaction().tree(key), deadline), key);
   }
 
@@ -423,7 +423,10 @@ public final class ConsulHttp implements AutoCloseable {
     executor.execute(task);
   }
 
-  /** Ends all requests, long polls and threads. */
+  /**
+   * Cancels the calls under way, and takes no more tasks. A call that was sent once may be sent once
+   * more; tasks that run end by their deadlines.
+   */
   @Override
   public void close() {
     client.dispatcher().cancelAll();

@@ -93,7 +93,7 @@ public final class Session {
    */
   @Nullable
   public synchronized List<Attempt> end() {
-    // Read before the mark is set: whoever sees the mark may remove its attempts at once.
+    // Read before the flag is set: whoever sees it may remove its attempts at once.
     List<Attempt> ended = lost ? null : attempts();
     lost = true;
     return ended;

@@ -113,8 +113,8 @@ public final class SessionCleanup {
 
   /**
    * Frees the key of an attempt; any number of threads may do so at once. Another attempt gets the
-   * key only after this one is marked as freed. So a thread that reads the index of that other
-   * attempt finds the mark, and stops.
+   * key only after this one counts as freed. So a thread that reads the index of that other
+   * attempt sees that this one is freed, and stops.
    */
   private void freeNow(Attempt attempt, Deadline deadline) throws StoreException {
     Session session = attempt.session();
@@ -269,7 +269,7 @@ public final class SessionCleanup {
       ConsulHttp.Outcome outcome = http.transact(
           new Transaction().setAt(mark.key(), mark.modifyIndex(), over, Line.HAD_LOCK), deadline);
       if (outcome.isApplied()) {
-        // Before another attempt can have the key, which this task would end if it were repeated.
+        // Before the key is offered again: a repeat of this task would end the next attempt.
         holds.remove(hold);
         idle(hold.attempt(), outcome.entries().get(0).modifyIndex());
         return;
