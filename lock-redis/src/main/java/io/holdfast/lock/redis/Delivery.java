@@ -231,8 +231,9 @@ final class Delivery {
   }
 
   /**
-   * Sends calls. If the first one asks for a lock that replicas must have, and was granted it, waits
-   * for the replicas too. Waits for the replies no longer than the user's client does, unless the mode needs all of the time left.
+   * Sends calls. If the first one asks for a lock that replicas must have, and was granted it,
+   * waits for the replicas too. Waits for the replies no longer than the user's client does, unless
+   * the mode needs all of the time left.
    *
    * @return for each call its reply, or the {@link JedisDataException} that the server answered
    * @throws JedisConnectionException the connection broke, and they may have been carried out

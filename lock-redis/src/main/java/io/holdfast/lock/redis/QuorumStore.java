@@ -53,9 +53,9 @@ import redis.clients.jedis.util.Pool;
  */
 final class QuorumStore implements LockStore {
   /**
-   * The most times that one poll of a waiter repeats its attempt after competing attempts have split
-   * the servers. In all attempts, the longest pause doubles with each of the first repeats, as many
-   * as this, and then stays the same.
+   * The most times that one poll of a waiter repeats its attempt after competing attempts have
+   * split the servers. In all attempts, the longest pause doubles with each of the first repeats,
+   * as many as this, and then stays the same.
    */
   private static final int SPLITS_MAX = 6;
 

@@ -25,8 +25,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The lock protocol on Redis. Each step on one lock is one script, and as a rule one round trip;
- * waiting for replicas takes another. Every grant and every
- * place in line is stored with its owner id, so every step may be sent again.
+ * waiting for replicas takes another. Every grant and every place in line is stored with its owner
+ * id, so every step may be sent again.
  */
 final class RedisStore implements LockStore {
   /** The time after which a waiter polls if no message came; each poll keeps its place alive. */

@@ -197,9 +197,9 @@ final class Server implements AutoCloseable {
 
   /**
    * Runs a call again where the error sends it, as its slot is moving or has moved. Any other error
-   * is the result. One call at a time. That is slow after a failover in a Cluster, when all slots of
-   * the node have moved: calls that get no turn before the deadline fail, and are renewed in the next
-   * round.
+   * is the result. One call at a time. That is slow after a failover in a Cluster, when all slots
+   * of the node have moved: calls that get no turn before the deadline fail, and are renewed in the
+   * next round.
    */
   private Object elsewhere(Call call, Deadline deadline, JedisDataException e) {
     try {

@@ -119,8 +119,8 @@ final class Voter {
   }
 
   /**
-   * Waits until the deadline for the questions about attempts that are open now; then takes no more,
-   * and drops those that have not begun.
+   * Waits until the deadline for the questions about attempts that are open now; then takes no
+   * more, and drops those that have not begun.
    */
   void close(Deadline deadline) {
     CompletableFuture<?> asked =

@@ -42,10 +42,9 @@ import org.jspecify.annotations.Nullable;
  * session of its client. The key that was locked first has the lock, and the Raft index at which it
  * was locked is the number of the grant.
  *
- * <p>Each write that joins a line or gives up a place names the index at which the key was seen (for
- * a new key, that of the gate), so that it takes effect once, however often it is sent, and never
- * after another write. See
- * docs/decisions/consul-a-key-for-each-attempt.md.
+ * <p>Each write that joins a line or gives up a place names the index at which the key was seen
+ * (for a new key, that of the gate), so that it takes effect once, however often it is sent, and
+ * never after another write. See docs/decisions/consul-a-key-for-each-attempt.md.
  */
 public final class ConsulStore implements LockStore {
   /** The most attempts of one acquire: there is another if the session ends or the key changes. */

@@ -28,12 +28,12 @@ import org.slf4j.LoggerFactory;
  * between. Then the answer to the long poll is the grant, and nothing more is asked, as long as the
  * session certainly lives.
  *
- * <p>Only a released mark on its key proves that an attempt is over. If its session has ended instead (it
- * expired, was destroyed, or its server left), the holder may go on for the session's TTL, and
- * {@link LineCleanup} lets this waiter start no earlier. If its key has disappeared (somebody
- * deleted it, or restored a snapshot), this waiter waits for a TTL, too. It does so for every place
- * ahead, since the one just before it may leave without ever having had the lock. But if a mark
- * says that its attempt had the lock, all places before that one are over.
+ * <p>Only a released mark on its key proves that an attempt is over. If its session has ended
+ * instead (it expired, was destroyed, or its server left), the holder may go on for the session's
+ * TTL, and {@link LineCleanup} lets this waiter start no earlier. If its key has disappeared
+ * (somebody deleted it, or restored a snapshot), this waiter waits for a TTL, too. It does so for
+ * every place ahead, since the one just before it may leave without ever having had the lock. But
+ * if a mark says that its attempt had the lock, all places before that one are over.
  */
 public final class ConsulTicket implements Ticket {
   private static final Logger log = LoggerFactory.getLogger(ConsulTicket.class);

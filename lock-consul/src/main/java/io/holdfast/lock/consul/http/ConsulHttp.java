@@ -424,8 +424,8 @@ public final class ConsulHttp implements AutoCloseable {
   }
 
   /**
-   * Cancels the calls under way, and takes no more tasks. A call that was sent once may be sent once
-   * more; tasks that run end by their deadlines.
+   * Cancels the calls under way, and takes no more tasks. A call that was sent once may be sent
+   * once more; tasks that run end by their deadlines.
    */
   @Override
   public void close() {

@@ -113,8 +113,8 @@ public final class SessionCleanup {
 
   /**
    * Frees the key of an attempt; any number of threads may do so at once. Another attempt gets the
-   * key only after this one counts as freed. So a thread that reads the index of that other
-   * attempt sees that this one is freed, and stops.
+   * key only after this one counts as freed. So a thread that reads the index of that other attempt
+   * sees that this one is freed, and stops.
    */
   private void freeNow(Attempt attempt, Deadline deadline) throws StoreException {
     Session session = attempt.session();

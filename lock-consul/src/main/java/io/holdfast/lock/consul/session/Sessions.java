@@ -172,7 +172,8 @@ public final class Sessions implements AutoCloseable {
     try {
       index = writeNote(session.id(), deadline);
     } catch (StoreException e) {
-      // Otherwise each failed attempt would leave a session. If this fails, Consul ends it by its TTL.
+      // Otherwise each failed attempt would leave a session. If this fails, Consul ends it by its
+      // TTL.
       http.execute(() -> closing(each -> requests.destroy(session.id(), each), http.deadline()));
       throw e;
     }
@@ -467,8 +468,10 @@ public final class Sessions implements AutoCloseable {
      */
     private void gone(long goneIndex) throws StoreException {
       if (goneIndex > checkedIndex) {
-        // The session had the key before that index: it has ended, or somebody deleted the key. It is
-        // given up either way. The server is not asked: it may be leaving the cluster, and answer no
+        // The session had the key before that index: it has ended, or somebody deleted the key. It
+        // is
+        // given up either way. The server is not asked: it may be leaving the cluster, and answer
+        // no
         // more.
         lost(session);
       } else if (Sessions.this.renew(session, http.deadline())) {
