@@ -41,9 +41,7 @@ final class DroppedLeases {
   /** Looks for dropped leases and dead threads, and submits what it finds. */
   void find() {
     for (var reference = references.poll(); reference != null; reference = references.poll()) {
-      Handle handle = ((LeaseReference) reference).handle();
-      handle.markDropped();
-      settlers.submit(handle.hold().grant());
+      settlers.submit(((LeaseReference) reference).handle().hold().grant());
     }
     threadOwned.removeIf(hold -> hold.grant().state().isOver() || isDropped(hold));
   }
@@ -52,7 +50,6 @@ final class DroppedLeases {
     if (hold.acquirer().isAlive()) {
       return false;
     }
-    hold.markAcquirerDead();
     settlers.submit(hold.grant());
     return true;
   }

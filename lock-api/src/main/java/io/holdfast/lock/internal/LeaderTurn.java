@@ -1,15 +1,14 @@
 package io.holdfast.lock.internal;
 
-import io.holdfast.lock.LeaseLoss;
 import io.holdfast.lock.LockClientClosedException;
 import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.LockStoreException;
 import io.holdfast.lock.PermitsMismatchException;
 import io.holdfast.lock.internal.event.Events;
 import io.holdfast.lock.internal.grant.ActiveGrant;
-import io.holdfast.lock.internal.log.SafeLogger;
 import io.holdfast.lock.internal.queue.EarlyEvents;
 import io.holdfast.lock.internal.queue.Handle;
+import io.holdfast.lock.internal.queue.Token;
 import io.holdfast.lock.internal.queue.WaitQueue;
 import io.holdfast.lock.internal.queue.Waiter;
 import io.holdfast.lock.internal.time.ClockReading;
@@ -31,8 +30,6 @@ import org.jspecify.annotations.Nullable;
  * back those that are left.
  */
 final class LeaderTurn {
-  private static final SafeLogger log = SafeLogger.of(LeaderTurn.class);
-
   /**
    * The pause before queueing again once the store has lost the place twice; it doubles each time.
    */
@@ -60,16 +57,13 @@ final class LeaderTurn {
 
   private @Nullable Grant grant;
 
-  // What ended the turn; undo() tells it to the queue
+  // What undo() tells those who wait behind the leader
 
-  /** The store's failure, if it gave no usable answer. */
-  private @Nullable StoreException failure;
+  /** What the turn ended with; null if that says nothing to others. */
+  private Waiter.@Nullable News news;
 
-  /** A failure that says nothing about the store: the leader was interrupted or met an Error. */
-  private @Nullable StoreException brokenOff;
-
-  /** Whether the store's last answer was that the lock is taken. */
-  private boolean taken;
+  /** Whether it is told to all of them, and not only to those whose time is over. */
+  private boolean newsForAll;
 
   LeaderTurn(
       EngineClient client, Request request, Interrupts interrupts, Events.Acquiring acquiring) {
@@ -106,11 +100,7 @@ final class LeaderTurn {
     }
     giveBackGrant();
     if (led != null) {
-      if (failure != null) {
-        queue().leadingFailed(led, failure);
-      } else {
-        queue().endLeading(led, taken, brokenOff);
-      }
+      queue().endLeading(led, news, newsForAll);
       leader = null;
     }
     return null;
@@ -127,20 +117,12 @@ final class LeaderTurn {
     Claim claim = openClaim;
     StoreWait waited = wait;
     if (place != null && claim != null && waited != null) {
-      if (waited.isStoreSlow()) {
+      if (!waited.storeSlow) {
         client.cleanup.leave(place, claim);
-        if (waited.isUnanswered()) {
-          client.cleanup.withdraw(claim);
-        }
       } else {
-        try {
-          place.close();
-        } catch (Throwable e) {
+        client.cleanup.leaveLater(place, claim);
+        if (waited.unanswered) {
           client.cleanup.withdraw(claim);
-          log.debug(
-              "The queue of lock '{}' could not be left; again in background",
-              request.key().name(),
-              e);
         }
       }
       openClaim = null;
@@ -174,20 +156,20 @@ final class LeaderTurn {
     WaitMode mode = request.mode();
     while (true) {
       try {
-        return ask();
+        news = null;
+        news = ask();
+        return news;
       } catch (StoreException e) {
         if (e.permitsStored().isPresent()) {
           throw new PermitsMismatchException(
               key.name(), request.permits(), e.permitsStored().getAsInt());
         }
-        // Drivers and pools fail if the thread is interrupted; that says nothing about the store.
+        news = new Waiter.StoreFailed(e);
+        // Drivers and pools fail if the thread is interrupted; like an Error, that says nothing
+        // about the store. Those whose time is over get it all the same: they can't ask any more.
         boolean interruptedMeanwhile = Thread.interrupted();
-        if (!interruptedMeanwhile && !(e.getCause() instanceof Error)) {
-          failure = e;
-          throw StoreCalls.failure(key, e);
-        }
-        brokenOff = e;
         if (!interruptedMeanwhile) {
+          newsForAll = !(e.getCause() instanceof Error);
           throw StoreCalls.failure(key, e);
         }
         if (mode.interruptible()) {
@@ -216,8 +198,6 @@ final class LeaderTurn {
       client.requireOpen(request.key().name());
       Claim claim = client.claims.next(request);
       queue().earlyEvents().asksWith(claim.ownerId());
-      taken = false;
-      brokenOff = null;
       client.keeper.watchClock();
       ClockReading asked = client.time.read();
       boolean confirmed = true;
@@ -231,7 +211,6 @@ final class LeaderTurn {
           acquiring.waiting();
           Ticket.Status status = storeWait.await(queued.ticket(), queued.recheckAfter());
           if (status instanceof Ticket.Waiting) {
-            taken = true;
             return new Waiter.Taken(queued.ticket().holder().orElse(null));
           } else if (status instanceof Ticket.Gone) {
             leaveStoreQueue();
@@ -240,8 +219,8 @@ final class LeaderTurn {
             continue;
           }
           grant = ((Ticket.Granted) status).grant();
-          asked = storeWait.asked();
-          confirmed = !storeWait.isHandedOver();
+          asked = storeWait.asked;
+          confirmed = !storeWait.handedOver;
           ticket = null;
           openClaim = null;
         } else {
@@ -250,7 +229,6 @@ final class LeaderTurn {
       } else {
         grant = call(claim, () -> client.store.tryAcquire(claim)).orElse(null);
         if (grant == null) {
-          taken = true;
           return new Waiter.Taken(null);
         }
       }
@@ -276,37 +254,30 @@ final class LeaderTurn {
     }
     ActiveGrant active;
     try {
+      // Checks that the number is in range.
+      long unused = Token.of(granted.number(), 0);
       active = new ActiveGrant(granted, options, asked, client.time, client);
     } catch (RuntimeException e) {
       throw unusable("The store gave what is no grant: " + e.getMessage(), e);
     }
-    switch (arrivalOf(active)) {
-      case STANDS -> {
-        if (!confirmed) {
-          active.schedule().unconfirmed();
-        }
-        return hold(active);
+    ActiveGrant.Arrival arrival = arrivalOf(active);
+    if (arrival == ActiveGrant.Arrival.STANDS) {
+      if (!confirmed) {
+        active.schedule().unconfirmed();
       }
-      case DOUBTED -> {
-        // Nothing to give back: the store no longer shows it.
-        grant = null;
-        return null;
-      }
-      case LAPSED -> {
-        client.cleanup.release(granted, Duration.ZERO);
-        grant = null;
-        if (!request.mode().stillWaits(client.time)) {
-          throw unusable("It took longer to answer than the lease lasts: " + options.ttl(), null);
-        }
-        return null;
-      }
-      case LAPSED_AT_MAX_HOLD -> {
-        client.cleanup.release(granted, Duration.ZERO);
-        grant = null;
-        throw unusable("It took longer to answer than maxHold is", null);
-      }
+      return hold(active);
     }
-    throw new AssertionError("All arrivals are dealt with");
+    if (arrival != ActiveGrant.Arrival.DOUBTED) { // In doubt, the store no longer shows it.
+      client.cleanup.release(granted, Duration.ZERO);
+    }
+    grant = null;
+    if (arrival == ActiveGrant.Arrival.LAPSED_AT_MAX_HOLD) {
+      throw unusable("It took longer to answer than maxHold is", null);
+    }
+    if (arrival == ActiveGrant.Arrival.LAPSED && !request.mode().stillWaits(client.time)) {
+      throw unusable("It took longer to answer than the lease lasts: " + options.ttl(), null);
+    }
+    return null;
   }
 
   /**
@@ -335,24 +306,13 @@ final class LeaderTurn {
    */
   private Waiter.News hold(ActiveGrant active) {
     Waiter led = Objects.requireNonNull(leader);
-    Handle first;
-    try {
-      first = queue().granted(led, active);
-    } catch (RuntimeException e) { // The grant's number is out of range.
-      throw unusable("The store gave what is no grant: " + e.getMessage(), e);
-    }
-    if (first == null) {
+    if (queue().granted(led, active) == null) {
       throw new LockClientClosedException(request.key().name());
     }
     client.keeper.keep(active);
     EarlyEvents.Event early = queue().earlyEvents().take(active);
     if (early != null) {
-      LeaseLoss.Reason lostBy = early.lostBy();
-      if (lostBy == null) {
-        client.suspended(active);
-      } else {
-        active.lose(lostBy);
-      }
+      client.told(active, early);
     }
     return Objects.requireNonNull(led.news());
   }

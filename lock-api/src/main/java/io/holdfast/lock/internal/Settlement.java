@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
  * after a failure, and does what is left. If one fails, the hold or the grant is submitted as a
  * task, which calls it again.
  */
-final class Settlement implements WaitQueue.Releaser {
+final class Settlement {
   private static final SafeLogger log = SafeLogger.of(Settlement.class);
 
   private final EngineClient client;
@@ -124,10 +124,9 @@ final class Settlement implements WaitQueue.Releaser {
 
   /** Settles the end of a guard. */
   void closeGuard(Hold hold) {
-    switch (hold.queue().holds().closeGuard(hold)) {
-      case NOTHING -> {}
-      case TO_BE_RELEASED -> client.cleaners.submit(hold);
-      case LOST -> free(hold.grant());
+    if (hold.queue().holds().closeGuard(hold)) {
+      free(hold.grant());
+      client.cleaners.submit(hold);
     }
   }
 
@@ -143,8 +142,8 @@ final class Settlement implements WaitQueue.Releaser {
     NOBODY
   }
 
-  @Override
-  public void release(Hold hold) {
+  /** Releases a hold that its closing thread could not release; goes on where that one failed. */
+  void release(Hold hold) {
     // This can be another hold of the grant: the next one, if a hand-off was cut short.
     Hold unfinished = hold.queue().unfinishedRelease(hold.grant());
     if (unfinished != null) {

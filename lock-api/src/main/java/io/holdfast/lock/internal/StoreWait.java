@@ -26,16 +26,23 @@ final class StoreWait implements Runnable {
   private final Clocks time;
   private final Thread thread = Thread.currentThread();
 
-  /** The clocks before the last request. */
-  private ClockReading asked;
+  /** The clocks before the request that the grant counts from: the last one. */
+  ClockReading asked;
 
-  private boolean handedOver;
+  /** Whether the store pushed the grant, without a request. */
+  boolean handedOver;
 
   /** Whether the store has called the wake-up since the last request. */
   private volatile boolean rung;
 
-  private boolean storeSlow;
-  private boolean unanswered;
+  /** Whether the store was slow or failed, so that the caller must not wait for it again. */
+  boolean storeSlow;
+
+  /**
+   * Whether a request went unanswered, so that the lock may have been granted without our
+   * knowledge.
+   */
+  boolean unanswered;
 
   /** @param asked the clocks before the request that got the place */
   StoreWait(
@@ -57,29 +64,6 @@ final class StoreWait implements Runnable {
   public void run() {
     rung = true;
     LockSupport.unpark(thread);
-  }
-
-  /** Returns the clocks before the request that the grant counts from. */
-  ClockReading asked() {
-    return asked;
-  }
-
-  /** Whether the store pushed the grant, without a request. */
-  boolean isHandedOver() {
-    return handedOver;
-  }
-
-  /** Whether the store was slow or failed, so that the caller must not wait for it again. */
-  boolean isStoreSlow() {
-    return storeSlow;
-  }
-
-  /**
-   * Whether a request went unanswered, so that the lock may have been granted without our
-   * knowledge.
-   */
-  boolean isUnanswered() {
-    return unanswered;
   }
 
   /**

@@ -2,7 +2,6 @@ package io.holdfast.lock.internal.cleanup;
 
 import io.holdfast.lock.internal.log.SafeLogger;
 import io.holdfast.lock.internal.task.Task;
-import io.holdfast.lock.internal.task.Timer;
 import io.holdfast.lock.internal.task.Workers;
 import io.holdfast.lock.internal.time.Nanos;
 import io.holdfast.lock.spi.Claim;
@@ -38,21 +37,25 @@ public final class Cleanup {
   private final LockStore store;
   private final TimeSource time;
   private final Workers workers;
-  private final Timer timer;
   private final long storeTimeoutNanos;
+  private final Runnable onDue;
 
   private final Set<CleanupTask> open = ConcurrentHashMap.newKeySet();
   private final Set<CleanupTask> failedAtTheEnd = ConcurrentHashMap.newKeySet();
   private volatile boolean ending;
 
-  /** @param workers the threads that make the calls and run the timer's tasks */
+  /**
+   * @param workers the threads that make the calls
+   * @param onDue called, on any thread, when {@link #submitDue} has something to do sooner than it
+   *     said; throws nothing
+   */
   public Cleanup(
-      LockStore store, TimeSource time, Workers workers, Timer timer, long storeTimeoutNanos) {
+      LockStore store, TimeSource time, Workers workers, long storeTimeoutNanos, Runnable onDue) {
     this.store = store;
     this.time = time;
     this.workers = workers;
-    this.timer = timer;
     this.storeTimeoutNanos = storeTimeoutNanos;
+    this.onDue = onDue;
   }
 
   /**
@@ -87,21 +90,40 @@ public final class Cleanup {
         () -> store.withdraw(claim)));
   }
 
-  /** Leaves a store's line; withdraws the claim if that fails. */
+  /** Leaves a store's line, on this thread; withdraws the claim if that fails. */
   public void leave(Ticket ticket, Claim claim) {
-    begin(new CleanupTask(claim, Nanos.of(claim.ttl()), List.of(), () -> {
-      try {
-        ticket.close();
-      } catch (Throwable e) { // The withdrawal ends the place, and is repeated.
-        withdraw(claim);
-        log.debug("The queue of lock '{}' could not be left", claim.key().name(), e);
-      }
-    }));
+    try {
+      ticket.close();
+    } catch (Throwable e) { // The withdrawal ends the place, and is repeated.
+      withdraw(claim);
+      log.debug("The queue of lock '{}' could not be left", claim.key().name(), e);
+    }
+  }
+
+  /** Leaves a store's line like {@link #leave}, but in the background. */
+  public void leaveLater(Ticket ticket, Claim claim) {
+    begin(new CleanupTask(claim, Nanos.of(claim.ttl()), List.of(), () -> leave(ticket, claim)));
   }
 
   private void begin(CleanupTask task) {
     open.add(task);
     workers.submit(task);
+  }
+
+  /** Submits what is due to be done again, and returns the time at which the next call is. */
+  public long submitDue() {
+    long nowNanos = time.nanos();
+    long nextNanos = nowNanos + Nanos.FOREVER;
+    for (CleanupTask task : open) {
+      if (task.dueNanos - nowNanos > 0) {
+        nextNanos = Nanos.earlier(nextNanos, task.dueNanos);
+      } else {
+        // First, since the task sets the time of its next run.
+        task.dueNanos = nowNanos + Nanos.FOREVER;
+        workers.submit(task);
+      }
+    }
+    return nextNanos;
   }
 
   /**
@@ -152,9 +174,14 @@ public final class Cleanup {
 
     private long delayNanos = RETRY_NANOS_MIN;
 
+    /** The time at which to run again; far in the future from when it is submitted. */
+    private volatile long dueNanos;
+
     CleanupTask(Claim claim, long lastsNanos, List<Long> repeatAtNanos, StoreCall call) {
       this.claim = claim;
-      this.untilNanos = time.nanos() + lastsNanos;
+      long nowNanos = time.nanos();
+      this.untilNanos = nowNanos + lastsNanos;
+      this.dueNanos = nowNanos + Nanos.FOREVER;
       this.repeatAtNanos = new ArrayDeque<>(repeatAtNanos);
       this.call = call;
     }
@@ -165,7 +192,7 @@ public final class Cleanup {
 
     @Override
     protected void work() {
-      // It can be submitted, by the timer and by end(), when it is done.
+      // It can be submitted, by submitDue() and by end(), when it is done.
       if (!open.contains(this)) {
         return;
       }
@@ -180,7 +207,8 @@ public final class Cleanup {
         // The client was closed while this task was running.
         lastTry();
       } else {
-        timer.runAt(nextNanos, this);
+        dueNanos = nextNanos;
+        onDue.run();
       }
     }
 

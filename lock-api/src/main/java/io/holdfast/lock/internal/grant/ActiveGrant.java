@@ -14,6 +14,7 @@ import io.holdfast.lock.internal.time.Validity;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
 import java.time.Duration;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReferenceFieldUpdater;
 import java.util.function.UnaryOperator;
 
@@ -76,12 +77,14 @@ public final class ActiveGrant extends Task {
   private final Observer observer;
   private final long grantedAtNanos;
 
-  /** Whether there is a maximum hold; it ends at {@link #capNanos}. */
-  private final boolean capped;
-
+  /** The end of the maximum hold; far in the future if there is none. */
   private final long capNanos;
+
   private final RenewalSchedule schedule;
-  private final MinHold minHold;
+
+  /** The end of the minimum hold; {@link #grantedAtNanos} while there is none. */
+  private final AtomicLong heldUntilNanos;
+
   private volatile GrantState state;
 
   /**
@@ -101,14 +104,13 @@ public final class ActiveGrant extends Task {
     this.time = time;
     this.observer = observer;
     this.grantedAtNanos = time.nanos();
-    this.minHold = new MinHold(time, grantedAtNanos, options.minHold());
-    this.capped = options.maxHold().isPresent();
-    this.capNanos = asked.nanos() + Nanos.of(options.maxHold().orElse(Duration.ZERO));
+    this.heldUntilNanos = new AtomicLong(grantedAtNanos);
+    this.capNanos = asked.nanos() + options.maxHold().map(Nanos::of).orElse(Nanos.FOREVER);
     long ttlNanos = Nanos.of(options.ttl());
     long validForNanos = Math.min(ttlNanos, Nanos.of(grant.validFor()));
     this.schedule =
         new RenewalSchedule(time, options.isRenewed(), ttlNanos, asked.nanos(), validForNanos);
-    long limitNanos = options.isRenewed() ? limit(asked) : fixedEnd(asked, ttlNanos);
+    long limitNanos = options.isRenewed() ? capNanos : fixedEnd(asked, ttlNanos);
     this.state = GrantState.granted(Validity.of(asked, validForNanos, limitNanos, grantedAtNanos));
   }
 
@@ -235,17 +237,27 @@ public final class ActiveGrant extends Task {
 
   /** Returns the time for which the minimum hold still keeps the name taken. */
   public Duration minHoldLeft() {
-    return minHold.left();
+    long untilNanos = heldUntilNanos.get();
+    // Reads no clock if there is none.
+    return untilNanos == grantedAtNanos
+        ? Duration.ZERO
+        : Duration.ofNanos(Math.max(0, untilNanos - time.nanos()));
   }
 
   /** Makes the minimum hold last for at least this long from now. */
   public void holdFor(Duration atLeast) {
-    minHold.extend(atLeast);
+    if (!atLeast.isZero()) {
+      holdUntil(time.nanos() + Nanos.of(atLeast));
+    }
   }
 
   /** Puts the minimum hold into effect, since a caller gets a lease; it counts from the arrival. */
   public void beginMinHold() {
-    minHold.begin();
+    holdUntil(grantedAtNanos + Nanos.of(options.minHold()));
+  }
+
+  private void holdUntil(long untilNanos) {
+    long unused = heldUntilNanos.accumulateAndGet(untilNanos, Nanos::later);
   }
 
   /**
@@ -257,7 +269,7 @@ public final class ActiveGrant extends Task {
   public boolean renewed(ClockReading asked, Duration validFor) {
     long validForNanos = Math.min(Nanos.of(options.ttl()), Nanos.of(validFor));
     long answeredNanos = time.nanos();
-    Validity answered = Validity.of(asked, validForNanos, limit(asked), answeredNanos);
+    Validity answered = Validity.of(asked, validForNanos, capNanos, answeredNanos);
     return settle(asked, before -> answered);
   }
 
@@ -469,12 +481,7 @@ public final class ActiveGrant extends Task {
 
   /** Whether the deadline is that of the maximum hold. */
   private boolean endsAtCap(Validity validity) {
-    return capped && validity.deadlineNanos() == capNanos;
-  }
-
-  /** Returns the latest possible deadline of a renewed lease: only a maximum hold limits it. */
-  private long limit(ClockReading asked) {
-    return capped ? capNanos : asked.nanos() + Nanos.FOREVER;
+    return validity.deadlineNanos() == capNanos;
   }
 
   private static long fixedEnd(ClockReading asked, long ttlNanos) {

@@ -1,7 +1,6 @@
 package io.holdfast.lock.internal.queue;
 
 import io.holdfast.lock.LeaseLoss;
-import io.holdfast.lock.LockLostException;
 import io.holdfast.lock.internal.grant.ActiveGrant;
 import io.holdfast.lock.internal.grant.GrantState.Phase;
 import java.util.ArrayDeque;
@@ -19,7 +18,10 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Holds {
   private final WaitQueue queue;
-  private @Nullable Hold holder;
+
+  /** The current hold of the name. */
+  @Nullable
+  Hold holder;
 
   /** The list of lost holds, linked by {@link Hold#nextLost}. */
   private @Nullable Hold firstLost;
@@ -28,37 +30,11 @@ public final class Holds {
     this.queue = queue;
   }
 
-  void begin(Hold hold) {
-    holder = hold;
-  }
-
-  void end() {
-    holder = null;
-  }
-
-  /** Whether it is the holder; unlike {@link #current}, looks for no loss. */
-  boolean isHolder(Hold hold) {
-    return holder == hold;
-  }
-
-  boolean isHeld() {
-    return holder != null;
-  }
-
   /** Returns the holder, after {@link #bookIfLost}. */
   @Nullable
   Hold current() {
     bookIfLost();
     return holder;
-  }
-
-  /** @throws LockLostException this thread owns a lease that was lost and is not closed */
-  void requireNoneLost(Thread thread) {
-    for (Hold lost = firstLost; lost != null; lost = lost.nextLost) {
-      if (lost.owner == thread && !lost.open.isEmpty()) {
-        throw lost.lostException();
-      }
-    }
   }
 
   /** Takes the lease that a waiter was handed; false if it was lost on the way. */
@@ -134,13 +110,12 @@ public final class Holds {
       if (hold == null) {
         return null;
       }
-      hold.dropIfAcquirerDead();
       for (Handle handle : hold.open) {
         if (handle.isDropped()) {
           boolean lastHandle = hold.open.size() == 1;
           boolean leaves = lastHandle && hold.loss != null && hold.untold == null;
           Dropped dropped = new Dropped(hold, lastHandle, leaves);
-          hold.leaked = true;
+          hold.leaked = lastHandle;
           hold.remove(handle, null);
           if (lastHandle) {
             hold.owner = null;
@@ -160,7 +135,7 @@ public final class Holds {
   /** Detaches a lease from its owner thread, if it has one. */
   public void detach(Handle handle, Thread thread) {
     synchronized (queue) {
-      checkDetachable(handle, thread);
+      requireDetachable(handle, thread);
       Hold hold = handle.hold();
       if (hold.owner != null) {
         hold.owner = null;
@@ -176,7 +151,19 @@ public final class Holds {
    */
   public void requireDetachable(Handle handle, Thread thread) {
     synchronized (queue) {
-      checkDetachable(handle, thread);
+      requireOpen(handle);
+      Hold hold = handle.hold();
+      if (hold.owner == null) {
+        return;
+      }
+      if (hold.owner != thread) {
+        throw new IllegalStateException("Only the thread that owns the lease of lock '"
+            + queue.key().name() + "' can detach it");
+      }
+      if (hold.open.size() > 1) {
+        throw new IllegalStateException("The lease of lock '" + queue.key().name()
+            + "' has nested handles that are open: close them");
+      }
     }
   }
 
@@ -194,44 +181,36 @@ public final class Holds {
     }
   }
 
-  /** The result of closing a guard. */
-  public enum GuardEnd {
-    /** Nothing is left to do: the lease goes on, or other guards are open. */
-    NOTHING,
-    /** The hold leads, and must be released at the store. */
-    TO_BE_RELEASED,
-    /** The lease was lost meanwhile, and the store may still show it. */
-    LOST
-  }
-
-  /** Closes a guard. */
-  public GuardEnd closeGuard(Hold hold) {
+  /**
+   * Closes a guard. Begins the release of a hold that was closed under it, if it was the last.
+   *
+   * @return whether the hold must now be released at the store; if it was lost meanwhile, the store
+   *     may still show it
+   */
+  public boolean closeGuard(Hold hold) {
     synchronized (queue) {
       bookIfLost();
       hold.openGuards--;
-      if (hold.openGuards > 0) {
-        return GuardEnd.NOTHING;
-      } else if (hold.loss != null) {
-        return GuardEnd.LOST;
-      } else if (!hold.releaseWanted) {
-        return GuardEnd.NOTHING;
+      boolean isLost = hold.loss != null;
+      boolean ends = isLost ? hold.openGuards == 0 : hold.isAbandoned();
+      if (ends && !isLost) {
+        queue.beginRelease(hold);
       }
-      queue.beginRelease(hold);
-      return GuardEnd.TO_BE_RELEASED;
+      return ends;
     }
   }
 
-  /** Adds an acquisition through {@code asLock()}; only its hold refers to its handle. */
-  public void addThreadOwned(Handle handle) {
+  /** Notes that this is an acquisition through {@code asLock()}. */
+  public void markThreadOwned(Handle handle) {
     synchronized (queue) {
-      handle.hold().pushThreadOwned(handle);
+      handle.threadOwned = true;
     }
   }
 
   /** Returns this thread's latest open acquisition through {@code asLock()}. */
   public @Nullable Handle lastThreadOwned(Thread thread) {
     synchronized (queue) {
-      Hold hold = holdOwnedBy(thread);
+      Hold hold = ownedBy(thread);
       return hold == null ? null : hold.lastThreadOwned();
     }
   }
@@ -246,7 +225,15 @@ public final class Holds {
   /** Returns the hold that this thread owns, lost or not. */
   public @Nullable Hold ownedBy(Thread thread) {
     synchronized (queue) {
-      return holdOwnedBy(thread);
+      if (holder != null && holder.owner == thread) {
+        return holder;
+      }
+      for (Hold lost = firstLost; lost != null; lost = lost.nextLost) {
+        if (lost.owner == thread && !lost.open.isEmpty()) {
+          return lost;
+        }
+      }
+      return null;
     }
   }
 
@@ -269,22 +256,6 @@ public final class Holds {
   private void requireOpen(Handle handle) {
     if (handle.isClosed()) {
       throw new IllegalStateException("The lease of lock '" + queue.key().name() + "' was closed");
-    }
-  }
-
-  private void checkDetachable(Handle handle, Thread thread) {
-    requireOpen(handle);
-    Hold hold = handle.hold();
-    if (hold.owner == null) {
-      return;
-    }
-    if (hold.owner != thread) {
-      throw new IllegalStateException(
-          "Only the thread that owns the lease of lock '" + queue.key().name() + "' can detach it");
-    }
-    if (hold.open.size() > 1) {
-      throw new IllegalStateException("The lease of lock '" + queue.key().name()
-          + "' has nested handles that are open: close them");
     }
   }
 
@@ -344,18 +315,6 @@ public final class Holds {
     }
     for (Hold lost = firstLost; lost != null; lost = lost.nextLost) {
       if (lost.grant() == grant) {
-        return lost;
-      }
-    }
-    return null;
-  }
-
-  private @Nullable Hold holdOwnedBy(Thread thread) {
-    if (holder != null && holder.owner == thread) {
-      return holder;
-    }
-    for (Hold lost = firstLost; lost != null; lost = lost.nextLost) {
-      if (lost.owner == thread && !lost.open.isEmpty()) {
         return lost;
       }
     }

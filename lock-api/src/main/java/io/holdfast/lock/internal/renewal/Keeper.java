@@ -76,13 +76,13 @@ public final class Keeper {
   private final Clocks time;
   private final Chores chores;
   private final Consumer<ActiveGrant> onRenewed;
-  private final Thread thread;
-  private final ThreadPoolExecutor rounds;
+  final Thread thread;
+  final ThreadPoolExecutor rounds;
 
   /** The grants, by owner id. */
-  private final Map<String, ActiveGrant> grants = new ConcurrentHashMap<>();
+  final Map<String, ActiveGrant> grants = new ConcurrentHashMap<>();
 
-  private final Set<Group> groupsInFlight = ConcurrentHashMap.newKeySet();
+  final Set<Group> groupsInFlight = ConcurrentHashMap.newKeySet();
 
   /** The time of the next scan; far in the future during a scan. */
   private final AtomicLong nextScanNanos;
@@ -98,6 +98,9 @@ public final class Keeper {
    * must wake it.
    */
   private volatile boolean idle = true;
+
+  /** Whether the thread was unparked since its look began. */
+  private volatile boolean woken;
 
   private volatile boolean stopped;
 
@@ -181,23 +184,8 @@ public final class Keeper {
 
   /** Has the chores done at once. */
   public void wake() {
+    woken = true;
     LockSupport.unpark(thread);
-  }
-
-  int kept() {
-    return grants.size();
-  }
-
-  int roundsInFlight() {
-    return groupsInFlight.size();
-  }
-
-  Thread thread() {
-    return thread;
-  }
-
-  ThreadPoolExecutor rounds() {
-    return rounds;
   }
 
   /** Stops the threads soon, without waiting for renewals under way. */
@@ -208,23 +196,19 @@ public final class Keeper {
   }
 
   private void scanAt(long atNanos) {
-    while (true) {
-      long next = nextScanNanos.get();
-      if (atNanos - next >= 0) {
-        return;
-      }
-      if (nextScanNanos.compareAndSet(next, atNanos)) {
-        if (Thread.currentThread() != thread) {
-          wake();
-        }
-        return;
-      }
+    if (atNanos - nextScanNanos.get() >= 0) {
+      return;
+    }
+    long beforeNanos = nextScanNanos.getAndAccumulate(atNanos, Nanos::earlier);
+    if (atNanos - beforeNanos < 0 && Thread.currentThread() != thread) {
+      wake();
     }
   }
 
   private void work() {
     while (!stopped) {
       long parkNanos = FAILURE_INTERVAL_NANOS;
+      woken = false;
       try {
         parkNanos = look();
       } catch (Throwable e) {
@@ -233,8 +217,8 @@ public final class Keeper {
       if (stopped) {
         break;
       }
-      if (scanWanted) {
-        // The unpark that came with it may have been consumed by a contended mutex.
+      if (woken) {
+        // The unpark may have been consumed by a contended lock.
         parkNanos = 0;
       }
       try {
@@ -335,7 +319,7 @@ public final class Keeper {
    * @param store the renewal group of the store
    * @param extended whether they are extended, or only verified
    */
-  private record Group(Object store, boolean extended) {}
+  record Group(Object store, boolean extended) {}
 
   private void startRounds(List<ActiveGrant> nearlyDue, long nowNanos) {
     Map<Group, List<ActiveGrant>> groups = new HashMap<>();
@@ -377,13 +361,12 @@ public final class Keeper {
    */
   private void startRound(Group group, List<ActiveGrant> members, long nowNanos) {
     Round round = new Round(group, members);
+    if (!groupsInFlight.add(group)) {
+      // The end of the round under way asks for a scan.
+      return;
+    }
     boolean started = false;
     try {
-      if (!groupsInFlight.add(group)) {
-        // The end of the round under way asks for a scan.
-        return;
-      }
-      round.begun = true;
       if (round.begin(nowNanos)) {
         rounds.execute(round);
         started = true;
@@ -406,7 +389,6 @@ public final class Keeper {
     private final Group group;
     private final List<ActiveGrant> members;
     private final List<ActiveGrant> flying;
-    private boolean begun;
 
     Round(Group group, List<ActiveGrant> members) {
       this.group = group;
@@ -455,9 +437,7 @@ public final class Keeper {
 
     void end() {
       flying.forEach(grant -> grant.schedule().endFlight());
-      if (begun) {
-        groupsInFlight.remove(group);
-      }
+      groupsInFlight.remove(group);
     }
   }
 }

@@ -26,7 +26,7 @@ public final class Workers {
   /** Several times the number of large frames that a call into the pool needs. */
   private static final int POOL_FRAMES = 256;
 
-  private final ThreadPoolExecutor threads;
+  final ThreadPoolExecutor threads;
   private final Runnable onUnstarted;
 
   /**
@@ -107,10 +107,6 @@ public final class Workers {
     if (hasNoThread()) {
       startOne();
     }
-  }
-
-  ThreadPoolExecutor threads() {
-    return threads;
   }
 
   /**
