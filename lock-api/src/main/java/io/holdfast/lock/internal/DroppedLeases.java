@@ -15,7 +15,9 @@ import java.util.concurrent.ConcurrentHashMap;
  */
 final class DroppedLeases {
   private final Workers settlers;
-  private final ReferenceQueue<LossListeners> references = new ReferenceQueue<>();
+
+  /** The queue to register watched leases with. */
+  final ReferenceQueue<LossListeners> references = new ReferenceQueue<>();
 
   /** Holds that were acquired through {@code asLock()}. */
   private final Set<Hold> threadOwned = ConcurrentHashMap.newKeySet();
@@ -23,11 +25,6 @@ final class DroppedLeases {
   /** @param settlers the threads that settle what was dropped */
   DroppedLeases(Workers settlers) {
     this.settlers = settlers;
-  }
-
-  /** Returns the queue to register watched leases with. */
-  ReferenceQueue<LossListeners> references() {
-    return references;
   }
 
   void watchThreadOf(Handle handle) {

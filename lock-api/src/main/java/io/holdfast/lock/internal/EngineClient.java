@@ -72,6 +72,7 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
   final Claims claims;
   final DroppedLeases droppedLeases;
   final WaitQueues queues;
+  final Callbacks callbacks;
   final Events events;
   final Keeper keeper;
   final Cleanup cleanup;
@@ -92,15 +93,14 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
     this.settlers = new Workers(threads, "settlement", SETTLERS, this::wakeKeeper);
     this.cleaners = new Workers(threads, "clean-up", CLEANERS, this::wakeKeeper);
     this.callbackThreads = new Workers(threads, "callback", CALLBACKS, this::wakeKeeper);
-    Callbacks callbacks = new Callbacks(callbackThreads, settings.callbackExecutor());
+    this.callbacks = new Callbacks(callbackThreads, settings.callbackExecutor());
     this.events = new Events(settings.listeners(), callbacks, time);
     this.droppedLeases = new DroppedLeases(settlers);
     this.queues = new WaitQueues(this::releaseHold);
-    KeeperChores chores = new KeeperChores(this, callbacks);
-    this.keeper = new Keeper(threads, store, time, chores, this::renewedInRound);
+    this.keeper = new Keeper(threads, store, time, new KeeperChores(this), this::renewedInRound);
     this.cleanup = new Cleanup(store, time, cleaners, storeTimeoutNanos(), this::wakeKeeper);
     HandOff handOff = settings.localHandOff() ? HandOff.BOUNDED : HandOff.NEVER;
-    this.settlement = new Settlement(this, handOff, callbacks);
+    this.settlement = new Settlement(this, handOff);
     this.questions = new Questions(this);
     this.closing = new ClientClosing(this);
   }
@@ -179,7 +179,7 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
   /** Makes a lease for the user. */
   EngineLease lease(Handle handle) {
     EngineLease lease = new EngineLease(this, handle);
-    handle.watch(lease, droppedLeases.references());
+    handle.watch(lease, droppedLeases.references);
     handle.hold().grant().beginMinHold();
     return lease;
   }
@@ -228,12 +228,9 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
     }
   }
 
-  /** Whether the thread has an open acquisition through {@code asLock()}. */
-  boolean isThreadOwned(LockKey key, Thread thread) {
-    return lastThreadOwned(key, thread) != null;
-  }
-
-  private @Nullable Handle lastThreadOwned(LockKey key, Thread thread) {
+  /** Returns the thread's latest open acquisition through {@code asLock()}. */
+  @Nullable
+  Handle lastThreadOwned(LockKey key, Thread thread) {
     WaitQueue mutex = queues.find(key);
     if (mutex != null) {
       // Allocates nothing, so that a thread can unlock even if the heap is full.
@@ -343,26 +340,26 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
 
   @Override
   public void suspended(Grant grant) {
-    told(grant, null);
+    heard(grant, null);
   }
 
   @Override
   public void lost(Grant grant, LeaseLoss.Reason reason) {
-    told(grant, Objects.requireNonNull(reason));
+    heard(grant, Objects.requireNonNull(reason));
   }
 
-  private void told(Grant grant, LeaseLoss.@Nullable Reason lostBy) {
+  private void heard(Grant grant, LeaseLoss.@Nullable Reason lostBy) {
     EarlyEvents.Event event = new EarlyEvents.Event(grant.claim().ownerId(), lostBy);
     for (WaitQueue queue : queues.of(grant.claim().key())) {
       ActiveGrant active = queue.earlyEvents().grantOf(event);
       if (active != null) {
-        told(active, event);
+        heard(active, event);
       }
     }
   }
 
   /** Takes in an event of the store about a grant that is held. */
-  void told(ActiveGrant active, EarlyEvents.Event event) {
+  void heard(ActiveGrant active, EarlyEvents.Event event) {
     if (event.lostBy() != null) {
       active.lose(event.lostBy());
     } else {

@@ -82,10 +82,10 @@ final class EngineLease extends LossListeners implements Lease {
   public void extend(Duration ttl, Duration minHold) {
     requireOpen();
     if (grant().options().isRenewed()) {
-      throw new IllegalStateException("The lease of lock '"
-          + name()
-          + "' is renewed for as long as it is held: only a lease with LockOptions.fixed(...) can be"
-          + " extended");
+      throw new IllegalStateException(
+          ("The lease of lock '%s' is renewed for as long as it is held:"
+                  + " only a lease with LockOptions.fixed(...) can be extended")
+              .formatted(name()));
     }
     LockOptions options = LockOptions.fixed(ttl).withMinHold(minHold);
     client.checkOptions(options);

@@ -36,10 +36,9 @@ public final class GuardedLease<G extends Grant> implements LeaseGuard<G> {
   /** See {@link LeaseGuard#open}. */
   public static <G extends Grant> LeaseGuard<G> open(Lease lease, Class<G> grantType) {
     if (lease instanceof JointLease) {
-      throw new IllegalArgumentException("A guard is for a lease of one name, and this one has"
-          + " several ("
-          + lease.name()
-          + "): the write would be made while only one of them is held");
+      throw new IllegalArgumentException(("A guard is for a lease of one name, and this one has"
+              + " several (%s): the write would be made while only one of them is held")
+          .formatted(lease.name()));
     }
     if (!(lease instanceof EngineLease engineLease)) {
       throw new IllegalArgumentException("A guard takes a lease that a Holdfast client gave, not a "
@@ -48,13 +47,16 @@ public final class GuardedLease<G extends Grant> implements LeaseGuard<G> {
     Hold hold = engineLease.handle.hold();
     Grant grant = hold.grant().grant();
     if (!grantType.isInstance(grant)) {
-      throw new IllegalArgumentException("The lease of lock '"
-          + engineLease.name()
-          + "' is of another store: use the guard of the store that it was acquired from");
+      throw new IllegalArgumentException(
+          ("The lease of lock '%s' is of another store: use the guard"
+                  + " of the store that it was acquired from")
+              .formatted(engineLease.name()));
     }
     engineLease.ensureHeld();
+    // Made first: if that fails, no guard is open.
+    GuardedLease<G> guard = new GuardedLease<>(engineLease, grantType.cast(grant));
     hold.queue().holds().openGuard(engineLease.handle);
-    return new GuardedLease<>(engineLease, grantType.cast(grant));
+    return guard;
   }
 
   /** See {@link LeaseGuard#isFor}. */

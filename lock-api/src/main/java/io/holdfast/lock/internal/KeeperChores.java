@@ -1,6 +1,5 @@
 package io.holdfast.lock.internal;
 
-import io.holdfast.lock.internal.event.Callbacks;
 import io.holdfast.lock.internal.renewal.Keeper;
 import io.holdfast.lock.internal.task.Workers;
 import io.holdfast.lock.internal.time.Nanos;
@@ -13,15 +12,13 @@ final class KeeperChores implements Keeper.Chores {
 
   private final EngineClient client;
   private final List<Workers> workers;
-  private final Callbacks callbacks;
 
   private boolean retries;
   private long retryAtNanos;
 
-  KeeperChores(EngineClient client, Callbacks callbacks) {
+  KeeperChores(EngineClient client) {
     this.client = client;
     this.workers = List.of(client.settlers, client.cleaners, client.callbackThreads);
-    this.callbacks = callbacks;
   }
 
   @Override
@@ -39,11 +36,11 @@ final class KeeperChores implements Keeper.Chores {
 
   @Override
   public void log(Runnable line) {
-    callbacks.log(line);
+    client.callbacks.log(line);
   }
 
   private void retryTasks() {
-    boolean anyLeft = callbacks.isBehind();
+    boolean anyLeft = client.callbacks.isBehind();
     for (Workers some : workers) {
       anyLeft |= some.hasUnstarted();
     }
@@ -57,7 +54,7 @@ final class KeeperChores implements Keeper.Chores {
       retryAtNanos = nowNanos + RETRY_NANOS;
     } else if (nowNanos - retryAtNanos >= 0) {
       retryAtNanos = nowNanos + RETRY_NANOS;
-      callbacks.retry();
+      client.callbacks.retry();
       workers.forEach(Workers::retry);
     }
   }

@@ -59,7 +59,7 @@ final class LeaderTurn {
 
   // What undo() tells those who wait behind the leader
 
-  /** What the turn ended with; null if that says nothing to others. */
+  /** That the lock is taken, or the store's failure; null if nobody is told anything. */
   private Waiter.@Nullable News news;
 
   /** Whether it is told to all of them, and not only to those whose time is over. */
@@ -117,13 +117,13 @@ final class LeaderTurn {
     Claim claim = openClaim;
     StoreWait waited = wait;
     if (place != null && claim != null && waited != null) {
-      if (!waited.storeSlow) {
-        client.cleanup.leave(place, claim);
-      } else {
+      if (waited.storeSlow) {
         client.cleanup.leaveLater(place, claim);
         if (waited.unanswered) {
           client.cleanup.withdraw(claim);
         }
+      } else {
+        client.cleanup.leave(place, claim);
       }
       openClaim = null;
       ticket = null;
@@ -157,8 +157,7 @@ final class LeaderTurn {
     while (true) {
       try {
         news = null;
-        news = ask();
-        return news;
+        return ask();
       } catch (StoreException e) {
         if (e.permitsStored().isPresent()) {
           throw new PermitsMismatchException(
@@ -211,7 +210,8 @@ final class LeaderTurn {
           acquiring.waiting();
           Ticket.Status status = storeWait.await(queued.ticket(), queued.recheckAfter());
           if (status instanceof Ticket.Waiting) {
-            return new Waiter.Taken(queued.ticket().holder().orElse(null));
+            news = new Waiter.Taken(queued.ticket().holder().orElse(null));
+            return news;
           } else if (status instanceof Ticket.Gone) {
             leaveStoreQueue();
             pause(pauseNanos);
@@ -229,7 +229,8 @@ final class LeaderTurn {
       } else {
         grant = call(claim, () -> client.store.tryAcquire(claim)).orElse(null);
         if (grant == null) {
-          return new Waiter.Taken(null);
+          news = new Waiter.Taken(null);
+          return news;
         }
       }
       Waiter.News held = accept(grant, asked, confirmed);
@@ -267,7 +268,8 @@ final class LeaderTurn {
       }
       return hold(active);
     }
-    if (arrival != ActiveGrant.Arrival.DOUBTED) { // In doubt, the store no longer shows it.
+    if (arrival != ActiveGrant.Arrival.DOUBTED) {
+      // The store no longer shows a grant that is in doubt; any other is given back.
       client.cleanup.release(granted, Duration.ZERO);
     }
     grant = null;
@@ -312,7 +314,7 @@ final class LeaderTurn {
     client.keeper.keep(active);
     EarlyEvents.Event early = queue().earlyEvents().take(active);
     if (early != null) {
-      client.told(active, early);
+      client.heard(active, early);
     }
     return Objects.requireNonNull(led.news());
   }

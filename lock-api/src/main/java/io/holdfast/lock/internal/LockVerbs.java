@@ -142,10 +142,9 @@ abstract class LockVerbs implements DistributedLock {
       result = action.call(lease);
     }
     if (result == null) {
-      throw new NullPointerException("The work under lock '"
-          + name()
-          + "' is done and was exclusive, and its result is null, which an Optional can't hold: use"
-          + " tryRun, or return an Optional");
+      throw new NullPointerException(("The work under lock '%s' is done and was exclusive, and its"
+              + " result is null, which an Optional can't hold: use tryRun, or return an Optional")
+          .formatted(name()));
     }
     return Optional.of(result);
   }

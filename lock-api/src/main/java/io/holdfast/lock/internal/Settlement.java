@@ -1,7 +1,6 @@
 package io.holdfast.lock.internal;
 
 import io.holdfast.lock.LeaseLoss;
-import io.holdfast.lock.internal.event.Callbacks;
 import io.holdfast.lock.internal.grant.ActiveGrant;
 import io.holdfast.lock.internal.grant.GrantState.Phase;
 import io.holdfast.lock.internal.log.SafeLogger;
@@ -32,16 +31,11 @@ final class Settlement {
 
   private final EngineClient client;
   private final HandOff handOff;
-  private final Callbacks callbacks;
 
-  /**
-   * @param handOff decides whether a closed lease is handed on within the client
-   * @param callbacks writes the lines of the log
-   */
-  Settlement(EngineClient client, HandOff handOff, Callbacks callbacks) {
+  /** @param handOff decides whether a closed lease is handed on within the client */
+  Settlement(EngineClient client, HandOff handOff) {
     this.client = client;
     this.handOff = handOff;
-    this.callbacks = callbacks;
   }
 
   /** Closes a lease for its user. */
@@ -61,10 +55,10 @@ final class Settlement {
         }
       }
       case GUARDED ->
-        throw new IllegalStateException("A guard is open on the lease of lock '"
-            + hold.lockName()
-            + "': close the guard first. The lease is no longer renewed, and is released when the"
-            + " guard ends");
+        throw new IllegalStateException(
+            ("A guard is open on the lease of lock '%s': close the guard"
+                    + " first. The lease is no longer renewed, and is released when the guard ends")
+                .formatted(hold.lockName()));
     }
   }
 
@@ -125,6 +119,7 @@ final class Settlement {
   /** Settles the end of a guard. */
   void closeGuard(Hold hold) {
     if (hold.queue().holds().closeGuard(hold)) {
+      // The first does something if it was lost, the second if its release has begun.
       free(hold.grant());
       client.cleaners.submit(hold);
     }
@@ -318,7 +313,7 @@ final class Settlement {
       client.queues.leave(queue);
     }
     client.events.leaked(hold);
-    callbacks.log(() -> log.warn(
+    client.callbacks.log(() -> log.warn(
         "A lease of lock '{}' with token {} became unreachable without close(){}",
         hold.lockName(),
         hold.token(),
@@ -343,7 +338,7 @@ final class Settlement {
     if (notice.seen()) {
       client.events.lost(hold, notice.loss());
       // On another thread: an appender can block, and would delay the losses of other leases.
-      callbacks.log(() -> log.warn(
+      client.callbacks.log(() -> log.warn(
           "The lease of lock '{}' with token {} was lost: {}",
           hold.lockName(),
           hold.token(),

@@ -22,7 +22,6 @@ final class StoreWait implements Runnable {
   private final Request request;
   private final Interrupts interrupts;
   private final WaitQueue queue;
-  private final WaitMode mode;
   private final Clocks time;
   private final Thread thread = Thread.currentThread();
 
@@ -55,7 +54,6 @@ final class StoreWait implements Runnable {
     this.request = request;
     this.interrupts = interrupts;
     this.queue = queue;
-    this.mode = request.mode();
     this.time = client.time;
     this.asked = asked;
   }
@@ -75,8 +73,9 @@ final class StoreWait implements Runnable {
     Duration recheck = recheckAfter;
     while (true) {
       // The time is over, and the answer that just came was the last poll.
-      if (mode.untilNanos() - time.nanos() <= 0) {
-        storeSlow = time.nanos() - mode.untilNanos() >= client.storeTimeoutNanos() / PROMPT_DIVISOR;
+      if (request.mode().untilNanos() - time.nanos() <= 0) {
+        storeSlow = time.nanos() - request.mode().untilNanos()
+            >= client.storeTimeoutNanos() / PROMPT_DIVISOR;
         return new Ticket.Waiting(recheck);
       }
       queue.waitsAtStore(this);
@@ -117,7 +116,7 @@ final class StoreWait implements Runnable {
       client.requireOpen(request.key().name());
       interrupts.check();
       long nowNanos = time.nanos();
-      long leftNanos = Math.min(recheckAtNanos - nowNanos, mode.untilNanos() - nowNanos);
+      long leftNanos = Math.min(recheckAtNanos - nowNanos, request.mode().untilNanos() - nowNanos);
       if (rung || leftNanos <= 0) {
         return;
       }

@@ -38,7 +38,7 @@ public final class Cleanup {
   private final TimeSource time;
   private final Workers workers;
   private final long storeTimeoutNanos;
-  private final Runnable onDue;
+  private final Runnable onEarlier;
 
   private final Set<CleanupTask> open = ConcurrentHashMap.newKeySet();
   private final Set<CleanupTask> failedAtTheEnd = ConcurrentHashMap.newKeySet();
@@ -46,16 +46,20 @@ public final class Cleanup {
 
   /**
    * @param workers the threads that make the calls
-   * @param onDue called, on any thread, when {@link #submitDue} has something to do sooner than it
+   * @param onEarlier called, on any thread, when something is due earlier than {@link #submitDue}
    *     said; throws nothing
    */
   public Cleanup(
-      LockStore store, TimeSource time, Workers workers, long storeTimeoutNanos, Runnable onDue) {
+      LockStore store,
+      TimeSource time,
+      Workers workers,
+      long storeTimeoutNanos,
+      Runnable onEarlier) {
     this.store = store;
     this.time = time;
     this.workers = workers;
     this.storeTimeoutNanos = storeTimeoutNanos;
-    this.onDue = onDue;
+    this.onEarlier = onEarlier;
   }
 
   /**
@@ -110,7 +114,7 @@ public final class Cleanup {
     workers.submit(task);
   }
 
-  /** Submits what is due to be done again, and returns the time at which the next call is. */
+  /** Submits what is due to be done again, and returns the time at which more is due. */
   public long submitDue() {
     long nowNanos = time.nanos();
     long nextNanos = nowNanos + Nanos.FOREVER;
@@ -174,7 +178,7 @@ public final class Cleanup {
 
     private long delayNanos = RETRY_NANOS_MIN;
 
-    /** The time at which to run again; far in the future from when it is submitted. */
+    /** The time at which to run again; far in the future once it is submitted. */
     private volatile long dueNanos;
 
     CleanupTask(Claim claim, long lastsNanos, List<Long> repeatAtNanos, StoreCall call) {
@@ -208,7 +212,7 @@ public final class Cleanup {
         lastTry();
       } else {
         dueNanos = nextNanos;
-        onDue.run();
+        onEarlier.run();
       }
     }
 

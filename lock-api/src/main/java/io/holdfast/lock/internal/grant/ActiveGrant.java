@@ -347,15 +347,10 @@ public final class ActiveGrant extends Task {
 
   /** Makes the grant lost, unless it is over already. */
   public void lose(LeaseLoss.Reason reason) {
-    while (true) {
-      GrantState now = state;
-      if (now.isOver()) {
-        return;
-      }
-      if (lose(now, reason)) {
-        return;
-      }
-    }
+    GrantState now;
+    do {
+      now = state;
+    } while (!now.isOver() && !lose(now, reason));
   }
 
   /**

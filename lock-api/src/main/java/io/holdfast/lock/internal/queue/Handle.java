@@ -30,8 +30,7 @@ public final class Handle {
    * The reference to the user's lease, kept reachable here: a reference that is itself unreachable
    * is never enqueued. Null if the user has no lease, or has closed it.
    */
-  @Nullable
-  LeaseReference leaseReference;
+  volatile @Nullable LeaseReference leaseReference;
 
   Handle(Hold hold) {
     this.hold = hold;

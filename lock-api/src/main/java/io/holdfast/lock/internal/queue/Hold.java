@@ -68,10 +68,6 @@ public final class Hold extends Task implements HeldLease {
   /** Whether a thread is releasing it. */
   private final AtomicBoolean beingReleased = new AtomicBoolean();
 
-  /** The next in the list of lost holds of {@link Holds}. */
-  @Nullable
-  Hold nextLost;
-
   /** See {@link #lastListeners()}. */
   private List<Consumer<? super LeaseLoss>> lastListeners = List.of();
 

@@ -4,7 +4,9 @@ import io.holdfast.lock.LeaseLoss;
 import io.holdfast.lock.internal.grant.ActiveGrant;
 import io.holdfast.lock.internal.grant.GrantState.Phase;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.Deque;
+import java.util.List;
 import java.util.Objects;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -23,8 +25,8 @@ public final class Holds {
   @Nullable
   Hold holder;
 
-  /** The list of lost holds, linked by {@link Hold#nextLost}. */
-  private @Nullable Hold firstLost;
+  /** The lost holds that are still open, or whose loss is still to be told. */
+  private final List<Hold> lost = new ArrayList<>(0);
 
   Holds(WaitQueue queue) {
     this.queue = queue;
@@ -182,10 +184,10 @@ public final class Holds {
   }
 
   /**
-   * Closes a guard. Begins the release of a hold that was closed under it, if it was the last.
+   * Closes a guard. If it was the last one and the hold was closed under it, begins the release.
    *
-   * @return whether the hold must now be released at the store; if it was lost meanwhile, the store
-   *     may still show it
+   * @return whether the last guard ended on a hold that was closed or lost, and that is now to be
+   *     freed at the store
    */
   public boolean closeGuard(Hold hold) {
     synchronized (queue) {
@@ -228,9 +230,9 @@ public final class Holds {
       if (holder != null && holder.owner == thread) {
         return holder;
       }
-      for (Hold lost = firstLost; lost != null; lost = lost.nextLost) {
-        if (lost.owner == thread && !lost.open.isEmpty()) {
-          return lost;
+      for (Hold hold : lost) {
+        if (hold.owner == thread && !hold.open.isEmpty()) {
+          return hold;
         }
       }
       return null;
@@ -274,10 +276,9 @@ public final class Holds {
       listeners.addAll(handle.lossListeners());
     }
     LossNotice notice = new LossNotice(hold, loss, listeners, hold.seen, hold.openGuards > 0);
+    lost.add(hold); // The last call that can fail.
     hold.loss = loss;
     hold.untold = notice;
-    hold.nextLost = firstLost;
-    firstLost = hold;
     holder = null;
     queue.passTurn();
   }
@@ -291,31 +292,16 @@ public final class Holds {
 
   /** Takes a lost hold off the list once its handles are closed and its loss is told. */
   boolean unlistIfOver(Hold hold) {
-    if (!hold.open.isEmpty() || hold.untold != null) {
-      return false;
-    }
-    Hold before = null;
-    for (Hold lost = firstLost; lost != null; before = lost, lost = lost.nextLost) {
-      if (lost == hold) {
-        if (before == null) {
-          firstLost = lost.nextLost;
-        } else {
-          before.nextLost = lost.nextLost;
-        }
-        lost.nextLost = null;
-        return true;
-      }
-    }
-    return false;
+    return hold.open.isEmpty() && hold.untold == null && lost.remove(hold);
   }
 
   private @Nullable Hold holdOf(ActiveGrant grant) {
     if (holder != null && holder.grant() == grant) {
       return holder;
     }
-    for (Hold lost = firstLost; lost != null; lost = lost.nextLost) {
-      if (lost.grant() == grant) {
-        return lost;
+    for (Hold hold : lost) {
+      if (hold.grant() == grant) {
+        return hold;
       }
     }
     return null;

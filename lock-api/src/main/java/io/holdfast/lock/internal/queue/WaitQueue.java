@@ -66,7 +66,10 @@ public final class WaitQueue {
   /** The leading waiter; null if nobody leads, or {@link #releasing} does. */
   private @Nullable Waiter leader;
 
-  /** Wakes a leader that was told "taken" and waits in the store's line; null at other times. */
+  /**
+   * Wakes a leader that was told "taken" and waits in the store's line; null at other times, so
+   * also while it asks again.
+   */
   private @Nullable Runnable wakeLeader;
 
   /** The hold that is to be released, and leads until it is. */
@@ -223,7 +226,7 @@ public final class WaitQueue {
    * @param news what those behind it are told, if anything
    * @param toAll whether it is told to all of them, as a failure of the store is: if each asked
    *     again, that would take one store timeout after the other. Otherwise it is told to those
-   *     whose time is over
+   *     whose time is over, since they have none left to ask themselves
    */
   public synchronized void endLeading(Waiter waiter, @Nullable News news, boolean toAll) {
     endTurn(leader == waiter, news, toAll);
@@ -366,7 +369,6 @@ public final class WaitQueue {
   void beginRelease(Hold hold) {
     holds.holder = null;
     releasing = hold;
-    leader = null;
   }
 
   private void endTurn(boolean leads, @Nullable News news, boolean toAll) {

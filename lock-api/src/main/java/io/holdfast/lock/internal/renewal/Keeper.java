@@ -42,7 +42,8 @@ public final class Keeper {
    * A look does the chores (which need no scan), takes a sample of the wall clock, and, if
    * something is due by then, scans all grants. To have a scan at some time, a thread lowers
    * `nextScanNanos`; to have one at once, it sets `scanWanted`, for which no clock is read: that
-   * can fail, and the end of a renewal must not. Then it unparks the keeper. The scan first raises
+   * can fail, and the end of a renewal must not. Then it sets `woken`, since a
+   * contended lock can consume an unpark, and unparks the keeper. The scan first raises
    * the time to "never", and then lowers it to the next event that it saw. So an event that comes
    * during a scan is not missed. For each grant that a scan passes by, either the scan noted its
    * next time, or the thread that is busy with it asks for a scan when it is done.
