@@ -9,6 +9,7 @@ import io.holdfast.lock.internal.queue.Handle;
 import io.holdfast.lock.internal.queue.WaitQueue;
 import io.holdfast.lock.internal.queue.Waiter;
 import io.holdfast.lock.internal.task.Task;
+import io.holdfast.lock.internal.task.Workers;
 import io.holdfast.lock.internal.time.Clocks;
 import io.holdfast.lock.spi.StoreException;
 import java.util.function.Function;
@@ -86,6 +87,7 @@ final class Attempt<T> extends Task {
   }
 
   Outcome<T> run() throws InterruptedException {
+    long unused = Workers.ensureStack(SUBMIT_FRAMES);
     interrupts.check();
     try {
       client.requireOpen(name());

@@ -269,7 +269,7 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
   @Override
   public void doubted(ActiveGrant grant) {
     grant.schedule().doubted();
-    keeper.scan();
+    keeper.requestScan();
   }
 
   @Override

@@ -109,7 +109,7 @@ public final class GuardedLease<G extends Grant> implements LeaseGuard<G> {
     boolean wasDue = before == Phase.SUSPENDING && hold.grant().schedule().resume();
     lease.client.settlement.closeGuard(hold);
     if (wasDue) {
-      lease.client.keeper.scan();
+      lease.client.keeper.requestScan();
     }
   }
 }

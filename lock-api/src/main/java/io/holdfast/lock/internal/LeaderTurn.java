@@ -25,9 +25,9 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An attempt's turn to ask the store, as the leader of its wait queue. It owns the leader's role,
- * an open claim, a place in the store's line, and a grant that is not held yet. {@link #undo} gives
- * back those that are left.
+ * An attempt's turn to ask the store, as the leader of its wait queue. At different times it owns
+ * the leader's role, a claim, a place in the store's line, and a grant that is not held yet.
+ * {@link #undo} gives back what it owns.
  */
 final class LeaderTurn {
   /**
@@ -49,7 +49,9 @@ final class LeaderTurn {
   /** The leader, as the queue knows it; null if it no longer leads. */
   private @Nullable Waiter leader;
 
+  /** A claim that may have something at the store: a place, or a grant that was not reported. */
   private @Nullable Claim openClaim;
+
   private @Nullable Ticket ticket;
 
   /** The wait for the ticket's turn. */
@@ -120,6 +122,7 @@ final class LeaderTurn {
       if (waited.storeSlow) {
         client.cleanup.leaveLater(place, claim);
         if (waited.unanswered) {
+          // The request may come after the place was left; a withdrawal is repeated for that.
           client.cleanup.withdraw(claim);
         }
       } else {
@@ -180,6 +183,7 @@ final class LeaderTurn {
         if (!mode.waits()) {
           throw StoreCalls.failure(key, e);
         }
+        // This wait can't be interrupted: gives back what the request left, and asks again.
         leaveStoreQueue();
         withdraw();
         giveBackGrant();
@@ -268,8 +272,7 @@ final class LeaderTurn {
       }
       return hold(active);
     }
-    if (arrival != ActiveGrant.Arrival.DOUBTED) {
-      // The store no longer shows a grant that is in doubt; any other is given back.
+    if (arrival != ActiveGrant.Arrival.GONE) {
       client.cleanup.release(granted, Duration.ZERO);
     }
     grant = null;
@@ -286,7 +289,7 @@ final class LeaderTurn {
    * Determines whether a grant is valid on its arrival. If the machine slept while the answer was
    * on its way, another client may have the lock by now, so the store is asked.
    *
-   * @return {@code DOUBTED} if the store no longer shows the grant
+   * @return anything but {@code DOUBTED}
    */
   private ActiveGrant.Arrival arrivalOf(ActiveGrant active) throws StoreException {
     while (true) {
@@ -297,7 +300,7 @@ final class LeaderTurn {
       ClockReading asked = client.time.read();
       Optional<Duration> left = StoreCalls.call(() -> client.store.verify(active.grant()));
       if (left.isEmpty()) {
-        return ActiveGrant.Arrival.DOUBTED;
+        return ActiveGrant.Arrival.GONE;
       }
       boolean unused = active.verified(asked, left.get());
     }
@@ -319,7 +322,7 @@ final class LeaderTurn {
     return Objects.requireNonNull(led.news());
   }
 
-  /** Makes a call with a claim. The claim stays open unless it is known what became of it. */
+  /** Makes a call with a claim, which stays open if the call may have been carried out unseen. */
   <A> A call(Claim claim, StoreCalls.Call<A> call) throws StoreException {
     openClaim = claim;
     try {

@@ -90,7 +90,7 @@ final class Questions {
       return false;
     }
     // The keeper must look anew: the lease may have to be confirmed before its former end.
-    client.keeper.scan();
+    client.keeper.requestScan();
     client.renewed(grant);
     return settle(grant);
   }

@@ -11,6 +11,8 @@ import io.holdfast.lock.internal.queue.Holds;
 import io.holdfast.lock.internal.queue.LossNotice;
 import io.holdfast.lock.internal.queue.WaitQueue;
 import io.holdfast.lock.internal.queue.WaitQueue.Closing;
+import io.holdfast.lock.internal.task.Task;
+import io.holdfast.lock.internal.task.Workers;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.StoreException;
@@ -44,7 +46,7 @@ final class Settlement {
     switch (end(handle)) {
       case CLOSED_BEFORE, STILL_HELD -> {}
       case HANDED_ON -> client.events.released(hold, true);
-      case LOST, LOST_AND_LEFT -> throw hold.lostException();
+      case LOST, LOST_AND_OVER -> throw hold.lostException();
       case TO_BE_RELEASED -> {
         Error thrownByStore = release(hold, Telling.HERE);
         if (thrownByStore != null) {
@@ -79,6 +81,7 @@ final class Settlement {
 
   /** Closes a handle in its queue. If that fails here, another thread finishes it. */
   private Closing end(Handle handle) {
+    long unused = Workers.ensureStack(Task.SUBMIT_FRAMES);
     boolean done = false;
     try {
       Closing closing = endHere(handle);
@@ -107,7 +110,7 @@ final class Settlement {
       }
     } finally {
       closing = queue.close(handle, Thread.currentThread(), allowed, nowNanos);
-      if (closing == Closing.LOST_AND_LEFT) {
+      if (closing == Closing.LOST_AND_OVER) {
         client.queues.leave(queue);
       } else if (closing == Closing.GUARDED) {
         hold.grant().schedule().stop();
@@ -309,7 +312,7 @@ final class Settlement {
     if (dropped.last()) {
       hold.grant().schedule().stop();
     }
-    if (dropped.queueLeft()) {
+    if (dropped.isOver()) {
       client.queues.leave(queue);
     }
     client.events.leaked(hold);

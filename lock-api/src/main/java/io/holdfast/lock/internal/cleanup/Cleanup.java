@@ -21,9 +21,9 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Repeats in the background what a failing store left undone: the release of leases, and the
- * withdrawal of claims whose outcome is unknown. It tries until they have ended at the store
- * anyway. When the client is closed, each gets one last try.
+ * Releases leases, and withdraws claims whose outcome is unknown, in the background; repeats that
+ * while the store fails, until they have ended at the store by themselves. When the client is
+ * closed, each gets one last try.
  */
 public final class Cleanup {
   private static final SafeLogger log = SafeLogger.of(Cleanup.class);
@@ -104,7 +104,7 @@ public final class Cleanup {
     }
   }
 
-  /** Leaves a store's line like {@link #leave}, but in the background. */
+  /** Leaves a store's line like {@link #leave}, but on another thread. */
   public void leaveLater(Ticket ticket, Claim claim) {
     begin(new CleanupTask(claim, Nanos.of(claim.ttl()), List.of(), () -> leave(ticket, claim)));
   }
@@ -161,8 +161,8 @@ public final class Cleanup {
   }
 
   /**
-   * A call to the store that is repeated, at growing intervals, until it is answered or no longer
-   * matters; then it is made again at each of the given times.
+   * A call to the store that is repeated at growing intervals until it is answered or no longer
+   * matters. Once it is answered, it is made again at each of the given times.
    */
   private final class CleanupTask extends Task {
 
@@ -196,7 +196,7 @@ public final class Cleanup {
 
     @Override
     protected void work() {
-      // It can be submitted, by submitDue() and by end(), when it is done.
+      // submitDue() or end() may have submitted it once more though it is done.
       if (!open.contains(this)) {
         return;
       }
@@ -243,14 +243,15 @@ public final class Cleanup {
     }
 
     private @Nullable Long retryAt(Throwable failure) {
-      long nextNanos = time.nanos() + delayNanos;
-      if (nextNanos - untilNanos > 0) {
+      long nowNanos = time.nanos();
+      if (nowNanos - untilNanos >= 0) {
         log.warn(
             "Lock '{}' could not be cleaned up at the store; its TTL is over by now",
             lockName(),
             failure);
         return null;
       }
+      long nextNanos = Nanos.earlier(nowNanos + delayNanos, untilNanos);
       delayNanos = Math.min(2 * delayNanos, RETRY_NANOS_MAX);
       log.debug("Lock '{}' could not be cleaned up at the store; again later", lockName(), failure);
       return nextNanos;

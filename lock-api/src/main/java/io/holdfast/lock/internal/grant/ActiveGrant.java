@@ -28,19 +28,20 @@ public final class ActiveGrant extends Task {
   /*
    * Overview.
    *
-   * Its state is one immutable GrantState, replaced by compare-and-set. The thread that
-   * replaces it tells the observer, once, with nothing locked:
+   * Its state is one immutable GrantState:
    *
-   *                      unanswered, suspended
-   *          CONFIRMED <----------------------> UNANSWERED
-   *              |  ^                               |
-   *              |  | the store confirms            | the wall clock ran ahead
-   *              v  |                               v
-   *             SUSPECT <---------------------------+
+   *   CONFIRMED               -- unanswered, suspended ----> UNANSWERED
+   *   CONFIRMED, UNANSWERED   -- the wall clock ran ahead -> SUSPECT
+   *   UNANSWERED, SUSPECT     -- the store confirms -------> CONFIRMED
+   *   any of these three      -- the deadline, lose -------> LOST
+   *   any of these three      -- beginEnd -----------------> ENDING
+   *   ENDING                  -- endReleased --------------> RELEASED
+   *   ENDING                  -- endLost ------------------> LOST
+   *   ENDING                  -- endUnanswered ------------> RELEASED, or LOST if it was in doubt
    *
-   *     any of these three -- beginEnd --> ENDING -- endReleased --> RELEASED
-   *                        \                      \- endLost ------> LOST
-   *                         \- deadline, lose ---------------------> LOST
+   * Up to ENDING, any thread replaces it, by compare-and-set; the one that does tells the observer,
+   * once, with nothing locked. From then on, only the thread that releases it does, which tells
+   * listeners itself.
    *
    * The thread that finds a loss does not settle it, since it may be the keeper, a store's thread,
    * or a user's that merely asked isHeld(): the grant is a Task, and submitting it can't fail.
@@ -51,7 +52,7 @@ public final class ActiveGrant extends Task {
 
   /** Told of changes, on the thread that made them. Throws nothing and never blocks. */
   public interface Observer {
-    /** The grant came into doubt: the store must be asked at once. */
+    /** The wall clock ran ahead, which put the grant in doubt: the store must be asked at once. */
     void doubted(ActiveGrant grant);
 
     /**
@@ -144,7 +145,10 @@ public final class ActiveGrant extends Task {
     return state;
   }
 
-  /** Whether it is valid by the local clocks; marks it lost or in doubt if it is not. No I/O. */
+  /**
+   * Whether it is valid by the local clocks. If not, marks it lost, or in doubt if the wall clock
+   * ran ahead. No I/O.
+   */
   public boolean stands() {
     while (true) {
       GrantState now = state;
@@ -219,6 +223,8 @@ public final class ActiveGrant extends Task {
     STANDS,
     /** The machine slept while the answer was on its way: the store must be asked. */
     DOUBTED,
+    /** The store was asked, and no longer shows it. */
+    GONE,
     /** Its TTL is over. */
     LAPSED,
     /** Its maximum hold is over. */
@@ -261,7 +267,7 @@ public final class ActiveGrant extends Task {
   }
 
   /**
-   * Takes in that the store extended a renewed lease to its TTL.
+   * Takes in that the store renewed the lease, as {@code LockStore.renew} does.
    *
    * @param asked the clocks before the request was sent
    * @return false if a doubt that began after the request remains; the store must be asked again
@@ -270,11 +276,12 @@ public final class ActiveGrant extends Task {
     long validForNanos = Math.min(Nanos.of(options.ttl()), Nanos.of(validFor));
     long answeredNanos = time.nanos();
     Validity answered = Validity.of(asked, validForNanos, capNanos, answeredNanos);
-    return settle(asked, before -> answered);
+    return takeIn(asked, before -> answered);
   }
 
   /**
-   * Takes in that the store extended a fixed lease.
+   * Takes in that the store extended the lease, as {@code LockStore.extend} does: a fixed one, or
+   * one that it handed over and that is not renewed yet.
    *
    * @param asked the clocks before the request was sent
    * @param ttl the time that the store was asked for
@@ -286,7 +293,7 @@ public final class ActiveGrant extends Task {
     long ttlNanos = Nanos.of(ttl);
     long validForNanos = Nanos.of(validFor);
     schedule.extended(asked.nanos(), asked.nanos() + ttlNanos, validForNanos);
-    return settle(
+    return takeIn(
         asked,
         before -> before.extended(
             asked,
@@ -305,7 +312,7 @@ public final class ActiveGrant extends Task {
   public boolean verified(ClockReading asked, Duration left) {
     long answeredNanos = time.nanos();
     long leftNanos = Nanos.of(left);
-    return settle(
+    return takeIn(
         asked, before -> before.verified(asked, leftNanos, !options.isRenewed(), answeredNanos));
   }
 
@@ -408,7 +415,7 @@ public final class ActiveGrant extends Task {
    * Takes in an answer, unless it comes after the deadline: a caller may have been told that the
    * lease is gone. Returns false if a doubt remains.
    */
-  private boolean settle(ClockReading asked, UnaryOperator<Validity> answer) {
+  private boolean takeIn(ClockReading asked, UnaryOperator<Validity> answer) {
     while (true) {
       GrantState now = state;
       if (now.isOver()) {
@@ -424,6 +431,7 @@ public final class ActiveGrant extends Task {
       Validity answered = answer.apply(now.validity());
       boolean settles = !now.isDoubted() || asked.nanos() - now.doubtedNanos() >= 0;
       if (now.phase() == Phase.SUSPECT && answered.isOutrun(clocks.wallAheadNanos())) {
+        // The wall clock ran ahead again after the request was sent.
         settles = false;
       }
       if (replace(now, settles ? now.confirmed(answered) : now.with(answered))) {

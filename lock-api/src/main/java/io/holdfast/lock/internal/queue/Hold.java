@@ -51,6 +51,10 @@ public final class Hold extends Task implements HeldLease {
 
   int openGuards;
 
+  /** The waiter that it was handed on to, until it is woken by the thread that closed this hold. */
+  @Nullable
+  Waiter handedOnTo;
+
   /** Whether its last handle was dropped without being closed: it then ends with its TTL. */
   boolean leaked;
 

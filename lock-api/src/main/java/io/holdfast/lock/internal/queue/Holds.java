@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
 public final class Holds {
   private final WaitQueue queue;
 
-  /** The current hold of the name. */
+  /** The current hold of the name. That it was lost may not have been booked yet. */
   @Nullable
   Hold holder;
 
@@ -32,7 +32,7 @@ public final class Holds {
     this.queue = queue;
   }
 
-  /** Returns the holder, after {@link #bookIfLost}. */
+  /** Returns the current hold, after {@link #bookIfLost}. */
   @Nullable
   Hold current() {
     bookIfLost();
@@ -51,8 +51,8 @@ public final class Holds {
   // Losing
 
   /**
-   * Returns the loss of this grant if it must still be told; {@link #told} must follow. Null if it
-   * was told, or if the closing thread tells it.
+   * Returns the loss of this grant if it must still be told; {@link #told} must follow. Null if the
+   * grant is not lost, if its loss was told, or if the closing thread tells it.
    */
   public @Nullable LossNotice notice(ActiveGrant grant) {
     synchronized (queue) {
@@ -63,8 +63,8 @@ public final class Holds {
   }
 
   /**
-   * Notes that a loss was told. Returns whether nothing is left of the hold, so that the queue must
-   * be left.
+   * Notes that a loss was told. Returns whether the hold is over: the caller must call
+   * {@link WaitQueues#leave}.
    */
   public boolean told(Hold hold) {
     synchronized (queue) {
@@ -100,9 +100,9 @@ public final class Holds {
    *
    * @param hold the handle's hold
    * @param last whether this was the hold's last handle
-   * @param queueLeft whether nothing is left of the hold, so that the queue must be left
+   * @param isOver whether the hold is over: the caller must call {@link WaitQueues#leave}
    */
-  public record Dropped(Hold hold, boolean last, boolean queueLeft) {}
+  public record Dropped(Hold hold, boolean last, boolean isOver) {}
 
   /** Closes one of this grant's handles that its user dropped; null if there is none. */
   public @Nullable Dropped takeDropped(ActiveGrant grant) {
@@ -115,14 +115,14 @@ public final class Holds {
       for (Handle handle : hold.open) {
         if (handle.isDropped()) {
           boolean lastHandle = hold.open.size() == 1;
-          boolean leaves = lastHandle && hold.loss != null && hold.untold == null;
-          Dropped dropped = new Dropped(hold, lastHandle, leaves);
+          boolean isOver = lastHandle && hold.loss != null && hold.untold == null;
+          Dropped dropped = new Dropped(hold, lastHandle, isOver);
           hold.leaked = lastHandle;
           hold.remove(handle, null);
           if (lastHandle) {
             hold.owner = null;
           }
-          if (leaves) {
+          if (isOver) {
             boolean unused = unlistIfOver(hold);
           }
           return dropped;
@@ -186,19 +186,20 @@ public final class Holds {
   /**
    * Closes a guard. If it was the last one and the hold was closed under it, begins the release.
    *
-   * @return whether the last guard ended on a hold that was closed or lost, and that is now to be
-   *     freed at the store
+   * @return whether the store must now be told, since this was the last guard, and the hold was
+   *     closed or lost under it
    */
   public boolean closeGuard(Hold hold) {
     synchronized (queue) {
       bookIfLost();
       hold.openGuards--;
-      boolean isLost = hold.loss != null;
-      boolean ends = isLost ? hold.openGuards == 0 : hold.isAbandoned();
-      if (ends && !isLost) {
-        queue.beginRelease(hold);
+      if (hold.loss != null) {
+        return hold.openGuards == 0;
+      } else if (!hold.isAbandoned()) {
+        return false;
       }
-      return ends;
+      queue.beginRelease(hold);
+      return true;
     }
   }
 
@@ -230,7 +231,9 @@ public final class Holds {
       if (holder != null && holder.owner == thread) {
         return holder;
       }
-      for (Hold hold : lost) {
+      // By index, since an iterator would be allocated, and the heap may be full.
+      for (int index = 0; index < lost.size(); index++) {
+        Hold hold = lost.get(index);
         if (hold.owner == thread && !hold.open.isEmpty()) {
           return hold;
         }
@@ -239,7 +242,7 @@ public final class Holds {
     }
   }
 
-  /** Returns the current hold, of whichever thread. */
+  /** Returns the current hold. That it was lost may not have been booked yet. */
   public @Nullable Hold holder() {
     synchronized (queue) {
       return holder;
@@ -261,7 +264,7 @@ public final class Holds {
     }
   }
 
-  /** Moves the holder to the list of lost holds if its grant was lost. */
+  /** Moves the current hold to the list of lost holds if its grant was lost. */
   void bookIfLost() {
     Hold hold = holder;
     if (hold != null && hold.grant().state().phase() == Phase.LOST) {
@@ -299,9 +302,9 @@ public final class Holds {
     if (holder != null && holder.grant() == grant) {
       return holder;
     }
-    for (Hold hold : lost) {
-      if (hold.grant() == grant) {
-        return hold;
+    for (int index = 0; index < lost.size(); index++) {
+      if (lost.get(index).grant() == grant) {
+        return lost.get(index);
       }
     }
     return null;

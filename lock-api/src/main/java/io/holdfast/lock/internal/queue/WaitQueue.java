@@ -22,17 +22,18 @@ public final class WaitQueue {
   /*
    * Overview.
    *
-   * At most one thread of a client is the holder, or leads: asks the store for the lock, waits in
-   * the store's line, or gives the lock back. The rest wait in order of arrival. Leading is a
+   * At any time there is at most one of these: a current hold; a leader, which asks the store or
+   * waits in its line; a hold that is being given back to the store. The last two are called
+   * leading. The other threads wait in order of arrival. Leading is a
    * role, not a mutex: it is kept across calls to the store, and ended by granted, endLeading or
    * endRelease.
    *
-   *     enter --> YourTurn -------------> granted --> a Hold, and a Handle for each acquisition
-   *          \--> queued ... YourTurn --^    |
-   *                     \--- Acquired <------+ close, within the client
-   *                                          +--> releasing: leads until endRelease
-   *                                          \--> lost: in the list of lost holds until its handles
-   *                                               are closed and its loss is told
+   *     enter --> YourTurn (leads) --> granted (a Hold, and a Handle for each acquisition)
+   *       |          ^                   |
+   *       v          |                   +-- close --> handed on: the next waiter gets Acquired
+   *     queued ------+                   +-- close --> releasing: leads until endRelease
+   *       |                              \-- loss ---> in the list of lost holds until its handles
+   *       \--> Acquired                                are closed and its loss is told
    *
    * A waiter is told "taken" only if the store said so, or the holder is in this client. A waiter
    * whose time is over while the leader has no answer is `overdue`: it gets the leader's answer. If
@@ -67,19 +68,13 @@ public final class WaitQueue {
   private @Nullable Waiter leader;
 
   /**
-   * Wakes a leader that was told "taken" and waits in the store's line; null at other times, so
-   * also while it asks again.
+   * Wakes the leader. Set only while the leader waits in the store's line, and so only while the
+   * store's last answer was "taken".
    */
   private @Nullable Runnable wakeLeader;
 
   /** The hold that is to be released, and leads until it is. */
   private @Nullable Hold releasing;
-
-  /**
-   * The waiter that got the last hand-off. It is woken without the mutex, which it needs at once.
-   * Read without the mutex: if it is a later one by then, the earlier one has been awake.
-   */
-  private @Nullable Waiter handedOnTo;
 
   private boolean clientClosed;
 
@@ -220,13 +215,13 @@ public final class WaitQueue {
   }
 
   /**
-   * Ends the leader's turn without a lease, so that the next may ask. Does nothing if the waiter no
-   * longer leads, so a call that was cut short can be repeated.
+   * Ends the leader's turn without a lease, so that the next may ask. If the waiter no longer
+   * leads, only passes on a turn that nobody has, so a call that was cut short can be repeated.
    *
    * @param news what those behind it are told, if anything
-   * @param toAll whether it is told to all of them, as a failure of the store is: if each asked
-   *     again, that would take one store timeout after the other. Otherwise it is told to those
-   *     whose time is over, since they have none left to ask themselves
+   * @param toAll whether all of them are told, as after a failure of the store: otherwise each
+   *     would ask in turn, and wait for one store timeout. If false, only those whose time is over
+   *     are told, since they can't ask any more
    */
   public synchronized void endLeading(Waiter waiter, @Nullable News news, boolean toAll) {
     endTurn(leader == waiter, news, toAll);
@@ -240,7 +235,7 @@ public final class WaitQueue {
     CLOSED_BEFORE,
     /** An outer acquisition still holds the lock. */
     STILL_HELD,
-    /** The next thread in the queue has the lease, and with it the use of this queue. */
+    /** The next thread in the queue has the lease, and counts as the user of this queue. */
     HANDED_ON,
     /** The hold leads, and is to be given back to the store. */
     TO_BE_RELEASED,
@@ -248,8 +243,11 @@ public final class WaitQueue {
     GUARDED,
     /** The lease had been lost. */
     LOST,
-    /** The lease had been lost, and that was told; the queue must be left. */
-    LOST_AND_LEFT
+    /**
+     * The lease had been lost, its loss is told, and this was its last handle: the caller must call
+     * {@link WaitQueues#leave}.
+     */
+    LOST_AND_OVER
   }
 
   /** Whether a thread waits here; the answer may be outdated at once. */
@@ -264,10 +262,13 @@ public final class WaitQueue {
    *     other thread knows whether the owner is still at work
    */
   public Closing close(Handle handle, Thread thread, HandOff handOff, long nowNanos) {
+    Hold hold = handle.hold();
     Closing closing = closeHere(handle, thread, handOff, nowNanos);
-    Waiter successor = handedOnTo;
-    if (closing == Closing.HANDED_ON && successor != null) {
-      successor.wake();
+    Waiter next = hold.handedOnTo;
+    if (closing == Closing.HANDED_ON && next != null) {
+      hold.handedOnTo = null;
+      // Without the mutex, since the thread that wakes up needs it at once.
+      next.wake();
     }
     return closing;
   }
@@ -281,7 +282,7 @@ public final class WaitQueue {
     Hold hold = handle.hold();
     if (hold.loss != null) {
       hold.remove(handle, LeaseState.LOST);
-      return holds.unlistIfOver(hold) ? Closing.LOST_AND_LEFT : Closing.LOST;
+      return holds.unlistIfOver(hold) ? Closing.LOST_AND_OVER : Closing.LOST;
     }
     if (holds.holder != hold) {
       // An earlier call was cut short by a stack overflow, and the release has begun.
@@ -305,7 +306,7 @@ public final class WaitQueue {
       // If this overflows the stack, `unfinishedRelease` finds the hold, which has no handle.
       waiters.give(next, news);
       holds.holder = successor;
-      handedOnTo = next;
+      hold.handedOnTo = next;
       return Closing.HANDED_ON;
     }
     hold.remove(handle, null);

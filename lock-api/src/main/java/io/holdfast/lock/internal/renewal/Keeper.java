@@ -34,19 +34,19 @@ public final class Keeper {
    *
    * All leases of a client depend on this thread, so it can't die, block or spin:
    *
-   * - It does no I/O, runs no user code, does not even log, and takes no mutex of a wait queue. A
-   *   loss that it finds is marked by compare-and-set, and its consequences are a task of others.
+   * - It does no I/O, runs no user code, hardly ever logs, and takes no mutex of a wait queue. A loss
+   *   that it finds is marked by compare-and-set; its consequences are a task of others.
    * - Whatever a look throws, the next look comes soon, but not at once.
    * - It parks after each look; an interrupt does not make all further parks return at once.
    *
-   * A look does the chores (which need no scan), takes a sample of the wall clock, and, if
-   * something is due by then, scans all grants. To have a scan at some time, a thread lowers
-   * `nextScanNanos`; to have one at once, it sets `scanWanted`, for which no clock is read: that
-   * can fail, and the end of a renewal must not. Then it sets `woken`, since a
-   * contended lock can consume an unpark, and unparks the keeper. The scan first raises
-   * the time to "never", and then lowers it to the next event that it saw. So an event that comes
-   * during a scan is not missed. For each grant that a scan passes by, either the scan noted its
-   * next time, or the thread that is busy with it asks for a scan when it is done.
+   * A look does the chores, samples the wall clock, and scans all grants if a scan is due or wanted.
+   * A thread that needs a scan later lowers `nextScanNanos`. One that needs a scan now sets
+   * `scanWanted`; that reads no clock, so it can't fail, and the end of a renewal relies on that.
+   * Both then call `wake`, which sets `woken` and unparks the keeper: an unpark alone can be consumed
+   * by a contended lock. The scan first raises the time to "never", and then lowers it to the next
+   * event that it saw. So an event that comes during a scan is not missed. For each grant that a
+   * scan passes by, either the scan noted its next time, or the thread that is busy with it asks for
+   * a scan when it is done.
    */
 
   private static final SafeLogger log = SafeLogger.of(Keeper.class);
@@ -85,10 +85,10 @@ public final class Keeper {
 
   final Set<Group> groupsInFlight = ConcurrentHashMap.newKeySet();
 
-  /** The time of the next scan; far in the future during a scan. */
+  /** The time of the next scan. A scan first sets it far into the future, then lowers it. */
   private final AtomicLong nextScanNanos;
 
-  /** Whether a scan is wanted at once. */
+  /** Whether a scan is wanted now. */
   private volatile boolean scanWanted;
 
   /** Whether a lock was asked for since the last look. */
@@ -155,7 +155,7 @@ public final class Keeper {
       forget(grant);
       return;
     }
-    scanAt(
+    requestScanAt(
         Nanos.earlier(grant.state().validity().deadlineNanos(), grant.schedule().askAtNanos()));
   }
 
@@ -175,15 +175,15 @@ public final class Keeper {
     grants.remove(grant.grant().claim().ownerId(), grant);
   }
 
-  /** Has all grants scanned at once. Throws nothing. */
-  public void scan() {
+  /** Has all grants scanned soon. Throws nothing. */
+  public void requestScan() {
     if (!scanWanted) {
       scanWanted = true;
       wake();
     }
   }
 
-  /** Has the chores done at once. */
+  /** Wakes the keeper for its next look. */
   public void wake() {
     woken = true;
     LockSupport.unpark(thread);
@@ -196,7 +196,7 @@ public final class Keeper {
     rounds.shutdown();
   }
 
-  private void scanAt(long atNanos) {
+  private void requestScanAt(long atNanos) {
     if (atNanos - nextScanNanos.get() >= 0) {
       return;
     }
@@ -213,7 +213,7 @@ public final class Keeper {
       try {
         parkNanos = look();
       } catch (Throwable e) {
-        logFailure(e);
+        log("The keeper of lock leases could not do all that was due, and goes on", e);
       }
       if (stopped) {
         break;
@@ -234,12 +234,12 @@ public final class Keeper {
     }
   }
 
-  private void logFailure(Throwable e) {
+  /** Logs on another thread; throws nothing. */
+  private void log(String message, Throwable failure) {
     try {
-      chores.log(() ->
-          log.error("The keeper of lock leases could not do all that was due, and goes on", e));
-    } catch (Throwable again) {
-      // No memory for a log line: the next look logs, if it fails too.
+      chores.log(() -> log.warn(message, failure, null));
+    } catch (Throwable e) {
+      // No memory for a line of the log: what failed is tried again, and logged if it fails then.
       return;
     }
   }
@@ -253,11 +253,12 @@ public final class Keeper {
     // Takes the sample of the wall clock.
     ClockReading unused = time.read();
     if (scanWanted || nextScanNanos.get() - nowNanos <= 0) {
-      scan(nowNanos);
+      scanAll(nowNanos);
     }
     long nextNanos = Nanos.earlier(choresAtNanos, nextScanNanos.get());
     idle = !wasActive && !chores.areLocksInUse();
-    // A thread that asked for a lock before `idle` was set has set `active`.
+    // A thread that asks for a lock sets `active`, and then wakes the keeper only if `idle` is set.
+    // If it found `idle` not set yet, its `active` is seen here.
     if (!idle || active) {
       idle = false;
       nextNanos = Nanos.earlier(nextNanos, nowNanos + SAMPLE_INTERVAL_NANOS);
@@ -270,12 +271,12 @@ public final class Keeper {
     try {
       return chores.run();
     } catch (Throwable e) {
-      chores.log(() -> log.error("Chores of a lock client failed, and are done again", e));
+      log("Chores of a lock client failed, and are done again", e);
       return time.nanos() + FAILURE_INTERVAL_NANOS;
     }
   }
 
-  private void scan(long nowNanos) {
+  private void scanAll(long nowNanos) {
     // From here on a new grant must ask for a scan of its own, since this scan may have passed it.
     scanWanted = false;
     nextScanNanos.set(nowNanos + Nanos.FOREVER);
@@ -288,7 +289,7 @@ public final class Keeper {
           grant.settleAgain();
           continue;
         }
-        scanAt(grant.state().validity().deadlineNanos());
+        requestScanAt(grant.state().validity().deadlineNanos());
         RenewalSchedule schedule = grant.schedule();
         // The end of a request under way asks for a scan.
         if (!schedule.isInFlight() && !schedule.isStopped()) {
@@ -296,7 +297,7 @@ public final class Keeper {
             nearlyDue.add(grant);
             isDue |= schedule.isDue(nowNanos);
           } else {
-            scanAt(schedule.askAtNanos());
+            requestScanAt(schedule.askAtNanos());
           }
         }
       }
@@ -308,7 +309,7 @@ public final class Keeper {
       done = true;
     } finally {
       if (!done) {
-        scanAt(nowNanos + FAILURE_INTERVAL_NANOS);
+        requestScanAt(nowNanos + FAILURE_INTERVAL_NANOS);
       }
     }
   }
@@ -339,7 +340,7 @@ public final class Keeper {
   private void scanWhenDue(List<ActiveGrant> members, long nowNanos) {
     for (ActiveGrant grant : members) {
       if (!grant.schedule().isDue(nowNanos)) {
-        scanAt(grant.schedule().askAtNanos());
+        requestScanAt(grant.schedule().askAtNanos());
       }
     }
   }
@@ -349,8 +350,7 @@ public final class Keeper {
     try {
       part = store.renewalGroup(grant.grant());
     } catch (Throwable e) {
-      chores.log(() -> log.warn(
-          "The store has no renewal group for a lease of '{}'", grant.key().name(), e));
+      log("The store has no renewal group for a lease of '" + grant.key().name() + "'", e);
       part = grant;
     }
     return new Group(part, grant.schedule().extendsLease());
@@ -375,9 +375,8 @@ public final class Keeper {
         scanWhenDue(members, nowNanos);
       }
     } catch (Throwable e) { // No thread or no memory: try again later.
-      scanAt(time.nanos() + FAILURE_INTERVAL_NANOS);
-      chores.log(
-          () -> log.warn("A renewal of lock leases could not be started; again soon", e, null));
+      requestScanAt(time.nanos() + FAILURE_INTERVAL_NANOS);
+      log("A renewal of lock leases could not be started; again soon", e);
     } finally {
       if (!started) {
         round.end();
@@ -398,8 +397,8 @@ public final class Keeper {
     }
 
     /**
-     * Begins the members' requests. Returns false if none that is due may be asked about now; the
-     * others then wait too.
+     * Begins a request for each member that is due, and, if there is one, for those nearly due.
+     * Returns false if no request was begun: each member that is due is guarded or closed.
      */
     boolean begin(long nowNanos) {
       for (ActiveGrant grant : members) {
@@ -432,7 +431,7 @@ public final class Keeper {
         log.warn("A renewal of lock leases failed; again soon", e, null);
       } finally {
         end();
-        scan();
+        requestScan();
       }
     }
 
