@@ -68,12 +68,8 @@ public abstract class LockClientBuilder<B extends LockClientBuilder<B>> {
    */
   public final B storeTimeout(Duration timeout) {
     if (timeout.compareTo(STORE_TIMEOUT_MIN) < 0 || timeout.compareTo(STORE_TIMEOUT_MAX) > 0) {
-      throw new IllegalArgumentException("A store timeout must be "
-          + STORE_TIMEOUT_MIN
-          + " to "
-          + STORE_TIMEOUT_MAX
-          + ", was "
-          + timeout);
+      throw new IllegalArgumentException("A store timeout must be %s to %s, was %s"
+          .formatted(STORE_TIMEOUT_MIN, STORE_TIMEOUT_MAX, timeout));
     }
     this.storeTimeout = timeout;
     return self();

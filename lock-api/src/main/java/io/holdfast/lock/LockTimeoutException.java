@@ -16,12 +16,9 @@ public final class LockTimeoutException extends LockException {
   public LockTimeoutException(String lockName, Duration waited, @Nullable String holder) {
     super(
         lockName,
-        "Lock '"
-            + lockName
-            + "' stayed taken for "
-            + waited.toMillis()
-            + " ms"
-            + (holder == null ? "" : "; it is held by " + holder),
+        "Lock '%s' stayed taken for %s ms%s"
+            .formatted(
+                lockName, waited.toMillis(), holder == null ? "" : "; it is held by " + holder),
         null);
     this.waited = waited;
   }

@@ -17,14 +17,9 @@ public final class PermitsMismatchException extends LockException {
   public PermitsMismatchException(String lockName, int asked, int stored) {
     super(
         lockName,
-        "Semaphore '"
-            + lockName
-            + "' was asked for with "
-            + asked
-            + " permits, and has "
-            + stored
-            + " at the store. Use the same number everywhere; it changes once no permit is held and"
-            + " nobody waits for one",
+        ("Semaphore '%s' was asked for with %s permits, and has %s at the store. Use the same number"
+                + " everywhere; it changes once no permit is held and nobody waits for one")
+            .formatted(lockName, asked, stored),
         null);
     this.asked = asked;
     this.stored = stored;

@@ -9,8 +9,10 @@ import io.holdfast.lock.internal.queue.Handle;
 import io.holdfast.lock.internal.queue.WaitQueue;
 import io.holdfast.lock.internal.queue.Waiter;
 import io.holdfast.lock.internal.task.Task;
+import io.holdfast.lock.internal.task.Workers;
 import io.holdfast.lock.internal.time.Clocks;
 import io.holdfast.lock.spi.StoreException;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -39,7 +41,7 @@ final class Attempt<T> extends Task {
 
   private final EngineClient client;
   private final Request request;
-  private final HandOut<T> handOut;
+  private final Function<Handle, T> handOut;
   private final Events.Acquiring acquiring;
   private final Interrupts interrupts;
   private final Thread thread = Thread.currentThread();
@@ -56,11 +58,6 @@ final class Attempt<T> extends Task {
    */
   private final LeaderTurn turn;
 
-  /** Converts a handle to what the caller gets. */
-  interface HandOut<T> {
-    T of(Handle handle);
-  }
-
   /** The outcome of a call to acquire a lock. */
   sealed interface Outcome<T> {}
 
@@ -75,7 +72,12 @@ final class Attempt<T> extends Task {
    */
   record Taken<T>(String lockName, @Nullable String holder) implements Outcome<T> {}
 
-  Attempt(EngineClient client, Request request, HandOut<T> handOut, Events.Acquiring acquiring) {
+  /** @param handOut converts a handle to what the caller gets */
+  Attempt(
+      EngineClient client,
+      Request request,
+      Function<Handle, T> handOut,
+      Events.Acquiring acquiring) {
     this.client = client;
     this.request = request;
     this.handOut = handOut;
@@ -85,6 +87,7 @@ final class Attempt<T> extends Task {
   }
 
   Outcome<T> run() throws InterruptedException {
+    long unused = Workers.ensureStack(SUBMIT_FRAMES);
     interrupts.check();
     try {
       client.requireOpen(name());
@@ -178,7 +181,7 @@ final class Attempt<T> extends Task {
   }
 
   private Outcome<T> acquired(Waiter.Acquired got) {
-    Outcome<T> outcome = new Acquired<>(handOut.of(got.handle()));
+    Outcome<T> outcome = new Acquired<>(handOut.apply(got.handle()));
     // A failure from here on gives the handle back, until the field is cleared.
     leaveQueue();
     acquiring.acquired(got.handle().hold().token(), got.source());

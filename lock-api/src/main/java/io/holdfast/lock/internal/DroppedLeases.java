@@ -15,7 +15,9 @@ import java.util.concurrent.ConcurrentHashMap;
  */
 final class DroppedLeases {
   private final Workers settlers;
-  private final ReferenceQueue<LossListeners> references = new ReferenceQueue<>();
+
+  /** The queue to register watched leases with. */
+  final ReferenceQueue<LossListeners> references = new ReferenceQueue<>();
 
   /** Holds that were acquired through {@code asLock()}. */
   private final Set<Hold> threadOwned = ConcurrentHashMap.newKeySet();
@@ -23,11 +25,6 @@ final class DroppedLeases {
   /** @param settlers the threads that settle what was dropped */
   DroppedLeases(Workers settlers) {
     this.settlers = settlers;
-  }
-
-  /** Returns the queue to register watched leases with. */
-  ReferenceQueue<LossListeners> references() {
-    return references;
   }
 
   void watchThreadOf(Handle handle) {
@@ -41,9 +38,7 @@ final class DroppedLeases {
   /** Looks for dropped leases and dead threads, and submits what it finds. */
   void find() {
     for (var reference = references.poll(); reference != null; reference = references.poll()) {
-      Handle handle = ((LeaseReference) reference).handle();
-      handle.markDropped();
-      settlers.submit(handle.hold().grant());
+      settlers.submit(((LeaseReference) reference).handle().hold().grant());
     }
     threadOwned.removeIf(hold -> hold.grant().state().isOver() || isDropped(hold));
   }
@@ -52,7 +47,6 @@ final class DroppedLeases {
     if (hold.acquirer().isAlive()) {
       return false;
     }
-    hold.markAcquirerDead();
     settlers.submit(hold.grant());
     return true;
   }

@@ -19,7 +19,6 @@ import io.holdfast.lock.internal.queue.WaitQueue;
 import io.holdfast.lock.internal.queue.WaitQueues;
 import io.holdfast.lock.internal.renewal.Keeper;
 import io.holdfast.lock.internal.task.EngineThreads;
-import io.holdfast.lock.internal.task.Timer;
 import io.holdfast.lock.internal.task.Workers;
 import io.holdfast.lock.internal.time.Clocks;
 import io.holdfast.lock.internal.time.Nanos;
@@ -34,6 +33,7 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Objects;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -63,7 +63,6 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
 
   private final LockOptions defaultOptions;
   private final Duration storeTimeout;
-  private final DroppedLeases droppedLeases;
   private final ClientClosing closing;
 
   // Parts of the engine, which refer to each other through this client
@@ -71,7 +70,9 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
   final Clocks time;
   final LockStore store;
   final Claims claims;
+  final DroppedLeases droppedLeases;
   final WaitQueues queues;
+  final Callbacks callbacks;
   final Events events;
   final Keeper keeper;
   final Cleanup cleanup;
@@ -92,22 +93,14 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
     this.settlers = new Workers(threads, "settlement", SETTLERS, this::wakeKeeper);
     this.cleaners = new Workers(threads, "clean-up", CLEANERS, this::wakeKeeper);
     this.callbackThreads = new Workers(threads, "callback", CALLBACKS, this::wakeKeeper);
-    Callbacks callbacks = new Callbacks(callbackThreads, settings.callbackExecutor());
+    this.callbacks = new Callbacks(callbackThreads, settings.callbackExecutor());
     this.events = new Events(settings.listeners(), callbacks, time);
-    Timer timer = new Timer(time, cleaners, this::wakeKeeper);
     this.droppedLeases = new DroppedLeases(settlers);
     this.queues = new WaitQueues(this::releaseHold);
-    KeeperChores chores = new KeeperChores(
-        time,
-        List.of(settlers, cleaners, callbackThreads),
-        callbacks,
-        timer,
-        droppedLeases,
-        queues);
-    this.keeper = new Keeper(threads, store, time, chores, this::renewedInRound);
-    this.cleanup = new Cleanup(store, time, cleaners, timer, Nanos.of(storeTimeout));
+    this.keeper = new Keeper(threads, store, time, new KeeperChores(this), this::renewedInRound);
+    this.cleanup = new Cleanup(store, time, cleaners, storeTimeoutNanos(), this::wakeKeeper);
     HandOff handOff = settings.localHandOff() ? HandOff.BOUNDED : HandOff.NEVER;
-    this.settlement = new Settlement(this, handOff, callbacks);
+    this.settlement = new Settlement(this, handOff);
     this.questions = new Questions(this);
     this.closing = new ClientClosing(this);
   }
@@ -145,13 +138,8 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
   public DistributedLock semaphore(String name, int permits, LockOptions options) {
     LockKey key = new LockKey(LockKind.PERMIT, name);
     if (permits < 1 || permits > Claim.PERMITS_MAX) {
-      throw new IllegalArgumentException("A semaphore has 1 to "
-          + Claim.PERMITS_MAX
-          + " permits, not "
-          + permits
-          + " (semaphore '"
-          + name
-          + "')");
+      throw new IllegalArgumentException("A semaphore has 1 to %s permits, not %s (semaphore '%s')"
+          .formatted(Claim.PERMITS_MAX, permits, name));
     }
     store.checkKind(LockKind.PERMIT);
     return lock(key, permits, options);
@@ -159,17 +147,13 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
 
   @Override
   public DistributedLock all(Collection<String> names) {
-    return all(JointLock.keys(names), defaultOptions);
+    return all(names, defaultOptions);
   }
 
   @Override
   public DistributedLock all(Collection<String> names, LockOptions options) {
     List<LockKey> keys = JointLock.keys(names);
     checkOptions(options);
-    return all(keys, options);
-  }
-
-  private DistributedLock all(List<LockKey> keys, LockOptions options) {
     return keys.size() == 1
         ? new EngineLock(this, keys.get(0), 1, options)
         : new JointLock(this, keys, options);
@@ -195,7 +179,7 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
   /** Makes a lease for the user. */
   EngineLease lease(Handle handle) {
     EngineLease lease = new EngineLease(this, handle);
-    handle.watch(lease, droppedLeases.references());
+    handle.watch(lease, droppedLeases.references);
     handle.hold().grant().beginMinHold();
     return lease;
   }
@@ -203,12 +187,12 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
   /** Registers a handle of {@code asLock()} with its thread; it has no lease. */
   Handle threadOwned(Handle handle) {
     droppedLeases.watchThreadOf(handle);
-    handle.hold().queue().holds().addThreadOwned(handle);
+    handle.hold().queue().holds().markThreadOwned(handle);
     handle.hold().grant().beginMinHold();
     return handle;
   }
 
-  <T> Attempt.Outcome<T> acquire(Request request, Attempt.HandOut<T> handOut)
+  <T> Attempt.Outcome<T> acquire(Request request, Function<Handle, T> handOut)
       throws InterruptedException {
     Events.Acquiring acquiring = events.acquiring(request.key().name());
     Attempt.Outcome<T> outcome;
@@ -238,18 +222,15 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
   }
 
   void onLost(EngineLease lease, Consumer<? super LeaseLoss> listener) {
-    LeaseLoss loss = lease.handle().hold().queue().holds().onLost(lease.handle(), lease, listener);
+    LeaseLoss loss = lease.handle.hold().queue().holds().onLost(lease.handle, lease, listener);
     if (loss != null) {
       events.tellLoss(loss, listener);
     }
   }
 
-  /** Whether the thread has an open acquisition through {@code asLock()}. */
-  boolean isThreadOwned(LockKey key, Thread thread) {
-    return lastThreadOwned(key, thread) != null;
-  }
-
-  private @Nullable Handle lastThreadOwned(LockKey key, Thread thread) {
+  /** Returns the thread's latest open acquisition through {@code asLock()}. */
+  @Nullable
+  Handle lastThreadOwned(LockKey key, Thread thread) {
     WaitQueue mutex = queues.find(key);
     if (mutex != null) {
       // Allocates nothing, so that a thread can unlock even if the heap is full.
@@ -287,15 +268,8 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
 
   @Override
   public void doubted(ActiveGrant grant) {
-    try {
-      grant.schedule().doubted();
-      keeper.scan();
-    } catch (Throwable e) {
-      log.warn(
-          "A doubt about the lease of lock '{}' is looked into later",
-          grant.key().name(),
-          e);
-    }
+    grant.schedule().doubted();
+    keeper.requestScan();
   }
 
   @Override
@@ -366,35 +340,33 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
 
   @Override
   public void suspended(Grant grant) {
-    ActiveGrant active = activeGrant(grant, null);
-    if (active != null) {
-      suspended(active);
-    }
-  }
-
-  void suspended(ActiveGrant active) {
-    // Before doubted(), which has a request sent: it settles only a doubt that began before it.
-    active.unanswered();
-    doubted(active);
+    heard(grant, null);
   }
 
   @Override
   public void lost(Grant grant, LeaseLoss.Reason reason) {
-    ActiveGrant active = activeGrant(grant, Objects.requireNonNull(reason));
-    if (active != null) {
-      active.lose(reason);
-    }
+    heard(grant, Objects.requireNonNull(reason));
   }
 
-  private @Nullable ActiveGrant activeGrant(Grant grant, LeaseLoss.@Nullable Reason lostBy) {
+  private void heard(Grant grant, LeaseLoss.@Nullable Reason lostBy) {
     EarlyEvents.Event event = new EarlyEvents.Event(grant.claim().ownerId(), lostBy);
     for (WaitQueue queue : queues.of(grant.claim().key())) {
       ActiveGrant active = queue.earlyEvents().grantOf(event);
       if (active != null) {
-        return active;
+        heard(active, event);
       }
     }
-    return null;
+  }
+
+  /** Takes in an event of the store about a grant that is held. */
+  void heard(ActiveGrant active, EarlyEvents.Event event) {
+    if (event.lostBy() != null) {
+      active.lose(event.lostBy());
+    } else {
+      // Before doubted(), which has a request sent: it settles only a doubt that began before it.
+      active.unanswered();
+      doubted(active);
+    }
   }
 
   // The end

@@ -9,8 +9,6 @@ import io.holdfast.lock.internal.queue.Handle;
 import io.holdfast.lock.internal.queue.LossListeners;
 import java.lang.ref.Reference;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.Objects;
 import java.util.function.Consumer;
 
@@ -18,37 +16,13 @@ import java.util.function.Consumer;
  * The user's side of an acquisition. The engine refers to it only weakly, so that a dropped one can
  * be found.
  */
-final class EngineLease implements Lease, LossListeners {
-  private final EngineClient client;
-  private final Handle handle;
-
-  /** Guarded by the queue's mutex. */
-  private List<Consumer<? super LeaseLoss>> lossListeners = List.of();
+final class EngineLease extends LossListeners implements Lease {
+  final EngineClient client;
+  final Handle handle;
 
   EngineLease(EngineClient client, Handle handle) {
     this.client = client;
     this.handle = handle;
-  }
-
-  Handle handle() {
-    return handle;
-  }
-
-  EngineClient client() {
-    return client;
-  }
-
-  @Override
-  public List<Consumer<? super LeaseLoss>> lossListeners() {
-    return lossListeners;
-  }
-
-  @Override
-  public void addLossListener(Consumer<? super LeaseLoss> listener) {
-    if (lossListeners.isEmpty()) {
-      lossListeners = new ArrayList<>(2);
-    }
-    lossListeners.add(listener);
   }
 
   @Override
@@ -108,10 +82,10 @@ final class EngineLease implements Lease, LossListeners {
   public void extend(Duration ttl, Duration minHold) {
     requireOpen();
     if (grant().options().isRenewed()) {
-      throw new IllegalStateException("The lease of lock '"
-          + name()
-          + "' is renewed for as long as it is held: only a lease with LockOptions.fixed(...) can be"
-          + " extended");
+      throw new IllegalStateException(
+          ("The lease of lock '%s' is renewed for as long as it is held:"
+                  + " only a lease with LockOptions.fixed(...) can be extended")
+              .formatted(name()));
     }
     LockOptions options = LockOptions.fixed(ttl).withMinHold(minHold);
     client.checkOptions(options);

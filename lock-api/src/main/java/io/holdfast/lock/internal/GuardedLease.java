@@ -29,32 +29,34 @@ public final class GuardedLease<G extends Grant> implements LeaseGuard<G> {
 
   private GuardedLease(EngineLease lease, G grant) {
     this.lease = lease;
-    this.hold = lease.handle().hold();
+    this.hold = lease.handle.hold();
     this.grant = grant;
   }
 
   /** See {@link LeaseGuard#open}. */
   public static <G extends Grant> LeaseGuard<G> open(Lease lease, Class<G> grantType) {
     if (lease instanceof JointLease) {
-      throw new IllegalArgumentException("A guard is for a lease of one name, and this one has"
-          + " several ("
-          + lease.name()
-          + "): the write would be made while only one of them is held");
+      throw new IllegalArgumentException(("A guard is for a lease of one name, and this one has"
+              + " several (%s): the write would be made while only one of them is held")
+          .formatted(lease.name()));
     }
     if (!(lease instanceof EngineLease engineLease)) {
       throw new IllegalArgumentException("A guard takes a lease that a Holdfast client gave, not a "
           + lease.getClass().getName());
     }
-    Hold hold = engineLease.handle().hold();
+    Hold hold = engineLease.handle.hold();
     Grant grant = hold.grant().grant();
     if (!grantType.isInstance(grant)) {
-      throw new IllegalArgumentException("The lease of lock '"
-          + engineLease.name()
-          + "' is of another store: use the guard of the store that it was acquired from");
+      throw new IllegalArgumentException(
+          ("The lease of lock '%s' is of another store: use the guard"
+                  + " of the store that it was acquired from")
+              .formatted(engineLease.name()));
     }
     engineLease.ensureHeld();
-    hold.queue().holds().openGuard(engineLease.handle());
-    return new GuardedLease<>(engineLease, grantType.cast(grant));
+    // Made first: if that fails, no guard is open.
+    GuardedLease<G> guard = new GuardedLease<>(engineLease, grantType.cast(grant));
+    hold.queue().holds().openGuard(engineLease.handle);
+    return guard;
   }
 
   /** See {@link LeaseGuard#isFor}. */
@@ -72,21 +74,21 @@ public final class GuardedLease<G extends Grant> implements LeaseGuard<G> {
     ActiveGrant active = hold.grant();
     // A lease that was only handed over has a few seconds left: get the whole TTL before renewal
     // stops.
-    if (phase.get() == Phase.OPEN && !lease.client().questions.confirm(active)) {
+    if (phase.get() == Phase.OPEN && !lease.client.questions.confirm(active)) {
       throw hold.lostException();
     }
     if (phase.compareAndSet(Phase.OPEN, Phase.SUSPENDING)) {
-      active.schedule().suspend(lease.client().storeTimeoutNanos());
+      active.schedule().suspend(lease.client.storeTimeoutNanos());
     } else if (phase.get() == Phase.CLOSED) {
       throw new IllegalStateException(
           "The guard on the lease of lock '" + hold.lockName() + "' was closed");
     } else {
-      active.schedule().awaitFlight(lease.client().storeTimeoutNanos());
+      active.schedule().awaitFlight(lease.client.storeTimeoutNanos());
     }
     // A doubt because of the wall clock is not a loss: ask the store.
     boolean stands = active.stands()
         || (active.state().phase() == GrantState.Phase.SUSPECT
-            && lease.client().questions.verify(active));
+            && lease.client.questions.verify(active));
     if (!stands) {
       throw hold.lostException();
     }
@@ -105,9 +107,9 @@ public final class GuardedLease<G extends Grant> implements LeaseGuard<G> {
       return;
     }
     boolean wasDue = before == Phase.SUSPENDING && hold.grant().schedule().resume();
-    lease.client().settlement.closeGuard(hold);
+    lease.client.settlement.closeGuard(hold);
     if (wasDue) {
-      lease.client().keeper.scan();
+      lease.client.keeper.requestScan();
     }
   }
 }

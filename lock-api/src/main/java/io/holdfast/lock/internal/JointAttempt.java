@@ -93,12 +93,10 @@ final class JointAttempt<T> extends Task {
       } else if (!hold.grant().stands() && hold.grant().state().isOver()) {
         throw hold.lostException();
       } else if (missing != null) {
-        throw new IllegalStateException("This thread owns lock '"
-            + key.name()
-            + "' and would wait for lock '"
-            + missing.name()
-            + "', which comes before it: another that takes both in order could wait for this"
-            + " thread for ever. Take all of them at once, or close the outer lease first");
+        throw new IllegalStateException(("This thread owns lock '%s' and would wait for lock '%s',"
+                + " which comes before it: another that takes both in order could wait for this"
+                + " thread for ever. Take all of them at once, or close the outer lease first")
+            .formatted(key.name(), missing.name()));
       }
     }
   }

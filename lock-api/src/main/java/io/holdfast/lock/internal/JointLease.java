@@ -141,11 +141,11 @@ final class JointLease implements Lease {
     // All or none of them.
     Thread thread = Thread.currentThread();
     for (EngineLease lease : leases) {
-      Handle handle = lease.handle();
+      Handle handle = lease.handle;
       handle.hold().queue().holds().requireDetachable(handle, thread);
     }
     for (EngineLease lease : leases) {
-      Handle handle = lease.handle();
+      Handle handle = lease.handle;
       handle.hold().queue().holds().detach(handle, thread);
     }
     return this;

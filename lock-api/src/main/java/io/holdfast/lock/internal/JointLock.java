@@ -41,11 +41,9 @@ final class JointLock extends LockVerbs {
       throw new IllegalArgumentException("There is no name, and so nothing to lock");
     }
     if (keys.size() > NAMES_MAX) {
-      throw new IllegalArgumentException("At most "
-          + NAMES_MAX
-          + " names can be locked together, not "
-          + keys.size()
-          + ": each is a request of its own. Lock something that stands for all of them");
+      throw new IllegalArgumentException(("At most %s names can be locked together, not %s: each is"
+              + " a request of its own. Lock something that stands for all of them")
+          .formatted(NAMES_MAX, keys.size()));
     }
     return keys;
   }
@@ -85,7 +83,7 @@ final class JointLock extends LockVerbs {
   boolean releaseForThread() {
     Thread thread = Thread.currentThread();
     for (LockKey key : keys) {
-      if (!client.isThreadOwned(key, thread)) {
+      if (client.lastThreadOwned(key, thread) == null) {
         return false;
       }
     }
@@ -119,10 +117,10 @@ final class JointLock extends LockVerbs {
 
   @Override
   public boolean forceRelease(long expectedToken) {
-    throw new IllegalStateException("A token is of one name, and these are several ("
-        + name()
-        + "): call get(name).forceRelease(token), with the name and the token of the holder that"
-        + " inspect() showed");
+    throw new IllegalStateException(("A token is of one name, and these are several (%s): call"
+            + " get(name).forceRelease(token), with the name and the token of the holder that"
+            + " inspect() showed")
+        .formatted(name()));
   }
 
   @Override

@@ -1,12 +1,8 @@
 package io.holdfast.lock.internal;
 
-import io.holdfast.lock.internal.event.Callbacks;
-import io.holdfast.lock.internal.queue.WaitQueues;
 import io.holdfast.lock.internal.renewal.Keeper;
-import io.holdfast.lock.internal.task.Timer;
 import io.holdfast.lock.internal.task.Workers;
 import io.holdfast.lock.internal.time.Nanos;
-import io.holdfast.lock.spi.TimeSource;
 import java.util.List;
 
 /** Short tasks without a thread of their own, which the keeper runs between its scans. */
@@ -14,51 +10,37 @@ final class KeeperChores implements Keeper.Chores {
   /** The pause before a task that found no thread or no memory is tried again. */
   private static final long RETRY_NANOS = 100_000_000;
 
-  private final TimeSource time;
+  private final EngineClient client;
   private final List<Workers> workers;
-  private final Callbacks callbacks;
-  private final Timer timer;
-  private final DroppedLeases droppedLeases;
-  private final WaitQueues queues;
 
   private boolean retries;
   private long retryAtNanos;
 
-  KeeperChores(
-      TimeSource time,
-      List<Workers> workers,
-      Callbacks callbacks,
-      Timer timer,
-      DroppedLeases droppedLeases,
-      WaitQueues queues) {
-    this.time = time;
-    this.workers = workers;
-    this.callbacks = callbacks;
-    this.timer = timer;
-    this.droppedLeases = droppedLeases;
-    this.queues = queues;
+  KeeperChores(EngineClient client) {
+    this.client = client;
+    this.workers = List.of(client.settlers, client.cleaners, client.callbackThreads);
   }
 
   @Override
   public long run() {
-    droppedLeases.find();
-    long nextNanos = timer.submitDue();
+    client.droppedLeases.find();
+    long nextNanos = client.cleanup.submitDue();
     retryTasks();
     return retries ? Nanos.earlier(nextNanos, retryAtNanos) : nextNanos;
   }
 
   @Override
   public boolean areLocksInUse() {
-    return !queues.all().isEmpty();
+    return !client.queues.all().isEmpty();
   }
 
   @Override
   public void log(Runnable line) {
-    callbacks.log(line);
+    client.callbacks.log(line);
   }
 
   private void retryTasks() {
-    boolean anyLeft = callbacks.isBehind();
+    boolean anyLeft = client.callbacks.isBehind();
     for (Workers some : workers) {
       anyLeft |= some.hasUnstarted();
     }
@@ -66,13 +48,13 @@ final class KeeperChores implements Keeper.Chores {
       retries = false;
       return;
     }
-    long nowNanos = time.nanos();
+    long nowNanos = client.time.nanos();
     if (!retries) {
       retries = true;
       retryAtNanos = nowNanos + RETRY_NANOS;
     } else if (nowNanos - retryAtNanos >= 0) {
       retryAtNanos = nowNanos + RETRY_NANOS;
-      callbacks.retry();
+      client.callbacks.retry();
       workers.forEach(Workers::retry);
     }
   }

@@ -1,15 +1,14 @@
 package io.holdfast.lock.internal;
 
-import io.holdfast.lock.LeaseLoss;
 import io.holdfast.lock.LockClientClosedException;
 import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.LockStoreException;
 import io.holdfast.lock.PermitsMismatchException;
 import io.holdfast.lock.internal.event.Events;
 import io.holdfast.lock.internal.grant.ActiveGrant;
-import io.holdfast.lock.internal.log.SafeLogger;
 import io.holdfast.lock.internal.queue.EarlyEvents;
 import io.holdfast.lock.internal.queue.Handle;
+import io.holdfast.lock.internal.queue.Token;
 import io.holdfast.lock.internal.queue.WaitQueue;
 import io.holdfast.lock.internal.queue.Waiter;
 import io.holdfast.lock.internal.time.ClockReading;
@@ -26,13 +25,11 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An attempt's turn to ask the store, as the leader of its wait queue. It owns the leader's role,
- * an open claim, a place in the store's line, and a grant that is not held yet. {@link #undo} gives
- * back those that are left.
+ * An attempt's turn to ask the store, as the leader of its wait queue. At different times it owns
+ * the leader's role, a claim, a place in the store's line, and a grant that is not held yet.
+ * {@link #undo} gives back what it owns.
  */
 final class LeaderTurn {
-  private static final SafeLogger log = SafeLogger.of(LeaderTurn.class);
-
   /**
    * The pause before queueing again once the store has lost the place twice; it doubles each time.
    */
@@ -52,7 +49,9 @@ final class LeaderTurn {
   /** The leader, as the queue knows it; null if it no longer leads. */
   private @Nullable Waiter leader;
 
+  /** A claim that may have something at the store: a place, or a grant that was not reported. */
   private @Nullable Claim openClaim;
+
   private @Nullable Ticket ticket;
 
   /** The wait for the ticket's turn. */
@@ -60,16 +59,13 @@ final class LeaderTurn {
 
   private @Nullable Grant grant;
 
-  // What ended the turn; undo() tells it to the queue
+  // What undo() tells those who wait behind the leader
 
-  /** The store's failure, if it gave no usable answer. */
-  private @Nullable StoreException failure;
+  /** That the lock is taken, or the store's failure; null if nobody is told anything. */
+  private Waiter.@Nullable News news;
 
-  /** A failure that says nothing about the store: the leader was interrupted or met an Error. */
-  private @Nullable StoreException brokenOff;
-
-  /** Whether the store's last answer was that the lock is taken. */
-  private boolean taken;
+  /** Whether it is told to all of them, and not only to those whose time is over. */
+  private boolean newsForAll;
 
   LeaderTurn(
       EngineClient client, Request request, Interrupts interrupts, Events.Acquiring acquiring) {
@@ -106,11 +102,7 @@ final class LeaderTurn {
     }
     giveBackGrant();
     if (led != null) {
-      if (failure != null) {
-        queue().leadingFailed(led, failure);
-      } else {
-        queue().endLeading(led, taken, brokenOff);
-      }
+      queue().endLeading(led, news, newsForAll);
       leader = null;
     }
     return null;
@@ -127,21 +119,14 @@ final class LeaderTurn {
     Claim claim = openClaim;
     StoreWait waited = wait;
     if (place != null && claim != null && waited != null) {
-      if (waited.isStoreSlow()) {
-        client.cleanup.leave(place, claim);
-        if (waited.isUnanswered()) {
+      if (waited.storeSlow) {
+        client.cleanup.leaveLater(place, claim);
+        if (waited.unanswered) {
+          // The request may come after the place was left; a withdrawal is repeated for that.
           client.cleanup.withdraw(claim);
         }
       } else {
-        try {
-          place.close();
-        } catch (Throwable e) {
-          client.cleanup.withdraw(claim);
-          log.debug(
-              "The queue of lock '{}' could not be left; again in background",
-              request.key().name(),
-              e);
-        }
+        client.cleanup.leave(place, claim);
       }
       openClaim = null;
       ticket = null;
@@ -174,20 +159,19 @@ final class LeaderTurn {
     WaitMode mode = request.mode();
     while (true) {
       try {
+        news = null;
         return ask();
       } catch (StoreException e) {
         if (e.permitsStored().isPresent()) {
           throw new PermitsMismatchException(
               key.name(), request.permits(), e.permitsStored().getAsInt());
         }
-        // Drivers and pools fail if the thread is interrupted; that says nothing about the store.
+        news = new Waiter.StoreFailed(e);
+        // Drivers and pools fail if the thread is interrupted; like an Error, that says nothing
+        // about the store. Those whose time is over get it all the same: they can't ask any more.
         boolean interruptedMeanwhile = Thread.interrupted();
-        if (!interruptedMeanwhile && !(e.getCause() instanceof Error)) {
-          failure = e;
-          throw StoreCalls.failure(key, e);
-        }
-        brokenOff = e;
         if (!interruptedMeanwhile) {
+          newsForAll = !(e.getCause() instanceof Error);
           throw StoreCalls.failure(key, e);
         }
         if (mode.interruptible()) {
@@ -199,6 +183,7 @@ final class LeaderTurn {
         if (!mode.waits()) {
           throw StoreCalls.failure(key, e);
         }
+        // This wait can't be interrupted: gives back what the request left, and asks again.
         leaveStoreQueue();
         withdraw();
         giveBackGrant();
@@ -216,8 +201,6 @@ final class LeaderTurn {
       client.requireOpen(request.key().name());
       Claim claim = client.claims.next(request);
       queue().earlyEvents().asksWith(claim.ownerId());
-      taken = false;
-      brokenOff = null;
       client.keeper.watchClock();
       ClockReading asked = client.time.read();
       boolean confirmed = true;
@@ -231,8 +214,8 @@ final class LeaderTurn {
           acquiring.waiting();
           Ticket.Status status = storeWait.await(queued.ticket(), queued.recheckAfter());
           if (status instanceof Ticket.Waiting) {
-            taken = true;
-            return new Waiter.Taken(queued.ticket().holder().orElse(null));
+            news = new Waiter.Taken(queued.ticket().holder().orElse(null));
+            return news;
           } else if (status instanceof Ticket.Gone) {
             leaveStoreQueue();
             pause(pauseNanos);
@@ -240,8 +223,8 @@ final class LeaderTurn {
             continue;
           }
           grant = ((Ticket.Granted) status).grant();
-          asked = storeWait.asked();
-          confirmed = !storeWait.isHandedOver();
+          asked = storeWait.asked;
+          confirmed = !storeWait.handedOver;
           ticket = null;
           openClaim = null;
         } else {
@@ -250,8 +233,8 @@ final class LeaderTurn {
       } else {
         grant = call(claim, () -> client.store.tryAcquire(claim)).orElse(null);
         if (grant == null) {
-          taken = true;
-          return new Waiter.Taken(null);
+          news = new Waiter.Taken(null);
+          return news;
         }
       }
       Waiter.News held = accept(grant, asked, confirmed);
@@ -276,44 +259,37 @@ final class LeaderTurn {
     }
     ActiveGrant active;
     try {
+      // Checks that the number is in range.
+      long unused = Token.of(granted.number(), 0);
       active = new ActiveGrant(granted, options, asked, client.time, client);
     } catch (RuntimeException e) {
       throw unusable("The store gave what is no grant: " + e.getMessage(), e);
     }
-    switch (arrivalOf(active)) {
-      case STANDS -> {
-        if (!confirmed) {
-          active.schedule().unconfirmed();
-        }
-        return hold(active);
+    ActiveGrant.Arrival arrival = arrivalOf(active);
+    if (arrival == ActiveGrant.Arrival.STANDS) {
+      if (!confirmed) {
+        active.schedule().unconfirmed();
       }
-      case DOUBTED -> {
-        // Nothing to give back: the store no longer shows it.
-        grant = null;
-        return null;
-      }
-      case LAPSED -> {
-        client.cleanup.release(granted, Duration.ZERO);
-        grant = null;
-        if (!request.mode().stillWaits(client.time)) {
-          throw unusable("It took longer to answer than the lease lasts: " + options.ttl(), null);
-        }
-        return null;
-      }
-      case LAPSED_AT_MAX_HOLD -> {
-        client.cleanup.release(granted, Duration.ZERO);
-        grant = null;
-        throw unusable("It took longer to answer than maxHold is", null);
-      }
+      return hold(active);
     }
-    throw new AssertionError("All arrivals are dealt with");
+    if (arrival != ActiveGrant.Arrival.GONE) {
+      client.cleanup.release(granted, Duration.ZERO);
+    }
+    grant = null;
+    if (arrival == ActiveGrant.Arrival.LAPSED_AT_MAX_HOLD) {
+      throw unusable("It took longer to answer than maxHold is", null);
+    }
+    if (arrival == ActiveGrant.Arrival.LAPSED && !request.mode().stillWaits(client.time)) {
+      throw unusable("It took longer to answer than the lease lasts: " + options.ttl(), null);
+    }
+    return null;
   }
 
   /**
    * Determines whether a grant is valid on its arrival. If the machine slept while the answer was
    * on its way, another client may have the lock by now, so the store is asked.
    *
-   * @return {@code DOUBTED} if the store no longer shows the grant
+   * @return anything but {@code DOUBTED}
    */
   private ActiveGrant.Arrival arrivalOf(ActiveGrant active) throws StoreException {
     while (true) {
@@ -324,7 +300,7 @@ final class LeaderTurn {
       ClockReading asked = client.time.read();
       Optional<Duration> left = StoreCalls.call(() -> client.store.verify(active.grant()));
       if (left.isEmpty()) {
-        return ActiveGrant.Arrival.DOUBTED;
+        return ActiveGrant.Arrival.GONE;
       }
       boolean unused = active.verified(asked, left.get());
     }
@@ -335,29 +311,18 @@ final class LeaderTurn {
    */
   private Waiter.News hold(ActiveGrant active) {
     Waiter led = Objects.requireNonNull(leader);
-    Handle first;
-    try {
-      first = queue().granted(led, active);
-    } catch (RuntimeException e) { // The grant's number is out of range.
-      throw unusable("The store gave what is no grant: " + e.getMessage(), e);
-    }
-    if (first == null) {
+    if (queue().granted(led, active) == null) {
       throw new LockClientClosedException(request.key().name());
     }
     client.keeper.keep(active);
     EarlyEvents.Event early = queue().earlyEvents().take(active);
     if (early != null) {
-      LeaseLoss.Reason lostBy = early.lostBy();
-      if (lostBy == null) {
-        client.suspended(active);
-      } else {
-        active.lose(lostBy);
-      }
+      client.heard(active, early);
     }
     return Objects.requireNonNull(led.news());
   }
 
-  /** Makes a call with a claim. The claim stays open unless it is known what became of it. */
+  /** Makes a call with a claim, which stays open if the call may have been carried out unseen. */
   <A> A call(Claim claim, StoreCalls.Call<A> call) throws StoreException {
     openClaim = claim;
     try {

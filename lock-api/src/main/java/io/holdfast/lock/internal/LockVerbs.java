@@ -87,10 +87,7 @@ abstract class LockVerbs implements DistributedLock {
   @Override
   public final <X extends Exception> void run(LeaseAction<X> action)
       throws X, InterruptedException {
-    Objects.requireNonNull(action);
-    try (Lease lease = lock()) {
-      action.run(lease);
-    }
+    boolean unused = call(returningTrue(action));
   }
 
   @Override
@@ -104,15 +101,13 @@ abstract class LockVerbs implements DistributedLock {
 
   @Override
   public final <X extends Exception> boolean tryRun(LeaseAction<X> action) throws X {
-    Objects.requireNonNull(action);
-    return run(tryLock(), action);
+    return tryCall(returningTrue(action)).isPresent();
   }
 
   @Override
   public final <X extends Exception> boolean tryRun(Duration maxWait, LeaseAction<X> action)
       throws X, InterruptedException {
-    Objects.requireNonNull(action);
-    return run(tryLock(maxWait), action);
+    return tryCall(maxWait, returningTrue(action)).isPresent();
   }
 
   @Override
@@ -128,15 +123,13 @@ abstract class LockVerbs implements DistributedLock {
     return call(tryLock(maxWait), action);
   }
 
-  private static <X extends Exception> boolean run(Optional<Lease> acquired, LeaseAction<X> action)
-      throws X {
-    if (acquired.isEmpty()) {
-      return false;
-    }
-    try (Lease lease = acquired.get()) {
+  private static <X extends Exception> LeaseFunction<Boolean, X> returningTrue(
+      LeaseAction<X> action) {
+    Objects.requireNonNull(action);
+    return lease -> {
       action.run(lease);
       return true;
-    }
+    };
   }
 
   private <T, X extends Exception> Optional<T> call(
@@ -149,10 +142,9 @@ abstract class LockVerbs implements DistributedLock {
       result = action.call(lease);
     }
     if (result == null) {
-      throw new NullPointerException("The work under lock '"
-          + name()
-          + "' is done and was exclusive, and its result is null, which an Optional can't hold: use"
-          + " tryRun, or return an Optional");
+      throw new NullPointerException(("The work under lock '%s' is done and was exclusive, and its"
+              + " result is null, which an Optional can't hold: use tryRun, or return an Optional")
+          .formatted(name()));
     }
     return Optional.of(result);
   }

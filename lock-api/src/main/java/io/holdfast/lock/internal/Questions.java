@@ -90,7 +90,7 @@ final class Questions {
       return false;
     }
     // The keeper must look anew: the lease may have to be confirmed before its former end.
-    client.keeper.scan();
+    client.keeper.requestScan();
     client.renewed(grant);
     return settle(grant);
   }
@@ -109,12 +109,13 @@ final class Questions {
     if (key.kind() == LockKind.PERMIT) {
       return holders(key).stream().findFirst();
     }
-    return ask(key, () -> client.store.inspect(key)).map(holder -> Holder.of(key, holder));
+    return ask(key, () -> client.store.inspect(key))
+        .map(holder -> Holder.of(key, holder, OptionalInt.empty()));
   }
 
   List<LockHolder> holders(LockKey key) {
     return ask(key, () -> client.store.holders(key)).stream()
-        .map(holder -> Holder.of(key, holder))
+        .<LockHolder>map(holder -> Holder.of(key, holder, OptionalInt.empty()))
         .toList();
   }
 
@@ -176,10 +177,6 @@ final class Questions {
       boolean isReleased,
       OptionalInt waiting)
       implements HeldLock {
-    static LockHolder of(LockKey key, StoredHolder holder) {
-      return of(key, holder, OptionalInt.empty());
-    }
-
     static HeldLock of(LockKey key, StoredHolder holder, OptionalInt waiting) {
       return new Holder(
           key.name(),

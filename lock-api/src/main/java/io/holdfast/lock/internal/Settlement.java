@@ -1,7 +1,6 @@
 package io.holdfast.lock.internal;
 
 import io.holdfast.lock.LeaseLoss;
-import io.holdfast.lock.internal.event.Callbacks;
 import io.holdfast.lock.internal.grant.ActiveGrant;
 import io.holdfast.lock.internal.grant.GrantState.Phase;
 import io.holdfast.lock.internal.log.SafeLogger;
@@ -12,6 +11,8 @@ import io.holdfast.lock.internal.queue.Holds;
 import io.holdfast.lock.internal.queue.LossNotice;
 import io.holdfast.lock.internal.queue.WaitQueue;
 import io.holdfast.lock.internal.queue.WaitQueue.Closing;
+import io.holdfast.lock.internal.task.Task;
+import io.holdfast.lock.internal.task.Workers;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.StoreException;
@@ -27,21 +28,16 @@ import org.jspecify.annotations.Nullable;
  * after a failure, and does what is left. If one fails, the hold or the grant is submitted as a
  * task, which calls it again.
  */
-final class Settlement implements WaitQueue.Releaser {
+final class Settlement {
   private static final SafeLogger log = SafeLogger.of(Settlement.class);
 
   private final EngineClient client;
   private final HandOff handOff;
-  private final Callbacks callbacks;
 
-  /**
-   * @param handOff decides whether a closed lease is handed on within the client
-   * @param callbacks writes the lines of the log
-   */
-  Settlement(EngineClient client, HandOff handOff, Callbacks callbacks) {
+  /** @param handOff decides whether a closed lease is handed on within the client */
+  Settlement(EngineClient client, HandOff handOff) {
     this.client = client;
     this.handOff = handOff;
-    this.callbacks = callbacks;
   }
 
   /** Closes a lease for its user. */
@@ -50,7 +46,7 @@ final class Settlement implements WaitQueue.Releaser {
     switch (end(handle)) {
       case CLOSED_BEFORE, STILL_HELD -> {}
       case HANDED_ON -> client.events.released(hold, true);
-      case LOST, LOST_AND_LEFT -> throw hold.lostException();
+      case LOST, LOST_AND_OVER -> throw hold.lostException();
       case TO_BE_RELEASED -> {
         Error thrownByStore = release(hold, Telling.HERE);
         if (thrownByStore != null) {
@@ -61,10 +57,10 @@ final class Settlement implements WaitQueue.Releaser {
         }
       }
       case GUARDED ->
-        throw new IllegalStateException("A guard is open on the lease of lock '"
-            + hold.lockName()
-            + "': close the guard first. The lease is no longer renewed, and is released when the"
-            + " guard ends");
+        throw new IllegalStateException(
+            ("A guard is open on the lease of lock '%s': close the guard"
+                    + " first. The lease is no longer renewed, and is released when the guard ends")
+                .formatted(hold.lockName()));
     }
   }
 
@@ -85,6 +81,7 @@ final class Settlement implements WaitQueue.Releaser {
 
   /** Closes a handle in its queue. If that fails here, another thread finishes it. */
   private Closing end(Handle handle) {
+    long unused = Workers.ensureStack(Task.SUBMIT_FRAMES);
     boolean done = false;
     try {
       Closing closing = endHere(handle);
@@ -113,7 +110,7 @@ final class Settlement implements WaitQueue.Releaser {
       }
     } finally {
       closing = queue.close(handle, Thread.currentThread(), allowed, nowNanos);
-      if (closing == Closing.LOST_AND_LEFT) {
+      if (closing == Closing.LOST_AND_OVER) {
         client.queues.leave(queue);
       } else if (closing == Closing.GUARDED) {
         hold.grant().schedule().stop();
@@ -124,10 +121,10 @@ final class Settlement implements WaitQueue.Releaser {
 
   /** Settles the end of a guard. */
   void closeGuard(Hold hold) {
-    switch (hold.queue().holds().closeGuard(hold)) {
-      case NOTHING -> {}
-      case TO_BE_RELEASED -> client.cleaners.submit(hold);
-      case LOST -> free(hold.grant());
+    if (hold.queue().holds().closeGuard(hold)) {
+      // The first does something if it was lost, the second if its release has begun.
+      free(hold.grant());
+      client.cleaners.submit(hold);
     }
   }
 
@@ -143,8 +140,8 @@ final class Settlement implements WaitQueue.Releaser {
     NOBODY
   }
 
-  @Override
-  public void release(Hold hold) {
+  /** Releases a hold that its closing thread could not release; goes on where that one failed. */
+  void release(Hold hold) {
     // This can be another hold of the grant: the next one, if a hand-off was cut short.
     Hold unfinished = hold.queue().unfinishedRelease(hold.grant());
     if (unfinished != null) {
@@ -315,11 +312,11 @@ final class Settlement implements WaitQueue.Releaser {
     if (dropped.last()) {
       hold.grant().schedule().stop();
     }
-    if (dropped.queueLeft()) {
+    if (dropped.isOver()) {
       client.queues.leave(queue);
     }
     client.events.leaked(hold);
-    callbacks.log(() -> log.warn(
+    client.callbacks.log(() -> log.warn(
         "A lease of lock '{}' with token {} became unreachable without close(){}",
         hold.lockName(),
         hold.token(),
@@ -344,7 +341,7 @@ final class Settlement implements WaitQueue.Releaser {
     if (notice.seen()) {
       client.events.lost(hold, notice.loss());
       // On another thread: an appender can block, and would delay the losses of other leases.
-      callbacks.log(() -> log.warn(
+      client.callbacks.log(() -> log.warn(
           "The lease of lock '{}' with token {} was lost: {}",
           hold.lockName(),
           hold.token(),

@@ -18,14 +18,11 @@ final class StoreTimeouts {
         ? storeTimeout.multipliedBy(TIMEOUTS_PER_RENEWED_TTL)
         : storeTimeout.plusMillis(1);
     if (options.ttl().compareTo(ttlMin) < 0) {
-      throw new IllegalArgumentException("A TTL of "
-          + options.ttl()
-          + (options.isRenewed() ? " for renewed leases" : " for fixed leases")
-          + " is too short for the client's store timeout of "
-          + storeTimeout
-          + ": take a TTL of at least "
-          + ttlMin
-          + ", or build the client with a shorter storeTimeout");
+      String sort = options.isRenewed() ? "renewed" : "fixed";
+      throw new IllegalArgumentException(("A TTL of %s for %s leases is too short for the client's"
+              + " store timeout of %s: take a TTL of at least %s, or build the client with a shorter"
+              + " storeTimeout")
+          .formatted(options.ttl(), sort, storeTimeout, ttlMin));
     }
   }
 }

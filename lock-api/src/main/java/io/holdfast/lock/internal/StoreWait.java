@@ -22,20 +22,26 @@ final class StoreWait implements Runnable {
   private final Request request;
   private final Interrupts interrupts;
   private final WaitQueue queue;
-  private final WaitMode mode;
   private final Clocks time;
   private final Thread thread = Thread.currentThread();
 
-  /** The clocks before the last request. */
-  private ClockReading asked;
+  /** The clocks before the request that the grant counts from: the last one. */
+  ClockReading asked;
 
-  private boolean handedOver;
+  /** Whether the store pushed the grant, without a request. */
+  boolean handedOver;
 
   /** Whether the store has called the wake-up since the last request. */
   private volatile boolean rung;
 
-  private boolean storeSlow;
-  private boolean unanswered;
+  /** Whether the store was slow or failed, so that the caller must not wait for it again. */
+  boolean storeSlow;
+
+  /**
+   * Whether a request went unanswered, so that the lock may have been granted without our
+   * knowledge.
+   */
+  boolean unanswered;
 
   /** @param asked the clocks before the request that got the place */
   StoreWait(
@@ -48,7 +54,6 @@ final class StoreWait implements Runnable {
     this.request = request;
     this.interrupts = interrupts;
     this.queue = queue;
-    this.mode = request.mode();
     this.time = client.time;
     this.asked = asked;
   }
@@ -57,29 +62,6 @@ final class StoreWait implements Runnable {
   public void run() {
     rung = true;
     LockSupport.unpark(thread);
-  }
-
-  /** Returns the clocks before the request that the grant counts from. */
-  ClockReading asked() {
-    return asked;
-  }
-
-  /** Whether the store pushed the grant, without a request. */
-  boolean isHandedOver() {
-    return handedOver;
-  }
-
-  /** Whether the store was slow or failed, so that the caller must not wait for it again. */
-  boolean isStoreSlow() {
-    return storeSlow;
-  }
-
-  /**
-   * Whether a request went unanswered, so that the lock may have been granted without our
-   * knowledge.
-   */
-  boolean isUnanswered() {
-    return unanswered;
   }
 
   /**
@@ -91,8 +73,9 @@ final class StoreWait implements Runnable {
     Duration recheck = recheckAfter;
     while (true) {
       // The time is over, and the answer that just came was the last poll.
-      if (mode.untilNanos() - time.nanos() <= 0) {
-        storeSlow = time.nanos() - mode.untilNanos() >= client.storeTimeoutNanos() / PROMPT_DIVISOR;
+      if (request.mode().untilNanos() - time.nanos() <= 0) {
+        storeSlow = time.nanos() - request.mode().untilNanos()
+            >= client.storeTimeoutNanos() / PROMPT_DIVISOR;
         return new Ticket.Waiting(recheck);
       }
       queue.waitsAtStore(this);
@@ -133,7 +116,7 @@ final class StoreWait implements Runnable {
       client.requireOpen(request.key().name());
       interrupts.check();
       long nowNanos = time.nanos();
-      long leftNanos = Math.min(recheckAtNanos - nowNanos, mode.untilNanos() - nowNanos);
+      long leftNanos = Math.min(recheckAtNanos - nowNanos, request.mode().untilNanos() - nowNanos);
       if (rung || leftNanos <= 0) {
         return;
       }

@@ -54,11 +54,8 @@ final class ThreadOwnedLock implements Lock {
   @Override
   public void unlock() {
     if (!lock.releaseForThread()) {
-      throw new IllegalMonitorStateException("Thread '"
-          + Thread.currentThread().getName()
-          + "' does not own lock '"
-          + lock.name()
-          + "' through this view");
+      throw new IllegalMonitorStateException("Thread '%s' does not own lock '%s' through this view"
+          .formatted(Thread.currentThread().getName(), lock.name()));
     }
   }
 

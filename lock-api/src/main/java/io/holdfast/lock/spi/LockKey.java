@@ -38,13 +38,12 @@ public record LockKey(LockKind kind, String name) {
     // Check the length in chars first, so that a huge string is not scanned.
     if (name.length() > 2 * NAME_CODE_POINTS_MAX
         || name.codePointCount(0, name.length()) > NAME_CODE_POINTS_MAX) {
-      throw new IllegalArgumentException("A lock name has at most "
-          + NAME_CODE_POINTS_MAX
-          + " code points, this one has "
-          + name.codePointCount(0, name.length())
-          + " (use a hash of it, or a shorter id): '"
-          + name.substring(0, name.offsetByCodePoints(0, 40))
-          + "...'");
+      throw new IllegalArgumentException(("A lock name has at most %s code points, this one has %s"
+              + " (use a hash of it, or a shorter id): '%s...'")
+          .formatted(
+              NAME_CODE_POINTS_MAX,
+              name.codePointCount(0, name.length()),
+              name.substring(0, name.offsetByCodePoints(0, 40))));
     }
     for (int i = 0; i < name.length(); ) {
       int codePoint = name.codePointAt(i);

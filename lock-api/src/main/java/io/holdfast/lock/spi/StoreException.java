@@ -49,12 +49,8 @@ public final class StoreException extends Exception {
     return new StoreException(
         false,
         stored,
-        "The semaphore '"
-            + claim.key().name()
-            + "' has "
-            + stored
-            + " permits at the store, not "
-            + claim.permits(),
+        "The semaphore '%s' has %s permits at the store, not %s"
+            .formatted(claim.key().name(), stored, claim.permits()),
         null);
   }
 

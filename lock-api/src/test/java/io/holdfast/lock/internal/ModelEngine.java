@@ -117,7 +117,7 @@ public final class ModelEngine {
 
   /** The inside of a lease. */
   public static Held held(Lease lease) {
-    return new Held(((EngineLease) lease).handle());
+    return new Held(((EngineLease) lease).handle);
   }
 
   /** The lease that a thread owns through {@code asLock()}. */

@@ -281,7 +281,8 @@ final class User {
       Optional<Lease> inner = client.get(outer.name(), options).tryLock();
       if (inner.isPresent()) {
         try (Lease lease = inner.get()) {
-          boolean unused = holds(lease, section, options, 1);
+          // If the outer one was detached and then lost, the inner one is not of its section.
+          boolean unused = lease.token() == outer.token() && holds(lease, section, options, 1);
         }
       }
     } catch (LockStoreException e) {

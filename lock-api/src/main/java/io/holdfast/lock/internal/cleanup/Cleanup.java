@@ -2,7 +2,6 @@ package io.holdfast.lock.internal.cleanup;
 
 import io.holdfast.lock.internal.log.SafeLogger;
 import io.holdfast.lock.internal.task.Task;
-import io.holdfast.lock.internal.task.Timer;
 import io.holdfast.lock.internal.task.Workers;
 import io.holdfast.lock.internal.time.Nanos;
 import io.holdfast.lock.spi.Claim;
@@ -22,9 +21,9 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Repeats in the background what a failing store left undone: the release of leases, and the
- * withdrawal of claims whose outcome is unknown. It tries until they have ended at the store
- * anyway. When the client is closed, each gets one last try.
+ * Releases leases, and withdraws claims whose outcome is unknown, in the background; repeats that
+ * while the store fails, until they have ended at the store by themselves. When the client is
+ * closed, each gets one last try.
  */
 public final class Cleanup {
   private static final SafeLogger log = SafeLogger.of(Cleanup.class);
@@ -38,21 +37,29 @@ public final class Cleanup {
   private final LockStore store;
   private final TimeSource time;
   private final Workers workers;
-  private final Timer timer;
   private final long storeTimeoutNanos;
+  private final Runnable onEarlier;
 
   private final Set<CleanupTask> open = ConcurrentHashMap.newKeySet();
   private final Set<CleanupTask> failedAtTheEnd = ConcurrentHashMap.newKeySet();
   private volatile boolean ending;
 
-  /** @param workers the threads that make the calls and run the timer's tasks */
+  /**
+   * @param workers the threads that make the calls
+   * @param onEarlier called, on any thread, when something is due earlier than {@link #submitDue}
+   *     said; throws nothing
+   */
   public Cleanup(
-      LockStore store, TimeSource time, Workers workers, Timer timer, long storeTimeoutNanos) {
+      LockStore store,
+      TimeSource time,
+      Workers workers,
+      long storeTimeoutNanos,
+      Runnable onEarlier) {
     this.store = store;
     this.time = time;
     this.workers = workers;
-    this.timer = timer;
     this.storeTimeoutNanos = storeTimeoutNanos;
+    this.onEarlier = onEarlier;
   }
 
   /**
@@ -87,21 +94,40 @@ public final class Cleanup {
         () -> store.withdraw(claim)));
   }
 
-  /** Leaves a store's line; withdraws the claim if that fails. */
+  /** Leaves a store's line, on this thread; withdraws the claim if that fails. */
   public void leave(Ticket ticket, Claim claim) {
-    begin(new CleanupTask(claim, Nanos.of(claim.ttl()), List.of(), () -> {
-      try {
-        ticket.close();
-      } catch (Throwable e) { // The withdrawal ends the place, and is repeated.
-        withdraw(claim);
-        log.debug("The queue of lock '{}' could not be left", claim.key().name(), e);
-      }
-    }));
+    try {
+      ticket.close();
+    } catch (Throwable e) { // The withdrawal ends the place, and is repeated.
+      withdraw(claim);
+      log.debug("The queue of lock '{}' could not be left", claim.key().name(), e);
+    }
+  }
+
+  /** Leaves a store's line like {@link #leave}, but on another thread. */
+  public void leaveLater(Ticket ticket, Claim claim) {
+    begin(new CleanupTask(claim, Nanos.of(claim.ttl()), List.of(), () -> leave(ticket, claim)));
   }
 
   private void begin(CleanupTask task) {
     open.add(task);
     workers.submit(task);
+  }
+
+  /** Submits what is due to be done again, and returns the time at which more is due. */
+  public long submitDue() {
+    long nowNanos = time.nanos();
+    long nextNanos = nowNanos + Nanos.FOREVER;
+    for (CleanupTask task : open) {
+      if (task.dueNanos - nowNanos > 0) {
+        nextNanos = Nanos.earlier(nextNanos, task.dueNanos);
+      } else {
+        // First, since the task sets the time of its next run.
+        task.dueNanos = nowNanos + Nanos.FOREVER;
+        workers.submit(task);
+      }
+    }
+    return nextNanos;
   }
 
   /**
@@ -135,8 +161,8 @@ public final class Cleanup {
   }
 
   /**
-   * A call to the store that is repeated, at growing intervals, until it is answered or no longer
-   * matters; then it is made again at each of the given times.
+   * A call to the store that is repeated at growing intervals until it is answered or no longer
+   * matters. Once it is answered, it is made again at each of the given times.
    */
   private final class CleanupTask extends Task {
 
@@ -152,9 +178,14 @@ public final class Cleanup {
 
     private long delayNanos = RETRY_NANOS_MIN;
 
+    /** The time at which to run again; far in the future once it is submitted. */
+    private volatile long dueNanos;
+
     CleanupTask(Claim claim, long lastsNanos, List<Long> repeatAtNanos, StoreCall call) {
       this.claim = claim;
-      this.untilNanos = time.nanos() + lastsNanos;
+      long nowNanos = time.nanos();
+      this.untilNanos = nowNanos + lastsNanos;
+      this.dueNanos = nowNanos + Nanos.FOREVER;
       this.repeatAtNanos = new ArrayDeque<>(repeatAtNanos);
       this.call = call;
     }
@@ -165,7 +196,7 @@ public final class Cleanup {
 
     @Override
     protected void work() {
-      // It can be submitted, by the timer and by end(), when it is done.
+      // submitDue() or end() may have submitted it once more though it is done.
       if (!open.contains(this)) {
         return;
       }
@@ -180,7 +211,8 @@ public final class Cleanup {
         // The client was closed while this task was running.
         lastTry();
       } else {
-        timer.runAt(nextNanos, this);
+        dueNanos = nextNanos;
+        onEarlier.run();
       }
     }
 
@@ -211,14 +243,15 @@ public final class Cleanup {
     }
 
     private @Nullable Long retryAt(Throwable failure) {
-      long nextNanos = time.nanos() + delayNanos;
-      if (nextNanos - untilNanos > 0) {
+      long nowNanos = time.nanos();
+      if (nowNanos - untilNanos >= 0) {
         log.warn(
             "Lock '{}' could not be cleaned up at the store; its TTL is over by now",
             lockName(),
             failure);
         return null;
       }
+      long nextNanos = Nanos.earlier(nowNanos + delayNanos, untilNanos);
       delayNanos = Math.min(2 * delayNanos, RETRY_NANOS_MAX);
       log.debug("Lock '{}' could not be cleaned up at the store; again later", lockName(), failure);
       return nextNanos;

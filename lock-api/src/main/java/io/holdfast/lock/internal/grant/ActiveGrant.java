@@ -14,6 +14,7 @@ import io.holdfast.lock.internal.time.Validity;
 import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockKey;
 import java.time.Duration;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReferenceFieldUpdater;
 import java.util.function.UnaryOperator;
 
@@ -27,19 +28,20 @@ public final class ActiveGrant extends Task {
   /*
    * Overview.
    *
-   * Its state is one immutable GrantState, replaced by compare-and-set. The thread that
-   * replaces it tells the observer, once, with nothing locked:
+   * Its state is one immutable GrantState:
    *
-   *                      unanswered, suspended
-   *          CONFIRMED <----------------------> UNANSWERED
-   *              |  ^                               |
-   *              |  | the store confirms            | the wall clock ran ahead
-   *              v  |                               v
-   *             SUSPECT <---------------------------+
+   *   CONFIRMED               -- unanswered, suspended ----> UNANSWERED
+   *   CONFIRMED, UNANSWERED   -- the wall clock ran ahead -> SUSPECT
+   *   UNANSWERED, SUSPECT     -- the store confirms -------> CONFIRMED
+   *   any of these three      -- the deadline, lose -------> LOST
+   *   any of these three      -- beginEnd -----------------> ENDING
+   *   ENDING                  -- endReleased --------------> RELEASED
+   *   ENDING                  -- endLost ------------------> LOST
+   *   ENDING                  -- endUnanswered ------------> RELEASED, or LOST if it was in doubt
    *
-   *     any of these three -- beginEnd --> ENDING -- endReleased --> RELEASED
-   *                        \                      \- endLost ------> LOST
-   *                         \- deadline, lose ---------------------> LOST
+   * Up to ENDING, any thread replaces it, by compare-and-set; the one that does tells the observer,
+   * once, with nothing locked. From then on, only the thread that releases it does, which tells
+   * listeners itself.
    *
    * The thread that finds a loss does not settle it, since it may be the keeper, a store's thread,
    * or a user's that merely asked isHeld(): the grant is a Task, and submitting it can't fail.
@@ -50,7 +52,7 @@ public final class ActiveGrant extends Task {
 
   /** Told of changes, on the thread that made them. Throws nothing and never blocks. */
   public interface Observer {
-    /** The grant came into doubt: the store must be asked at once. */
+    /** The wall clock ran ahead, which put the grant in doubt: the store must be asked at once. */
     void doubted(ActiveGrant grant);
 
     /**
@@ -76,12 +78,14 @@ public final class ActiveGrant extends Task {
   private final Observer observer;
   private final long grantedAtNanos;
 
-  /** Whether there is a maximum hold; it ends at {@link #capNanos}. */
-  private final boolean capped;
-
+  /** The end of the maximum hold; far in the future if there is none. */
   private final long capNanos;
+
   private final RenewalSchedule schedule;
-  private final MinHold minHold;
+
+  /** The end of the minimum hold; {@link #grantedAtNanos} while there is none. */
+  private final AtomicLong heldUntilNanos;
+
   private volatile GrantState state;
 
   /**
@@ -101,14 +105,13 @@ public final class ActiveGrant extends Task {
     this.time = time;
     this.observer = observer;
     this.grantedAtNanos = time.nanos();
-    this.minHold = new MinHold(time, grantedAtNanos, options.minHold());
-    this.capped = options.maxHold().isPresent();
-    this.capNanos = asked.nanos() + Nanos.of(options.maxHold().orElse(Duration.ZERO));
+    this.heldUntilNanos = new AtomicLong(grantedAtNanos);
+    this.capNanos = asked.nanos() + options.maxHold().map(Nanos::of).orElse(Nanos.FOREVER);
     long ttlNanos = Nanos.of(options.ttl());
     long validForNanos = Math.min(ttlNanos, Nanos.of(grant.validFor()));
     this.schedule =
         new RenewalSchedule(time, options.isRenewed(), ttlNanos, asked.nanos(), validForNanos);
-    long limitNanos = options.isRenewed() ? limit(asked) : fixedEnd(asked, ttlNanos);
+    long limitNanos = options.isRenewed() ? capNanos : fixedEnd(asked, ttlNanos);
     this.state = GrantState.granted(Validity.of(asked, validForNanos, limitNanos, grantedAtNanos));
   }
 
@@ -142,7 +145,10 @@ public final class ActiveGrant extends Task {
     return state;
   }
 
-  /** Whether it is valid by the local clocks; marks it lost or in doubt if it is not. No I/O. */
+  /**
+   * Whether it is valid by the local clocks. If not, marks it lost, or in doubt if the wall clock
+   * ran ahead. No I/O.
+   */
   public boolean stands() {
     while (true) {
       GrantState now = state;
@@ -217,6 +223,8 @@ public final class ActiveGrant extends Task {
     STANDS,
     /** The machine slept while the answer was on its way: the store must be asked. */
     DOUBTED,
+    /** The store was asked, and no longer shows it. */
+    GONE,
     /** Its TTL is over. */
     LAPSED,
     /** Its maximum hold is over. */
@@ -235,21 +243,31 @@ public final class ActiveGrant extends Task {
 
   /** Returns the time for which the minimum hold still keeps the name taken. */
   public Duration minHoldLeft() {
-    return minHold.left();
+    long untilNanos = heldUntilNanos.get();
+    // Reads no clock if there is none.
+    return untilNanos == grantedAtNanos
+        ? Duration.ZERO
+        : Duration.ofNanos(Math.max(0, untilNanos - time.nanos()));
   }
 
   /** Makes the minimum hold last for at least this long from now. */
   public void holdFor(Duration atLeast) {
-    minHold.extend(atLeast);
+    if (!atLeast.isZero()) {
+      holdUntil(time.nanos() + Nanos.of(atLeast));
+    }
   }
 
   /** Puts the minimum hold into effect, since a caller gets a lease; it counts from the arrival. */
   public void beginMinHold() {
-    minHold.begin();
+    holdUntil(grantedAtNanos + Nanos.of(options.minHold()));
+  }
+
+  private void holdUntil(long untilNanos) {
+    long unused = heldUntilNanos.accumulateAndGet(untilNanos, Nanos::later);
   }
 
   /**
-   * Takes in that the store extended a renewed lease to its TTL.
+   * Takes in that the store renewed the lease, as {@code LockStore.renew} does.
    *
    * @param asked the clocks before the request was sent
    * @return false if a doubt that began after the request remains; the store must be asked again
@@ -257,12 +275,13 @@ public final class ActiveGrant extends Task {
   public boolean renewed(ClockReading asked, Duration validFor) {
     long validForNanos = Math.min(Nanos.of(options.ttl()), Nanos.of(validFor));
     long answeredNanos = time.nanos();
-    Validity answered = Validity.of(asked, validForNanos, limit(asked), answeredNanos);
-    return settle(asked, before -> answered);
+    Validity answered = Validity.of(asked, validForNanos, capNanos, answeredNanos);
+    return takeIn(asked, before -> answered);
   }
 
   /**
-   * Takes in that the store extended a fixed lease.
+   * Takes in that the store extended the lease, as {@code LockStore.extend} does: a fixed one, or
+   * one that it handed over and that is not renewed yet.
    *
    * @param asked the clocks before the request was sent
    * @param ttl the time that the store was asked for
@@ -274,7 +293,7 @@ public final class ActiveGrant extends Task {
     long ttlNanos = Nanos.of(ttl);
     long validForNanos = Nanos.of(validFor);
     schedule.extended(asked.nanos(), asked.nanos() + ttlNanos, validForNanos);
-    return settle(
+    return takeIn(
         asked,
         before -> before.extended(
             asked,
@@ -293,7 +312,7 @@ public final class ActiveGrant extends Task {
   public boolean verified(ClockReading asked, Duration left) {
     long answeredNanos = time.nanos();
     long leftNanos = Nanos.of(left);
-    return settle(
+    return takeIn(
         asked, before -> before.verified(asked, leftNanos, !options.isRenewed(), answeredNanos));
   }
 
@@ -335,15 +354,10 @@ public final class ActiveGrant extends Task {
 
   /** Makes the grant lost, unless it is over already. */
   public void lose(LeaseLoss.Reason reason) {
-    while (true) {
-      GrantState now = state;
-      if (now.isOver()) {
-        return;
-      }
-      if (lose(now, reason)) {
-        return;
-      }
-    }
+    GrantState now;
+    do {
+      now = state;
+    } while (!now.isOver() && !lose(now, reason));
   }
 
   /**
@@ -401,7 +415,7 @@ public final class ActiveGrant extends Task {
    * Takes in an answer, unless it comes after the deadline: a caller may have been told that the
    * lease is gone. Returns false if a doubt remains.
    */
-  private boolean settle(ClockReading asked, UnaryOperator<Validity> answer) {
+  private boolean takeIn(ClockReading asked, UnaryOperator<Validity> answer) {
     while (true) {
       GrantState now = state;
       if (now.isOver()) {
@@ -417,6 +431,7 @@ public final class ActiveGrant extends Task {
       Validity answered = answer.apply(now.validity());
       boolean settles = !now.isDoubted() || asked.nanos() - now.doubtedNanos() >= 0;
       if (now.phase() == Phase.SUSPECT && answered.isOutrun(clocks.wallAheadNanos())) {
+        // The wall clock ran ahead again after the request was sent.
         settles = false;
       }
       if (replace(now, settles ? now.confirmed(answered) : now.with(answered))) {
@@ -469,12 +484,7 @@ public final class ActiveGrant extends Task {
 
   /** Whether the deadline is that of the maximum hold. */
   private boolean endsAtCap(Validity validity) {
-    return capped && validity.deadlineNanos() == capNanos;
-  }
-
-  /** Returns the latest possible deadline of a renewed lease: only a maximum hold limits it. */
-  private long limit(ClockReading asked) {
-    return capped ? capNanos : asked.nanos() + Nanos.FOREVER;
+    return validity.deadlineNanos() == capNanos;
   }
 
   private static long fixedEnd(ClockReading asked, long ttlNanos) {

@@ -45,13 +45,13 @@ public final class MemoryStore implements LockStore {
 
   @Override
   public Optional<Grant> tryAcquire(Claim claim) throws StoreException {
-    return Optional.ofNullable(table.acquire(claim, time.nanos(), time.wallMillis()));
+    return Optional.ofNullable(table.acquire(claim, null, time.nanos(), time.wallMillis()));
   }
 
   @Override
   public Acquisition acquireOrQueue(Claim claim, Runnable wakeUp) throws StoreException {
     Waiter waiter = new Waiter(claim, wakeUp);
-    MemoryGrant grant = table.acquireOrQueue(claim, waiter, time.nanos(), time.wallMillis());
+    MemoryGrant grant = table.acquire(claim, waiter, time.nanos(), time.wallMillis());
     return grant == null
         ? new Acquisition.Queued(waiter, waiter.recheckAfter())
         : new Acquisition.Granted(grant);
@@ -77,7 +77,7 @@ public final class MemoryStore implements LockStore {
     List<Renewal> results = new ArrayList<>(grants.size());
     for (Grant grant : grants) {
       results.add(
-          table.extend((MemoryGrant) grant, grant.claim().ttl(), time.nanos())
+          extend(grant, grant.claim().ttl()).isPresent()
               ? new Renewal.Renewed(grant.claim().ttl())
               : new Renewal.Lost());
     }
@@ -86,7 +86,7 @@ public final class MemoryStore implements LockStore {
 
   @Override
   public Optional<Duration> extend(Grant grant, Duration ttl) {
-    return table.extend((MemoryGrant) grant, ttl, time.nanos()) ? verify(grant) : Optional.empty();
+    return table.extend((MemoryGrant) grant, ttl, time.nanos());
   }
 
   @Override
@@ -121,20 +121,12 @@ public final class MemoryStore implements LockStore {
 
   /** A place in the queue of a name. */
   final class Waiter implements Ticket {
-    private final Claim claim;
-    private final Runnable wakeUp;
+    final Claim claim;
+    final Runnable wakeUp;
 
     Waiter(Claim claim, Runnable wakeUp) {
       this.claim = claim;
       this.wakeUp = wakeUp;
-    }
-
-    Claim claim() {
-      return claim;
-    }
-
-    void wake() {
-      wakeUp.run();
     }
 
     /** The time to the next poll if no wake-up comes, since the end of a TTL wakes nobody. */

@@ -1,5 +1,6 @@
 package io.holdfast.lock.internal.memory;
 
+import io.holdfast.lock.internal.time.Nanos;
 import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.LockKind;
@@ -108,10 +109,12 @@ public final class MemoryTable {
   /**
    * Returns a grant, or null if the lock is taken or others are ahead in the queue.
    *
+   * @param ticket put into the queue if there is no grant
    * @throws StoreException it has another number of permits, and is in use
    */
   @Nullable
-  synchronized MemoryGrant acquire(Claim claim, long nowNanos, long wallMillis)
+  synchronized MemoryGrant acquire(
+      Claim claim, MemoryStore.@Nullable Waiter ticket, long nowNanos, long wallMillis)
       throws StoreException {
     sweep(nowNanos);
     Row row = row(claim.key());
@@ -121,17 +124,9 @@ public final class MemoryTable {
       }
       row.setPermits(claim.permits());
     }
-    return row.waiting.isEmpty() ? grant(row, claim, nowNanos, wallMillis) : null;
-  }
-
-  /** Returns a grant, or null if the ticket was put into the queue. */
-  @Nullable
-  synchronized MemoryGrant acquireOrQueue(
-      Claim claim, MemoryStore.Waiter ticket, long nowNanos, long wallMillis)
-      throws StoreException {
-    MemoryGrant grant = acquire(claim, nowNanos, wallMillis);
-    if (grant == null) {
-      row(claim.key()).waiting.add(ticket);
+    MemoryGrant grant = row.waiting.isEmpty() ? grant(row, claim, nowNanos, wallMillis) : null;
+    if (grant == null && ticket != null) {
+      row.waiting.add(ticket);
     }
     return grant;
   }
@@ -139,25 +134,25 @@ public final class MemoryTable {
   /** Returns a grant if the lock is free and the ticket is first in the queue, else null. */
   @Nullable
   synchronized MemoryGrant poll(MemoryStore.Waiter ticket, long nowNanos, long wallMillis) {
-    Row row = rows.get(ticket.claim().key());
+    Row row = rows.get(ticket.claim.key());
     if (row == null || row.waiting.peek() != ticket) {
       return null;
     }
-    MemoryGrant grant = grant(row, ticket.claim(), nowNanos, wallMillis);
+    MemoryGrant grant = grant(row, ticket.claim, nowNanos, wallMillis);
     if (grant != null) {
       row.waiting.remove();
       MemoryStore.Waiter next = row.waiting.peek();
       if (next != null && row.free(nowNanos) >= 0) {
-        next.wake();
+        next.wakeUp.run();
       }
     }
     return grant;
   }
 
   synchronized void leave(MemoryStore.Waiter ticket, long nowNanos) {
-    Row row = rows.get(ticket.claim().key());
+    Row row = rows.get(ticket.claim.key());
     if (row != null && row.waiting.remove(ticket)) {
-      tidy(ticket.claim().key(), row, nowNanos);
+      tidy(ticket.claim.key(), row, nowNanos);
     }
   }
 
@@ -179,7 +174,7 @@ public final class MemoryTable {
   synchronized void withdraw(Claim claim, long nowNanos) {
     Row row = rows.get(claim.key());
     if (row != null) {
-      row.waiting.removeIf(ticket -> ticket.claim().equals(claim));
+      row.waiting.removeIf(ticket -> ticket.claim.equals(claim));
       for (Place place : row.places) {
         if (place.owner != null && place.owner.claim().equals(claim) && !place.released) {
           place.owner = null;
@@ -189,17 +184,16 @@ public final class MemoryTable {
     }
   }
 
-  /** Extends a grant to at least {@code ttl} from now; false if it no longer has the lock. */
-  synchronized boolean extend(MemoryGrant grant, Duration ttl, long nowNanos) {
+  /**
+   * Extends a grant to at least {@code ttl} from now. Returns the time left; empty if it no longer
+   * has the lock.
+   */
+  synchronized Optional<Duration> extend(MemoryGrant grant, Duration ttl, long nowNanos) {
     Place place = standing(grant, nowNanos);
-    if (place == null) {
-      return false;
+    if (place != null) {
+      place.untilNanos = Nanos.later(place.untilNanos, nowNanos + ttl.toNanos());
     }
-    long untilNanos = nowNanos + ttl.toNanos();
-    if (untilNanos - place.untilNanos > 0) {
-      place.untilNanos = untilNanos;
-    }
-    return true;
+    return remaining(grant, nowNanos);
   }
 
   synchronized Optional<Duration> remaining(MemoryGrant grant, long nowNanos) {
@@ -319,7 +313,7 @@ public final class MemoryTable {
   private void tidy(LockKey key, Row row, long nowNanos) {
     MemoryStore.Waiter first = row.waiting.peek();
     if (first != null) {
-      first.wake();
+      first.wakeUp.run();
     } else if (!row.isInUse(nowNanos)) {
       rows.remove(key);
     }

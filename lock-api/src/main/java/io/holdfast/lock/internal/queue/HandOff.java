@@ -29,7 +29,7 @@ public interface HandOff {
         && options.maxHold().isEmpty()
         && !hold.detached
         && !hold.everGuarded
-        && hold.handOffs() < Token.HAND_OFFS_MAX
+        && hold.handOffs < Token.HAND_OFFS_MAX
         && nowNanos - grant.grantedAtNanos() < GRANT_NANOS_MAX;
   };
 

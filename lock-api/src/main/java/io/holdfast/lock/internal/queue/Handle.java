@@ -23,15 +23,14 @@ public final class Handle {
    */
   private volatile @Nullable LeaseState end;
 
-  /** Whether the user dropped it without closing it. */
-  private volatile boolean dropped;
+  /** Whether it was acquired through {@code asLock()}; guarded by the queue's mutex. */
+  boolean threadOwned;
 
   /**
    * The reference to the user's lease, kept reachable here: a reference that is itself unreachable
    * is never enqueued. Null if the user has no lease, or has closed it.
    */
-  @Nullable
-  LeaseReference leaseReference;
+  volatile @Nullable LeaseReference leaseReference;
 
   Handle(Hold hold) {
     this.hold = hold;
@@ -54,13 +53,13 @@ public final class Handle {
     return lease == null ? List.of() : lease.lossListeners();
   }
 
-  /** Notes that the user dropped it without closing it. */
-  public void markDropped() {
-    dropped = true;
-  }
-
+  /**
+   * Whether nobody can close it any more: its lease became unreachable, or it was acquired through
+   * {@code asLock()} by a thread that has died. Called under the queue's mutex.
+   */
   boolean isDropped() {
-    return dropped;
+    LeaseReference reference = leaseReference;
+    return reference == null ? threadOwned && !hold.acquirer().isAlive() : reference.refersTo(null);
   }
 
   /** Whether it was closed, by its user or after the user dropped it. */

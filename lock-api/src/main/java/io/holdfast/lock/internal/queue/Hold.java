@@ -8,9 +8,7 @@ import io.holdfast.lock.internal.event.HeldLease;
 import io.holdfast.lock.internal.event.JfrEvents;
 import io.holdfast.lock.internal.grant.ActiveGrant;
 import io.holdfast.lock.internal.task.Task;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Deque;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
@@ -26,7 +24,7 @@ import org.jspecify.annotations.Nullable;
 public final class Hold extends Task implements HeldLease {
   private final WaitQueue queue;
   private final ActiveGrant grant;
-  private final int handOffs;
+  final int handOffs;
   private final long token;
   private final Thread acquirer;
   private final long sinceNanos;
@@ -53,15 +51,11 @@ public final class Hold extends Task implements HeldLease {
 
   int openGuards;
 
-  /**
-   * Whether it was closed while a guard was open, and must be released when the last guard ends.
-   */
-  boolean releaseWanted;
+  /** The waiter that it was handed on to, until it is woken by the thread that closed this hold. */
+  @Nullable
+  Waiter handedOnTo;
 
-  /**
-   * Whether one of its handles became unreachable without being closed: the hold then ends with its
-   * TTL.
-   */
+  /** Whether its last handle was dropped without being closed: it then ends with its TTL. */
   boolean leaked;
 
   /** The loss, if it was lost. */
@@ -72,24 +66,11 @@ public final class Hold extends Task implements HeldLease {
   @Nullable
   LossNotice untold;
 
-  /** The acquisitions that are not closed yet. */
+  /** The acquisitions that are not closed yet, the latest last. */
   final List<Handle> open = new ArrayList<>(1);
-
-  /**
-   * The open acquisitions through {@code asLock()}, the latest first; they have no lease that could
-   * be dropped.
-   */
-  private @Nullable Deque<Handle> threadOwned;
-
-  /** Whether its acquirer has died and can't close what it acquired through {@code asLock()}. */
-  private volatile boolean acquirerDead;
 
   /** Whether a thread is releasing it. */
   private final AtomicBoolean beingReleased = new AtomicBoolean();
-
-  /** The next in the list of lost holds of {@link Holds}. */
-  @Nullable
-  Hold nextLost;
 
   /** See {@link #lastListeners()}. */
   private List<Consumer<? super LeaseLoss>> lastListeners = List.of();
@@ -114,10 +95,6 @@ public final class Hold extends Task implements HeldLease {
   /** Returns the grant that it is part of. */
   public ActiveGrant grant() {
     return grant;
-  }
-
-  int handOffs() {
-    return handOffs;
   }
 
   /** Returns the thread that acquired it. */
@@ -165,7 +142,7 @@ public final class Hold extends Task implements HeldLease {
 
   @Override
   protected void work() {
-    queue.releaser().release(this);
+    queue.releaser.accept(this);
   }
 
   /**
@@ -182,15 +159,12 @@ public final class Hold extends Task implements HeldLease {
       lastListeners = handle.lossListeners();
     }
     open.remove(handle);
-    if (threadOwned != null) {
-      boolean unused = threadOwned.remove(handle);
-    }
     handle.close(how);
   }
 
   /**
-   * Whether nobody has it any more though it was not released: a stack overflow cut its close
-   * short.
+   * Whether nobody has it any more though it was not released: a guard has ended under which it was
+   * closed, or a stack overflow cut its close short.
    */
   boolean isAbandoned() {
     return open.isEmpty() && openGuards == 0 && !leaked;
@@ -202,28 +176,15 @@ public final class Hold extends Task implements HeldLease {
     return handle;
   }
 
-  /** Notes that its acquirer has died; {@link Holds#takeDropped} does the rest. */
-  public void markAcquirerDead() {
-    acquirerDead = true;
-  }
-
-  void pushThreadOwned(Handle handle) {
-    if (threadOwned == null) {
-      threadOwned = new ArrayDeque<>(2);
-    }
-    threadOwned.push(handle);
-  }
-
+  /** Returns the latest open acquisition through {@code asLock()}. */
   @Nullable
   Handle lastThreadOwned() {
-    return threadOwned == null ? null : threadOwned.peek();
-  }
-
-  /** Marks as dropped what its acquirer, having died, can no longer close. */
-  void dropIfAcquirerDead() {
-    if (acquirerDead && threadOwned != null) {
-      threadOwned.forEach(Handle::markDropped);
+    for (int index = open.size() - 1; index >= 0; index--) {
+      if (open.get(index).threadOwned) {
+        return open.get(index);
+      }
     }
+    return null;
   }
 
   /** Returns the holder's description, or null if there is no hold. */

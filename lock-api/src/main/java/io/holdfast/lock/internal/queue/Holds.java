@@ -1,11 +1,12 @@
 package io.holdfast.lock.internal.queue;
 
 import io.holdfast.lock.LeaseLoss;
-import io.holdfast.lock.LockLostException;
 import io.holdfast.lock.internal.grant.ActiveGrant;
 import io.holdfast.lock.internal.grant.GrantState.Phase;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.Deque;
+import java.util.List;
 import java.util.Objects;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -19,46 +20,23 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Holds {
   private final WaitQueue queue;
-  private @Nullable Hold holder;
 
-  /** The list of lost holds, linked by {@link Hold#nextLost}. */
-  private @Nullable Hold firstLost;
+  /** The current hold of the name. That it was lost may not have been booked yet. */
+  @Nullable
+  Hold holder;
+
+  /** The lost holds that are still open, or whose loss is still to be told. */
+  private final List<Hold> lost = new ArrayList<>(0);
 
   Holds(WaitQueue queue) {
     this.queue = queue;
   }
 
-  void begin(Hold hold) {
-    holder = hold;
-  }
-
-  void end() {
-    holder = null;
-  }
-
-  /** Whether it is the holder; unlike {@link #current}, looks for no loss. */
-  boolean isHolder(Hold hold) {
-    return holder == hold;
-  }
-
-  boolean isHeld() {
-    return holder != null;
-  }
-
-  /** Returns the holder, after {@link #bookIfLost}. */
+  /** Returns the current hold, after {@link #bookIfLost}. */
   @Nullable
   Hold current() {
     bookIfLost();
     return holder;
-  }
-
-  /** @throws LockLostException this thread owns a lease that was lost and is not closed */
-  void requireNoneLost(Thread thread) {
-    for (Hold lost = firstLost; lost != null; lost = lost.nextLost) {
-      if (lost.owner == thread && !lost.open.isEmpty()) {
-        throw lost.lostException();
-      }
-    }
   }
 
   /** Takes the lease that a waiter was handed; false if it was lost on the way. */
@@ -73,8 +51,8 @@ public final class Holds {
   // Losing
 
   /**
-   * Returns the loss of this grant if it must still be told; {@link #told} must follow. Null if it
-   * was told, or if the closing thread tells it.
+   * Returns the loss of this grant if it must still be told; {@link #told} must follow. Null if the
+   * grant is not lost, if its loss was told, or if the closing thread tells it.
    */
   public @Nullable LossNotice notice(ActiveGrant grant) {
     synchronized (queue) {
@@ -85,8 +63,8 @@ public final class Holds {
   }
 
   /**
-   * Notes that a loss was told. Returns whether nothing is left of the hold, so that the queue must
-   * be left.
+   * Notes that a loss was told. Returns whether the hold is over: the caller must call
+   * {@link WaitQueues#leave}.
    */
   public boolean told(Hold hold) {
     synchronized (queue) {
@@ -122,9 +100,9 @@ public final class Holds {
    *
    * @param hold the handle's hold
    * @param last whether this was the hold's last handle
-   * @param queueLeft whether nothing is left of the hold, so that the queue must be left
+   * @param isOver whether the hold is over: the caller must call {@link WaitQueues#leave}
    */
-  public record Dropped(Hold hold, boolean last, boolean queueLeft) {}
+  public record Dropped(Hold hold, boolean last, boolean isOver) {}
 
   /** Closes one of this grant's handles that its user dropped; null if there is none. */
   public @Nullable Dropped takeDropped(ActiveGrant grant) {
@@ -134,18 +112,17 @@ public final class Holds {
       if (hold == null) {
         return null;
       }
-      hold.dropIfAcquirerDead();
       for (Handle handle : hold.open) {
         if (handle.isDropped()) {
           boolean lastHandle = hold.open.size() == 1;
-          boolean leaves = lastHandle && hold.loss != null && hold.untold == null;
-          Dropped dropped = new Dropped(hold, lastHandle, leaves);
-          hold.leaked = true;
+          boolean isOver = lastHandle && hold.loss != null && hold.untold == null;
+          Dropped dropped = new Dropped(hold, lastHandle, isOver);
+          hold.leaked = lastHandle;
           hold.remove(handle, null);
           if (lastHandle) {
             hold.owner = null;
           }
-          if (leaves) {
+          if (isOver) {
             boolean unused = unlistIfOver(hold);
           }
           return dropped;
@@ -160,7 +137,7 @@ public final class Holds {
   /** Detaches a lease from its owner thread, if it has one. */
   public void detach(Handle handle, Thread thread) {
     synchronized (queue) {
-      checkDetachable(handle, thread);
+      requireDetachable(handle, thread);
       Hold hold = handle.hold();
       if (hold.owner != null) {
         hold.owner = null;
@@ -176,7 +153,19 @@ public final class Holds {
    */
   public void requireDetachable(Handle handle, Thread thread) {
     synchronized (queue) {
-      checkDetachable(handle, thread);
+      requireOpen(handle);
+      Hold hold = handle.hold();
+      if (hold.owner == null) {
+        return;
+      }
+      if (hold.owner != thread) {
+        throw new IllegalStateException("Only the thread that owns the lease of lock '"
+            + queue.key().name() + "' can detach it");
+      }
+      if (hold.open.size() > 1) {
+        throw new IllegalStateException("The lease of lock '" + queue.key().name()
+            + "' has nested handles that are open: close them");
+      }
     }
   }
 
@@ -194,44 +183,37 @@ public final class Holds {
     }
   }
 
-  /** The result of closing a guard. */
-  public enum GuardEnd {
-    /** Nothing is left to do: the lease goes on, or other guards are open. */
-    NOTHING,
-    /** The hold leads, and must be released at the store. */
-    TO_BE_RELEASED,
-    /** The lease was lost meanwhile, and the store may still show it. */
-    LOST
-  }
-
-  /** Closes a guard. */
-  public GuardEnd closeGuard(Hold hold) {
+  /**
+   * Closes a guard. If it was the last one and the hold was closed under it, begins the release.
+   *
+   * @return whether the store must now be told, since this was the last guard, and the hold was
+   *     closed or lost under it
+   */
+  public boolean closeGuard(Hold hold) {
     synchronized (queue) {
       bookIfLost();
       hold.openGuards--;
-      if (hold.openGuards > 0) {
-        return GuardEnd.NOTHING;
-      } else if (hold.loss != null) {
-        return GuardEnd.LOST;
-      } else if (!hold.releaseWanted) {
-        return GuardEnd.NOTHING;
+      if (hold.loss != null) {
+        return hold.openGuards == 0;
+      } else if (!hold.isAbandoned()) {
+        return false;
       }
       queue.beginRelease(hold);
-      return GuardEnd.TO_BE_RELEASED;
+      return true;
     }
   }
 
-  /** Adds an acquisition through {@code asLock()}; only its hold refers to its handle. */
-  public void addThreadOwned(Handle handle) {
+  /** Notes that this is an acquisition through {@code asLock()}. */
+  public void markThreadOwned(Handle handle) {
     synchronized (queue) {
-      handle.hold().pushThreadOwned(handle);
+      handle.threadOwned = true;
     }
   }
 
   /** Returns this thread's latest open acquisition through {@code asLock()}. */
   public @Nullable Handle lastThreadOwned(Thread thread) {
     synchronized (queue) {
-      Hold hold = holdOwnedBy(thread);
+      Hold hold = ownedBy(thread);
       return hold == null ? null : hold.lastThreadOwned();
     }
   }
@@ -246,11 +228,21 @@ public final class Holds {
   /** Returns the hold that this thread owns, lost or not. */
   public @Nullable Hold ownedBy(Thread thread) {
     synchronized (queue) {
-      return holdOwnedBy(thread);
+      if (holder != null && holder.owner == thread) {
+        return holder;
+      }
+      // By index, since an iterator would be allocated, and the heap may be full.
+      for (int index = 0; index < lost.size(); index++) {
+        Hold hold = lost.get(index);
+        if (hold.owner == thread && !hold.open.isEmpty()) {
+          return hold;
+        }
+      }
+      return null;
     }
   }
 
-  /** Returns the current hold, of whichever thread. */
+  /** Returns the current hold. That it was lost may not have been booked yet. */
   public @Nullable Hold holder() {
     synchronized (queue) {
       return holder;
@@ -272,23 +264,7 @@ public final class Holds {
     }
   }
 
-  private void checkDetachable(Handle handle, Thread thread) {
-    requireOpen(handle);
-    Hold hold = handle.hold();
-    if (hold.owner == null) {
-      return;
-    }
-    if (hold.owner != thread) {
-      throw new IllegalStateException(
-          "Only the thread that owns the lease of lock '" + queue.key().name() + "' can detach it");
-    }
-    if (hold.open.size() > 1) {
-      throw new IllegalStateException("The lease of lock '" + queue.key().name()
-          + "' has nested handles that are open: close them");
-    }
-  }
-
-  /** Moves the holder to the list of lost holds if its grant was lost. */
+  /** Moves the current hold to the list of lost holds if its grant was lost. */
   void bookIfLost() {
     Hold hold = holder;
     if (hold != null && hold.grant().state().phase() == Phase.LOST) {
@@ -303,10 +279,9 @@ public final class Holds {
       listeners.addAll(handle.lossListeners());
     }
     LossNotice notice = new LossNotice(hold, loss, listeners, hold.seen, hold.openGuards > 0);
+    lost.add(hold); // The last call that can fail.
     hold.loss = loss;
     hold.untold = notice;
-    hold.nextLost = firstLost;
-    firstLost = hold;
     holder = null;
     queue.passTurn();
   }
@@ -320,43 +295,16 @@ public final class Holds {
 
   /** Takes a lost hold off the list once its handles are closed and its loss is told. */
   boolean unlistIfOver(Hold hold) {
-    if (!hold.open.isEmpty() || hold.untold != null) {
-      return false;
-    }
-    Hold before = null;
-    for (Hold lost = firstLost; lost != null; before = lost, lost = lost.nextLost) {
-      if (lost == hold) {
-        if (before == null) {
-          firstLost = lost.nextLost;
-        } else {
-          before.nextLost = lost.nextLost;
-        }
-        lost.nextLost = null;
-        return true;
-      }
-    }
-    return false;
+    return hold.open.isEmpty() && hold.untold == null && lost.remove(hold);
   }
 
   private @Nullable Hold holdOf(ActiveGrant grant) {
     if (holder != null && holder.grant() == grant) {
       return holder;
     }
-    for (Hold lost = firstLost; lost != null; lost = lost.nextLost) {
-      if (lost.grant() == grant) {
-        return lost;
-      }
-    }
-    return null;
-  }
-
-  private @Nullable Hold holdOwnedBy(Thread thread) {
-    if (holder != null && holder.owner == thread) {
-      return holder;
-    }
-    for (Hold lost = firstLost; lost != null; lost = lost.nextLost) {
-      if (lost.owner == thread && !lost.open.isEmpty()) {
-        return lost;
+    for (int index = 0; index < lost.size(); index++) {
+      if (lost.get(index).grant() == grant) {
+        return lost.get(index);
       }
     }
     return null;

@@ -8,6 +8,7 @@ import io.holdfast.lock.internal.grant.ActiveGrant;
 import io.holdfast.lock.internal.queue.Waiter.News;
 import io.holdfast.lock.spi.LockKey;
 import io.holdfast.lock.spi.StoreException;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -21,17 +22,18 @@ public final class WaitQueue {
   /*
    * Overview.
    *
-   * At most one thread of a client is the holder, or leads: asks the store for the lock, waits in
-   * the store's line, or gives the lock back. The rest wait in order of arrival. Leading is a
-   * role, not a mutex: it is kept across calls to the store, and ended by granted, endLeading,
-   * leadingFailed or endRelease.
+   * At any time there is at most one of these: a current hold; a leader, which asks the store or
+   * waits in its line; a hold that is being given back to the store. The last two are called
+   * leading. The other threads wait in order of arrival. Leading is a
+   * role, not a mutex: it is kept across calls to the store, and ended by granted, endLeading or
+   * endRelease.
    *
-   *     enter --> YourTurn -------------> granted --> a Hold, and a Handle for each acquisition
-   *          \--> queued ... YourTurn --^    |
-   *                     \--- Acquired <------+ close, within the client
-   *                                          +--> releasing: leads until endRelease
-   *                                          \--> lost: in the list of lost holds until its handles
-   *                                               are closed and its loss is told
+   *     enter --> YourTurn (leads) --> granted (a Hold, and a Handle for each acquisition)
+   *       |          ^                   |
+   *       v          |                   +-- close --> handed on: the next waiter gets Acquired
+   *     queued ------+                   +-- close --> releasing: leads until endRelease
+   *       |                              \-- loss ---> in the list of lost holds until its handles
+   *       \--> Acquired                                are closed and its loss is told
    *
    * A waiter is told "taken" only if the store said so, or the holder is in this client. A waiter
    * whose time is over while the leader has no answer is `overdue`: it gets the leader's answer. If
@@ -47,27 +49,13 @@ public final class WaitQueue {
    * from which listeners are told later.
    */
 
-  /** Releases a hold that its closing thread could not release. */
-  public interface Releaser {
-    /** Releases the hold; goes on where the last try failed. */
-    void release(Hold hold);
-  }
-
-  private enum Leading {
-    NOBODY,
-    /** The leader has no answer yet. */
-    ASKING,
-    /** The store said "taken"; the leader waits in the store's line. */
-    IN_STORE_LINE,
-    /** The leader is releasing the lock. */
-    RELEASING
-  }
-
   /** Allocated in advance: a turn must be passed on even if the heap is full. */
   private static final News YOUR_TURN = new Waiter.YourTurn();
 
   private final LockKey key;
-  private final Releaser releaser;
+
+  /** Releases a hold that its closing thread could not release; goes on where that one failed. */
+  final Consumer<Hold> releaser;
 
   /** The number of calls and holds that use this queue; guarded by {@link WaitQueues}. */
   int users;
@@ -76,25 +64,21 @@ public final class WaitQueue {
   private final Holds holds = new Holds(this);
   private final EarlyEvents earlyEvents = new EarlyEvents(this);
 
-  private Leading leading = Leading.NOBODY;
-
   /** The leading waiter; null if nobody leads, or {@link #releasing} does. */
   private @Nullable Waiter leader;
 
+  /**
+   * Wakes the leader. Set only while the leader waits in the store's line, and so only while the
+   * store's last answer was "taken".
+   */
   private @Nullable Runnable wakeLeader;
 
   /** The hold that is to be released, and leads until it is. */
   private @Nullable Hold releasing;
 
-  /**
-   * The waiter that got the last hand-off. It is woken without the mutex, which it needs at once.
-   * Read without the mutex: if it is a later one by then, the earlier one has been awake.
-   */
-  private @Nullable Waiter handedOnTo;
-
   private boolean clientClosed;
 
-  WaitQueue(LockKey key, Releaser releaser) {
+  WaitQueue(LockKey key, Consumer<Hold> releaser) {
     this.key = key;
     this.releaser = releaser;
   }
@@ -114,10 +98,6 @@ public final class WaitQueue {
     return earlyEvents;
   }
 
-  Releaser releaser() {
-    return releaser;
-  }
-
   // Acquiring
 
   /**
@@ -130,18 +110,20 @@ public final class WaitQueue {
    * @throws LockLostException the thread owns a lease that was lost and is not closed
    */
   public synchronized @Nullable News enter(Waiter waiter, boolean waits) {
-    Thread thread = waiter.thread();
+    Thread thread = waiter.thread;
     if (clientClosed) {
       return new Waiter.ClientClosed();
     }
     Hold current = holds.current();
-    if (current != null && current.owner == thread) {
-      requireEqual(current.grant().options(), waiter.options());
-      return reenter(current, waiter);
+    Hold owned = holds.ownedBy(thread);
+    if (owned != null) {
+      if (owned != current) {
+        throw owned.lostException();
+      }
+      requireEqual(owned.grant().options(), waiter.options);
+      return reenter(owned, waiter);
     }
-    holds.requireNoneLost(thread);
-    if (current == null && leading == Leading.NOBODY && waiters.isEmpty()) {
-      leading = Leading.ASKING;
+    if (current == null && !isLed() && waiters.isEmpty()) {
       leader = waiter;
       waiter.news = YOUR_TURN;
       return YOUR_TURN;
@@ -160,13 +142,10 @@ public final class WaitQueue {
 
   private void requireEqual(LockOptions held, LockOptions asked) {
     if (!held.equals(asked)) {
-      throw new IllegalStateException("This thread owns lock '"
-          + key.name()
-          + "' with other options ("
-          + held
-          + ") than it asks for now ("
-          + asked
-          + "): it would wait for itself. Close the outer lease first, or ask with equal options");
+      throw new IllegalStateException(("This thread owns lock '%s' with other options (%s) than it"
+              + " asks for now (%s): it would wait for itself. Close the outer lease first, or ask"
+              + " with equal options")
+          .formatted(key.name(), held, asked));
     }
   }
 
@@ -199,7 +178,7 @@ public final class WaitQueue {
 
   /** Notes that the leader, until now waiting in the store's line, asks the store again. */
   public synchronized void asks() {
-    leading = Leading.ASKING;
+    wakeLeader = null;
   }
 
   /**
@@ -209,7 +188,6 @@ public final class WaitQueue {
    */
   public synchronized void waitsAtStore(Runnable wake) {
     waiters.tellOverdueTaken(null);
-    leading = Leading.IN_STORE_LINE;
     wakeLeader = wake;
     if (clientClosed) {
       wake.run();
@@ -226,55 +204,27 @@ public final class WaitQueue {
     if (clientClosed) {
       return null;
     }
-    Hold hold = new Hold(this, grant, 0, waiter.thread(), grant.grantedAtNanos());
+    Hold hold = new Hold(this, grant, 0, waiter.thread, grant.grantedAtNanos());
     Handle handle = hold.open();
     News news = new Waiter.Acquired(handle, Source.STORE);
     waiters.tellOverdueTaken(grant.grant().claim().holder());
     stopLeading();
-    holds.begin(hold);
+    holds.holder = hold;
     waiter.news = news;
     return handle;
   }
 
   /**
-   * Ends the leader's turn without a lease, so that the next may ask. Does nothing if the waiter no
-   * longer leads, so a call that was cut short can be repeated.
+   * Ends the leader's turn without a lease, so that the next may ask. If the waiter no longer
+   * leads, only passes on a turn that nobody has, so a call that was cut short can be repeated.
    *
-   * @param taken whether the leader was told that the lock is taken; then waiters whose time is
-   *     over are told the same
-   * @param brokenOff the failure of a leader that was interrupted or met an Error, which says
-   *     nothing about the store; waiters whose time is over get the same, since they have no time
-   *     left to ask themselves
+   * @param news what those behind it are told, if anything
+   * @param toAll whether all of them are told, as after a failure of the store: otherwise each
+   *     would ask in turn, and wait for one store timeout. If false, only those whose time is over
+   *     are told, since they can't ask any more
    */
-  public void endLeading(Waiter waiter, boolean taken, @Nullable StoreException brokenOff) {
-    News news = brokenOff == null ? null : new Waiter.StoreFailed(brokenOff);
-    synchronized (this) {
-      if (leader == waiter) {
-        if (taken) {
-          waiters.tellOverdueTaken(null);
-        } else if (news != null) {
-          waiters.tellOverdue(news);
-        }
-        stopLeading();
-      }
-      passTurn();
-    }
-  }
-
-  /**
-   * Ends the leader's turn with no usable answer. Those behind it get the same failure: if each
-   * asked again, that would take one store timeout after the other. Does nothing if the waiter no
-   * longer leads.
-   */
-  public void leadingFailed(Waiter waiter, StoreException failure) {
-    News news = new Waiter.StoreFailed(failure);
-    synchronized (this) {
-      if (leader == waiter) {
-        waiters.tellAll(news);
-        stopLeading();
-      }
-      passTurn();
-    }
+  public synchronized void endLeading(Waiter waiter, @Nullable News news, boolean toAll) {
+    endTurn(leader == waiter, news, toAll);
   }
 
   // Closing
@@ -285,7 +235,7 @@ public final class WaitQueue {
     CLOSED_BEFORE,
     /** An outer acquisition still holds the lock. */
     STILL_HELD,
-    /** The next thread in the queue has the lease, and with it the use of this queue. */
+    /** The next thread in the queue has the lease, and counts as the user of this queue. */
     HANDED_ON,
     /** The hold leads, and is to be given back to the store. */
     TO_BE_RELEASED,
@@ -293,8 +243,11 @@ public final class WaitQueue {
     GUARDED,
     /** The lease had been lost. */
     LOST,
-    /** The lease had been lost, and that was told; the queue must be left. */
-    LOST_AND_LEFT
+    /**
+     * The lease had been lost, its loss is told, and this was its last handle: the caller must call
+     * {@link WaitQueues#leave}.
+     */
+    LOST_AND_OVER
   }
 
   /** Whether a thread waits here; the answer may be outdated at once. */
@@ -309,10 +262,13 @@ public final class WaitQueue {
    *     other thread knows whether the owner is still at work
    */
   public Closing close(Handle handle, Thread thread, HandOff handOff, long nowNanos) {
+    Hold hold = handle.hold();
     Closing closing = closeHere(handle, thread, handOff, nowNanos);
-    Waiter successor = handedOnTo;
-    if (closing == Closing.HANDED_ON && successor != null) {
-      successor.wake();
+    Waiter next = hold.handedOnTo;
+    if (closing == Closing.HANDED_ON && next != null) {
+      hold.handedOnTo = null;
+      // Without the mutex, since the thread that wakes up needs it at once.
+      next.wake();
     }
     return closing;
   }
@@ -326,9 +282,9 @@ public final class WaitQueue {
     Hold hold = handle.hold();
     if (hold.loss != null) {
       hold.remove(handle, LeaseState.LOST);
-      return holds.unlistIfOver(hold) ? Closing.LOST_AND_LEFT : Closing.LOST;
+      return holds.unlistIfOver(hold) ? Closing.LOST_AND_OVER : Closing.LOST;
     }
-    if (!holds.isHolder(hold)) {
+    if (holds.holder != hold) {
       // An earlier call was cut short by a stack overflow, and the release has begun.
       return Closing.CLOSED_BEFORE;
     }
@@ -338,20 +294,19 @@ public final class WaitQueue {
     }
     if (hold.openGuards > 0) {
       hold.remove(handle, null);
-      hold.releaseWanted = true;
       // It is as good as released, so its thread can't re-enter.
       hold.owner = null;
       return Closing.GUARDED;
     }
     Waiter next = hold.owner == null || hold.owner == thread ? waiters.first() : null;
-    if (next != null && handOff.allows(hold, next.options(), nowNanos)) {
-      Hold successor = new Hold(this, hold.grant(), hold.handOffs() + 1, next.thread(), nowNanos);
+    if (next != null && handOff.allows(hold, next.options, nowNanos)) {
+      Hold successor = new Hold(this, hold.grant(), hold.handOffs + 1, next.thread, nowNanos);
       News news = new Waiter.Acquired(successor.open(), Source.LOCAL_HAND_OFF);
       hold.remove(handle, LeaseState.RELEASED);
       // If this overflows the stack, `unfinishedRelease` finds the hold, which has no handle.
       waiters.give(next, news);
-      holds.begin(successor);
-      handedOnTo = next;
+      holds.holder = successor;
+      hold.handedOnTo = next;
       return Closing.HANDED_ON;
     }
     hold.remove(handle, null);
@@ -366,20 +321,11 @@ public final class WaitQueue {
    *     since they have no time left to ask such a store
    * @return false if the turn had ended before
    */
-  public boolean endRelease(Hold hold, @Nullable StoreException failure) {
+  public synchronized boolean endRelease(Hold hold, @Nullable StoreException failure) {
     News news = failure == null ? null : new Waiter.StoreFailed(failure);
-    synchronized (this) {
-      if (releasing != hold) {
-        passTurn();
-        return false;
-      }
-      if (news != null) {
-        waiters.tellOverdue(news);
-      }
-      stopLeading();
-      passTurn();
-      return true;
-    }
+    boolean leads = releasing == hold;
+    endTurn(leads, news, false);
+    return leads;
   }
 
   /**
@@ -402,7 +348,7 @@ public final class WaitQueue {
     News news = new Waiter.ClientClosed();
     synchronized (this) {
       clientClosed = true;
-      waiters.tellAll(news);
+      waiters.tell(news, true);
       if (wakeLeader != null) {
         wakeLeader.run();
       }
@@ -411,25 +357,32 @@ public final class WaitQueue {
 
   /** Whether a thread asks the store, waits in its line, or releases the lock there. */
   public synchronized boolean isLed() {
-    return leading != Leading.NOBODY;
+    return leader != null || releasing != null;
   }
 
   // Under the mutex
 
   private boolean isKnownTaken() {
-    return holds.isHeld() || leading == Leading.IN_STORE_LINE;
+    return holds.holder != null || wakeLeader != null;
   }
 
   /** Makes the hold lead until {@link #endRelease}. */
   void beginRelease(Hold hold) {
-    holds.end();
+    holds.holder = null;
     releasing = hold;
-    leading = Leading.RELEASING;
-    leader = null;
+  }
+
+  private void endTurn(boolean leads, @Nullable News news, boolean toAll) {
+    if (leads) {
+      if (news != null) {
+        waiters.tell(news, toAll);
+      }
+      stopLeading();
+    }
+    passTurn();
   }
 
   private void stopLeading() {
-    leading = Leading.NOBODY;
     leader = null;
     wakeLeader = null;
     releasing = null;
@@ -438,10 +391,9 @@ public final class WaitQueue {
   /** Lets the next in the queue lead, if nobody leads or holds. */
   void passTurn() {
     Waiter next = waiters.first();
-    if (next != null && !holds.isHeld() && leading == Leading.NOBODY) {
+    if (next != null && holds.holder == null && !isLed()) {
       waiters.give(next, YOUR_TURN);
       // No call that can fail lies between, so whoever has the news also leads.
-      leading = Leading.ASKING;
       leader = next;
       next.wake();
     }

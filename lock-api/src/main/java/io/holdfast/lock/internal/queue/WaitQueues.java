@@ -7,6 +7,7 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -20,10 +21,10 @@ public final class WaitQueues {
   /** The queues of semaphores. */
   private final ConcurrentHashMap<LockKey, Set<WaitQueue>> separate = new ConcurrentHashMap<>();
 
-  private final WaitQueue.Releaser releaser;
+  private final Consumer<Hold> releaser;
 
   /** @param releaser releases the holds that their closing threads could not */
-  public WaitQueues(WaitQueue.Releaser releaser) {
+  public WaitQueues(Consumer<Hold> releaser) {
     this.releaser = releaser;
   }
 

@@ -37,8 +37,8 @@ public final class Waiter {
   /** The client was closed. */
   public record ClientClosed() implements News {}
 
-  private final Thread thread;
-  private final LockOptions options;
+  final Thread thread;
+  final LockOptions options;
 
   @Nullable
   volatile News news;
@@ -64,16 +64,8 @@ public final class Waiter {
     this.options = options;
   }
 
-  Thread thread() {
-    return thread;
-  }
-
   void wake() {
     LockSupport.unpark(thread);
-  }
-
-  LockOptions options() {
-    return options;
   }
 
   /** Whether the same thread acquired the lease that it waits for. */

@@ -85,25 +85,19 @@ final class Waiters {
     waiter.wake();
   }
 
-  void tellAll(News news) {
-    for (Waiter waiter = first; waiter != null; waiter = first) {
-      tell(waiter, news);
-    }
-  }
-
   /** Tells the waiters whose time is over that the lock is taken. */
   void tellOverdueTaken(@Nullable String holder) {
     if (overdue > 0) {
-      tellOverdue(new Waiter.Taken(holder));
+      tell(new Waiter.Taken(holder), false);
     }
   }
 
-  /** Tells this news to the waiters whose time is over. */
-  void tellOverdue(News news) {
+  /** Tells this news to all waiters, or to those whose time is over. */
+  void tell(News news, boolean toAll) {
     Waiter next;
     for (Waiter waiter = first; waiter != null; waiter = next) {
       next = waiter.next;
-      if (waiter.overdue) {
+      if (toAll || waiter.overdue) {
         tell(waiter, news);
       }
     }

@@ -34,18 +34,19 @@ public final class Keeper {
    *
    * All leases of a client depend on this thread, so it can't die, block or spin:
    *
-   * - It does no I/O, runs no user code, does not even log, and takes no mutex of a wait queue. A
-   *   loss that it finds is marked by compare-and-set, and its consequences are a task of others.
+   * - It does no I/O, runs no user code, hardly ever logs, and takes no mutex of a wait queue. A loss
+   *   that it finds is marked by compare-and-set; its consequences are a task of others.
    * - Whatever a look throws, the next look comes soon, but not at once.
    * - It parks after each look; an interrupt does not make all further parks return at once.
    *
-   * A look does the chores (which need no scan), takes a sample of the wall clock, and, if
-   * something is due by then, scans all grants. To have a scan at some time, a thread lowers
-   * `nextScanNanos`; to have one at once, it sets `scanWanted`, for which no clock is read: that
-   * can fail, and the end of a renewal must not. Then it unparks the keeper. The scan first raises
-   * the time to "never", and then lowers it to the next event that it saw. So an event that comes
-   * during a scan is not missed. For each grant that a scan passes by, either the scan noted its
-   * next time, or the thread that is busy with it asks for a scan when it is done.
+   * A look does the chores, samples the wall clock, and scans all grants if a scan is due or wanted.
+   * A thread that needs a scan later lowers `nextScanNanos`. One that needs a scan now sets
+   * `scanWanted`; that reads no clock, so it can't fail, and the end of a renewal relies on that.
+   * Both then call `wake`, which sets `woken` and unparks the keeper: an unpark alone can be consumed
+   * by a contended lock. The scan first raises the time to "never", and then lowers it to the next
+   * event that it saw. So an event that comes during a scan is not missed. For each grant that a
+   * scan passes by, either the scan noted its next time, or the thread that is busy with it asks for
+   * a scan when it is done.
    */
 
   private static final SafeLogger log = SafeLogger.of(Keeper.class);
@@ -76,18 +77,18 @@ public final class Keeper {
   private final Clocks time;
   private final Chores chores;
   private final Consumer<ActiveGrant> onRenewed;
-  private final Thread thread;
-  private final ThreadPoolExecutor rounds;
+  final Thread thread;
+  final ThreadPoolExecutor rounds;
 
   /** The grants, by owner id. */
-  private final Map<String, ActiveGrant> grants = new ConcurrentHashMap<>();
+  final Map<String, ActiveGrant> grants = new ConcurrentHashMap<>();
 
-  private final Set<Group> groupsInFlight = ConcurrentHashMap.newKeySet();
+  final Set<Group> groupsInFlight = ConcurrentHashMap.newKeySet();
 
-  /** The time of the next scan; far in the future during a scan. */
+  /** The time of the next scan. A scan first sets it far into the future, then lowers it. */
   private final AtomicLong nextScanNanos;
 
-  /** Whether a scan is wanted at once. */
+  /** Whether a scan is wanted now. */
   private volatile boolean scanWanted;
 
   /** Whether a lock was asked for since the last look. */
@@ -98,6 +99,9 @@ public final class Keeper {
    * must wake it.
    */
   private volatile boolean idle = true;
+
+  /** Whether the thread was unparked since its look began. */
+  private volatile boolean woken;
 
   private volatile boolean stopped;
 
@@ -151,7 +155,7 @@ public final class Keeper {
       forget(grant);
       return;
     }
-    scanAt(
+    requestScanAt(
         Nanos.earlier(grant.state().validity().deadlineNanos(), grant.schedule().askAtNanos()));
   }
 
@@ -171,33 +175,18 @@ public final class Keeper {
     grants.remove(grant.grant().claim().ownerId(), grant);
   }
 
-  /** Has all grants scanned at once. Throws nothing. */
-  public void scan() {
+  /** Has all grants scanned soon. Throws nothing. */
+  public void requestScan() {
     if (!scanWanted) {
       scanWanted = true;
       wake();
     }
   }
 
-  /** Has the chores done at once. */
+  /** Wakes the keeper for its next look. */
   public void wake() {
+    woken = true;
     LockSupport.unpark(thread);
-  }
-
-  int kept() {
-    return grants.size();
-  }
-
-  int roundsInFlight() {
-    return groupsInFlight.size();
-  }
-
-  Thread thread() {
-    return thread;
-  }
-
-  ThreadPoolExecutor rounds() {
-    return rounds;
   }
 
   /** Stops the threads soon, without waiting for renewals under way. */
@@ -207,34 +196,30 @@ public final class Keeper {
     rounds.shutdown();
   }
 
-  private void scanAt(long atNanos) {
-    while (true) {
-      long next = nextScanNanos.get();
-      if (atNanos - next >= 0) {
-        return;
-      }
-      if (nextScanNanos.compareAndSet(next, atNanos)) {
-        if (Thread.currentThread() != thread) {
-          wake();
-        }
-        return;
-      }
+  private void requestScanAt(long atNanos) {
+    if (atNanos - nextScanNanos.get() >= 0) {
+      return;
+    }
+    long beforeNanos = nextScanNanos.getAndAccumulate(atNanos, Nanos::earlier);
+    if (atNanos - beforeNanos < 0 && Thread.currentThread() != thread) {
+      wake();
     }
   }
 
   private void work() {
     while (!stopped) {
       long parkNanos = FAILURE_INTERVAL_NANOS;
+      woken = false;
       try {
         parkNanos = look();
       } catch (Throwable e) {
-        logFailure(e);
+        log("The keeper of lock leases could not do all that was due, and goes on", e);
       }
       if (stopped) {
         break;
       }
-      if (scanWanted) {
-        // The unpark that came with it may have been consumed by a contended mutex.
+      if (woken) {
+        // The unpark may have been consumed by a contended lock.
         parkNanos = 0;
       }
       try {
@@ -249,12 +234,12 @@ public final class Keeper {
     }
   }
 
-  private void logFailure(Throwable e) {
+  /** Logs on another thread; throws nothing. */
+  private void log(String message, Throwable failure) {
     try {
-      chores.log(() ->
-          log.error("The keeper of lock leases could not do all that was due, and goes on", e));
-    } catch (Throwable again) {
-      // No memory for a log line: the next look logs, if it fails too.
+      chores.log(() -> log.warn(message, failure, null));
+    } catch (Throwable e) {
+      // No memory for a line of the log: what failed is tried again, and logged if it fails then.
       return;
     }
   }
@@ -268,11 +253,12 @@ public final class Keeper {
     // Takes the sample of the wall clock.
     ClockReading unused = time.read();
     if (scanWanted || nextScanNanos.get() - nowNanos <= 0) {
-      scan(nowNanos);
+      scanAll(nowNanos);
     }
     long nextNanos = Nanos.earlier(choresAtNanos, nextScanNanos.get());
     idle = !wasActive && !chores.areLocksInUse();
-    // A thread that asked for a lock before `idle` was set has set `active`.
+    // A thread that asks for a lock sets `active`, and then wakes the keeper only if `idle` is set.
+    // If it found `idle` not set yet, its `active` is seen here.
     if (!idle || active) {
       idle = false;
       nextNanos = Nanos.earlier(nextNanos, nowNanos + SAMPLE_INTERVAL_NANOS);
@@ -285,12 +271,12 @@ public final class Keeper {
     try {
       return chores.run();
     } catch (Throwable e) {
-      chores.log(() -> log.error("Chores of a lock client failed, and are done again", e));
+      log("Chores of a lock client failed, and are done again", e);
       return time.nanos() + FAILURE_INTERVAL_NANOS;
     }
   }
 
-  private void scan(long nowNanos) {
+  private void scanAll(long nowNanos) {
     // From here on a new grant must ask for a scan of its own, since this scan may have passed it.
     scanWanted = false;
     nextScanNanos.set(nowNanos + Nanos.FOREVER);
@@ -303,7 +289,7 @@ public final class Keeper {
           grant.settleAgain();
           continue;
         }
-        scanAt(grant.state().validity().deadlineNanos());
+        requestScanAt(grant.state().validity().deadlineNanos());
         RenewalSchedule schedule = grant.schedule();
         // The end of a request under way asks for a scan.
         if (!schedule.isInFlight() && !schedule.isStopped()) {
@@ -311,7 +297,7 @@ public final class Keeper {
             nearlyDue.add(grant);
             isDue |= schedule.isDue(nowNanos);
           } else {
-            scanAt(schedule.askAtNanos());
+            requestScanAt(schedule.askAtNanos());
           }
         }
       }
@@ -323,7 +309,7 @@ public final class Keeper {
       done = true;
     } finally {
       if (!done) {
-        scanAt(nowNanos + FAILURE_INTERVAL_NANOS);
+        requestScanAt(nowNanos + FAILURE_INTERVAL_NANOS);
       }
     }
   }
@@ -335,7 +321,7 @@ public final class Keeper {
    * @param store the renewal group of the store
    * @param extended whether they are extended, or only verified
    */
-  private record Group(Object store, boolean extended) {}
+  record Group(Object store, boolean extended) {}
 
   private void startRounds(List<ActiveGrant> nearlyDue, long nowNanos) {
     Map<Group, List<ActiveGrant>> groups = new HashMap<>();
@@ -354,7 +340,7 @@ public final class Keeper {
   private void scanWhenDue(List<ActiveGrant> members, long nowNanos) {
     for (ActiveGrant grant : members) {
       if (!grant.schedule().isDue(nowNanos)) {
-        scanAt(grant.schedule().askAtNanos());
+        requestScanAt(grant.schedule().askAtNanos());
       }
     }
   }
@@ -364,8 +350,7 @@ public final class Keeper {
     try {
       part = store.renewalGroup(grant.grant());
     } catch (Throwable e) {
-      chores.log(() -> log.warn(
-          "The store has no renewal group for a lease of '{}'", grant.key().name(), e));
+      log("The store has no renewal group for a lease of '" + grant.key().name() + "'", e);
       part = grant;
     }
     return new Group(part, grant.schedule().extendsLease());
@@ -377,13 +362,12 @@ public final class Keeper {
    */
   private void startRound(Group group, List<ActiveGrant> members, long nowNanos) {
     Round round = new Round(group, members);
+    if (!groupsInFlight.add(group)) {
+      // The end of the round under way asks for a scan.
+      return;
+    }
     boolean started = false;
     try {
-      if (!groupsInFlight.add(group)) {
-        // The end of the round under way asks for a scan.
-        return;
-      }
-      round.begun = true;
       if (round.begin(nowNanos)) {
         rounds.execute(round);
         started = true;
@@ -391,9 +375,8 @@ public final class Keeper {
         scanWhenDue(members, nowNanos);
       }
     } catch (Throwable e) { // No thread or no memory: try again later.
-      scanAt(time.nanos() + FAILURE_INTERVAL_NANOS);
-      chores.log(
-          () -> log.warn("A renewal of lock leases could not be started; again soon", e, null));
+      requestScanAt(time.nanos() + FAILURE_INTERVAL_NANOS);
+      log("A renewal of lock leases could not be started; again soon", e);
     } finally {
       if (!started) {
         round.end();
@@ -406,7 +389,6 @@ public final class Keeper {
     private final Group group;
     private final List<ActiveGrant> members;
     private final List<ActiveGrant> flying;
-    private boolean begun;
 
     Round(Group group, List<ActiveGrant> members) {
       this.group = group;
@@ -415,8 +397,8 @@ public final class Keeper {
     }
 
     /**
-     * Begins the members' requests. Returns false if none that is due may be asked about now; the
-     * others then wait too.
+     * Begins a request for each member that is due, and, if there is one, for those nearly due.
+     * Returns false if no request was begun: each member that is due is guarded or closed.
      */
     boolean begin(long nowNanos) {
       for (ActiveGrant grant : members) {
@@ -449,15 +431,13 @@ public final class Keeper {
         log.warn("A renewal of lock leases failed; again soon", e, null);
       } finally {
         end();
-        scan();
+        requestScan();
       }
     }
 
     void end() {
       flying.forEach(grant -> grant.schedule().endFlight());
-      if (begun) {
-        groupsInFlight.remove(group);
-      }
+      groupsInFlight.remove(group);
     }
   }
 }

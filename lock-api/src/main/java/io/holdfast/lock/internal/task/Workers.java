@@ -26,7 +26,7 @@ public final class Workers {
   /** Several times the number of large frames that a call into the pool needs. */
   private static final int POOL_FRAMES = 256;
 
-  private final ThreadPoolExecutor threads;
+  final ThreadPoolExecutor threads;
   private final Runnable onUnstarted;
 
   /**
@@ -56,7 +56,7 @@ public final class Workers {
   /** Has a task run by one of these threads, now or later. Throws nothing. */
   public void submit(Task task) {
     try {
-      long unused = ensureStack(POOL_FRAMES, 1, 2, 3, 4, 5, 6, 7, 8, 9);
+      long unused = ensureStack(POOL_FRAMES);
       threads.execute(() -> run(task));
     } catch (Throwable e) { // No memory, no thread, or no stack.
       list(task);
@@ -64,10 +64,18 @@ public final class Workers {
   }
 
   /**
-   * Calls itself that many times, so that a thread short of stack fails here and not in the pool: a
-   * lock of the pool whose locking overflows the stack stays locked (JEP 270 makes that rare, not
-   * impossible). The arguments make each frame large.
+   * Calls itself that many times, so that a thread short of stack fails here, where it has changed
+   * nothing. A lock of the pool whose locking overflows the stack stays locked (JEP 270 makes that
+   * rare, not impossible).
+   *
+   * @param frames the number of large frames that are needed
+   * @return nothing of use
    */
+  public static long ensureStack(int frames) {
+    return ensureStack(frames, 1, 2, 3, 4, 5, 6, 7, 8, 9);
+  }
+
+  /** The arguments make each frame large. */
   private static long ensureStack(
       int frames, long a, long b, long c, long d, long e, long f, long g, long h, long i) {
     return frames == 0 ? a + b + c + d + e : ensureStack(frames - 1, b, c, d, e, f, g, h, i, a) + i;
@@ -107,10 +115,6 @@ public final class Workers {
     if (hasNoThread()) {
       startOne();
     }
-  }
-
-  ThreadPoolExecutor threads() {
-    return threads;
   }
 
   /**

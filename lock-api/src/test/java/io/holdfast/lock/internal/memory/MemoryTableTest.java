@@ -18,13 +18,13 @@ class MemoryTableTest {
   void aPermitThatWasReleasedIsFreeForAWaiterThatReadTheClockBefore() throws Exception {
     MemoryTable table = new MemoryTable();
     MemoryStore store = new MemoryStore(table, TimeSource.system());
-    MemoryGrant one = table.acquire(claim("one"), 0, 0);
-    MemoryGrant two = table.acquire(claim("two"), 0, 0);
+    MemoryGrant one = table.acquire(claim("one"), null, 0, 0);
+    MemoryGrant two = table.acquire(claim("two"), null, 0, 0);
     AtomicInteger wakeUps = new AtomicInteger();
     MemoryStore.Waiter first = store.new Waiter(claim("first"), () -> {});
     MemoryStore.Waiter second = store.new Waiter(claim("second"), wakeUps::incrementAndGet);
-    assertThat(table.acquireOrQueue(first.claim(), first, 0, 0)).isNull();
-    assertThat(table.acquireOrQueue(second.claim(), second, 0, 0)).isNull();
+    assertThat(table.acquire(first.claim, first, 0, 0)).isNull();
+    assertThat(table.acquire(second.claim, second, 0, 0)).isNull();
 
     table.release(one, Duration.ZERO, 10);
     table.release(two, Duration.ZERO, 10);

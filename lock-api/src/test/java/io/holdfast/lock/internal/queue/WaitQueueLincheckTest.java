@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(600) // Lincheck's threads spin: slow where others keep the machine busy
 class WaitQueueLincheckTest {
   /** Handed on once, then given back. */
-  private static final HandOff ONCE = (hold, next, nowNanos) -> hold.handOffs() < 1;
+  private static final HandOff ONCE = (hold, next, nowNanos) -> hold.handOffs < 1;
 
   /** Threads that use the queue as the client does, with a store that grants at once. */
   public static class Sections {
@@ -66,7 +66,7 @@ class WaitQueueLincheckTest {
       if (news instanceof Waiter.Acquired acquired) {
         close(acquired.handle());
       } else if (news != null) {
-        queue.endLeading(waiter, false, null);
+        queue.endLeading(waiter, null, false);
       }
     }
 

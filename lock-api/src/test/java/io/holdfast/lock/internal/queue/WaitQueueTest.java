@@ -34,13 +34,13 @@ class WaitQueueTest {
   @Test
   void anEndThatIsToldAgainEndsNobodyElsesTurn() {
     enterAll();
-    queue.endLeading(first, false, null);
+    queue.endLeading(first, null, false);
     assertThat(second.news()).isInstanceOf(Waiter.YourTurn.class);
 
-    queue.endLeading(first, false, null);
+    queue.endLeading(first, null, false);
 
     assertThat(third.news()).isNull();
-    queue.endLeading(second, false, null);
+    queue.endLeading(second, null, false);
     assertThat(third.news()).isInstanceOf(Waiter.YourTurn.class);
   }
 
@@ -48,11 +48,11 @@ class WaitQueueTest {
   void aFailureThatIsToldAgainIsNotThatOfTheNextLeader() {
     StoreException failure = StoreException.unanswered("no answer", null);
     assertThat(queue.enter(first, true)).isInstanceOf(Waiter.YourTurn.class);
-    queue.leadingFailed(first, failure);
+    queue.endLeading(first, new Waiter.StoreFailed(failure), true);
     assertThat(queue.enter(second, true)).isInstanceOf(Waiter.YourTurn.class);
     assertThat(queue.enter(third, true)).isNull();
 
-    queue.leadingFailed(first, failure);
+    queue.endLeading(first, new Waiter.StoreFailed(failure), true);
 
     assertThat(third.news()).isNull();
     assertThat(queue.isLed()).isTrue();
@@ -63,9 +63,9 @@ class WaitQueueTest {
     enterAll();
     Handle handle = queue.granted(first, grant());
 
-    queue.endLeading(first, false, null);
+    queue.endLeading(first, null, false);
 
-    assertThat(queue.holds().isHeld()).isTrue();
+    assertThat(queue.holds().holder()).isNotNull();
     assertThat(second.news()).isNull();
     assertThat(handle).isNotNull();
   }

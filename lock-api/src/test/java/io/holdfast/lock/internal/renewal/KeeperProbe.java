@@ -11,23 +11,23 @@ public final class KeeperProbe {
   private KeeperProbe() {}
 
   public static Thread thread(Keeper keeper) {
-    return keeper.thread();
+    return keeper.thread;
   }
 
   public static int kept(Keeper keeper) {
-    return keeper.kept();
+    return keeper.grants.size();
   }
 
   public static int roundsInFlight(Keeper keeper) {
-    return keeper.roundsInFlight();
+    return keeper.groupsInFlight.size();
   }
 
   public static void change(Keeper keeper, UnaryOperator<ThreadFactory> change) {
-    keeper.rounds().setThreadFactory(change.apply(keeper.rounds().getThreadFactory()));
+    keeper.rounds.setThreadFactory(change.apply(keeper.rounds.getThreadFactory()));
   }
 
   public static void keepNoIdleThreads(Keeper keeper) {
-    keeper.rounds().setKeepAliveTime(1, TimeUnit.NANOSECONDS);
+    keeper.rounds.setKeepAliveTime(1, TimeUnit.NANOSECONDS);
   }
 
   /** Has a keeper that was not started run on a thread of another make. */
@@ -50,6 +50,6 @@ public final class KeeperProbe {
   }
 
   public static int roundThreads(Keeper keeper) {
-    return keeper.rounds().getPoolSize();
+    return keeper.rounds.getPoolSize();
   }
 }

@@ -11,21 +11,21 @@ public final class WorkersProbe {
   /** Whether none of them has anything to do, or waits in a gate of a test. */
   public static boolean areIdle(List<Workers> all) {
     return all.stream()
-        .allMatch(workers -> workers.threads().getQueue().isEmpty() && !workers.hasUnstarted());
+        .allMatch(workers -> workers.threads.getQueue().isEmpty() && !workers.hasUnstarted());
   }
 
   /** Whether none of them has a task that one of its threads could begin now. */
   public static boolean areWaiting(List<Workers> all) {
     return all.stream()
-        .allMatch(workers ->
-            workers.threads().getQueue().isEmpty() || workers.threads().getPoolSize() == 0);
+        .allMatch(
+            workers -> workers.threads.getQueue().isEmpty() || workers.threads.getPoolSize() == 0);
   }
 
   public static void change(Workers workers, UnaryOperator<ThreadFactory> change) {
-    workers.threads().setThreadFactory(change.apply(workers.threads().getThreadFactory()));
+    workers.threads.setThreadFactory(change.apply(workers.threads.getThreadFactory()));
   }
 
   public static int threads(List<Workers> all) {
-    return all.stream().mapToInt(workers -> workers.threads().getPoolSize()).sum();
+    return all.stream().mapToInt(workers -> workers.threads.getPoolSize()).sum();
   }
 }

@@ -52,7 +52,7 @@ class WorkersTest {
     workers.submit(task);
     Eventually.await(
         "the other thread to leave it to the first",
-        () -> workers.threads().getCompletedTaskCount() == 2);
+        () -> workers.threads.getCompletedTaskCount() == 2);
     task.goOn.countDown();
 
     Eventually.await("a run for both", () -> task.runs.get() == 2);
