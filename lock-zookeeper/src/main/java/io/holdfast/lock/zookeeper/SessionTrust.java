@@ -49,8 +49,9 @@ final class SessionTrust {
   private static final int NEW_TRUST_DIVISOR = 4;
 
   /**
-   * What the application sent before our first request counts as one sign of life, sent before that
-   * request by the timeout divided by this. So the trust falls if the first answer is slow.
+   * The age of the sign of life that stands for all that the application sent before our first
+   * request: at that request, the timeout divided by this. So the trust falls if the first answer
+   * is slow.
    */
   private static final int NEW_SIGN_DIVISOR = 2;
 

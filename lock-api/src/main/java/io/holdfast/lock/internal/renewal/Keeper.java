@@ -350,7 +350,10 @@ public final class Keeper {
     try {
       part = store.renewalGroup(grant.grant());
     } catch (Throwable e) {
-      log("The store has no renewal group for a lease of '" + grant.key().name() + "'", e);
+      log(
+          "The store has no renewal group for a lease of '%s'"
+              .formatted(grant.key().name()),
+          e);
       part = grant;
     }
     return new Group(part, grant.schedule().extendsLease());

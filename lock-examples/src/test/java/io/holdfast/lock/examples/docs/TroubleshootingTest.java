@@ -19,9 +19,12 @@ import org.junit.jupiter.api.Test;
 class TroubleshootingTest {
   private static final Path ROOT = Path.of("").toAbsolutePath().getParent();
 
-  /** A call of a logger with a text; {@code debug} and {@code trace} are not on the page. */
+  /**
+   * A call of a logger, or of a method {@code log}, with a text; {@code debug} and {@code trace}
+   * are not on the page.
+   */
   private static final Pattern LOGGED =
-      Pattern.compile("\\.(?:info|warn|error)\\(\\s*\"((?:[^\"\\\\]|\\\\.)*)\"");
+      Pattern.compile("(?:\\.(?:info|warn|error)| log)\\(\\s*\"((?:[^\"\\\\]|\\\\.)*)\"");
 
   /** The first cell of a row of a table. */
   private static final Pattern FIRST_CELL = Pattern.compile("(?m)^\\| ([^|]*`[^|]*) \\|");
@@ -49,7 +52,7 @@ class TroubleshootingTest {
     Set<String> logged = LOGGED
         .matcher(code)
         .results()
-        .map(line -> withoutEnd(line.group(1).replace("{}", "...")))
+        .map(line -> withoutEnd(line.group(1).replace("{}", "...").replace("%s", "...")))
         .collect(Collectors.toCollection(TreeSet::new));
     Set<String> told = quoted("## Lines in the log")
         .map(TroubleshootingTest::withoutEnd)
@@ -70,10 +73,10 @@ class TroubleshootingTest {
         .map(text -> text.replaceFirst("^\\w+Exception: ", ""))
         .collect(Collectors.toSet());
     assertThat(messages).hasSizeGreaterThan(4).allSatisfy(message -> {
-      // A part that differs each time is put between two texts.
+      // A part that differs each time is put between two texts, or begins with a %s.
       String thrown = Stream.of(message.split("\\.\\.\\.", -1))
           .map(Pattern::quote)
-          .collect(Collectors.joining("\"[^;]{0,200}\""));
+          .collect(Collectors.joining("(?:%s[^\";]{0,40}?|\"[^;]{0,200}\")"));
       assertThat(Pattern.compile(thrown).matcher(code).find()).as(message).isTrue();
     });
   }
