@@ -267,15 +267,15 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
   // Told by grants
 
   @Override
-  public void doubted(ActiveGrant grant) {
-    grant.schedule().doubted();
+  public void inDoubt(ActiveGrant grant) {
+    grant.schedule().askAtOnce();
     keeper.requestScan();
   }
 
   @Override
-  public void doubtChanged(ActiveGrant grant, int doubts) {
+  public void certaintyChanged(ActiveGrant grant, int changes) {
     try {
-      events.inOrder(() -> tellDoubts(grant, doubts));
+      events.inOrder(() -> tellChanges(grant, changes));
     } catch (Throwable e) {
       // This change is told together with the next one.
       log.warn("A doubt about the lease of lock '{}' is told later", grant.key().name(), e);
@@ -285,8 +285,8 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
   /**
    * Tells listeners about changes once each and in order, though this may be called out of order.
    */
-  private void tellDoubts(ActiveGrant grant, int doubts) {
-    while (grant.tellNextDoubt(doubts)) {
+  private void tellChanges(ActiveGrant grant, int changes) {
+    while (grant.tellNextChange(changes)) {
       Hold hold = holdOf(grant);
       if (hold != null) {
         if (grant.isToldUncertain()) {
@@ -328,7 +328,7 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
 
   private @Nullable Hold holdOf(ActiveGrant grant) {
     for (WaitQueue queue : queues.of(grant.key())) {
-      Hold hold = queue.holds().holder();
+      Hold hold = queue.holds().current();
       if (hold != null && hold.grant() == grant) {
         return hold;
       }
@@ -363,9 +363,9 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
     if (event.lostBy() != null) {
       active.lose(event.lostBy());
     } else {
-      // Before doubted(), which has a request sent: it settles only a doubt that began before it.
+      // First, since only the answer to a later request makes the grant certain again.
       active.unanswered();
-      doubted(active);
+      inDoubt(active);
     }
   }
 

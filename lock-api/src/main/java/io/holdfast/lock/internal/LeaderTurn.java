@@ -289,12 +289,12 @@ final class LeaderTurn {
    * Determines whether a grant is valid on its arrival. If the machine slept while the answer was
    * on its way, another client may have the lock by now, so the store is asked.
    *
-   * @return anything but {@code DOUBTED}
+   * @return anything but {@code IN_DOUBT}
    */
   private ActiveGrant.Arrival arrivalOf(ActiveGrant active) throws StoreException {
     while (true) {
       ActiveGrant.Arrival arrival = active.arrival();
-      if (arrival != ActiveGrant.Arrival.DOUBTED) {
+      if (arrival != ActiveGrant.Arrival.IN_DOUBT) {
         return arrival;
       }
       ClockReading asked = client.time.read();

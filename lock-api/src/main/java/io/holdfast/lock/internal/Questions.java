@@ -44,7 +44,7 @@ final class Questions {
       return false;
     }
     try {
-      // Asked again if the machine slept, or a doubt arose, while the request was on its way.
+      // Asked again if the machine slept, or the grant became uncertain, while the request was on its way.
       while (true) {
         ClockReading asked = client.time.read();
         Optional<Duration> left = ask(grant.key(), () -> client.store.verify(grant.grant()));
@@ -123,7 +123,7 @@ final class Questions {
     boolean released = ask(key, () -> client.store.forceRelease(key, grantNumber));
     if (released) {
       for (WaitQueue queue : client.queues.of(key)) {
-        Hold hold = queue.holds().holder();
+        Hold hold = queue.holds().current();
         if (hold != null && hold.grant().grant().number() == grantNumber) {
           hold.grant().lose(LeaseLoss.Reason.TAKEN);
         }

@@ -58,10 +58,10 @@ public final class LincheckSetup {
   /** An observer that does nothing. */
   public static class Nobody implements ActiveGrant.Observer {
     @Override
-    public void doubted(ActiveGrant grant) {}
+    public void inDoubt(ActiveGrant grant) {}
 
     @Override
-    public void doubtChanged(ActiveGrant grant, int doubts) {}
+    public void certaintyChanged(ActiveGrant grant, int changes) {}
 
     @Override
     public void lost(ActiveGrant grant) {}

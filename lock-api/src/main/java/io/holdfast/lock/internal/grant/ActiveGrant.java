@@ -46,21 +46,21 @@ public final class ActiveGrant extends Task {
    * The thread that finds a loss does not settle it, since it may be the keeper, a store's thread,
    * or a user's that merely asked isHeld(): the grant is a Task, and submitting it can't fail.
    *
-   * Deadlines are calculated in Validity only. An answer settles no doubt that began after its
-   * request was sent.
+   * Deadlines are calculated in Validity only. An answer to a request that was sent before the
+   * grant became uncertain does not make it certain.
    */
 
   /** Told of changes, on the thread that made them. Throws nothing and never blocks. */
   public interface Observer {
     /** The wall clock ran ahead, which put the grant in doubt: the store must be asked at once. */
-    void doubted(ActiveGrant grant);
+    void inDoubt(ActiveGrant grant);
 
     /**
      * The grant became uncertain, or certain again.
      *
-     * @param doubts the number of such changes so far; odd if it became uncertain
+     * @param changes the number of such changes so far; odd if it became uncertain
      */
-    void doubtChanged(ActiveGrant grant, int doubts);
+    void certaintyChanged(ActiveGrant grant, int changes);
 
     /** The grant was lost; {@link #settle} must be called on another thread. */
     void lost(ActiveGrant grant);
@@ -94,8 +94,8 @@ public final class ActiveGrant extends Task {
    */
   private volatile boolean endsInDoubt;
 
-  /** The number of changes of doubt that were told; accessed only by the thread that tells them. */
-  private int doubtsTold;
+  /** The number of changes of certainty that were told; accessed only by the telling thread. */
+  private int changesTold;
 
   /** @param asked the clocks before the request was sent */
   public ActiveGrant(
@@ -222,7 +222,7 @@ public final class ActiveGrant extends Task {
     /** It is valid. */
     STANDS,
     /** The machine slept while the answer was on its way: the store must be asked. */
-    DOUBTED,
+    IN_DOUBT,
     /** The store was asked, and no longer shows it. */
     GONE,
     /** Its TTL is over. */
@@ -238,7 +238,7 @@ public final class ActiveGrant extends Task {
     if (validity.isPast(now.nanos())) {
       return endsAtCap(validity) ? Arrival.LAPSED_AT_MAX_HOLD : Arrival.LAPSED;
     }
-    return validity.isOutrun(now.wallAheadNanos()) ? Arrival.DOUBTED : Arrival.STANDS;
+    return validity.isOutrun(now.wallAheadNanos()) ? Arrival.IN_DOUBT : Arrival.STANDS;
   }
 
   /** Returns the time for which the minimum hold still keeps the name taken. */
@@ -270,7 +270,7 @@ public final class ActiveGrant extends Task {
    * Takes in that the store renewed the lease, as {@code LockStore.renew} does.
    *
    * @param asked the clocks before the request was sent
-   * @return false if a doubt that began after the request remains; the store must be asked again
+   * @return false if it became uncertain after the request; the store must be asked again
    */
   public boolean renewed(ClockReading asked, Duration validFor) {
     long validForNanos = Math.min(Nanos.of(options.ttl()), Nanos.of(validFor));
@@ -286,7 +286,7 @@ public final class ActiveGrant extends Task {
    * @param asked the clocks before the request was sent
    * @param ttl the time that the store was asked for
    * @param validFor the time that the store promised
-   * @return false if a doubt that began after the request remains; the store must be asked again
+   * @return false if it became uncertain after the request; the store must be asked again
    */
   public boolean extended(ClockReading asked, Duration ttl, Duration validFor) {
     long answeredNanos = time.nanos();
@@ -307,7 +307,7 @@ public final class ActiveGrant extends Task {
    *
    * @param asked the clocks before the request was sent
    * @param left the time that the store said is left
-   * @return false if a doubt that began after the request remains; the store must be asked again
+   * @return false if it became uncertain after the request; the store must be asked again
    */
   public boolean verified(ClockReading asked, Duration left) {
     long answeredNanos = time.nanos();
@@ -326,30 +326,30 @@ public final class ActiveGrant extends Task {
       if (now.isOver()) {
         return;
       }
-      // SUSPECT is the graver doubt and remains, but it now needs a later answer.
+      // SUSPECT is the graver phase and remains, but it now needs a later answer.
       Phase next = now.phase() == Phase.SUSPECT ? Phase.SUSPECT : Phase.UNANSWERED;
-      if (replace(now, now.doubted(next, time.nanos()))) {
+      if (replace(now, now.uncertain(next, time.nanos()))) {
         return;
       }
     }
   }
 
   /**
-   * Counts the next change of doubt as told; false if all changes up to {@code upTo} are told.
+   * Counts the next change of certainty as told; false if all changes up to {@code upTo} are told.
    * {@link #isToldUncertain} then says what the change was. Called only by the thread that tells
-   * listeners of doubts.
+   * listeners of such changes.
    */
-  public boolean tellNextDoubt(int upTo) {
-    if (upTo - doubtsTold <= 0) {
+  public boolean tellNextChange(int upTo) {
+    if (upTo - changesTold <= 0) {
       return false;
     }
-    doubtsTold++;
+    changesTold++;
     return true;
   }
 
   /** Whether the change that is being told made the grant uncertain. */
   public boolean isToldUncertain() {
-    return (doubtsTold & 1) != 0;
+    return (changesTold & 1) != 0;
   }
 
   /** Makes the grant lost, unless it is over already. */
@@ -413,7 +413,7 @@ public final class ActiveGrant extends Task {
 
   /**
    * Takes in an answer, unless it comes after the deadline: a caller may have been told that the
-   * lease is gone. Returns false if a doubt remains.
+   * lease is gone. Returns false if the grant remains uncertain.
    */
   private boolean takeIn(ClockReading asked, UnaryOperator<Validity> answer) {
     while (true) {
@@ -429,7 +429,7 @@ public final class ActiveGrant extends Task {
         continue;
       }
       Validity answered = answer.apply(now.validity());
-      boolean settles = !now.isDoubted() || asked.nanos() - now.doubtedNanos() >= 0;
+      boolean settles = !now.isUncertain() || asked.nanos() - now.uncertainNanos() >= 0;
       if (now.phase() == Phase.SUSPECT && answered.isOutrun(clocks.wallAheadNanos())) {
         // The wall clock ran ahead again after the request was sent.
         settles = false;
@@ -441,10 +441,10 @@ public final class ActiveGrant extends Task {
   }
 
   private boolean suspect(GrantState now, long nowNanos) {
-    if (!replace(now, now.doubted(Phase.SUSPECT, nowNanos))) {
+    if (!replace(now, now.uncertain(Phase.SUSPECT, nowNanos))) {
       return false;
     }
-    observer.doubted(this);
+    observer.inDoubt(this);
     return true;
   }
 
@@ -452,8 +452,8 @@ public final class ActiveGrant extends Task {
     if (!STATE.compareAndSet(this, expected, next)) {
       return false;
     }
-    if (next.doubts() != expected.doubts()) {
-      observer.doubtChanged(this, next.doubts());
+    if (next.changes() != expected.changes()) {
+      observer.certaintyChanged(this, next.changes());
     }
     return true;
   }

@@ -10,16 +10,17 @@ import org.jspecify.annotations.Nullable;
  *
  * @param phase the phase
  * @param validity the time for which the grant is trusted
- * @param doubts the number of times it became uncertain or certain again: odd while it is uncertain
- * @param doubtedNanos when it was last doubted: an answer to a request sent before that does not
- *     settle the doubt; only in {@link Phase#UNANSWERED} and {@link Phase#SUSPECT}
+ * @param changes the number of times it became uncertain or certain again: odd while it is uncertain
+ * @param uncertainNanos when it last became uncertain, or gave a new reason to be: only the answer
+ *     to a later request makes it certain again; only in {@link Phase#UNANSWERED} and
+ *     {@link Phase#SUSPECT}
  * @param lostBy the reason for the loss; only in {@link Phase#LOST}
  */
 public record GrantState(
     Phase phase,
     Validity validity,
-    int doubts,
-    long doubtedNanos,
+    int changes,
+    long uncertainNanos,
     LeaseLoss.@Nullable Reason lostBy) {
 
   /** The phases of a grant. */
@@ -49,27 +50,27 @@ public record GrantState(
     return phase == Phase.ENDING || phase == Phase.RELEASED || phase == Phase.LOST;
   }
 
-  boolean isDoubted() {
+  boolean isUncertain() {
     return phase == Phase.UNANSWERED || phase == Phase.SUSPECT;
   }
 
   GrantState with(Validity next) {
-    return new GrantState(phase, next, doubts, doubtedNanos, lostBy);
+    return new GrantState(phase, next, changes, uncertainNanos, lostBy);
   }
 
   GrantState confirmed(Validity next) {
-    return new GrantState(Phase.CONFIRMED, next, doubts + (isDoubted() ? 1 : 0), 0, null);
+    return new GrantState(Phase.CONFIRMED, next, changes + (isUncertain() ? 1 : 0), 0, null);
   }
 
-  GrantState doubted(Phase next, long nowNanos) {
-    return new GrantState(next, validity, doubts + (isDoubted() ? 0 : 1), nowNanos, null);
+  GrantState uncertain(Phase next, long nowNanos) {
+    return new GrantState(next, validity, changes + (isUncertain() ? 0 : 1), nowNanos, null);
   }
 
   GrantState ended(Phase next) {
-    return new GrantState(next, validity, doubts, 0, null);
+    return new GrantState(next, validity, changes, 0, null);
   }
 
   GrantState lost(LeaseLoss.Reason reason) {
-    return new GrantState(Phase.LOST, validity, doubts, 0, reason);
+    return new GrantState(Phase.LOST, validity, changes, 0, reason);
   }
 }

@@ -197,10 +197,10 @@ public final class RenewalSchedule {
   }
 
   /**
-   * Takes in that the grant is in doubt: a request is due at once. Uses a time in the past that is
-   * known already, so that no clock is read that could fail.
+   * Makes a request due at once. Uses a time in the past that is known already, so that no clock is
+   * read that could fail.
    */
-  public void doubted() {
+  public void askAtOnce() {
     askAtNanos = askedAtNanos;
   }
 

@@ -23,7 +23,7 @@ public final class Holds {
 
   /** The current hold of the name. That it was lost may not have been booked yet. */
   @Nullable
-  Hold holder;
+  Hold current;
 
   /** The lost holds that are still open, or whose loss is still to be told. */
   private final List<Hold> lost = new ArrayList<>(0);
@@ -32,11 +32,11 @@ public final class Holds {
     this.queue = queue;
   }
 
-  /** Returns the current hold, after {@link #bookIfLost}. */
+  /** Returns the current hold, unless it is marked as lost. */
   @Nullable
-  Hold current() {
+  Hold standing() {
     bookIfLost();
-    return holder;
+    return current;
   }
 
   /** Takes the lease that a waiter was handed; false if it was lost on the way. */
@@ -228,8 +228,8 @@ public final class Holds {
   /** Returns the hold that this thread owns, lost or not. */
   public @Nullable Hold ownedBy(Thread thread) {
     synchronized (queue) {
-      if (holder != null && holder.owner == thread) {
-        return holder;
+      if (current != null && current.owner == thread) {
+        return current;
       }
       // By index, since an iterator would be allocated, and the heap may be full.
       for (int index = 0; index < lost.size(); index++) {
@@ -243,16 +243,16 @@ public final class Holds {
   }
 
   /** Returns the current hold. That it was lost may not have been booked yet. */
-  public @Nullable Hold holder() {
+  public @Nullable Hold current() {
     synchronized (queue) {
-      return holder;
+      return current;
     }
   }
 
-  /** Whether the holder has a guard open. */
+  /** Whether a guard is open on the current hold. */
   public boolean isGuarded() {
     synchronized (queue) {
-      return holder != null && holder.openGuards > 0;
+      return current != null && current.openGuards > 0;
     }
   }
 
@@ -266,7 +266,7 @@ public final class Holds {
 
   /** Moves the current hold to the list of lost holds if its grant was lost. */
   void bookIfLost() {
-    Hold hold = holder;
+    Hold hold = current;
     if (hold != null && hold.grant().state().phase() == Phase.LOST) {
       book(hold);
     }
@@ -282,7 +282,7 @@ public final class Holds {
     lost.add(hold); // The last call that can fail.
     hold.loss = loss;
     hold.untold = notice;
-    holder = null;
+    current = null;
     queue.passTurn();
   }
 
@@ -299,8 +299,8 @@ public final class Holds {
   }
 
   private @Nullable Hold holdOf(ActiveGrant grant) {
-    if (holder != null && holder.grant() == grant) {
-      return holder;
+    if (current != null && current.grant() == grant) {
+      return current;
     }
     for (int index = 0; index < lost.size(); index++) {
       if (lost.get(index).grant() == grant) {

@@ -12,8 +12,8 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The wait queue of one name in one client: the holder, the leader, and the threads that wait. Pure
- * bookkeeping: no I/O, no waiting, no clock, and no user code.
+ * The wait queue of one name in one client: the current hold, the leader, and the threads that
+ * wait. Pure bookkeeping: no I/O, no waiting, no clock, and no user code.
  *
  * <p>Threads: any. Everything is guarded by the queue's mutex, under which nothing else is locked.
  * The mutex is this object's monitor, which the JVM releases even if the stack overflows.
@@ -24,9 +24,8 @@ public final class WaitQueue {
    *
    * At any time there is at most one of these: a current hold; a leader, which asks the store or
    * waits in its line; a hold that is being given back to the store. The last two are called
-   * leading. The other threads wait in order of arrival. Leading is a
-   * role, not a mutex: it is kept across calls to the store, and ended by granted, endLeading or
-   * endRelease.
+   * leading. The other threads wait in order of arrival. Leading is a role, not a mutex: it is kept
+   * across calls to the store, and ended by granted, endLeading or endRelease.
    *
    *     enter --> YourTurn (leads) --> granted (a Hold, and a Handle for each acquisition)
    *       |          ^                   |
@@ -88,7 +87,7 @@ public final class WaitQueue {
     return key;
   }
 
-  /** Returns the holder and the lost holds. */
+  /** Returns the current hold and the lost ones. */
   public Holds holds() {
     return holds;
   }
@@ -114,7 +113,7 @@ public final class WaitQueue {
     if (clientClosed) {
       return new Waiter.ClientClosed();
     }
-    Hold current = holds.current();
+    Hold current = holds.standing();
     Hold owned = holds.ownedBy(thread);
     if (owned != null) {
       if (owned != current) {
@@ -165,7 +164,7 @@ public final class WaitQueue {
   /** Times a waiter out: at once if the lock is known to be taken, or with the leader's answer. */
   public synchronized void timeIsUp(Waiter waiter) {
     // First: if this finds a loss, the waiter may get the turn.
-    Hold current = holds.current();
+    Hold current = holds.standing();
     if (!waiter.queued) {
       return;
     }
@@ -209,7 +208,7 @@ public final class WaitQueue {
     News news = new Waiter.Acquired(handle, Source.STORE);
     waiters.tellOverdueTaken(grant.grant().claim().holder());
     stopLeading();
-    holds.holder = hold;
+    holds.current = hold;
     waiter.news = news;
     return handle;
   }
@@ -284,7 +283,7 @@ public final class WaitQueue {
       hold.remove(handle, LeaseState.LOST);
       return holds.unlistIfOver(hold) ? Closing.LOST_AND_OVER : Closing.LOST;
     }
-    if (holds.holder != hold) {
+    if (holds.current != hold) {
       // An earlier call was cut short by a stack overflow, and the release has begun.
       return Closing.CLOSED_BEFORE;
     }
@@ -305,7 +304,7 @@ public final class WaitQueue {
       hold.remove(handle, LeaseState.RELEASED);
       // If this overflows the stack, `unfinishedRelease` finds the hold, which has no handle.
       waiters.give(next, news);
-      holds.holder = successor;
+      holds.current = successor;
       hold.handedOnTo = next;
       return Closing.HANDED_ON;
     }
@@ -333,7 +332,7 @@ public final class WaitQueue {
    * that a stack overflow left behind.
    */
   public synchronized @Nullable Hold unfinishedRelease(ActiveGrant grant) {
-    Hold current = holds.current();
+    Hold current = holds.standing();
     if (current != null && current.grant() == grant && current.isAbandoned()) {
       beginRelease(current);
     }
@@ -363,12 +362,12 @@ public final class WaitQueue {
   // Under the mutex
 
   private boolean isKnownTaken() {
-    return holds.holder != null || wakeLeader != null;
+    return holds.current != null || wakeLeader != null;
   }
 
   /** Makes the hold lead until {@link #endRelease}. */
   void beginRelease(Hold hold) {
-    holds.holder = null;
+    holds.current = null;
     releasing = hold;
   }
 
@@ -391,7 +390,7 @@ public final class WaitQueue {
   /** Lets the next in the queue lead, if nobody leads or holds. */
   void passTurn() {
     Waiter next = waiters.first();
-    if (next != null && holds.holder == null && !isLed()) {
+    if (next != null && holds.current == null && !isLed()) {
       waiters.give(next, YOUR_TURN);
       // No call that can fail lies between, so whoever has the news also leads.
       leader = next;

@@ -107,7 +107,7 @@ final class RenewalRound {
   private void confirmed(ActiveGrant grant, boolean settled) {
     jfrEvent.confirmed++;
     if (!settled) {
-      grant.schedule().doubted();
+      grant.schedule().askAtOnce();
     }
   }
 

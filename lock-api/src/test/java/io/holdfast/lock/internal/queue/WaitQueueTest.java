@@ -65,7 +65,7 @@ class WaitQueueTest {
 
     queue.endLeading(first, null, false);
 
-    assertThat(queue.holds().holder()).isNotNull();
+    assertThat(queue.holds().current()).isNotNull();
     assertThat(second.news()).isNull();
     assertThat(handle).isNotNull();
   }

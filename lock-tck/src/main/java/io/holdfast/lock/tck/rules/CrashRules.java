@@ -231,7 +231,7 @@ public abstract class CrashRules extends RuleTest {
     Lease lease = take(client.get(freshName()));
     time.setWallAhead(Duration.ofHours(-1));
     never(
-        "the lease is doubted",
+        "the lease is in doubt",
         ttl().plus(quiet()),
         () -> !lease.isHeld() || lease.state() != LeaseState.HELD);
     assertTaken(other, lease.name(), "the wall clock was set back");
