@@ -51,11 +51,14 @@ final class Placing {
         Answer<List<String>> listed = wire.await(sent.listing(), deadline);
         // Answers come in order, so this one has come too.
         Answer<Wire.Made> made = wire.await(sent.making(), deadline);
-        if (made.isAbsent() && parents.isEmpty()) {
-          // Sent just before the next request for the node, so in one round trip.
-          parents = makeParents(zk, parent);
-          continue;
-        } else if (made.isAbsent()) {
+        if (made.isAbsent()) {
+          if (parents.isEmpty()) {
+            // The lock has no node yet. The requests to create it and its parents are sent first,
+            // and at once the next one for our node: together they take one round trip.
+            parents = makeParents(zk, parent);
+            continue;
+          }
+          // Still absent: throws the failure because of which a parent could not be created.
           for (CompletableFuture<Answer<Boolean>> one : parents) {
             wire.await(one, deadline).requireOk();
           }
