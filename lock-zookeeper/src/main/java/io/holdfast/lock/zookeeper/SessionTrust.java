@@ -255,8 +255,8 @@ final class SessionTrust {
    * lowered, and nothing was confirmed for nearly as long as the new timeout.
    */
   synchronized boolean isOverdrawn(Duration margin) {
-    overdrawn = overdrawn && saidUntilNanos - time.nanos() > 0;
     return overdrawn
+        && saidUntilNanos - time.nanos() > 0
         && confirmedAt != null
         && confirmedAt.nanosUntil(Moment.now(time)) + margin.toNanos() >= agreedTimeoutNanos;
   }
