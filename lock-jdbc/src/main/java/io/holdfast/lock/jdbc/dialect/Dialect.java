@@ -353,7 +353,7 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
    *     row is locked, or if there is no row
    */
   public final long acquire(Connection connection, StoredClaim claim) throws SQLException {
-    return number(connection, acquire, ofClaim(claim, NO_PLACE));
+    return runForReport(connection, acquire, ofClaim(claim, NO_PLACE));
   }
 
   /**
@@ -363,7 +363,7 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
    */
   public final long insert(Connection connection, StoredClaim claim) throws SQLException {
     try {
-      return number(connection, insert, ofClaim(claim, NO_PLACE));
+      return runForReport(connection, insert, ofClaim(claim, NO_PLACE));
     } catch (SQLException e) {
       if (failure(e) == Failure.DUPLICATE) {
         return NONE;
@@ -393,7 +393,7 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
    */
   public final long extend(Connection connection, StoredClaim claim, long number, long ttlMicros)
       throws SQLException {
-    return number(connection, extend, ofGrant(claim, number, ttlMicros));
+    return runForReport(connection, extend, ofGrant(claim, number, ttlMicros));
   }
 
   // The line.
@@ -441,7 +441,7 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
    * @return the waiter's place
    */
   public final long join(Connection connection, StoredClaim claim) throws SQLException {
-    return number(connection, join, ofClaim(claim, NO_PLACE));
+    return runForReport(connection, join, ofClaim(claim, NO_PLACE));
   }
 
   /**
@@ -468,7 +468,7 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
    *     the row is locked
    */
   public final long accept(Connection connection, StoredClaim claim) throws SQLException {
-    return number(connection, accept, ofClaim(claim, NO_PLACE));
+    return runForReport(connection, accept, ofClaim(claim, NO_PLACE));
   }
 
   /**
@@ -480,7 +480,7 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
    *     or if there is none
    */
   public final long take(Connection connection, StoredClaim claim, long place) throws SQLException {
-    return number(connection, take, ofClaim(claim, place));
+    return runForReport(connection, take, ofClaim(claim, place));
   }
 
   private Map<String, ?> ofClaim(StoredClaim claim, long place) {
@@ -670,10 +670,10 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
   }
 
   /**
-   * Runs a statement that reports the number of a grant, the place of a waiter, or a time; returns
-   * that, or {@link #NONE} if it did nothing.
+   * Runs a statement and returns what it reports: the number of a grant, the place of a waiter, or
+   * a time; {@link #NONE} if it did nothing.
    */
-  long number(Connection connection, Sql sql, Map<String, ?> values) throws SQLException {
+  long runForReport(Connection connection, Sql sql, Map<String, ?> values) throws SQLException {
     return query(connection, sql, values);
   }
 
