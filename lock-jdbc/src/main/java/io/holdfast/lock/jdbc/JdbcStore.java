@@ -176,7 +176,7 @@ final class JdbcStore implements LockStore {
       throws StoreException {
     try (lent) {
       T answer = Sessions.run(lent.connection(), deadline, question);
-      lent.works();
+      lent.markUsable();
       return answer;
     } catch (SQLException e) {
       throw StoreException.refused("The database gave no usable answer: " + e, e);

@@ -139,7 +139,7 @@ final class PostgresListener implements AutoCloseable {
   private void run(Poller poller) {
     try (Lent lent = database.lend(Deadlines.after(OPEN_MAX))) {
       hear(lent.connection(), poller);
-      lent.works();
+      lent.markUsable();
     } catch (StoreException | SQLException | RuntimeException e) {
       log.debug("Listening for hand-overs ended; waiting falls back to polling for now", e);
     } catch (LinkageError e) {
