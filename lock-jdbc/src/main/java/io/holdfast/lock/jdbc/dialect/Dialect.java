@@ -26,7 +26,7 @@ import org.jspecify.annotations.Nullable;
  * {@code wanted_until} to a time in the near future, and renew it. While it is there,
  * {@link #acquire} and {@link #release} do nothing, and {@link #take} and {@link #handOver} look at
  * the line. A waiter that is not announced yet can be overtaken, and is not handed the lock; it
- * finds the free lock when it looks next.
+ * finds the free lock at its next poll.
  *
  * <p>Threads: immutable, and safe for use by any number of threads.
  */
@@ -149,10 +149,10 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
   // The limit of a query of many rows overrides MySQL's sql_select_limit, which could cut the
   // result
   // short; and a grant whose row is missing from it counts as lost.
-  private final Sql look = new Sql(this, """
+  private final Sql readRows = new Sql(this, """
       SELECT {columns} FROM {table} l WHERE l.name IN (:keys) LIMIT {batch}
       """);
-  private final Sql lookAtLine = new Sql(this, """
+  private final Sql readStandings = new Sql(this, """
       SELECT {columns}, COALESCE(w.owner, ''),
         (SELECT COUNT(*) {line} AND (w.place IS NULL OR a.place < w.place)),
         CASE WHEN w.place > l.served THEN 1 ELSE 0 END
@@ -533,13 +533,13 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
   // Many locks.
 
   /** Reads a row without locking it; empty if it doesn't exist. */
-  public final Optional<Row> look(Connection connection, String key) throws SQLException {
-    return look(connection, List.of(key)).stream().findFirst();
+  public final Optional<Row> readRow(Connection connection, String key) throws SQLException {
+    return readRows(connection, List.of(key)).stream().findFirst();
   }
 
   /** Reads rows without locking them; rows that don't exist are missing from the result. */
-  public final List<Row> look(Connection connection, List<String> keys) throws SQLException {
-    return rows(connection, look, Map.of("keys", keys), result -> Row.read(result, this));
+  public final List<Row> readRows(Connection connection, List<String> keys) throws SQLException {
+    return rows(connection, readRows, Map.of("keys", keys), result -> Row.read(result, this));
   }
 
   /**
@@ -548,9 +548,9 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
    *
    * @param waiters at most one for each name
    */
-  public final List<Standing> lookAtLine(Connection connection, List<StoredClaim> waiters)
+  public final List<Standing> readStandings(Connection connection, List<StoredClaim> waiters)
       throws SQLException {
-    return rows(connection, lookAtLine, ofAll(waiters), result -> Standing.read(result, this));
+    return rows(connection, readStandings, ofAll(waiters), result -> Standing.read(result, this));
   }
 
   /**
