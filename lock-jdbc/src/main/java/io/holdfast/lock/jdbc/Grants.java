@@ -105,7 +105,7 @@ final class Grants {
     long ttlMicros = Keys.micros(batch.get(0).claim().ttl());
     long begin = System.nanoTime();
     onOwnConnection(deadline, c -> dialect.renew(c, claims));
-    Map<String, Row> rows = onOwnConnection(deadline, c -> dialect.look(c, keys)).stream()
+    Map<String, Row> rows = onOwnConnection(deadline, c -> dialect.readRows(c, keys)).stream()
         .collect(Collectors.toMap(Row::key, row -> row));
     long elapsedMicros = (System.nanoTime() - begin) / 1_000;
     List<JdbcGrant> locked = new ArrayList<>();
@@ -146,7 +146,7 @@ final class Grants {
           deadline, c -> dialect.extend(c, grant.stored(), grant.number(), ttlMicros));
       if (leftMicros == Dialect.NONE) {
         Optional<Row> held = database
-            .onPoolOrOwnConnection(deadline, c -> dialect.look(c, grant.stored().key()))
+            .onPoolOrOwnConnection(deadline, c -> dialect.readRow(c, grant.stored().key()))
             .filter(row -> row.isHeldBy(grant.stored(), grant.number()));
         if (held.isEmpty()) {
           return Optional.empty();
@@ -230,7 +230,7 @@ final class Grants {
 
   private boolean shows(Deadline deadline, String key, Predicate<Row> grant) throws StoreException {
     return database
-        .onPoolOrOwnConnection(deadline, c -> dialect.look(c, key))
+        .onPoolOrOwnConnection(deadline, c -> dialect.readRow(c, key))
         .filter(grant)
         .isPresent();
   }

@@ -53,7 +53,7 @@ record JdbcGrant(
   boolean isShown() throws SQLException {
     try {
       return database
-          .onOwnConnection(database.deadline(), c -> dialect().look(c, stored.key()))
+          .onOwnConnection(database.deadline(), c -> dialect().readRow(c, stored.key()))
           .filter(row -> row.isOf(stored, number))
           .isPresent();
     } catch (StoreException e) {

@@ -53,10 +53,10 @@ final class JdbcStore implements LockStore {
   private static final Logger log = LoggerFactory.getLogger(JdbcStore.class);
 
   /**
-   * The most retries of an acquire: while the lock is free but its row is locked, or while its row
-   * is not seen and can't be inserted.
+   * The most retries of an acquire, of both kinds together: to take a lock that is free but whose
+   * row was locked, and to insert a row that is not seen.
    */
-  private static final int LOCKED_TRIES = 4;
+  private static final int RETRIES_MAX = 4;
 
   /** The timeout of each statement of a purge, which has no client and so no store timeout. */
   private static final Duration PURGE_STATEMENT_TIMEOUT = Duration.ofSeconds(30);
@@ -176,7 +176,7 @@ final class JdbcStore implements LockStore {
       throws StoreException {
     try (lent) {
       T answer = Sessions.run(lent.connection(), deadline, question);
-      lent.works();
+      lent.markUsable();
       return answer;
     } catch (SQLException e) {
       throw StoreException.refused("The database gave no usable answer: " + e, e);
@@ -215,7 +215,7 @@ final class JdbcStore implements LockStore {
       try {
         database.onPool(database.deadline(), c -> dialect.announce(c, List.of(row.key())));
       } catch (StoreException e) {
-        log.debug("A waiter could not be announced; its first look announces it", e);
+        log.debug("A waiter could not be announced; its first poll announces it", e);
       }
     }
     JdbcTicket waiter =
@@ -242,9 +242,10 @@ final class JdbcStore implements LockStore {
     StoredClaim stored = Keys.stored(claim);
     long number = database.onPool(deadline, c -> dialect.acquire(c, stored));
     for (int tries = 1; number == Dialect.NONE; tries++) {
-      List<Standing> seen = database.onPool(deadline, c -> dialect.lookAtLine(c, List.of(stored)));
+      List<Standing> seen =
+          database.onPool(deadline, c -> dialect.readStandings(c, List.of(stored)));
       if (seen.isEmpty()) {
-        if (tries > LOCKED_TRIES) {
+        if (tries > RETRIES_MAX) {
           throw StoreException.refused(
               ("The lock's row can't be inserted, since it is there, and is not seen: %s is behind"
                       + " something that sends reads to another server than writes. Pass a data"
@@ -257,7 +258,7 @@ final class JdbcStore implements LockStore {
       }
       Standing standing = seen.get(0);
       boolean open = standing.row().isFree() && standing.ahead() == 0;
-      if (!open || tries > LOCKED_TRIES || (tries > 1 && !Deadlines.pause(deadline, tries))) {
+      if (!open || tries > RETRIES_MAX || (tries > 1 && !Deadlines.pause(deadline, tries))) {
         return new Attempted.Busy(standing.row());
       }
       number = database.onPool(deadline, c -> dialect.take(c, stored, Dialect.NO_PLACE));
@@ -323,14 +324,14 @@ final class JdbcStore implements LockStore {
   @Override
   public Optional<Duration> verify(Grant grant) throws StoreException {
     JdbcGrant given = (JdbcGrant) grant;
-    return look(given.stored().key())
+    return readRow(given.stored().key())
         .filter(row -> row.isHeldBy(given.stored(), given.number()))
         .map(row -> Keys.duration(row.remainingMicros()));
   }
 
   @Override
   public Optional<StoredHolder> inspect(LockKey key) throws StoreException {
-    return look(Keys.of(key)).filter(row -> !row.isFree()).map(JdbcStore::holder);
+    return readRow(Keys.of(key)).filter(row -> !row.isFree()).map(JdbcStore::holder);
   }
 
   private static StoredHolder holder(Row row) {
@@ -381,10 +382,10 @@ final class JdbcStore implements LockStore {
    */
   private record Page(List<Standing> held, String next) {}
 
-  private Optional<Row> look(String key) throws StoreException {
+  private Optional<Row> readRow(String key) throws StoreException {
     Deadline deadline = database.deadline();
     return database.untilAnswered(
-        deadline, () -> database.onPool(deadline, c -> dialect.look(c, key)));
+        deadline, () -> database.onPool(deadline, c -> dialect.readRow(c, key)));
   }
 
   @Override

@@ -18,16 +18,16 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>A lock that was handed over belongs to the waiter even before it accepts it. If the
  * {@link Poller} found the hand-over, the time left is what the row says, counted from before it
- * looked. A notification does not say when the hand-over happened. It happened after the waiter
+ * polled. A notification does not say when the hand-over happened. It happened after the waiter
  * joined, since it found the waiter's row; so the time left is {@link Dialect#HANDED_OVER_MICROS},
- * counted from before the waiter joined. A later look that still showed the waiter in line is no
- * better bound: the hand-over may have read the clock before that look, and been committed after
+ * counted from before the waiter joined. A later poll that still showed the waiter in line is no
+ * better bound: the hand-over may have read the clock before that poll, and been committed after
  * it.
  */
 final class JdbcTicket implements Ticket {
   /**
    * The time after which the engine asks by itself. Only for the case that the {@link Poller},
-   * which looks far more often, has failed.
+   * which polls far more often, has failed.
    */
   static final Duration RECHECK_AFTER = Duration.ofSeconds(5);
 
@@ -41,9 +41,9 @@ final class JdbcTicket implements Ticket {
   volatile String holder;
 
   /**
-   * Whether a look showed that this waiter neither has the lock nor is in its line: a later waiter
-   * got the lock, its own hand-over ran out, its row is gone, or the look was at a server that does
-   * not know it.
+   * Whether the poller found that this waiter neither has the lock nor is in its line: a later
+   * waiter got the lock, its own hand-over ran out, its row is gone, or the poll was at a server
+   * that does not know it.
    */
   volatile boolean notInLine;
 
@@ -64,11 +64,11 @@ final class JdbcTicket implements Ticket {
   private record HandedOver(long number, long untilNanos) {}
 
   // Used by the poller and guarded by its monitor.
-  long lookAtNanos;
+  long pollAtNanos;
   long sayAliveAtNanos;
   long announceAtNanos;
   int failedTakes;
-  final LookPace pace = new LookPace();
+  final PollPace pace = new PollPace();
 
   JdbcTicket(
       JdbcStore store,
@@ -89,13 +89,13 @@ final class JdbcTicket implements Ticket {
   }
 
   /** Notes a notification that the lock was handed over to it. */
-  void heardOfHandOver(long number) {
+  void noteNotification(long number) {
     heard = new HandedOver(
         number, joinedNanos + TimeUnit.MICROSECONDS.toNanos(Dialect.HANDED_OVER_MICROS));
   }
 
   /** Notes that a poll, sent after {@code beforeNanos}, found that it has the lock. */
-  void sawItsRow(Row row, long beforeNanos) {
+  void noteOwnRow(Row row, long beforeNanos) {
     heard = new HandedOver(
         row.number(), beforeNanos + TimeUnit.MICROSECONDS.toNanos(row.remainingMicros()));
   }
@@ -108,7 +108,7 @@ final class JdbcTicket implements Ticket {
     }
     // The engine counts a hand-over's time from before the last request.
     Duration validFor = Duration.ofNanos(handedOver.untilNanos() - askedNanos);
-    store.poller.served(this);
+    store.poller.leaveGranted(this);
     return Optional.of(store.granted(claim, stored, handedOver.number(), validFor, true));
   }
 
@@ -118,7 +118,7 @@ final class JdbcTicket implements Ticket {
     askedNanos = store.time.nanos();
     Optional<JdbcGrant> grant = store.acceptOrTake(claim, stored, place);
     if (grant.isPresent()) {
-      store.poller.served(this);
+      store.poller.leaveGranted(this);
       return new Granted(grant.get());
     }
     // This "no" is newer than a hand-over that was heard of before it.
@@ -126,7 +126,7 @@ final class JdbcTicket implements Ticket {
     if (notInLine || (before != null && isOver(before))) {
       return new Gone();
     }
-    store.poller.lookAgain(this);
+    store.poller.pollAgain(this);
     return new Waiting(RECHECK_AFTER);
   }
 

@@ -22,7 +22,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Polls the locks that threads of this client wait for, all in one query. Also reports that the
- * waiters are alive, and wakes those that have or might get their lock. {@link LookPace} determines
+ * waiters are alive, and wakes those that have or might get their lock. {@link PollPace} determines
  * how often. The rows of waiters that got their lock, and so are in no line any more, are deleted a
  * little later, many with one statement.
  *
@@ -45,7 +45,7 @@ final class Poller implements AutoCloseable {
    * The number of a waiter's first polls. After each it may announce itself again at once, in case
    * the row was locked before; later only once in {@link #SAY_ALIVE_NANOS}.
    */
-  private static final int FIRST_LOOKS = 2;
+  private static final int FIRST_POLLS = 2;
 
   /**
    * The number of waiters in a line that announce that somebody waits: the first, and the second in
@@ -63,8 +63,8 @@ final class Poller implements AutoCloseable {
   private static final long IDLE_NANOS = TimeUnit.SECONDS.toNanos(10);
   private static final long DELETE_NANOS = TimeUnit.SECONDS.toNanos(1);
 
-  /** The most rows to delete; above that, more are left to a purge. */
-  private static final int SERVED_MAX = 10_000;
+  /** The most waiters whose rows are to be deleted; more are left to a purge. */
+  private static final int TO_DELETE_MAX = 10_000;
 
   private final Database database;
   private final Dialect dialect;
@@ -76,7 +76,7 @@ final class Poller implements AutoCloseable {
   private final Set<JdbcTicket> waiters = new LinkedHashSet<>();
 
   /** The waiters that got their lock, and whose rows are to be deleted. */
-  private final Set<JdbcTicket> served = new LinkedHashSet<>();
+  private final Set<JdbcTicket> toDelete = new LinkedHashSet<>();
 
   private long deleteAtNanos;
   private @Nullable Thread thread;
@@ -98,7 +98,7 @@ final class Poller implements AutoCloseable {
         return; // The engine has ended every wait, or is about to.
       }
       long now = time.nanos();
-      waiter.lookAtNanos = now + LookPace.LOOK_NANOS_MIN;
+      waiter.pollAtNanos = now + PollPace.POLL_NANOS_MIN;
       waiter.sayAliveAtNanos = now + SAY_ALIVE_NANOS;
       waiter.announceAtNanos = now;
       if (thread == null) {
@@ -122,12 +122,12 @@ final class Poller implements AutoCloseable {
   }
 
   /** Stops polling for this waiter, which got its lock; its row is deleted later. */
-  synchronized void served(JdbcTicket waiter) {
-    if (waiters.remove(waiter) && served.size() < SERVED_MAX) {
-      if (served.isEmpty()) {
+  synchronized void leaveGranted(JdbcTicket waiter) {
+    if (waiters.remove(waiter) && toDelete.size() < TO_DELETE_MAX) {
+      if (toDelete.isEmpty()) {
         deleteAtNanos = time.nanos() + DELETE_NANOS;
       }
-      served.add(waiter);
+      toDelete.add(waiter);
     }
   }
 
@@ -135,12 +135,12 @@ final class Poller implements AutoCloseable {
    * Polls again for a waiter that asked and did not get the lock. If its row is deleted already, or
    * just being deleted, the next poll finds that it is in no line.
    */
-  synchronized void lookAgain(JdbcTicket waiter) {
-    served.remove(waiter);
+  synchronized void pollAgain(JdbcTicket waiter) {
+    toDelete.remove(waiter);
     waiters.add(waiter);
     int doublings = Math.min(waiter.failedTakes++, DOUBLINGS_MAX);
-    waiter.lookAtNanos =
-        time.nanos() + Math.min(LookPace.LOOK_NANOS_MAX, LookPace.LOOK_NANOS_MIN << doublings);
+    waiter.pollAtNanos =
+        time.nanos() + Math.min(PollPace.POLL_NANOS_MAX, PollPace.POLL_NANOS_MIN << doublings);
     LockSupport.unpark(thread);
   }
 
@@ -149,15 +149,15 @@ final class Poller implements AutoCloseable {
   }
 
   /** Wakes the waiter of this owner id, if it is this client's: the lock was handed over to it. */
-  void handedOver(String ownerId, long number) {
+  void wakeNotified(String ownerId, long number) {
     Optional<JdbcTicket> woken;
     synchronized (this) {
       woken = waiters.stream()
           .filter(waiter -> waiter.stored.owner().equals(ownerId))
           .findFirst();
       woken.ifPresent(waiter -> {
-        waiter.lookAtNanos = time.nanos() + AFTER_WAKE_NANOS;
-        waiter.heardOfHandOver(number);
+        waiter.pollAtNanos = time.nanos() + AFTER_WAKE_NANOS;
+        waiter.noteNotification(number);
       });
     }
     woken.ifPresent(waiter -> waiter.wakeUp.run());
@@ -167,10 +167,10 @@ final class Poller implements AutoCloseable {
    * Polls for all waiters, since notifications have just begun or ended, so that no hand-over is
    * missed.
    */
-  synchronized void lookAtAll() {
+  synchronized void pollAll() {
     long now = time.nanos();
     for (JdbcTicket waiter : waiters) {
-      waiter.lookAtNanos = now;
+      waiter.pollAtNanos = now;
       waiter.pace.restart();
     }
     LockSupport.unpark(thread);
@@ -187,7 +187,7 @@ final class Poller implements AutoCloseable {
     if (listener != null) {
       listener.close();
     }
-    deleteServedSafely();
+    deleteRowsSafely();
   }
 
   /**
@@ -197,7 +197,7 @@ final class Poller implements AutoCloseable {
   private void run() {
     while (true) {
       try {
-        lookWhileSomebodyWaits();
+        pollWhileSomebodyWaits();
         return;
       } catch (Throwable e) { // A full heap: not even a line of the log can be made here.
         LockSupport.parkNanos(this, AFTER_FAILURE_NANOS);
@@ -205,7 +205,7 @@ final class Poller implements AutoCloseable {
     }
   }
 
-  private void lookWhileSomebodyWaits() {
+  private void pollWhileSomebodyWaits() {
     long idleSince = time.nanos();
     while (true) {
       List<JdbcTicket> due = new ArrayList<>();
@@ -213,21 +213,21 @@ final class Poller implements AutoCloseable {
       boolean deletes;
       synchronized (this) {
         long now = time.nanos();
-        if (!waiters.isEmpty() || !served.isEmpty()) {
+        if (!waiters.isEmpty() || !toDelete.isEmpty()) {
           idleSince = now;
         }
         if (closed || now - idleSince >= IDLE_NANOS) {
           thread = null;
           return;
         }
-        parkNanos = takeDue(now, due);
-        deletes = !served.isEmpty() && deleteAtNanos - now <= 0;
+        parkNanos = collectDue(now, due);
+        deletes = !toDelete.isEmpty() && deleteAtNanos - now <= 0;
       }
       if (!due.isEmpty()) {
-        lookSafely(due);
+        pollSafely(due);
       }
       if (deletes) {
-        deleteServedSafely();
+        deleteRowsSafely();
       } else if (due.isEmpty()) {
         time.park(this, parkNanos);
       }
@@ -238,10 +238,10 @@ final class Poller implements AutoCloseable {
    * Collects the waiters to poll for now, at most as many as one statement takes; returns the time
    * to the next poll or deletion.
    */
-  private long takeDue(long now, List<JdbcTicket> due) {
-    long next = served.isEmpty() ? IDLE_NANOS : Math.min(IDLE_NANOS, deleteAtNanos - now);
+  private long collectDue(long now, List<JdbcTicket> due) {
+    long next = toDelete.isEmpty() ? IDLE_NANOS : Math.min(IDLE_NANOS, deleteAtNanos - now);
     for (JdbcTicket waiter : waiters) {
-      long left = waiter.lookAtNanos - now;
+      long left = waiter.pollAtNanos - now;
       if (left <= 0 && due.size() < Dialect.BATCH_MAX) {
         due.add(waiter);
       }
@@ -250,14 +250,14 @@ final class Poller implements AutoCloseable {
     return Math.max(next, 0);
   }
 
-  /** Deletes the rows of served waiters. If that fails, the rest is tried again later. */
-  private void deleteServedSafely() {
+  /** Deletes the rows that are to be deleted. If that fails, the rest is tried again later. */
+  private void deleteRowsSafely() {
     try {
-      for (List<JdbcTicket> batch = servedBatch(); !batch.isEmpty(); batch = servedBatch()) {
+      for (List<JdbcTicket> batch = startBatch(); !batch.isEmpty(); batch = startBatch()) {
         List<StoredClaim> rows = stored(batch);
         database.onOwnConnection(database.deadline(), c -> dialect.leave(c, rows));
         synchronized (this) {
-          batch.forEach(served::remove);
+          batch.forEach(toDelete::remove);
         }
       }
     } catch (Throwable e) { // An error must not end the thread.
@@ -265,28 +265,28 @@ final class Poller implements AutoCloseable {
     }
   }
 
-  private synchronized List<JdbcTicket> servedBatch() {
-    // The time of the next try, should this batch fail.
+  /** Returns the next waiters to delete; sets the time of the next try, should this one fail. */
+  private synchronized List<JdbcTicket> startBatch() {
     deleteAtNanos = time.nanos() + DELETE_NANOS;
-    return served.stream().limit(Dialect.BATCH_MAX).toList();
+    return toDelete.stream().limit(Dialect.BATCH_MAX).toList();
   }
 
   /**
    * Polls for these waiters. A failure wakes them: each asks the database itself, and fails if the
    * database does.
    */
-  private void lookSafely(List<JdbcTicket> due) {
+  private void pollSafely(List<JdbcTicket> due) {
     try {
       if (listener != null) {
         listener.listen(this); // The listener may have ended while some waiters are left.
       }
       sayAlive(due);
-      look(due);
+      poll(due);
     } catch (Throwable e) { // An error must not end the thread.
-      log.debug("A look at awaited locks failed", e);
+      log.debug("A poll for waiters failed", e);
       synchronized (this) {
         long now = time.nanos();
-        due.forEach(waiter -> waiter.lookAtNanos = now + AFTER_FAILURE_NANOS);
+        due.forEach(waiter -> waiter.pollAtNanos = now + AFTER_FAILURE_NANOS);
       }
       due.forEach(waiter -> waiter.wakeUp.run());
     }
@@ -305,11 +305,11 @@ final class Poller implements AutoCloseable {
     }
   }
 
-  private void look(List<JdbcTicket> due) throws StoreException {
+  private void poll(List<JdbcTicket> due) throws StoreException {
     Map<String, Standing> byOwnerId = new HashMap<>();
     long beforeNanos = time.nanos();
     for (Standing standing :
-        database.onOwnConnection(database.deadline(), c -> dialect.lookAtLine(c, stored(due)))) {
+        database.onOwnConnection(database.deadline(), c -> dialect.readStandings(c, stored(due)))) {
       byOwnerId.put(standing.waiter(), standing);
     }
     List<JdbcTicket> woken = new ArrayList<>();
@@ -326,19 +326,19 @@ final class Poller implements AutoCloseable {
         if (standing == null
             || !standing.inLine()
             || (standing.row().isFree() && standing.ahead() == 0)) {
-          waiter.lookAtNanos = now + AFTER_WAKE_NANOS;
+          waiter.pollAtNanos = now + AFTER_WAKE_NANOS;
           woken.add(waiter);
           continue;
         }
         Row row = standing.row();
-        waiter.lookAtNanos = now + waiter.pace.pauseNanos(standing, now, notified);
+        waiter.pollAtNanos = now + waiter.pace.nextPauseNanos(standing, now, notified);
         if (!row.isFree()) {
           waiter.failedTakes = 0;
           waiter.holder = row.holder();
           if (standing.ahead() < ANNOUNCERS
               && isToBeAnnounced(row)
               && waiter.announceAtNanos - now <= 0) {
-            waiter.announceAtNanos = now + (waiter.pace.looks > FIRST_LOOKS ? SAY_ALIVE_NANOS : 0);
+            waiter.announceAtNanos = now + (waiter.pace.polls > FIRST_POLLS ? SAY_ALIVE_NANOS : 0);
             unannounced.add(row.key());
           }
         }
@@ -363,7 +363,7 @@ final class Poller implements AutoCloseable {
 
   private static void note(JdbcTicket waiter, @Nullable Standing standing, long beforeNanos) {
     if (standing != null && standing.row().isOwnedBy(waiter.stored)) {
-      waiter.sawItsRow(standing.row(), beforeNanos);
+      waiter.noteOwnRow(standing.row(), beforeNanos);
     } else if (standing == null || !standing.inLine()) {
       waiter.notInLine = true;
     }

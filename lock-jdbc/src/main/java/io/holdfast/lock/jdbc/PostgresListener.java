@@ -139,7 +139,7 @@ final class PostgresListener implements AutoCloseable {
   private void run(Poller poller) {
     try (Lent lent = database.lend(Deadlines.after(OPEN_MAX))) {
       hear(lent.connection(), poller);
-      lent.works();
+      lent.markUsable();
     } catch (StoreException | SQLException | RuntimeException e) {
       log.debug("Listening for hand-overs ended; waiting falls back to polling for now", e);
     } catch (LinkageError e) {
@@ -151,7 +151,7 @@ final class PostgresListener implements AutoCloseable {
         retryAtNanos = System.nanoTime() + retryNanos;
         retryNanos = Math.min(RETRY_NANOS_MAX, Math.max(RETRY_NANOS_MIN, 2 * retryNanos));
       }
-      poller.lookAtAll();
+      poller.pollAll();
     }
   }
 
@@ -177,7 +177,7 @@ final class PostgresListener implements AutoCloseable {
     String channel = dialect.channel();
     Sessions.execute(connection, Deadlines.after(OPEN_MAX), "LISTEN \"" + channel + '"');
     try {
-      if (!hearsItself(notified, poller)) {
+      if (!selfTest(notified, poller)) {
         log.info("Waiting for locks polls for now: a notification of our own did not arrive");
         return;
       }
@@ -185,7 +185,7 @@ final class PostgresListener implements AutoCloseable {
         retryNanos = 0; // After this thread, another may listen at once.
       }
       listening = true;
-      poller.lookAtAll();
+      poller.pollAll();
       hearUntilIdle(connection, notified, poller);
     } finally {
       listening = false;
@@ -200,7 +200,7 @@ final class PostgresListener implements AutoCloseable {
    *
    * @throws StoreException it can't be sent: perhaps the pool has no other connection to give
    */
-  private boolean hearsItself(PGConnection notified, Poller poller)
+  private boolean selfTest(PGConnection notified, Poller poller)
       throws SQLException, StoreException {
     // Unique, since an earlier test notification can still be on its way.
     String hello = "hello " + UUID.randomUUID();
@@ -225,7 +225,7 @@ final class PostgresListener implements AutoCloseable {
     for (String payload : payloads) {
       Matcher handOver = HAND_OVER.matcher(payload);
       if (handOver.matches()) {
-        poller.handedOver(handOver.group("owner"), Long.parseLong(handOver.group("number")));
+        poller.wakeNotified(handOver.group("owner"), Long.parseLong(handOver.group("number")));
       }
     }
     return payloads;
@@ -246,7 +246,7 @@ final class PostgresListener implements AutoCloseable {
       if (now - checkedAt >= CHECK_NANOS) {
         // Silence proves nothing: a dead connection is silent, and so is a server that is no longer
         // the primary.
-        if (!stillHears(connection, notified, poller)) {
+        if (!repeatSelfTest(connection, notified, poller)) {
           throw new SQLException("The listening connection does not hear what others send");
         }
         checkedAt = System.nanoTime();
@@ -254,10 +254,11 @@ final class PostgresListener implements AutoCloseable {
     }
   }
 
-  private boolean stillHears(Connection connection, PGConnection notified, Poller poller)
+  /** Repeats the self-test; without a second connection, asks the listening one only. */
+  private boolean repeatSelfTest(Connection connection, PGConnection notified, Poller poller)
       throws SQLException {
     try {
-      return hearsItself(notified, poller);
+      return selfTest(notified, poller);
     } catch (StoreException e) {
       log.debug("Nothing could be sent to the listening connection", e);
       return connection.isValid(VALID_SECONDS); // Perhaps the application has exhausted the pool.

@@ -165,7 +165,7 @@ final class Schema {
 
   private static @Nullable String versionFlaw(Connection connection, Dialect dialect)
       throws SQLException {
-    Optional<Row> row = dialect.look(connection, Dialect.VERSION_KEY);
+    Optional<Row> row = dialect.readRow(connection, Dialect.VERSION_KEY);
     if (row.isEmpty()) {
       return "it has no row that tells its version";
     }

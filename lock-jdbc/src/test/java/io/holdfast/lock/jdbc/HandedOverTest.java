@@ -93,7 +93,7 @@ class HandedOverTest {
       JdbcTicket waiter = handedOver(holder, store, freshKey());
 
       time.pass(HANDED_OVER.minusMillis(1));
-      waiter.heardOfHandOver(7);
+      waiter.noteNotification(7);
       assertThat(waiter.handedOver().orElseThrow().validFor()).isEqualTo(HANDED_OVER);
       time.pass(Duration.ofMillis(1));
       assertThat(waiter.handedOver()).isEmpty();
@@ -113,7 +113,7 @@ class HandedOverTest {
       Grant next = holder.tryAcquire(claim(key)).orElseThrow();
 
       time.pass(HANDED_OVER);
-      waiter.heardOfHandOver(next.number() - 1);
+      waiter.noteNotification(next.number() - 1);
 
       assertThat(waiter.handedOver()).isEmpty();
       assertThat(waiter.poll()).isInstanceOf(Ticket.Gone.class);
@@ -132,7 +132,7 @@ class HandedOverTest {
       Stores.update(server, key, "UPDATE holdfast_lock SET expires_at = 0 WHERE name = ?");
       Stores.update(server, key, "UPDATE holdfast_lock SET wanted_until = 0 WHERE name = ?");
       Grant next = holder.tryAcquire(claim(key)).orElseThrow();
-      waiter.heardOfHandOver(next.number() - 1);
+      waiter.noteNotification(next.number() - 1);
 
       assertThat(waiter.poll()).isNotInstanceOf(Ticket.Granted.class);
 

@@ -47,18 +47,18 @@ final class Holders {
   }
 
   Optional<StoredHolder> inspect(LockKey key) throws StoreException {
-    Look look = new Look(wire.handle(), List.of(key), wire.deadline());
-    look.findHeld(1);
-    return look.held.stream().findFirst().map(StoredLock::holder);
+    Search search = new Search(wire.handle(), List.of(key), wire.deadline());
+    search.findHeld(1);
+    return search.held.stream().findFirst().map(StoredLock::holder);
   }
 
   List<StoredLock> list(LockKind kind, String namePrefix, int limit) throws StoreException {
     Deadline deadline = wire.deadline();
     ZooKeeper zk = wire.handle();
-    Look look = new Look(zk, keys(zk, kind, namePrefix, deadline), deadline);
-    int names = look.open.size();
+    Search search = new Search(zk, keys(zk, kind, namePrefix, deadline), deadline);
+    int names = search.open.size();
     try {
-      look.findHeld(limit);
+      search.findHeld(limit);
     } catch (StoreException e) {
       if (deadline.isOver()) {
         throw StoreException.unanswered(
@@ -69,7 +69,7 @@ final class Holders {
       }
       throw e;
     }
-    return look.held;
+    return search.held;
   }
 
   /** Returns the locks that have a node, held or not. */
@@ -116,8 +116,8 @@ final class Holders {
     }
   }
 
-  /** One look at some locks; {@code open} are those that are not read yet. */
-  private final class Look {
+  /** A search for held locks; {@code open} are those that are not read yet. */
+  private final class Search {
     private final ZooKeeper zk;
     private final Deque<LockKey> open;
     private final Deadline deadline;
@@ -126,7 +126,7 @@ final class Holders {
     /** The last answer in this turn that was lost with the connection. */
     private @Nullable Answer<?> lost;
 
-    Look(ZooKeeper zk, List<LockKey> keys, Deadline deadline) {
+    Search(ZooKeeper zk, List<LockKey> keys, Deadline deadline) {
       this.zk = zk;
       this.open = new ArrayDeque<>(keys);
       this.deadline = deadline;
@@ -146,7 +146,7 @@ final class Holders {
           LockKey key = one.getKey();
           Answer<List<String>> listed = wire.await(one.getValue(), deadline);
           if (listed.isConnectionLost()) {
-            askAnew(key, listed);
+            requeue(key, listed);
           } else if (!listed.isAbsent()) {
             read(key, Line.of(Names.path(root, key), listed.get()), taken);
           }
@@ -160,7 +160,7 @@ final class Holders {
       }
     }
 
-    private void askAnew(LockKey key, Answer<?> answer) {
+    private void requeue(LockKey key, Answer<?> answer) {
       open.add(key);
       lost = answer;
     }
@@ -179,7 +179,7 @@ final class Holders {
 
     private void addHeld(List<Taken> taken, int limit) throws StoreException {
       boolean marked = taken.stream().anyMatch(one -> !one.line().marks().isEmpty());
-      long nowMillis = marked ? marks.nowMillis(zk, deadline) : 0;
+      long nowMillis = marked ? marks.writeClock(zk, deadline) : 0;
       for (Taken one : taken) {
         StoredHolder holder = holder(one, nowMillis);
         if (holder != null && held.size() < limit) {
@@ -197,16 +197,16 @@ final class Holders {
     private @Nullable StoredHolder holder(Taken taken, long nowMillis) throws StoreException {
       Marks.Mark mark = Marks.last(marks.await(taken.marks(), deadline), nowMillis);
       if (mark != null) {
-        Wire.Text text = mark.text();
+        Wire.Node node = mark.node();
         return new StoredHolder(
-            mark.number(), text.text().holder(), text.since(), mark.rest(nowMillis), true);
+            mark.number(), node.data().holder(), node.since(), mark.rest(nowMillis), true);
       }
       if (taken.head() == null) {
         return null;
       }
-      Answer<Wire.Text> head = wire.await(taken.head().text(), deadline);
+      Answer<Wire.Node> head = wire.await(taken.head().node(), deadline);
       if (head.isConnectionLost()) {
-        askAnew(taken.key(), head);
+        requeue(taken.key(), head);
         return null;
       }
       if (head.isAbsent()) {
@@ -214,9 +214,10 @@ final class Holders {
         open.add(taken.key());
         return null;
       }
-      NodeText text = head.get().text();
+      Wire.Node node = head.get();
+      NodeData data = node.data();
       return new StoredHolder(
-          head.get().stat().getCzxid(), text.holder(), head.get().since(), text.duration(), false);
+          node.stat().getCzxid(), data.holder(), node.since(), data.duration(), false);
     }
   }
 

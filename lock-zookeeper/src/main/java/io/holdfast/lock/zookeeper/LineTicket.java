@@ -22,8 +22,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>When that node is gone, the line is listed at once, from the event thread, and the listing
  * wakes the waiting thread. New nodes sort behind ours; so once a listing shows none before it,
- * only the life of our session is in question. If that is not certain for a while, a check by the
- * leader, which is a write, is sent along.
+ * only the life of our session is in question. If that is not certain for a while, a write is sent
+ * along, by which a majority confirms the node and the session.
  */
 final class LineTicket implements Ticket, Watcher {
   /**
@@ -33,18 +33,18 @@ final class LineTicket implements Ticket, Watcher {
   static final Duration RECHECK_AFTER = Duration.ofSeconds(15);
 
   /**
-   * The most looks in one poll. All nodes before ours may be leaving at once; if so many looks
-   * don't settle it, the waiter is woken again.
+   * The most listings that one poll evaluates. All nodes before ours may be leaving at once; if so
+   * many listings don't settle it, the waiter polls again soon.
    */
-  private static final int LOOKS_MAX = 8;
+  private static final int LISTINGS_MAX = 8;
 
-  private static final Duration LOOK_AGAIN_AFTER = Duration.ofMillis(20);
+  private static final Duration POLL_AGAIN_AFTER = Duration.ofMillis(20);
 
   private final ZooKeeperStore store;
   private final OwnNode node;
   private final Runnable wakeUp;
   private final AtomicReference<@Nullable Watched> watched = new AtomicReference<>();
-  private volatile @Nullable Heard heard;
+  private volatile @Nullable Listing listingByEvent;
   private volatile @Nullable String holder;
 
   /**
@@ -55,7 +55,7 @@ final class LineTicket implements Ticket, Watcher {
   private record Watched(ZooKeeper zk, String path, String head) {}
 
   /** The listing of the line after the node before ours had gone. */
-  private record Heard(ZooKeeper zk, Answer<List<String>> listed) {}
+  private record Listing(ZooKeeper zk, Answer<List<String>> listed) {}
 
   LineTicket(ZooKeeperStore store, OwnNode node, Runnable wakeUp) {
     this.store = store;
@@ -92,12 +92,12 @@ final class LineTicket implements Ticket, Watcher {
       SessionTrust.Asked asked = store.trust.asking(zk);
       last = Wire.multi(zk, List.of(Op.check(node.path(), -1))).thenAccept(checked -> {
         if (checked.isOk()) {
-          Duration unused = store.trust.confirmed(asked);
+          Duration unused = store.trust.noteConfirmed(asked);
         }
       });
     }
     var unused = last.thenRun(() -> {
-      heard = new Heard(zk, listing.join());
+      listingByEvent = new Listing(zk, listing.join());
       wakeUp.run();
     });
   }
@@ -105,20 +105,21 @@ final class LineTicket implements Ticket, Watcher {
   @Override
   public Status poll() throws StoreException {
     Deadline deadline = store.wire.deadline();
-    Status status = lookAtWhatWasHeard(deadline);
+    Status status = evaluateListing(deadline);
     while (status == null) {
       ZooKeeper zk = store.wire.handle();
       if (zk.getSessionId() != 0 && zk.getSessionId() != node.session()) {
-        return gone();
+        return endAsGone();
       }
       status = ask(zk, deadline);
     }
     return status;
   }
 
-  private Status gone() {
+  /** Gives the place up, since our node is gone. */
+  private Status endAsGone() {
     forget();
-    store.nodes.gone(node);
+    store.nodes.noteGone(node);
     return new Gone();
   }
 
@@ -135,49 +136,53 @@ final class LineTicket implements Ticket, Watcher {
     // line.
     boolean stillThere = before != null
         && before.zk() == zk
-        && store.wire.await(read(before), deadline).isOk()
+        && store.wire.await(watchAndRead(before), deadline).isOk()
         && holder != null;
     Answer<Stat> found = store.wire.await(finding, deadline);
     if (found.isAbsent() || found.isSessionOver()) {
-      return gone();
+      return endAsGone();
     }
     if (found.isConnectionLost()) {
-      store.trust.disconnected(asked);
+      store.trust.noteDisconnected(asked);
       store.wire.pauseBeforeRetry(found, deadline);
       return null;
     }
-    store.trust.answered(asked);
+    store.trust.noteAnswered(asked);
     found.requireOk();
     if (stillThere) {
       return new Waiting(RECHECK_AFTER);
     }
-    Answer<List<String>> listed = store.wire.askAgain(() -> Wire.list(zk, node.parent), deadline);
-    return look(zk, Line.of(node.parent, listed.get()), store.trust.left(zk), deadline);
+    return takeOrWatch(zk, listLine(zk, deadline), store.trust.left(zk), deadline);
+  }
+
+  private Line listLine(ZooKeeper zk, Deadline deadline) throws StoreException {
+    return Line.of(
+        node.parent, store.wire.untilAnswered(() -> Wire.list(zk, node.parent), deadline).get());
   }
 
   /** Watches the node before ours, and reads the holder from the first one. */
-  private CompletableFuture<Answer<Wire.Text>> read(Watched next) {
-    CompletableFuture<Answer<Wire.Text>> watching = Wire.read(next.zk(), next.path(), this);
-    CompletableFuture<Answer<Wire.Text>> reading =
+  private CompletableFuture<Answer<Wire.Node>> watchAndRead(Watched next) {
+    CompletableFuture<Answer<Wire.Node>> watching = Wire.read(next.zk(), next.path(), this);
+    CompletableFuture<Answer<Wire.Node>> reading =
         next.path().equals(next.head()) ? watching : Wire.read(next.zk(), next.head(), null);
     return watching.thenCombine(reading, (there, head) -> {
-      Wire.Text text = head.value();
-      holder = text == null ? null : text.text().holder();
+      Wire.Node first = head.value();
+      holder = first == null ? null : first.data().holder();
       return there;
     });
   }
 
   /** Evaluates the listing that an event triggered; null if there is none of use. */
-  private @Nullable Status lookAtWhatWasHeard(Deadline deadline) throws StoreException {
-    Heard now = heard;
-    heard = null;
+  private @Nullable Status evaluateListing(Deadline deadline) throws StoreException {
+    Listing now = listingByEvent;
+    listingByEvent = null;
     if (now == null || now.zk() != store.wire.handle() || !now.listed().isOk()) {
       return null;
     }
     Line line = Line.of(node.parent, now.listed().get());
     return line.indexOf(node.name()) < 0
         ? null
-        : look(now.zk(), line, store.trust.left(now.zk()), deadline);
+        : takeOrWatch(now.zk(), line, store.trust.left(now.zk()), deadline);
   }
 
   /**
@@ -186,9 +191,10 @@ final class LineTicket implements Ticket, Watcher {
    * @param trusted the time for which the session is certain to live, counted from the engine's
    *     call
    */
-  Status look(ZooKeeper zk, Line first, Duration trusted, Deadline deadline) throws StoreException {
+  Status takeOrWatch(ZooKeeper zk, Line first, Duration trusted, Deadline deadline)
+      throws StoreException {
     Line line = first;
-    for (int looks = 1; ; looks++) {
+    for (int listings = 1; ; listings++) {
       int index = line.indexOf(node.name());
       if (index < 0) {
         throw StoreException.unanswered("The listing lacks our own node " + node.path(), null);
@@ -197,23 +203,22 @@ final class LineTicket implements Ticket, Watcher {
         return rest.isZero() ? take(zk, trusted, deadline) : new Waiting(rest);
       } else if (watch(zk, line, index, deadline)) {
         return new Waiting(RECHECK_AFTER);
-      } else if (looks == LOOKS_MAX) {
-        return new Waiting(LOOK_AGAIN_AFTER);
+      } else if (listings == LISTINGS_MAX) {
+        return new Waiting(POLL_AGAIN_AFTER);
       }
-      Answer<List<String>> listed = store.wire.askAgain(() -> Wire.list(zk, node.parent), deadline);
-      line = Line.of(node.parent, listed.get());
+      line = listLine(zk, deadline);
     }
   }
 
   /**
-   * Takes the lock if the session is certain to live long enough, else after a check by the leader.
-   * The check confirms the listing too: the nodes before ours had gone, and ours exists.
+   * Takes the lock if the session is certain to live long enough, else once a write confirmed that.
+   * The write confirms the listing too: the nodes before ours had gone, and ours exists.
    */
   private Status take(ZooKeeper zk, Duration trusted, Deadline deadline) throws StoreException {
     Duration lives = SessionTrust.isEnough(zk, trusted)
         ? trusted
-        : store.checks.trusted(List.of(node), deadline).get(node);
-    return lives == null ? gone() : new Granted(store.grant(zk, node, lives));
+        : store.confirmer.confirm(List.of(node), deadline).get(node);
+    return lives == null ? endAsGone() : new Granted(store.grant(zk, node, lives));
   }
 
   /** Watches the node before ours; false if it has just gone. */
@@ -225,7 +230,7 @@ final class LineTicket implements Ticket, Watcher {
         node.parent + "/" + line.places().get(0).name());
     // Set before the request is sent: the event may come before the answer is handled.
     watched.set(next);
-    Answer<Wire.Text> there = store.wire.askAgain(() -> read(next), deadline);
+    Answer<Wire.Node> there = store.wire.untilAnswered(() -> watchAndRead(next), deadline);
     if (there.isAbsent()) {
       watched.set(null);
       return false;

@@ -61,7 +61,7 @@ final class LocksPath {
    */
   private void requireVersion() throws StoreException {
     ZooKeeper zk = wire.handle();
-    Answer<?> read = wire.askAgain(() -> Wire.multi(zk, List.of(Op.getData(root))), deadline);
+    Answer<?> read = wire.untilAnswered(() -> Wire.multi(zk, List.of(Op.getData(root))), deadline);
     if (read.code() == Code.UNIMPLEMENTED) {
       throw new IllegalStateException("The server is older than ZooKeeper 3.6, which is the oldest"
           + " that is supported: update it");
@@ -85,7 +85,7 @@ final class LocksPath {
 
   private Answer<List<ACL>> readAcl() throws StoreException {
     ZooKeeper zk = wire.handle();
-    return wire.askAgain(() -> Wire.acl(zk, root), deadline);
+    return wire.untilAnswered(() -> Wire.acl(zk, root), deadline);
   }
 
   /**
@@ -127,7 +127,7 @@ final class LocksPath {
       throw StoreException.refused("Curator can't make " + path + ": " + e, e);
     }
     ZooKeeper zk = wire.handle();
-    return wire.askAgain(() -> Wire.multi(zk, List.of(create)), deadline);
+    return wire.untilAnswered(() -> Wire.multi(zk, List.of(create)), deadline);
   }
 
   private void requireUnmasked(List<ACL> acl) {
@@ -153,7 +153,7 @@ final class LocksPath {
         Op.delete(node, -1),
         Op.check(node, -1));
     ZooKeeper zk = wire.handle();
-    Answer<List<OpResult>> tried = wire.askAgain(() -> Wire.multi(zk, steps), deadline);
+    Answer<List<OpResult>> tried = wire.untilAnswered(() -> Wire.multi(zk, steps), deadline);
     int failed = Wire.firstFailed(tried);
     if (tried.code() == Code.NOAUTH) {
       throw new IllegalStateException("This session lacks the right "

@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  * is written now for this purpose.
  */
 final class Marks {
-  private static final Duration LOOK_AGAIN_AFTER = Duration.ofMillis(10);
+  private static final Duration POLL_AGAIN_AFTER = Duration.ofMillis(10);
 
   private final Wire wire;
   private final String clock;
@@ -37,11 +37,11 @@ final class Marks {
    *
    * @param number the number of the grant that left it
    */
-  record Mark(String path, long number, Wire.Text text) {
+  record Mark(String path, long number, Wire.Node node) {
     /** Returns the time for which it still counts; zero if its time is over. */
     Duration rest(long nowMillis) {
-      long ageMillis = Math.max(0, nowMillis - text.stat().getMtime());
-      Duration rest = text.text().duration().minusMillis(ageMillis);
+      long ageMillis = Math.max(0, nowMillis - node.stat().getMtime());
+      Duration rest = node.data().duration().minusMillis(ageMillis);
       return rest.isNegative() ? Duration.ZERO : rest;
     }
   }
@@ -51,19 +51,22 @@ final class Marks {
     return names.stream().map(name -> Wire.read(zk, parent + "/" + name)).toList();
   }
 
-  /** Returns the time by the leader's clock, as the time at which the clock node is written. */
-  long nowMillis(ZooKeeper zk, Deadline deadline) throws StoreException {
-    Answer<Stat> noted = noteTime(zk, deadline);
+  /**
+   * Writes to the clock node, which is created if it is missing, and returns the time of that by
+   * the leader's clock.
+   */
+  long writeClock(ZooKeeper zk, Deadline deadline) throws StoreException {
+    Answer<Stat> noted = writeClockIfThere(zk, deadline);
     if (noted.isAbsent()) {
-      wire.askAgain(() -> Wire.make(zk, clock, acl, CreateMode.PERSISTENT), deadline)
+      wire.untilAnswered(() -> Wire.make(zk, clock, acl, CreateMode.PERSISTENT), deadline)
           .requireOk();
-      noted = noteTime(zk, deadline);
+      noted = writeClockIfThere(zk, deadline);
     }
     return noted.get().getMtime();
   }
 
-  private Answer<Stat> noteTime(ZooKeeper zk, Deadline deadline) throws StoreException {
-    return wire.askAgain(() -> Wire.write(zk, clock, new byte[0], -1), deadline);
+  private Answer<Stat> writeClockIfThere(ZooKeeper zk, Deadline deadline) throws StoreException {
+    return wire.untilAnswered(() -> Wire.write(zk, clock, new byte[0], -1), deadline);
   }
 
   /**
@@ -72,15 +75,15 @@ final class Marks {
   List<Mark> await(List<Wire.Reading> readings, Deadline deadline) throws StoreException {
     List<Mark> marks = new ArrayList<>(readings.size());
     for (Wire.Reading reading : readings) {
-      Answer<Wire.Text> answer = wire.await(reading, deadline);
+      Answer<Wire.Node> answer = wire.await(reading, deadline);
       if (!answer.isAbsent()) {
-        marks.add(new Mark(reading.path(), number(reading.path()), answer.get()));
+        marks.add(new Mark(reading.path(), grantNumber(reading.path()), answer.get()));
       }
     }
     return marks;
   }
 
-  private static long number(String path) throws StoreException {
+  private static long grantNumber(String path) throws StoreException {
     String name = path.substring(path.lastIndexOf('/') + 1);
     try {
       return Long.parseLong(name.substring(Names.MARK_PREFIX.length()), 16);
@@ -90,8 +93,9 @@ final class Marks {
   }
 
   /**
-   * Returns the time that the first in the line must still wait; zero if it need not wait, and the
-   * marks are gone.
+   * Deletes the marks, which keep the first in the line waiting, if the time of all is over.
+   *
+   * @return the time that it must still wait; zero if it need not wait, and the marks are gone
    */
   Duration settle(ZooKeeper zk, OwnNode node, List<String> names, Deadline deadline)
       throws StoreException {
@@ -99,10 +103,10 @@ final class Marks {
       return Duration.ZERO;
     }
     List<Wire.Reading> readings = read(zk, node.parent, names);
-    long nowMillis = nowMillis(zk, deadline);
+    long nowMillis = writeClock(zk, deadline);
     List<Mark> marks = await(readings, deadline);
     for (Mark mark : marks) {
-      if (nowMillis < mark.text().stat().getMtime()) {
+      if (nowMillis < mark.node().stat().getMtime()) {
         countAnew(zk, mark, deadline);
       }
     }
@@ -113,7 +117,7 @@ final class Marks {
   /**
    * Deletes marks whose time is over, if our own node exists.
    *
-   * @return zero, or the time to the next look if our own node has gone
+   * @return zero, or the time to the next poll if our own node has gone
    */
   private Duration delete(ZooKeeper zk, OwnNode node, List<Mark> marks, Deadline deadline)
       throws StoreException {
@@ -121,14 +125,14 @@ final class Marks {
     ops.add(Op.check(node.path(), -1));
     marks.forEach(mark -> ops.add(Op.delete(mark.path(), -1)));
     while (true) {
-      Answer<List<OpResult>> answer = wire.askAgain(() -> Wire.multi(zk, ops), deadline);
+      Answer<List<OpResult>> answer = wire.untilAnswered(() -> Wire.multi(zk, ops), deadline);
       if (!answer.isAbsent()) {
         answer.requireOk();
         return Duration.ZERO;
       }
       int absent = Wire.firstFailed(answer);
       if (absent == 0) {
-        return LOOK_AGAIN_AFTER;
+        return POLL_AGAIN_AFTER;
       }
       // Gone for good, whether by an earlier request of ours, whose answer was lost, or by another.
       ops.remove(absent);
@@ -140,11 +144,11 @@ final class Marks {
    * from now, it blocks no longer than intended.
    */
   private void countAnew(ZooKeeper zk, Mark mark, Deadline deadline) throws StoreException {
-    Wire.Text text = mark.text();
+    Wire.Node node = mark.node();
     // A refusal does not matter: another client rewrote the mark, or an earlier request of ours
     // did.
-    Answer<Stat> unused = wire.askAgain(
-        () -> Wire.write(zk, mark.path(), text.text().bytes(), text.stat().getVersion()), deadline);
+    Answer<Stat> unused = wire.untilAnswered(
+        () -> Wire.write(zk, mark.path(), node.data().bytes(), node.stat().getVersion()), deadline);
   }
 
   /** Returns the mark that keeps the name taken for the longest time, or null if none does. */

@@ -47,7 +47,7 @@ final class OwnNode {
   }
 
   /** Notes that ZooKeeper created the node, in the session of this handle. */
-  void made(Wire.Made node) {
+  void noteMade(Wire.Made node) {
     made = node;
   }
 

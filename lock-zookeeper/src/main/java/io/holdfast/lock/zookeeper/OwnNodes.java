@@ -23,16 +23,16 @@ import org.slf4j.LoggerFactory;
  * is added before it is sent, and removed only when its node is known to be gone. The deletion of
  * an unwanted node is repeated until then.
  *
- * <p>The nodes are checked twice a second. After the client was closed this goes on for the nodes
- * that are left, until they are gone or their session would have ended without a connection.
+ * <p>Unwanted nodes are cleaned up twice a second. After the client was closed this goes on for the
+ * nodes that are left, until they are gone or their session would have ended without a connection.
  */
 final class OwnNodes {
   private static final Logger log = LoggerFactory.getLogger(OwnNodes.class);
   private static final long CLEAN_UP_MILLIS = 500;
 
   /**
-   * The least time for which checks go on after the close; usually longer than servers let a
-   * session live.
+   * The least time for which the clean-up goes on after the close; usually longer than servers let
+   * a session live.
    */
   private static final long AFTER_CLOSE_NANOS_MIN = TimeUnit.MINUTES.toNanos(1);
 
@@ -52,7 +52,7 @@ final class OwnNodes {
 
   private final Background background;
 
-  /** The time at which the checks end after the close; null: not closed. */
+  /** The time at which the clean-up ends after the close; null: not closed. */
   private volatile @Nullable Long endsNanos;
 
   OwnNodes(Background background, Wire wire, TimeSource time, List<ACL> acl) {
@@ -63,7 +63,7 @@ final class OwnNodes {
   }
 
   void start() {
-    background.repeat(CLEAN_UP_MILLIS, this::look);
+    background.repeat(CLEAN_UP_MILLIS, this::runCleanUp);
   }
 
   /** Adds an attempt that is about to be sent. */
@@ -79,17 +79,17 @@ final class OwnNodes {
   }
 
   /**
-   * Notes that the node was deleted; if it may have a duplicate, the node stays listed until a
-   * check finds none.
+   * Notes that the node was deleted; if it may have a duplicate, the node stays listed until the
+   * clean-up finds none.
    */
-  void deleted(OwnNode node) {
+  void noteDeleted(OwnNode node) {
     if (!node.mayHaveTwin) {
-      gone(node);
+      noteGone(node);
     }
   }
 
   /** Notes that the node is known to be gone. */
-  void gone(OwnNode node) {
+  void noteGone(OwnNode node) {
     nodes.remove(node.claim.ownerId(), node);
   }
 
@@ -98,10 +98,11 @@ final class OwnNodes {
   }
 
   /**
-   * Returns the operations that end a node's grant: delete the node, and create a mark if the name
-   * must stay taken. The mark will be deleted when it no longer counts, even if the answer is lost.
+   * Prepares the end of a node's grant, and returns its operations: delete the node, and create a
+   * mark if the name must stay taken. The mark is noted first, so that it is deleted when it no
+   * longer counts, even if the answer is lost.
    */
-  List<Op> ending(OwnNode node, Duration holdFor) {
+  List<Op> prepareEnd(OwnNode node, Duration holdFor) {
     Op delete = Op.delete(node.path(), -1);
     if (holdFor.isZero()) {
       return List.of(delete);
@@ -109,11 +110,12 @@ final class OwnNodes {
     String mark = node.parent + "/" + Names.ofMark(node.czxid());
     marks.put(mark, time.nanos() + holdFor.toNanos() + MARK_GRACE_NANOS);
     // Rounded up, since a mark has whole milliseconds.
-    NodeText text = new NodeText(holdFor.plusMillis(1), node.since(), node.claim.holder());
-    return List.of(delete, Op.create(mark, text.bytes(), acl, CreateMode.PERSISTENT));
+    NodeData data = new NodeData(holdFor.plusMillis(1), node.since(), node.claim.holder());
+    return List.of(delete, Op.create(mark, data.bytes(), acl, CreateMode.PERSISTENT));
   }
 
-  private void look() {
+  /** Cleans up, and ends the thread if the client was closed and nothing is left to do. */
+  private void runCleanUp() {
     try {
       cleanUp();
     } finally {
@@ -168,7 +170,7 @@ final class OwnNodes {
         try {
           cleanUp(zk, session, node);
         } catch (RuntimeException | Error e) {
-          // The next check sends it again.
+          // The next clean-up sends it again.
           node.cleaning.set(false);
           log.warn("Deleting a node of {} failed, and is done again", node.parent, e);
         }
@@ -192,11 +194,11 @@ final class OwnNodes {
       var unused = Wire.listNewest(zk, node.parent).thenAccept(answer -> {
         node.cleaning.set(false);
         if (answer.isAbsent()) {
-          gone(node);
+          noteGone(node);
         } else if (answer.isOk()) {
           List<String> names = ofOwner(answer, node.claim);
           if (names.isEmpty()) {
-            gone(node);
+            noteGone(node);
           }
           for (String name : names) {
             var unusedToo = Wire.delete(zk, node.parent + "/" + name);
@@ -205,13 +207,13 @@ final class OwnNodes {
       });
     } else if (node.session() != session) {
       // Created by a session that was replaced: it has ended, or will for lack of a heartbeat.
-      gone(node);
+      noteGone(node);
     } else {
       Duration holdLeft = node.holdLeft(time.nanos());
-      var unused = Wire.multi(zk, ending(node, holdLeft)).thenAccept(answer -> {
+      var unused = Wire.multi(zk, prepareEnd(node, holdLeft)).thenAccept(answer -> {
         node.cleaning.set(false);
         if (answer.isOk() || answer.isAbsent()) {
-          gone(node);
+          noteGone(node);
         }
       });
     }

@@ -51,11 +51,14 @@ final class Placing {
         Answer<List<String>> listed = wire.await(sent.listing(), deadline);
         // Answers come in order, so this one has come too.
         Answer<Wire.Made> made = wire.await(sent.making(), deadline);
-        if (made.isAbsent() && parents.isEmpty()) {
-          // Sent just before the next request for the node, so in one round trip.
-          parents = makeParents(zk, parent);
-          continue;
-        } else if (made.isAbsent()) {
+        if (made.isAbsent()) {
+          if (parents.isEmpty()) {
+            // The lock has no node yet. The requests to create it and its parents are sent first,
+            // and at once the next one for our node: together they take one round trip.
+            parents = makeParents(zk, parent);
+            continue;
+          }
+          // Still absent: throws the failure because of which a parent could not be created.
           for (CompletableFuture<Answer<Boolean>> one : parents) {
             wire.await(one, deadline).requireOk();
           }
@@ -66,21 +69,21 @@ final class Placing {
           node.mayHaveTwin = true;
           parents = List.of();
           if (made.isConnectionLost()) {
-            trust.disconnected(sent.asked());
+            trust.noteDisconnected(sent.asked());
           }
           wire.pauseBeforeRetry(made, deadline);
           continue;
         }
         if (made.isRefusal() && !node.mayHaveTwin) {
-          nodes.gone(node);
+          nodes.noteGone(node);
         }
         made.requireOk();
-        Duration trusted = trust.confirmed(sent.asked());
+        Duration trusted = trust.noteConfirmed(sent.asked());
         if (node.mayHaveTwin) {
           deleteTwins(zk, node, deadline);
         }
         if (node.mayHaveTwin || listed.isConnectionLost()) {
-          listed = wire.askAgain(() -> Wire.list(zk, parent), deadline);
+          listed = wire.untilAnswered(() -> Wire.list(zk, parent), deadline);
         }
         Line line = Line.of(parent, listed.get());
         if (line.indexOf(node.name()) < 0) {
@@ -98,10 +101,10 @@ final class Placing {
 
   /** Deletes duplicates that earlier requests of this attempt created. */
   private void deleteTwins(ZooKeeper zk, OwnNode node, Deadline deadline) throws StoreException {
-    Answer<List<String>> listed = wire.askAgain(() -> Wire.list(zk, node.parent), deadline);
+    Answer<List<String>> listed = wire.untilAnswered(() -> Wire.list(zk, node.parent), deadline);
     for (String name : OwnNodes.ofOwner(listed, node.claim)) {
       if (!name.equals(node.name())) {
-        boolean unused = wire.deleted(node.parent + "/" + name, deadline);
+        boolean unused = wire.deleteIfThere(node.parent + "/" + name, deadline);
       }
     }
   }
@@ -116,17 +119,17 @@ final class Placing {
     Claim claim = node.claim;
     SessionTrust.Asked asked = trust.asking(zk);
     // The timeout is zero if this handle was never connected.
-    NodeText text = new NodeText(Duration.ofMillis(zk.getSessionTimeout()), null, claim.holder());
+    NodeData data = new NodeData(Duration.ofMillis(zk.getSessionTimeout()), null, claim.holder());
     CompletableFuture<Answer<Wire.Made>> making = Wire.send(answer -> zk.create(
         node.parent + "/" + Names.ofOwner(claim.ownerId()),
-        text.bytes(),
+        data.bytes(),
         acl,
         CreateMode.EPHEMERAL_SEQUENTIAL,
         (code, p, ctx, name, stat) -> {
           Wire.Made made = name == null ? null : new Wire.Made(zk, name, stat);
           if (made != null) {
             // Noted even if nobody waits for it any more.
-            node.made(made);
+            node.noteMade(made);
           }
           answer.accept(code, made);
         },

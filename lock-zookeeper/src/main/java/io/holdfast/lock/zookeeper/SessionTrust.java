@@ -134,7 +134,7 @@ final class SessionTrust {
     }
   }
 
-  /** Notes the moment before a request is sent. */
+  /** Returns a request that is about to be sent, at this moment. */
   Asked asking(ZooKeeper zk) {
     return new Asked(zk, Moment.now(time), timeoutNanos(zk));
   }
@@ -144,12 +144,12 @@ final class SessionTrust {
   }
 
   /** Notes that the request was answered. */
-  synchronized void answered(Asked asked) {
+  synchronized void noteAnswered(Asked asked) {
     note(asked, Moment.now(time), false);
   }
 
   /** Notes that the request failed for lack of a connection. */
-  synchronized void disconnected(Asked asked) {
+  synchronized void noteDisconnected(Asked asked) {
     note(asked, Moment.now(time), true);
   }
 
@@ -201,8 +201,8 @@ final class SessionTrust {
    * @return the time for which the session is certain to live, counted from before the request was
    *     sent; zero if that is not known
    */
-  synchronized Duration confirmed(Asked asked) {
-    answered(asked);
+  synchronized Duration noteConfirmed(Asked asked) {
+    noteAnswered(asked);
     if (signs.isEmpty() || asked.zk().getSessionId() != session) {
       return Duration.ZERO;
     }
@@ -233,7 +233,7 @@ final class SessionTrust {
    * Notes the current handle's session, which may be another than before, about which nothing is
    * known yet, or have another timeout.
    */
-  synchronized void see(ZooKeeper zk) {
+  synchronized void noteSession(ZooKeeper zk) {
     if (zk.getSessionId() != session) {
       forget();
     }
@@ -255,8 +255,8 @@ final class SessionTrust {
    * lowered, and nothing was confirmed for nearly as long as the new timeout.
    */
   synchronized boolean isOverdrawn(Duration margin) {
-    overdrawn = overdrawn && saidUntilNanos - time.nanos() > 0;
     return overdrawn
+        && saidUntilNanos - time.nanos() > 0
         && confirmedAt != null
         && confirmedAt.nanosUntil(Moment.now(time)) + margin.toNanos() >= agreedTimeoutNanos;
   }

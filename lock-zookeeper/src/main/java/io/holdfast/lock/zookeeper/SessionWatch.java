@@ -22,16 +22,16 @@ import org.jspecify.annotations.Nullable;
  * session without a recent one can't be trusted.
  *
  * <p>When the session is lost, everything known about it is forgotten first, and then the holders
- * of grants are told. A thread that has just got a grant checks afterwards that something is known
- * about the session, so that none is missed. One that is made just as the handle is replaced may be
- * missed once, and is found by the next look.
+ * of grants are told. A thread that has just got a grant makes sure afterwards that something is
+ * known about the session, so that none is missed. One that is made just as the handle is replaced
+ * may be missed once, and is found by the next poll.
  */
 final class SessionWatch implements ConnectionStateListener, CuratorListener {
-  private static final long LOOK_MILLIS = 1_000;
+  private static final long POLL_MILLIS = 1_000;
 
   /**
    * The leases of a session that is trusted for too long are given up this long before it may end:
-   * more than the time between two checks.
+   * more than the time between two polls.
    */
   private static final Duration OVERDRAWN_MARGIN = Duration.ofMillis(1_500);
 
@@ -53,7 +53,7 @@ final class SessionWatch implements ConnectionStateListener, CuratorListener {
   void start(CuratorFramework framework, Background background) {
     framework.getConnectionStateListenable().addListener(this);
     framework.getCuratorListenable().addListener(this);
-    background.repeat(LOOK_MILLIS, this::look);
+    background.repeat(POLL_MILLIS, this::pollSession);
   }
 
   void end(CuratorFramework framework) {
@@ -61,11 +61,12 @@ final class SessionWatch implements ConnectionStateListener, CuratorListener {
     framework.getCuratorListenable().removeListener(this);
   }
 
-  private void look() {
+  /** Finds out by itself what no event told, and gives a sign of life if it is time for one. */
+  private void pollSession() {
     // First, so that none of these is of a later session than what is found out below.
     List<ZooKeeperGrant> grants = grants();
     // Perhaps Curator had no handle when it told of a connection.
-    seeSession();
+    noteSession();
     ZooKeeper zk = handleIfAny();
     if (zk != null && (trust.isQuiet(zk) || !zk.getState().isConnected())) {
       giveSignOfLife();
@@ -95,9 +96,9 @@ final class SessionWatch implements ConnectionStateListener, CuratorListener {
     SessionTrust.Asked asked = trust.asking(zk);
     var unused = Wire.stat(zk, root).thenAccept(answer -> {
       if (answer.isConnectionLost()) {
-        trust.disconnected(asked);
+        trust.noteDisconnected(asked);
       } else if (!answer.isSessionOver()) {
-        trust.answered(asked);
+        trust.noteAnswered(asked);
       }
     });
   }
@@ -111,8 +112,8 @@ final class SessionWatch implements ConnectionStateListener, CuratorListener {
         // moment.
         giveSignOfLife();
       }
-      case LOST -> sessionIsOver();
-      case CONNECTED, RECONNECTED -> seeSession();
+      case LOST -> onSessionOver();
+      case CONNECTED, RECONNECTED -> noteSession();
     }
   }
 
@@ -125,24 +126,25 @@ final class SessionWatch implements ConnectionStateListener, CuratorListener {
     WatchedEvent watched = event.getWatchedEvent();
     if (event.getType() == CuratorEventType.CLOSING
         || (watched != null && watched.getState() == KeeperState.Closed)) {
-      sessionIsOver();
+      onSessionOver();
     }
   }
 
-  private void sessionIsOver() {
+  /** Forgets the session, which is over, and then tells the holders of grants. */
+  private void onSessionOver() {
     trust.forget();
     grants().forEach(this::lose);
   }
 
   /** Notes which session the handle has by now, and tells the holders in another of its end. */
-  private void seeSession() {
+  private void noteSession() {
     // Before the handle, so that none is of a later session than its.
     List<ZooKeeperGrant> grants = grants();
     ZooKeeper zk = handleIfAny();
     if (zk == null) {
       return;
     }
-    trust.see(zk);
+    trust.noteSession(zk);
     long session = zk.getSessionId();
     for (ZooKeeperGrant grant : grants) {
       if (session != 0 && grant.node().session() != session) {

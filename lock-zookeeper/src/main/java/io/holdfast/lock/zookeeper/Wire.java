@@ -78,14 +78,14 @@ final class Wire {
     });
   }
 
-  /** Sends a request until there is an answer, or no time is left. */
-  <T> Answer<T> askAgain(Supplier<CompletableFuture<Answer<T>>> request, Deadline deadline)
+  /** Sends a request, again and again until there is an answer or no time is left. */
+  <T> Answer<T> untilAnswered(Supplier<CompletableFuture<Answer<T>>> request, Deadline deadline)
       throws StoreException {
-    return askAgain(request.get(), request, deadline);
+    return untilAnswered(request.get(), request, deadline);
   }
 
-  /** Does {@link #askAgain(Supplier, Deadline)} for a request that was sent already. */
-  <T> Answer<T> askAgain(
+  /** Does {@link #untilAnswered(Supplier, Deadline)} for a request that was sent already. */
+  <T> Answer<T> untilAnswered(
       CompletableFuture<Answer<T>> sent,
       Supplier<CompletableFuture<Answer<T>>> again,
       Deadline deadline)
@@ -99,7 +99,7 @@ final class Wire {
   }
 
   /** Deletes a node, in whatever session there is; returns whether it was there. */
-  boolean deleted(String path, Deadline deadline) throws StoreException {
+  boolean deleteIfThere(String path, Deadline deadline) throws StoreException {
     boolean mayBeDone = false;
     while (true) {
       Answer<Boolean> answer = await(delete(handle(), path), deadline);
@@ -190,39 +190,39 @@ final class Wire {
     return send(answer -> zk.sync(path, (code, p, ctx) -> answer.accept(code, true), null));
   }
 
-  /** A node's content. */
-  record Text(NodeText text, Stat stat) {
+  /** A node as it was read. */
+  record Node(NodeData data, Stat stat) {
     /**
      * Returns the time at which the node's attempt was made, by the leader's clock; for a mark, the
      * attempt of its grant.
      */
     Instant since() {
-      Instant noted = text.since();
+      Instant noted = data.since();
       return noted == null ? Instant.ofEpochMilli(stat.getCtime()) : noted;
     }
   }
 
   /** A node that is being read. */
-  record Reading(ZooKeeper zk, String path, CompletableFuture<Answer<Text>> text) {}
+  record Reading(ZooKeeper zk, String path, CompletableFuture<Answer<Node>> node) {}
 
-  /** Asks for a node's content. */
+  /** Begins to read a node. */
   static Reading read(ZooKeeper zk, String path) {
     return new Reading(zk, path, read(zk, path, null));
   }
 
-  /** Waits for a node's content; asks again if the answer was lost. */
-  Answer<Text> await(Reading reading, Deadline deadline) throws StoreException {
-    return askAgain(reading.text(), () -> read(reading.zk(), reading.path(), null), deadline);
+  /** Waits for a node that is being read; asks again if the answer was lost. */
+  Answer<Node> await(Reading reading, Deadline deadline) throws StoreException {
+    return untilAnswered(reading.node(), () -> read(reading.zk(), reading.path(), null), deadline);
   }
 
   /** Reads a node; leaves the watch only if the node exists. */
-  static CompletableFuture<Answer<Text>> read(
+  static CompletableFuture<Answer<Node>> read(
       ZooKeeper zk, String path, @Nullable Watcher watcher) {
     return send(answer -> zk.getData(
         path,
         watcher,
         (code, p, ctx, data, stat) ->
-            answer.accept(code, stat == null ? null : new Text(NodeText.of(data), stat)),
+            answer.accept(code, stat == null ? null : new Node(NodeData.of(data), stat)),
         null));
   }
 

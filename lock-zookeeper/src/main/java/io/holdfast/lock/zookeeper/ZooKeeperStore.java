@@ -42,7 +42,7 @@ final class ZooKeeperStore implements LockStore {
   final SessionTrust trust;
   final OwnNodes nodes;
   final Marks marks;
-  final Checks checks;
+  final Confirmer confirmer;
   private final CuratorFramework framework;
   private final TimeSource time;
   private final SessionWatch watch;
@@ -69,7 +69,7 @@ final class ZooKeeperStore implements LockStore {
     this.watch = new SessionWatch(wire, trust, nodes, settings.events(), root);
     this.placing = new Placing(wire, nodes, trust, root, acl);
     this.marks = new Marks(wire, root, acl);
-    this.checks = new Checks(wire, trust);
+    this.confirmer = new Confirmer(wire, trust);
     this.holders = new Holders(wire, marks, root);
   }
 
@@ -93,7 +93,7 @@ final class ZooKeeperStore implements LockStore {
     SessionTrust.Asked asked = trust.asking(wire.handle());
     String root = ZKPaths.fixForNamespace(framework.getNamespace(), path);
     List<ACL> acl = new LocksPath(framework, wire, root).open(givenAcl);
-    trust.answered(asked);
+    trust.noteAnswered(asked);
     ZooKeeperStore store =
         new ZooKeeperStore(whole(framework, wire), wire, trust, settings, root, acl);
     store.watch.start(store.framework, store.background);
@@ -161,7 +161,7 @@ final class ZooKeeperStore implements LockStore {
    */
   private boolean isTaken(String parent, Deadline deadline) throws StoreException {
     ZooKeeper zk = wire.handle();
-    Answer<List<String>> listed = wire.askAgain(() -> Wire.listNewest(zk, parent), deadline);
+    Answer<List<String>> listed = wire.untilAnswered(() -> Wire.listNewest(zk, parent), deadline);
     // Marks alone do not count: whether their time is over, only the leader's clock tells, and only
     // a write shows it.
     return listed.isOk() && Line.of(parent, listed.get()).head() != null;
@@ -174,7 +174,8 @@ final class ZooKeeperStore implements LockStore {
     LineTicket ticket = new LineTicket(this, placed.node(), wakeUp);
     boolean settled = false;
     try {
-      Ticket.Status status = ticket.look(placed.zk(), placed.line(), placed.trusted(), deadline);
+      Ticket.Status status =
+          ticket.takeOrWatch(placed.zk(), placed.line(), placed.trusted(), deadline);
       settled = true;
       if (status instanceof Ticket.Granted granted) {
         return new Acquisition.Granted(granted.grant());
@@ -228,10 +229,10 @@ final class ZooKeeperStore implements LockStore {
         Duration holdLeft = node.holdLeft(time.nanos());
         Answer<?> answer = holdLeft.isZero()
             ? wire.await(Wire.delete(zk, node.path()), deadline)
-            : wire.await(Wire.multi(zk, nodes.ending(node, holdLeft)), deadline);
+            : wire.await(Wire.multi(zk, nodes.prepareEnd(node, holdLeft)), deadline);
         if (answer.isOk() || answer.isAbsent()) {
           node.deletionSent.set(false);
-          nodes.deleted(node);
+          nodes.noteDeleted(node);
           // If the node is absent after a deletion whose answer was lost, that deletion was carried
           // out, unless the session has ended, and perhaps the node with it.
           boolean deleted = sentBefore && zk.getSessionId() == node.session();
@@ -248,8 +249,8 @@ final class ZooKeeperStore implements LockStore {
 
   /** Deletes an attempt's node. */
   void leave(OwnNode node, Deadline deadline) throws StoreException {
-    boolean unused = wire.deleted(node.path(), deadline);
-    nodes.deleted(node);
+    boolean unused = wire.deleteIfThere(node.path(), deadline);
+    nodes.noteDeleted(node);
   }
 
   /** Deletes an attempt's node. If that fails, the background does it. */
@@ -270,15 +271,15 @@ final class ZooKeeperStore implements LockStore {
     String parent = Names.path(root, claim.key());
     Deadline deadline = wire.deadline();
     ZooKeeper zk = wire.handle();
-    Answer<List<String>> listed = wire.askAgain(() -> Wire.listNewest(zk, parent), deadline);
+    Answer<List<String>> listed = wire.untilAnswered(() -> Wire.listNewest(zk, parent), deadline);
     if (!listed.isAbsent()) {
       listed.requireOk();
     }
     for (String name : OwnNodes.ofOwner(listed, claim)) {
-      boolean unused = wire.deleted(parent + "/" + name, deadline);
+      boolean unused = wire.deleteIfThere(parent + "/" + name, deadline);
     }
     if (node != null) {
-      nodes.gone(node);
+      nodes.noteGone(node);
     }
   }
 
@@ -292,14 +293,14 @@ final class ZooKeeperStore implements LockStore {
 
   @Override
   public List<Renewal> renew(List<Grant> grants) throws StoreException {
-    return confirm(grants, Claim::ttl).stream()
+    return confirmAndExtend(grants, Claim::ttl).stream()
         .map(validFor -> validFor.<Renewal>map(Renewal.Renewed::new).orElseGet(Renewal.Lost::new))
         .toList();
   }
 
   @Override
   public Optional<Duration> extend(Grant grant, Duration ttl) throws StoreException {
-    return confirm(List.of(grant), unused -> ttl).get(0);
+    return confirmAndExtend(List.of(grant), unused -> ttl).get(0);
   }
 
   @Override
@@ -310,18 +311,18 @@ final class ZooKeeperStore implements LockStore {
   /**
    * Asks which grants still have their locks, and extends those to at least these TTLs. Only this
    * client knows the end of a TTL. It moves that end once the node is known to exist, and not
-   * before: if that check fails, the node must be deleted when the lease ends.
+   * before: if the request fails, the node must be deleted when the lease ends.
    *
    * @return for each grant, how long it is valid from the call on; empty: no longer
    */
-  private List<Optional<Duration>> confirm(List<Grant> grants, Function<Claim, Duration> ttl)
-      throws StoreException {
+  private List<Optional<Duration>> confirmAndExtend(
+      List<Grant> grants, Function<Claim, Duration> ttl) throws StoreException {
     long sentNanos = time.nanos();
     List<OwnNode> asked = grants.stream()
         .map(grant -> ((ZooKeeperGrant) grant).node())
         .filter(node -> node.stands(sentNanos))
         .toList();
-    Map<OwnNode, Duration> trusted = checks.trusted(asked, wire.deadline());
+    Map<OwnNode, Duration> trusted = confirmer.confirm(asked, wire.deadline());
     List<Optional<Duration>> validFor = new ArrayList<>(grants.size());
     for (Grant grant : grants) {
       OwnNode node = ((ZooKeeperGrant) grant).node();
@@ -349,24 +350,24 @@ final class ZooKeeperStore implements LockStore {
     String parent = Names.path(root, key);
     Deadline deadline = wire.deadline();
     ZooKeeper zk = wire.handle();
-    Answer<List<String>> listed = wire.askAgain(() -> Wire.listNewest(zk, parent), deadline);
+    Answer<List<String>> listed = wire.untilAnswered(() -> Wire.listNewest(zk, parent), deadline);
     if (listed.isAbsent()) {
       return false;
     }
     Line line = Line.of(parent, listed.get());
     String mark = Names.ofMark(number);
     if (line.marks().contains(mark)) {
-      return wire.deleted(parent + "/" + mark, deadline);
+      return wire.deleteIfThere(parent + "/" + mark, deadline);
     }
     Line.Place head = line.head();
     if (head == null || !line.marks().isEmpty()) {
       return false;
     }
     String path = parent + "/" + head.name();
-    Answer<Wire.Text> text = wire.await(Wire.read(zk, path), deadline);
-    return !text.isAbsent()
-        && text.get().stat().getCzxid() == number
-        && wire.deleted(path, deadline);
+    Answer<Wire.Node> read = wire.await(Wire.read(zk, path), deadline);
+    return !read.isAbsent()
+        && read.get().stat().getCzxid() == number
+        && wire.deleteIfThere(path, deadline);
   }
 
   @Override

@@ -163,7 +163,7 @@ class HoldersTest extends ServerTest {
   @Test
   void aMarkWhoseTimeIsOverKeepsNoLockTaken() throws Exception {
     LockKey key = new LockKey(LockKind.MUTEX, "over");
-    byte[] mark = new NodeText(Duration.ZERO, Instant.EPOCH, "somebody").bytes();
+    byte[] mark = new NodeData(Duration.ZERO, Instant.EPOCH, "somebody").bytes();
     framework
         .create()
         .creatingParentContainersIfNeeded()

@@ -87,7 +87,7 @@ class LostConnectionTest extends ServerTest {
         .creatingParentContainersIfNeeded()
         .forPath(
             Stores.path(name) + "/" + Names.ofMark(7),
-            new NodeText(Duration.ZERO, Instant.EPOCH, "somebody").bytes());
+            new NodeData(Duration.ZERO, Instant.EPOCH, "somebody").bytes());
     // The clock's node is made by who first needs it.
     assertThat(near.inspect(new LockKey(LockKind.MUTEX, name))).isEmpty();
   }

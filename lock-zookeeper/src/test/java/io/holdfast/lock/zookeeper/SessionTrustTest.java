@@ -88,18 +88,18 @@ class SessionTrustTest {
 
   /** A write that is confirmed at once. */
   private Duration confirm() {
-    return trust.confirmed(trust.asking(zk));
+    return trust.noteConfirmed(trust.asking(zk));
   }
 
   /** A request that was answered so long ago that the leader has heard of it. */
   private void getKnown() {
-    trust.answered(trust.asking(zk));
+    trust.noteAnswered(trust.asking(zk));
     time.pass(TIMEOUT.dividedBy(4));
   }
 
   @Test
   void aSessionThatIsNewIsTrustedForAQuarterUntilTheLeaderHasHeardOfOurFirstRequest() {
-    trust.answered(trust.asking(zk));
+    trust.noteAnswered(trust.asking(zk));
     assertThat(confirm()).isEqualTo(TIMEOUT.dividedBy(4));
     time.pass(TIMEOUT.dividedBy(4).minusMillis(1));
     assertThat(confirm()).isEqualTo(TIMEOUT.dividedBy(4));
@@ -121,7 +121,7 @@ class SessionTrustTest {
     SessionTrust.Asked first = trust.asking(zk);
     Duration answeredAfter = TIMEOUT.dividedBy(20);
     time.pass(answeredAfter);
-    trust.answered(first);
+    trust.noteAnswered(first);
     for (int i = 0; i < 1_000; i++) {
       assertThat(SessionTrust.isEnough(zk, confirm())).as("after %s", time.now).isTrue();
       time.pass(TIMEOUT.dividedBy(1_000));
@@ -156,13 +156,13 @@ class SessionTrustTest {
         SessionTrust.Asked asked = trust.asking(zk);
         time.set(arrived.plus(upTo(random, TIMEOUT.dividedBy(random.nextInt(2, 100)))));
         if (random.nextBoolean()) {
-          Duration trusted = trust.confirmed(asked);
+          Duration trusted = trust.noteConfirmed(asked);
           assertThat(asked.at().nanos() + trusted.toNanos())
               .as("seed %s, %s after the first request", seed, time.now)
               .isLessThanOrEqualTo(leader.end(arrived).toNanos());
           said += trusted.isZero() ? 0 : 1;
         } else {
-          trust.answered(asked);
+          trust.noteAnswered(asked);
         }
         time.pass(upTo(random, TIMEOUT.dividedBy(random.nextInt(1, 20))));
         arrived = time.now.plus(upTo(random, TIMEOUT.dividedBy(random.nextInt(2, 100))));
@@ -214,10 +214,10 @@ class SessionTrustTest {
     SessionTrust.Asked failing = trust.asking(zk);
     SessionTrust.Asked before = trust.asking(zk);
     time.pass(Duration.ofSeconds(1));
-    trust.disconnected(failing);
+    trust.noteDisconnected(failing);
     SessionTrust.Asked after = trust.asking(zk);
-    assertThat(trust.confirmed(before)).isEqualTo(TIMEOUT.dividedBy(4));
-    assertThat(trust.confirmed(after)).isEqualTo(TIMEOUT.dividedBy(2));
+    assertThat(trust.noteConfirmed(before)).isEqualTo(TIMEOUT.dividedBy(4));
+    assertThat(trust.noteConfirmed(after)).isEqualTo(TIMEOUT.dividedBy(2));
   }
 
   @Test
@@ -225,9 +225,9 @@ class SessionTrustTest {
     getKnown();
     assertThat(confirm()).isEqualTo(Duration.ofSeconds(60));
     zk.reconnect(Duration.ofSeconds(60));
-    trust.see(zk);
+    trust.noteSession(zk);
     zk.reconnect(Duration.ofSeconds(20));
-    trust.see(zk);
+    trust.noteSession(zk);
     // Later than half of the second timeout, sooner than half of the first.
     time.pass(Duration.ofSeconds(40));
     assertThat(trust.isOverdrawn(Duration.ZERO)).isTrue();
@@ -240,7 +240,7 @@ class SessionTrustTest {
     assertThat(SessionTrust.isEnough(zk, confirm())).isTrue();
     Duration raised = TIMEOUT.multipliedBy(times);
     zk.reconnect(raised);
-    trust.see(zk);
+    trust.noteSession(zk);
     Duration step = raised.dividedBy(640);
     int stepsUntil = 0;
     for (int i = 1; i <= 640; i++) {

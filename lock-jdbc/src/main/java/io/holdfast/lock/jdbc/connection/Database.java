@@ -166,13 +166,13 @@ public final class Database implements AutoCloseable {
         try {
           T answer = Sessions.run(lent.connection(), deadline, question);
           refuseIfInTransaction(lent.connection(), deadline);
-          lent.works();
+          lent.markUsable();
           return answer;
         } catch (SQLException e) {
           failure = e;
           left = dialect.failure(e);
           if (left != Failure.UNKNOWN && left != Failure.READ_ONLY) {
-            lent.works(); // An error that the server reported leaves the connection usable.
+            lent.markUsable(); // An error that the server reported leaves the connection usable.
           }
         } finally {
           lent.close();

@@ -22,8 +22,8 @@ public final class Lent implements AutoCloseable {
     return connection;
   }
 
-  /** Says that the connection works. */
-  public void works() {
+  /** Notes that the connection works, so that it may be lent again. */
+  public void markUsable() {
     usable = true;
   }
 

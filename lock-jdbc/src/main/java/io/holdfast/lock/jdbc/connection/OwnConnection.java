@@ -84,7 +84,7 @@ public final class OwnConnection implements Lender, AutoCloseable {
       if (expired || System.nanoTime() - changeAtNanos >= 0) {
         change(deadline);
       }
-      if (kept != null && !isTrusted(kept.connection(), deadline)) {
+      if (kept != null && !testUnlessRecent(kept.connection(), deadline)) {
         drop(kept, false);
       }
       Lent current = kept == null ? take(deadline) : kept;
@@ -112,7 +112,7 @@ public final class OwnConnection implements Lender, AutoCloseable {
         return;
       }
       // Before take(), which clears the flag.
-      boolean trusted = !expired && isTrusted(old.connection(), patience);
+      boolean trusted = !expired && testUnlessRecent(old.connection(), patience);
       try {
         take(patience);
       } catch (StoreException e) {
@@ -174,14 +174,15 @@ public final class OwnConnection implements Lender, AutoCloseable {
     }
     try {
       if (kept != null) {
-        drop(kept, isTrusted(kept.connection(), deadline));
+        drop(kept, testUnlessRecent(kept.connection(), deadline));
       }
     } finally {
       borrowed.unlock();
     }
   }
 
-  private boolean isTrusted(Connection current, Deadline deadline) {
+  /** Whether the connection works; tests it, unless it was used just now. */
+  private boolean testUnlessRecent(Connection current, Deadline deadline) {
     if (System.nanoTime() - usedAtNanos < TRUSTED_NANOS) {
       return true;
     }

@@ -26,7 +26,7 @@ import org.jspecify.annotations.Nullable;
  * {@code wanted_until} to a time in the near future, and renew it. While it is there,
  * {@link #acquire} and {@link #release} do nothing, and {@link #take} and {@link #handOver} look at
  * the line. A waiter that is not announced yet can be overtaken, and is not handed the lock; it
- * finds the free lock when it looks next.
+ * finds the free lock at its next poll.
  *
  * <p>Threads: immutable, and safe for use by any number of threads.
  */
@@ -149,10 +149,10 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
   // The limit of a query of many rows overrides MySQL's sql_select_limit, which could cut the
   // result
   // short; and a grant whose row is missing from it counts as lost.
-  private final Sql look = new Sql(this, """
+  private final Sql readRows = new Sql(this, """
       SELECT {columns} FROM {table} l WHERE l.name IN (:keys) LIMIT {batch}
       """);
-  private final Sql lookAtLine = new Sql(this, """
+  private final Sql readStandings = new Sql(this, """
       SELECT {columns}, COALESCE(w.owner, ''),
         (SELECT COUNT(*) {line} AND (w.place IS NULL OR a.place < w.place)),
         CASE WHEN w.place > l.served THEN 1 ELSE 0 END
@@ -353,7 +353,7 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
    *     row is locked, or if there is no row
    */
   public final long acquire(Connection connection, StoredClaim claim) throws SQLException {
-    return number(connection, acquire, ofClaim(claim, NO_PLACE));
+    return runForReport(connection, acquire, ofClaim(claim, NO_PLACE));
   }
 
   /**
@@ -363,7 +363,7 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
    */
   public final long insert(Connection connection, StoredClaim claim) throws SQLException {
     try {
-      return number(connection, insert, ofClaim(claim, NO_PLACE));
+      return runForReport(connection, insert, ofClaim(claim, NO_PLACE));
     } catch (SQLException e) {
       if (failure(e) == Failure.DUPLICATE) {
         return NONE;
@@ -393,7 +393,7 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
    */
   public final long extend(Connection connection, StoredClaim claim, long number, long ttlMicros)
       throws SQLException {
-    return number(connection, extend, ofGrant(claim, number, ttlMicros));
+    return runForReport(connection, extend, ofGrant(claim, number, ttlMicros));
   }
 
   // The line.
@@ -441,7 +441,7 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
    * @return the waiter's place
    */
   public final long join(Connection connection, StoredClaim claim) throws SQLException {
-    return number(connection, join, ofClaim(claim, NO_PLACE));
+    return runForReport(connection, join, ofClaim(claim, NO_PLACE));
   }
 
   /**
@@ -468,7 +468,7 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
    *     the row is locked
    */
   public final long accept(Connection connection, StoredClaim claim) throws SQLException {
-    return number(connection, accept, ofClaim(claim, NO_PLACE));
+    return runForReport(connection, accept, ofClaim(claim, NO_PLACE));
   }
 
   /**
@@ -480,7 +480,7 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
    *     or if there is none
    */
   public final long take(Connection connection, StoredClaim claim, long place) throws SQLException {
-    return number(connection, take, ofClaim(claim, place));
+    return runForReport(connection, take, ofClaim(claim, place));
   }
 
   private Map<String, ?> ofClaim(StoredClaim claim, long place) {
@@ -533,13 +533,13 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
   // Many locks.
 
   /** Reads a row without locking it; empty if it doesn't exist. */
-  public final Optional<Row> look(Connection connection, String key) throws SQLException {
-    return look(connection, List.of(key)).stream().findFirst();
+  public final Optional<Row> readRow(Connection connection, String key) throws SQLException {
+    return readRows(connection, List.of(key)).stream().findFirst();
   }
 
   /** Reads rows without locking them; rows that don't exist are missing from the result. */
-  public final List<Row> look(Connection connection, List<String> keys) throws SQLException {
-    return rows(connection, look, Map.of("keys", keys), result -> Row.read(result, this));
+  public final List<Row> readRows(Connection connection, List<String> keys) throws SQLException {
+    return rows(connection, readRows, Map.of("keys", keys), result -> Row.read(result, this));
   }
 
   /**
@@ -548,9 +548,9 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
    *
    * @param waiters at most one for each name
    */
-  public final List<Standing> lookAtLine(Connection connection, List<StoredClaim> waiters)
+  public final List<Standing> readStandings(Connection connection, List<StoredClaim> waiters)
       throws SQLException {
-    return rows(connection, lookAtLine, ofAll(waiters), result -> Standing.read(result, this));
+    return rows(connection, readStandings, ofAll(waiters), result -> Standing.read(result, this));
   }
 
   /**
@@ -670,10 +670,10 @@ public abstract sealed class Dialect permits MySql, Postgres, H2 {
   }
 
   /**
-   * Runs a statement that reports the number of a grant, the place of a waiter, or a time; returns
-   * that, or {@link #NONE} if it did nothing.
+   * Runs a statement and returns what it reports: the number of a grant, the place of a waiter, or
+   * a time; {@link #NONE} if it did nothing.
    */
-  long number(Connection connection, Sql sql, Map<String, ?> values) throws SQLException {
+  long runForReport(Connection connection, Sql sql, Map<String, ?> values) throws SQLException {
     return query(connection, sql, values);
   }
 

@@ -44,9 +44,9 @@ final class MariaDb extends MySql {
   }
 
   @Override
-  long number(Connection connection, Sql sql, Map<String, ?> values) throws SQLException {
+  long runForReport(Connection connection, Sql sql, Map<String, ?> values) throws SQLException {
     try {
-      return super.number(connection, sql, values);
+      return super.runForReport(connection, sql, values);
     } catch (SQLException e) {
       refuseUnlessLocked(sql, e);
       return NONE;

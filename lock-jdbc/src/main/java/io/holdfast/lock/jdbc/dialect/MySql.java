@@ -278,7 +278,7 @@ public sealed class MySql extends Dialect permits MariaDb {
   }
 
   @Override
-  long number(Connection connection, Sql sql, Map<String, ?> values) throws SQLException {
+  long runForReport(Connection connection, Sql sql, Map<String, ?> values) throws SQLException {
     try (PreparedStatement statement =
         sql.prepare(connection, Statement.RETURN_GENERATED_KEYS, values)) {
       if (statement.executeUpdate() == 0) {

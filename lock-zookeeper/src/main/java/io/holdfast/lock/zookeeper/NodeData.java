@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
  * @param since for a mark, the time at which the attempt of its grant was made; null for an
  *     attempt, whose node's {@code ctime} has it
  */
-record NodeText(Duration duration, @Nullable Instant since, String holder) {
+record NodeData(Duration duration, @Nullable Instant since, String holder) {
   private static final String VERSION = "holdfast 1";
 
   byte[] bytes() {
@@ -22,7 +22,7 @@ record NodeText(Duration duration, @Nullable Instant since, String holder) {
   }
 
   /** Parses a node's content; a content that is not ours has a duration of zero. */
-  static NodeText of(byte @Nullable [] bytes) {
+  static NodeData of(byte @Nullable [] bytes) {
     String text = bytes == null ? "" : new String(bytes, StandardCharsets.UTF_8);
     String[] lines = text.split("\n", 3);
     if (lines.length == 3 && lines[0].equals(VERSION)) {
@@ -30,11 +30,11 @@ record NodeText(Duration duration, @Nullable Instant since, String holder) {
       try {
         Duration duration = Duration.ofMillis(Long.parseLong(times[0]));
         Instant since = times.length == 1 ? null : Instant.ofEpochMilli(Long.parseLong(times[1]));
-        return new NodeText(duration, since, lines[2]);
+        return new NodeData(duration, since, lines[2]);
       } catch (NumberFormatException e) {
         // Treated as any other text.
       }
     }
-    return new NodeText(Duration.ZERO, null, text.substring(0, Math.min(text.length(), 200)));
+    return new NodeData(Duration.ZERO, null, text.substring(0, Math.min(text.length(), 200)));
   }
 }

@@ -11,9 +11,9 @@ import java.util.concurrent.TimeUnit;
  *
  * <p>Threads: guarded by the poller's monitor.
  */
-final class LookPace {
-  static final long LOOK_NANOS_MIN = TimeUnit.MILLISECONDS.toNanos(2);
-  static final long LOOK_NANOS_MAX = TimeUnit.MILLISECONDS.toNanos(500);
+final class PollPace {
+  static final long POLL_NANOS_MIN = TimeUnit.MILLISECONDS.toNanos(2);
+  static final long POLL_NANOS_MAX = TimeUnit.MILLISECONDS.toNanos(500);
 
   /**
    * The first waiter polls again after the time for which the lock has been held, divided by this.
@@ -33,37 +33,37 @@ final class LookPace {
   private static final long NOTIFIED_FIRST_NANOS = TimeUnit.MILLISECONDS.toNanos(128);
 
   /** The longest pause if there are notifications: the waiter must also report that it is alive. */
-  private static final long NOTIFIED_LOOK_NANOS_MAX = TimeUnit.SECONDS.toNanos(1);
+  private static final long NOTIFIED_POLL_NANOS_MAX = TimeUnit.SECONDS.toNanos(1);
 
   /** The number of polls since it started. */
-  int looks;
+  int polls;
 
-  private long firstLookAtNanos;
-  private int aheadAtFirstLook;
+  private long firstPollAtNanos;
+  private int aheadAtFirstPoll;
 
   /** Starts again, as before the first poll. */
   void restart() {
-    looks = 0;
+    polls = 0;
   }
 
   /**
-   * Counts a poll, and returns the time to the next one, in nanoseconds: at most until the lock's
-   * time is over.
+   * Counts a poll, and returns the pause before the next one, in nanoseconds: at most until the
+   * lock's time is over.
    */
-  long pauseNanos(Standing standing, long now, boolean notified) {
-    if (looks == 0) {
-      firstLookAtNanos = now;
-      aheadAtFirstLook = standing.ahead();
+  long nextPauseNanos(Standing standing, long now, boolean notified) {
+    if (polls == 0) {
+      firstPollAtNanos = now;
+      aheadAtFirstPoll = standing.ahead();
     }
-    looks++;
+    polls++;
     long endNanos = standing.row().isFree()
-        ? LOOK_NANOS_MAX
+        ? POLL_NANOS_MAX
         : TimeUnit.MICROSECONDS.toNanos(standing.row().remainingMicros() + 1);
     return Math.min(endNanos, notified ? notifiedNanos() : unnotifiedNanos(standing, now));
   }
 
   private long notifiedNanos() {
-    return looks == 1 ? NOTIFIED_FIRST_NANOS : NOTIFIED_LOOK_NANOS_MAX;
+    return polls == 1 ? NOTIFIED_FIRST_NANOS : NOTIFIED_POLL_NANOS_MAX;
   }
 
   private long unnotifiedNanos(Standing standing, long now) {
@@ -74,15 +74,15 @@ final class LookPace {
     // One more than the moves seen so far, since the next may be about to happen: better early than
     // late. At least 1, since an insert that becomes visible late can raise the number of waiters
     // ahead.
-    int moves = Math.max(0, aheadAtFirstLook - standing.ahead()) + 1;
-    long paceNanos = looks == 1 ? heldNanos : (now - firstLookAtNanos) / moves;
-    long turnNanos = Math.max(heldNanos, standing.ahead() * Math.max(paceNanos, LOOK_NANOS_MIN));
+    int moves = Math.max(0, aheadAtFirstPoll - standing.ahead()) + 1;
+    long paceNanos = polls == 1 ? heldNanos : (now - firstPollAtNanos) / moves;
+    long turnNanos = Math.max(heldNanos, standing.ahead() * Math.max(paceNanos, POLL_NANOS_MIN));
     // The nearer its turn, the more often it polls.
     return clamp(turnNanos / (standing.ahead() == 1 ? SHARE_OF_TURN_AS_SECOND : SHARE_OF_TURN));
   }
 
   private static long clamp(long nanos) {
-    return Math.max(LOOK_NANOS_MIN, Math.min(LOOK_NANOS_MAX, nanos));
+    return Math.max(POLL_NANOS_MIN, Math.min(POLL_NANOS_MAX, nanos));
   }
 
   /** Varies a pause at random, or else clients that began together would collide for ever. */

@@ -12,29 +12,29 @@ import org.apache.zookeeper.OpResult;
 import org.apache.zookeeper.ZooKeeper;
 
 /**
- * Asks whether nodes exist, with a {@code multi} of checks for as many as fit into one request.
- * That is a write, so a majority confirms it; a read could be answered by a server that is cut off
- * from the majority.
+ * Confirms that nodes exist, with a {@code multi} of {@code check} operations for as many as fit
+ * into one request. That is a write, so a majority confirms it; a read could be answered by a
+ * server that is cut off from the majority.
  */
-final class Checks {
+final class Confirmer {
   /** The most characters of paths in one request; the server refuses packets of a megabyte. */
   private static final int BATCH_CHARS_MAX = 200_000;
 
   private final Wire wire;
   private final SessionTrust trust;
 
-  Checks(Wire wire, SessionTrust trust) {
+  Confirmer(Wire wire, SessionTrust trust) {
     this.wire = wire;
     this.trust = trust;
   }
 
   /**
-   * Asks which nodes exist, and how long the session of those certainly lives.
+   * Confirms which nodes exist, and for how long their session is certain to live.
    *
    * @return those that exist, each with that time, counted from before the request
    * @throws StoreException there is no answer, or it is not known how long the session lives
    */
-  Map<OwnNode, Duration> trusted(List<OwnNode> asked, Deadline deadline) throws StoreException {
+  Map<OwnNode, Duration> confirm(List<OwnNode> asked, Deadline deadline) throws StoreException {
     Map<OwnNode, Duration> trusted = new HashMap<>();
     int from = 0;
     while (from < asked.size()) {
@@ -43,7 +43,7 @@ final class Checks {
         batch.add(asked.get(from));
         chars += asked.get(from).path().length();
       }
-      Duration lives = ask(batch, deadline);
+      Duration lives = confirmBatch(batch, deadline);
       batch.forEach(node -> trusted.put(node, lives));
     }
     return trusted;
@@ -56,7 +56,7 @@ final class Checks {
    * @return the time for which the session of the existing nodes is certain to live; zero if there
    *     are none
    */
-  private Duration ask(List<OwnNode> batch, Deadline deadline) throws StoreException {
+  private Duration confirmBatch(List<OwnNode> batch, Deadline deadline) throws StoreException {
     while (true) {
       ZooKeeper zk = wire.handle();
       long session = zk.getSessionId();
@@ -69,7 +69,7 @@ final class Checks {
       SessionTrust.Asked moment = trust.asking(zk);
       Answer<List<OpResult>> answer = wire.await(Wire.multi(zk, ops), deadline);
       if (answer.isOk()) {
-        Duration trusted = trust.confirmed(moment);
+        Duration trusted = trust.noteConfirmed(moment);
         if (trusted.isZero()) {
           throw SessionTrust.outOfTouch();
         }
@@ -79,7 +79,7 @@ final class Checks {
       } else if (answer.isAbsent()) {
         batch.remove(Wire.firstFailed(answer));
       } else if (answer.isConnectionLost()) {
-        trust.disconnected(moment);
+        trust.noteDisconnected(moment);
         wire.pauseBeforeRetry(answer, deadline);
       } else {
         throw answer.failure();
