@@ -143,8 +143,8 @@ public interface Lease extends AutoCloseable {
 
   /**
    * Returns the longest time for which the name can stay taken if this process dies now. That is
-   * the TTL, or, on a store with sessions, some multiple of the session's timeout, which the
-   * store's page explains.
+   * the TTL, the longest that the lease was given or extended with; or, on a store with sessions,
+   * some multiple of the session's timeout, which the store's page explains.
    */
   @CheckReturnValue
   Duration crashBound();

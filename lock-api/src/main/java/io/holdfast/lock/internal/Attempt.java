@@ -125,14 +125,14 @@ final class Attempt<T> extends Task {
       takeFromTurn(granted);
     }
     giveBackHandle();
-    leaveQueue();
+    endUse();
   }
 
-  private void leaveQueue() {
+  private void endUse() {
     WaitQueue used = queue;
     if (used != null) {
       queue = null;
-      client.queues.leave(used);
+      client.queues.endUse(used);
     }
   }
 
@@ -183,7 +183,7 @@ final class Attempt<T> extends Task {
   private Outcome<T> acquired(Waiter.Acquired got) {
     Outcome<T> outcome = new Acquired<>(handOut.apply(got.handle()));
     // A failure from here on gives the handle back, until the field is cleared.
-    leaveQueue();
+    endUse();
     acquiring.acquired(got.handle().hold().token(), got.source());
     handle = null;
     return outcome;

@@ -267,7 +267,7 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
   // Told by grants
 
   @Override
-  public void inDoubt(ActiveGrant grant) {
+  public void askAtOnce(ActiveGrant grant) {
     grant.schedule().askAtOnce();
     keeper.requestScan();
   }
@@ -289,7 +289,7 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
     while (grant.tellNextChange(changes)) {
       Hold hold = holdOf(grant);
       if (hold != null) {
-        if (grant.isToldUncertain()) {
+        if (grant.isChangeToUncertain()) {
           events.uncertain(hold);
         } else {
           events.confirmed(hold);
@@ -365,7 +365,7 @@ final class EngineClient implements LockClient, ActiveGrant.Observer, StoreEvent
     } else {
       // First, since only the answer to a later request makes the grant certain again.
       active.unanswered();
-      inDoubt(active);
+      askAtOnce(active);
     }
   }
 

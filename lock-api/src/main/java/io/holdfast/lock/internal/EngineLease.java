@@ -102,7 +102,7 @@ final class EngineLease extends LossListeners implements Lease {
 
   @Override
   public Duration crashBound() {
-    return grant().grant().crashBound();
+    return grant().crashBound();
   }
 
   @Override

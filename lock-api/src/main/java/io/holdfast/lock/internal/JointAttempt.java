@@ -26,9 +26,9 @@ final class JointAttempt<T> extends Task {
    * lock that is lost while later ones are waited for is asked for again, once and without waiting,
    * and if it is taken, the later ones are given back before it is waited for.
    *
-   * Each handle is put into `handles` from within the attempt that acquires it, so that at every
-   * moment one of the two would give it back. However this attempt ends, `work` gives back all that
-   * is in `handles`, unless the caller has them.
+   * The Attempt for each lock puts its handle into `handles` before it gives the handle up. So at
+   * every moment either it or this object gives it back (twice does no harm). However this call
+   * ends, `work` gives back all that is in `handles`, unless the caller has them.
    */
 
   private final EngineClient client;
@@ -121,9 +121,9 @@ final class JointAttempt<T> extends Task {
   }
 
   /** Returns the index of the first handle that matches, or the number of handles. */
-  private int first(Predicate<@Nullable Handle> sort) {
+  private int first(Predicate<@Nullable Handle> matches) {
     int index = 0;
-    while (index < handles.length && !sort.test(handles[index])) {
+    while (index < handles.length && !matches.test(handles[index])) {
       index++;
     }
     return index;
@@ -141,7 +141,7 @@ final class JointAttempt<T> extends Task {
     }
     WaitMode modeNow = holdsLater ? mode.askingOnce() : mode;
     Request request = new Request(keys.get(index), 1, options, modeNow);
-    // Stored within the attempt, which gives the lock back if this fails.
+    // Stored while the Attempt still owns the handle, and gives it back if this fails.
     Attempt.Outcome<Handle> outcome = client.acquire(request, handle -> handles[index] = handle);
     if (outcome instanceof Attempt.Taken<Handle> taken) {
       if (!holdsLater) {

@@ -42,7 +42,7 @@ final class KeeperChores implements Keeper.Chores {
   private void retryTasks() {
     boolean anyLeft = client.callbacks.isBehind();
     for (Workers some : workers) {
-      anyLeft |= some.hasUnstarted();
+      anyLeft |= some.hasWaiting();
     }
     if (!anyLeft) {
       retries = false;

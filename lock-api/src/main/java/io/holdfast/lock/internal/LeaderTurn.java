@@ -54,7 +54,7 @@ final class LeaderTurn {
 
   private @Nullable Ticket ticket;
 
-  /** The wait for the ticket's turn. */
+  /** The wait in the store's line; set before each request that may join it. */
   private @Nullable StoreWait wait;
 
   private @Nullable Grant grant;
@@ -76,9 +76,9 @@ final class LeaderTurn {
   }
 
   /** Begins the turn: the attempt leads this queue from now on. */
-  void begin(WaitQueue led, Waiter place) {
-    queue = led;
-    leader = place;
+  void begin(WaitQueue entered, Waiter waiter) {
+    queue = entered;
+    leader = waiter;
   }
 
   private WaitQueue queue() {
@@ -94,15 +94,15 @@ final class LeaderTurn {
    */
   @Nullable
   Handle undo() {
-    leaveStoreQueue();
+    leaveLine();
     withdraw();
-    Waiter led = leader;
-    if (led != null && led.news() instanceof Waiter.Acquired acquired) {
+    Waiter leading = leader;
+    if (leading != null && leading.news() instanceof Waiter.Acquired acquired) {
       return acquired.handle();
     }
     giveBackGrant();
-    if (led != null) {
-      queue().endLeading(led, news, newsForAll);
+    if (leading != null) {
+      queue().endLeading(leading, news, newsForAll);
       leader = null;
     }
     return null;
@@ -114,19 +114,19 @@ final class LeaderTurn {
     leader = null;
   }
 
-  private void leaveStoreQueue() {
-    Ticket place = ticket;
+  private void leaveLine() {
+    Ticket left = ticket;
     Claim claim = openClaim;
     StoreWait waited = wait;
-    if (place != null && claim != null && waited != null) {
+    if (left != null && claim != null && waited != null) {
       if (waited.storeSlow) {
-        client.cleanup.leaveLater(place, claim);
+        client.cleanup.leaveLineLater(left, claim);
         if (waited.unanswered) {
           // The request may come after the place was left; a withdrawal is repeated for that.
           client.cleanup.withdraw(claim);
         }
       } else {
-        client.cleanup.leave(place, claim);
+        client.cleanup.leaveLine(left, claim);
       }
       openClaim = null;
       ticket = null;
@@ -142,9 +142,9 @@ final class LeaderTurn {
   }
 
   private void giveBackGrant() {
-    Grant unused = grant;
-    if (unused != null) {
-      client.settlement.giveBackUnseen(unused);
+    Grant unheld = grant;
+    if (unheld != null) {
+      client.settlement.giveBackUnseen(unheld);
       grant = null;
     }
   }
@@ -167,8 +167,8 @@ final class LeaderTurn {
               key.name(), request.permits(), e.permitsStored().getAsInt());
         }
         news = new Waiter.StoreFailed(e);
-        // Drivers and pools fail if the thread is interrupted; like an Error, that says nothing
-        // about the store. Those whose time is over get it all the same: they can't ask any more.
+        // Drivers and pools fail if the thread is interrupted. Such a failure, like an Error, says
+        // nothing about the store, so only those whose time is over are told of it.
         boolean interruptedMeanwhile = Thread.interrupted();
         if (!interruptedMeanwhile) {
           newsForAll = !(e.getCause() instanceof Error);
@@ -184,7 +184,7 @@ final class LeaderTurn {
           throw StoreCalls.failure(key, e);
         }
         // This wait can't be interrupted: gives back what the request left, and asks again.
-        leaveStoreQueue();
+        leaveLine();
         withdraw();
         giveBackGrant();
       }
@@ -203,7 +203,7 @@ final class LeaderTurn {
       queue().earlyEvents().asksWith(claim.ownerId());
       client.keeper.watchClock();
       ClockReading asked = client.time.read();
-      boolean confirmed = true;
+      boolean handedOver = false;
       if (request.mode().stillWaits(client.time)) {
         StoreWait storeWait = new StoreWait(client, request, interrupts, queue(), asked);
         wait = storeWait;
@@ -217,14 +217,14 @@ final class LeaderTurn {
             news = new Waiter.Taken(queued.ticket().holder().orElse(null));
             return news;
           } else if (status instanceof Ticket.Gone) {
-            leaveStoreQueue();
+            leaveLine();
             pause(pauseNanos);
             pauseNanos = Math.max(PAUSE_NANOS_MIN, Math.min(2 * pauseNanos, PAUSE_NANOS_MAX));
             continue;
           }
           grant = ((Ticket.Granted) status).grant();
           asked = storeWait.asked;
-          confirmed = !storeWait.handedOver;
+          handedOver = storeWait.handedOver;
           ticket = null;
           openClaim = null;
         } else {
@@ -237,7 +237,7 @@ final class LeaderTurn {
           return news;
         }
       }
-      Waiter.News held = accept(grant, asked, confirmed);
+      Waiter.News held = accept(grant, asked, handedOver);
       if (held != null) {
         return held;
       }
@@ -247,8 +247,10 @@ final class LeaderTurn {
   /**
    * Makes the leader the holder of a grant. Returns null if the grant was over before it arrived,
    * and the store must be asked again.
+   *
+   * @param handedOver whether the store gave the grant without a request, for a short time
    */
-  private Waiter.@Nullable News accept(Grant granted, ClockReading asked, boolean confirmed)
+  private Waiter.@Nullable News accept(Grant granted, ClockReading asked, boolean handedOver)
       throws StoreException, InterruptedException {
     interrupts.check();
     LockOptions options = request.options();
@@ -267,13 +269,13 @@ final class LeaderTurn {
     }
     ActiveGrant.Arrival arrival = arrivalOf(active);
     if (arrival == ActiveGrant.Arrival.STANDS) {
-      if (!confirmed) {
-        active.schedule().unconfirmed();
+      if (handedOver) {
+        active.schedule().handedOver();
       }
       return hold(active);
     }
     if (arrival != ActiveGrant.Arrival.GONE) {
-      client.cleanup.release(granted, Duration.ZERO);
+      client.cleanup.release(granted, active.crashBound(), Duration.ZERO);
     }
     grant = null;
     if (arrival == ActiveGrant.Arrival.LAPSED_AT_MAX_HOLD) {
@@ -289,12 +291,12 @@ final class LeaderTurn {
    * Determines whether a grant is valid on its arrival. If the machine slept while the answer was
    * on its way, another client may have the lock by now, so the store is asked.
    *
-   * @return anything but {@code IN_DOUBT}
+   * @return anything but {@code SUSPECT}
    */
   private ActiveGrant.Arrival arrivalOf(ActiveGrant active) throws StoreException {
     while (true) {
       ActiveGrant.Arrival arrival = active.arrival();
-      if (arrival != ActiveGrant.Arrival.IN_DOUBT) {
+      if (arrival != ActiveGrant.Arrival.SUSPECT) {
         return arrival;
       }
       ClockReading asked = client.time.read();
@@ -310,8 +312,8 @@ final class LeaderTurn {
    * Makes the leader the holder, and takes in what the store has said about the grant meanwhile.
    */
   private Waiter.News hold(ActiveGrant active) {
-    Waiter led = Objects.requireNonNull(leader);
-    if (queue().granted(led, active) == null) {
+    Waiter leading = Objects.requireNonNull(leader);
+    if (queue().granted(leading, active) == null) {
       throw new LockClientClosedException(request.key().name());
     }
     client.keeper.keep(active);
@@ -319,7 +321,7 @@ final class LeaderTurn {
     if (early != null) {
       client.heard(active, early);
     }
-    return Objects.requireNonNull(led.news());
+    return Objects.requireNonNull(leading.news());
   }
 
   /** Makes a call with a claim, which stays open if the call may have been carried out unseen. */
@@ -337,9 +339,12 @@ final class LeaderTurn {
     }
   }
 
+  /** Pauses, but not beyond the end of the wait. */
   private void pause(long nanos) throws InterruptedException {
     long untilNanos = Nanos.earlier(client.time.nanos() + nanos, request.mode().untilNanos());
-    for (long left = nanos; left > 0; left = untilNanos - client.time.nanos()) {
+    for (long left = untilNanos - client.time.nanos();
+        left > 0;
+        left = untilNanos - client.time.nanos()) {
       client.requireOpen(request.key().name());
       client.time.park(this, left);
       interrupts.check();

@@ -80,6 +80,7 @@ final class Questions {
     if (grant.state().isOver()) {
       return false;
     }
+    grant.extending(ttl);
     ClockReading asked = client.time.read();
     Optional<Duration> validFor = ask(grant.key(), () -> client.store.extend(grant.grant(), ttl));
     if (validFor.isEmpty()) {
@@ -100,7 +101,7 @@ final class Questions {
    * it is over.
    */
   boolean confirm(ActiveGrant grant) {
-    return !grant.schedule().isUnconfirmed() || extend(grant, grant.options().ttl());
+    return !grant.schedule().isHandedOver() || extend(grant, grant.options().ttl());
   }
 
   // About a lock

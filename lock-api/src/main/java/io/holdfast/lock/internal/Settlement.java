@@ -111,7 +111,7 @@ final class Settlement {
     } finally {
       closing = queue.close(handle, Thread.currentThread(), allowed, nowNanos);
       if (closing == Closing.LOST_AND_OVER) {
-        client.queues.leave(queue);
+        client.queues.endUse(queue);
       } else if (closing == Closing.GUARDED) {
         hold.grant().schedule().stop();
       }
@@ -155,23 +155,23 @@ final class Settlement {
    * @return an Error that the store threw, if any: the caller throws it when all else is done
    */
   private @Nullable Error release(Hold hold, Telling telling) {
-    if (!hold.claimRelease()) {
+    if (!hold.reserveRelease()) {
       return null;
     }
     boolean done = false;
     try {
-      Error thrownByStore = releaseClaimed(hold, telling);
+      Error thrownByStore = releaseReserved(hold, telling);
       done = true;
       return thrownByStore;
     } finally {
-      hold.unclaimRelease();
+      hold.unreserveRelease();
       if (!done) {
         client.cleaners.submit(hold);
       }
     }
   }
 
-  private @Nullable Error releaseClaimed(Hold hold, Telling telling) {
+  private @Nullable Error releaseReserved(Hold hold, Telling telling) {
     ActiveGrant grant = hold.grant();
     StoreException failure = null;
     client.keeper.forget(grant);
@@ -183,7 +183,7 @@ final class Settlement {
       free(grant);
     }
     if (hold.queue().endRelease(hold, failure)) {
-      client.queues.leave(hold.queue());
+      client.queues.endUse(hold.queue());
       tellEnd(hold, telling, failure);
     }
     return failure != null && failure.getCause() instanceof Error error ? error : null;
@@ -204,7 +204,7 @@ final class Settlement {
       }
       return null;
     } catch (StoreException e) {
-      client.cleanup.release(grant.grant(), grant.minHoldLeft());
+      client.cleanup.release(grant.grant(), grant.crashBound(), grant.minHoldLeft());
       grant.endUnanswered();
       return e;
     }
@@ -254,7 +254,8 @@ final class Settlement {
           StoreCalls.callUninterrupted(() -> client.store.release(grant, Duration.ZERO));
       log.debug("Lock '{}' given back unused: {}", grant.claim().key().name(), outcome);
     } catch (StoreException e) {
-      client.cleanup.release(grant, Duration.ZERO);
+      client.cleanup.release(
+          grant, grant.crashBound(grant.claim().ttl()), Duration.ZERO);
       log.debug("Lock '{}' not given back yet", grant.claim().key().name(), e);
     }
   }
@@ -265,7 +266,7 @@ final class Settlement {
    */
   private void free(ActiveGrant grant) {
     if (grant.isLostHereOnly()) {
-      client.cleanup.release(grant.grant(), grant.minHoldLeft());
+      client.cleanup.release(grant.grant(), grant.crashBound(), grant.minHoldLeft());
     }
   }
 
@@ -313,7 +314,7 @@ final class Settlement {
       hold.grant().schedule().stop();
     }
     if (dropped.isOver()) {
-      client.queues.leave(queue);
+      client.queues.endUse(queue);
     }
     client.events.leaked(hold);
     client.callbacks.log(() -> log.warn(
@@ -336,7 +337,7 @@ final class Settlement {
       notice.listeners().remove();
     }
     if (queue.holds().told(hold)) {
-      client.queues.leave(queue);
+      client.queues.endUse(queue);
     }
     if (notice.seen()) {
       client.events.lost(hold, notice.loss());

@@ -15,7 +15,10 @@ import java.util.concurrent.locks.LockSupport;
 
 /** An attempt's wait in the store's line. Its {@link #run} is the wake-up that the store calls. */
 final class StoreWait implements Runnable {
-  /** An answer within the store timeout divided by this counts as prompt. */
+  /**
+   * The last answer counts as prompt if it comes within the store timeout divided by this after the
+   * end of the wait.
+   */
   private static final int PROMPT_DIVISOR = 10;
 
   private final EngineClient client;
@@ -25,7 +28,7 @@ final class StoreWait implements Runnable {
   private final Clocks time;
   private final Thread thread = Thread.currentThread();
 
-  /** The clocks before the request that the grant counts from: the last one. */
+  /** The clocks before the last request, from which a grant counts. */
   ClockReading asked;
 
   /** Whether the store pushed the grant, without a request. */
@@ -72,7 +75,7 @@ final class StoreWait implements Runnable {
       throws StoreException, InterruptedException {
     Duration recheck = recheckAfter;
     while (true) {
-      // The time is over, and the answer that just came was the last poll.
+      // The time is over, and the last answer was "taken".
       if (request.mode().untilNanos() - time.nanos() <= 0) {
         storeSlow = time.nanos() - request.mode().untilNanos()
             >= client.storeTimeoutNanos() / PROMPT_DIVISOR;
@@ -83,6 +86,8 @@ final class StoreWait implements Runnable {
       Optional<Grant> grant = call(() -> handedOver(ticket));
       if (grant.isPresent()) {
         handedOver = true;
+        // The line is left: should the grant turn out to be over, the lock is not known to be taken.
+        queue.asks();
         return new Ticket.Granted(grant.get());
       }
       asked = time.read();

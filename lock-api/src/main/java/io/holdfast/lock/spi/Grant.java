@@ -37,6 +37,10 @@ public interface Grant {
    */
   Duration validFor();
 
-  /** The longest time for which the name can stay taken if this process dies now. */
-  Duration crashBound();
+  /**
+   * The longest time for which the name can stay taken if this process dies now.
+   *
+   * @param ttl the longest TTL that the store was asked for: the claim's, or that of an extension
+   */
+  Duration crashBound(Duration ttl);
 }

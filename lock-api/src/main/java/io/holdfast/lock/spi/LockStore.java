@@ -25,20 +25,20 @@ import java.util.Optional;
  * <ul>
  *   <li>A key has as many permits as its claims say, N, numbered from 0 to N - 1, and at most N
  *       grants of it stand at any time, each with a {@linkplain Grant#permit() permit} that no
- *       other has. A permit that only a minimum hold keeps taken counts. "Taken" means that all N
- *       are, or that others stand in line before.
+ *       other has. A permit that only a minimum hold keeps taken is one of the N. "Taken" means
+ *       that all N are, or that others stand in line before.
  *   <li>The engine sends each of its callers to the store: one client can have several claims to a
  *       key in line and several grants of it at the same time. Grants of one client are told apart,
  *       released, renewed, verified and withdrawn by owner id, as ever.
  *   <li>N is kept at the store, with what is held and who waits. While a permit is held, or
- *       somebody alive is in line, each acquiring call with another N, the poll of a waiter that
- *       lost its place too, ends with {@link StoreException#permitsDiffer} and changes nothing.
- *       Once nothing is held and nobody waits, the next claim's N holds. So after a crash of all
+ *       somebody alive is in line, an acquiring call with another N ends with
+ *       {@link StoreException#permitsDiffer} and changes nothing; so does the poll of a waiter that
+ *       lost its place. Once nothing is held and nobody waits, the next claim's N holds. So after a crash of all
  *       holders an old N stays for the crash bound at most.
  *   <li>Where the store has a line, permits are given to those in it in the order of their joining,
  *       and nobody gets one past the line. When several permits become free at once, as many
- *       waiters must be woken: a waiter that takes a permit while another permit is free and others
- *       wait has the next waiter woken.
+ *       waiters must be woken: when one takes a permit, another is free and others wait, the store
+ *       wakes the next.
  *   <li>{@link #holders} shows all that hold a permit; {@link #forceRelease} frees the one permit
  *       whose grant has that number. {@link #inspect} and {@link #list} are not called for it.
  *   <li>A guarded write under such a grant checks that this grant stands, not another of the same
@@ -136,7 +136,8 @@ public interface LockStore extends AutoCloseable {
   List<Renewal> renew(List<Grant> grants) throws StoreException;
 
   /**
-   * Extends a grant of a fixed lease to at least {@code ttl} from now if it still has the lock.
+   * Extends a grant to at least {@code ttl} from now if it still has the lock: that of a fixed
+   * lease, or one that was {@linkplain Ticket#handedOver handed over} and not renewed since.
    * Comparing and extending must be one atomic step; a grant that is gone is never re-created, and
    * none is shortened.
    *

@@ -50,15 +50,15 @@ public final class LincheckSetup {
     }
 
     @Override
-    public Duration crashBound() {
-      return claim.ttl();
+    public Duration crashBound(Duration ttl) {
+      return ttl;
     }
   }
 
   /** An observer that does nothing. */
   public static class Nobody implements ActiveGrant.Observer {
     @Override
-    public void inDoubt(ActiveGrant grant) {}
+    public void askAtOnce(ActiveGrant grant) {}
 
     @Override
     public void certaintyChanged(ActiveGrant grant, int changes) {}

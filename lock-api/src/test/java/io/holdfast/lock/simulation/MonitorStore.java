@@ -45,8 +45,8 @@ public final class MonitorStore implements LockStore {
     }
 
     @Override
-    public Duration crashBound() {
-      return claim.ttl();
+    public Duration crashBound(Duration ttl) {
+      return ttl;
     }
   }
 

@@ -294,8 +294,8 @@ public final class ScriptedStore implements LockStore {
     }
 
     @Override
-    public Duration crashBound() {
-      return grant.crashBound();
+    public Duration crashBound(Duration ttl) {
+      return grant.crashBound(ttl);
     }
   }
 

@@ -124,7 +124,7 @@ class OrphanTest {
     long crashed = System.nanoTime();
     eventually("it is granted", this::isGrantedInPassing);
     assertThat(Duration.ofNanos(System.nanoTime() - crashed))
-        .isBetween(TTL.multipliedBy(2), grant.crashBound().plusSeconds(5));
+        .isBetween(TTL.multipliedBy(2), grant.crashBound(TTL).plusSeconds(5));
     assertThat(http.keys("holdfast/m/" + name)).as("what is left of it").isEmpty();
   }
 

@@ -37,8 +37,8 @@ record JdbcGrant(
       Duration.of(Dialect.HANDED_OVER_MICROS, ChronoUnit.MICROS);
 
   @Override
-  public Duration crashBound() {
-    return fromLine && claim.ttl().compareTo(HANDED_OVER) < 0 ? HANDED_OVER : claim.ttl();
+  public Duration crashBound(Duration ttl) {
+    return fromLine && ttl.compareTo(HANDED_OVER) < 0 ? HANDED_OVER : ttl;
   }
 
   Dialect dialect() {

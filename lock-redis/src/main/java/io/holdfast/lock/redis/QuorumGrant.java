@@ -40,7 +40,7 @@ record QuorumGrant(Claim claim, String ownerId, long number) implements Grant {
   }
 
   @Override
-  public Duration crashBound() {
-    return claim.ttl();
+  public Duration crashBound(Duration ttl) {
+    return ttl;
   }
 }

@@ -20,7 +20,7 @@ record ZooKeeperGrant(Claim claim, OwnNode node, Duration validFor) implements G
    * ticks up to the next tick.
    */
   @Override
-  public Duration crashBound() {
+  public Duration crashBound(Duration ttl) {
     return node.sessionTimeout().plus(node.sessionTimeout().dividedBy(2));
   }
 

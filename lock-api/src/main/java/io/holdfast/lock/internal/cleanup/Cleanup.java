@@ -28,7 +28,7 @@ import org.jspecify.annotations.Nullable;
 public final class Cleanup {
   private static final SafeLogger log = SafeLogger.of(Cleanup.class);
 
-  /** The number of store timeouts after which no request can still be on its way. */
+  /** The number of store timeouts after which a request is no longer expected to arrive. */
   private static final int LATE_TIMEOUTS_MAX = 10;
 
   private static final long RETRY_NANOS_MIN = 100_000_000;
@@ -63,13 +63,14 @@ public final class Cleanup {
   }
 
   /**
-   * Releases a grant; repeats that after failures until its crash bound is over.
+   * Releases a grant; after a failure, tries again until the grant has ended at the store by itself.
    *
+   * @param lasts the longest time for which the store keeps the grant by itself
    * @param holdFor the time for which the name must stay taken, counted from now
    */
-  public void release(Grant grant, Duration holdFor) {
+  public void release(Grant grant, Duration lasts, Duration holdFor) {
     long heldUntilNanos = time.nanos() + Nanos.of(holdFor);
-    begin(new CleanupTask(grant.claim(), Nanos.of(grant.crashBound()), List.of(), () -> {
+    begin(new CleanupTask(grant.claim(), Nanos.of(lasts), List.of(), () -> {
       long leftNanos = Math.max(0, heldUntilNanos - time.nanos());
       ReleaseOutcome outcome = store.release(grant, Duration.ofNanos(leftNanos));
       log.info(
@@ -78,9 +79,9 @@ public final class Cleanup {
   }
 
   /**
-   * Withdraws a claim, so that it leaves nothing at the store. Done again after one store timeout,
-   * and once more after the TTL or ten store timeouts, whichever is less (but at least two), since
-   * the claim's request may still be on its way when the first withdrawal arrives.
+   * Withdraws a claim, so that it leaves nothing at the store. Its request can arrive later than
+   * the withdrawal; so this is done again after one store timeout, and once more after the TTL or
+   * ten store timeouts, whichever is less, but not before two store timeouts.
    */
   public void withdraw(Claim claim) {
     long nowNanos = time.nanos();
@@ -95,18 +96,19 @@ public final class Cleanup {
   }
 
   /** Leaves a store's line, on this thread; withdraws the claim if that fails. */
-  public void leave(Ticket ticket, Claim claim) {
+  public void leaveLine(Ticket ticket, Claim claim) {
     try {
       ticket.close();
     } catch (Throwable e) { // The withdrawal ends the place, and is repeated.
       withdraw(claim);
-      log.debug("The queue of lock '{}' could not be left", claim.key().name(), e);
+      log.debug("The line of lock '{}' could not be left", claim.key().name(), e);
     }
   }
 
-  /** Leaves a store's line like {@link #leave}, but on another thread. */
-  public void leaveLater(Ticket ticket, Claim claim) {
-    begin(new CleanupTask(claim, Nanos.of(claim.ttl()), List.of(), () -> leave(ticket, claim)));
+  /** Leaves a store's line like {@link #leaveLine}, but on another thread. */
+  public void leaveLineLater(Ticket ticket, Claim claim) {
+    // Never fails, so it is never repeated: what can't be left is withdrawn.
+    begin(new CleanupTask(claim, Nanos.of(claim.ttl()), List.of(), () -> leaveLine(ticket, claim)));
   }
 
   private void begin(CleanupTask task) {

@@ -21,17 +21,17 @@ public final class Callbacks {
   private static final int QUEUED_MAX = 10_000;
 
   private final Workers workers;
-  private final @Nullable Executor users;
+  private final @Nullable Executor userExecutor;
 
   private final Queue<Runnable> queue = new ConcurrentLinkedQueue<>();
   private final AtomicInteger queued = new AtomicInteger();
   private final AtomicBoolean draining = new AtomicBoolean();
   private final Task drain = Task.of(() -> execute(this::drainQueue));
 
-  /** @param users the user's executor, if there is one */
-  public Callbacks(Workers workers, @Nullable Executor users) {
+  /** @param userExecutor the user's executor, if there is one */
+  public Callbacks(Workers workers, @Nullable Executor userExecutor) {
     this.workers = workers;
-    this.users = users;
+    this.userExecutor = userExecutor;
   }
 
   /** Runs a callback once, independently of others. */
@@ -79,7 +79,7 @@ public final class Callbacks {
     try {
       callback.run();
     } catch (Throwable e) { // Code in other languages can throw undeclared checked exceptions.
-      log.warn("A lock listener failed; it is called again for the next event", e, null);
+      log.warn("A listener of lock events or losses failed", e, null);
     }
   }
 
@@ -98,15 +98,15 @@ public final class Callbacks {
 
   /**
    * Runs a task on the user's executor, which may run it on the submitting thread, or block that
-   * thread. The task may be run twice.
+   * thread. It may run it any number of times: a task that waits there is submitted again.
    */
   private void execute(Runnable task) {
-    if (users == null) {
+    if (userExecutor == null) {
       task.run();
       return;
     }
     try {
-      users.execute(task);
+      userExecutor.execute(task);
     } catch (Throwable e) {
       log.warn(
           "The callback executor refused a lock callback; it runs on a thread of ours", e, null);

@@ -105,7 +105,11 @@ public final class Events {
     }
   }
 
-  /** A lease was closed by its holder, on the caller's thread. */
+  /**
+   * A lease was closed by its holder, on the caller's thread.
+   *
+   * @param confirmed whether the store confirmed the release, or the lease was handed on
+   */
   public void released(HeldLease lease, boolean confirmed) {
     commitHeld(lease, true);
     if (isHeard()) {
@@ -127,14 +131,15 @@ public final class Events {
         confirmed);
   }
 
-  /** A lease was extended. */
+  /** A lease was renewed, or extended by its user. */
   public void renewed(HeldLease lease) {
     tellInBackground(() -> leaseEvent(lease), LockListener::renewed);
   }
 
   /**
-   * Runs something on the thread that tells events in the background, after the events before it.
-   * It may call the methods here that are meant for that thread.
+   * Runs something in the background, after the events before it; only there may {@link #uncertain}
+   * and {@link #confirmed} be called. Does nothing if nobody listens, and drops it if too many events
+   * are pending.
    */
   public void inOrder(Runnable telling) {
     if (isHeard()) {
@@ -146,12 +151,12 @@ public final class Events {
     }
   }
 
-  /** A lease became uncertain; for the background thread. */
+  /** A lease became uncertain. Called only within {@link #inOrder}. */
   public void uncertain(HeldLease lease) {
     tell(() -> leaseEvent(lease), LockListener::uncertain);
   }
 
-  /** An uncertain lease was confirmed; for the background thread. */
+  /** An uncertain lease was confirmed. Called only within {@link #inOrder}. */
   public void confirmed(HeldLease lease) {
     tell(() -> leaseEvent(lease), LockListener::confirmed);
   }

@@ -37,7 +37,7 @@ public final class ActiveGrant extends Task {
    *   any of these three      -- beginEnd -----------------> ENDING
    *   ENDING                  -- endReleased --------------> RELEASED
    *   ENDING                  -- endLost ------------------> LOST
-   *   ENDING                  -- endUnanswered ------------> RELEASED, or LOST if it was in doubt
+   *   ENDING                  -- endUnanswered ------------> RELEASED, or LOST if it was suspect
    *
    * Up to ENDING, any thread replaces it, by compare-and-set; the one that does tells the observer,
    * once, with nothing locked. From then on, only the thread that releases it does, which tells
@@ -52,8 +52,8 @@ public final class ActiveGrant extends Task {
 
   /** Told of changes, on the thread that made them. Throws nothing and never blocks. */
   public interface Observer {
-    /** The wall clock ran ahead, which put the grant in doubt: the store must be asked at once. */
-    void inDoubt(ActiveGrant grant);
+    /** The store must be asked about the grant at once, since the wall clock ran ahead. */
+    void askAtOnce(ActiveGrant grant);
 
     /**
      * The grant became uncertain, or certain again.
@@ -86,13 +86,16 @@ public final class ActiveGrant extends Task {
   /** The end of the minimum hold; {@link #grantedAtNanos} while there is none. */
   private final AtomicLong heldUntilNanos;
 
+  /** The longest TTL that the store was asked for. */
+  private final AtomicLong longestTtlNanos;
+
   private volatile GrantState state;
 
   /**
-   * Whether the wall clock put the grant in doubt when its holder closed it: then only the store
-   * knows whether it was valid to the end.
+   * Whether the grant was suspect when its holder closed it: then only the store knows whether it
+   * was valid to the end.
    */
-  private volatile boolean endsInDoubt;
+  private volatile boolean endsSuspect;
 
   /** The number of changes of certainty that were told; accessed only by the telling thread. */
   private int changesTold;
@@ -108,6 +111,7 @@ public final class ActiveGrant extends Task {
     this.heldUntilNanos = new AtomicLong(grantedAtNanos);
     this.capNanos = asked.nanos() + options.maxHold().map(Nanos::of).orElse(Nanos.FOREVER);
     long ttlNanos = Nanos.of(options.ttl());
+    this.longestTtlNanos = new AtomicLong(ttlNanos);
     long validForNanos = Math.min(ttlNanos, Nanos.of(grant.validFor()));
     this.schedule =
         new RenewalSchedule(time, options.isRenewed(), ttlNanos, asked.nanos(), validForNanos);
@@ -146,7 +150,7 @@ public final class ActiveGrant extends Task {
   }
 
   /**
-   * Whether it is valid by the local clocks. If not, marks it lost, or in doubt if the wall clock
+   * Whether it is valid by the local clocks. If not, marks it lost, or suspect if the wall clock
    * ran ahead. No I/O.
    */
   public boolean stands() {
@@ -184,6 +188,7 @@ public final class ActiveGrant extends Task {
     // First, since it marks a deadline that has passed.
     boolean stands = stands();
     return switch (state.phase()) {
+      // If it does not stand, it was suspect a moment ago, and was confirmed since.
       case CONFIRMED -> stands ? LeaseState.HELD : LeaseState.UNCERTAIN;
       case UNANSWERED, SUSPECT, ENDING -> LeaseState.UNCERTAIN;
       case RELEASED -> LeaseState.RELEASED;
@@ -210,6 +215,19 @@ public final class ActiveGrant extends Task {
     return lostBy == LeaseLoss.Reason.EXPIRED || lostBy == LeaseLoss.Reason.MAX_HOLD;
   }
 
+  /** Returns the longest time for which the name can stay taken if this process dies now. */
+  public Duration crashBound() {
+    return grant.crashBound(Duration.ofNanos(longestTtlNanos.get()));
+  }
+
+  /**
+   * Notes that the store is about to be asked to extend the lease: it may do so even if it does not
+   * answer.
+   */
+  public void extending(Duration ttl) {
+    long unused = longestTtlNanos.accumulateAndGet(Nanos.of(ttl), Math::max);
+  }
+
   /** Makes the exception for a lease that is no longer valid. */
   public LockLostException lostException(long token) {
     LeaseLoss.Reason lostBy = state.lostBy();
@@ -222,7 +240,7 @@ public final class ActiveGrant extends Task {
     /** It is valid. */
     STANDS,
     /** The machine slept while the answer was on its way: the store must be asked. */
-    IN_DOUBT,
+    SUSPECT,
     /** The store was asked, and no longer shows it. */
     GONE,
     /** Its TTL is over. */
@@ -238,7 +256,7 @@ public final class ActiveGrant extends Task {
     if (validity.isPast(now.nanos())) {
       return endsAtCap(validity) ? Arrival.LAPSED_AT_MAX_HOLD : Arrival.LAPSED;
     }
-    return validity.isOutrun(now.wallAheadNanos()) ? Arrival.IN_DOUBT : Arrival.STANDS;
+    return validity.isOutrun(now.wallAheadNanos()) ? Arrival.SUSPECT : Arrival.STANDS;
   }
 
   /** Returns the time for which the minimum hold still keeps the name taken. */
@@ -335,9 +353,9 @@ public final class ActiveGrant extends Task {
   }
 
   /**
-   * Counts the next change of certainty as told; false if all changes up to {@code upTo} are told.
-   * {@link #isToldUncertain} then says what the change was. Called only by the thread that tells
-   * listeners of such changes.
+   * Moves on to the next change of certainty that listeners were not told of; false if there is
+   * none up to {@code upTo}. {@link #isChangeToUncertain} then says what the change was. Called only
+   * by the thread that tells listeners of such changes.
    */
   public boolean tellNextChange(int upTo) {
     if (upTo - changesTold <= 0) {
@@ -348,7 +366,7 @@ public final class ActiveGrant extends Task {
   }
 
   /** Whether the change that is being told made the grant uncertain. */
-  public boolean isToldUncertain() {
+  public boolean isChangeToUncertain() {
     return (changesTold & 1) != 0;
   }
 
@@ -378,7 +396,7 @@ public final class ActiveGrant extends Task {
         }
         continue;
       }
-      endsInDoubt =
+      endsSuspect =
           now.phase() == Phase.SUSPECT || now.validity().isOutrun(clocks.wallAheadNanos());
       if (replace(now, now.ended(Phase.ENDING))) {
         return true;
@@ -398,7 +416,7 @@ public final class ActiveGrant extends Task {
    */
   public void endUnanswered() {
     GrantState now = state;
-    state = endsInDoubt ? now.lost(LeaseLoss.Reason.EXPIRED) : now.ended(Phase.RELEASED);
+    state = endsSuspect ? now.lost(LeaseLoss.Reason.EXPIRED) : now.ended(Phase.RELEASED);
   }
 
   /** Ends the grant as lost: the store said that it had been gone before. */
@@ -444,7 +462,7 @@ public final class ActiveGrant extends Task {
     if (!replace(now, now.uncertain(Phase.SUSPECT, nowNanos))) {
       return false;
     }
-    observer.inDoubt(this);
+    observer.askAtOnce(this);
     return true;
   }
 

@@ -41,7 +41,7 @@ public final class RenewalSchedule {
    * The delay before the first renewal of a grant that the store handed over. Short critical
    * sections are over by then and need no request at all.
    */
-  private static final long UNCONFIRMED_NANOS = 50_000_000;
+  private static final long HANDED_OVER_NANOS = 50_000_000;
 
   private final TimeSource time;
   private final boolean renewed;
@@ -58,7 +58,7 @@ public final class RenewalSchedule {
   /** The time at which the next request is due. */
   private volatile long askAtNanos;
 
-  private volatile boolean unconfirmed;
+  private volatile boolean handedOver;
 
   // Written under this object's monitor
 
@@ -151,7 +151,7 @@ public final class RenewalSchedule {
    * @param validForNanos the time that the store promised, counted from the request
    */
   public void answered(long askedAtNanos, long validForNanos) {
-    unconfirmed = false;
+    handedOver = false;
     this.askedAtNanos = askedAtNanos;
     if (renewed || isPartOnly(askedAtNanos, validForNanos)) {
       periodNanos = period(Math.min(ttlNanos, validForNanos));
@@ -181,14 +181,14 @@ public final class RenewalSchedule {
    * Takes in that the store handed the grant over, for less than its TTL: its first renewal is due
    * soon.
    */
-  public void unconfirmed() {
-    unconfirmed = true;
-    askAtNanos = time.nanos() + Math.min(UNCONFIRMED_NANOS, periodNanos / RETRIES_PER_PERIOD);
+  public void handedOver() {
+    handedOver = true;
+    askAtNanos = time.nanos() + Math.min(HANDED_OVER_NANOS, periodNanos / RETRIES_PER_PERIOD);
   }
 
   /** Whether the store handed the grant over, and has answered no request since. */
-  public boolean isUnconfirmed() {
-    return unconfirmed;
+  public boolean isHandedOver() {
+    return handedOver;
   }
 
   /** Takes in that the store did not answer: the next request is due soon. */

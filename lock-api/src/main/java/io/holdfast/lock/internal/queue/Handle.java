@@ -18,8 +18,8 @@ public final class Handle {
   private volatile boolean closed;
 
   /**
-   * The final state of this handle if the grant goes on without it; written under the queue's
-   * mutex.
+   * The final state of this handle; null if it shows the state of its grant. Written under the
+   * queue's mutex.
    */
   private volatile @Nullable LeaseState end;
 
@@ -68,11 +68,10 @@ public final class Handle {
   }
 
   /**
-   * Closes this handle, under the queue's mutex; {@code how} is its final state if the grant goes
-   * on.
+   * Closes this handle, under the queue's mutex; {@code finalState} as in {@link Hold#remove}.
    */
-  void close(@Nullable LeaseState how) {
-    end = how;
+  void close(@Nullable LeaseState finalState) {
+    end = finalState;
     closed = true;
     leaseReference = null;
   }

@@ -51,7 +51,10 @@ public final class Hold extends Task implements HeldLease {
 
   int openGuards;
 
-  /** The waiter that it was handed on to, until it is woken by the thread that closed this hold. */
+  /**
+   * The waiter that it was handed on to, until it is woken. Also read without the mutex, by the
+   * thread that closed this hold.
+   */
   @Nullable
   Waiter handedOnTo;
 
@@ -67,12 +70,12 @@ public final class Hold extends Task implements HeldLease {
   LossNotice untold;
 
   /** The acquisitions that are not closed yet, the latest last. */
-  final List<Handle> open = new ArrayList<>(1);
+  final List<Handle> openHandles = new ArrayList<>(1);
 
   /** Whether a thread is releasing it. */
   private final AtomicBoolean beingReleased = new AtomicBoolean();
 
-  /** See {@link #lastListeners()}. */
+  /** See {@link #lastListeners()}; also read without the mutex, by the releasing thread. */
   private List<Consumer<? super LeaseLoss>> lastListeners = List.of();
 
   Hold(WaitQueue queue, ActiveGrant grant, int handOffs, Thread acquirer, long sinceNanos) {
@@ -128,15 +131,15 @@ public final class Hold extends Task implements HeldLease {
   }
 
   /**
-   * Claims the release for the calling thread; false if another thread has it. If true,
-   * {@link #unclaimRelease} must follow.
+   * Reserves the release for the calling thread; false if another thread has it. If true,
+   * {@link #unreserveRelease} must follow.
    */
-  public boolean claimRelease() {
+  public boolean reserveRelease() {
     return beingReleased.compareAndSet(false, true);
   }
 
-  /** Ends the claim, whether the release succeeded or not. */
-  public void unclaimRelease() {
+  /** Ends the reservation, whether the release succeeded or not. */
+  public void unreserveRelease() {
     beingReleased.set(false);
   }
 
@@ -153,35 +156,38 @@ public final class Hold extends Task implements HeldLease {
     return lastListeners;
   }
 
-  /** Removes a handle and closes it; {@code how} is its final state if the grant goes on. */
-  void remove(Handle handle, @Nullable LeaseState how) {
-    if (open.size() == 1) {
+  /**
+   * Removes a handle and closes it; {@code end} is its final state, or null if it shows the state of
+   * its grant.
+   */
+  void remove(Handle handle, @Nullable LeaseState end) {
+    if (openHandles.size() == 1) {
       lastListeners = handle.lossListeners();
     }
-    open.remove(handle);
-    handle.close(how);
+    openHandles.remove(handle);
+    handle.close(end);
   }
 
   /**
-   * Whether nobody has it any more though it was not released: a guard has ended under which it was
-   * closed, or a stack overflow cut its close short.
+   * Whether it has no open handle and no open guard, but was not released. Its last guard was closed
+   * after its last handle, or a stack overflow cut a close short.
    */
   boolean isAbandoned() {
-    return open.isEmpty() && openGuards == 0 && !leaked;
+    return openHandles.isEmpty() && openGuards == 0 && !leaked;
   }
 
   Handle open() {
     Handle handle = new Handle(this);
-    open.add(handle);
+    openHandles.add(handle);
     return handle;
   }
 
   /** Returns the latest open acquisition through {@code asLock()}. */
   @Nullable
   Handle lastThreadOwned() {
-    for (int index = open.size() - 1; index >= 0; index--) {
-      if (open.get(index).threadOwned) {
-        return open.get(index);
+    for (int index = openHandles.size() - 1; index >= 0; index--) {
+      if (openHandles.get(index).threadOwned) {
+        return openHandles.get(index);
       }
     }
     return null;

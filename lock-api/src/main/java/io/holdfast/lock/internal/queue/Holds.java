@@ -32,9 +32,12 @@ public final class Holds {
     this.queue = queue;
   }
 
-  /** Returns the current hold, unless it is marked as lost. */
+  /**
+   * Returns the current hold, or null if it is marked as lost. Reads no clock: its deadline may have
+   * passed.
+   */
   @Nullable
-  Hold standing() {
+  Hold currentUnlessLost() {
     bookIfLost();
     return current;
   }
@@ -64,7 +67,7 @@ public final class Holds {
 
   /**
    * Notes that a loss was told. Returns whether the hold is over: the caller must call
-   * {@link WaitQueues#leave}.
+   * {@link WaitQueues#endUse}.
    */
   public boolean told(Hold hold) {
     synchronized (queue) {
@@ -100,7 +103,7 @@ public final class Holds {
    *
    * @param hold the handle's hold
    * @param last whether this was the hold's last handle
-   * @param isOver whether the hold is over: the caller must call {@link WaitQueues#leave}
+   * @param isOver whether the hold is over: the caller must call {@link WaitQueues#endUse}
    */
   public record Dropped(Hold hold, boolean last, boolean isOver) {}
 
@@ -112,9 +115,9 @@ public final class Holds {
       if (hold == null) {
         return null;
       }
-      for (Handle handle : hold.open) {
+      for (Handle handle : hold.openHandles) {
         if (handle.isDropped()) {
-          boolean lastHandle = hold.open.size() == 1;
+          boolean lastHandle = hold.openHandles.size() == 1;
           boolean isOver = lastHandle && hold.loss != null && hold.untold == null;
           Dropped dropped = new Dropped(hold, lastHandle, isOver);
           hold.leaked = lastHandle;
@@ -162,7 +165,7 @@ public final class Holds {
         throw new IllegalStateException("Only the thread that owns the lease of lock '"
             + queue.key().name() + "' can detach it");
       }
-      if (hold.open.size() > 1) {
+      if (hold.openHandles.size() > 1) {
         throw new IllegalStateException("The lease of lock '" + queue.key().name()
             + "' has nested handles that are open: close them");
       }
@@ -234,7 +237,7 @@ public final class Holds {
       // By index, since an iterator would be allocated, and the heap may be full.
       for (int index = 0; index < lost.size(); index++) {
         Hold hold = lost.get(index);
-        if (hold.owner == thread && !hold.open.isEmpty()) {
+        if (hold.owner == thread && !hold.openHandles.isEmpty()) {
           return hold;
         }
       }
@@ -275,7 +278,7 @@ public final class Holds {
   private void book(Hold hold) {
     LeaseLoss loss = lossOf(hold, Objects.requireNonNull(hold.grant().state().lostBy()));
     Deque<Consumer<? super LeaseLoss>> listeners = new ArrayDeque<>();
-    for (Handle handle : hold.open) {
+    for (Handle handle : hold.openHandles) {
       listeners.addAll(handle.lossListeners());
     }
     LossNotice notice = new LossNotice(hold, loss, listeners, hold.seen, hold.openGuards > 0);
@@ -295,7 +298,7 @@ public final class Holds {
 
   /** Takes a lost hold off the list once its handles are closed and its loss is told. */
   boolean unlistIfOver(Hold hold) {
-    return hold.open.isEmpty() && hold.untold == null && lost.remove(hold);
+    return hold.openHandles.isEmpty() && hold.untold == null && lost.remove(hold);
   }
 
   private @Nullable Hold holdOf(ActiveGrant grant) {

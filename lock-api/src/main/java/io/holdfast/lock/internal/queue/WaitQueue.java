@@ -113,7 +113,7 @@ public final class WaitQueue {
     if (clientClosed) {
       return new Waiter.ClientClosed();
     }
-    Hold current = holds.standing();
+    Hold current = holds.currentUnlessLost();
     Hold owned = holds.ownedBy(thread);
     if (owned != null) {
       if (owned != current) {
@@ -151,7 +151,7 @@ public final class WaitQueue {
   private static News reenter(Hold hold, Waiter waiter) {
     Handle handle = new Handle(hold);
     News news = new Waiter.Acquired(handle, Source.REENTRANT);
-    hold.open.add(handle);
+    hold.openHandles.add(handle);
     waiter.news = news;
     return news;
   }
@@ -164,7 +164,7 @@ public final class WaitQueue {
   /** Times a waiter out: at once if the lock is known to be taken, or with the leader's answer. */
   public synchronized void timeIsUp(Waiter waiter) {
     // First: if this finds a loss, the waiter may get the turn.
-    Hold current = holds.standing();
+    Hold current = holds.currentUnlessLost();
     if (!waiter.queued) {
       return;
     }
@@ -218,9 +218,9 @@ public final class WaitQueue {
    * leads, only passes on a turn that nobody has, so a call that was cut short can be repeated.
    *
    * @param news what those behind it are told, if anything
-   * @param toAll whether all of them are told, as after a failure of the store: otherwise each
-   *     would ask in turn, and wait for one store timeout. If false, only those whose time is over
-   *     are told, since they can't ask any more
+   * @param toAll whether all of them are told: after a failure of the store, each would otherwise
+   *     ask in turn, and wait for one store timeout. If false, only those whose time is over are
+   *     told, so that they need not wait for a further request
    */
   public synchronized void endLeading(Waiter waiter, @Nullable News news, boolean toAll) {
     endTurn(leader == waiter, news, toAll);
@@ -234,7 +234,10 @@ public final class WaitQueue {
     CLOSED_BEFORE,
     /** An outer acquisition still holds the lock. */
     STILL_HELD,
-    /** The next thread in the queue has the lease, and counts as the user of this queue. */
+    /**
+     * The next thread in the queue has the lease. Its hold takes over this hold's use of the queue,
+     * so the caller must not call {@link WaitQueues#endUse}.
+     */
     HANDED_ON,
     /** The hold leads, and is to be given back to the store. */
     TO_BE_RELEASED,
@@ -244,7 +247,7 @@ public final class WaitQueue {
     LOST,
     /**
      * The lease had been lost, its loss is told, and this was its last handle: the caller must call
-     * {@link WaitQueues#leave}.
+     * {@link WaitQueues#endUse}.
      */
     LOST_AND_OVER
   }
@@ -257,8 +260,8 @@ public final class WaitQueue {
   /**
    * Closes a handle.
    *
-   * @param handOff whether the lease may be handed on locally; only its owner may do that, since no
-   *     other thread knows whether the owner is still at work
+   * @param handOff whether the lease may be handed on locally. If it has an owner thread, only that
+   *     thread hands it on: no other knows whether the owner is still at work
    */
   public Closing close(Handle handle, Thread thread, HandOff handOff, long nowNanos) {
     Hold hold = handle.hold();
@@ -287,7 +290,7 @@ public final class WaitQueue {
       // An earlier call was cut short by a stack overflow, and the release has begun.
       return Closing.CLOSED_BEFORE;
     }
-    if (hold.open.size() > 1) {
+    if (hold.openHandles.size() > 1) {
       hold.remove(handle, LeaseState.RELEASED);
       return Closing.STILL_HELD;
     }
@@ -316,8 +319,8 @@ public final class WaitQueue {
   /**
    * Ends the turn of a hold that was released, or was found to be lost; the next may ask.
    *
-   * @param failure why the store did not confirm the release; waiters whose time is over get it,
-   *     since they have no time left to ask such a store
+   * @param failure why the store did not confirm the release; waiters whose time is over get it, so
+   *     that they need not wait for a further request to such a store
    * @return false if the turn had ended before
    */
   public synchronized boolean endRelease(Hold hold, @Nullable StoreException failure) {
@@ -332,7 +335,7 @@ public final class WaitQueue {
    * that a stack overflow left behind.
    */
   public synchronized @Nullable Hold unfinishedRelease(ActiveGrant grant) {
-    Hold current = holds.standing();
+    Hold current = holds.currentUnlessLost();
     if (current != null && current.grant() == grant && current.isAbandoned()) {
       beginRelease(current);
     }

@@ -29,7 +29,7 @@ public final class WaitQueues {
   }
 
   /**
-   * Returns the queue of this name, or a new one for a semaphore; keeps it until {@link #leave}.
+   * Returns the queue of this name, or a new one for a semaphore; keeps it until {@link #endUse}.
    */
   public WaitQueue use(LockKey key) {
     if (isSeparate(key)) {
@@ -53,7 +53,7 @@ public final class WaitQueues {
   }
 
   /** Ends one {@link #use}, by a call or by the hold that it led to. */
-  public void leave(WaitQueue queue) {
+  public void endUse(WaitQueue queue) {
     if (isSeparate(queue.key())) {
       separate.computeIfPresent(queue.key(), (k, all) -> {
         all.remove(queue);

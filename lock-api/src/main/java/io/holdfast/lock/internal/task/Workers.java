@@ -23,34 +23,37 @@ public final class Workers {
 
   private static final long IDLE_SECONDS = 10;
 
-  /** Several times the number of large frames that a call into the pool needs. */
+  /**
+   * Several times the number of large frames that a call into the pool needs. With less left,
+   * {@link #submit} puts the task into the list, which needs few ({@link Task#SUBMIT_FRAMES}).
+   */
   private static final int POOL_FRAMES = 256;
 
   final ThreadPoolExecutor threads;
-  private final Runnable onUnstarted;
+  private final Runnable onListed;
 
   /**
    * The first of the tasks that wait for {@link #retry}. Guarded by this object's monitor, under
    * which nothing else is locked.
    */
-  private @Nullable Task unstarted;
+  private @Nullable Task firstListed;
 
   private volatile boolean closed;
 
   /**
-   * @param onUnstarted called, on any thread, when {@link #retry()} has something to do; throws
+   * @param onListed called, on any thread, when {@link #retry()} has something to do; throws
    *     nothing
    */
-  public Workers(EngineThreads factory, String sort, int threadsMax, Runnable onUnstarted) {
+  public Workers(EngineThreads factory, String kind, int threadsMax, Runnable onListed) {
     this.threads = new ThreadPoolExecutor(
         threadsMax,
         threadsMax,
         IDLE_SECONDS,
         TimeUnit.SECONDS,
         new LinkedBlockingQueue<>(),
-        factory.named(sort));
+        factory.named(kind));
     threads.allowCoreThreadTimeOut(true);
-    this.onUnstarted = onUnstarted;
+    this.onListed = onListed;
   }
 
   /** Has a task run by one of these threads, now or later. Throws nothing. */
@@ -82,12 +85,12 @@ public final class Workers {
   }
 
   /** Whether {@link #retry()} has something to do. */
-  public boolean hasUnstarted() {
+  public boolean hasWaiting() {
     return isAnyListed() || hasNoThread();
   }
 
   private synchronized boolean isAnyListed() {
-    return unstarted != null;
+    return firstListed != null;
   }
 
   /**
@@ -103,8 +106,8 @@ public final class Workers {
     // One round: a task that fails again waits for the next retry.
     Task first;
     synchronized (this) {
-      first = unstarted;
-      unstarted = null;
+      first = firstListed;
+      firstListed = null;
     }
     while (first != null) {
       Task next = first.next;
@@ -126,7 +129,7 @@ public final class Workers {
     Deadline deadline = Deadline.after(most, TimeSource.system());
     closed = true;
     threads.shutdown();
-    for (Task task = takeUnstarted(); task != null; task = takeUnstarted()) {
+    for (Task task = takeListed(); task != null; task = takeListed()) {
       run(task);
     }
     boolean ended = deadline.awaitUninterruptibly(
@@ -137,12 +140,12 @@ public final class Workers {
   }
 
   /** Takes the first task off the list. */
-  private @Nullable Task takeUnstarted() {
+  private @Nullable Task takeListed() {
     Task first;
     synchronized (this) {
-      first = unstarted;
+      first = firstListed;
       if (first != null) {
-        unstarted = first.next;
+        firstListed = first.next;
       }
     }
     if (first != null) {
@@ -166,7 +169,7 @@ public final class Workers {
     try {
       boolean unused = threads.prestartCoreThread();
     } catch (Throwable e) {
-      onUnstarted.run();
+      onListed.run();
     }
   }
 
@@ -200,18 +203,18 @@ public final class Workers {
   /** Puts a task into the list. Calls nothing before that, since there may be no stack left. */
   private void list(Task task) {
     if (closed) {
-      // The client was closed and has said so; what is left ends by its TTL.
+      // The client is closed, and has logged what may stay taken until its TTL is over.
       return;
     }
     synchronized (task) {
       if (!task.listed) {
         synchronized (this) {
-          task.next = unstarted;
-          unstarted = task;
+          task.next = firstListed;
+          firstListed = task;
           task.listed = true;
         }
       }
     }
-    onUnstarted.run();
+    onListed.run();
   }
 }

@@ -11,7 +11,7 @@ public final class WorkersProbe {
   /** Whether none of them has anything to do, or waits in a gate of a test. */
   public static boolean areIdle(List<Workers> all) {
     return all.stream()
-        .allMatch(workers -> workers.threads.getQueue().isEmpty() && !workers.hasUnstarted());
+        .allMatch(workers -> workers.threads.getQueue().isEmpty() && !workers.hasWaiting());
   }
 
   /** Whether none of them has a task that one of its threads could begin now. */

@@ -57,7 +57,7 @@ class WorkersTest {
 
     Eventually.await("a run for both", () -> task.runs.get() == 2);
     assertThat(task.mostAtOnce).isOne();
-    assertThat(workers.hasUnstarted()).isFalse();
+    assertThat(workers.hasWaiting()).isFalse();
     assertThat(needs).hasValue(0);
   }
 
@@ -73,10 +73,10 @@ class WorkersTest {
       }
     });
     Eventually.await("the failure", () -> needs.get() == 1);
-    assertThat(workers.hasUnstarted()).isTrue();
+    assertThat(workers.hasWaiting()).isTrue();
     workers.retry();
 
     Eventually.await("the second run", () -> runs.get() == 2);
-    assertThat(workers.hasUnstarted()).isFalse();
+    assertThat(workers.hasWaiting()).isFalse();
   }
 }

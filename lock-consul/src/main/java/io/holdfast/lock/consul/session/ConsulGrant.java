@@ -13,7 +13,7 @@ public record ConsulGrant(Attempt attempt, long number, Duration validFor) imple
   }
 
   @Override
-  public Duration crashBound() {
+  public Duration crashBound(Duration ttl) {
     return Duration.ofNanos(attempt.session().ttlNanos()).multipliedBy(LineCleanup.TTLS_OF_A_CRASH);
   }
 

@@ -59,7 +59,7 @@ public abstract class RenewalRules extends RuleTest {
     Grant grant = grant(store, claim);
     eventually(
         "the grant expires at the store",
-        grant.crashBound().plus(slack()),
+        grant.crashBound(ttl()).plus(slack()),
         () -> store.inspect(claim.key()).isEmpty());
     assertThat(store.renew(List.of(grant)))
         .as("the renewal of an expired grant")
@@ -209,6 +209,9 @@ public abstract class RenewalRules extends RuleTest {
     Duration extension = ttl().multipliedBy(2);
     long asked = System.nanoTime();
     nested.extend(extension);
+    assertThat(lease.crashBound())
+        .as("crashBound() of the extended lease, which has %s left", lease.remaining())
+        .isGreaterThanOrEqualTo(lease.remaining());
     nested.close();
     never(
         "the extended lease ends, or another client gets the lock",
@@ -251,7 +254,7 @@ public abstract class RenewalRules extends RuleTest {
     Grant first = grant(store, claim(name, ttl()));
     eventually(
         "the grant expires at the store",
-        first.crashBound().plus(slack()),
+        first.crashBound(ttl()).plus(slack()),
         () -> store.inspect(first.claim().key()).isEmpty());
     assertThat(store.extend(first, LONG_TTL))
         .as("the extension of an expired grant")

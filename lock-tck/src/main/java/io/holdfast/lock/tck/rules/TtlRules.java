@@ -88,7 +88,7 @@ public abstract class TtlRules extends RuleTest {
     long beforeAcquire = System.nanoTime();
     Grant grant = grant(store, claim(name, ttl()));
     assertThat(grant.validFor()).isPositive().isLessThanOrEqualTo(ttl());
-    assertThat(grant.crashBound()).isGreaterThanOrEqualTo(grant.validFor());
+    assertThat(grant.crashBound(ttl())).isGreaterThanOrEqualTo(grant.validFor());
     Claim next = claim(name, ttl());
     while (store.tryAcquire(next).isEmpty()) {
       assertThat(since(beforeAcquire)).isLessThan(LONG);

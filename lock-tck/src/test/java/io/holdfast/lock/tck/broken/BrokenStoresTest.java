@@ -526,6 +526,14 @@ class BrokenStoresTest {
   }
 
   @Test
+  void aCrashBoundThatForgetsTheExtensionIsCaught() {
+    assertCaught(
+        "L-5.8 anExtendedLeaseIsHeldForItsNewTimeAndNotForEver",
+        "crashBound() of the extended lease",
+        leases("crashBound", (real, none, call) -> real.crashBound().dividedBy(2)));
+  }
+
+  @Test
   void anExtensionThatShortensIsCaught() {
     assertCaught(
         "L-5.8 anExtensionNeverShortens",

@@ -24,8 +24,8 @@ abstract class OtherGrants implements UnaryOperator<LockStore> {
     }
 
     @Override
-    public Duration crashBound() {
-      return claim.ttl();
+    public Duration crashBound(Duration ttl) {
+      return ttl;
     }
   }
 
