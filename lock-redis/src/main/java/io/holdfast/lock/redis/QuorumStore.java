@@ -193,35 +193,49 @@ final class QuorumStore implements LockStore {
       // keys that they have from each other.
       Votes<Object> votes = Votes.gatherInTime(
           askForLock(claim, ownerId), deadline, QuorumStore::isAcquireDecided, 0);
+      Votes<Boolean> committed = null;
       if (votes.isMajority(QuorumStore::isGrant)) {
         QuorumGrant grant = new QuorumGrant(claim, ownerId, highest(votes));
-        Votes<Boolean> committed = commitNumber(grant, deadline);
+        committed = commitNumber(grant, deadline);
         if (committed.isMajority(Boolean::booleanValue)) {
           return new Attempted.Granted(grant);
         }
-        giveBack(claim, ownerId);
-        // If a server of the majority failed meanwhile, the others may still form a majority.
-        boolean mayTryAgain =
-            committed.isAnswered() && splits < splitsMax && isTimeForARound(deadline);
-        if (!isDecided(committed) && !mayTryAgain) {
-          throw committed.failure("The lock was given, but its number could not be kept");
-        }
-      } else {
-        giveBack(claim, ownerId);
-        if (!votes.isAnswered()) {
-          throw votes.failure("Too few servers to lock");
-        }
       }
-      String holder = holder(votes);
-      if (holder != null) {
-        return new Attempted.Busy(holder);
-      } else if (splits >= splitsMax || !isTimeForARound(deadline)) {
-        return new Attempted.Busy(UNKNOWN_HOLDER);
+      giveBack(claim, ownerId);
+      boolean isLast = splits >= splitsMax || !isTimeForARound(deadline);
+      Attempted.Busy busy = conclude(votes, committed, isLast);
+      if (busy != null) {
+        return busy;
       }
-      // Several attempts compete, and each got too few servers.
+      // Several attempts compete, and each got too few servers; or one failed after its grant.
       long pauseNanosMax = SPLIT_PAUSE_NANOS << Math.min(splits, SPLITS_MAX);
       Server.pause(Duration.ofNanos(ThreadLocalRandom.current().nextLong(pauseNanosMax)), deadline);
     }
+  }
+
+  /**
+   * Concludes from a round that did not get the lock. Whether it is the last one is asked once, by
+   * the caller: time passes, and the failure of the last round must not be told as busy.
+   *
+   * @param committed the answers about the number, if a majority gave the lock
+   * @return the result of the attempt; null if another round is to be made
+   * @throws StoreException the servers failed, and there is no other round that could do without
+   */
+  static Attempted.@Nullable Busy conclude(
+      Votes<Object> votes, @Nullable Votes<Boolean> committed, boolean isLast)
+      throws StoreException {
+    if (!votes.isAnswered()) {
+      throw votes.failure("Too few servers to lock");
+    }
+    // If a server of the majority failed meanwhile, the others may still form a majority.
+    if (committed != null && !isDecided(committed) && (isLast || !committed.isAnswered())) {
+      throw committed.failure("The lock was given, but its number could not be kept");
+    }
+    String holder = holder(votes);
+    if (holder != null) {
+      return new Attempted.Busy(holder);
+    }
+    return isLast ? new Attempted.Busy(UNKNOWN_HOLDER) : null;
   }
 
   private boolean isTimeForARound(Deadline deadline) {
