@@ -36,11 +36,11 @@ final class RedisStore implements LockStore {
   static final Duration PLACE_LASTS = Duration.ofMillis(4_500);
 
   /**
-   * The TTL of a lock that was handed over, until its new holder renews it: the holder may have
-   * died while it waited. The holder itself counts it from when its last poll was sent. At least
-   * twice {@link #RECHECK_AFTER}, so that much of it is left when the message comes.
+   * The length of a turn: the TTL of a lock that was handed over, until its new holder renews it.
+   * The holder may have died while it waited. It counts its turn from when its last poll was sent.
+   * At least twice {@link #RECHECK_AFTER}, so that much is left when the message comes.
    */
-  static final Duration CLAIM_LASTS = Duration.ofSeconds(3);
+  static final Duration TURN_LASTS = Duration.ofSeconds(3);
 
   /**
    * The time that a waiter adds to the time left of a grant, so that the grant is over when it
@@ -142,9 +142,9 @@ final class RedisStore implements LockStore {
    * Takes the lock, or joins its line, or keeps the place there alive. If the lock is taken, the
    * ticket gets messages from then on.
    */
-  Attempted attemptOrQueue(Claim claim, QueueTicket ticket, long look) throws StoreException {
+  Attempted attemptOrQueue(Claim claim, QueueTicket ticket, long poll) throws StoreException {
     String place = "%s|%s|%s|%s"
-        .formatted(PLACE_LASTS.toMillis(), Keys.millisUp(claimLasts(claim)), look, inbox.channel);
+        .formatted(PLACE_LASTS.toMillis(), Keys.millisUp(turnLasts(claim)), poll, inbox.channel);
     // Registered before the server can send it a message.
     inbox.expect(claim.ownerId(), ticket);
     boolean waits = false;
@@ -204,11 +204,11 @@ final class RedisStore implements LockStore {
       return Optional.empty();
     }
     stopWaiting(claim);
-    return Optional.of(grant(claim, news.number(), news.permit(), claimLasts(claim)));
+    return Optional.of(grant(claim, news.number(), news.permit(), turnLasts(claim)));
   }
 
-  private static Duration claimLasts(Claim claim) {
-    return shorter(claim.ttl(), CLAIM_LASTS);
+  private static Duration turnLasts(Claim claim) {
+    return shorter(claim.ttl(), TURN_LASTS);
   }
 
   private static Duration recheckAfter(long leftMillis) {
@@ -277,8 +277,8 @@ final class RedisStore implements LockStore {
 
   @Override
   public Optional<StoredHolder> inspect(LockKey key) throws StoreException {
-    Object look = server.run(Call.look(prefix, key), Mode.ASK).reply();
-    return Reply.Held.of(look).map(Reply.Held::holder);
+    Object reply = server.run(Call.look(prefix, key), Mode.ASK).reply();
+    return Reply.Held.of(reply).map(Reply.Held::holder);
   }
 
   @Override
