@@ -1,6 +1,7 @@
 package io.holdfast.lock.redis;
 
 import io.holdfast.lock.LockOptions;
+import io.holdfast.lock.redis.Reply.Acquired;
 import io.holdfast.lock.redis.Server.Mode;
 import io.holdfast.lock.redis.Voter.Lane;
 import io.holdfast.lock.spi.Acquisition;
@@ -191,10 +192,10 @@ final class QuorumStore implements LockStore {
       String ownerId = ownerIdOfRound(claim);
       // The wait for late servers does not grow after a split: while attempts wait, they keep the
       // keys that they have from each other.
-      Votes<Object> votes = Votes.gatherInTime(
+      Votes<Acquired> votes = Votes.gatherInTime(
           askForLock(claim, ownerId), deadline, QuorumStore::isAcquireDecided, 0);
       Votes<Boolean> committed = null;
-      if (votes.isMajority(QuorumStore::isGrant)) {
+      if (votes.isMajority(Acquired.Granted.class::isInstance)) {
         QuorumGrant grant = new QuorumGrant(claim, ownerId, highest(votes));
         committed = commitNumber(grant, deadline);
         if (committed.isMajority(Boolean::booleanValue)) {
@@ -222,7 +223,7 @@ final class QuorumStore implements LockStore {
    * @throws StoreException the servers failed, and there is no other round that could do without
    */
   static Attempted.@Nullable Busy conclude(
-      Votes<Object> votes, @Nullable Votes<Boolean> committed, boolean isLast)
+      Votes<Acquired> votes, @Nullable Votes<Boolean> committed, boolean isLast)
       throws StoreException {
     if (!votes.isAnswered()) {
       throw votes.failure("Too few servers to lock");
@@ -242,10 +243,9 @@ final class QuorumStore implements LockStore {
     return deadline.leftNanos() >= storeTimeout.toNanos() / ROUND_DIVISOR;
   }
 
-  private static long highest(Votes<Object> votes) {
+  private static long highest(Votes<Acquired> votes) {
     return votes.answers.stream()
-        .filter(QuorumStore::isGrant)
-        .mapToLong(Long.class::cast)
+        .mapToLong(answer -> answer instanceof Acquired.Granted granted ? granted.number() : 0)
         .max()
         .orElseThrow();
   }
@@ -260,35 +260,24 @@ final class QuorumStore implements LockStore {
     return claim.ownerId().substring(0, ROUNDS_HAVE_IN_COMMON);
   }
 
-  private List<CompletableFuture<Object>> askForLock(Claim claim, String ownerId) {
+  private List<CompletableFuture<Acquired>> askForLock(Claim claim, String ownerId) {
     Call call = Call.acquire(prefix, ownerId, claim, numbersKept);
-    return ask(Lane.ACQUIRE, claim, server -> {
-      Object reply = server.run(call, Mode.ASK).reply();
-      if (reply != null
-          && (isGrant(reply) || (reply instanceof List<?> busy && busy.size() >= 2))) {
-        return reply;
-      }
-      throw Reply.noAnswer(reply);
-    });
+    return ask(Lane.ACQUIRE, claim, server -> Acquired.of(server.run(call, Mode.ASK), claim));
   }
 
-  private static boolean isAcquireDecided(Votes<Object> votes) {
-    return votes.isMajority(QuorumStore::isGrant) || votes.isFailed() || holder(votes) != null;
-  }
-
-  private static boolean isGrant(@Nullable Object reply) {
-    return reply instanceof Long;
+  private static boolean isAcquireDecided(Votes<Acquired> votes) {
+    return votes.isMajority(Acquired.Granted.class::isInstance)
+        || votes.isFailed()
+        || holder(votes) != null;
   }
 
   /** Returns the holder that a majority shows, or null if the answers show none. */
-  private static @Nullable String holder(Votes<Object> votes) {
-    for (Object answer : votes.answers) {
-      if (answer instanceof List<?> busy) {
-        String holder = Reply.text(busy.get(1));
-        if (votes.isMajority(
-            value -> value instanceof List<?> other && Reply.text(other.get(1)).equals(holder))) {
-          return holder;
-        }
+  private static @Nullable String holder(Votes<Acquired> votes) {
+    for (Acquired answer : votes.answers) {
+      if (answer instanceof Acquired.Busy busy
+          && votes.isMajority(other ->
+              other instanceof Acquired.Busy same && same.holder().equals(busy.holder()))) {
+        return busy.holder();
       }
     }
     return null;

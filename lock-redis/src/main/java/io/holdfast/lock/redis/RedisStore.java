@@ -1,6 +1,7 @@
 package io.holdfast.lock.redis;
 
 import io.holdfast.lock.LockOptions;
+import io.holdfast.lock.redis.Reply.Acquired;
 import io.holdfast.lock.redis.Server.Answer;
 import io.holdfast.lock.redis.Server.Mode;
 import io.holdfast.lock.spi.Acquisition;
@@ -170,28 +171,12 @@ final class RedisStore implements LockStore {
   private Attempted attempt(Claim claim, Object... place) throws StoreException {
     Call call = Call.acquire(prefix, claim.ownerId(), claim, numbersKept, place);
     Answer answer = server.run(call.confirmedBy(replicas), Mode.ASK);
-    Object reply = answer.reply();
-    if (reply instanceof Long number) {
-      return new Attempted.Granted(grant(claim, number, 0, claim.ttl()));
+    Acquired acquired = Acquired.of(answer, claim);
+    if (acquired instanceof Acquired.Granted granted) {
+      return new Attempted.Granted(grant(claim, granted.number(), granted.permit(), claim.ttl()));
     }
-    if (reply instanceof List<?> permits
-        && permits.size() == 1
-        && permits.get(0) instanceof Long other) {
-      StoreException differ = StoreException.permitsDiffer(claim, other.intValue());
-      // The first request may have got through, to another server.
-      throw answer.repeated()
-          ? StoreException.unanswered("The connection broke; then: " + differ.getMessage(), differ)
-          : differ;
-    }
-    if (reply instanceof List<?> both
-        && both.size() == 2
-        && both.get(0) instanceof Long permitOrLeft) {
-      return both.get(1) instanceof Long number
-          ? new Attempted.Granted(grant(claim, number, permitOrLeft.intValue(), claim.ttl()))
-          : new Attempted.Busy(
-              Reply.text(both.get(1)), recheckAfter(permitOrLeft), answer.repeated());
-    }
-    throw Reply.noAnswer(reply);
+    Acquired.Busy busy = (Acquired.Busy) acquired;
+    return new Attempted.Busy(busy.holder(), recheckAfter(busy.leftMillis()), answer.repeated());
   }
 
   private RedisGrant grant(Claim claim, long number, int permit, Duration validFor) {

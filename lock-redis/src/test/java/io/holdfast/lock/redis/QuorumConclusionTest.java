@@ -4,8 +4,8 @@ import static java.util.concurrent.CompletableFuture.completedFuture;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
+import io.holdfast.lock.redis.Reply.Acquired;
 import io.holdfast.lock.spi.StoreException;
-import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
@@ -21,12 +21,12 @@ class QuorumConclusionTest {
         soFar -> false);
   }
 
-  private static CompletableFuture<Object> granted(long number) {
-    return completedFuture(number);
+  private static CompletableFuture<Acquired> granted(long number) {
+    return completedFuture(new Acquired.Granted(number, 0));
   }
 
-  private static CompletableFuture<Object> busy(String holder) {
-    return completedFuture(List.of(1_000L, holder.getBytes(StandardCharsets.UTF_8)));
+  private static CompletableFuture<Acquired> busy(String holder) {
+    return completedFuture(new Acquired.Busy(1_000, holder));
   }
 
   private static <T> CompletableFuture<T> away() {
@@ -34,7 +34,7 @@ class QuorumConclusionTest {
   }
 
   private static void assertFails(
-      Votes<Object> votes, Votes<Boolean> committed, boolean isLast, String message) {
+      Votes<Acquired> votes, Votes<Boolean> committed, boolean isLast, String message) {
     assertThatExceptionOfType(StoreException.class)
         .isThrownBy(() -> QuorumStore.conclude(votes, committed, isLast))
         .withMessageContaining(message)
@@ -43,7 +43,7 @@ class QuorumConclusionTest {
 
   @Test
   void aNumberThatCouldNotBeKeptIsAFailureInTheLastRoundAndNeverBusy() throws Exception {
-    Votes<Object> votes = votes(granted(1), granted(2), busy("other"));
+    Votes<Acquired> votes = votes(granted(1), granted(2), busy("other"));
     Votes<Boolean> committed = votes(completedFuture(true), away(), completedFuture(false));
     assertThat(QuorumStore.conclude(votes, committed, false)).as("there is another").isNull();
     assertFails(votes, committed, true, "could not be kept");
@@ -51,7 +51,7 @@ class QuorumConclusionTest {
 
   @Test
   void aNumberThatTooFewAnswerAboutIsAFailureInEveryRound() {
-    Votes<Object> votes = votes(granted(1), granted(2), granted(3));
+    Votes<Acquired> votes = votes(granted(1), granted(2), granted(3));
     Votes<Boolean> committed = votes(completedFuture(true), away(), away());
     assertFails(votes, committed, false, "could not be kept");
     assertFails(votes, committed, true, "could not be kept");
@@ -59,21 +59,21 @@ class QuorumConclusionTest {
 
   @Test
   void aLockThatTooFewAnswerAboutIsAFailureInEveryRound() {
-    Votes<Object> votes = votes(busy("other"), away(), away());
+    Votes<Acquired> votes = votes(busy("other"), away(), away());
     assertFails(votes, null, false, "Too few");
     assertFails(votes, null, true, "Too few");
   }
 
   @Test
   void aSplitIsBusyInTheLastRoundOnly() throws Exception {
-    Votes<Object> votes = votes(granted(1), busy("one"), busy("another"));
+    Votes<Acquired> votes = votes(granted(1), busy("one"), busy("another"));
     assertThat(QuorumStore.conclude(votes, null, false)).isNull();
     assertThat(QuorumStore.conclude(votes, null, true)).isNotNull();
   }
 
   @Test
   void aHolderThatAMajorityShowsIsBusyInEveryRound() throws Exception {
-    Votes<Object> votes = votes(granted(1), busy("other"), busy("other"));
+    Votes<Acquired> votes = votes(granted(1), busy("other"), busy("other"));
     QuorumStore.Attempted.Busy busy = new QuorumStore.Attempted.Busy("other");
     assertThat(QuorumStore.conclude(votes, null, false)).isEqualTo(busy);
     assertThat(QuorumStore.conclude(votes, null, true)).isEqualTo(busy);
