@@ -130,19 +130,15 @@ final class Reply {
       if (reply instanceof Long number) {
         return new Granted(number, 0);
       }
-      if (!(reply instanceof List<?> parts
-          && !parts.isEmpty()
-          && parts.get(0) instanceof Long first)) {
-        throw noAnswer(reply);
+      List<?> parts = reply instanceof List<?> list ? list : List.of();
+      if (parts.size() == 1 && parts.get(0) instanceof Long stored) {
+        throw permitsDiffer(claim, stored.intValue(), answer.repeated());
+      } else if (parts.size() == 2 && parts.get(0) instanceof Long permitOrLeft) {
+        return parts.get(1) instanceof Long number
+            ? new Granted(number, permitOrLeft.intValue())
+            : new Busy(permitOrLeft, text(parts.get(1)));
       }
-      return switch (parts.size()) {
-        case 1 -> throw permitsDiffer(claim, first.intValue(), answer.repeated());
-        case 2 ->
-          parts.get(1) instanceof Long number
-              ? new Granted(number, first.intValue())
-              : new Busy(first, text(parts.get(1)));
-        default -> throw noAnswer(reply);
-      };
+      throw noAnswer(reply);
     }
 
     private static StoreException permitsDiffer(Claim claim, int stored, boolean repeated) {
