@@ -77,7 +77,7 @@ final class OwnConnection implements AutoCloseable {
           "The client's own connection was not free within " + deadline.whole(), null);
     }
     try {
-      return Wire.use(openedSince(sinceNanos), use);
+      return Wire.use(ensureOpenedSince(sinceNanos), use);
     } finally {
       turn.unlock();
       // Checked after the turn: close() either finds the connection free, or is noticed here.
@@ -87,7 +87,7 @@ final class OwnConnection implements AutoCloseable {
     }
   }
 
-  private Connection openedSince(long sinceNanos) throws StoreException, PoolClosedException {
+  private Connection ensureOpenedSince(long sinceNanos) throws StoreException, PoolClosedException {
     Connection found = connection;
     if (found != null && !found.isBroken() && openedNanos - sinceNanos > 0) {
       return found;

@@ -42,7 +42,7 @@ final class QueueTicket implements Ticket {
   public Optional<Grant> handedOver() {
     HandedOver last = heard;
     return last != null && last.poll() == polls && last.number() != 0
-        ? store.handedOver(claim, last)
+        ? store.takeOver(claim, last)
         : Optional.empty();
   }
 

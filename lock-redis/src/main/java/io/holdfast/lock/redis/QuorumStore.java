@@ -189,7 +189,7 @@ final class QuorumStore implements LockStore {
   private Attempted attempt(Claim claim, int splitsMax) throws StoreException {
     Deadline deadline = Server.deadlineAfter(storeTimeout);
     for (int splits = 0; ; splits++) {
-      String ownerId = ownerIdOfRound(claim);
+      String ownerId = nextOwnerId(claim);
       // The wait for late servers does not grow after a split: while attempts wait, they keep the
       // keys that they have from each other.
       Votes<Acquired> votes = Votes.gatherInTime(
@@ -250,8 +250,8 @@ final class QuorumStore implements LockStore {
         .orElseThrow();
   }
 
-  /** Returns an id that is different for each round, and rising. */
-  private String ownerIdOfRound(Claim claim) {
+  /** Returns the owner id of a new round: different for each, and rising. */
+  private String nextOwnerId(Claim claim) {
     return roundsOf(claim) + HexFormat.of().toHexDigits(rounds.incrementAndGet());
   }
 

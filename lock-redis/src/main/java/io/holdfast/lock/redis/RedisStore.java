@@ -183,8 +183,11 @@ final class RedisStore implements LockStore {
     return new RedisGrant(claim, number, permit, validFor, this);
   }
 
-  /** Returns the grant that a message proves; empty if replicas must confirm it. */
-  Optional<Grant> handedOver(Claim claim, HandedOver news) {
+  /**
+   * Returns the grant that a message proves, and stops waiting for messages; empty if replicas must
+   * confirm it.
+   */
+  Optional<Grant> takeOver(Claim claim, HandedOver news) {
     if (replicas != null) {
       return Optional.empty();
     }
