@@ -68,9 +68,10 @@ final class RedisStore implements LockStore {
     this.numbersKept = numbersKept;
     this.replicas = replicas;
     this.storeTimeout = settings.storeTimeout();
-    this.server = new Server(primaries, storeTimeout, "holdfast-" + settings.clientName());
+    String threadName = "holdfast-" + settings.clientName();
+    this.server = new Server(primaries, storeTimeout, threadName);
     this.inbox = new Inbox(
-        primaries, settings.time(), prefix, "holdfast-" + settings.clientName() + "-inbox");
+        primaries, settings.time(), prefix, task -> Daemons.thread(threadName + "-inbox", task));
   }
 
   /**
