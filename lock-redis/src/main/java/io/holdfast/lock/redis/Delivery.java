@@ -124,14 +124,14 @@ final class Delivery {
         }
       }
     } catch (JedisConnectionException e) {
-      throw reportUnanswered(e);
+      throw reportFailed(e);
     }
   }
 
   /** Reports the server as failed; returns the exception to throw. */
-  private StoreException reportUnanswered(JedisConnectionException e) {
+  private StoreException reportFailed(JedisConnectionException e) {
     primaries.failed(key(), deadline);
-    return Failures.unanswered(e);
+    return repeated || mayHaveChanged ? Failures.unanswered(e) : Failures.unconnected(e);
   }
 
   /**
@@ -207,7 +207,7 @@ final class Delivery {
         pool.clear();
       }
     } catch (JedisConnectionException e) {
-      checked = Collections.nCopies(doubtful.size(), reportUnanswered(e));
+      checked = Collections.nCopies(doubtful.size(), reportFailed(e));
     } catch (StoreException e) {
       checked = Collections.nCopies(doubtful.size(), e);
     }

@@ -174,14 +174,11 @@ final class RedisStore implements LockStore {
     Answer answer = server.run(call.confirmedBy(replicas), Mode.ASK);
     Acquired acquired = Acquired.of(answer, claim);
     if (acquired instanceof Acquired.Granted granted) {
-      return new Attempted.Granted(grant(claim, granted.number(), granted.permit(), claim.ttl()));
+      return new Attempted.Granted(
+          new RedisGrant(claim, granted.number(), granted.permit(), claim.ttl(), this));
     }
     Acquired.Busy busy = (Acquired.Busy) acquired;
     return new Attempted.Busy(busy.holder(), recheckAfter(busy.leftMillis()), answer.repeated());
-  }
-
-  private RedisGrant grant(Claim claim, long number, int permit, Duration validFor) {
-    return new RedisGrant(claim, number, permit, validFor, this);
   }
 
   /**
@@ -193,7 +190,8 @@ final class RedisStore implements LockStore {
       return Optional.empty();
     }
     stopWaiting(claim);
-    return Optional.of(grant(claim, news.number(), news.permit(), turnLasts(claim)));
+    return Optional.of(
+        new RedisGrant(claim, news.number(), news.permit(), turnLasts(claim), this));
   }
 
   private static Duration turnLasts(Claim claim) {
