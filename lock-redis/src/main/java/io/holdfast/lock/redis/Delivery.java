@@ -87,7 +87,7 @@ final class Delivery {
   }
 
   /** Delivers the only call, wherever errors send it. */
-  Answer answer() throws StoreException {
+  Answer deliverOnly() throws StoreException {
     try {
       while (true) {
         Object reply = deliver().get(0);
@@ -124,13 +124,14 @@ final class Delivery {
         }
       }
     } catch (JedisConnectionException e) {
-      throw unanswered(e);
+      throw reportFailed(e);
     }
   }
 
-  private StoreException unanswered(JedisConnectionException e) {
+  /** Reports the server as failed; returns the exception to throw. */
+  private StoreException reportFailed(JedisConnectionException e) {
     primaries.failed(key(), deadline);
-    return Failures.unanswered(e);
+    return repeated || mayHaveChanged ? Failures.unanswered(e) : Failures.unconnected(e);
   }
 
   /**
@@ -150,7 +151,7 @@ final class Delivery {
     try {
       List<Object> replies = sendFirst();
       if (replies.stream().anyMatch(this::isDoubtful)) {
-        check(replies);
+        replaceDoubtful(replies);
       }
       return replies;
     } catch (JedisConnectionException e) {
@@ -164,7 +165,7 @@ final class Delivery {
 
   private List<Object> sendFirst() throws StoreException, PoolClosedException {
     if (mode == Mode.RENEWAL && pool.getTestOnBorrow()) {
-      return server.ownOf(pool).use(deadline, this::over);
+      return server.ownOf(pool).use(deadline, this::sendOverOld);
     }
     Connection connection;
     try {
@@ -173,27 +174,27 @@ final class Delivery {
       if (mode.waitsForPool()) {
         throw Server.exhausted(pool, deadline, e);
       }
-      return server.ownOf(pool).use(deadline, this::over);
+      return server.ownOf(pool).use(deadline, this::sendOverOld);
     } catch (StoreException e) {
       primaries.failed(key(), deadline);
       throw e;
     }
     try {
-      return Wire.use(connection, this::over);
+      return Wire.use(connection, this::sendOverOld);
     } finally {
       server.giveBack(pool, connection);
     }
   }
 
   private List<Object> sendAnew(List<Call> again) throws StoreException, PoolClosedException {
-    return server.ownOf(pool).useNew(deadline, connection -> over(connection, deadline, again));
+    return server.ownOf(pool).useNew(deadline, connection -> sendOver(connection, deadline, again));
   }
 
   /**
    * Sends the calls with doubtful replies again on a new connection, and takes the replies from
    * there. If that fails, it concerns these calls only; the others' replies count.
    */
-  private void check(List<Object> replies) throws PoolClosedException {
+  private void replaceDoubtful(List<Object> replies) throws PoolClosedException {
     List<Call> doubtful = IntStream.range(0, replies.size())
         .filter(i -> isDoubtful(replies.get(i)))
         .mapToObj(calls::get)
@@ -206,7 +207,7 @@ final class Delivery {
         pool.clear();
       }
     } catch (JedisConnectionException e) {
-      checked = Collections.nCopies(doubtful.size(), unanswered(e));
+      checked = Collections.nCopies(doubtful.size(), reportFailed(e));
     } catch (StoreException e) {
       checked = Collections.nCopies(doubtful.size(), e);
     }
@@ -220,25 +221,25 @@ final class Delivery {
    * connection. Renewals never wait longer: a lease must not be lost because the pool's connections
    * are silent.
    */
-  private List<Object> over(Connection connection) throws StoreException {
+  private List<Object> sendOverOld(Connection connection) throws StoreException {
     // A connection does not tell its connect timeout; its read timeout stands for it.
     int openingMillis = connection.getSoTimeout();
     boolean isTimeToOpen = !mode.needsAllTime()
         && openingMillis > 0
         && deadline.leftMillis() > ANSWER_IS_PROMPT.toMillis() + openingMillis;
     isPrompt = mode == Mode.RENEWAL || (mode.mayRepeat() && isTimeToOpen);
-    return over(connection, isPrompt ? deadline.within(ANSWER_IS_PROMPT) : deadline, calls);
+    return sendOver(connection, isPrompt ? deadline.within(ANSWER_IS_PROMPT) : deadline, calls);
   }
 
   /**
-   * Sends calls. If the first one asks for a lock that replicas must have, and was granted it,
-   * waits for the replicas too. Waits for the replies no longer than the user's client does, unless
-   * the mode needs all of the time left.
+   * Sends calls, and reads the replies. If the first one asks for a lock that replicas must have,
+   * and was granted it, waits for the replicas too. Waits for the replies no longer than the user's
+   * client does, unless the mode needs all of the time left.
    *
    * @return for each call its reply, or the {@link JedisDataException} that the server answered
    * @throws JedisConnectionException the connection broke, and they may have been carried out
    */
-  private List<Object> over(Connection connection, Deadline limit, List<Call> sent)
+  private List<Object> sendOver(Connection connection, Deadline limit, List<Call> sent)
       throws StoreException {
     int usualMillis = connection.getSoTimeout();
     Deadline answered = usualMillis == 0 || mode.needsAllTime()
@@ -287,10 +288,10 @@ final class Delivery {
    */
   void follow(JedisDataException e) throws StoreException {
     if (e instanceof JedisAskDataException ask) {
-      count(e);
+      countRedirection(e);
       turnTo(ask.getTargetNode());
     } else if (e instanceof JedisMovedDataException moved) {
-      count(e);
+      countRedirection(e);
       primaries.moved(key(), moved.getTargetNode(), deadline);
       turnTo(null);
     } else if (Failures.isToBeTriedAgain(e) && deadline.leftNanos() >= LEFT_NANOS_MIN) {
@@ -307,7 +308,7 @@ final class Delivery {
     lookUpAgain();
   }
 
-  private void count(JedisDataException e) throws StoreException {
+  private void countRedirection(JedisDataException e) throws StoreException {
     redirections++;
     if (redirections > REDIRECTIONS_MAX || deadline.isOver()) {
       throw Failures.answered(e);

@@ -6,11 +6,11 @@ import org.jspecify.annotations.Nullable;
  * A message to a client that the lock may have been handed over to one of its waiters.
  *
  * @param ownerId the waiter's owner id
- * @param look the number of the waiter's last poll, by which its place in line was kept
+ * @param poll the number of the waiter's last poll, by which its place in line was kept
  * @param number the number of its grant; 0 if it was given nothing, and should poll
  * @param permit the permit that it was given; 0 for a mutex
  */
-record HandedOver(String ownerId, long look, long number, int permit) {
+record HandedOver(String ownerId, long poll, long number, int permit) {
   private static final int PARTS = 4;
 
   /** Parses a message; null if it is not one of ours. */

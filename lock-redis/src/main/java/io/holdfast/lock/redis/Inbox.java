@@ -6,6 +6,7 @@ import java.security.SecureRandom;
 import java.util.HexFormat;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
@@ -41,7 +42,7 @@ final class Inbox implements AutoCloseable {
 
   private final Primaries primaries;
   private final TimeSource time;
-  private final String threadName;
+  private final ThreadFactory threads;
   final String channel;
   private final Map<String, QueueTicket> waiting = new ConcurrentHashMap<>();
 
@@ -49,10 +50,10 @@ final class Inbox implements AutoCloseable {
   private volatile boolean closed; // changed under this
   private volatile @Nullable Subscription subscription;
 
-  Inbox(Primaries primaries, TimeSource time, String prefix, String threadName) {
+  Inbox(Primaries primaries, TimeSource time, String prefix, ThreadFactory threads) {
     this.primaries = primaries;
     this.time = time;
-    this.threadName = threadName;
+    this.threads = threads;
     this.channel = prefix + ":inbox:" + HexFormat.of().toHexDigits(new SecureRandom().nextLong());
   }
 
@@ -67,15 +68,20 @@ final class Inbox implements AutoCloseable {
 
   /**
    * Makes sure that the thread runs, and pings if it is time to. Called at each poll of a waiter.
+   *
+   * @throws StoreException there is no thread; the waiter has a place in line
    */
-  void listen() {
+  void listen() throws StoreException {
     synchronized (this) {
       if (thread == null && !closed) {
-        Thread started = new Thread(this::run, threadName);
-        started.setDaemon(true);
-        started.start();
-        // Recorded last: after a failure to start, the next waiter tries again.
-        thread = started;
+        try {
+          Thread started = threads.newThread(this::run);
+          started.start();
+          // Recorded last: after a failure to start, the next waiter tries again.
+          thread = started;
+        } catch (OutOfMemoryError e) {
+          throw StoreException.unanswered("There is no thread to hear of a hand-over on", e);
+        }
       }
     }
     Subscription current = subscription;
@@ -90,7 +96,7 @@ final class Inbox implements AutoCloseable {
       while (!endIfUnused()) {
         long beganNanos = time.nanos();
         try {
-          hear();
+          subscribe();
         } catch (StoreException | JedisException e) {
           log.debug("The subscription to {} ended", channel, e);
         } catch (RuntimeException e) {
@@ -122,7 +128,7 @@ final class Inbox implements AutoCloseable {
     return false;
   }
 
-  private void hear() throws StoreException {
+  private void subscribe() throws StoreException {
     Pool<Connection> pool = primaries.of(channel);
     Connection connection = OwnConnection.open(pool);
     try {

@@ -50,7 +50,7 @@ final class LockList {
 
   List<StoredLock> read(int limit) throws StoreException {
     try {
-      return held(limit).entrySet().stream()
+      return search(limit).entrySet().stream()
           .limit(limit)
           .map(lock -> new StoredLock(
               lock.getKey(),
@@ -77,8 +77,8 @@ final class LockList {
         : e;
   }
 
-  /** Returns locks that are held: all of them, or, once there are enough, those found so far. */
-  Map<LockKey, Reply.Held> held(int enough) throws StoreException {
+  /** Finds locks that are held: all of them, or, once there are enough, those found so far. */
+  Map<LockKey, Reply.Held> search(int enough) throws StoreException {
     for (Pool<Connection> pool : server.primaries.all(deadline)) {
       if (held.size() >= enough) {
         break;

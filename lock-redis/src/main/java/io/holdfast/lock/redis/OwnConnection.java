@@ -36,10 +36,16 @@ final class OwnConnection implements AutoCloseable {
     this.time = time;
   }
 
-  /** Opens a new connection outside of the pool, which the caller closes. */
+  /**
+   * Opens a new connection outside of the pool, which the caller closes.
+   *
+   * @throws JedisConnectionException the server could not be reached
+   */
   static Connection open(Pool<Connection> pool) throws StoreException {
     try {
       return pool.getFactory().makeObject().getObject();
+    } catch (JedisConnectionException e) {
+      throw e;
     } catch (Exception e) {
       throw Failures.unconnected(e);
     }
@@ -51,7 +57,7 @@ final class OwnConnection implements AutoCloseable {
    * @throws StoreException there was no connection, or the use threw it
    * @throws PoolClosedException the pool was closed
    * @throws JedisDataException the server answered with an error
-   * @throws JedisConnectionException the connection broke
+   * @throws JedisConnectionException the connection broke, or the server could not be reached
    */
   <T> T use(Deadline deadline, Wire.Use<T> use) throws StoreException, PoolClosedException {
     return useOpenedSince(time.nanos() - AGE_MAX.toNanos(), deadline, use);
@@ -77,7 +83,7 @@ final class OwnConnection implements AutoCloseable {
           "The client's own connection was not free within " + deadline.whole(), null);
     }
     try {
-      return Wire.use(openedSince(sinceNanos), use);
+      return Wire.use(ensureOpenedSince(sinceNanos), use);
     } finally {
       turn.unlock();
       // Checked after the turn: close() either finds the connection free, or is noticed here.
@@ -87,7 +93,7 @@ final class OwnConnection implements AutoCloseable {
     }
   }
 
-  private Connection openedSince(long sinceNanos) throws StoreException, PoolClosedException {
+  private Connection ensureOpenedSince(long sinceNanos) throws StoreException, PoolClosedException {
     Connection found = connection;
     if (found != null && !found.isBroken() && openedNanos - sinceNanos > 0) {
       return found;

@@ -8,18 +8,18 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A place in a lock's line at the server. Each poll is a look: it keeps the place alive, and leaves
- * its number there, which a message repeats. So a message that names the last look was sent by a
- * hand-over after that look was sent, and needs no confirmation: from then on, the claim has the
- * lock for at least {@link RedisStore#CLAIM_LASTS} (or the TTL, if that is less). A message that
- * names an earlier look is about a turn that has lapsed. A look that had to be sent twice proves
- * nothing: it may have reached two servers, one of which is no longer the primary.
+ * A place in a lock's line at the server. Each poll keeps the place alive, and leaves its number
+ * there, which a message repeats. So a message that names the last poll was sent by a hand-over
+ * after that poll was sent, and needs no confirmation: from then on, the claim has the lock for at
+ * least {@link RedisStore#TURN_LASTS} (or the TTL, if that is less). A message that names an
+ * earlier poll is about a turn that has lapsed. A poll that had to be sent twice proves nothing: it
+ * may have reached two servers, one of which is no longer the primary.
  */
 final class QueueTicket implements Ticket {
   private final RedisStore store;
   private final Claim claim;
   private final Runnable wakeUp;
-  private long looks;
+  private long polls;
   private volatile @Nullable HandedOver heard;
   private volatile String holder = "";
   private volatile boolean isOver;
@@ -41,16 +41,16 @@ final class QueueTicket implements Ticket {
   @Override
   public Optional<Grant> handedOver() {
     HandedOver last = heard;
-    return last != null && last.look() == looks && last.number() != 0
-        ? store.handedOver(claim, last)
+    return last != null && last.poll() == polls && last.number() != 0
+        ? store.takeOver(claim, last)
         : Optional.empty();
   }
 
   /** Takes the lock, or joins its line, or keeps the place there alive. */
   @Override
   public Status poll() throws StoreException {
-    looks++;
-    RedisStore.Attempted attempted = store.attemptOrQueue(claim, this, looks);
+    polls++;
+    RedisStore.Attempted attempted = store.attemptOrQueue(claim, this, polls);
     if (attempted instanceof RedisStore.Attempted.Granted granted) {
       isOver = true;
       return new Granted(granted.grant());
@@ -58,7 +58,7 @@ final class QueueTicket implements Ticket {
     RedisStore.Attempted.Busy busy = (RedisStore.Attempted.Busy) attempted;
     holder = busy.holder();
     if (busy.repeated()) {
-      looks++; // So that no message can name it.
+      polls++; // So that no message can name it.
     }
     return new Waiting(busy.recheckAfter());
   }

@@ -28,11 +28,12 @@ final class QuorumCheck {
     for (int i = 0; i < voters.size(); i++) {
       String number = Integer.toString(i);
       questions.add(
-          voters.get(i).ask(Lane.ACQUIRE, server -> problem(server, prefix, key, number)));
+          voters.get(i).ask(Lane.ACQUIRE, server -> findProblem(server, prefix, key, number)));
     }
     Votes<Optional<String>> votes = Votes.gather(questions, deadline, soFar -> false);
     for (Voter voter : voters) {
-      CompletableFuture<String> unused = voter.ask(Lane.ACQUIRE, server -> first(server, key, ""));
+      CompletableFuture<String> unused =
+          voter.ask(Lane.ACQUIRE, server -> register(server, key, ""));
     }
     votes.answers.stream().flatMap(Optional::stream).findFirst().ifPresent(problem -> {
       throw new IllegalStateException(problem);
@@ -42,12 +43,12 @@ final class QuorumCheck {
     }
   }
 
-  private static Optional<String> problem(Server server, String prefix, String key, String number)
-      throws StoreException {
+  private static Optional<String> findProblem(
+      Server server, String prefix, String key, String number) throws StoreException {
     if (!server.isRecent(prefix)) {
       return Optional.of(Server.TOO_OLD);
     }
-    String first = first(server, key, number);
+    String first = register(server, key, number);
     return first.equals(number)
         ? Optional.empty()
         : Optional.of(("The clients at %s and %s of the list lead to one server, which would have"
@@ -55,8 +56,12 @@ final class QuorumCheck {
             .formatted(first, number));
   }
 
-  /** Returns the number of the client that came first with this key; none: cleans up. */
-  private static String first(Server server, String key, String number) throws StoreException {
+  /**
+   * Registers a client by its number; no number: cleans up.
+   *
+   * @return the number of the client that came first with this key
+   */
+  private static String register(Server server, String key, String number) throws StoreException {
     return Reply.text(
         server.run(new Call(Script.CHECK_DISTINCT, key, number), Mode.ASK).reply());
   }

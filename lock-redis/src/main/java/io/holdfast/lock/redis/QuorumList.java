@@ -34,7 +34,7 @@ record QuorumList(List<Voter> voters, Function<Server, LockList> listOf, Deadlin
   List<StoredLock> read(int limit) throws StoreException {
     Map<LockKey, StoredLock> listed = new LinkedHashMap<>();
     try {
-      look(found(listed), listed, limit);
+      look(search(listed), listed, limit);
     } catch (StoreException e) {
       throw LockList.failure(deadline, e);
     }
@@ -45,9 +45,9 @@ record QuorumList(List<Voter> voters, Function<Server, LockList> listOf, Deadlin
    * Lists the locks that a majority has shown, and returns all others that were shown. These are
    * not known to be free: the servers came to them at different times.
    */
-  private Set<LockKey> found(Map<LockKey, StoredLock> listed) throws StoreException {
+  private Set<LockKey> search(Map<LockKey, StoredLock> listed) throws StoreException {
     Votes<Map<LockKey, Reply.Held>> votes = Votes.gather(
-        ask(server -> listOf.apply(server).held(Integer.MAX_VALUE)), deadline, Votes::isAnswered);
+        ask(server -> listOf.apply(server).search(Integer.MAX_VALUE)), deadline, Votes::isAnswered);
     if (!votes.isAnswered()) {
       throw votes.failure("Too few servers to list the locks");
     }

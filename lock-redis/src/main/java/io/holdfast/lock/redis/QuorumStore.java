@@ -1,6 +1,7 @@
 package io.holdfast.lock.redis;
 
 import io.holdfast.lock.LockOptions;
+import io.holdfast.lock.redis.Reply.Acquired;
 import io.holdfast.lock.redis.Server.Mode;
 import io.holdfast.lock.redis.Voter.Lane;
 import io.holdfast.lock.spi.Acquisition;
@@ -188,56 +189,69 @@ final class QuorumStore implements LockStore {
   private Attempted attempt(Claim claim, int splitsMax) throws StoreException {
     Deadline deadline = Server.deadlineAfter(storeTimeout);
     for (int splits = 0; ; splits++) {
-      String ownerId = ownerIdOfRound(claim);
+      String ownerId = nextOwnerId(claim);
       // The wait for late servers does not grow after a split: while attempts wait, they keep the
       // keys that they have from each other.
-      Votes<Object> votes = Votes.gatherInTime(
+      Votes<Acquired> votes = Votes.gatherInTime(
           askForLock(claim, ownerId), deadline, QuorumStore::isAcquireDecided, 0);
-      if (votes.isMajority(QuorumStore::isGrant)) {
+      Votes<Boolean> committed = null;
+      if (votes.isMajority(Acquired.Granted.class::isInstance)) {
         QuorumGrant grant = new QuorumGrant(claim, ownerId, highest(votes));
-        Votes<Boolean> committed = commitNumber(grant, deadline);
+        committed = commitNumber(grant, deadline);
         if (committed.isMajority(Boolean::booleanValue)) {
           return new Attempted.Granted(grant);
         }
-        giveBack(claim, ownerId);
-        // If a server of the majority failed meanwhile, the others may still form a majority.
-        boolean mayTryAgain =
-            committed.isAnswered() && splits < splitsMax && isTimeForARound(deadline);
-        if (!isDecided(committed) && !mayTryAgain) {
-          throw committed.failure("The lock was given, but its number could not be kept");
-        }
-      } else {
-        giveBack(claim, ownerId);
-        if (!votes.isAnswered()) {
-          throw votes.failure("Too few servers to lock");
-        }
       }
-      String holder = holder(votes);
-      if (holder != null) {
-        return new Attempted.Busy(holder);
-      } else if (splits >= splitsMax || !isTimeForARound(deadline)) {
-        return new Attempted.Busy(UNKNOWN_HOLDER);
+      giveBack(claim, ownerId);
+      boolean isLast = splits >= splitsMax || !isTimeForARound(deadline);
+      Attempted.Busy busy = conclude(votes, committed, isLast);
+      if (busy != null) {
+        return busy;
       }
-      // Several attempts compete, and each got too few servers.
+      // Several attempts compete, and each got too few servers; or one failed after its grant.
       long pauseNanosMax = SPLIT_PAUSE_NANOS << Math.min(splits, SPLITS_MAX);
       Server.pause(Duration.ofNanos(ThreadLocalRandom.current().nextLong(pauseNanosMax)), deadline);
     }
+  }
+
+  /**
+   * Concludes from a round that did not get the lock. Whether it is the last one is asked once, by
+   * the caller: time passes, and the failure of the last round must not be told as busy.
+   *
+   * @param committed the answers about the number, if a majority gave the lock
+   * @return the result of the attempt; null if another round is to be made
+   * @throws StoreException the servers failed, and there is no other round that could do without
+   */
+  static Attempted.@Nullable Busy conclude(
+      Votes<Acquired> votes, @Nullable Votes<Boolean> committed, boolean isLast)
+      throws StoreException {
+    if (!votes.isAnswered()) {
+      throw votes.failure("Too few servers to lock");
+    }
+    // If a server of the majority failed meanwhile, the others may still form a majority.
+    if (committed != null && !isDecided(committed) && (isLast || !committed.isAnswered())) {
+      throw committed.failure("The lock was given, but its number could not be kept");
+    }
+    String holder = holder(votes);
+    if (holder != null) {
+      return new Attempted.Busy(holder);
+    }
+    return isLast ? new Attempted.Busy(UNKNOWN_HOLDER) : null;
   }
 
   private boolean isTimeForARound(Deadline deadline) {
     return deadline.leftNanos() >= storeTimeout.toNanos() / ROUND_DIVISOR;
   }
 
-  private static long highest(Votes<Object> votes) {
+  private static long highest(Votes<Acquired> votes) {
     return votes.answers.stream()
-        .filter(QuorumStore::isGrant)
-        .mapToLong(Long.class::cast)
+        .mapToLong(answer -> answer instanceof Acquired.Granted granted ? granted.number() : 0)
         .max()
         .orElseThrow();
   }
 
-  /** Returns an id that is different for each round, and rising. */
-  private String ownerIdOfRound(Claim claim) {
+  /** Returns the owner id of a new round: different for each, and rising. */
+  private String nextOwnerId(Claim claim) {
     return roundsOf(claim) + HexFormat.of().toHexDigits(rounds.incrementAndGet());
   }
 
@@ -246,35 +260,24 @@ final class QuorumStore implements LockStore {
     return claim.ownerId().substring(0, ROUNDS_HAVE_IN_COMMON);
   }
 
-  private List<CompletableFuture<Object>> askForLock(Claim claim, String ownerId) {
+  private List<CompletableFuture<Acquired>> askForLock(Claim claim, String ownerId) {
     Call call = Call.acquire(prefix, ownerId, claim, numbersKept);
-    return ask(Lane.ACQUIRE, claim, server -> {
-      Object reply = server.run(call, Mode.ASK).reply();
-      if (reply != null
-          && (isGrant(reply) || (reply instanceof List<?> busy && busy.size() >= 2))) {
-        return reply;
-      }
-      throw Reply.noAnswer(reply);
-    });
+    return ask(Lane.ACQUIRE, claim, server -> Acquired.of(server.run(call, Mode.ASK), claim));
   }
 
-  private static boolean isAcquireDecided(Votes<Object> votes) {
-    return votes.isMajority(QuorumStore::isGrant) || votes.isFailed() || holder(votes) != null;
-  }
-
-  private static boolean isGrant(@Nullable Object reply) {
-    return reply instanceof Long;
+  private static boolean isAcquireDecided(Votes<Acquired> votes) {
+    return votes.isMajority(Acquired.Granted.class::isInstance)
+        || votes.isFailed()
+        || holder(votes) != null;
   }
 
   /** Returns the holder that a majority shows, or null if the answers show none. */
-  private static @Nullable String holder(Votes<Object> votes) {
-    for (Object answer : votes.answers) {
-      if (answer instanceof List<?> busy) {
-        String holder = Reply.text(busy.get(1));
-        if (votes.isMajority(
-            value -> value instanceof List<?> other && Reply.text(other.get(1)).equals(holder))) {
-          return holder;
-        }
+  private static @Nullable String holder(Votes<Acquired> votes) {
+    for (Acquired answer : votes.answers) {
+      if (answer instanceof Acquired.Busy busy
+          && votes.isMajority(other ->
+              other instanceof Acquired.Busy same && same.holder().equals(busy.holder()))) {
+        return busy.holder();
       }
     }
     return null;

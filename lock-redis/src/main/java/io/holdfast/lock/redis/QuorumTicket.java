@@ -35,11 +35,14 @@ final class QuorumTicket implements Ticket {
       return new Granted(granted.grant());
     }
     holder = ((QuorumStore.Attempted.Busy) attempted).holder();
-    return new Waiting(recheckAfter());
+    return new Waiting(nextPause());
   }
 
-  /** Returns the pause, varied at random from half to one and a half times its length. */
-  private Duration recheckAfter() {
+  /**
+   * Returns the pause, varied at random from half to one and a half times its length, and lengthens
+   * the next one.
+   */
+  private Duration nextPause() {
     long nanos = TimeUnit.MILLISECONDS.toNanos(pauseMillis);
     pauseMillis = Math.min(PAUSE_MILLIS_MAX, 2 * pauseMillis);
     return Duration.ofNanos(nanos / 2 + ThreadLocalRandom.current().nextLong(nanos));

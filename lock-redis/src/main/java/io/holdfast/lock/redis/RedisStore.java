@@ -1,6 +1,7 @@
 package io.holdfast.lock.redis;
 
 import io.holdfast.lock.LockOptions;
+import io.holdfast.lock.redis.Reply.Acquired;
 import io.holdfast.lock.redis.Server.Answer;
 import io.holdfast.lock.redis.Server.Mode;
 import io.holdfast.lock.spi.Acquisition;
@@ -36,11 +37,11 @@ final class RedisStore implements LockStore {
   static final Duration PLACE_LASTS = Duration.ofMillis(4_500);
 
   /**
-   * The TTL of a lock that was handed over, until its new holder renews it: the holder may have
-   * died while it waited. The holder itself counts it from when its last poll was sent. At least
-   * twice {@link #RECHECK_AFTER}, so that much of it is left when the message comes.
+   * The length of a turn: the TTL of a lock that was handed over, until its new holder renews it.
+   * The holder may have died while it waited. It counts its turn from when its last poll was sent.
+   * At least twice {@link #RECHECK_AFTER}, so that much is left when the message comes.
    */
-  static final Duration CLAIM_LASTS = Duration.ofSeconds(3);
+  static final Duration TURN_LASTS = Duration.ofSeconds(3);
 
   /**
    * The time that a waiter adds to the time left of a grant, so that the grant is over when it
@@ -67,9 +68,10 @@ final class RedisStore implements LockStore {
     this.numbersKept = numbersKept;
     this.replicas = replicas;
     this.storeTimeout = settings.storeTimeout();
-    this.server = new Server(primaries, storeTimeout, "holdfast-" + settings.clientName());
+    String threadName = "holdfast-" + settings.clientName();
+    this.server = new Server(primaries, storeTimeout, threadName);
     this.inbox = new Inbox(
-        primaries, settings.time(), prefix, "holdfast-" + settings.clientName() + "-inbox");
+        primaries, settings.time(), prefix, task -> Daemons.thread(threadName + "-inbox", task));
   }
 
   /**
@@ -142,9 +144,9 @@ final class RedisStore implements LockStore {
    * Takes the lock, or joins its line, or keeps the place there alive. If the lock is taken, the
    * ticket gets messages from then on.
    */
-  Attempted attemptOrQueue(Claim claim, QueueTicket ticket, long look) throws StoreException {
+  Attempted attemptOrQueue(Claim claim, QueueTicket ticket, long poll) throws StoreException {
     String place = "%s|%s|%s|%s"
-        .formatted(PLACE_LASTS.toMillis(), Keys.millisUp(claimLasts(claim)), look, inbox.channel);
+        .formatted(PLACE_LASTS.toMillis(), Keys.millisUp(turnLasts(claim)), poll, inbox.channel);
     // Registered before the server can send it a message.
     inbox.expect(claim.ownerId(), ticket);
     boolean waits = false;
@@ -170,45 +172,30 @@ final class RedisStore implements LockStore {
   private Attempted attempt(Claim claim, Object... place) throws StoreException {
     Call call = Call.acquire(prefix, claim.ownerId(), claim, numbersKept, place);
     Answer answer = server.run(call.confirmedBy(replicas), Mode.ASK);
-    Object reply = answer.reply();
-    if (reply instanceof Long number) {
-      return new Attempted.Granted(grant(claim, number, 0, claim.ttl()));
+    Acquired acquired = Acquired.of(answer, claim);
+    if (acquired instanceof Acquired.Granted granted) {
+      return new Attempted.Granted(
+          new RedisGrant(claim, granted.number(), granted.permit(), claim.ttl(), this));
     }
-    if (reply instanceof List<?> permits
-        && permits.size() == 1
-        && permits.get(0) instanceof Long other) {
-      StoreException differ = StoreException.permitsDiffer(claim, other.intValue());
-      // The first request may have got through, to another server.
-      throw answer.repeated()
-          ? StoreException.unanswered("The connection broke; then: " + differ.getMessage(), differ)
-          : differ;
-    }
-    if (reply instanceof List<?> both
-        && both.size() == 2
-        && both.get(0) instanceof Long permitOrLeft) {
-      return both.get(1) instanceof Long number
-          ? new Attempted.Granted(grant(claim, number, permitOrLeft.intValue(), claim.ttl()))
-          : new Attempted.Busy(
-              Reply.text(both.get(1)), recheckAfter(permitOrLeft), answer.repeated());
-    }
-    throw Reply.noAnswer(reply);
+    Acquired.Busy busy = (Acquired.Busy) acquired;
+    return new Attempted.Busy(busy.holder(), recheckAfter(busy.leftMillis()), answer.repeated());
   }
 
-  private RedisGrant grant(Claim claim, long number, int permit, Duration validFor) {
-    return new RedisGrant(claim, number, permit, validFor, this);
-  }
-
-  /** Returns the grant that a message proves; empty if replicas must confirm it. */
-  Optional<Grant> handedOver(Claim claim, HandedOver news) {
+  /**
+   * Returns the grant that a message proves, and stops waiting for messages; empty if replicas must
+   * confirm it.
+   */
+  Optional<Grant> takeOver(Claim claim, HandedOver news) {
     if (replicas != null) {
       return Optional.empty();
     }
     stopWaiting(claim);
-    return Optional.of(grant(claim, news.number(), news.permit(), claimLasts(claim)));
+    return Optional.of(
+        new RedisGrant(claim, news.number(), news.permit(), turnLasts(claim), this));
   }
 
-  private static Duration claimLasts(Claim claim) {
-    return shorter(claim.ttl(), CLAIM_LASTS);
+  private static Duration turnLasts(Claim claim) {
+    return shorter(claim.ttl(), TURN_LASTS);
   }
 
   private static Duration recheckAfter(long leftMillis) {
@@ -277,8 +264,8 @@ final class RedisStore implements LockStore {
 
   @Override
   public Optional<StoredHolder> inspect(LockKey key) throws StoreException {
-    Object look = server.run(Call.look(prefix, key), Mode.ASK).reply();
-    return Reply.Held.of(look).map(Reply.Held::holder);
+    Object reply = server.run(Call.look(prefix, key), Mode.ASK).reply();
+    return Reply.Held.of(reply).map(Reply.Held::holder);
   }
 
   @Override

@@ -1,5 +1,6 @@
 package io.holdfast.lock.redis;
 
+import io.holdfast.lock.spi.Claim;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.StoredHolder;
 import java.nio.charset.StandardCharsets;
@@ -100,6 +101,53 @@ final class Reply {
 
   static StoreException noAnswer(@Nullable Object reply) {
     return StoreException.unanswered("Redis answered what is no answer: " + reply, null);
+  }
+
+  /** The answer to an acquire. */
+  sealed interface Acquired {
+    /**
+     * The lock was granted.
+     *
+     * @param permit the permit that was granted; 0 of a mutex
+     */
+    record Granted(long number, int permit) implements Acquired {}
+
+    /**
+     * Another owner has the lock.
+     *
+     * @param leftMillis the time that its grant has left
+     */
+    record Busy(long leftMillis, String holder) implements Acquired {}
+
+    /**
+     * Parses a reply of acquire.lua or permit-acquire.lua.
+     *
+     * @throws StoreException the semaphore has another number of permits, or the reply has another
+     *     form
+     */
+    static Acquired of(Server.Answer answer, Claim claim) throws StoreException {
+      Object reply = answer.reply();
+      if (reply instanceof Long number) {
+        return new Granted(number, 0);
+      }
+      List<?> parts = reply instanceof List<?> list ? list : List.of();
+      if (parts.size() == 1 && parts.get(0) instanceof Long stored) {
+        throw permitsDiffer(claim, stored.intValue(), answer.repeated());
+      } else if (parts.size() == 2 && parts.get(0) instanceof Long permitOrLeft) {
+        return parts.get(1) instanceof Long number
+            ? new Granted(number, permitOrLeft.intValue())
+            : new Busy(permitOrLeft, text(parts.get(1)));
+      }
+      throw noAnswer(reply);
+    }
+
+    private static StoreException permitsDiffer(Claim claim, int stored, boolean repeated) {
+      StoreException differ = StoreException.permitsDiffer(claim, stored);
+      // The first request may have got through, to another server.
+      return repeated
+          ? StoreException.unanswered("The connection broke; then: " + differ.getMessage(), differ)
+          : differ;
+    }
   }
 
   /**

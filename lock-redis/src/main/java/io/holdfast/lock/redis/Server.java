@@ -164,7 +164,7 @@ final class Server implements AutoCloseable {
 
   /** Runs a script within the deadline of a longer operation. */
   Answer run(Call call, Mode mode, Deadline deadline) throws StoreException {
-    return new Delivery(this, primaries, List.of(call), mode, deadline).answer();
+    return new Delivery(this, primaries, List.of(call), mode, deadline).deliverOnly();
   }
 
   /**
@@ -185,7 +185,7 @@ final class Server implements AutoCloseable {
         for (int i = 0; i < part.size(); i++) {
           replies.add(
               answers.get(i) instanceof JedisDataException e
-                  ? elsewhere(part.get(i), deadline, e)
+                  ? runElsewhere(part.get(i), deadline, e)
                   : answers.get(i));
         }
       }
@@ -201,11 +201,11 @@ final class Server implements AutoCloseable {
    * of the node have moved: calls that get no turn before the deadline fail, and are renewed in the
    * next round.
    */
-  private Object elsewhere(Call call, Deadline deadline, JedisDataException e) {
+  private Object runElsewhere(Call call, Deadline deadline, JedisDataException e) {
     try {
       Delivery delivery = new Delivery(this, primaries, List.of(call), Mode.RENEWAL, deadline);
       delivery.follow(e);
-      Object reply = delivery.answer().reply();
+      Object reply = delivery.deliverOnly().reply();
       return reply == null ? Reply.noAnswer(null) : reply;
     } catch (StoreException failure) {
       return failure;
@@ -276,7 +276,7 @@ final class Server implements AutoCloseable {
   @Nullable
   Object run(Pool<Connection> pool, Call call, Deadline deadline) throws StoreException {
     return new Delivery(this, key -> pool, List.of(call), Mode.LIST, deadline)
-        .answer()
+        .deliverOnly()
         .reply();
   }
 
@@ -292,6 +292,10 @@ final class Server implements AutoCloseable {
     return new Delivery(this, key -> pool, calls, Mode.LIST, deadline).deliver();
   }
 
+  /**
+   * Returns our own connection beside a pool. The first time for a pool, makes it, and closes those
+   * of pools that were closed.
+   */
   OwnConnection ownOf(Pool<Connection> pool) {
     OwnConnection found = own.get(pool);
     if (found != null) {

@@ -86,8 +86,7 @@ final class TopologyRefresh implements AutoCloseable {
     } else if (!closed && sinceNanos >= EVERY_NANOS) {
       try {
         FutureTask<?> next = new FutureTask<>(jedis, null);
-        Thread started = new Thread(null, next, threadName, 0, false);
-        started.setDaemon(true);
+        Thread started = Daemons.thread(threadName, next);
         started.start();
         // Changed last: after a failure to start, the next call tries again.
         last = next;

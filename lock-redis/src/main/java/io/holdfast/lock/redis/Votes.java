@@ -88,7 +88,7 @@ final class Votes<T> {
       if (next.isEmpty()) {
         break;
       }
-      votes.count(next.get());
+      votes.add(next.get());
       if (votes.answers.size() == votes.majority()) {
         long majorityNanos = System.nanoTime() - beganNanos;
         until = until.within(
@@ -98,7 +98,7 @@ final class Votes<T> {
     return votes;
   }
 
-  private void count(CompletableFuture<T> answered) {
+  private void add(CompletableFuture<T> answered) {
     try {
       answers.add(answered.join());
     } catch (CompletionException e) {

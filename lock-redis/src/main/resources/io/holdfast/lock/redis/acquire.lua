@@ -8,8 +8,8 @@
 -- ARGV[3]  the time for which the number is kept after the grant (ms)
 -- ARGV[4]  holder, as a text
 -- And, unless it joins no line:
--- ARGV[5]  the time for which its place in line stays alive (ms) '|' claim: the TTL of a lock that
---          is handed over, until it is renewed (ms) '|' look: the number of the attempt's poll
+-- ARGV[5]  the time for which its place in line stays alive (ms) '|' turn: the TTL of a lock that
+--          is handed over, until it is renewed (ms) '|' poll: the number of the attempt's poll
 --          '|' the channel on which to tell of a hand-over; one argument, since few requests use it
 --
 -- Returns the number of the grant; or {time left (ms), holder} of who has the lock.
@@ -46,9 +46,9 @@ if not stands(last) then
 end
 
 if ARGV[5] then
-  local lasts, claim_look_channel = string.match(ARGV[5], '^(%d+)|(.*)$')
+  local lasts, turn_poll_channel = string.match(ARGV[5], '^(%d+)|(.*)$')
   join(owner .. '|' .. string.format('%.0f', now_millis() + lasts) .. '|' .. ARGV[2] .. '|'
-    .. claim_look_channel .. '|' .. holder)
+    .. turn_poll_channel .. '|' .. holder)
 else
   -- Changes nothing, but a replica refuses it: only a server that takes writes knows the holder.
   redis.call('PEXPIRE', KEYS[1], 0, 'GT')

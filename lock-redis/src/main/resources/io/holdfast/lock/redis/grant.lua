@@ -7,8 +7,8 @@
 --   The state is 'h' (held), 'r' (released, and a minimum hold keeps the name taken) or 'f' (free):
 --   then the owner id is '-', and nobody the holder.
 --   Behind it the line, in the order of joining:
---     owner id '|' alive until (ms) '|' TTL (ms) '|' claim (ms) '|' look '|' channel '|' holder
---   What claim and look are: see acquire.lua.
+--     owner id '|' alive until (ms) '|' TTL (ms) '|' turn (ms) '|' poll '|' channel '|' holder
+--   What turn and poll are: see acquire.lua.
 --
 -- The key outlives the grant by what is "kept", so that the number is not forgotten at once. A
 -- grant stands while the key has more than that left.

@@ -66,10 +66,10 @@ local function first()
     if not place then
       return nil
     end
-    local owner, alive, claim, look, channel, holder =
+    local owner, alive, turn, poll, channel, holder =
       string.match(place, '^(%x+)|(%d+)|%d+|(%d+)|(%d+)|([^|]*)|(.*)$')
     if owner and tonumber(alive) > now then
-      return {owner = owner, claim = claim, look = look, channel = channel, holder = holder}
+      return {owner = owner, turn = turn, poll = poll, channel = channel, holder = holder}
     end
     redis.call('LREM', KEYS[1], 1, place)
   end
@@ -101,21 +101,21 @@ local function leave(owner)
 end
 
 -- Tells a waiter the number of its grant, or 0 to have it poll. A waiter that misses the message
--- finds out at its next poll. The message repeats the look of the place: it can come late, after
+-- finds out at its next poll. The message repeats the poll of the place: it can come late, after
 -- the grant has ended and the waiter has joined the line anew. Its last part is the permit, here 0.
 local function tell(waiter, number)
   redis.pcall('PUBLISH', waiter.channel,
-    waiter.owner .. '|' .. waiter.look .. '|' .. number .. '|0')
+    waiter.owner .. '|' .. waiter.poll .. '|' .. number .. '|0')
 end
 
 -- Functions that free the lock send PEXPIRE first: a server whose memory is full refuses an LSET as
 -- the first write of a script, and a lock must be freed there, too.
 
--- Gives the lock to the first in line, for its claim only: it may have died. The grant replaces the
+-- Gives the lock to the first in line, for its turn only: it may have died. The grant replaces the
 -- place in line, and becomes the first entry when the last grant is dropped.
 local function hand_over(last, waiter)
   local number = next_number(last)
-  redis.call('PEXPIRE', KEYS[1], waiter.claim + last.kept)
+  redis.call('PEXPIRE', KEYS[1], waiter.turn + last.kept)
   redis.call('LSET', KEYS[1], 1, text(waiter.owner, 'h', number, last.kept, waiter.holder))
   redis.call('LPOP', KEYS[1])
   tell(waiter, number)

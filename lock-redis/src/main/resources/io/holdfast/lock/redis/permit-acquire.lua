@@ -55,9 +55,9 @@ end
 
 sem = read()
 if ARGV[6] then
-  local lasts, claim_look_channel = string.match(ARGV[6], '^(%d+)|(.*)$')
+  local lasts, turn_poll_channel = string.match(ARGV[6], '^(%d+)|(.*)$')
   local place =
-    table.concat({'w', owner, whole(NOW + lasts), claim_look_channel, holder}, '|')
+    table.concat({'w', owner, whole(NOW + lasts), turn_poll_channel, holder}, '|')
   local joined = false
   for _, waiter in ipairs(sem.line) do
     if waiter.owner == owner then

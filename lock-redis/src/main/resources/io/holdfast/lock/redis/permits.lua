@@ -5,7 +5,7 @@
 --     permits '|' number of the last grant '|' kept (ms)
 --   Behind it, mixed, the grants, and the line in the order of joining:
 --     'g|' owner id '|' state '|' permit '|' until (ms) '|' number '|' holder
---     'w|' owner id '|' alive until (ms) '|' claim (ms) '|' look '|' channel '|' holder
+--     'w|' owner id '|' alive until (ms) '|' turn (ms) '|' poll '|' channel '|' holder
 --   The state is 'h' (held) or 'r' (released, and a minimum hold keeps the permit taken).
 --
 -- A permit is taken to the end of the millisecond "until": the clock is read in whole milliseconds,
@@ -44,11 +44,11 @@ local function read()
         ends = tonumber(ends), number = grant, holder = holder
       }
     else
-      local owner, alive, claim, look, channel, holder =
+      local owner, alive, turn, poll, channel, holder =
         string.match(value, '^w|(%x+)|(%d+)|(%d+)|(%d+)|([^|]*)|(.*)$')
       sem.line[#sem.line + 1] = {
-        value = value, index = i - 1, owner = owner, alive = tonumber(alive), claim = tonumber(claim),
-        look = look, channel = channel, holder = holder
+        value = value, index = i - 1, owner = owner, alive = tonumber(alive), turn = tonumber(turn),
+        poll = poll, channel = channel, holder = holder
       }
     end
   end
@@ -133,10 +133,10 @@ end
 -- line.lua.
 local function tell(waiter, number, permit)
   redis.pcall('PUBLISH', waiter.channel,
-    table.concat({waiter.owner, waiter.look, number, permit}, '|'))
+    table.concat({waiter.owner, waiter.poll, number, permit}, '|'))
 end
 
--- Gives the free permits to those in line, in their order: to each for its claim only, since it may
+-- Gives the free permits to those in line, in their order: to each for its turn only, since it may
 -- have died, but to "asking", which is alive, for the time "lasts". Returns what "asking" was
 -- given.
 local function serve(sem, asking, lasts)
@@ -151,7 +151,7 @@ local function serve(sem, asking, lasts)
     if waiter.owner == asking then
       got = give(sem, permit, asking, lasts, waiter.holder)
     else
-      tell(waiter, whole(give(sem, permit, waiter.owner, waiter.claim, waiter.holder)[2]), permit)
+      tell(waiter, whole(give(sem, permit, waiter.owner, waiter.turn, waiter.holder)[2]), permit)
     end
   end
   return got

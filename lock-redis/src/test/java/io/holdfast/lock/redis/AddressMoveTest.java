@@ -232,7 +232,7 @@ class AddressMoveTest {
       Grant held = there.tryAcquire(Stores.claim(Stores.freshKey())).orElseThrow();
       Stores.Waiter second = Stores.Waiter.join(waiting, held.claim().key());
       time.advance(OwnConnection.AGE_MAX.plusSeconds(1));
-      // Looks are what keeps a subscription alive.
+      // Polls are what keeps a subscription alive.
       Stores.await("hears", () -> {
         assertThat(second.ticket().poll()).isInstanceOf(Ticket.Waiting.class);
         return second.woken().drainPermits() > 0;

@@ -1,12 +1,19 @@
 package io.holdfast.lock.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import io.holdfast.lock.spi.LockStore;
+import io.holdfast.lock.spi.StoreException;
+import io.holdfast.lock.spi.TimeSource;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.time.Duration;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.apache.commons.pool2.BasePooledObjectFactory;
 import org.apache.commons.pool2.PooledObject;
 import org.apache.commons.pool2.impl.DefaultPooledObject;
@@ -38,13 +45,45 @@ class InboxTest {
   }
 
   @Test
+  void whoCanNotHearForWantOfAThreadIsToldSoAndTheNextStartsOne() throws Exception {
+    AtomicBoolean noMoreThreads = new AtomicBoolean(true);
+    CountDownLatch started = new CountDownLatch(1);
+    ThreadFactory threads = task -> {
+      if (noMoreThreads.get()) {
+        throw new OutOfMemoryError("unable to create native thread");
+      }
+      return Daemons.thread("inbox-without-waiters", () -> {
+        started.countDown();
+        task.run();
+      });
+    };
+    Primaries none = key -> {
+      throw new AssertionError("Without waiters there is nothing to subscribe to");
+    };
+    try (Inbox inbox = new Inbox(none, TimeSource.system(), "holdfast", threads)) {
+      // It has a place in line, so the engine must withdraw it.
+      assertThatExceptionOfType(StoreException.class)
+          .isThrownBy(inbox::listen)
+          .withMessageContaining("no thread")
+          .satisfies(e -> assertThat(e.mayHaveHappened()).isTrue());
+      noMoreThreads.set(false);
+      inbox.listen();
+      assertThat(started.await(Stores.PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
+    }
+  }
+
+  @Test
   void aSubscriptionThatIsNotAnsweredIsGivenUpAndTriedAnew() throws Exception {
     MovableTime time = new MovableTime();
     try (RedisClient redis = Stores.client();
         LockStore store = Stores.open(redis);
         ServerSocket mute = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
         ConnectionPool pool = new ConnectionPool(new Connections(mute));
-        Inbox inbox = new Inbox(key -> pool, time, "holdfast", "inbox-of-a-mute-server")) {
+        Inbox inbox = new Inbox(
+            key -> pool,
+            time,
+            "holdfast",
+            task -> Daemons.thread("inbox-of-a-mute-server", task))) {
       mute.setSoTimeout((int) Stores.PATIENCE.toMillis());
       QueueTicket ticket =
           new QueueTicket((RedisStore) store, Stores.claim(Stores.freshKey()), () -> {});

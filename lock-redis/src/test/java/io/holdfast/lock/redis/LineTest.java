@@ -88,7 +88,7 @@ class LineTest {
     Grant held = first.tryAcquire(Stores.claim(key)).orElseThrow();
     Stores.Waiter one = Stores.Waiter.join(second, key);
     Stores.Waiter two = Stores.Waiter.join(third, key);
-    // Who begins to hear looks once by itself.
+    // Who begins to hear polls once by itself.
     one.awaitHearing();
     two.awaitHearing();
     assertThat(one.ticket().poll()).isInstanceOf(Ticket.Waiting.class);
@@ -112,7 +112,7 @@ class LineTest {
 
   @Tag("each-jedis")
   @Test
-  void aHandOverThatIsHeardIsAGrantWithoutALook() throws Exception {
+  void aHandOverThatIsHeardIsAGrantWithoutAPoll() throws Exception {
     LockKey key = Stores.freshKey();
     Grant held = first.tryAcquire(Stores.claim(key)).orElseThrow();
     Stores.Waiter waiter = Stores.Waiter.join(second, key);
@@ -126,15 +126,15 @@ class LineTest {
     assertThat(next.number())
         .isGreaterThan(held.number())
         .isEqualTo(first.inspect(key).orElseThrow().number());
-    assertThat(next.validFor()).isEqualTo(RedisStore.CLAIM_LASTS);
+    assertThat(next.validFor()).isEqualTo(RedisStore.TURN_LASTS);
     assertThat(second.renew(List.of(next))).containsExactly(new Renewal.Renewed(Stores.TTL));
-    assertThat(first.inspect(key).orElseThrow().remaining()).isGreaterThan(RedisStore.CLAIM_LASTS);
+    assertThat(first.inspect(key).orElseThrow().remaining()).isGreaterThan(RedisStore.TURN_LASTS);
     assertThat(second.release(next, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
   }
 
   /** The two may have reached two servers: the one before, and the one that is the primary now. */
   @Test
-  void aHandOverProvesNothingIfTheLastLookHadToBeSentTwice() throws Exception {
+  void aHandOverProvesNothingIfTheLastPollHadToBeSentTwice() throws Exception {
     LockKey key = Stores.freshKey();
     HostAndPort server = Stores.Shared.SERVER.address();
     try (FaultProxy way = FaultProxy.open(server.getHost(), server.getPort());
@@ -168,7 +168,7 @@ class LineTest {
   }
 
   @Test
-  void aLockThatWasHandedOverIsHandedOnThoughNobodyLookedMeanwhile() throws Exception {
+  void aLockThatWasHandedOverIsHandedOnThoughNobodyPolledMeanwhile() throws Exception {
     LockKey key = Stores.freshKey();
     Grant held = first.tryAcquire(Stores.claim(key)).orElseThrow();
     Stores.Waiter one = Stores.Waiter.join(second, key);
@@ -236,7 +236,7 @@ class LineTest {
     assertThat(first.release(held, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
     // It was given the lock, and does not claim it.
     assertThat(first.inspect(key).orElseThrow().remaining())
-        .isLessThanOrEqualTo(RedisStore.CLAIM_LASTS);
+        .isLessThanOrEqualTo(RedisStore.TURN_LASTS);
     assertThat(alive.awaitGrant().number()).isGreaterThan(held.number());
     // If it wakes up after all, it stands in line again.
     assertThat(dead.ticket().poll()).isInstanceOf(Ticket.Waiting.class);
@@ -321,7 +321,7 @@ class LineTest {
       assertThat(waiting.recheckAfter()).isLessThan(RedisStore.RECHECK_AFTER);
       assertThat(waiter.awaitGrant().number()).isGreaterThan(held.number());
     } else {
-      // It came to look only when the hold was over.
+      // It polled only when the hold was over.
       assertThat(status).isInstanceOf(Ticket.Granted.class);
       assertThat(Duration.ofNanos(System.nanoTime() - beganNanos)).isGreaterThanOrEqualTo(hold);
     }
@@ -456,7 +456,7 @@ class LineTest {
         waiting.add(executor.submit(() -> client.get(name).tryLock(Duration.ofSeconds(30))));
       }
       Stores.await("all wait", () -> Stored.waiting(redis, Stored.keyOf(name)) == 50);
-      // Who begins to wait looks once more when it begins to hear.
+      // Who begins to wait polls once more when it begins to hear.
       Stores.pause(Duration.ofSeconds(3));
       long before = commands();
       long begin = System.nanoTime();

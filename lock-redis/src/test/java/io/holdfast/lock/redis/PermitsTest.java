@@ -79,7 +79,7 @@ class PermitsTest {
       return new Waiter(ticket, woken);
     }
 
-    /** Who begins to hear is woken once, to look by itself. */
+    /** Who begins to hear is woken once, to poll by itself. */
     Waiter hearing() throws Exception {
       Stores.await("hears", () -> woken.drainPermits() > 0);
       assertThat(ticket.poll()).isInstanceOf(Ticket.Waiting.class);
@@ -112,7 +112,7 @@ class PermitsTest {
   }
 
   @Test
-  void permitsAreHandedOverInTheOrderOfJoiningAndWhoHearsOfItNeedNotLook() throws Exception {
+  void permitsAreHandedOverInTheOrderOfJoiningAndWhoHearsOfItNeedNotPoll() throws Exception {
     LockKey key = freshKey();
     Grant one = take(first, claim(key, 2));
     Grant other = take(first, claim(key, 2));

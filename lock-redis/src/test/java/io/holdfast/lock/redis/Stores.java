@@ -95,7 +95,7 @@ final class Stores {
     }
 
     /**
-     * Waits until it hears: a waiter that begins to hear is woken once, looks, and keeps its place.
+     * Waits until it hears: a waiter that begins to hear is woken once, polls, and keeps its place.
      */
     void awaitHearing() throws Exception {
       await("hears", () -> woken.drainPermits() > 0);
@@ -104,14 +104,14 @@ final class Stores {
       }
     }
 
-    /** Waits until it is told of its turn, or to look. */
+    /** Waits until it is told of its turn, or to poll. */
     void awaitCall() throws InterruptedException {
       if (!woken.tryAcquire(PATIENCE.toSeconds(), TimeUnit.SECONDS)) {
         throw new AssertionError("It was not told within " + PATIENCE);
       }
     }
 
-    /** Looks as the engine does, until it is granted. */
+    /** Polls as the engine does, until it is granted. */
     Grant awaitGrant() throws Exception {
       Grant[] grant = new Grant[1];
       await("granted", () -> {

@@ -1,0 +1,81 @@
+package io.holdfast.lock.redis;
+
+import static java.util.concurrent.CompletableFuture.completedFuture;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import io.holdfast.lock.redis.Reply.Acquired;
+import io.holdfast.lock.spi.StoreException;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.Test;
+
+/** What is concluded from a round of a quorum that did not get the lock; no server. */
+class QuorumConclusionTest {
+
+  private static <T> Votes<T> votes(
+      CompletableFuture<T> first, CompletableFuture<T> second, CompletableFuture<T> third) {
+    return Votes.gather(
+        List.of(first, second, third),
+        Server.deadlineAfter(Stores.STORE_TIMEOUT),
+        soFar -> false);
+  }
+
+  private static CompletableFuture<Acquired> granted(long number) {
+    return completedFuture(new Acquired.Granted(number, 0));
+  }
+
+  private static CompletableFuture<Acquired> busy(String holder) {
+    return completedFuture(new Acquired.Busy(1_000, holder));
+  }
+
+  private static <T> CompletableFuture<T> away() {
+    return CompletableFuture.failedFuture(StoreException.unanswered("It is away", null));
+  }
+
+  private static void assertFails(
+      Votes<Acquired> votes, Votes<Boolean> committed, boolean isLast, String message) {
+    assertThatExceptionOfType(StoreException.class)
+        .isThrownBy(() -> QuorumStore.conclude(votes, committed, isLast))
+        .withMessageContaining(message)
+        .satisfies(e -> assertThat(e.mayHaveHappened()).isTrue());
+  }
+
+  @Test
+  void aNumberThatCouldNotBeKeptIsAFailureInTheLastRoundAndNeverBusy() throws Exception {
+    Votes<Acquired> votes = votes(granted(1), granted(2), busy("other"));
+    Votes<Boolean> committed = votes(completedFuture(true), away(), completedFuture(false));
+    assertThat(QuorumStore.conclude(votes, committed, false)).as("there is another").isNull();
+    assertFails(votes, committed, true, "could not be kept");
+  }
+
+  @Test
+  void aNumberThatTooFewAnswerAboutIsAFailureInEveryRound() {
+    Votes<Acquired> votes = votes(granted(1), granted(2), granted(3));
+    Votes<Boolean> committed = votes(completedFuture(true), away(), away());
+    assertFails(votes, committed, false, "could not be kept");
+    assertFails(votes, committed, true, "could not be kept");
+  }
+
+  @Test
+  void aLockThatTooFewAnswerAboutIsAFailureInEveryRound() {
+    Votes<Acquired> votes = votes(busy("other"), away(), away());
+    assertFails(votes, null, false, "Too few");
+    assertFails(votes, null, true, "Too few");
+  }
+
+  @Test
+  void aSplitIsBusyInTheLastRoundOnly() throws Exception {
+    Votes<Acquired> votes = votes(granted(1), busy("one"), busy("another"));
+    assertThat(QuorumStore.conclude(votes, null, false)).isNull();
+    assertThat(QuorumStore.conclude(votes, null, true)).isNotNull();
+  }
+
+  @Test
+  void aHolderThatAMajorityShowsIsBusyInEveryRound() throws Exception {
+    Votes<Acquired> votes = votes(granted(1), busy("other"), busy("other"));
+    QuorumStore.Attempted.Busy busy = new QuorumStore.Attempted.Busy("other");
+    assertThat(QuorumStore.conclude(votes, null, false)).isEqualTo(busy);
+    assertThat(QuorumStore.conclude(votes, null, true)).isEqualTo(busy);
+  }
+}
