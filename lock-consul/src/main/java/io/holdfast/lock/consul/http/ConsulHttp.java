@@ -43,6 +43,7 @@ public final class ConsulHttp implements AutoCloseable {
   private static final String INDEX = "X-Consul-Index";
   private static final int BODY_SHOWN_MAX = 200;
   private static final String MESSAGE_OF_NO_LEADER = "no cluster leader";
+  private static final String CLOSED = "The client was closed";
 
   /** The time after which a request without an answer is sent again on a new connection. */
   private static final Duration ANSWER_IS_PROMPT = Duration.ofSeconds(1);
@@ -58,6 +59,7 @@ public final class ConsulHttp implements AutoCloseable {
   private final ThreadPoolExecutor executor;
   private final Settings settings;
   private final Duration storeTimeout;
+  private volatile boolean closed;
 
   /**
    * The address of the agent, and what requests to it need.
@@ -124,6 +126,14 @@ public final class ConsulHttp implements AutoCloseable {
         .connectionPool(new ConnectionPool(IDLE_CONNECTIONS_MAX, 1, TimeUnit.MINUTES))
         // send() resends, and says so (Answer.resent), since a release that is sent twice fails.
         .retryOnConnectionFailure(false)
+        // Runs once the dispatcher has the call, so a call that gets past it is one that close()
+        // cancels.
+        .addInterceptor(chain -> {
+          if (closed) {
+            throw new IOException(CLOSED);
+          }
+          return chain.proceed(chain.request());
+        })
         .connectTimeout(Duration.ZERO)
         .readTimeout(Duration.ZERO)
         .writeTimeout(Duration.ZERO)
@@ -265,11 +275,15 @@ public final class ConsulHttp implements AutoCloseable {
   /**
    * Sends a request, and sends it again on a new connection: once if it got no answer, since a
    * pooled connection is dead after a restart of the agent, for example; and after each interrupt.
+   * Once this client is closed, it is not sent again, and fails.
    */
   private Answer send(Request request, Deadline deadline, AtomicBoolean resent)
       throws InterruptedException, StoreException {
     while (true) {
       boolean again = resent.get();
+      if (closed) {
+        throw failure(again, CLOSED, null);
+      }
       try {
         long leftNanos = (again ? deadline : deadline.within(ANSWER_IS_PROMPT)).leftNanos();
         if (leftNanos <= 0) {
@@ -283,7 +297,7 @@ public final class ConsulHttp implements AutoCloseable {
       } catch (IOException e) {
         boolean ended = e instanceof InterruptedIOException;
         boolean interrupted = ended && Thread.interrupted();
-        if (!interrupted && (again || deadline.isOver())) {
+        if (!interrupted && !closed && (again || deadline.isOver())) {
           throw StoreException.unanswered(
               "Consul at " + settings.base()
                   + (ended ? " did not answer in time" : " gave no answer: " + e),
@@ -424,11 +438,13 @@ public final class ConsulHttp implements AutoCloseable {
   }
 
   /**
-   * Cancels the calls under way, and takes no more tasks. A call that was sent once may be sent
-   * once more; tasks that run end by their deadlines.
+   * Cancels the calls under way, and takes no more tasks. From then on nothing is sent: each call
+   * fails. Tasks that run end by their deadlines.
    */
   @Override
   public void close() {
+    // Before the calls are cancelled, since a cancelled call would be sent again.
+    closed = true;
     client.dispatcher().cancelAll();
     executor.shutdown();
     client.connectionPool().evictAll();

@@ -54,6 +54,9 @@ public final class Sessions implements AutoCloseable {
   /** Held while a session is created. */
   private final ReentrantLock making = new ReentrantLock();
 
+  /** The session whose own keys are being created. If the client is closed then, it is ended. */
+  private volatile @Nullable Session unfinished;
+
   /** The sessions that this client has not given up, with their upkeep. */
   private final Map<Session, Upkeep> all = new ConcurrentHashMap<>();
 
@@ -168,6 +171,7 @@ public final class Sessions implements AutoCloseable {
     }
     Session.Sent sent = Session.Sent.now(time);
     Session session = new Session(requests.create(ttlSeconds, deadline), ttlSeconds, sent);
+    unfinished = session;
     long index;
     try {
       index = writeNote(session.id(), deadline);
@@ -180,6 +184,7 @@ public final class Sessions implements AutoCloseable {
     session.gateIndex(index);
     Upkeep upkeep = new Upkeep(session, index);
     all.put(session, upkeep);
+    unfinished = null;
     upkeep.tend(time.nanos());
     if (closed) {
       lost(session);
@@ -345,6 +350,11 @@ public final class Sessions implements AutoCloseable {
         .awaitUninterruptibly(
             leftNanos -> ticker.awaitTermination(leftNanos, TimeUnit.NANOSECONDS));
     all.keySet().forEach(this::lost);
+    Session made = unfinished;
+    if (made != null) {
+      // When its thread sees that the client is closed, it may be too late to send anything.
+      cleanup.settle(made);
+    }
     // Sessions first: their end changes their keys, and a countdown covers only keys that have not
     // changed since it began.
     Deadline whole = Deadline.after(settings.storeTimeout().multipliedBy(2), TimeSource.system());
