@@ -102,7 +102,7 @@ public final class ConsulStore implements LockStore {
   public Optional<Grant> tryAcquire(Claim claim) throws StoreException {
     Deadline deadline = http.deadline();
     if (lastTaken.contains(claim.key())) {
-      Line line = line(claim.key(), deadline);
+      Line line = readLine(claim.key(), deadline);
       if (!line.isEmpty() && sessions.lines().clear(line, deadline) > 0) {
         sessions.lines().countDown(line);
         return Optional.empty();
@@ -142,14 +142,14 @@ public final class ConsulStore implements LockStore {
       boolean mayHaveHappened = true;
       boolean settled = false;
       try {
-        int looks = attempt.session().looks();
+        int forceChecks = attempt.session().forceChecks();
         Session.Sent sent = now();
         Line line = lock(attempt, deadline);
         if (line != null) {
           sessions.lines().note(line);
           ConsulTicket ticket = new ConsulTicket(this, attempt, sent, wakeUp);
-          Look look = new Look(line, looks, sent);
-          Ticket.Status status = afterJoining(() -> ticket.advance(look, deadline));
+          LineRead read = new LineRead(line, forceChecks, sent);
+          Ticket.Status status = afterJoining(() -> ticket.advance(read, deadline));
           if (status instanceof Ticket.Gone && attempt.session().isLost()) {
             throw StoreException.unanswered("The attempt ended while it asked for the lock", null);
           }
@@ -201,8 +201,8 @@ public final class ConsulStore implements LockStore {
       List<Entry> shown = outcome.entries();
       if (!outcome.isApplied()) {
         // The gate or the key had changed: perhaps by this very request, if a proxy sent it twice.
-        Transaction look = new Transaction().tree(gate).tree(folder);
-        shown = afterJoining(() -> http.read(look, deadline));
+        Transaction read = new Transaction().tree(gate).tree(folder);
+        shown = afterJoining(() -> http.read(read, deadline));
         Entry now = Entry.find(shown, gate);
         if (now == null) {
           // The withdrawal of the claim creates the gate again.
@@ -241,24 +241,24 @@ public final class ConsulStore implements LockStore {
     }
   }
 
-  private Line line(LockKey key, Deadline deadline) throws StoreException {
+  private Line readLine(LockKey key, Deadline deadline) throws StoreException {
     String folder = keys.line(key);
     Map<String, Line> lines = sessions.lines().read(List.of(folder), deadline);
     return lines.getOrDefault(folder, new Line(List.of()));
   }
 
   /**
-   * A line as it was read.
+   * A line, and what was known just before the request that read it was sent.
    *
-   * @param looks {@link Session#looks} as it was before the line was read
-   * @param sent the time just before the request was sent
+   * @param forceChecks {@link Session#forceChecks} then
+   * @param sent the time then
    */
-  record Look(Line line, int looks, Session.Sent sent) {}
+  record LineRead(Line line, int forceChecks, Session.Sent sent) {}
 
-  Look look(Attempt attempt, Deadline deadline) throws StoreException {
-    int looks = attempt.session().looks();
+  LineRead readLineOf(Attempt attempt, Deadline deadline) throws StoreException {
+    int forceChecks = attempt.session().forceChecks();
     Session.Sent sent = now();
-    return new Look(line(attempt.claim().key(), deadline), looks, sent);
+    return new LineRead(readLine(attempt.claim().key(), deadline), forceChecks, sent);
   }
 
   @Override
@@ -349,7 +349,7 @@ public final class ConsulStore implements LockStore {
 
   @Override
   public Optional<StoredHolder> inspect(LockKey key) throws StoreException {
-    Line line = line(key, http.deadline());
+    Line line = readLine(key, http.deadline());
     return line.isEmpty() ? Optional.empty() : Optional.of(sessions.lines().holder(line));
   }
 
@@ -384,7 +384,7 @@ public final class ConsulStore implements LockStore {
   public boolean forceRelease(LockKey key, long number) throws StoreException {
     Deadline deadline = http.deadline();
     while (true) {
-      Line line = line(key, deadline);
+      Line line = readLine(key, deadline);
       Line.Place place = line.holder(number);
       if (place == null) {
         if (line.isDoubtful(number)) {

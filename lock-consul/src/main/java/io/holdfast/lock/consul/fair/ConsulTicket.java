@@ -91,36 +91,35 @@ public final class ConsulTicket implements Ticket {
     PlaceAhead heard = longPoll;
     if (heard != null
         && heard.isIdle()
-        && heard.looksOfFirst != null
+        && heard.forceChecksWhenFirst != null
         && doubtUntilNanos - now.nanos() <= 0
         && session.isSure(now)
         // A renewal alone is no proof: a leader answers it from memory, even one that was replaced.
         && session.isRecent(seen, now)) {
-      Status status = granted(now.nanos(), seen.nanos(), heard.looksOfFirst);
+      Status status = granted(now.nanos(), seen.nanos(), heard.forceChecksWhenFirst);
       if (status != null) {
         return status;
       }
     }
-    return session.isLost() ? over() : advance(store.look(attempt, deadline), deadline);
+    return session.isLost() ? over() : advance(store.readLineOf(attempt, deadline), deadline);
   }
 
   /**
    * Takes the lock if this place is the first, once the places ahead whose time is over are ended.
    * If it is not the first, waits for the end of the place before.
    */
-  Status advance(ConsulStore.Look first, Deadline deadline) throws StoreException {
-    ConsulStore.Look look = first;
-    // Each turn reads the line again, since a place was ended, or a check for forced releases
-    // began.
+  Status advance(ConsulStore.LineRead first, Deadline deadline) throws StoreException {
+    ConsulStore.LineRead read = first;
+    // Each turn reads the line again, since a place was ended, or a force check began.
     while (true) {
-      Line line = look.line();
+      Line line = read.line();
       doubt(line);
       seenLine = line;
       Line.Place own = attempt.placeIn(line);
       if (own == null) {
         return over();
       }
-      seen = look.sent();
+      seen = read.sent();
       holder = line.first().mark().holder();
       ahead = line.ahead(own);
       if (ahead.isEmpty()) {
@@ -129,23 +128,23 @@ public final class ConsulTicket implements Ticket {
           stop();
           return new Waiting(Collections.min(List.of(doubted, recheckAfter)));
         }
-        Status status = granted(look.sent().nanos(), look.sent().nanos(), look.looks());
+        Status status = granted(read.sent().nanos(), read.sent().nanos(), read.forceChecks());
         if (status != null) {
           return status;
         }
       } else {
         long leftNanos = store.sessions().lines().clear(line, deadline);
         if (leftNanos > 0) {
-          listen(ahead.get(ahead.size() - 1), look);
+          listen(ahead.get(ahead.size() - 1), read);
           return new Waiting(Collections.min(List.of(Duration.ofNanos(leftNanos), recheckAfter)));
         }
       }
-      look = store.look(attempt, deadline);
+      read = store.readLineOf(attempt, deadline);
     }
   }
 
   /** Begins a long poll on the place before this one, unless there is one. */
-  private void listen(Line.Place before, ConsulStore.Look look) {
+  private void listen(Line.Place before, ConsulStore.LineRead read) {
     if (wakeUp == null) {
       return;
     }
@@ -154,8 +153,8 @@ public final class ConsulTicket implements Ticket {
       longPoll = new PlaceAhead(before);
       store.http().execute(longPoll::listen);
     }
-    if (look.line().first().equals(before)) {
-      longPoll.looksOfFirst = look.looks();
+    if (read.line().first().equals(before)) {
+      longPoll.forceChecksWhenFirst = read.forceChecks();
     }
   }
 
@@ -215,13 +214,13 @@ public final class ConsulTicket implements Ticket {
    * Makes this attempt the holder; null: its key may have been released by force already, so the
    * line must be read again.
    */
-  private @Nullable Status granted(long sinceNanos, long provedNanos, int looks) {
+  private @Nullable Status granted(long sinceNanos, long provedNanos, int forceChecks) {
     stop();
     ConsulGrant grant = attempt.hold(sinceNanos, provedNanos);
     if (grant == null || attempt.session().isLost()) {
       return over();
     }
-    if (attempt.session().looks() != looks) {
+    if (attempt.session().forceChecks() != forceChecks) {
       return null;
     }
     granted = true;
@@ -282,10 +281,10 @@ public final class ConsulTicket implements Ticket {
     private volatile @Nullable Entry end;
 
     /**
-     * {@link Session#looks} as it was before the place was seen to be the first; null: it was not.
-     * Used by the waiting thread alone.
+     * {@link Session#forceChecks} as it was before the place was seen to be the first; null: it was
+     * not. Used by the waiting thread alone.
      */
-    private @Nullable Integer looksOfFirst;
+    private @Nullable Integer forceChecksWhenFirst;
 
     PlaceAhead(Line.Place place) {
       this.place = place;

@@ -132,9 +132,9 @@ public final class LineCleanup {
    * @return the lines that have keys, by their folders
    */
   public Map<String, Line> read(List<String> folders, Deadline deadline) throws StoreException {
-    Transaction look = new Transaction();
-    folders.forEach(look::tree);
-    Map<String, Line> lines = http.read(look, deadline).stream()
+    Transaction read = new Transaction();
+    folders.forEach(read::tree);
+    Map<String, Line> lines = http.read(read, deadline).stream()
         .collect(Collectors.groupingBy(
             entry -> Keys.lineOf(entry.key()),
             Collectors.collectingAndThen(Collectors.toList(), Line::new)));

@@ -37,7 +37,7 @@ public final class Session {
   private volatile Sent renewed;
 
   private volatile long watchedUntilNanos;
-  private final AtomicInteger looks = new AtomicInteger();
+  private final AtomicInteger forceChecks = new AtomicInteger();
   private volatile long gateIndex;
 
   /** Its keys whose attempts are over. */
@@ -127,16 +127,16 @@ public final class Session {
   }
 
   /**
-   * Returns the number of checks for forced releases that have begun. If it changes while an
-   * attempt becomes the holder, the check may have missed this attempt, which then must check its
-   * own key.
+   * Returns the number of force checks that have begun: reads of all keys of the session's holders,
+   * after a forced release of one of them. If it changes while an attempt becomes the holder, the
+   * check may have missed this attempt, which then must check its own key.
    */
-  public int looks() {
-    return looks.get();
+  public int forceChecks() {
+    return forceChecks.get();
   }
 
-  void beginLook() {
-    looks.incrementAndGet();
+  void beginForceCheck() {
+    forceChecks.incrementAndGet();
   }
 
   /** Whether a long poll on {@link Keys#session} is open, as far as this client knows. */

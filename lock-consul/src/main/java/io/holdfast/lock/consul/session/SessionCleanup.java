@@ -249,9 +249,9 @@ public final class SessionCleanup {
   }
 
   private void endOrphans(List<String> some, Deadline deadline) throws StoreException {
-    Transaction look = new Transaction();
-    some.forEach(look::tree);
-    Line left = new Line(http.read(look, deadline).stream()
+    Transaction read = new Transaction();
+    some.forEach(read::tree);
+    Line left = new Line(http.read(read, deadline).stream()
         .filter(entry -> some.contains(entry.key()))
         .toList());
     lines.end(left.orphans(), deadline);

@@ -251,9 +251,9 @@ public final class Sessions implements AutoCloseable {
   public Set<ConsulGrant> taken(List<ConsulGrant> grants, Deadline deadline) throws StoreException {
     Set<ConsulGrant> taken = new HashSet<>();
     for (List<ConsulGrant> some : Transaction.parts(grants)) {
-      Transaction look = new Transaction();
-      some.forEach(grant -> look.checkIndex(grant.attempt().key(), grant.number()));
-      for (ConsulHttp.Failure failure : http.check(look, deadline).failures()) {
+      Transaction check = new Transaction();
+      some.forEach(grant -> check.checkIndex(grant.attempt().key(), grant.number()));
+      for (ConsulHttp.Failure failure : http.check(check, deadline).failures()) {
         taken.add(some.get((int) failure.operation()));
       }
     }
@@ -397,7 +397,7 @@ public final class Sessions implements AutoCloseable {
     /** The last known index of the session's own key; zero: unknown, and Consul answers at once. */
     private long index;
 
-    /** The index of the session's own key at the last check for forced releases. */
+    /** The index of the session's own key at the last force check. */
     private long checkedIndex;
 
     /** @param index the index at which the session's own key was created */
@@ -497,7 +497,7 @@ public final class Sessions implements AutoCloseable {
       if (writtenIndex == checkedIndex) {
         return;
       }
-      session.beginLook();
+      session.beginForceCheck();
       for (ConsulGrant grant : taken(session.grants(), http.deadline())) {
         settings.events().lost(grant, LeaseLoss.Reason.TAKEN);
       }
