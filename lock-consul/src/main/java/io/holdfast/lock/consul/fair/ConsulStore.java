@@ -266,11 +266,11 @@ public final class ConsulStore implements LockStore {
     Attempt attempt = ((ConsulGrant) grant).attempt();
     Deadline deadline = http.deadline();
     boolean inTime = attempt.leftNanos(time.nanos()) > 0;
-    String mark = attempt.mark().released(grant.number(), holdFor.toNanos()).text();
+    String value = attempt.mark().asReleased(grant.number(), holdFor.toNanos()).text();
     ConsulHttp.Outcome outcome;
     try {
       outcome = http.transact(
-          new Transaction().setAt(attempt.key(), grant.number(), mark, Line.HAD_LOCK), deadline);
+          new Transaction().setAt(attempt.key(), grant.number(), value, Line.HAD_LOCK), deadline);
     } catch (StoreException e) {
       if (e.mayHaveHappened()) {
         attempt.noteRelease();
@@ -278,7 +278,7 @@ public final class ConsulStore implements LockStore {
       throw e;
     }
     if (outcome.isApplied()) {
-      sessions.cleanup().released(attempt, outcome.entries().get(0), holdFor.toNanos());
+      sessions.cleanup().noteReleased(attempt, outcome.entries().get(0), holdFor.toNanos());
       sessions.forget(attempt);
       return ReleaseOutcome.RELEASED;
     }
@@ -397,7 +397,7 @@ public final class ConsulStore implements LockStore {
         return false;
       }
       Transaction force = new Transaction();
-      place.end(force);
+      place.addEndTo(force);
       if (place.hasSession()) {
         // With the number, so that the value is new: the same one again would change no index.
         force.lock(

@@ -90,7 +90,7 @@ public final class ConsulTicket implements Ticket {
     Deadline deadline = store.http().deadline();
     PlaceAhead heard = longPoll;
     if (heard != null
-        && heard.isIdle()
+        && heard.isVacated()
         && heard.forceChecksWhenFirst != null
         && doubtUntilNanos - now.nanos() <= 0
         && session.isSure(now)
@@ -199,7 +199,7 @@ public final class ConsulTicket implements Ticket {
    */
   private boolean mayGoOn(Line.Place place, Line line) {
     Entry now = line.now(place);
-    // The mark of a minimum hold is no lease. An orphan is in the line, and is waited for there.
+    // A minimum hold is no lease. An orphan is in the line, and is waited for there.
     if (place.mark().released()
         || place.entry().equals(now)
         || Line.isOver(place, now)
@@ -326,8 +326,8 @@ public final class ConsulTicket implements Ticket {
       return !ended && place.entry().equals(other.entry());
     }
 
-    /** Whether the place was given up, and keeps nobody waiting. */
-    boolean isIdle() {
+    /** Whether the place was given up, and no minimum hold keeps the name taken. */
+    boolean isVacated() {
       Entry now = end;
       // If the key has a new attempt, that one stands behind this waiter.
       return now != null && (Mark.of(now).isIdle() || !Mark.of(now).released());

@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
  * attempt may have the lock, and its holder may not have heard of the session's end. The index at
  * which it was locked is no longer known, so it stands at the earliest place that it can have had.
  *
- * <p>A <em>timed</em> place is one that only time ends: an orphan, or the mark of a minimum hold.
+ * <p>A <em>timed</em> place is one that only time ends: an orphan, or the key of a minimum hold.
  */
 public final class Line {
   /**
@@ -51,23 +51,23 @@ public final class Line {
     }
 
     /** Adds the operation that marks it as over, unless somebody wrote to it since. */
-    public void end(Transaction transaction) {
+    public void addEndTo(Transaction transaction) {
       // The index at which an orphan joined is not known, but is below that of its session's end.
-      long over = isOrphan() ? entry.modifyIndex() : number;
+      long overIndex = isOrphan() ? entry.modifyIndex() : number;
       transaction.setAt(
           entry.key(),
           entry.modifyIndex(),
-          mark.released(over, 0).text(),
+          mark.asReleased(overIndex, 0).text(),
           mark.released() ? HAD_LOCK : 0);
     }
 
     static Place of(Entry entry, Mark mark) {
-      long number = mark.released() ? mark.over() : entry.modifyIndex();
+      long number = mark.released() ? mark.overIndex() : entry.modifyIndex();
       long from = number;
       if (Line.isOrphan(entry)) {
-        boolean isFirstOfKey = mark.over() == 0;
+        boolean isFirstOfKey = mark.overIndex() == 0;
         number = isFirstOfKey ? entry.createIndex() : number;
-        from = Math.max(entry.createIndex(), mark.over() + 1);
+        from = Math.max(entry.createIndex(), mark.overIndex() + 1);
       }
       return new Place(entry, mark, number, from);
     }
@@ -222,7 +222,7 @@ public final class Line {
   public static boolean isOver(Place place, @Nullable Entry now) {
     return now != null
         && now.key().equals(place.entry().key())
-        && Mark.of(now).over() >= place.number();
+        && Mark.of(now).overIndex() >= place.number();
   }
 
   /**

@@ -191,7 +191,7 @@ public final class LineCleanup {
   public void end(List<Line.Place> over, Deadline deadline) throws StoreException {
     for (List<Line.Place> some : Transaction.parts(over)) {
       // A key with a session is left to its client, whose next attempt may use it.
-      transact(some, (end, place) -> place.end(end), deadline).stream()
+      transact(some, (end, place) -> place.addEndTo(end), deadline).stream()
           .filter(entry -> entry.session().isEmpty())
           .forEach(this::addUseless);
       some.forEach(place -> timed.remove(identity(place)));

@@ -87,9 +87,9 @@ public final class Session {
   }
 
   /**
-   * Marks the session as lost, after which it accepts no attempt.
+   * Ends the session in this client, after which it accepts no attempt.
    *
-   * @return its attempts, for the first caller alone; null: the session was lost before
+   * @return its attempts, for the first caller alone; null: the session had ended before
    */
   @Nullable
   public synchronized List<Attempt> end() {
@@ -206,9 +206,9 @@ public final class Session {
   }
 
   /**
-   * Marks the session as lost if it has had no attempts since that time.
+   * Ends the session in this client if it has had no attempts since that time.
    *
-   * @return whether it is lost
+   * @return whether it has ended, now or before
    */
   public synchronized boolean retireIfUnused(long sinceNanos) {
     lost |= isUnused() && usedNanos - sinceNanos <= 0;

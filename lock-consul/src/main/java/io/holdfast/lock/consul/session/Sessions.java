@@ -137,7 +137,7 @@ public final class Sessions implements AutoCloseable {
    */
   public void unused(Attempt attempt) {
     if (attempt.setFreed() && attempt.indexBefore() > 0) {
-      cleanup.idle(attempt, attempt.indexBefore());
+      cleanup.offerKey(attempt, attempt.indexBefore());
     }
     forget(attempt);
   }
@@ -280,8 +280,8 @@ public final class Sessions implements AutoCloseable {
    * wakes its waiters.
    */
   void lost(Session session) {
-    // The session is marked as lost before its grants are read, so each new holder is told, or sees
-    // the mark.
+    // The session counts as lost before its grants are read, so each new holder is told, or sees
+    // that it is lost.
     List<Attempt> ended = session.end();
     if (ended == null) {
       return;
@@ -306,7 +306,7 @@ public final class Sessions implements AutoCloseable {
       }
       if (!attempt.isFreed()) {
         IdleKeys.IdleKey key = new IdleKeys.IdleKey(attempt.key(), 0, time.nanos());
-        attempt.session().idleKeys.add(key);
+        attempt.session().idleKeys.addWithdrawn(key);
       }
     } catch (RuntimeException | Error e) {
       log.error("The holder of {} was not told of its end", attempt.key(), e);
