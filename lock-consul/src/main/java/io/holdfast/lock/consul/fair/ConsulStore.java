@@ -118,7 +118,11 @@ public final class ConsulStore implements LockStore {
     }
     lastTaken.add(claim.key());
     ConsulTicket ticket = (ConsulTicket) ((Acquisition.Queued) joined).ticket();
-    if (!afterJoining(() -> ticket.leave(deadline))) {
+    boolean isTaken = afterJoining(() -> {
+      ticket.leave(deadline);
+      return ticket.sawOtherHolder();
+    });
+    if (!isTaken) {
       throw StoreException.unanswered("The attempt ended while it asked for the lock", null);
     }
     return Optional.empty();
@@ -140,7 +144,7 @@ public final class ConsulStore implements LockStore {
     for (int again = 0; again < ATTEMPTS_MAX; again++) {
       Attempt attempt = sessions.register(claim, again, deadline);
       boolean mayHaveHappened = true;
-      boolean settled = false;
+      boolean hasTicket = false;
       try {
         int forceChecks = attempt.session().forceChecks();
         Session.Sent sent = now();
@@ -153,7 +157,7 @@ public final class ConsulStore implements LockStore {
           if (status instanceof Ticket.Gone && attempt.session().isLost()) {
             throw StoreException.unanswered("The attempt ended while it asked for the lock", null);
           }
-          settled = true;
+          hasTicket = true;
           if (status instanceof Ticket.Granted granted) {
             return new Acquisition.Granted(granted.grant());
           }
@@ -168,7 +172,7 @@ public final class ConsulStore implements LockStore {
       } finally {
         if (!mayHaveHappened) {
           sessions.unused(attempt);
-        } else if (!settled) {
+        } else if (!hasTicket) {
           sessions.cleanup().add(attempt);
         }
       }
@@ -387,7 +391,7 @@ public final class ConsulStore implements LockStore {
       Line line = readLine(key, deadline);
       Line.Place place = line.holder(number);
       if (place == null) {
-        if (line.isDoubtful(number)) {
+        if (line.isAmbiguous(number)) {
           throw StoreException.refused(
               "That token no longer tells which lease is meant, since a session has ended: give the"
                   + " one that inspect() shows for the holder "

@@ -186,7 +186,7 @@ public final class Line {
    * Whether that number may be that of an orphan or of an earlier lease at its key: nobody can
    * tell.
    */
-  public boolean isDoubtful(long number) {
+  public boolean isAmbiguous(long number) {
     return mayHaveIt().stream()
         .anyMatch(place -> place.from() <= number && number < place.number());
   }
