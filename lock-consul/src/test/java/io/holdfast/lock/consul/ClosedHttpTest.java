@@ -60,7 +60,7 @@ class ClosedHttpTest {
   void aCallThatTheCloseCancelsIsNotSentAgain() throws Exception {
     ExecutorService thread = Executors.newSingleThreadExecutor();
     try {
-      Future<Entry> call = thread.submit(this::read);
+      Future<Entry> call = thread.submit(() -> read());
       try (Socket way = server.accept()) {
         int unused = way.getInputStream().read();
         http.close();

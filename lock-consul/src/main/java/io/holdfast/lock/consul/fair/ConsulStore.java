@@ -103,8 +103,8 @@ public final class ConsulStore implements LockStore {
     Deadline deadline = http.deadline();
     if (lastTaken.contains(claim.key())) {
       Line line = readLine(claim.key(), deadline);
-      if (!line.isEmpty() && sessions.lines().clear(line, deadline) > 0) {
-        sessions.lines().countDown(line);
+      if (!line.isEmpty() && sessions.lineCleanup().endFirstIfOver(line, deadline) > 0) {
+        sessions.lineCleanup().countDown(line);
         return Optional.empty();
       }
     }
@@ -150,7 +150,7 @@ public final class ConsulStore implements LockStore {
         Session.Sent sent = now();
         Line line = lock(attempt, deadline);
         if (line != null) {
-          sessions.lines().note(line);
+          sessions.lineCleanup().note(line);
           ConsulTicket ticket = new ConsulTicket(this, attempt, sent, wakeUp);
           LineRead read = new LineRead(line, forceChecks, sent);
           Ticket.Status status = afterJoining(() -> ticket.advance(read, deadline));
@@ -171,9 +171,9 @@ public final class ConsulStore implements LockStore {
         throw e;
       } finally {
         if (!mayHaveHappened) {
-          sessions.unused(attempt);
+          sessions.discard(attempt);
         } else if (!hasTicket) {
-          sessions.cleanup().add(attempt);
+          sessions.cleanup().freeLater(attempt);
         }
       }
     }
@@ -199,7 +199,7 @@ public final class ConsulStore implements LockStore {
       }
       transaction.lock(attempt.key(), attempt.mark().text(), session.id()).tree(folder);
       ConsulHttp.Outcome outcome = http.transact(transaction, deadline);
-      if (!outcome.isApplied() && sessions.isGone(session, outcome)) {
+      if (!outcome.isApplied() && sessions.endIfGone(session, outcome)) {
         return null;
       }
       List<Entry> shown = outcome.entries();
@@ -218,7 +218,7 @@ public final class ConsulStore implements LockStore {
           new Line(shown.stream().filter(entry -> !entry.key().equals(gate)).toList());
       Line.Place own = attempt.placeIn(line);
       if (own != null) {
-        attempt.joined(own.number());
+        attempt.noteJoined(own.number());
         return line;
       }
       if (!isNew) {
@@ -247,7 +247,7 @@ public final class ConsulStore implements LockStore {
 
   private Line readLine(LockKey key, Deadline deadline) throws StoreException {
     String folder = keys.line(key);
-    Map<String, Line> lines = sessions.lines().read(List.of(folder), deadline);
+    Map<String, Line> lines = sessions.lineCleanup().read(List.of(folder), deadline);
     return lines.getOrDefault(folder, new Line(List.of()));
   }
 
@@ -287,7 +287,7 @@ public final class ConsulStore implements LockStore {
       return ReleaseOutcome.RELEASED;
     }
     // The background finds out what became of the key.
-    sessions.cleanup().add(attempt);
+    sessions.cleanup().freeLater(attempt);
     // An earlier request of this release may have got through. That counts as released if the lease
     // has not run out by now.
     return (attempt.mayBeReleased() || outcome.resent()) && inTime
@@ -340,7 +340,7 @@ public final class ConsulStore implements LockStore {
     long sentNanos = time.nanos();
     // Only a session that was just renewed is known to live long enough.
     boolean lives = sessions.renew(grants.get(0).attempt().session(), deadline);
-    Set<ConsulGrant> taken = lives ? sessions.taken(grants, deadline) : Set.copyOf(grants);
+    Set<ConsulGrant> taken = lives ? sessions.endTaken(grants, deadline) : Set.copyOf(grants);
     List<Optional<Duration>> validFor = new ArrayList<>(grants.size());
     for (ConsulGrant grant : grants) {
       validFor.add(
@@ -354,7 +354,7 @@ public final class ConsulStore implements LockStore {
   @Override
   public Optional<StoredHolder> inspect(LockKey key) throws StoreException {
     Line line = readLine(key, http.deadline());
-    return line.isEmpty() ? Optional.empty() : Optional.of(sessions.lines().holder(line));
+    return line.isEmpty() ? Optional.empty() : Optional.of(sessions.lineCleanup().holder(line));
   }
 
   /** Lists the names first, and reads lines until there are enough locks: Consul has no pages. */
@@ -371,13 +371,13 @@ public final class ConsulStore implements LockStore {
         Transaction.parts(lines, Math.min(limit, Transaction.OPERATIONS_MAX))) {
       if (held.size() < limit) {
         sessions
-            .lines()
+            .lineCleanup()
             .read(some, deadline)
             .forEach((folder, line) -> keys.lock(kind, folder)
                 .filter(lock -> !line.isEmpty())
                 .ifPresent(lock -> held.add(new StoredLock(
                     lock,
-                    sessions.lines().holder(line),
+                    sessions.lineCleanup().holder(line),
                     OptionalInt.of(line.places().size() - 1)))));
       }
     }

@@ -89,7 +89,7 @@ public final class ConsulTicket implements Ticket {
   public Status poll() throws StoreException {
     Session session = attempt.session();
     Session.Sent now = store.now();
-    attempt.seen(now.nanos());
+    attempt.notePoll(now.nanos());
     Deadline deadline = store.http().deadline();
     PlaceAhead heard = longPoll;
     if (heard != null
@@ -136,7 +136,7 @@ public final class ConsulTicket implements Ticket {
           return status;
         }
       } else {
-        long leftNanos = store.sessions().lines().clear(line, deadline);
+        long leftNanos = store.sessions().lineCleanup().endFirstIfOver(line, deadline);
         if (leftNanos > 0) {
           listen(ahead.get(ahead.size() - 1), read);
           return new Waiting(Collections.min(List.of(Duration.ofNanos(leftNanos), recheckAfter)));
@@ -162,8 +162,8 @@ public final class ConsulTicket implements Ticket {
   }
 
   /**
-   * Makes this waiter wait for a TTL from now if there is a new unproved end ahead; ends such a wait
-   * if all those places are proved to be over by now.
+   * Makes this waiter wait for a TTL from now if there is a new unproved end ahead; ends such a
+   * wait if all those places are proved to be over by now.
    */
   private void noteUnprovedEnds(Line line) {
     long provedOver = lastProvedOver(line);
@@ -189,7 +189,7 @@ public final class ConsulTicket implements Ticket {
     PlaceAhead heard = longPoll;
     long last = heard != null && Line.hadLock(heard.place, heard.end) ? heard.place.number() : 0;
     for (Line.Place place : ahead) {
-      if (Line.hadLock(place, line.now(place))) {
+      if (Line.hadLock(place, line.entryOf(place))) {
         last = Math.max(last, place.number());
       }
     }
@@ -197,11 +197,11 @@ public final class ConsulTicket implements Ticket {
   }
 
   /**
-   * Whether a place's end is unproved: its key has changed or gone without proof that its attempt is
-   * over, so that its holder may still trust its lease.
+   * Whether a place's end is unproved: its key has changed or gone without proof that its attempt
+   * is over, so that its holder may still trust its lease.
    */
   private boolean hasUnprovedEnd(Line.Place place, Line line) {
-    Entry now = line.now(place);
+    Entry now = line.entryOf(place);
     // A minimum hold is no lease. An orphan is in the line, and is waited for there.
     if (place.mark().released()
         || place.entry().equals(now)
@@ -233,7 +233,7 @@ public final class ConsulTicket implements Ticket {
 
   private Status endAttempt() {
     stopLongPoll();
-    store.sessions().cleanup().add(attempt);
+    store.sessions().cleanup().freeLater(attempt);
     return new Gone();
   }
 
@@ -256,7 +256,7 @@ public final class ConsulTicket implements Ticket {
     if (seenLine != null && !hasLeft) {
       hasLeft = true;
       // This client may be closed before it has seen an orphan for long enough.
-      store.sessions().lines().countDown(seenLine);
+      store.sessions().lineCleanup().countDown(seenLine);
     }
   }
 
@@ -314,7 +314,7 @@ public final class ConsulTicket implements Ticket {
           endAndWake();
         } else if (!ended) {
           // Not at once, or an agent that refuses would be asked again and again.
-          store.sessions().later(TaskQueue.retryNanos() / 2, this::endAndWake);
+          store.sessions().runLater(TaskQueue.retryNanos() / 2, this::endAndWake);
         }
       }
     }

@@ -176,7 +176,7 @@ public final class Line {
    */
   @Nullable
   public Place holder(long number) {
-    return mayHaveIt().stream()
+    return possibleHolders().stream()
         .filter(place -> place.number() == number)
         .findFirst()
         .orElse(null);
@@ -187,7 +187,7 @@ public final class Line {
    * tell.
    */
   public boolean isAmbiguous(long number) {
-    return mayHaveIt().stream()
+    return possibleHolders().stream()
         .anyMatch(place -> place.from() <= number && number < place.number());
   }
 
@@ -195,7 +195,7 @@ public final class Line {
    * Returns the places that may have the lock: the orphans at the beginning, and the place after
    * them.
    */
-  private List<Place> mayHaveIt() {
+  private List<Place> possibleHolders() {
     long orphans = places.stream().takeWhile(Place::isOrphan).count();
     return places.stream().limit(orphans + 1).toList();
   }
@@ -211,7 +211,7 @@ public final class Line {
   }
 
   /** Returns the key of a place as this line shows it; null: it does not exist. */
-  public @Nullable Entry now(Place place) {
+  public @Nullable Entry entryOf(Place place) {
     return entries.get(place.entry().key());
   }
 

@@ -168,7 +168,7 @@ public final class LineCleanup {
    *
    * @return for how much longer it must be left alone; zero: it is ended, or has changed
    */
-  public long clear(Line line, Deadline deadline) throws StoreException {
+  public long endFirstIfOver(Line line, Deadline deadline) throws StoreException {
     if (!line.first().isTimed()) {
       return Long.MAX_VALUE;
     }

@@ -11,8 +11,8 @@ import java.time.Instant;
  *     {@code millis} at most
  * @param millis the TTL of its session, for which the holder may trust its lease after the last
  *     renewal; if released, the time for which the name stays taken from when this was written
- * @param overIndex the Raft index up to which attempts that joined at this key are certainly over; zero:
- *     none is
+ * @param overIndex the Raft index up to which attempts that joined at this key are certainly over;
+ *     zero: none is
  * @param since when the lock was asked for, by the wall clock of its holder: Consul tells no times
  *     in its answers
  * @param holder the description of its holder
@@ -59,6 +59,7 @@ public record Mark(boolean released, long millis, long overIndex, Instant since,
   }
 
   public String text() {
-    return (released ? RELEASED : HELD) + " " + millis + " " + overIndex + " " + since + " " + holder;
+    String word = released ? RELEASED : HELD;
+    return word + " " + millis + " " + overIndex + " " + since + " " + holder;
   }
 }

@@ -159,7 +159,7 @@ public final class Session {
   }
 
   /** Notes that a renewal that was sent at that time was confirmed. */
-  public synchronized void renewed(Sent sent) {
+  public synchronized void noteRenewal(Sent sent) {
     if (sent.nanos() - renewed.nanos() > 0) {
       renewed = sent;
     }

@@ -32,7 +32,7 @@ public final class SessionCleanup {
   private final Keys keys;
   private final Sessions sessions;
   private final SessionRequests requests;
-  private final LineCleanup lines;
+  private final LineCleanup lineCleanup;
   private final TimeSource time;
 
   /**
@@ -67,19 +67,20 @@ public final class SessionCleanup {
       Keys keys,
       Sessions sessions,
       SessionRequests requests,
-      LineCleanup lines,
+      LineCleanup lineCleanup,
       TimeSource time) {
     this.http = http;
     this.keys = keys;
     this.sessions = sessions;
     this.requests = requests;
-    this.lines = lines;
+    this.lineCleanup = lineCleanup;
     this.time = time;
     unfreed = new TaskQueue<>(time, 1, some -> free(some.get(0), http.deadline()));
     ended = new TaskQueue<>(time, 1, some -> settle(some.get(0), http::deadline));
     haveOldKeys = new TaskQueue<>(time, 1, some -> deleteOldKeys(some.get(0)));
     holds = new TaskQueue<>(time, 1, some -> end(some.get(0)));
-    tasks = Stream.concat(Stream.of(unfreed, ended, haveOldKeys, holds), lines.tasks().stream())
+    tasks = Stream.concat(
+            Stream.of(unfreed, ended, haveOldKeys, holds), lineCleanup.tasks().stream())
         .toList();
   }
 
@@ -94,7 +95,7 @@ public final class SessionCleanup {
   }
 
   /** Ends an attempt, and has its key freed in the background. */
-  public void add(Attempt attempt) {
+  public void freeLater(Attempt attempt) {
     attempt.end();
     unfreed.add(attempt, time.nanos());
   }
@@ -172,7 +173,7 @@ public final class SessionCleanup {
     Entry written = Entry.find(outcome.entries(), gate);
     if (written != null) {
       session.gateIndex(written.modifyIndex());
-    } else if (!sessions.isGone(session, outcome)) {
+    } else if (!sessions.endIfGone(session, outcome)) {
       throw StoreException.refused("Consul refused: " + outcome.failures(), null);
     }
     return outcome.entries();
@@ -191,7 +192,7 @@ public final class SessionCleanup {
     if (holdNanos > 0) {
       long untilNanos = time.nanos() + holdNanos;
       holds.add(new Hold(attempt, entry, untilNanos), untilNanos);
-      sessions.later(holdNanos, () -> holds.begin(http::execute));
+      sessions.runLater(holdNanos, () -> holds.begin(http::execute));
     } else {
       offerKey(attempt, entry.modifyIndex());
     }
@@ -207,7 +208,7 @@ public final class SessionCleanup {
     session.idleKeys.give(new IdleKeys.IdleKey(attempt.key(), index, time.nanos()));
     if (session.isLost()) {
       // The session may be settled already, without this key.
-      settle(session);
+      settleLater(session);
     }
   }
 
@@ -231,7 +232,7 @@ public final class SessionCleanup {
   }
 
   /** Has a session ended in the background, and what is left of it cleared away. */
-  void settle(Session session) {
+  void settleLater(Session session) {
     ended.put(session, session, time.nanos());
   }
 
@@ -261,8 +262,8 @@ public final class SessionCleanup {
     Line left = new Line(http.read(read, deadline).stream()
         .filter(entry -> some.contains(entry.key()))
         .toList());
-    lines.end(left.orphans(), deadline);
-    left.useless().forEach(lines::addUseless);
+    lineCleanup.end(left.orphans(), deadline);
+    left.useless().forEach(lineCleanup::addUseless);
   }
 
   /**
@@ -310,8 +311,8 @@ public final class SessionCleanup {
         deadline);
     if (outcome.isApplied()) {
       Line line = new Line(outcome.entries());
-      line.useless().stream().filter(one -> one.key().equals(key)).forEach(lines::addUseless);
-      lines.countDown(line);
+      line.useless().stream().filter(one -> one.key().equals(key)).forEach(lineCleanup::addUseless);
+      lineCleanup.countDown(line);
     }
   }
 }

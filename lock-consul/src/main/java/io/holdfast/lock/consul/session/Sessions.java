@@ -63,7 +63,7 @@ public final class Sessions implements AutoCloseable {
   /** Attempts that may have a key, by their claims' owner ids. */
   private final Map<String, Attempt> attempts = new ConcurrentHashMap<>();
 
-  private final LineCleanup lines;
+  private final LineCleanup lineCleanup;
   private final SessionCleanup cleanup;
   private volatile boolean closed;
 
@@ -73,8 +73,8 @@ public final class Sessions implements AutoCloseable {
     this.requests = new SessionRequests(http, settings.clientName());
     this.settings = settings;
     this.time = settings.time();
-    this.lines = new LineCleanup(http, keys, requests, time);
-    this.cleanup = new SessionCleanup(http, keys, this, requests, lines, time);
+    this.lineCleanup = new LineCleanup(http, keys, requests, time);
+    this.cleanup = new SessionCleanup(http, keys, this, requests, lineCleanup, time);
     ticker = new ScheduledThreadPoolExecutor(1, task -> {
       Thread thread = new Thread(task, "holdfast-" + settings.clientName() + "-sessions");
       thread.setDaemon(true);
@@ -90,8 +90,8 @@ public final class Sessions implements AutoCloseable {
     return cleanup;
   }
 
-  public LineCleanup lines() {
-    return lines;
+  public LineCleanup lineCleanup() {
+    return lineCleanup;
   }
 
   /** Returns the attempt of a claim; null: it has nothing at Consul. */
@@ -112,7 +112,7 @@ public final class Sessions implements AutoCloseable {
    */
   public Attempt register(Claim claim, int again, Deadline deadline) throws StoreException {
     while (true) {
-      Session session = shared(Session.ttlSeconds(claim.ttl().toNanos()), deadline);
+      Session session = getOrCreate(Session.ttlSeconds(claim.ttl().toNanos()), deadline);
       IdleKeys.IdleKey idle = session.idleKeys.take(keys.line(claim.key()));
       Attempt attempt = idle == null
           ? new Attempt(claim, session, keys.attempt(claim, again), 0, time)
@@ -135,14 +135,14 @@ public final class Sessions implements AutoCloseable {
    * Ends an attempt whose request certainly changed nothing. If it took over an idle key, that key
    * is idle again.
    */
-  public void unused(Attempt attempt) {
+  public void discard(Attempt attempt) {
     if (attempt.setFreed() && attempt.indexBefore() > 0) {
       cleanup.offerKey(attempt, attempt.indexBefore());
     }
     forget(attempt);
   }
 
-  private Session shared(long ttlSeconds, Deadline deadline) throws StoreException {
+  private Session getOrCreate(long ttlSeconds, Deadline deadline) throws StoreException {
     Session session = shared.get(ttlSeconds);
     if (session != null && !session.isLost()) {
       return session;
@@ -174,7 +174,7 @@ public final class Sessions implements AutoCloseable {
     unfinished = session;
     long index;
     try {
-      index = writeNote(session.id(), deadline);
+      index = createOwnKeys(session.id(), deadline);
     } catch (StoreException e) {
       // Otherwise each failed attempt would leave a session. If this fails, Consul ends it by its
       // TTL.
@@ -187,7 +187,7 @@ public final class Sessions implements AutoCloseable {
     unfinished = null;
     upkeep.tend(time.nanos());
     if (closed) {
-      lost(session);
+      end(session);
       closing(each -> cleanup.settle(session, () -> each), deadline);
       throw StoreException.refused("The client was closed", null);
     }
@@ -199,7 +199,7 @@ public final class Sessions implements AutoCloseable {
    * Creates the two own keys of a session, its gate and the one that its client watches, and
    * returns their index.
    */
-  private long writeNote(String id, Deadline deadline) throws StoreException {
+  private long createOwnKeys(String id, Deadline deadline) throws StoreException {
     ConsulHttp.Outcome outcome = http.transact(
         new Transaction()
             .lock(keys.gate(id), settings.clientName(), id)
@@ -212,7 +212,7 @@ public final class Sessions implements AutoCloseable {
   }
 
   /** Runs a task after a while, unless the client is closed by then. */
-  public void later(long delayNanos, Runnable task) {
+  public void runLater(long delayNanos, Runnable task) {
     var unused = ticker.schedule(() -> safely(task), delayNanos, TimeUnit.NANOSECONDS);
   }
 
@@ -235,20 +235,21 @@ public final class Sessions implements AutoCloseable {
     }
     Session.Sent sent = Session.Sent.now(time);
     if (!requests.renew(session.id(), deadline)) {
-      lost(session);
+      end(session);
       return false;
     }
-    session.renewed(sent);
+    session.noteRenewal(sent);
     return true;
   }
 
   /**
-   * Asks Consul whether the keys of these grants are as they were. That the session lives says
-   * nothing about a single key.
+   * Asks Consul whether the keys of these grants are as they were, and ends the attempts of those
+   * that are not. That the session lives says nothing about a single key.
    *
-   * @return the grants whose keys are gone or were written to: they are over
+   * @return the grants whose keys are gone or were written to
    */
-  public Set<ConsulGrant> taken(List<ConsulGrant> grants, Deadline deadline) throws StoreException {
+  public Set<ConsulGrant> endTaken(List<ConsulGrant> grants, Deadline deadline)
+      throws StoreException {
     Set<ConsulGrant> taken = new HashSet<>();
     for (List<ConsulGrant> some : Transaction.parts(grants)) {
       Transaction check = new Transaction();
@@ -259,19 +260,20 @@ public final class Sessions implements AutoCloseable {
     }
     // Those that this client has given up meanwhile are not taken.
     taken.removeIf(grant -> grant.attempt().isFreed());
-    taken.forEach(grant -> cleanup.add(grant.attempt()));
+    taken.forEach(grant -> cleanup.freeLater(grant.attempt()));
     return taken;
   }
 
   /**
-   * Whether a transaction failed because the session has ended. If so, its holders and waiters are
-   * told.
+   * Ends a session in this client if a transaction failed because the session has ended.
+   *
+   * @return whether it has ended
    */
-  public boolean isGone(Session session, ConsulHttp.Outcome outcome) {
+  public boolean endIfGone(Session session, ConsulHttp.Outcome outcome) {
     if (outcome.failures().stream().noneMatch(one -> one.what().contains("invalid session"))) {
       return false;
     }
-    lost(session);
+    end(session);
     return true;
   }
 
@@ -279,7 +281,7 @@ public final class Sessions implements AutoCloseable {
    * Ends a session in this client: tells all of its holders, and only then gives up their keys and
    * wakes its waiters.
    */
-  void lost(Session session) {
+  void end(Session session) {
     // The session counts as lost before its grants are read, so each new holder is told, or sees
     // that it is lost.
     List<Attempt> ended = session.end();
@@ -287,7 +289,7 @@ public final class Sessions implements AutoCloseable {
       return;
     }
     ended.forEach(this::tell);
-    safely(() -> settle(session));
+    safely(() -> giveUp(session));
     for (Attempt attempt : ended) {
       forget(attempt);
       safely(attempt::wake);
@@ -313,8 +315,8 @@ public final class Sessions implements AutoCloseable {
     }
   }
 
-  private void settle(Session session) {
-    cleanup.settle(session);
+  private void giveUp(Session session) {
+    cleanup.settleLater(session);
     all.remove(session);
   }
 
@@ -333,11 +335,11 @@ public final class Sessions implements AutoCloseable {
       if (attempt.isOver()) {
         // Repeated on each tick, in case the first call ran out of memory: a forgotten attempt
         // would keep its session alive for ever.
-        cleanup.add(attempt);
+        cleanup.freeLater(attempt);
       }
     }
     if (session.retireIfUnused(nowNanos - UNUSED_NANOS_MAX)) {
-      settle(session);
+      giveUp(session);
     }
   }
 
@@ -349,11 +351,11 @@ public final class Sessions implements AutoCloseable {
     boolean unused = http.deadline()
         .awaitUninterruptibly(
             leftNanos -> ticker.awaitTermination(leftNanos, TimeUnit.NANOSECONDS));
-    all.keySet().forEach(this::lost);
+    all.keySet().forEach(this::end);
     Session made = unfinished;
     if (made != null) {
       // When its thread sees that the client is closed, it may be too late to send anything.
-      cleanup.settle(made);
+      cleanup.settleLater(made);
     }
     // Sessions first: their end changes their keys, and a countdown covers only keys that have not
     // changed since it began.
@@ -361,9 +363,9 @@ public final class Sessions implements AutoCloseable {
     List<Session> ended = cleanup.ended.all();
     ended.forEach(session -> closing(each -> requests.destroy(session.id(), each), whole));
     cleanup.holds.all().forEach(hold -> closing(each -> cleanup.shorten(hold, each), whole));
-    closing(lines::beginCountdowns, whole);
+    closing(lineCleanup::beginCountdowns, whole);
     ended.forEach(session -> closing(each -> cleanup.settle(session, () -> each), whole));
-    closing(lines::deleteUseless, whole);
+    closing(lineCleanup::deleteUseless, whole);
   }
 
   private interface Closing {
@@ -436,11 +438,11 @@ public final class Sessions implements AutoCloseable {
             session.watchedUntil(
                 time.nanos() + wait.plus(settings.storeTimeout()).toNanos());
           }
-          heard(http.listen(http.longPoll(keys.session(session.id()), index, wait)));
+          handle(http.listen(http.longPoll(keys.session(session.id()), index, wait)));
         }
       } finally {
         index = 0;
-        unwatched();
+        suspendLeases();
       }
     }
 
@@ -448,7 +450,7 @@ public final class Sessions implements AutoCloseable {
      * Puts the leases of the session in doubt until its next renewal, since its end would go
      * unnoticed without a long poll.
      */
-    private void unwatched() {
+    private void suspendLeases() {
       long nowNanos = time.nanos();
       boolean before = session.isWatched(nowNanos);
       session.watchedUntil(nowNanos);
@@ -458,10 +460,11 @@ public final class Sessions implements AutoCloseable {
     }
 
     /** Acts on the state of the session's own key. */
-    private void heard(ConsulHttp.News news) throws StoreException {
+    private void handle(ConsulHttp.News news) throws StoreException {
       Entry entry = news.entry();
       if (entry == null || !entry.session().equals(session.id())) {
-        gone(entry == null ? news.index() : entry.session().isEmpty() ? entry.modifyIndex() : 0);
+        handleLoss(
+            entry == null ? news.index() : entry.session().isEmpty() ? entry.modifyIndex() : 0);
         return;
       }
       checkForForce(entry.modifyIndex());
@@ -476,14 +479,12 @@ public final class Sessions implements AutoCloseable {
      *
      * @param goneIndex the index since which the session does not have its own key; zero: unknown
      */
-    private void gone(long goneIndex) throws StoreException {
+    private void handleLoss(long goneIndex) throws StoreException {
       if (goneIndex > checkedIndex) {
         // The session had the key before that index: it has ended, or somebody deleted the key. It
-        // is
-        // given up either way. The server is not asked: it may be leaving the cluster, and answer
-        // no
-        // more.
-        lost(session);
+        // is given up either way. The server is not asked: it may be leaving the cluster, and
+        // answer no more.
+        end(session);
       } else if (Sessions.this.renew(session, http.deadline())) {
         // The leader says that the session lives, so this server lags, or has lost its data.
         throw StoreException.refused("The session's key is gone", null);
@@ -498,7 +499,7 @@ public final class Sessions implements AutoCloseable {
         return;
       }
       session.beginForceCheck();
-      for (ConsulGrant grant : taken(session.grants(), http.deadline())) {
+      for (ConsulGrant grant : endTaken(session.grants(), http.deadline())) {
         settings.events().lost(grant, LeaseLoss.Reason.TAKEN);
       }
       checkedIndex = writtenIndex;
