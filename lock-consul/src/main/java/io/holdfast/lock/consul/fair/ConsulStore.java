@@ -205,8 +205,7 @@ public final class ConsulStore implements LockStore {
       List<Entry> shown = outcome.entries();
       if (!outcome.isApplied()) {
         // The gate or the key had changed: perhaps by this very request, if a proxy sent it twice.
-        Transaction read = new Transaction().tree(gate).tree(folder);
-        shown = afterJoining(() -> http.read(read, deadline));
+        shown = afterJoining(() -> http.read(new Transaction().tree(gate).tree(folder), deadline));
         Entry now = Entry.find(shown, gate);
         if (now == null) {
           // The withdrawal of the claim creates the gate again.

@@ -62,9 +62,7 @@ public final class ConsulTicket implements Ticket {
   private boolean granted;
 
   /** The line when it was last read. */
-  private @Nullable Line seenLine;
-
-  private boolean hasLeft;
+  private Line seenLine = new Line(List.of());
 
   /** The time at which the last read that showed this place in the line was sent. */
   private Session.Sent seen;
@@ -82,7 +80,7 @@ public final class ConsulTicket implements Ticket {
     // A waiter whose key disappeared must know of it before those behind it may start.
     Duration half = Duration.ofNanos(attempt.session().ttlNanos() / 2);
     this.recheckAfter = Collections.min(List.of(half, LineCleanup.RECHECK_AFTER));
-    attempt.onNews(wakeUp);
+    attempt.wakeWith(wakeUp);
   }
 
   @Override
@@ -91,15 +89,14 @@ public final class ConsulTicket implements Ticket {
     Session.Sent now = store.now();
     attempt.notePoll(now.nanos());
     Deadline deadline = store.http().deadline();
-    PlaceAhead heard = longPoll;
-    if (heard != null
-        && heard.isVacated()
-        && heard.forceChecksWhenFirst != null
+    if (longPoll != null
+        && longPoll.isVacated()
+        && longPoll.forceChecksWhenFirst != null
         && unprovedUntilNanos - now.nanos() <= 0
         && session.isSure(now)
         // A renewal alone is no proof: a leader answers it from memory, even one that was replaced.
         && session.isRecent(seen, now)) {
-      Status status = takeLock(now.nanos(), seen.nanos(), heard.forceChecksWhenFirst);
+      Status status = takeLock(now.nanos(), seen.nanos(), longPoll.forceChecksWhenFirst);
       if (status != null) {
         return status;
       }
@@ -210,8 +207,7 @@ public final class ConsulTicket implements Ticket {
       return false;
     }
     // The long poll may have seen the proof before the key changed again.
-    PlaceAhead heard = longPoll;
-    return heard == null || heard.end == null || !heard.place.equals(place);
+    return longPoll == null || longPoll.end == null || !longPoll.place.equals(place);
   }
 
   /**
@@ -253,11 +249,8 @@ public final class ConsulTicket implements Ticket {
   /** Leaves the line. May be repeated, also at the same time as a withdrawal. */
   void leave(Deadline deadline) throws StoreException {
     store.sessions().cleanup().free(attempt, deadline);
-    if (seenLine != null && !hasLeft) {
-      hasLeft = true;
-      // This client may be closed before it has seen an orphan for long enough.
-      store.sessions().lineCleanup().countDown(seenLine);
-    }
+    // This client may be closed before it has seen an orphan for long enough.
+    store.sessions().lineCleanup().countDown(seenLine);
   }
 
   /**
@@ -265,11 +258,9 @@ public final class ConsulTicket implements Ticket {
    * place was gone, one whose session lived.
    */
   boolean sawOtherHolder() {
-    Line line = seenLine;
-    return line != null
-        && !line.isEmpty()
-        && !attempt.isAt(line.first())
-        && (attempt.placeIn(line) != null || line.isHeld());
+    return !seenLine.isEmpty()
+        && !attempt.isAt(seenLine.first())
+        && (attempt.placeIn(seenLine) != null || seenLine.isHeld());
   }
 
   private void stopLongPoll() {

@@ -43,7 +43,6 @@ public final class ConsulHttp implements AutoCloseable {
   private static final String INDEX = "X-Consul-Index";
   private static final int BODY_SHOWN_MAX = 200;
   private static final String MESSAGE_OF_NO_LEADER = "no cluster leader";
-  private static final String CLOSED = "The client was closed";
 
   /** The time after which a request without an answer is sent again on a new connection. */
   private static final Duration ANSWER_IS_PROMPT = Duration.ofSeconds(1);
@@ -56,10 +55,11 @@ public final class ConsulHttp implements AutoCloseable {
   /** A copy of {@link #client} that makes a new connection for each request. */
   private final OkHttpClient unpooled;
 
+  /** Runs tasks; its shutdown closes the client. */
   private final ThreadPoolExecutor executor;
+
   private final Settings settings;
   private final Duration storeTimeout;
-  private volatile boolean closed;
 
   /**
    * The address of the agent, and what requests to it need.
@@ -129,8 +129,8 @@ public final class ConsulHttp implements AutoCloseable {
         // Runs once the dispatcher has the call, so a call that gets past it is one that close()
         // cancels.
         .addInterceptor(chain -> {
-          if (closed) {
-            throw new IOException(CLOSED);
+          if (executor.isShutdown()) {
+            throw new IOException("The client was closed");
           }
           return chain.proceed(chain.request());
         })
@@ -281,8 +281,8 @@ public final class ConsulHttp implements AutoCloseable {
       throws InterruptedException, StoreException {
     while (true) {
       boolean again = resent.get();
-      if (closed) {
-        throw failure(again, CLOSED, null);
+      if (executor.isShutdown()) {
+        throw failure(again, "The client was closed", null);
       }
       try {
         long leftNanos = (again ? deadline : deadline.within(ANSWER_IS_PROMPT)).leftNanos();
@@ -297,11 +297,9 @@ public final class ConsulHttp implements AutoCloseable {
       } catch (IOException e) {
         boolean ended = e instanceof InterruptedIOException;
         boolean interrupted = ended && Thread.interrupted();
-        if (!interrupted && !closed && (again || deadline.isOver())) {
-          throw StoreException.unanswered(
-              "Consul at " + settings.base()
-                  + (ended ? " did not answer in time" : " gave no answer: " + e),
-              e);
+        if (!interrupted && !executor.isShutdown() && (again || deadline.isOver())) {
+          String what = ended ? " did not answer in time" : " gave no answer: " + e;
+          throw StoreException.unanswered("Consul at " + settings.base() + what, e);
         }
         resent.set(true);
         // The other pooled connections may be dead as well.
@@ -443,10 +441,9 @@ public final class ConsulHttp implements AutoCloseable {
    */
   @Override
   public void close() {
-    // Before the calls are cancelled, since a cancelled call would be sent again.
-    closed = true;
-    client.dispatcher().cancelAll();
+    // First: from here on nothing is sent. Otherwise a cancelled call would be sent again.
     executor.shutdown();
+    client.dispatcher().cancelAll();
     client.connectionPool().evictAll();
   }
 }

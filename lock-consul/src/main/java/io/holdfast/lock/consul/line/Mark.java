@@ -59,7 +59,6 @@ public record Mark(boolean released, long millis, long overIndex, Instant since,
   }
 
   public String text() {
-    String word = released ? RELEASED : HELD;
-    return word + " " + millis + " " + overIndex + " " + since + " " + holder;
+    return "%s %s %s %s %s".formatted(released ? RELEASED : HELD, millis, overIndex, since, holder);
   }
 }

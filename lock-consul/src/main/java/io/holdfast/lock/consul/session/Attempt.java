@@ -129,7 +129,7 @@ public final class Attempt {
   }
 
   /** Sets what wakes its waiting thread; null: no thread waits. */
-  public void onNews(@Nullable Runnable run) {
+  public void wakeWith(@Nullable Runnable run) {
     wakeUp = run;
   }
 

@@ -47,8 +47,8 @@ public final class SessionCleanup {
    */
   final TaskQueue<Session> ended;
 
-  /** Sessions with idle keys that no attempt used again in time, and that are to be deleted. */
-  private final TaskQueue<Session> haveOldKeys;
+  /** Sessions with old keys: idle ones that no attempt used again in time. */
+  private final TaskQueue<Session> oldKeys;
 
   /** Minimum holds that are not over. */
   final TaskQueue<Hold> holds;
@@ -77,21 +77,18 @@ public final class SessionCleanup {
     this.time = time;
     unfreed = new TaskQueue<>(time, 1, some -> free(some.get(0), http.deadline()));
     ended = new TaskQueue<>(time, 1, some -> settle(some.get(0), http::deadline));
-    haveOldKeys = new TaskQueue<>(time, 1, some -> deleteOldKeys(some.get(0)));
+    oldKeys = new TaskQueue<>(time, 1, some -> deleteOldKeys(some.get(0)));
     holds = new TaskQueue<>(time, 1, some -> end(some.get(0)));
-    tasks = Stream.concat(
-            Stream.of(unfreed, ended, haveOldKeys, holds), lineCleanup.tasks().stream())
+    tasks = Stream.concat(Stream.of(unfreed, ended, oldKeys, holds), lineCleanup.tasks().stream())
         .toList();
   }
 
   /** Begins the tasks that are due. */
   void tend(Collection<Session> inUse) {
     tasks.forEach(queue -> Sessions.safely(() -> queue.begin(http::execute)));
-    for (Session session : inUse) {
-      if (!withdrawOldKeys(session).isEmpty()) {
-        haveOldKeys.add(session, time.nanos());
-      }
-    }
+    inUse.stream()
+        .filter(session -> !withdrawOld(session).isEmpty())
+        .forEach(session -> oldKeys.add(session, time.nanos()));
   }
 
   /** Ends an attempt, and has its key freed in the background. */
@@ -213,13 +210,12 @@ public final class SessionCleanup {
   }
 
   /** Withdraws the oldest idle keys of a session from use if they are due to be deleted. */
-  private List<String> withdrawOldKeys(Session session) {
+  private List<String> withdrawOld(Session session) {
     return session.idleKeys.withdrawOld(time.nanos() - LineCleanup.KEPT_NANOS, DELETED_AT_ONCE);
   }
 
   private void deleteOldKeys(Session session) throws StoreException {
-    List<String> some = withdrawOldKeys(session);
-    while (!some.isEmpty()) {
+    for (List<String> some = withdrawOld(session); !some.isEmpty(); some = withdrawOld(session)) {
       Transaction delete = new Transaction();
       some.forEach(delete::delete);
       if (closeGate(session, delete, http.deadline()).isEmpty()) {
@@ -227,7 +223,6 @@ public final class SessionCleanup {
         return;
       }
       session.idleKeys.remove(some);
-      some = withdrawOldKeys(session);
     }
   }
 
@@ -273,13 +268,12 @@ public final class SessionCleanup {
   private void end(Hold hold) throws StoreException {
     Deadline deadline = http.deadline();
     Mark mark = Mark.of(hold.entry());
-    String value = mark.asReleased(mark.overIndex(), 0).text();
+    String text = mark.asReleased(mark.overIndex(), 0).text();
     // If the key has changed meanwhile, its session ended, or another client ended this hold. No
-    // other attempt can have the key yet, so the value is written again, at the key's new index.
+    // other attempt can have the key yet, so the text is written again, at the key's new index.
     for (Entry entry = hold.entry(); entry != null; entry = http.readKey(entry.key(), deadline)) {
       ConsulHttp.Outcome outcome = http.transact(
-          new Transaction().setAt(entry.key(), entry.modifyIndex(), value, Line.HAD_LOCK),
-          deadline);
+          new Transaction().setAt(entry.key(), entry.modifyIndex(), text, Line.HAD_LOCK), deadline);
       if (outcome.isApplied()) {
         // Before the key is offered again: a repeat of this task would end the next attempt.
         holds.remove(hold);

@@ -17,6 +17,7 @@ import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
@@ -172,17 +173,15 @@ public final class Sessions implements AutoCloseable {
     Session.Sent sent = Session.Sent.now(time);
     Session session = new Session(requests.create(ttlSeconds, deadline), ttlSeconds, sent);
     unfinished = session;
-    long index;
     try {
-      index = createOwnKeys(session.id(), deadline);
+      session.gateIndex(createOwnKeys(session.id(), deadline));
     } catch (StoreException e) {
       // Otherwise each failed attempt would leave a session. If this fails, Consul ends it by its
       // TTL.
       http.execute(() -> closing(each -> requests.destroy(session.id(), each), http.deadline()));
       throw e;
     }
-    session.gateIndex(index);
-    Upkeep upkeep = new Upkeep(session, index);
+    Upkeep upkeep = new Upkeep(session, session.gateIndex());
     all.put(session, upkeep);
     unfinished = null;
     upkeep.tend(time.nanos());
@@ -351,12 +350,9 @@ public final class Sessions implements AutoCloseable {
     boolean unused = http.deadline()
         .awaitUninterruptibly(
             leftNanos -> ticker.awaitTermination(leftNanos, TimeUnit.NANOSECONDS));
+    // A session that is no longer unfinished is among the others by now.
+    Optional.ofNullable(unfinished).ifPresent(cleanup::settleLater);
     all.keySet().forEach(this::end);
-    Session made = unfinished;
-    if (made != null) {
-      // When its thread sees that the client is closed, it may be too late to send anything.
-      cleanup.settleLater(made);
-    }
     // Sessions first: their end changes their keys, and a countdown covers only keys that have not
     // changed since it began.
     Deadline whole = Deadline.after(settings.storeTimeout().multipliedBy(2), TimeSource.system());
@@ -438,7 +434,7 @@ public final class Sessions implements AutoCloseable {
             session.watchedUntil(
                 time.nanos() + wait.plus(settings.storeTimeout()).toNanos());
           }
-          handle(http.listen(http.longPoll(keys.session(session.id()), index, wait)));
+          onNews(http.listen(http.longPoll(keys.session(session.id()), index, wait)));
         }
       } finally {
         index = 0;
@@ -460,11 +456,10 @@ public final class Sessions implements AutoCloseable {
     }
 
     /** Acts on the state of the session's own key. */
-    private void handle(ConsulHttp.News news) throws StoreException {
+    private void onNews(ConsulHttp.News news) throws StoreException {
       Entry entry = news.entry();
       if (entry == null || !entry.session().equals(session.id())) {
-        handleLoss(
-            entry == null ? news.index() : entry.session().isEmpty() ? entry.modifyIndex() : 0);
+        onLoss(entry == null ? news.index() : entry.session().isEmpty() ? entry.modifyIndex() : 0);
         return;
       }
       checkForForce(entry.modifyIndex());
@@ -479,7 +474,7 @@ public final class Sessions implements AutoCloseable {
      *
      * @param goneIndex the index since which the session does not have its own key; zero: unknown
      */
-    private void handleLoss(long goneIndex) throws StoreException {
+    private void onLoss(long goneIndex) throws StoreException {
       if (goneIndex > checkedIndex) {
         // The session had the key before that index: it has ended, or somebody deleted the key. It
         // is given up either way. The server is not asked: it may be leaving the cluster, and
