@@ -55,9 +55,7 @@ public final class ConsulHttp implements AutoCloseable {
   /** A copy of {@link #client} that makes a new connection for each request. */
   private final OkHttpClient unpooled;
 
-  /** Runs tasks; its shutdown closes the client. */
   private final ThreadPoolExecutor executor;
-
   private final Settings settings;
   private final Duration storeTimeout;
 
@@ -126,14 +124,6 @@ public final class ConsulHttp implements AutoCloseable {
         .connectionPool(new ConnectionPool(IDLE_CONNECTIONS_MAX, 1, TimeUnit.MINUTES))
         // send() resends, and says so (Answer.resent), since a release that is sent twice fails.
         .retryOnConnectionFailure(false)
-        // Runs once the dispatcher has the call, so a call that gets past it is one that close()
-        // cancels.
-        .addInterceptor(chain -> {
-          if (executor.isShutdown()) {
-            throw new IOException("The client was closed");
-          }
-          return chain.proceed(chain.request());
-        })
         .connectTimeout(Duration.ZERO)
         .readTimeout(Duration.ZERO)
         .writeTimeout(Duration.ZERO)
@@ -275,15 +265,11 @@ public final class ConsulHttp implements AutoCloseable {
   /**
    * Sends a request, and sends it again on a new connection: once if it got no answer, since a
    * pooled connection is dead after a restart of the agent, for example; and after each interrupt.
-   * Once this client is closed, it is not sent again, and fails.
    */
   private Answer send(Request request, Deadline deadline, AtomicBoolean resent)
       throws InterruptedException, StoreException {
     while (true) {
       boolean again = resent.get();
-      if (executor.isShutdown()) {
-        throw failure(again, "The client was closed", null);
-      }
       try {
         long leftNanos = (again ? deadline : deadline.within(ANSWER_IS_PROMPT)).leftNanos();
         if (leftNanos <= 0) {
@@ -297,9 +283,11 @@ public final class ConsulHttp implements AutoCloseable {
       } catch (IOException e) {
         boolean ended = e instanceof InterruptedIOException;
         boolean interrupted = ended && Thread.interrupted();
-        if (!interrupted && !executor.isShutdown() && (again || deadline.isOver())) {
-          String what = ended ? " did not answer in time" : " gave no answer: " + e;
-          throw StoreException.unanswered("Consul at " + settings.base() + what, e);
+        if (!interrupted && (again || deadline.isOver())) {
+          throw StoreException.unanswered(
+              "Consul at " + settings.base()
+                  + (ended ? " did not answer in time" : " gave no answer: " + e),
+              e);
         }
         resent.set(true);
         // The other pooled connections may be dead as well.
@@ -436,14 +424,13 @@ public final class ConsulHttp implements AutoCloseable {
   }
 
   /**
-   * Cancels the calls under way, and takes no more tasks. From then on nothing is sent: each call
-   * fails. Tasks that run end by their deadlines.
+   * Cancels the calls under way, and takes no more tasks. A call that was sent once may be sent
+   * once more; tasks that run end by their deadlines.
    */
   @Override
   public void close() {
-    // First: from here on nothing is sent. Otherwise a cancelled call would be sent again.
-    executor.shutdown();
     client.dispatcher().cancelAll();
+    executor.shutdown();
     client.connectionPool().evictAll();
   }
 }

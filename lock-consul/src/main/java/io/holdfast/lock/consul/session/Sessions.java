@@ -17,7 +17,6 @@ import java.time.Duration;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
@@ -54,9 +53,6 @@ public final class Sessions implements AutoCloseable {
 
   /** Held while a session is created. */
   private final ReentrantLock making = new ReentrantLock();
-
-  /** The session whose own keys are being created. If the client is closed then, it is ended. */
-  private volatile @Nullable Session unfinished;
 
   /** The sessions that this client has not given up, with their upkeep. */
   private final Map<Session, Upkeep> all = new ConcurrentHashMap<>();
@@ -172,7 +168,6 @@ public final class Sessions implements AutoCloseable {
     }
     Session.Sent sent = Session.Sent.now(time);
     Session session = new Session(requests.create(ttlSeconds, deadline), ttlSeconds, sent);
-    unfinished = session;
     try {
       session.gateIndex(createOwnKeys(session.id(), deadline));
     } catch (StoreException e) {
@@ -183,7 +178,6 @@ public final class Sessions implements AutoCloseable {
     }
     Upkeep upkeep = new Upkeep(session, session.gateIndex());
     all.put(session, upkeep);
-    unfinished = null;
     upkeep.tend(time.nanos());
     if (closed) {
       end(session);
@@ -350,8 +344,6 @@ public final class Sessions implements AutoCloseable {
     boolean unused = http.deadline()
         .awaitUninterruptibly(
             leftNanos -> ticker.awaitTermination(leftNanos, TimeUnit.NANOSECONDS));
-    // A session that is no longer unfinished is among the others by now.
-    Optional.ofNullable(unfinished).ifPresent(cleanup::settleLater);
     all.keySet().forEach(this::end);
     // Sessions first: their end changes their keys, and a countdown covers only keys that have not
     // changed since it began.
