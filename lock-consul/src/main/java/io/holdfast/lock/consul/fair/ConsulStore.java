@@ -102,9 +102,9 @@ public final class ConsulStore implements LockStore {
   public Optional<Grant> tryAcquire(Claim claim) throws StoreException {
     Deadline deadline = http.deadline();
     if (lastTaken.contains(claim.key())) {
-      Line line = line(claim.key(), deadline);
-      if (!line.isEmpty() && sessions.lines().clear(line, deadline) > 0) {
-        sessions.lines().countDown(line);
+      Line line = readLine(claim.key(), deadline);
+      if (!line.isEmpty() && sessions.lineCleanup().endFirstIfOver(line, deadline) > 0) {
+        sessions.lineCleanup().countDown(line);
         return Optional.empty();
       }
     }
@@ -118,7 +118,11 @@ public final class ConsulStore implements LockStore {
     }
     lastTaken.add(claim.key());
     ConsulTicket ticket = (ConsulTicket) ((Acquisition.Queued) joined).ticket();
-    if (!afterJoining(() -> ticket.leave(deadline))) {
+    boolean isTaken = afterJoining(() -> {
+      ticket.leave(deadline);
+      return ticket.sawOtherHolder();
+    });
+    if (!isTaken) {
       throw StoreException.unanswered("The attempt ended while it asked for the lock", null);
     }
     return Optional.empty();
@@ -140,20 +144,20 @@ public final class ConsulStore implements LockStore {
     for (int again = 0; again < ATTEMPTS_MAX; again++) {
       Attempt attempt = sessions.register(claim, again, deadline);
       boolean mayHaveHappened = true;
-      boolean settled = false;
+      boolean hasTicket = false;
       try {
-        int looks = attempt.session().looks();
+        int forceChecks = attempt.session().forceChecks();
         Session.Sent sent = now();
         Line line = lock(attempt, deadline);
         if (line != null) {
-          sessions.lines().note(line);
+          sessions.lineCleanup().note(line);
           ConsulTicket ticket = new ConsulTicket(this, attempt, sent, wakeUp);
-          Look look = new Look(line, looks, sent);
-          Ticket.Status status = afterJoining(() -> ticket.advance(look, deadline));
+          LineRead read = new LineRead(line, forceChecks, sent);
+          Ticket.Status status = afterJoining(() -> ticket.advance(read, deadline));
           if (status instanceof Ticket.Gone && attempt.session().isLost()) {
             throw StoreException.unanswered("The attempt ended while it asked for the lock", null);
           }
-          settled = true;
+          hasTicket = true;
           if (status instanceof Ticket.Granted granted) {
             return new Acquisition.Granted(granted.grant());
           }
@@ -167,9 +171,9 @@ public final class ConsulStore implements LockStore {
         throw e;
       } finally {
         if (!mayHaveHappened) {
-          sessions.unused(attempt);
-        } else if (!settled) {
-          sessions.cleanup().add(attempt);
+          sessions.discard(attempt);
+        } else if (!hasTicket) {
+          sessions.cleanup().freeLater(attempt);
         }
       }
     }
@@ -195,14 +199,13 @@ public final class ConsulStore implements LockStore {
       }
       transaction.lock(attempt.key(), attempt.mark().text(), session.id()).tree(folder);
       ConsulHttp.Outcome outcome = http.transact(transaction, deadline);
-      if (!outcome.isApplied() && sessions.isGone(session, outcome)) {
+      if (!outcome.isApplied() && sessions.endIfGone(session, outcome)) {
         return null;
       }
       List<Entry> shown = outcome.entries();
       if (!outcome.isApplied()) {
         // The gate or the key had changed: perhaps by this very request, if a proxy sent it twice.
-        Transaction look = new Transaction().tree(gate).tree(folder);
-        shown = afterJoining(() -> http.read(look, deadline));
+        shown = afterJoining(() -> http.read(new Transaction().tree(gate).tree(folder), deadline));
         Entry now = Entry.find(shown, gate);
         if (now == null) {
           // The withdrawal of the claim creates the gate again.
@@ -214,7 +217,7 @@ public final class ConsulStore implements LockStore {
           new Line(shown.stream().filter(entry -> !entry.key().equals(gate)).toList());
       Line.Place own = attempt.placeIn(line);
       if (own != null) {
-        attempt.joined(own.number());
+        attempt.noteJoined(own.number());
         return line;
       }
       if (!isNew) {
@@ -241,24 +244,24 @@ public final class ConsulStore implements LockStore {
     }
   }
 
-  private Line line(LockKey key, Deadline deadline) throws StoreException {
+  private Line readLine(LockKey key, Deadline deadline) throws StoreException {
     String folder = keys.line(key);
-    Map<String, Line> lines = sessions.lines().read(List.of(folder), deadline);
+    Map<String, Line> lines = sessions.lineCleanup().read(List.of(folder), deadline);
     return lines.getOrDefault(folder, new Line(List.of()));
   }
 
   /**
-   * A line as it was read.
+   * A line, and what was known just before the request that read it was sent.
    *
-   * @param looks {@link Session#looks} as it was before the line was read
-   * @param sent the time just before the request was sent
+   * @param forceChecks {@link Session#forceChecks} then
+   * @param sent the time then
    */
-  record Look(Line line, int looks, Session.Sent sent) {}
+  record LineRead(Line line, int forceChecks, Session.Sent sent) {}
 
-  Look look(Attempt attempt, Deadline deadline) throws StoreException {
-    int looks = attempt.session().looks();
+  LineRead readLineOf(Attempt attempt, Deadline deadline) throws StoreException {
+    int forceChecks = attempt.session().forceChecks();
     Session.Sent sent = now();
-    return new Look(line(attempt.claim().key(), deadline), looks, sent);
+    return new LineRead(readLine(attempt.claim().key(), deadline), forceChecks, sent);
   }
 
   @Override
@@ -266,11 +269,11 @@ public final class ConsulStore implements LockStore {
     Attempt attempt = ((ConsulGrant) grant).attempt();
     Deadline deadline = http.deadline();
     boolean inTime = attempt.leftNanos(time.nanos()) > 0;
-    String mark = attempt.mark().released(grant.number(), holdFor.toNanos()).text();
+    String value = attempt.mark().asReleased(grant.number(), holdFor.toNanos()).text();
     ConsulHttp.Outcome outcome;
     try {
       outcome = http.transact(
-          new Transaction().setAt(attempt.key(), grant.number(), mark, Line.HAD_LOCK), deadline);
+          new Transaction().setAt(attempt.key(), grant.number(), value, Line.HAD_LOCK), deadline);
     } catch (StoreException e) {
       if (e.mayHaveHappened()) {
         attempt.noteRelease();
@@ -278,12 +281,12 @@ public final class ConsulStore implements LockStore {
       throw e;
     }
     if (outcome.isApplied()) {
-      sessions.cleanup().released(attempt, outcome.entries().get(0), holdFor.toNanos());
+      sessions.cleanup().noteReleased(attempt, outcome.entries().get(0), holdFor.toNanos());
       sessions.forget(attempt);
       return ReleaseOutcome.RELEASED;
     }
     // The background finds out what became of the key.
-    sessions.cleanup().add(attempt);
+    sessions.cleanup().freeLater(attempt);
     // An earlier request of this release may have got through. That counts as released if the lease
     // has not run out by now.
     return (attempt.mayBeReleased() || outcome.resent()) && inTime
@@ -336,7 +339,7 @@ public final class ConsulStore implements LockStore {
     long sentNanos = time.nanos();
     // Only a session that was just renewed is known to live long enough.
     boolean lives = sessions.renew(grants.get(0).attempt().session(), deadline);
-    Set<ConsulGrant> taken = lives ? sessions.taken(grants, deadline) : Set.copyOf(grants);
+    Set<ConsulGrant> taken = lives ? sessions.endTaken(grants, deadline) : Set.copyOf(grants);
     List<Optional<Duration>> validFor = new ArrayList<>(grants.size());
     for (ConsulGrant grant : grants) {
       validFor.add(
@@ -349,8 +352,8 @@ public final class ConsulStore implements LockStore {
 
   @Override
   public Optional<StoredHolder> inspect(LockKey key) throws StoreException {
-    Line line = line(key, http.deadline());
-    return line.isEmpty() ? Optional.empty() : Optional.of(sessions.lines().holder(line));
+    Line line = readLine(key, http.deadline());
+    return line.isEmpty() ? Optional.empty() : Optional.of(sessions.lineCleanup().holder(line));
   }
 
   /** Lists the names first, and reads lines until there are enough locks: Consul has no pages. */
@@ -367,13 +370,13 @@ public final class ConsulStore implements LockStore {
         Transaction.parts(lines, Math.min(limit, Transaction.OPERATIONS_MAX))) {
       if (held.size() < limit) {
         sessions
-            .lines()
+            .lineCleanup()
             .read(some, deadline)
             .forEach((folder, line) -> keys.lock(kind, folder)
                 .filter(lock -> !line.isEmpty())
                 .ifPresent(lock -> held.add(new StoredLock(
                     lock,
-                    sessions.lines().holder(line),
+                    sessions.lineCleanup().holder(line),
                     OptionalInt.of(line.places().size() - 1)))));
       }
     }
@@ -384,10 +387,10 @@ public final class ConsulStore implements LockStore {
   public boolean forceRelease(LockKey key, long number) throws StoreException {
     Deadline deadline = http.deadline();
     while (true) {
-      Line line = line(key, deadline);
+      Line line = readLine(key, deadline);
       Line.Place place = line.holder(number);
       if (place == null) {
-        if (line.isDoubtful(number)) {
+        if (line.isAmbiguous(number)) {
           throw StoreException.refused(
               "That token no longer tells which lease is meant, since a session has ended: give the"
                   + " one that inspect() shows for the holder "
@@ -397,7 +400,7 @@ public final class ConsulStore implements LockStore {
         return false;
       }
       Transaction force = new Transaction();
-      place.end(force);
+      place.addEndTo(force);
       if (place.hasSession()) {
         // With the number, so that the value is new: the same one again would change no index.
         force.lock(

@@ -30,10 +30,11 @@ import org.slf4j.LoggerFactory;
  *
  * <p>Only a released mark on its key proves that an attempt is over. If its session has ended
  * instead (it expired, was destroyed, or its server left), the holder may go on for the session's
- * TTL, and {@link LineCleanup} lets this waiter start no earlier. If its key has disappeared
- * (somebody deleted it, or restored a snapshot), this waiter waits for a TTL, too. It does so for
- * every place ahead, since the one just before it may leave without ever having had the lock. But
- * if a mark says that its attempt had the lock, all places before that one are over.
+ * TTL, and {@link LineCleanup} lets this waiter start no earlier. If its key has disappeared or
+ * has another value (somebody deleted it, wrote to it, or restored a snapshot), that is an
+ * <em>unproved end</em>, and this waiter waits for a TTL, too. It does so for every place ahead,
+ * since the one just before it may leave without ever having had the lock. But if a key says that
+ * its attempt had the lock and is over, all places before that one are over.
  */
 public final class ConsulTicket implements Ticket {
   private static final Logger log = LoggerFactory.getLogger(ConsulTicket.class);
@@ -52,16 +53,16 @@ public final class ConsulTicket implements Ticket {
   /** The places ahead of this one when the line was last read. */
   private List<Line.Place> ahead = List.of();
 
-  /** The time until which the holder of a place that disappeared may still trust its lease. */
-  private long doubtUntilNanos;
+  /** The time until which the holder of a place with an unproved end may still trust its lease. */
+  private long unprovedUntilNanos;
 
   /** The number of the last such place. */
-  private long doubtedNumber;
+  private long lastUnproved;
 
   private boolean granted;
 
   /** The line when it was last read. */
-  private @Nullable Line seenLine;
+  private Line seenLine = new Line(List.of());
 
   /** The time at which the last read that showed this place in the line was sent. */
   private Session.Sent seen;
@@ -75,162 +76,160 @@ public final class ConsulTicket implements Ticket {
     this.attempt = attempt;
     this.wakeUp = wakeUp;
     this.seen = sent;
-    this.doubtUntilNanos = sent.nanos();
+    this.unprovedUntilNanos = sent.nanos();
     // A waiter whose key disappeared must know of it before those behind it may start.
     Duration half = Duration.ofNanos(attempt.session().ttlNanos() / 2);
     this.recheckAfter = Collections.min(List.of(half, LineCleanup.RECHECK_AFTER));
-    attempt.onNews(wakeUp);
+    attempt.wakeWith(wakeUp);
   }
 
   @Override
   public Status poll() throws StoreException {
     Session session = attempt.session();
     Session.Sent now = store.now();
-    attempt.seen(now.nanos());
+    attempt.notePoll(now.nanos());
     Deadline deadline = store.http().deadline();
-    PlaceAhead heard = longPoll;
-    if (heard != null
-        && heard.isIdle()
-        && heard.looksOfFirst != null
-        && doubtUntilNanos - now.nanos() <= 0
+    if (longPoll != null
+        && longPoll.isVacated()
+        && longPoll.forceChecksWhenFirst != null
+        && unprovedUntilNanos - now.nanos() <= 0
         && session.isSure(now)
         // A renewal alone is no proof: a leader answers it from memory, even one that was replaced.
         && session.isRecent(seen, now)) {
-      Status status = granted(now.nanos(), seen.nanos(), heard.looksOfFirst);
+      Status status = takeLock(now.nanos(), seen.nanos(), longPoll.forceChecksWhenFirst);
       if (status != null) {
         return status;
       }
     }
-    return session.isLost() ? over() : advance(store.look(attempt, deadline), deadline);
+    return session.isLost() ? endAttempt() : advance(store.readLineOf(attempt, deadline), deadline);
   }
 
   /**
    * Takes the lock if this place is the first, once the places ahead whose time is over are ended.
    * If it is not the first, waits for the end of the place before.
    */
-  Status advance(ConsulStore.Look first, Deadline deadline) throws StoreException {
-    ConsulStore.Look look = first;
-    // Each turn reads the line again, since a place was ended, or a check for forced releases
-    // began.
+  Status advance(ConsulStore.LineRead first, Deadline deadline) throws StoreException {
+    ConsulStore.LineRead read = first;
+    // Each turn reads the line again, since a place was ended, or a force check began.
     while (true) {
-      Line line = look.line();
-      doubt(line);
+      Line line = read.line();
+      noteUnprovedEnds(line);
       seenLine = line;
       Line.Place own = attempt.placeIn(line);
       if (own == null) {
-        return over();
+        return endAttempt();
       }
-      seen = look.sent();
+      seen = read.sent();
       holder = line.first().mark().holder();
       ahead = line.ahead(own);
       if (ahead.isEmpty()) {
-        Duration doubted = Duration.ofNanos(doubtUntilNanos - store.now().nanos());
-        if (!doubted.isNegative() && !doubted.isZero()) {
-          stop();
-          return new Waiting(Collections.min(List.of(doubted, recheckAfter)));
+        long leftNanos = unprovedUntilNanos - store.now().nanos();
+        if (leftNanos > 0) {
+          stopLongPoll();
+          return new Waiting(Collections.min(List.of(Duration.ofNanos(leftNanos), recheckAfter)));
         }
-        Status status = granted(look.sent().nanos(), look.sent().nanos(), look.looks());
+        Status status = takeLock(read.sent().nanos(), read.sent().nanos(), read.forceChecks());
         if (status != null) {
           return status;
         }
       } else {
-        long leftNanos = store.sessions().lines().clear(line, deadline);
+        long leftNanos = store.sessions().lineCleanup().endFirstIfOver(line, deadline);
         if (leftNanos > 0) {
-          listen(ahead.get(ahead.size() - 1), look);
+          listen(ahead.get(ahead.size() - 1), read);
           return new Waiting(Collections.min(List.of(Duration.ofNanos(leftNanos), recheckAfter)));
         }
       }
-      look = store.look(attempt, deadline);
+      read = store.readLineOf(attempt, deadline);
     }
   }
 
   /** Begins a long poll on the place before this one, unless there is one. */
-  private void listen(Line.Place before, ConsulStore.Look look) {
+  private void listen(Line.Place before, ConsulStore.LineRead read) {
     if (wakeUp == null) {
       return;
     }
     if (longPoll == null || !longPoll.isOn(before)) {
-      stop();
+      stopLongPoll();
       longPoll = new PlaceAhead(before);
       store.http().execute(longPoll::listen);
     }
-    if (look.line().first().equals(before)) {
-      longPoll.looksOfFirst = look.looks();
+    if (read.line().first().equals(before)) {
+      longPoll.forceChecksWhenFirst = read.forceChecks();
     }
   }
 
   /**
-   * Makes this waiter wait for a TTL from now if a place ahead has disappeared without proof that
-   * its attempt is over; ends such a wait if all those places are proved over by now.
+   * Makes this waiter wait for a TTL from now if there is a new unproved end ahead; ends such a
+   * wait if all those places are proved to be over by now.
    */
-  private void doubt(Line line) {
-    long settled = settled(line);
-    if (doubtedNumber < settled) {
-      doubtUntilNanos = store.now().nanos();
+  private void noteUnprovedEnds(Line line) {
+    long provedOver = lastProvedOver(line);
+    if (lastUnproved < provedOver) {
+      unprovedUntilNanos = store.now().nanos();
     }
     for (Line.Place place : ahead) {
-      if (place.number() > settled && mayGoOn(place, line)) {
+      if (place.number() > provedOver && hasUnprovedEnd(place, line)) {
         long untilNanos = store.now().nanos() + place.nanos();
-        doubtUntilNanos = untilNanos - doubtUntilNanos > 0 ? untilNanos : doubtUntilNanos;
-        doubtedNumber = Math.max(doubtedNumber, place.number());
+        unprovedUntilNanos = untilNanos - unprovedUntilNanos > 0 ? untilNanos : unprovedUntilNanos;
+        lastUnproved = Math.max(lastUnproved, place.number());
       }
     }
-    // Those still in the line are remembered again by advance(); the others are doubted only once.
+    // Those still in the line are remembered again by advance(); the others are noted only once.
     ahead = List.of();
   }
 
   /**
-   * Returns the number of the last place ahead that had the lock and is over, as are all before it;
-   * zero: there is none.
+   * Returns the number up to which all places are proved to be over: that of the last place ahead
+   * that had the lock and is over; zero: there is none.
    */
-  private long settled(Line line) {
+  private long lastProvedOver(Line line) {
     PlaceAhead heard = longPoll;
-    long settled = heard != null && Line.hadLock(heard.place, heard.end) ? heard.place.number() : 0;
+    long last = heard != null && Line.hadLock(heard.place, heard.end) ? heard.place.number() : 0;
     for (Line.Place place : ahead) {
-      if (Line.hadLock(place, line.now(place))) {
-        settled = Math.max(settled, place.number());
+      if (Line.hadLock(place, line.entryOf(place))) {
+        last = Math.max(last, place.number());
       }
     }
-    return settled;
+    return last;
   }
 
   /**
-   * Whether a place's key has changed or gone without proof that its attempt is over, so that its
-   * holder may still trust its lease.
+   * Whether a place's end is unproved: its key has changed or gone without proof that its attempt
+   * is over, so that its holder may still trust its lease.
    */
-  private boolean mayGoOn(Line.Place place, Line line) {
-    Entry now = line.now(place);
-    // The mark of a minimum hold is no lease. An orphan is in the line, and is waited for there.
+  private boolean hasUnprovedEnd(Line.Place place, Line line) {
+    Entry now = line.entryOf(place);
+    // A minimum hold is no lease. An orphan is in the line, and is waited for there.
     if (place.mark().released()
         || place.entry().equals(now)
         || Line.isOver(place, now)
         || (now != null && Line.isOrphan(now))) {
       return false;
     }
-    PlaceAhead heard = longPoll;
-    return heard == null || heard.end == null || !heard.place.equals(place);
+    // The long poll may have seen the proof before the key changed again.
+    return longPoll == null || longPoll.end == null || !longPoll.place.equals(place);
   }
 
   /**
    * Makes this attempt the holder; null: its key may have been released by force already, so the
    * line must be read again.
    */
-  private @Nullable Status granted(long sinceNanos, long provedNanos, int looks) {
-    stop();
+  private @Nullable Status takeLock(long sinceNanos, long provedNanos, int forceChecks) {
+    stopLongPoll();
     ConsulGrant grant = attempt.hold(sinceNanos, provedNanos);
     if (grant == null || attempt.session().isLost()) {
-      return over();
+      return endAttempt();
     }
-    if (attempt.session().looks() != looks) {
+    if (attempt.session().forceChecks() != forceChecks) {
       return null;
     }
     granted = true;
     return new Granted(grant);
   }
 
-  private Status over() {
-    stop();
-    store.sessions().cleanup().add(attempt);
+  private Status endAttempt() {
+    stopLongPoll();
+    store.sessions().cleanup().freeLater(attempt);
     return new Gone();
   }
 
@@ -241,31 +240,30 @@ public final class ConsulTicket implements Ticket {
 
   @Override
   public void close() throws StoreException {
-    stop();
+    stopLongPoll();
     if (!granted) {
-      boolean unused = leave(store.http().deadline());
+      leave(store.http().deadline());
     }
+  }
+
+  /** Leaves the line. May be repeated, also at the same time as a withdrawal. */
+  void leave(Deadline deadline) throws StoreException {
+    store.sessions().cleanup().free(attempt, deadline);
+    // This client may be closed before it has seen an orphan for long enough.
+    store.sessions().lineCleanup().countDown(seenLine);
   }
 
   /**
-   * Leaves the line. May be repeated, also at the same time as a withdrawal.
-   *
-   * @return whether another had the lock when the line was last read: one ahead of this place, or,
-   *     if this place was gone, one whose session lived
+   * Whether another had the lock when the line was last read: one ahead of this place, or, if this
+   * place was gone, one whose session lived.
    */
-  boolean leave(Deadline deadline) throws StoreException {
-    store.sessions().cleanup().free(attempt, deadline);
-    Line left = seenLine;
-    seenLine = null;
-    if (left == null || left.isEmpty()) {
-      return false;
-    }
-    // This client may be closed before it has seen an orphan for long enough.
-    store.sessions().lines().countDown(left);
-    return !attempt.isAt(left.first()) && (attempt.placeIn(left) != null || left.isHeld());
+  boolean sawOtherHolder() {
+    return !seenLine.isEmpty()
+        && !attempt.isAt(seenLine.first())
+        && (attempt.placeIn(seenLine) != null || seenLine.isHeld());
   }
 
-  private void stop() {
+  private void stopLongPoll() {
     if (longPoll != null) {
       longPoll.stop();
       longPoll = null;
@@ -282,10 +280,10 @@ public final class ConsulTicket implements Ticket {
     private volatile @Nullable Entry end;
 
     /**
-     * {@link Session#looks} as it was before the place was seen to be the first; null: it was not.
-     * Used by the waiting thread alone.
+     * {@link Session#forceChecks} as it was before the place was seen to be the first; null: it was
+     * not. Used by the waiting thread alone.
      */
-    private @Nullable Integer looksOfFirst;
+    private @Nullable Integer forceChecksWhenFirst;
 
     PlaceAhead(Line.Place place) {
       this.place = place;
@@ -304,15 +302,15 @@ public final class ConsulTicket implements Ticket {
       } finally {
         // Also after an Error: the waiter relies on being told.
         if (heard) {
-          over();
+          endAndWake();
         } else if (!ended) {
           // Not at once, or an agent that refuses would be asked again and again.
-          store.sessions().later(TaskQueue.retryNanos() / 2, this::over);
+          store.sessions().runLater(TaskQueue.retryNanos() / 2, this::endAndWake);
         }
       }
     }
 
-    private void over() {
+    private void endAndWake() {
       ended = true;
       attempt.wake();
     }
@@ -327,8 +325,8 @@ public final class ConsulTicket implements Ticket {
       return !ended && place.entry().equals(other.entry());
     }
 
-    /** Whether the place was given up, and keeps nobody waiting. */
-    boolean isIdle() {
+    /** Whether the place was given up, and no minimum hold keeps the name taken. */
+    boolean isVacated() {
       Entry now = end;
       // If the key has a new attempt, that one stands behind this waiter.
       return now != null && (Mark.of(now).isIdle() || !Mark.of(now).released());

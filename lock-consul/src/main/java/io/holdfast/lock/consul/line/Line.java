@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
  * attempt may have the lock, and its holder may not have heard of the session's end. The index at
  * which it was locked is no longer known, so it stands at the earliest place that it can have had.
  *
- * <p>A <em>timed</em> place is one that only time ends: an orphan, or the mark of a minimum hold.
+ * <p>A <em>timed</em> place is one that only time ends: an orphan, or the key of a minimum hold.
  */
 public final class Line {
   /**
@@ -51,23 +51,23 @@ public final class Line {
     }
 
     /** Adds the operation that marks it as over, unless somebody wrote to it since. */
-    public void end(Transaction transaction) {
+    public void addEndTo(Transaction transaction) {
       // The index at which an orphan joined is not known, but is below that of its session's end.
-      long over = isOrphan() ? entry.modifyIndex() : number;
+      long overIndex = isOrphan() ? entry.modifyIndex() : number;
       transaction.setAt(
           entry.key(),
           entry.modifyIndex(),
-          mark.released(over, 0).text(),
+          mark.asReleased(overIndex, 0).text(),
           mark.released() ? HAD_LOCK : 0);
     }
 
     static Place of(Entry entry, Mark mark) {
-      long number = mark.released() ? mark.over() : entry.modifyIndex();
+      long number = mark.released() ? mark.overIndex() : entry.modifyIndex();
       long from = number;
       if (Line.isOrphan(entry)) {
-        boolean isFirstOfKey = mark.over() == 0;
+        boolean isFirstOfKey = mark.overIndex() == 0;
         number = isFirstOfKey ? entry.createIndex() : number;
-        from = Math.max(entry.createIndex(), mark.over() + 1);
+        from = Math.max(entry.createIndex(), mark.overIndex() + 1);
       }
       return new Place(entry, mark, number, from);
     }
@@ -176,7 +176,7 @@ public final class Line {
    */
   @Nullable
   public Place holder(long number) {
-    return mayHaveIt().stream()
+    return possibleHolders().stream()
         .filter(place -> place.number() == number)
         .findFirst()
         .orElse(null);
@@ -186,8 +186,8 @@ public final class Line {
    * Whether that number may be that of an orphan or of an earlier lease at its key: nobody can
    * tell.
    */
-  public boolean isDoubtful(long number) {
-    return mayHaveIt().stream()
+  public boolean isAmbiguous(long number) {
+    return possibleHolders().stream()
         .anyMatch(place -> place.from() <= number && number < place.number());
   }
 
@@ -195,7 +195,7 @@ public final class Line {
    * Returns the places that may have the lock: the orphans at the beginning, and the place after
    * them.
    */
-  private List<Place> mayHaveIt() {
+  private List<Place> possibleHolders() {
     long orphans = places.stream().takeWhile(Place::isOrphan).count();
     return places.stream().limit(orphans + 1).toList();
   }
@@ -211,7 +211,7 @@ public final class Line {
   }
 
   /** Returns the key of a place as this line shows it; null: it does not exist. */
-  public @Nullable Entry now(Place place) {
+  public @Nullable Entry entryOf(Place place) {
     return entries.get(place.entry().key());
   }
 
@@ -222,7 +222,7 @@ public final class Line {
   public static boolean isOver(Place place, @Nullable Entry now) {
     return now != null
         && now.key().equals(place.entry().key())
-        && Mark.of(now).over() >= place.number();
+        && Mark.of(now).overIndex() >= place.number();
   }
 
   /**

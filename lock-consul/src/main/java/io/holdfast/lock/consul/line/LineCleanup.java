@@ -132,9 +132,9 @@ public final class LineCleanup {
    * @return the lines that have keys, by their folders
    */
   public Map<String, Line> read(List<String> folders, Deadline deadline) throws StoreException {
-    Transaction look = new Transaction();
-    folders.forEach(look::tree);
-    Map<String, Line> lines = http.read(look, deadline).stream()
+    Transaction read = new Transaction();
+    folders.forEach(read::tree);
+    Map<String, Line> lines = http.read(read, deadline).stream()
         .collect(Collectors.groupingBy(
             entry -> Keys.lineOf(entry.key()),
             Collectors.collectingAndThen(Collectors.toList(), Line::new)));
@@ -168,7 +168,7 @@ public final class LineCleanup {
    *
    * @return for how much longer it must be left alone; zero: it is ended, or has changed
    */
-  public long clear(Line line, Deadline deadline) throws StoreException {
+  public long endFirstIfOver(Line line, Deadline deadline) throws StoreException {
     if (!line.first().isTimed()) {
       return Long.MAX_VALUE;
     }
@@ -191,7 +191,7 @@ public final class LineCleanup {
   public void end(List<Line.Place> over, Deadline deadline) throws StoreException {
     for (List<Line.Place> some : Transaction.parts(over)) {
       // A key with a session is left to its client, whose next attempt may use it.
-      transact(some, (end, place) -> place.end(end), deadline).stream()
+      transact(some, (end, place) -> place.addEndTo(end), deadline).stream()
           .filter(entry -> entry.session().isEmpty())
           .forEach(this::addUseless);
       some.forEach(place -> timed.remove(identity(place)));

@@ -11,13 +11,13 @@ import java.time.Instant;
  *     {@code millis} at most
  * @param millis the TTL of its session, for which the holder may trust its lease after the last
  *     renewal; if released, the time for which the name stays taken from when this was written
- * @param over the Raft index up to which attempts that joined at this key are certainly over; zero:
- *     none is
+ * @param overIndex the Raft index up to which attempts that joined at this key are certainly over;
+ *     zero: none is
  * @param since when the lock was asked for, by the wall clock of its holder: Consul tells no times
  *     in its answers
  * @param holder the description of its holder
  */
-public record Mark(boolean released, long millis, long over, Instant since, String holder) {
+public record Mark(boolean released, long millis, long overIndex, Instant since, String holder) {
   private static final String HELD = "attempt";
   private static final String RELEASED = "released";
 
@@ -31,7 +31,7 @@ public record Mark(boolean released, long millis, long over, Instant since, Stri
    * @param overIndex the index up to which attempts at the key are over
    * @param holdNanos the time for which the name stays taken; zero: it is free
    */
-  public Mark released(long overIndex, long holdNanos) {
+  public Mark asReleased(long overIndex, long holdNanos) {
     return new Mark(true, (holdNanos + 999_999) / 1_000_000, overIndex, since, holder);
   }
 
@@ -46,10 +46,10 @@ public record Mark(boolean released, long millis, long over, Instant since, Stri
     if (words.length == 5 && (words[0].equals(HELD) || words[0].equals(RELEASED))) {
       try {
         long millis = Long.parseLong(words[1]);
-        long over = Long.parseLong(words[2]);
+        long overIndex = Long.parseLong(words[2]);
         Instant since = Instant.parse(words[3]);
-        if (millis >= 0 && over >= 0) {
-          return new Mark(words[0].equals(RELEASED), millis, over, since, words[4]);
+        if (millis >= 0 && overIndex >= 0) {
+          return new Mark(words[0].equals(RELEASED), millis, overIndex, since, words[4]);
         }
       } catch (NumberFormatException | DateTimeException e) {
         // Treated as any other text.
@@ -59,6 +59,6 @@ public record Mark(boolean released, long millis, long over, Instant since, Stri
   }
 
   public String text() {
-    return (released ? RELEASED : HELD) + " " + millis + " " + over + " " + since + " " + holder;
+    return "%s %s %s %s %s".formatted(released ? RELEASED : HELD, millis, overIndex, since, holder);
   }
 }

@@ -63,7 +63,7 @@ public final class Attempt {
     this.key = key;
     this.indexBefore = indexBefore;
     this.asked = Instant.now();
-    seen(time.nanos());
+    notePoll(time.nanos());
   }
 
   public Claim claim() {
@@ -119,7 +119,7 @@ public final class Attempt {
   }
 
   /** Notes the index at which its key was locked for it. */
-  public void joined(long index) {
+  public void noteJoined(long index) {
     number = index;
   }
 
@@ -129,7 +129,7 @@ public final class Attempt {
   }
 
   /** Sets what wakes its waiting thread; null: no thread waits. */
-  public void onNews(@Nullable Runnable run) {
+  public void wakeWith(@Nullable Runnable run) {
     wakeUp = run;
   }
 
@@ -151,7 +151,7 @@ public final class Attempt {
   }
 
   /** Notes that its waiting thread polled at that time. */
-  public synchronized void seen(long nowNanos) {
+  public synchronized void notePoll(long nowNanos) {
     if (phase == Phase.ASKING) {
       endNanos = nowNanos + claim.ttl().toNanos() + UNSEEN_NANOS;
       expiresAtNanos = endNanos;

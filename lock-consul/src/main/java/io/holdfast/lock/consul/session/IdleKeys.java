@@ -32,21 +32,24 @@ public final class IdleKeys {
     return key == null ? null : idle.remove(key);
   }
 
+  /** Adds a key that the next attempt may use. */
   public synchronized void give(IdleKey key) {
-    add(key);
+    addWithdrawn(key);
     keysOfLines.put(Keys.lineOf(key.key()), key.key());
   }
 
-  /** Adds a key that no attempt may use again. */
-  synchronized void add(IdleKey key) {
+  /** Adds a key that is withdrawn from the beginning. */
+  synchronized void addWithdrawn(IdleKey key) {
     idle.put(key.key(), key);
   }
 
   /**
-   * Returns the keys that were given at that time or before, {@code max} at most. From now on no
+   * Withdraws the keys that were given at that time or before, {@code max} at most: from now on no
    * attempt uses them again.
+   *
+   * @return those keys, again and again until they are removed
    */
-  public synchronized List<String> old(long untilNanos, int max) {
+  public synchronized List<String> withdrawOld(long untilNanos, int max) {
     List<String> old = idle.values().stream()
         .takeWhile(one -> one.sinceNanos() - untilNanos <= 0)
         .limit(max)
@@ -56,8 +59,8 @@ public final class IdleKeys {
     return old;
   }
 
-  /** Removes old keys that are dealt with. */
-  public synchronized void remove(List<String> old) {
-    old.forEach(idle::remove);
+  /** Removes withdrawn keys that are dealt with. */
+  public synchronized void remove(List<String> withdrawn) {
+    withdrawn.forEach(idle::remove);
   }
 }

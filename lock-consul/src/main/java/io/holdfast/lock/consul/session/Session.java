@@ -37,7 +37,7 @@ public final class Session {
   private volatile Sent renewed;
 
   private volatile long watchedUntilNanos;
-  private final AtomicInteger looks = new AtomicInteger();
+  private final AtomicInteger forceChecks = new AtomicInteger();
   private volatile long gateIndex;
 
   /** Its keys whose attempts are over. */
@@ -87,9 +87,9 @@ public final class Session {
   }
 
   /**
-   * Marks the session as lost, after which it accepts no attempt.
+   * Ends the session in this client, after which it accepts no attempt.
    *
-   * @return its attempts, for the first caller alone; null: the session was lost before
+   * @return its attempts, for the first caller alone; null: the session had ended before
    */
   @Nullable
   public synchronized List<Attempt> end() {
@@ -127,16 +127,16 @@ public final class Session {
   }
 
   /**
-   * Returns the number of checks for forced releases that have begun. If it changes while an
-   * attempt becomes the holder, the check may have missed this attempt, which then must check its
-   * own key.
+   * Returns the number of force checks that have begun: reads of all keys of the session's holders,
+   * after a forced release of one of them. If it changes while an attempt becomes the holder, the
+   * check may have missed this attempt, which then must check its own key.
    */
-  public int looks() {
-    return looks.get();
+  public int forceChecks() {
+    return forceChecks.get();
   }
 
-  void beginLook() {
-    looks.incrementAndGet();
+  void beginForceCheck() {
+    forceChecks.incrementAndGet();
   }
 
   /** Whether a long poll on {@link Keys#session} is open, as far as this client knows. */
@@ -159,7 +159,7 @@ public final class Session {
   }
 
   /** Notes that a renewal that was sent at that time was confirmed. */
-  public synchronized void renewed(Sent sent) {
+  public synchronized void noteRenewal(Sent sent) {
     if (sent.nanos() - renewed.nanos() > 0) {
       renewed = sent;
     }
@@ -206,9 +206,9 @@ public final class Session {
   }
 
   /**
-   * Marks the session as lost if it has had no attempts since that time.
+   * Ends the session in this client if it has had no attempts since that time.
    *
-   * @return whether it is lost
+   * @return whether it has ended, now or before
    */
   public synchronized boolean retireIfUnused(long sinceNanos) {
     lost |= isUnused() && usedNanos - sinceNanos <= 0;

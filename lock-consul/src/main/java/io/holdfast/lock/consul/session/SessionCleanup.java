@@ -32,7 +32,7 @@ public final class SessionCleanup {
   private final Keys keys;
   private final Sessions sessions;
   private final SessionRequests requests;
-  private final LineCleanup lines;
+  private final LineCleanup lineCleanup;
   private final TimeSource time;
 
   /**
@@ -47,8 +47,8 @@ public final class SessionCleanup {
    */
   final TaskQueue<Session> ended;
 
-  /** Sessions with idle keys that no attempt used again in time. */
-  private final TaskQueue<Session> old;
+  /** Sessions with old keys: idle ones that no attempt used again in time. */
+  private final TaskQueue<Session> oldKeys;
 
   /** Minimum holds that are not over. */
   final TaskQueue<Hold> holds;
@@ -56,28 +56,30 @@ public final class SessionCleanup {
   private final List<TaskQueue<?>> tasks;
 
   /**
-   * A minimum hold: until {@code untilNanos}, the mark of a released attempt keeps the name taken.
+   * A minimum hold: until {@code untilNanos}, the key of a released attempt keeps the name taken.
+   *
+   * @param entry the key as it was when the lock was released
    */
-  record Hold(Attempt attempt, Entry mark, long untilNanos) {}
+  record Hold(Attempt attempt, Entry entry, long untilNanos) {}
 
   SessionCleanup(
       ConsulHttp http,
       Keys keys,
       Sessions sessions,
       SessionRequests requests,
-      LineCleanup lines,
+      LineCleanup lineCleanup,
       TimeSource time) {
     this.http = http;
     this.keys = keys;
     this.sessions = sessions;
     this.requests = requests;
-    this.lines = lines;
+    this.lineCleanup = lineCleanup;
     this.time = time;
     unfreed = new TaskQueue<>(time, 1, some -> free(some.get(0), http.deadline()));
     ended = new TaskQueue<>(time, 1, some -> settle(some.get(0), http::deadline));
-    old = new TaskQueue<>(time, 1, some -> deleteOld(some.get(0)));
+    oldKeys = new TaskQueue<>(time, 1, some -> deleteOldKeys(some.get(0)));
     holds = new TaskQueue<>(time, 1, some -> end(some.get(0)));
-    tasks = Stream.concat(Stream.of(unfreed, ended, old, holds), lines.tasks().stream())
+    tasks = Stream.concat(Stream.of(unfreed, ended, oldKeys, holds), lineCleanup.tasks().stream())
         .toList();
   }
 
@@ -85,12 +87,12 @@ public final class SessionCleanup {
   void tend(Collection<Session> inUse) {
     tasks.forEach(queue -> Sessions.safely(() -> queue.begin(http::execute)));
     inUse.stream()
-        .filter(session -> !old(session).isEmpty())
-        .forEach(session -> old.add(session, time.nanos()));
+        .filter(session -> !withdrawOld(session).isEmpty())
+        .forEach(session -> oldKeys.add(session, time.nanos()));
   }
 
   /** Ends an attempt, and has its key freed in the background. */
-  public void add(Attempt attempt) {
+  public void freeLater(Attempt attempt) {
     attempt.end();
     unfreed.add(attempt, time.nanos());
   }
@@ -122,12 +124,12 @@ public final class SessionCleanup {
     // After the end of the session no request takes effect, and settle() frees all of its keys.
     while (!session.isLost()) {
       if (index > 0) {
-        String mark = attempt.mark().released(index, 0).text();
+        String value = attempt.mark().asReleased(index, 0).text();
         long flags = attempt.grant() == null ? 0 : Line.HAD_LOCK;
         ConsulHttp.Outcome outcome =
-            http.transact(new Transaction().setAt(attempt.key(), index, mark, flags), deadline);
+            http.transact(new Transaction().setAt(attempt.key(), index, value, flags), deadline);
         if (outcome.isApplied()) {
-          released(attempt, outcome.entries().get(0), 0);
+          noteReleased(attempt, outcome.entries().get(0), 0);
           return;
         }
       }
@@ -144,7 +146,7 @@ public final class SessionCleanup {
       Mark mark = Mark.of(entry);
       if (mark.released() && !mark.isIdle()) {
         // An earlier release got through, with a minimum hold.
-        released(attempt, entry, TimeUnit.MILLISECONDS.toNanos(mark.millis()));
+        noteReleased(attempt, entry, TimeUnit.MILLISECONDS.toNanos(mark.millis()));
         return;
       }
       // An idle key is written to as well: a late request of this attempt can name the index that
@@ -168,7 +170,7 @@ public final class SessionCleanup {
     Entry written = Entry.find(outcome.entries(), gate);
     if (written != null) {
       session.gateIndex(written.modifyIndex());
-    } else if (!sessions.isGone(session, outcome)) {
+    } else if (!sessions.endIfGone(session, outcome)) {
       throw StoreException.refused("Consul refused: " + outcome.failures(), null);
     }
     return outcome.entries();
@@ -177,19 +179,19 @@ public final class SessionCleanup {
   /**
    * Notes that the key of an attempt was marked as over.
    *
-   * @param mark the key as it is now
+   * @param entry the key as it is now
    * @param holdNanos the time for which the name stays taken
    */
-  public void released(Attempt attempt, Entry mark, long holdNanos) {
+  public void noteReleased(Attempt attempt, Entry entry, long holdNanos) {
     if (!attempt.setFreed()) {
       return;
     }
     if (holdNanos > 0) {
       long untilNanos = time.nanos() + holdNanos;
-      holds.add(new Hold(attempt, mark, untilNanos), untilNanos);
-      sessions.later(holdNanos, () -> holds.begin(http::execute));
+      holds.add(new Hold(attempt, entry, untilNanos), untilNanos);
+      sessions.runLater(holdNanos, () -> holds.begin(http::execute));
     } else {
-      idle(attempt, mark.modifyIndex());
+      offerKey(attempt, entry.modifyIndex());
     }
   }
 
@@ -198,21 +200,22 @@ public final class SessionCleanup {
    *
    * @param index the key's index now
    */
-  void idle(Attempt attempt, long index) {
+  void offerKey(Attempt attempt, long index) {
     Session session = attempt.session();
     session.idleKeys.give(new IdleKeys.IdleKey(attempt.key(), index, time.nanos()));
     if (session.isLost()) {
       // The session may be settled already, without this key.
-      settle(session);
+      settleLater(session);
     }
   }
 
-  private List<String> old(Session session) {
-    return session.idleKeys.old(time.nanos() - LineCleanup.KEPT_NANOS, DELETED_AT_ONCE);
+  /** Withdraws the oldest idle keys of a session from use if they are due to be deleted. */
+  private List<String> withdrawOld(Session session) {
+    return session.idleKeys.withdrawOld(time.nanos() - LineCleanup.KEPT_NANOS, DELETED_AT_ONCE);
   }
 
-  private void deleteOld(Session session) throws StoreException {
-    for (List<String> some = old(session); !some.isEmpty(); some = old(session)) {
+  private void deleteOldKeys(Session session) throws StoreException {
+    for (List<String> some = withdrawOld(session); !some.isEmpty(); some = withdrawOld(session)) {
       Transaction delete = new Transaction();
       some.forEach(delete::delete);
       if (closeGate(session, delete, http.deadline()).isEmpty()) {
@@ -224,7 +227,7 @@ public final class SessionCleanup {
   }
 
   /** Has a session ended in the background, and what is left of it cleared away. */
-  void settle(Session session) {
+  void settleLater(Session session) {
     ended.put(session, session, time.nanos());
   }
 
@@ -238,52 +241,55 @@ public final class SessionCleanup {
     // The session may still live: perhaps only its own key was deleted.
     requests.destroy(session.id(), deadline.get());
     IdleKeys idle = session.idleKeys;
-    List<String> some = idle.old(time.nanos(), Transaction.OPERATIONS_MAX);
+    List<String> some = idle.withdrawOld(time.nanos(), Transaction.OPERATIONS_MAX);
     while (!some.isEmpty()) {
       endOrphans(some, deadline.get());
       idle.remove(some);
-      some = idle.old(time.nanos(), Transaction.OPERATIONS_MAX);
+      some = idle.withdrawOld(time.nanos(), Transaction.OPERATIONS_MAX);
     }
     Transaction own = new Transaction().deleteTree(keys.session(session.id()));
     ConsulHttp.Outcome unused = http.transact(own, deadline.get());
   }
 
   private void endOrphans(List<String> some, Deadline deadline) throws StoreException {
-    Transaction look = new Transaction();
-    some.forEach(look::tree);
-    Line left = new Line(http.read(look, deadline).stream()
+    Transaction read = new Transaction();
+    some.forEach(read::tree);
+    Line left = new Line(http.read(read, deadline).stream()
         .filter(entry -> some.contains(entry.key()))
         .toList());
-    lines.end(left.orphans(), deadline);
-    left.useless().forEach(lines::addUseless);
+    lineCleanup.end(left.orphans(), deadline);
+    left.useless().forEach(lineCleanup::addUseless);
   }
 
-  /** Ends a minimum hold. */
+  /**
+   * Ends a minimum hold whose time is over: the key stays marked as released, up to the same index,
+   * but with no time for which the name stays taken.
+   */
   private void end(Hold hold) throws StoreException {
     Deadline deadline = http.deadline();
-    // If the key has changed, its session ended, or another client ended this hold. No other
-    // attempt can have it yet, so it is written again.
-    Mark held = Mark.of(hold.mark());
-    String over = held.released(held.over(), 0).text();
-    for (Entry mark = hold.mark(); mark != null; mark = http.readKey(mark.key(), deadline)) {
+    Mark mark = Mark.of(hold.entry());
+    String text = mark.asReleased(mark.overIndex(), 0).text();
+    // If the key has changed meanwhile, its session ended, or another client ended this hold. No
+    // other attempt can have the key yet, so the text is written again, at the key's new index.
+    for (Entry entry = hold.entry(); entry != null; entry = http.readKey(entry.key(), deadline)) {
       ConsulHttp.Outcome outcome = http.transact(
-          new Transaction().setAt(mark.key(), mark.modifyIndex(), over, Line.HAD_LOCK), deadline);
+          new Transaction().setAt(entry.key(), entry.modifyIndex(), text, Line.HAD_LOCK), deadline);
       if (outcome.isApplied()) {
         // Before the key is offered again: a repeat of this task would end the next attempt.
         holds.remove(hold);
-        idle(hold.attempt(), outcome.entries().get(0).modifyIndex());
+        offerKey(hold.attempt(), outcome.entries().get(0).modifyIndex());
         return;
       }
     }
   }
 
   /**
-   * Writes what is left of a minimum hold to its mark, and has it counted down, when the client is
-   * closed and the session has ended. Otherwise the next client that finds the mark would wait for
+   * Writes what is left of a minimum hold to its key, and has it counted down, when the client is
+   * closed and the session has ended. Otherwise the next client that finds the key would wait for
    * the whole hold again.
    */
   void shorten(Hold hold, Deadline deadline) throws StoreException {
-    String key = hold.mark().key();
+    String key = hold.entry().key();
     Entry entry = http.readKey(key, deadline);
     if (entry == null || !Mark.of(entry).released() || Mark.of(entry).isIdle()) {
       // Another client has ended it, since its time was over or by force.
@@ -291,16 +297,16 @@ public final class SessionCleanup {
     }
     long leftNanos = Math.max(0, hold.untilNanos() - time.nanos());
     Mark mark = Mark.of(entry);
-    String text = mark.released(mark.over(), leftNanos).text();
+    String value = mark.asReleased(mark.overIndex(), leftNanos).text();
     ConsulHttp.Outcome outcome = http.transact(
         new Transaction()
-            .setAt(key, entry.modifyIndex(), text, Line.HAD_LOCK)
+            .setAt(key, entry.modifyIndex(), value, Line.HAD_LOCK)
             .tree(Keys.lineOf(key)),
         deadline);
     if (outcome.isApplied()) {
       Line line = new Line(outcome.entries());
-      line.useless().stream().filter(one -> one.key().equals(key)).forEach(lines::addUseless);
-      lines.countDown(line);
+      line.useless().stream().filter(one -> one.key().equals(key)).forEach(lineCleanup::addUseless);
+      lineCleanup.countDown(line);
     }
   }
 }

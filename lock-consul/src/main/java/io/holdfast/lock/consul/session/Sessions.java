@@ -60,7 +60,7 @@ public final class Sessions implements AutoCloseable {
   /** Attempts that may have a key, by their claims' owner ids. */
   private final Map<String, Attempt> attempts = new ConcurrentHashMap<>();
 
-  private final LineCleanup lines;
+  private final LineCleanup lineCleanup;
   private final SessionCleanup cleanup;
   private volatile boolean closed;
 
@@ -70,8 +70,8 @@ public final class Sessions implements AutoCloseable {
     this.requests = new SessionRequests(http, settings.clientName());
     this.settings = settings;
     this.time = settings.time();
-    this.lines = new LineCleanup(http, keys, requests, time);
-    this.cleanup = new SessionCleanup(http, keys, this, requests, lines, time);
+    this.lineCleanup = new LineCleanup(http, keys, requests, time);
+    this.cleanup = new SessionCleanup(http, keys, this, requests, lineCleanup, time);
     ticker = new ScheduledThreadPoolExecutor(1, task -> {
       Thread thread = new Thread(task, "holdfast-" + settings.clientName() + "-sessions");
       thread.setDaemon(true);
@@ -87,8 +87,8 @@ public final class Sessions implements AutoCloseable {
     return cleanup;
   }
 
-  public LineCleanup lines() {
-    return lines;
+  public LineCleanup lineCleanup() {
+    return lineCleanup;
   }
 
   /** Returns the attempt of a claim; null: it has nothing at Consul. */
@@ -109,7 +109,7 @@ public final class Sessions implements AutoCloseable {
    */
   public Attempt register(Claim claim, int again, Deadline deadline) throws StoreException {
     while (true) {
-      Session session = shared(Session.ttlSeconds(claim.ttl().toNanos()), deadline);
+      Session session = getOrCreate(Session.ttlSeconds(claim.ttl().toNanos()), deadline);
       IdleKeys.IdleKey idle = session.idleKeys.take(keys.line(claim.key()));
       Attempt attempt = idle == null
           ? new Attempt(claim, session, keys.attempt(claim, again), 0, time)
@@ -132,14 +132,14 @@ public final class Sessions implements AutoCloseable {
    * Ends an attempt whose request certainly changed nothing. If it took over an idle key, that key
    * is idle again.
    */
-  public void unused(Attempt attempt) {
+  public void discard(Attempt attempt) {
     if (attempt.setFreed() && attempt.indexBefore() > 0) {
-      cleanup.idle(attempt, attempt.indexBefore());
+      cleanup.offerKey(attempt, attempt.indexBefore());
     }
     forget(attempt);
   }
 
-  private Session shared(long ttlSeconds, Deadline deadline) throws StoreException {
+  private Session getOrCreate(long ttlSeconds, Deadline deadline) throws StoreException {
     Session session = shared.get(ttlSeconds);
     if (session != null && !session.isLost()) {
       return session;
@@ -168,21 +168,19 @@ public final class Sessions implements AutoCloseable {
     }
     Session.Sent sent = Session.Sent.now(time);
     Session session = new Session(requests.create(ttlSeconds, deadline), ttlSeconds, sent);
-    long index;
     try {
-      index = writeNote(session.id(), deadline);
+      session.gateIndex(createOwnKeys(session.id(), deadline));
     } catch (StoreException e) {
       // Otherwise each failed attempt would leave a session. If this fails, Consul ends it by its
       // TTL.
       http.execute(() -> closing(each -> requests.destroy(session.id(), each), http.deadline()));
       throw e;
     }
-    session.gateIndex(index);
-    Upkeep upkeep = new Upkeep(session, index);
+    Upkeep upkeep = new Upkeep(session, session.gateIndex());
     all.put(session, upkeep);
     upkeep.tend(time.nanos());
     if (closed) {
-      lost(session);
+      end(session);
       closing(each -> cleanup.settle(session, () -> each), deadline);
       throw StoreException.refused("The client was closed", null);
     }
@@ -194,7 +192,7 @@ public final class Sessions implements AutoCloseable {
    * Creates the two own keys of a session, its gate and the one that its client watches, and
    * returns their index.
    */
-  private long writeNote(String id, Deadline deadline) throws StoreException {
+  private long createOwnKeys(String id, Deadline deadline) throws StoreException {
     ConsulHttp.Outcome outcome = http.transact(
         new Transaction()
             .lock(keys.gate(id), settings.clientName(), id)
@@ -207,7 +205,7 @@ public final class Sessions implements AutoCloseable {
   }
 
   /** Runs a task after a while, unless the client is closed by then. */
-  public void later(long delayNanos, Runnable task) {
+  public void runLater(long delayNanos, Runnable task) {
     var unused = ticker.schedule(() -> safely(task), delayNanos, TimeUnit.NANOSECONDS);
   }
 
@@ -230,43 +228,45 @@ public final class Sessions implements AutoCloseable {
     }
     Session.Sent sent = Session.Sent.now(time);
     if (!requests.renew(session.id(), deadline)) {
-      lost(session);
+      end(session);
       return false;
     }
-    session.renewed(sent);
+    session.noteRenewal(sent);
     return true;
   }
 
   /**
-   * Asks Consul whether the keys of these grants are as they were. That the session lives says
-   * nothing about a single key.
+   * Asks Consul whether the keys of these grants are as they were, and ends the attempts of those
+   * that are not. That the session lives says nothing about a single key.
    *
-   * @return the grants whose keys are gone or were written to: they are over
+   * @return the grants whose keys are gone or were written to
    */
-  public Set<ConsulGrant> taken(List<ConsulGrant> grants, Deadline deadline) throws StoreException {
+  public Set<ConsulGrant> endTaken(List<ConsulGrant> grants, Deadline deadline)
+      throws StoreException {
     Set<ConsulGrant> taken = new HashSet<>();
     for (List<ConsulGrant> some : Transaction.parts(grants)) {
-      Transaction look = new Transaction();
-      some.forEach(grant -> look.checkIndex(grant.attempt().key(), grant.number()));
-      for (ConsulHttp.Failure failure : http.check(look, deadline).failures()) {
+      Transaction check = new Transaction();
+      some.forEach(grant -> check.checkIndex(grant.attempt().key(), grant.number()));
+      for (ConsulHttp.Failure failure : http.check(check, deadline).failures()) {
         taken.add(some.get((int) failure.operation()));
       }
     }
     // Those that this client has given up meanwhile are not taken.
     taken.removeIf(grant -> grant.attempt().isFreed());
-    taken.forEach(grant -> cleanup.add(grant.attempt()));
+    taken.forEach(grant -> cleanup.freeLater(grant.attempt()));
     return taken;
   }
 
   /**
-   * Whether a transaction failed because the session has ended. If so, its holders and waiters are
-   * told.
+   * Ends a session in this client if a transaction failed because the session has ended.
+   *
+   * @return whether it has ended
    */
-  public boolean isGone(Session session, ConsulHttp.Outcome outcome) {
+  public boolean endIfGone(Session session, ConsulHttp.Outcome outcome) {
     if (outcome.failures().stream().noneMatch(one -> one.what().contains("invalid session"))) {
       return false;
     }
-    lost(session);
+    end(session);
     return true;
   }
 
@@ -274,15 +274,15 @@ public final class Sessions implements AutoCloseable {
    * Ends a session in this client: tells all of its holders, and only then gives up their keys and
    * wakes its waiters.
    */
-  void lost(Session session) {
-    // The session is marked as lost before its grants are read, so each new holder is told, or sees
-    // the mark.
+  void end(Session session) {
+    // The session counts as lost before its grants are read, so each new holder is told, or sees
+    // that it is lost.
     List<Attempt> ended = session.end();
     if (ended == null) {
       return;
     }
     ended.forEach(this::tell);
-    safely(() -> settle(session));
+    safely(() -> giveUp(session));
     for (Attempt attempt : ended) {
       forget(attempt);
       safely(attempt::wake);
@@ -301,15 +301,15 @@ public final class Sessions implements AutoCloseable {
       }
       if (!attempt.isFreed()) {
         IdleKeys.IdleKey key = new IdleKeys.IdleKey(attempt.key(), 0, time.nanos());
-        attempt.session().idleKeys.add(key);
+        attempt.session().idleKeys.addWithdrawn(key);
       }
     } catch (RuntimeException | Error e) {
       log.error("The holder of {} was not told of its end", attempt.key(), e);
     }
   }
 
-  private void settle(Session session) {
-    cleanup.settle(session);
+  private void giveUp(Session session) {
+    cleanup.settleLater(session);
     all.remove(session);
   }
 
@@ -328,11 +328,11 @@ public final class Sessions implements AutoCloseable {
       if (attempt.isOver()) {
         // Repeated on each tick, in case the first call ran out of memory: a forgotten attempt
         // would keep its session alive for ever.
-        cleanup.add(attempt);
+        cleanup.freeLater(attempt);
       }
     }
     if (session.retireIfUnused(nowNanos - UNUSED_NANOS_MAX)) {
-      settle(session);
+      giveUp(session);
     }
   }
 
@@ -344,16 +344,16 @@ public final class Sessions implements AutoCloseable {
     boolean unused = http.deadline()
         .awaitUninterruptibly(
             leftNanos -> ticker.awaitTermination(leftNanos, TimeUnit.NANOSECONDS));
-    all.keySet().forEach(this::lost);
+    all.keySet().forEach(this::end);
     // Sessions first: their end changes their keys, and a countdown covers only keys that have not
     // changed since it began.
     Deadline whole = Deadline.after(settings.storeTimeout().multipliedBy(2), TimeSource.system());
     List<Session> ended = cleanup.ended.all();
     ended.forEach(session -> closing(each -> requests.destroy(session.id(), each), whole));
     cleanup.holds.all().forEach(hold -> closing(each -> cleanup.shorten(hold, each), whole));
-    closing(lines::beginCountdowns, whole);
+    closing(lineCleanup::beginCountdowns, whole);
     ended.forEach(session -> closing(each -> cleanup.settle(session, () -> each), whole));
-    closing(lines::deleteUseless, whole);
+    closing(lineCleanup::deleteUseless, whole);
   }
 
   private interface Closing {
@@ -387,7 +387,7 @@ public final class Sessions implements AutoCloseable {
     /** The last known index of the session's own key; zero: unknown, and Consul answers at once. */
     private long index;
 
-    /** The index of the session's own key at the last check for forced releases. */
+    /** The index of the session's own key at the last force check. */
     private long checkedIndex;
 
     /** @param index the index at which the session's own key was created */
@@ -426,11 +426,11 @@ public final class Sessions implements AutoCloseable {
             session.watchedUntil(
                 time.nanos() + wait.plus(settings.storeTimeout()).toNanos());
           }
-          heard(http.listen(http.longPoll(keys.session(session.id()), index, wait)));
+          onNews(http.listen(http.longPoll(keys.session(session.id()), index, wait)));
         }
       } finally {
         index = 0;
-        unwatched();
+        suspendLeases();
       }
     }
 
@@ -438,7 +438,7 @@ public final class Sessions implements AutoCloseable {
      * Puts the leases of the session in doubt until its next renewal, since its end would go
      * unnoticed without a long poll.
      */
-    private void unwatched() {
+    private void suspendLeases() {
       long nowNanos = time.nanos();
       boolean before = session.isWatched(nowNanos);
       session.watchedUntil(nowNanos);
@@ -448,10 +448,10 @@ public final class Sessions implements AutoCloseable {
     }
 
     /** Acts on the state of the session's own key. */
-    private void heard(ConsulHttp.News news) throws StoreException {
+    private void onNews(ConsulHttp.News news) throws StoreException {
       Entry entry = news.entry();
       if (entry == null || !entry.session().equals(session.id())) {
-        gone(entry == null ? news.index() : entry.session().isEmpty() ? entry.modifyIndex() : 0);
+        onLoss(entry == null ? news.index() : entry.session().isEmpty() ? entry.modifyIndex() : 0);
         return;
       }
       checkForForce(entry.modifyIndex());
@@ -466,14 +466,12 @@ public final class Sessions implements AutoCloseable {
      *
      * @param goneIndex the index since which the session does not have its own key; zero: unknown
      */
-    private void gone(long goneIndex) throws StoreException {
+    private void onLoss(long goneIndex) throws StoreException {
       if (goneIndex > checkedIndex) {
         // The session had the key before that index: it has ended, or somebody deleted the key. It
-        // is
-        // given up either way. The server is not asked: it may be leaving the cluster, and answer
-        // no
-        // more.
-        lost(session);
+        // is given up either way. The server is not asked: it may be leaving the cluster, and
+        // answer no more.
+        end(session);
       } else if (Sessions.this.renew(session, http.deadline())) {
         // The leader says that the session lives, so this server lags, or has lost its data.
         throw StoreException.refused("The session's key is gone", null);
@@ -487,8 +485,8 @@ public final class Sessions implements AutoCloseable {
       if (writtenIndex == checkedIndex) {
         return;
       }
-      session.beginLook();
-      for (ConsulGrant grant : taken(session.grants(), http.deadline())) {
+      session.beginForceCheck();
+      for (ConsulGrant grant : endTaken(session.grants(), http.deadline())) {
         settings.events().lost(grant, LeaseLoss.Reason.TAKEN);
       }
       checkedIndex = writtenIndex;
