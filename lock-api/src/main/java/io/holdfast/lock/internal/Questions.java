@@ -44,7 +44,8 @@ final class Questions {
       return false;
     }
     try {
-      // Asked again if the machine slept, or the grant became uncertain, while the request was on its way.
+      // Asked again if the machine slept, or the grant became uncertain, while the request was on
+      // its way.
       while (true) {
         ClockReading asked = client.time.read();
         Optional<Duration> left = ask(grant.key(), () -> client.store.verify(grant.grant()));

@@ -254,8 +254,7 @@ final class Settlement {
           StoreCalls.callUninterrupted(() -> client.store.release(grant, Duration.ZERO));
       log.debug("Lock '{}' given back unused: {}", grant.claim().key().name(), outcome);
     } catch (StoreException e) {
-      client.cleanup.release(
-          grant, grant.crashBound(grant.claim().ttl()), Duration.ZERO);
+      client.cleanup.release(grant, grant.crashBound(grant.claim().ttl()), Duration.ZERO);
       log.debug("Lock '{}' not given back yet", grant.claim().key().name(), e);
     }
   }

@@ -86,7 +86,8 @@ final class StoreWait implements Runnable {
       Optional<Grant> grant = call(() -> handedOver(ticket));
       if (grant.isPresent()) {
         handedOver = true;
-        // The line is left: should the grant turn out to be over, the lock is not known to be taken.
+        // The line is left: should the grant turn out to be over, the lock is not known to be
+        // taken.
         queue.asks();
         return new Ticket.Granted(grant.get());
       }

@@ -146,7 +146,8 @@ final class Grants {
           deadline, c -> dialect.extend(c, grant.stored(), grant.number(), ttlMicros));
       if (leftMicros == Dialect.NONE) {
         Optional<Row> held = database
-            .onPoolOrOwnConnection(deadline, c -> dialect.readRow(c, grant.stored().key()))
+            .onPoolOrOwnConnection(
+                deadline, c -> dialect.readRow(c, grant.stored().key()))
             .filter(row -> row.isHeldBy(grant.stored(), grant.number()));
         if (held.isEmpty()) {
           return Optional.empty();

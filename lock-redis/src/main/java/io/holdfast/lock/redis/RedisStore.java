@@ -190,8 +190,7 @@ final class RedisStore implements LockStore {
       return Optional.empty();
     }
     stopWaiting(claim);
-    return Optional.of(
-        new RedisGrant(claim, news.number(), news.permit(), turnLasts(claim), this));
+    return Optional.of(new RedisGrant(claim, news.number(), news.permit(), turnLasts(claim), this));
   }
 
   private static Duration turnLasts(Claim claim) {

@@ -16,9 +16,7 @@ class QuorumConclusionTest {
   private static <T> Votes<T> votes(
       CompletableFuture<T> first, CompletableFuture<T> second, CompletableFuture<T> third) {
     return Votes.gather(
-        List.of(first, second, third),
-        Server.deadlineAfter(Stores.STORE_TIMEOUT),
-        soFar -> false);
+        List.of(first, second, third), Server.deadlineAfter(Stores.STORE_TIMEOUT), soFar -> false);
   }
 
   private static CompletableFuture<Acquired> granted(long number) {
@@ -45,7 +43,9 @@ class QuorumConclusionTest {
   void aNumberThatCouldNotBeKeptIsAFailureInTheLastRoundAndNeverBusy() throws Exception {
     Votes<Acquired> votes = votes(granted(1), granted(2), busy("other"));
     Votes<Boolean> committed = votes(completedFuture(true), away(), completedFuture(false));
-    assertThat(QuorumStore.conclude(votes, committed, false)).as("there is another").isNull();
+    assertThat(QuorumStore.conclude(votes, committed, false))
+        .as("there is another")
+        .isNull();
     assertFails(votes, committed, true, "could not be kept");
   }
 

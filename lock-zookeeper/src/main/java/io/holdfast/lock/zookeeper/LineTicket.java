@@ -157,7 +157,8 @@ final class LineTicket implements Ticket, Watcher {
 
   private Line listLine(ZooKeeper zk, Deadline deadline) throws StoreException {
     return Line.of(
-        node.parent, store.wire.untilAnswered(() -> Wire.list(zk, node.parent), deadline).get());
+        node.parent,
+        store.wire.untilAnswered(() -> Wire.list(zk, node.parent), deadline).get());
   }
 
   /** Watches the node before ours, and reads the holder from the first one. */

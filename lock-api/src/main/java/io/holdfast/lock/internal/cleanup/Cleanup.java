@@ -63,7 +63,8 @@ public final class Cleanup {
   }
 
   /**
-   * Releases a grant; after a failure, tries again until the grant has ended at the store by itself.
+   * Releases a grant; after a failure, tries again until the grant has ended at the store by
+   * itself.
    *
    * @param lasts the longest time for which the store keeps the grant by itself
    * @param holdFor the time for which the name must stay taken, counted from now

@@ -138,8 +138,8 @@ public final class Events {
 
   /**
    * Runs something in the background, after the events before it; only there may {@link #uncertain}
-   * and {@link #confirmed} be called. Does nothing if nobody listens, and drops it if too many events
-   * are pending.
+   * and {@link #confirmed} be called. Does nothing if nobody listens, and drops it if too many
+   * events are pending.
    */
   public void inOrder(Runnable telling) {
     if (isHeard()) {

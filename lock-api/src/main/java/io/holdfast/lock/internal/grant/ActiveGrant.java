@@ -354,8 +354,8 @@ public final class ActiveGrant extends Task {
 
   /**
    * Moves on to the next change of certainty that listeners were not told of; false if there is
-   * none up to {@code upTo}. {@link #isChangeToUncertain} then says what the change was. Called only
-   * by the thread that tells listeners of such changes.
+   * none up to {@code upTo}. {@link #isChangeToUncertain} then says what the change was. Called
+   * only by the thread that tells listeners of such changes.
    */
   public boolean tellNextChange(int upTo) {
     if (upTo - changesTold <= 0) {

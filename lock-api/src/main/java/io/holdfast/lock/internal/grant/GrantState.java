@@ -10,7 +10,8 @@ import org.jspecify.annotations.Nullable;
  *
  * @param phase the phase
  * @param validity the time for which the grant is trusted
- * @param changes the number of times it became uncertain or certain again: odd while it is uncertain
+ * @param changes the number of times it became uncertain or certain again: odd while it is
+ *     uncertain
  * @param uncertainNanos the time from which a request must be sent for its answer to make the grant
  *     certain again; set only in {@link Phase#UNANSWERED} and {@link Phase#SUSPECT}
  * @param lostBy the reason for the loss; only in {@link Phase#LOST}

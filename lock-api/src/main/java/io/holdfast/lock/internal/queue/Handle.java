@@ -67,9 +67,7 @@ public final class Handle {
     return closed;
   }
 
-  /**
-   * Closes this handle, under the queue's mutex; {@code finalState} as in {@link Hold#remove}.
-   */
+  /** Closes this handle, under the queue's mutex; {@code finalState} as in {@link Hold#remove}. */
   void close(@Nullable LeaseState finalState) {
     end = finalState;
     closed = true;

@@ -157,8 +157,8 @@ public final class Hold extends Task implements HeldLease {
   }
 
   /**
-   * Removes a handle and closes it; {@code end} is its final state, or null if it shows the state of
-   * its grant.
+   * Removes a handle and closes it; {@code end} is its final state, or null if it shows the state
+   * of its grant.
    */
   void remove(Handle handle, @Nullable LeaseState end) {
     if (openHandles.size() == 1) {
@@ -169,8 +169,8 @@ public final class Hold extends Task implements HeldLease {
   }
 
   /**
-   * Whether it has no open handle and no open guard, but was not released. Its last guard was closed
-   * after its last handle, or a stack overflow cut a close short.
+   * Whether it has no open handle and no open guard, but was not released. Its last guard was
+   * closed after its last handle, or a stack overflow cut a close short.
    */
   boolean isAbandoned() {
     return openHandles.isEmpty() && openGuards == 0 && !leaked;

@@ -33,8 +33,8 @@ public final class Holds {
   }
 
   /**
-   * Returns the current hold, or null if it is marked as lost. Reads no clock: its deadline may have
-   * passed.
+   * Returns the current hold, or null if it is marked as lost. Reads no clock: its deadline may
+   * have passed.
    */
   @Nullable
   Hold currentUnlessLost() {

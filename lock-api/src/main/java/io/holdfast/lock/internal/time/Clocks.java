@@ -51,8 +51,9 @@ public final class Clocks implements TimeSource {
 
   /**
    * Reads both clocks, the wall clock first. A pause between the two makes the distance too small,
-   * as if the wall clock had been set back for a while. Before a request that errs towards doubt. In
-   * a reading of the present it hides a jump, but only one of the pause's length, and only this once.
+   * as if the wall clock had been set back for a while. Before a request that errs towards doubt.
+   * In a reading of the present it hides a jump, but only one of the pause's length, and only this
+   * once.
    */
   public ClockReading read() {
     for (int read = 1; ; read++) {

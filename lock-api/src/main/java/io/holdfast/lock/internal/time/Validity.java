@@ -18,9 +18,9 @@ package io.holdfast.lock.internal.time;
  * @param limitNanos the latest deadline that any confirmation can give it
  * @param allowanceNanos the drift allowance of the store's last promise
  * @param freshUntilNanos until when enough time is left for another holder to start
- * @param wallAheadNanosMin how far the wall clock was ahead of the monotonic one before the requests
- *     that the deadline is based on: the least of their distances, since a pause during a reading
- *     can make one too small. A suspension shows as a rise above it ({@link Clocks})
+ * @param wallAheadNanosMin how far the wall clock was ahead of the monotonic one before the
+ *     requests that the deadline is based on: the least of their distances, since a pause during a
+ *     reading can make one too small. A suspension shows as a rise above it ({@link Clocks})
  */
 public record Validity(
     long answeredNanos,
@@ -52,9 +52,9 @@ public record Validity(
    * Returns the validity after the store's answer to a verification.
    *
    * <p>If the machine slept, that time is missing from our count to the deadline. If the wall clock
-   * shows a sleep, only what the store's answer proves is kept: a later deadline would still
-   * lack the time of the sleep. If it shows none, the wall clock's least distance is not raised, so
-   * that short sleeps add up.
+   * shows a sleep, only what the store's answer proves is kept: a later deadline would still lack
+   * the time of the sleep. If it shows none, the wall clock's least distance is not raised, so that
+   * short sleeps add up.
    *
    * <p>If a renewal was answered between the verification's request and its answer, a shorter time
    * means nothing. Otherwise the answer is the latest news: if the store's end comes before our

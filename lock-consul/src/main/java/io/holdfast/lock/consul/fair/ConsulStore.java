@@ -353,7 +353,9 @@ public final class ConsulStore implements LockStore {
   @Override
   public Optional<StoredHolder> inspect(LockKey key) throws StoreException {
     Line line = readLine(key, http.deadline());
-    return line.isEmpty() ? Optional.empty() : Optional.of(sessions.lineCleanup().holder(line));
+    return line.isEmpty()
+        ? Optional.empty()
+        : Optional.of(sessions.lineCleanup().holder(line));
   }
 
   /** Lists the names first, and reads lines until there are enough locks: Consul has no pages. */

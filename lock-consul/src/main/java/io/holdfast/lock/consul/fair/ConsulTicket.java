@@ -30,11 +30,11 @@ import org.slf4j.LoggerFactory;
  *
  * <p>Only a released mark on its key proves that an attempt is over. If its session has ended
  * instead (it expired, was destroyed, or its server left), the holder may go on for the session's
- * TTL, and {@link LineCleanup} lets this waiter start no earlier. If its key has disappeared or
- * has another value (somebody deleted it, wrote to it, or restored a snapshot), that is an
- * <em>unproved end</em>, and this waiter waits for a TTL, too. It does so for every place ahead,
- * since the one just before it may leave without ever having had the lock. But if a key says that
- * its attempt had the lock and is over, all places before that one are over.
+ * TTL, and {@link LineCleanup} lets this waiter start no earlier. If its key has disappeared or has
+ * another value (somebody deleted it, wrote to it, or restored a snapshot), that is an <em>unproved
+ * end</em>, and this waiter waits for a TTL, too. It does so for every place ahead, since the one
+ * just before it may leave without ever having had the lock. But if a key says that its attempt had
+ * the lock and is over, all places before that one are over.
  */
 public final class ConsulTicket implements Ticket {
   private static final Logger log = LoggerFactory.getLogger(ConsulTicket.class);

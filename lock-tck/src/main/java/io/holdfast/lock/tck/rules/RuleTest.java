@@ -242,10 +242,13 @@ public abstract class RuleTest {
   /** Waits until a grant is over, and acquires the lock with another claim. */
   final Grant successor(LockStore store, Grant first, Claim claim) {
     Slot<Grant> next = new Slot<>();
-    eventually("the lock is free for a successor", first.crashBound(first.claim().ttl()).plus(slack()), () -> {
-      store.tryAcquire(claim).ifPresent(next::set);
-      return next.isSet();
-    });
+    eventually(
+        "the lock is free for a successor",
+        first.crashBound(first.claim().ttl()).plus(slack()),
+        () -> {
+          store.tryAcquire(claim).ifPresent(next::set);
+          return next.isSet();
+        });
     return next.get();
   }
 
