@@ -134,7 +134,7 @@ class CountdownTest {
   void anAttemptIsFreedThoughWhatElseIsToBeClearedAwayIsHeldUp() throws Exception {
     whileADeletionIsHeldUp(() -> {
       ConsulGrant given = holder.acquire(OpenStore.claim(name, TTL));
-      holder.store.sessions().cleanup().add(given.attempt());
+      holder.store.sessions().cleanup().freeLater(given.attempt());
     });
   }
 

@@ -359,7 +359,7 @@ class StoreTest extends ServerTest {
     Duration session = Duration.ofMillis(Frameworks.handle(framework).getSessionTimeout());
     assertThat(grant.validFor()).isPositive().isLessThanOrEqualTo(session.dividedBy(2));
     Stores.awaitKnown(store, grant, session.dividedBy(2));
-    assertThat(grant.crashBound(TTL)).isGreaterThanOrEqualTo(session);
+    assertThat(grant.crashBound(grant.claim().ttl())).isGreaterThanOrEqualTo(session);
     store.release(grant, Duration.ZERO);
   }
 

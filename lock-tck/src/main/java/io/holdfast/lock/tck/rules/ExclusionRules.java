@@ -375,7 +375,7 @@ public abstract class ExclusionRules extends RuleTest {
     Lease held = take(other.get(handedOn.name(), lasting()));
     eventually(
         "the grant expires at the store",
-        expiring.crashBound().plus(slack()),
+        expiring.crashBound(ttl()).plus(slack()),
         () -> store.inspect(expiring.claim().key()).isEmpty());
     assertThat(other.list(base, 1_000))
         .as("the one lock that is held, among others that were")

@@ -157,7 +157,7 @@ public abstract class SemaphoreRules extends RuleTest {
         .as("while the crashed holder's time is not over")
         .isEmpty();
     Slot<Lease> back = new Slot<>();
-    eventually("the crashed holder's permit comes back", crashed.crashBound().plus(slack()), () -> {
+    eventually("the crashed holder's permit comes back", crashed.crashBound(ttl()).plus(slack()), () -> {
       others.tryLock().ifPresent(back::set);
       return back.isSet();
     });

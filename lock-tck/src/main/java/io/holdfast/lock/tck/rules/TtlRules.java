@@ -49,7 +49,7 @@ public abstract class TtlRules extends RuleTest {
     LockClient other = client();
     String name = freshName();
     Grant grant = grant(store, claim(name, ttl())); // and nobody will release it
-    takeWhenFree(other, name, renewed(), grant.crashBound().plus(slack())).close();
+    takeWhenFree(other, name, renewed(), grant.crashBound(ttl()).plus(slack())).close();
     assertThat(store.verify(grant)).isEmpty();
   }
 
