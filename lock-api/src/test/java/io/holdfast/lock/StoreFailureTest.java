@@ -1,6 +1,7 @@
 package io.holdfast.lock;
 
 import static io.holdfast.lock.simulation.ScriptedStore.Op.ACQUIRE_OR_QUEUE;
+import static io.holdfast.lock.simulation.ScriptedStore.Op.EXTEND;
 import static io.holdfast.lock.simulation.ScriptedStore.Op.FORCE_RELEASE;
 import static io.holdfast.lock.simulation.ScriptedStore.Op.INSPECT;
 import static io.holdfast.lock.simulation.ScriptedStore.Op.LEAVE;
@@ -340,6 +341,33 @@ class StoreFailureTest extends EngineTest {
 
     assertThat(tries).isBetween(5, 20);
     assertThat(store.count(RELEASE)).isEqualTo(tries);
+  }
+
+  /** L-7.3, L-5.8: the store may have the lease extended, whether it answered or not. */
+  @Test
+  void aReleaseOfAnExtendedLeaseIsRepeatedForItsWholeTime() throws Exception {
+    Duration extension = TTL.multipliedBy(10);
+    Lease answered = held("x", LockOptions.fixed(TTL));
+    answered.extend(extension);
+    Lease unanswered = held("y", LockOptions.fixed(TTL));
+    store.loseNextAnswer(EXTEND);
+    assertThatThrownBy(() -> unanswered.extend(extension)).isInstanceOf(LockStoreException.class);
+    assertThat(answered.crashBound()).isEqualTo(extension);
+    assertThat(unanswered.crashBound()).isEqualTo(extension);
+    store.breakDown();
+    answered.close();
+    unanswered.close();
+    for (int i = 0; i < 20; i++) {
+      pass(TTL.dividedBy(10));
+    }
+    assertThat(store.holder("x")).isPresent();
+    assertThat(store.holder("y")).isPresent();
+    store.heal();
+    pass(TTL.dividedBy(10));
+
+    Eventually.await(
+        "the names to be free",
+        () -> store.holder("x").isEmpty() && store.holder("y").isEmpty());
   }
 
   /** L-7.3: stores in other languages throw what they did not declare. */

@@ -32,7 +32,7 @@ final class EngineClasses {
       "internal.event.Callbacks",
       "internal.event.Events",
       "internal.grant.ActiveGrant$1",
-      "internal.grant.ActiveGrant$Arrival",
+      "internal.grant.Arrival",
       "internal.grant.ActiveGrant",
       "internal.grant.GrantState$Phase",
       "internal.memory.MemoryStore",

@@ -6,6 +6,7 @@ import io.holdfast.lock.LockStoreException;
 import io.holdfast.lock.PermitsMismatchException;
 import io.holdfast.lock.internal.event.Events;
 import io.holdfast.lock.internal.grant.ActiveGrant;
+import io.holdfast.lock.internal.grant.Arrival;
 import io.holdfast.lock.internal.queue.EarlyEvents;
 import io.holdfast.lock.internal.queue.Handle;
 import io.holdfast.lock.internal.queue.Token;
@@ -267,21 +268,21 @@ final class LeaderTurn {
     } catch (RuntimeException e) {
       throw unusable("The store gave what is no grant: " + e.getMessage(), e);
     }
-    ActiveGrant.Arrival arrival = arrivalOf(active);
-    if (arrival == ActiveGrant.Arrival.STANDS) {
+    Arrival arrival = arrivalOf(active);
+    if (arrival == Arrival.STANDS) {
       if (handedOver) {
         active.schedule().handedOver();
       }
       return hold(active);
     }
-    if (arrival != ActiveGrant.Arrival.GONE) {
+    if (arrival != Arrival.GONE) {
       client.cleanup.release(granted, active.crashBound(), Duration.ZERO);
     }
     grant = null;
-    if (arrival == ActiveGrant.Arrival.LAPSED_AT_MAX_HOLD) {
+    if (arrival == Arrival.LAPSED_AT_MAX_HOLD) {
       throw unusable("It took longer to answer than maxHold is", null);
     }
-    if (arrival == ActiveGrant.Arrival.LAPSED && !request.mode().stillWaits(client.time)) {
+    if (arrival == Arrival.LAPSED && !request.mode().stillWaits(client.time)) {
       throw unusable("It took longer to answer than the lease lasts: " + options.ttl(), null);
     }
     return null;
@@ -293,16 +294,16 @@ final class LeaderTurn {
    *
    * @return anything but {@code SUSPECT}
    */
-  private ActiveGrant.Arrival arrivalOf(ActiveGrant active) throws StoreException {
+  private Arrival arrivalOf(ActiveGrant active) throws StoreException {
     while (true) {
-      ActiveGrant.Arrival arrival = active.arrival();
-      if (arrival != ActiveGrant.Arrival.SUSPECT) {
+      Arrival arrival = active.arrival();
+      if (arrival != Arrival.SUSPECT) {
         return arrival;
       }
       ClockReading asked = client.time.read();
       Optional<Duration> left = StoreCalls.call(() -> client.store.verify(active.grant()));
       if (left.isEmpty()) {
-        return ActiveGrant.Arrival.GONE;
+        return Arrival.GONE;
       }
       boolean unused = active.verified(asked, left.get());
     }

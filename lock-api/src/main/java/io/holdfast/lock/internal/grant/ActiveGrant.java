@@ -235,20 +235,6 @@ public final class ActiveGrant extends Task {
         key().name(), token, lostBy == null ? LeaseLoss.Reason.EXPIRED : lostBy);
   }
 
-  /** The validity of a grant that just arrived. */
-  public enum Arrival {
-    /** It is valid. */
-    STANDS,
-    /** The machine slept while the answer was on its way: the store must be asked. */
-    SUSPECT,
-    /** The store was asked, and no longer shows it. */
-    GONE,
-    /** Its TTL is over. */
-    LAPSED,
-    /** Its maximum hold is over. */
-    LAPSED_AT_MAX_HOLD
-  }
-
   /** Checks the grant on its arrival, before it has a holder. Changes no state and tells nobody. */
   public Arrival arrival() {
     Validity validity = state.validity();

@@ -157,10 +157,11 @@ public abstract class SemaphoreRules extends RuleTest {
         .as("while the crashed holder's time is not over")
         .isEmpty();
     Slot<Lease> back = new Slot<>();
-    eventually("the crashed holder's permit comes back", crashed.crashBound(ttl()).plus(slack()), () -> {
-      others.tryLock().ifPresent(back::set);
-      return back.isSet();
-    });
+    eventually(
+        "the crashed holder's permit comes back", crashed.crashBound(ttl()).plus(slack()), () -> {
+          others.tryLock().ifPresent(back::set);
+          return back.isSet();
+        });
     assertThat(since(start)).as("not before its time").isGreaterThanOrEqualTo(ttl());
     assertThat(back.get().permit()).isEqualTo(crashed.permit());
     assertThat(kept.isHeld()).isTrue();
