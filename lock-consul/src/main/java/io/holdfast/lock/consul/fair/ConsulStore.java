@@ -75,8 +75,8 @@ public final class ConsulStore implements LockStore {
     return http;
   }
 
-  Session.Sent now() {
-    return Session.Sent.now(time);
+  Session.Moment now() {
+    return Session.Moment.now(time);
   }
 
   public Sessions sessions() {
@@ -147,7 +147,7 @@ public final class ConsulStore implements LockStore {
       boolean hasTicket = false;
       try {
         int forceChecks = attempt.session().forceChecks();
-        Session.Sent sent = now();
+        Session.Moment sent = now();
         Line line = lock(attempt, deadline);
         if (line != null) {
           sessions.lineCleanup().note(line);
@@ -256,11 +256,11 @@ public final class ConsulStore implements LockStore {
    * @param forceChecks {@link Session#forceChecks} then
    * @param sent the time then
    */
-  record LineRead(Line line, int forceChecks, Session.Sent sent) {}
+  record LineRead(Line line, int forceChecks, Session.Moment sent) {}
 
   LineRead readLineOf(Attempt attempt, Deadline deadline) throws StoreException {
     int forceChecks = attempt.session().forceChecks();
-    Session.Sent sent = now();
+    Session.Moment sent = now();
     return new LineRead(readLine(attempt.claim().key(), deadline), forceChecks, sent);
   }
 
@@ -406,7 +406,7 @@ public final class ConsulStore implements LockStore {
       if (place.hasSession()) {
         // With the number, so that the value is new: the same one again would change no index.
         force.lock(
-            keys.session(place.entry().session()),
+            keys.watched(place.entry().session()),
             "taken by force: " + place.entry().key() + " " + number,
             place.entry().session());
       }

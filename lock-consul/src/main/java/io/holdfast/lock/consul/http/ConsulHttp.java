@@ -45,7 +45,7 @@ public final class ConsulHttp implements AutoCloseable {
   private static final String MESSAGE_OF_NO_LEADER = "no cluster leader";
 
   /** The time after which a request without an answer is sent again on a new connection. */
-  private static final Duration ANSWER_IS_PROMPT = Duration.ofSeconds(1);
+  private static final Duration RESEND_AFTER = Duration.ofSeconds(1);
 
   /** Consul prolongs a long poll at random, by its wait divided by this at most. */
   private static final int LONG_POLL_MORE = 16;
@@ -129,7 +129,7 @@ public final class ConsulHttp implements AutoCloseable {
         .writeTimeout(Duration.ZERO)
         // Over HTTP/2 all requests share one connection, and would go on using it after it has died
         // silently. With pings it is closed if one is not answered before the next is due.
-        .pingInterval(ANSWER_IS_PROMPT)
+        .pingInterval(RESEND_AFTER)
         .build();
     unpooled = client
         .newBuilder()
@@ -271,7 +271,7 @@ public final class ConsulHttp implements AutoCloseable {
     while (true) {
       boolean again = resent.get();
       try {
-        long leftNanos = (again ? deadline : deadline.within(ANSWER_IS_PROMPT)).leftNanos();
+        long leftNanos = (again ? deadline : deadline.within(RESEND_AFTER)).leftNanos();
         if (leftNanos <= 0) {
           throw failure(again, "Consul at " + settings.base() + " did not answer in time", null);
         }

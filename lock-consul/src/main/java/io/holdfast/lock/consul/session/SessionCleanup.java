@@ -87,7 +87,7 @@ public final class SessionCleanup {
   void tend(Collection<Session> inUse) {
     tasks.forEach(queue -> Sessions.safely(() -> queue.begin(http::execute)));
     inUse.stream()
-        .filter(session -> !withdrawOld(session).isEmpty())
+        .filter(session -> !retireOld(session).isEmpty())
         .forEach(session -> oldKeys.add(session, time.nanos()));
   }
 
@@ -209,13 +209,13 @@ public final class SessionCleanup {
     }
   }
 
-  /** Withdraws the oldest idle keys of a session from use if they are due to be deleted. */
-  private List<String> withdrawOld(Session session) {
-    return session.idleKeys.withdrawOld(time.nanos() - LineCleanup.KEPT_NANOS, DELETED_AT_ONCE);
+  /** Retires the oldest idle keys of a session if they are due to be deleted. */
+  private List<String> retireOld(Session session) {
+    return session.idleKeys.retireOld(time.nanos() - LineCleanup.KEPT_NANOS, DELETED_AT_ONCE);
   }
 
   private void deleteOldKeys(Session session) throws StoreException {
-    for (List<String> some = withdrawOld(session); !some.isEmpty(); some = withdrawOld(session)) {
+    for (List<String> some = retireOld(session); !some.isEmpty(); some = retireOld(session)) {
       Transaction delete = new Transaction();
       some.forEach(delete::delete);
       if (closeGate(session, delete, http.deadline()).isEmpty()) {
@@ -238,16 +238,16 @@ public final class SessionCleanup {
    * @param deadline makes the deadline of each step, of which there can be many
    */
   void settle(Session session, Supplier<Deadline> deadline) throws StoreException {
-    // The session may still live: perhaps only its own key was deleted.
+    // The session may still live: perhaps only its watched key was deleted.
     requests.destroy(session.id(), deadline.get());
     IdleKeys idle = session.idleKeys;
-    List<String> some = idle.withdrawOld(time.nanos(), Transaction.OPERATIONS_MAX);
+    List<String> some = idle.retireOld(time.nanos(), Transaction.OPERATIONS_MAX);
     while (!some.isEmpty()) {
       endOrphans(some, deadline.get());
       idle.remove(some);
-      some = idle.withdrawOld(time.nanos(), Transaction.OPERATIONS_MAX);
+      some = idle.retireOld(time.nanos(), Transaction.OPERATIONS_MAX);
     }
-    Transaction own = new Transaction().deleteTree(keys.session(session.id()));
+    Transaction own = new Transaction().deleteTree(keys.watched(session.id()));
     ConsulHttp.Outcome unused = http.transact(own, deadline.get());
   }
 

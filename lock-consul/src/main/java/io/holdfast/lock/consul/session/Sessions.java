@@ -57,7 +57,10 @@ public final class Sessions implements AutoCloseable {
   /** The sessions that this client has not given up, with their upkeep. */
   private final Map<Session, Upkeep> all = new ConcurrentHashMap<>();
 
-  /** Attempts that may have a key, by their claims' owner ids. */
+  /**
+   * The last attempt of each claim, if it may have a key; by the claim's owner id. Earlier ones are
+   * in {@link SessionCleanup}.
+   */
   private final Map<String, Attempt> attempts = new ConcurrentHashMap<>();
 
   private final LineCleanup lineCleanup;
@@ -166,7 +169,7 @@ public final class Sessions implements AutoCloseable {
     if (closed) {
       throw StoreException.refused("The client was closed", null);
     }
-    Session.Sent sent = Session.Sent.now(time);
+    Session.Moment sent = Session.Moment.now(time);
     Session session = new Session(requests.create(ttlSeconds, deadline), ttlSeconds, sent);
     try {
       session.gateIndex(createOwnKeys(session.id(), deadline));
@@ -189,14 +192,13 @@ public final class Sessions implements AutoCloseable {
   }
 
   /**
-   * Creates the two own keys of a session, its gate and the one that its client watches, and
-   * returns their index.
+   * Creates the two own keys of a session, its gate and the watched key, and returns their index.
    */
   private long createOwnKeys(String id, Deadline deadline) throws StoreException {
     ConsulHttp.Outcome outcome = http.transact(
         new Transaction()
             .lock(keys.gate(id), settings.clientName(), id)
-            .lock(keys.session(id), settings.clientName(), id),
+            .lock(keys.watched(id), settings.clientName(), id),
         deadline);
     if (outcome.entries().size() == 2) {
       return outcome.entries().get(0).modifyIndex();
@@ -226,7 +228,7 @@ public final class Sessions implements AutoCloseable {
     if (session.isLost()) {
       return false;
     }
-    Session.Sent sent = Session.Sent.now(time);
+    Session.Moment sent = Session.Moment.now(time);
     if (!requests.renew(session.id(), deadline)) {
       end(session);
       return false;
@@ -301,7 +303,7 @@ public final class Sessions implements AutoCloseable {
       }
       if (!attempt.isFreed()) {
         IdleKeys.IdleKey key = new IdleKeys.IdleKey(attempt.key(), 0, time.nanos());
-        attempt.session().idleKeys.addWithdrawn(key);
+        attempt.session().idleKeys.addForCleanup(key);
       }
     } catch (RuntimeException | Error e) {
       log.error("The holder of {} was not told of its end", attempt.key(), e);
@@ -326,8 +328,8 @@ public final class Sessions implements AutoCloseable {
         attempt.wake();
       }
       if (attempt.isOver()) {
-        // Repeated on each tick, in case the first call ran out of memory: a forgotten attempt
-        // would keep its session alive for ever.
+        // Repeated on each tick, in case the first call ran out of memory: an attempt that is never
+        // freed would keep its session alive for ever.
         cleanup.freeLater(attempt);
       }
     }
@@ -361,19 +363,19 @@ public final class Sessions implements AutoCloseable {
   }
 
   /**
-   * Runs a step whose failure can be ignored, for a store timeout at most. All steps of the close
-   * together have two, so that a second one is tried if the first takes all of its time.
+   * Runs a step, and logs its failure: Consul ends sessions by their TTLs, and others delete the
+   * keys. It may take a store timeout, or what is left of {@code whole}.
    */
   private void closing(Closing task, Deadline whole) {
     try {
-      task.run(whole.within(settings.storeTimeout()));
-    } catch (StoreException e) {
+      step.run(whole.within(settings.storeTimeout()));
+    } catch (StoreException | RuntimeException e) {
       log.debug("Sessions end by their TTLs, and their keys stay for others to delete", e);
     }
   }
 
   /**
-   * Renews one session, and watches its own key with one long poll after the other. A long poll
+   * Renews one session, and polls its watched key with one long poll after the other. A long poll
    * tells at once what a renewal would tell later: that the session has ended, or that one of its
    * locks was released by force.
    */
@@ -384,13 +386,13 @@ public final class Sessions implements AutoCloseable {
 
     // Both are used by the long polls alone, of which there is one at a time.
 
-    /** The last known index of the session's own key; zero: unknown, and Consul answers at once. */
+    /** The last known index of the watched key; zero: unknown, and Consul answers at once. */
     private long index;
 
-    /** The index of the session's own key at the last force check. */
+    /** The index of the watched key at the last force check. */
     private long checkedIndex;
 
-    /** @param index the index at which the session's own key was created */
+    /** @param index the index at which the watched key was created */
     Upkeep(Session session, long index) {
       this.session = session;
       this.index = index;
@@ -426,7 +428,7 @@ public final class Sessions implements AutoCloseable {
             session.watchedUntil(
                 time.nanos() + wait.plus(settings.storeTimeout()).toNanos());
           }
-          onNews(http.listen(http.longPoll(keys.session(session.id()), index, wait)));
+          onNews(http.listen(http.longPoll(keys.watched(session.id()), index, wait)));
         }
       } finally {
         index = 0;
@@ -447,7 +449,7 @@ public final class Sessions implements AutoCloseable {
       }
     }
 
-    /** Acts on the state of the session's own key. */
+    /** Acts on the state of the watched key. */
     private void onNews(ConsulHttp.News news) throws StoreException {
       Entry entry = news.entry();
       if (entry == null || !entry.session().equals(session.id())) {
@@ -462,9 +464,9 @@ public final class Sessions implements AutoCloseable {
     }
 
     /**
-     * Acts on the loss of the session's own key.
+     * Acts on the loss of the watched key.
      *
-     * @param goneIndex the index since which the session does not have its own key; zero: unknown
+     * @param goneIndex the index since which the session does not have that key; zero: unknown
      */
     private void onLoss(long goneIndex) throws StoreException {
       if (goneIndex > checkedIndex) {
@@ -479,7 +481,8 @@ public final class Sessions implements AutoCloseable {
     }
 
     /**
-     * Checks the keys of the session's holders if its own key was written to since the last check.
+     * Checks the keys of the session's holders if the watched key was written to since the last
+     * check.
      */
     private void checkForForce(long writtenIndex) throws StoreException {
       if (writtenIndex == checkedIndex) {
