@@ -58,7 +58,8 @@ public final class SessionCleanup {
   /**
    * A minimum hold: until {@code untilNanos}, the key of a released attempt keeps the name taken.
    *
-   * @param entry the key as it was when the lock was released
+   * @param entry the key when it was released: its index counts, its value may be missing, since
+   *     Consul does not return what was written
    */
   record Hold(Attempt attempt, Entry entry, long untilNanos) {}
 
@@ -267,8 +268,7 @@ public final class SessionCleanup {
    */
   private void end(Hold hold) throws StoreException {
     Deadline deadline = http.deadline();
-    Mark mark = Mark.of(hold.entry());
-    String text = mark.asReleased(mark.overIndex(), 0).text();
+    String text = hold.attempt().mark().asReleased(hold.attempt().number(), 0).text();
     // If the key has changed meanwhile, its session ended, or another client ended this hold. No
     // other attempt can have the key yet, so the text is written again, at the key's new index.
     for (Entry entry = hold.entry(); entry != null; entry = http.readKey(entry.key(), deadline)) {
