@@ -288,7 +288,7 @@ public final class ConsulStore implements LockStore {
     // The background finds out what became of the key.
     sessions.cleanup().freeLater(attempt);
     // An earlier request of this release may have got through. That counts as released if the lease
-    // has not run out by now.
+    // had not run out when this call began.
     return (attempt.mayBeReleased() || outcome.resent()) && inTime
         ? ReleaseOutcome.RELEASED
         : ReleaseOutcome.ALREADY_LOST;

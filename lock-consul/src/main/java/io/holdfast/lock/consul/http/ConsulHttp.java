@@ -18,6 +18,7 @@ import java.util.concurrent.SynchronousQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.regex.Pattern;
 import okhttp3.Call;
 import okhttp3.ConnectionPool;
 import okhttp3.Dispatcher;
@@ -48,7 +49,14 @@ public final class ConsulHttp implements AutoCloseable {
   private static final Duration RESEND_AFTER = Duration.ofSeconds(1);
 
   /** Consul prolongs a long poll at random, by its wait divided by this at most. */
-  private static final int LONG_POLL_MORE = 16;
+  private static final int LONG_POLL_EXTRA_DIVISOR = 16;
+
+  /**
+   * The failures of operations that tell the state of a key or session. Any other is a failure of
+   * Consul's, and tells nothing. Keys have no spaces, so none looks like one of these texts.
+   */
+  private static final Pattern OF_THE_STATE = Pattern.compile(
+      "index is stale|current modify index|\" exists|\" doesn't exist|already held|invalid session");
 
   private final OkHttpClient client;
 
@@ -249,7 +257,7 @@ public final class ConsulHttp implements AutoCloseable {
           && error.get("What") instanceof String what)) {
         throw new IllegalArgumentException("Unknown kind of error");
       }
-      if (isAclProblem(what)) {
+      if (!OF_THE_STATE.matcher(what).find()) {
         throw failure(answer.status(), what, answer.resent());
       }
       failures.add(new Failure(operation, what));

@@ -243,9 +243,6 @@ public final class LineCleanup {
       }
       List<T> asked = List.copyOf(left);
       for (ConsulHttp.Failure failure : outcome.failures()) {
-        if (!failure.what().contains("stale")) {
-          throw StoreException.refused("Consul refused: " + failure.what(), null);
-        }
         // Whoever next sees that key judges it anew.
         left.remove(asked.get((int) failure.operation()));
       }
