@@ -130,6 +130,12 @@ final class Script implements Interceptor {
       return chain.proceed(chain.request());
     }
 
+    /** Fails a request when the gate opens. */
+    Response failLater(Chain unused) throws IOException {
+      pass();
+      throw new IOException("Scripted");
+    }
+
     private void pass() throws IOException {
       reached.countDown();
       try {

@@ -382,12 +382,19 @@ public final class ConsulHttp implements AutoCloseable {
   public Call longPoll(String key, long index, Duration wait) {
     String query = "index=" + index + "&wait=" + wait.toMillis() + "ms";
     Call call = client.newCall(request("v1/kv/" + key, query).get().build());
-    Duration most = wait.plus(wait.dividedBy(LONG_POLL_MORE)).plus(storeTimeout);
-    call.timeout().timeout(most.toMillis(), TimeUnit.MILLISECONDS);
+    call.timeout().timeout(longPollMax(wait).toMillis(), TimeUnit.MILLISECONDS);
     return call;
   }
 
-  /** Sends a long poll, and waits for the answer for as long as that takes. */
+  /** Returns the longest time that a long poll with this wait can take. */
+  public Duration longPollMax(Duration wait) {
+    return wait.plus(wait.dividedBy(LONG_POLL_EXTRA_DIVISOR)).plus(storeTimeout);
+  }
+
+  /**
+   * Sends a long poll, and waits for its answer: for the wait, a sixteenth more, and a store
+   * timeout.
+   */
   public News listen(Call longPoll) throws StoreException {
     try {
       Answer answer = answer(longPoll, false);

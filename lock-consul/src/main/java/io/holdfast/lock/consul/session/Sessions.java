@@ -424,14 +424,12 @@ public final class Sessions implements AutoCloseable {
       try {
         while (isInUse(session)) {
           if (index > 0) {
-            // If the connection dies silently, that goes unnoticed for this long.
-            session.watchedUntil(
-                time.nanos() + wait.plus(settings.storeTimeout()).toNanos());
+            // The long poll ends by then, with an answer or without.
+            session.watchedUntil(time.nanos() + http.longPollMax(wait).toNanos());
           }
           onNews(http.listen(http.longPoll(keys.watched(session.id()), index, wait)));
         }
       } finally {
-        index = 0;
         suspendLeases();
       }
     }
@@ -441,10 +439,10 @@ public final class Sessions implements AutoCloseable {
      * unnoticed without a long poll.
      */
     private void suspendLeases() {
-      long nowNanos = time.nanos();
-      boolean before = session.isWatched(nowNanos);
-      session.watchedUntil(nowNanos);
-      if (before && isInUse(session)) {
+      boolean wasWatched = index > 0;
+      index = 0;
+      session.watchedUntil(time.nanos());
+      if (wasWatched && isInUse(session)) {
         session.grants().forEach(settings.events()::suspended);
       }
     }
