@@ -299,6 +299,20 @@ class OrphanTest {
   }
 
   @Test
+  void aSessionThatEndsBetweenTwoRequestsForALockDoesNotMakeItTaken() throws Exception {
+    String session =
+        other.acquire(OpenStore.claim("own-" + name, TTL)).attempt().session().id();
+    other.script.next(1, Script.TRANSACTION, chain -> {
+      chain.proceed(chain.request()).close();
+      http.destroySession(session);
+      throw new IOException("The answer was lost");
+    });
+    assertThatExceptionOfType(StoreException.class)
+        .isThrownBy(() -> other.store.tryAcquire(OpenStore.claim(name, TTL)))
+        .satisfies(e -> assertThat(e.mayHaveHappened()).isTrue());
+  }
+
+  @Test
   void whoAsksAgainAndAgainStartsWhenItHasSeenItForLongEnough() throws Exception {
     end(lost.acquire(OpenStore.claim(name, TTL)).attempt());
     long ended = System.nanoTime();

@@ -200,6 +200,10 @@ public final class ConsulStore implements LockStore {
       transaction.lock(attempt.key(), attempt.mark().text(), session.id()).tree(folder);
       ConsulHttp.Outcome outcome = http.transact(transaction, deadline);
       if (!outcome.isApplied() && sessions.endIfGone(session, outcome)) {
+        if (outcome.resent()) {
+          // The first request may have locked the key before the session ended.
+          throw StoreException.unanswered("The attempt ended while it asked for the lock", null);
+        }
         return null;
       }
       List<Entry> shown = outcome.entries();
