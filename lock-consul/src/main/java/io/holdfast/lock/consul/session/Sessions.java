@@ -174,9 +174,8 @@ public final class Sessions implements AutoCloseable {
     try {
       session.gateIndex(createOwnKeys(session.id(), deadline));
     } catch (StoreException e) {
-      // Otherwise each failed attempt would leave a session. If this fails, Consul ends it by its
-      // TTL.
-      http.execute(() -> closing(each -> requests.destroy(session.id(), each), http.deadline()));
+      // Otherwise each failure would leave a session.
+      http.execute(() -> tryStep(each -> requests.destroy(session.id(), each), http.deadline()));
       throw e;
     }
     Upkeep upkeep = new Upkeep(session, session.gateIndex());
@@ -184,7 +183,7 @@ public final class Sessions implements AutoCloseable {
     upkeep.tend(time.nanos());
     if (closed) {
       end(session);
-      closing(each -> cleanup.settle(session, () -> each), deadline);
+      tryStep(each -> cleanup.settle(session, () -> each), deadline);
       throw StoreException.refused("The client was closed", null);
     }
     log.debug("Session {} of {} s made", session.id(), ttlSeconds);
@@ -347,18 +346,19 @@ public final class Sessions implements AutoCloseable {
         .awaitUninterruptibly(
             leftNanos -> ticker.awaitTermination(leftNanos, TimeUnit.NANOSECONDS));
     all.keySet().forEach(this::end);
-    // Sessions first: their end changes their keys, and a countdown covers only keys that have not
-    // changed since it began.
+    // Two store timeouts, so that a second step is tried if the first takes all of its time.
     Deadline whole = Deadline.after(settings.storeTimeout().multipliedBy(2), TimeSource.system());
     List<Session> ended = cleanup.ended.all();
-    ended.forEach(session -> closing(each -> requests.destroy(session.id(), each), whole));
-    cleanup.holds.all().forEach(hold -> closing(each -> cleanup.shorten(hold, each), whole));
-    closing(lineCleanup::beginCountdowns, whole);
-    ended.forEach(session -> closing(each -> cleanup.settle(session, () -> each), whole));
-    closing(lineCleanup::deleteUseless, whole);
+    // Sessions first: their end changes their keys, and a countdown covers only keys that have not
+    // changed since it began.
+    ended.forEach(session -> tryStep(each -> requests.destroy(session.id(), each), whole));
+    cleanup.holds.all().forEach(hold -> tryStep(each -> cleanup.shorten(hold, each), whole));
+    tryStep(lineCleanup::beginCountdowns, whole);
+    ended.forEach(session -> tryStep(each -> cleanup.settle(session, () -> each), whole));
+    tryStep(lineCleanup::deleteUseless, whole);
   }
 
-  private interface Closing {
+  private interface Step {
     void run(Deadline deadline) throws StoreException;
   }
 
@@ -366,7 +366,7 @@ public final class Sessions implements AutoCloseable {
    * Runs a step, and logs its failure: Consul ends sessions by their TTLs, and others delete the
    * keys. It may take a store timeout, or what is left of {@code whole}.
    */
-  private void closing(Closing task, Deadline whole) {
+  private void tryStep(Step step, Deadline whole) {
     try {
       step.run(whole.within(settings.storeTimeout()));
     } catch (StoreException | RuntimeException e) {
@@ -488,7 +488,7 @@ public final class Sessions implements AutoCloseable {
       }
       session.beginForceCheck();
       for (ConsulGrant grant : endTaken(session.grants(), http.deadline())) {
-        settings.events().lost(grant, LeaseLoss.Reason.TAKEN);
+        safely(() -> settings.events().lost(grant, LeaseLoss.Reason.TAKEN));
       }
       checkedIndex = writtenIndex;
     }
