@@ -9,7 +9,9 @@ import io.holdfast.lock.LeaseState;
 import io.holdfast.lock.LockClient;
 import io.holdfast.lock.LockOptions;
 import io.holdfast.lock.LockStoreException;
+import io.holdfast.lock.spi.Grant;
 import io.holdfast.lock.spi.LockStore;
+import io.holdfast.lock.spi.ReleaseOutcome;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.tck.fault.Ports;
 import java.io.IOException;
@@ -241,6 +243,29 @@ class FaultsTest {
           .satisfies(
               e -> assertThat(cause(e).problem()).isEqualTo(ConsulException.Problem.SESSION_GONE));
       answers.end();
+    }
+  }
+
+  @Test
+  void aTransactionThatFailsInsideConsulTellsNothingAboutTheLock() throws Exception {
+    try (LockStore store = PlainStore.open(users, server.address(), "faults")) {
+      Grant grant = store.tryAcquire(OpenStore.claim(name)).orElseThrow();
+      answers.begin(
+          "/v1/txn",
+          409,
+          "{\"Results\":null,\"Errors\":[{\"OpIndex\":0,\"What\":\"failed kvs lookup: broken\"}]}");
+      for (ThrowingCallable question : List.<ThrowingCallable>of(
+          () -> store.verify(grant),
+          () -> store.release(grant, Duration.ZERO),
+          () -> store.forceRelease(OpenStore.key(name), grant.number()),
+          () -> store.tryAcquire(OpenStore.claim(name)))) {
+        assertThatExceptionOfType(StoreException.class)
+            .isThrownBy(question)
+            .withMessageContaining("failed kvs lookup");
+      }
+      answers.end();
+      assertThat(store.verify(grant)).isPresent();
+      assertThat(store.release(grant, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
     }
   }
 

@@ -419,12 +419,12 @@ class KeyReuseTest {
     idle.give(new IdleKeys.IdleKey("line-1/another", 2, 5));
     assertThat(idle.take("line-1/").key()).isEqualTo("line-1/another");
     assertThat(idle.take("line-1/")).isNull();
-    List<String> old = idle.withdrawOld(2, 2);
+    List<String> old = idle.retireOld(2, 2);
     assertThat(old).containsExactly("line-0/key", "line-1/key");
     assertThat(idle.take("line-0/")).isNull();
-    assertThat(idle.withdrawOld(2, 2)).as("until they are dealt with").isEqualTo(old);
+    assertThat(idle.retireOld(2, 2)).as("until they are dealt with").isEqualTo(old);
     idle.remove(old);
-    assertThat(idle.withdrawOld(3, 9)).containsExactly("line-2/key", "line-3/key");
+    assertThat(idle.retireOld(3, 9)).containsExactly("line-2/key", "line-3/key");
     assertThat(idle.take("line-4/").key()).isEqualTo("line-4/key");
   }
 }

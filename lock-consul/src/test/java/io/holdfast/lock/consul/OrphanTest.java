@@ -7,6 +7,8 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import io.holdfast.lock.consul.http.Entry;
 import io.holdfast.lock.consul.http.Json;
 import io.holdfast.lock.consul.line.Countdown;
+import io.holdfast.lock.consul.line.Line;
+import io.holdfast.lock.consul.line.Mark;
 import io.holdfast.lock.consul.session.Attempt;
 import io.holdfast.lock.consul.session.ConsulGrant;
 import io.holdfast.lock.spi.Claim;
@@ -266,6 +268,11 @@ class OrphanTest {
     ConsulGrant grant = other.acquire(withMinHold(name, minHold));
     other.store.release(grant, minHold);
     eventually("its end is written", () -> other.requests.answered("/v1/txn") - asked == 3);
+    Entry key = http.entries(grant.attempt().key()).get(0);
+    assertThat(Mark.of(key))
+        .as("what proves to a waiter that the attempt is over")
+        .isEqualTo(grant.attempt().mark().asReleased(grant.number(), 0));
+    assertThat(key.flags()).isEqualTo(Line.HAD_LOCK);
     ConsulGrant unused = other.acquire(OpenStore.claim(name, TTL));
     assertThat(other.requests.answered("/v1/txn") - asked).isEqualTo(4);
     assertThat(other.requests.count("/v1/session/create")).isEqualTo(made);
@@ -289,6 +296,20 @@ class OrphanTest {
     assertThatExceptionOfType(StoreException.class)
         .isThrownBy(() -> other.store.tryAcquire(OpenStore.claim(name, TTL)))
         .withMessageContaining("ended");
+  }
+
+  @Test
+  void aSessionThatEndsBetweenTwoRequestsForALockDoesNotMakeItTaken() throws Exception {
+    String session =
+        other.acquire(OpenStore.claim("own-" + name, TTL)).attempt().session().id();
+    other.script.next(1, Script.TRANSACTION, chain -> {
+      chain.proceed(chain.request()).close();
+      http.destroySession(session);
+      throw new IOException("The answer was lost");
+    });
+    assertThatExceptionOfType(StoreException.class)
+        .isThrownBy(() -> other.store.tryAcquire(OpenStore.claim(name, TTL)))
+        .satisfies(e -> assertThat(e.mayHaveHappened()).isTrue());
   }
 
   @Test

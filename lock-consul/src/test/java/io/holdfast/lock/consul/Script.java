@@ -16,7 +16,7 @@ import okio.Buffer;
 
 /** A plan for the next requests of certain kinds; all others pass. */
 final class Script implements Interceptor {
-  /** Any request for an own key or a line. */
+  /** Any request for a session's own keys or a line. */
   static final Predicate<Request> TRANSACTION = request -> path(request).equals("/v1/txn");
 
   private final CopyOnWriteArrayList<Rule> rules = new CopyOnWriteArrayList<>();
@@ -128,6 +128,12 @@ final class Script implements Interceptor {
     Response askLater(Chain chain) throws IOException {
       pass();
       return chain.proceed(chain.request());
+    }
+
+    /** Fails a request when the gate opens. */
+    Response failLater(Chain unused) throws IOException {
+      pass();
+      throw new IOException("Scripted");
     }
 
     private void pass() throws IOException {

@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Test;
 class SessionTest {
   @Test
   void theEndOfAnEarlierAttemptOfAClaimLeavesTheNextInItsSession() {
-    Session session = new Session("id", 10, new Session.Sent(0, 0));
+    Session session = new Session("id", 10, new Session.Moment(0, 0));
     Claim claim = OpenStore.claim("twice");
     Attempt earlier = new Attempt(claim, session, "earlier", 0, TimeSource.system());
     Attempt next = new Attempt(claim, session, "next", 0, TimeSource.system());
@@ -33,7 +33,7 @@ class SessionTest {
 
   @Test
   void whoIsInASessionAtItsEndIsToldToOneCallerThoughSomebodyForgetsIt() {
-    Session session = new Session("id", 10, new Session.Sent(0, 0));
+    Session session = new Session("id", 10, new Session.Moment(0, 0));
     Attempt attempt = new Attempt(OpenStore.claim("ended"), session, "key", 0, TimeSource.system());
     assertThat(session.add(attempt)).isTrue();
     List<Attempt> ended = session.end();
@@ -44,7 +44,7 @@ class SessionTest {
 
   @Test
   void howeverManyComeAndGoNoMoreAreRenewedTogetherThanFitIntoAStoreTimeout() {
-    Session session = new Session("id", 10, new Session.Sent(0, 0));
+    Session session = new Session("id", 10, new Session.Moment(0, 0));
     Deque<Attempt> attempts = new ArrayDeque<>();
     Random random = new Random(17);
     int most = 2 * Session.RENEWED_TOGETHER_MAX;

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import io.holdfast.lock.consul.session.ConsulGrant;
 import io.holdfast.lock.spi.Claim;
+import io.holdfast.lock.spi.Renewal;
 import io.holdfast.lock.spi.StoreException;
 import java.io.IOException;
 import java.time.Duration;
@@ -57,6 +58,23 @@ class UpkeepTest {
     time.by(Duration.ofSeconds(31));
     eventually("one is held up", gate::isReached);
     eventually("the other is renewed", () -> open.requests.answered("/v1/session/renew/") > 0);
+  }
+
+  /** A long poll is given a store timeout more than Consul may take to answer it. */
+  @Test
+  void aLongPollThatTimesOutPutsItsLeasesInDoubt() throws Exception {
+    open.script.next(1, Script::isOnSession, gate::failLater);
+    ConsulGrant held = open.acquire(OpenStore.claim(name, Duration.ofSeconds(60)));
+    eventually("the session is watched", gate::isReached);
+    time.by(Duration.ofSeconds(50));
+    assertThat(open.store.renew(List.of(held))).hasOnlyElementsOfType(Renewal.Renewed.class);
+    time.by(Duration.ofSeconds(40));
+    assertThat(open.suspensions).hasValue(0);
+    gate.open();
+    eventually("the holder doubts", () -> open.suspensions.get() == 1);
+    eventually("the session is watched anew", () -> open.watches() >= 3);
+    assertThat(open.suspensions).as("once").hasValue(1);
+    assertThat(open.losses).isEmpty();
   }
 
   @Test

@@ -75,8 +75,8 @@ public final class ConsulStore implements LockStore {
     return http;
   }
 
-  Session.Sent now() {
-    return Session.Sent.now(time);
+  Session.Moment now() {
+    return Session.Moment.now(time);
   }
 
   public Sessions sessions() {
@@ -147,7 +147,7 @@ public final class ConsulStore implements LockStore {
       boolean hasTicket = false;
       try {
         int forceChecks = attempt.session().forceChecks();
-        Session.Sent sent = now();
+        Session.Moment sent = now();
         Line line = lock(attempt, deadline);
         if (line != null) {
           sessions.lineCleanup().note(line);
@@ -200,6 +200,10 @@ public final class ConsulStore implements LockStore {
       transaction.lock(attempt.key(), attempt.mark().text(), session.id()).tree(folder);
       ConsulHttp.Outcome outcome = http.transact(transaction, deadline);
       if (!outcome.isApplied() && sessions.endIfGone(session, outcome)) {
+        if (outcome.resent()) {
+          // The first request may have locked the key before the session ended.
+          throw StoreException.unanswered("The attempt ended while it asked for the lock", null);
+        }
         return null;
       }
       List<Entry> shown = outcome.entries();
@@ -256,11 +260,11 @@ public final class ConsulStore implements LockStore {
    * @param forceChecks {@link Session#forceChecks} then
    * @param sent the time then
    */
-  record LineRead(Line line, int forceChecks, Session.Sent sent) {}
+  record LineRead(Line line, int forceChecks, Session.Moment sent) {}
 
   LineRead readLineOf(Attempt attempt, Deadline deadline) throws StoreException {
     int forceChecks = attempt.session().forceChecks();
-    Session.Sent sent = now();
+    Session.Moment sent = now();
     return new LineRead(readLine(attempt.claim().key(), deadline), forceChecks, sent);
   }
 
@@ -288,7 +292,7 @@ public final class ConsulStore implements LockStore {
     // The background finds out what became of the key.
     sessions.cleanup().freeLater(attempt);
     // An earlier request of this release may have got through. That counts as released if the lease
-    // has not run out by now.
+    // had not run out when this call began.
     return (attempt.mayBeReleased() || outcome.resent()) && inTime
         ? ReleaseOutcome.RELEASED
         : ReleaseOutcome.ALREADY_LOST;
@@ -406,7 +410,7 @@ public final class ConsulStore implements LockStore {
       if (place.hasSession()) {
         // With the number, so that the value is new: the same one again would change no index.
         force.lock(
-            keys.session(place.entry().session()),
+            keys.watched(place.entry().session()),
             "taken by force: " + place.entry().key() + " " + number,
             place.entry().session());
       }

@@ -48,7 +48,7 @@ public final class ConsulTicket implements Ticket {
   private volatile @Nullable String holder;
 
   // Used by the waiting thread alone, like all fields below.
-  private @Nullable PlaceAhead longPoll;
+  private @Nullable PlaceAhead placeAhead;
 
   /** The places ahead of this one when the line was last read. */
   private List<Line.Place> ahead = List.of();
@@ -56,8 +56,8 @@ public final class ConsulTicket implements Ticket {
   /** The time until which the holder of a place with an unproved end may still trust its lease. */
   private long unprovedUntilNanos;
 
-  /** The number of the last such place. */
-  private long lastUnproved;
+  /** The highest number of a place with an unproved end; zero: there was none. */
+  private long highestUnproved;
 
   private boolean granted;
 
@@ -65,13 +65,13 @@ public final class ConsulTicket implements Ticket {
   private Line seenLine = new Line(List.of());
 
   /** The time at which the last read that showed this place in the line was sent. */
-  private Session.Sent seen;
+  private Session.Moment seen;
 
   /**
    * @param sent a time before the request that joined the line was sent
    * @param wakeUp null: nobody is going to wait
    */
-  ConsulTicket(ConsulStore store, Attempt attempt, Session.Sent sent, @Nullable Runnable wakeUp) {
+  ConsulTicket(ConsulStore store, Attempt attempt, Session.Moment sent, @Nullable Runnable wakeUp) {
     this.store = store;
     this.attempt = attempt;
     this.wakeUp = wakeUp;
@@ -86,17 +86,17 @@ public final class ConsulTicket implements Ticket {
   @Override
   public Status poll() throws StoreException {
     Session session = attempt.session();
-    Session.Sent now = store.now();
+    Session.Moment now = store.now();
     attempt.notePoll(now.nanos());
     Deadline deadline = store.http().deadline();
-    if (longPoll != null
-        && longPoll.isVacated()
-        && longPoll.forceChecksWhenFirst != null
+    if (placeAhead != null
+        && placeAhead.isVacated()
+        && placeAhead.forceChecksWhenFirst != null
         && unprovedUntilNanos - now.nanos() <= 0
         && session.isSure(now)
         // A renewal alone is no proof: a leader answers it from memory, even one that was replaced.
         && session.isRecent(seen, now)) {
-      Status status = takeLock(now.nanos(), seen.nanos(), longPoll.forceChecksWhenFirst);
+      Status status = takeLock(now.nanos(), seen.nanos(), placeAhead.forceChecksWhenFirst);
       if (status != null) {
         return status;
       }
@@ -135,7 +135,7 @@ public final class ConsulTicket implements Ticket {
       } else {
         long leftNanos = store.sessions().lineCleanup().endFirstIfOver(line, deadline);
         if (leftNanos > 0) {
-          listen(ahead.get(ahead.size() - 1), read);
+          watch(ahead.get(ahead.size() - 1), read);
           return new Waiting(Collections.min(List.of(Duration.ofNanos(leftNanos), recheckAfter)));
         }
       }
@@ -144,17 +144,17 @@ public final class ConsulTicket implements Ticket {
   }
 
   /** Begins a long poll on the place before this one, unless there is one. */
-  private void listen(Line.Place before, ConsulStore.LineRead read) {
+  private void watch(Line.Place before, ConsulStore.LineRead read) {
     if (wakeUp == null) {
       return;
     }
-    if (longPoll == null || !longPoll.isOn(before)) {
+    if (placeAhead == null || !placeAhead.isOn(before)) {
       stopLongPoll();
-      longPoll = new PlaceAhead(before);
-      store.http().execute(longPoll::listen);
+      placeAhead = new PlaceAhead(before);
+      store.http().execute(placeAhead::listen);
     }
     if (read.line().first().equals(before)) {
-      longPoll.forceChecksWhenFirst = read.forceChecks();
+      placeAhead.forceChecksWhenFirst = read.forceChecks();
     }
   }
 
@@ -164,14 +164,14 @@ public final class ConsulTicket implements Ticket {
    */
   private void noteUnprovedEnds(Line line) {
     long provedOver = lastProvedOver(line);
-    if (lastUnproved < provedOver) {
+    if (highestUnproved < provedOver) {
       unprovedUntilNanos = store.now().nanos();
     }
     for (Line.Place place : ahead) {
       if (place.number() > provedOver && hasUnprovedEnd(place, line)) {
         long untilNanos = store.now().nanos() + place.nanos();
         unprovedUntilNanos = untilNanos - unprovedUntilNanos > 0 ? untilNanos : unprovedUntilNanos;
-        lastUnproved = Math.max(lastUnproved, place.number());
+        highestUnproved = Math.max(highestUnproved, place.number());
       }
     }
     // Those still in the line are remembered again by advance(); the others are noted only once.
@@ -183,8 +183,8 @@ public final class ConsulTicket implements Ticket {
    * that had the lock and is over; zero: there is none.
    */
   private long lastProvedOver(Line line) {
-    PlaceAhead heard = longPoll;
-    long last = heard != null && Line.hadLock(heard.place, heard.end) ? heard.place.number() : 0;
+    PlaceAhead heard = placeAhead;
+    long last = heard != null && Line.hadLock(heard.place, heard.proof) ? heard.place.number() : 0;
     for (Line.Place place : ahead) {
       if (Line.hadLock(place, line.entryOf(place))) {
         last = Math.max(last, place.number());
@@ -207,7 +207,7 @@ public final class ConsulTicket implements Ticket {
       return false;
     }
     // The long poll may have seen the proof before the key changed again.
-    return longPoll == null || longPoll.end == null || !longPoll.place.equals(place);
+    return placeAhead == null || placeAhead.proof == null || !placeAhead.place.equals(place);
   }
 
   /**
@@ -264,9 +264,9 @@ public final class ConsulTicket implements Ticket {
   }
 
   private void stopLongPoll() {
-    if (longPoll != null) {
-      longPoll.stop();
-      longPoll = null;
+    if (placeAhead != null) {
+      placeAhead.stop();
+      placeAhead = null;
     }
   }
 
@@ -274,14 +274,14 @@ public final class ConsulTicket implements Ticket {
   private final class PlaceAhead {
     private final Line.Place place;
     private final Call call;
-    private volatile boolean ended;
+    private volatile boolean pollOver;
 
     /** The key, if it proves that the place was given up. */
-    private volatile @Nullable Entry end;
+    private volatile @Nullable Entry proof;
 
     /**
-     * {@link Session#forceChecks} as it was before the place was seen to be the first; null: it was
-     * not. Used by the waiting thread alone.
+     * The number of force checks when the read was sent that showed this place as the first; null:
+     * no read did. Used by the waiting thread alone.
      */
     private @Nullable Integer forceChecksWhenFirst;
 
@@ -295,7 +295,7 @@ public final class ConsulTicket implements Ticket {
       boolean heard = false;
       try {
         Entry now = store.http().listen(call).entry();
-        end = Line.isOver(place, now) ? now : null;
+        proof = Line.isOver(place, now) ? now : null;
         heard = true;
       } catch (StoreException e) {
         log.debug("The waiter looks at the line by itself", e);
@@ -303,7 +303,7 @@ public final class ConsulTicket implements Ticket {
         // Also after an Error: the waiter relies on being told.
         if (heard) {
           endAndWake();
-        } else if (!ended) {
+        } else if (!pollOver) {
           // Not at once, or an agent that refuses would be asked again and again.
           store.sessions().runLater(TaskQueue.retryNanos() / 2, this::endAndWake);
         }
@@ -311,23 +311,23 @@ public final class ConsulTicket implements Ticket {
     }
 
     private void endAndWake() {
-      ended = true;
+      pollOver = true;
       attempt.wake();
     }
 
     void stop() {
-      ended = true;
+      pollOver = true;
       call.cancel();
     }
 
     /** Whether it still waits for a change of this place. */
     boolean isOn(Line.Place other) {
-      return !ended && place.entry().equals(other.entry());
+      return !pollOver && place.entry().equals(other.entry());
     }
 
     /** Whether the place was given up, and no minimum hold keeps the name taken. */
     boolean isVacated() {
-      Entry now = end;
+      Entry now = proof;
       // If the key has a new attempt, that one stands behind this waiter.
       return now != null && (Mark.of(now).isIdle() || !Mark.of(now).released());
     }

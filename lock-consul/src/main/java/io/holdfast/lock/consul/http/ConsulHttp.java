@@ -18,6 +18,7 @@ import java.util.concurrent.SynchronousQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.regex.Pattern;
 import okhttp3.Call;
 import okhttp3.ConnectionPool;
 import okhttp3.Dispatcher;
@@ -45,10 +46,17 @@ public final class ConsulHttp implements AutoCloseable {
   private static final String MESSAGE_OF_NO_LEADER = "no cluster leader";
 
   /** The time after which a request without an answer is sent again on a new connection. */
-  private static final Duration ANSWER_IS_PROMPT = Duration.ofSeconds(1);
+  private static final Duration RESEND_AFTER = Duration.ofSeconds(1);
 
   /** Consul prolongs a long poll at random, by its wait divided by this at most. */
-  private static final int LONG_POLL_MORE = 16;
+  private static final int LONG_POLL_EXTRA_DIVISOR = 16;
+
+  /**
+   * The failures of operations that tell the state of a key or session. Any other is a failure of
+   * Consul's, and tells nothing. Keys have no spaces, so none looks like one of these texts.
+   */
+  private static final Pattern OF_THE_STATE = Pattern.compile(
+      "index is stale|current modify index|\" exists|\" doesn't exist|already held|invalid session");
 
   private final OkHttpClient client;
 
@@ -129,7 +137,7 @@ public final class ConsulHttp implements AutoCloseable {
         .writeTimeout(Duration.ZERO)
         // Over HTTP/2 all requests share one connection, and would go on using it after it has died
         // silently. With pings it is closed if one is not answered before the next is due.
-        .pingInterval(ANSWER_IS_PROMPT)
+        .pingInterval(RESEND_AFTER)
         .build();
     unpooled = client
         .newBuilder()
@@ -249,7 +257,7 @@ public final class ConsulHttp implements AutoCloseable {
           && error.get("What") instanceof String what)) {
         throw new IllegalArgumentException("Unknown kind of error");
       }
-      if (isAclProblem(what)) {
+      if (!OF_THE_STATE.matcher(what).find()) {
         throw failure(answer.status(), what, answer.resent());
       }
       failures.add(new Failure(operation, what));
@@ -271,7 +279,7 @@ public final class ConsulHttp implements AutoCloseable {
     while (true) {
       boolean again = resent.get();
       try {
-        long leftNanos = (again ? deadline : deadline.within(ANSWER_IS_PROMPT)).leftNanos();
+        long leftNanos = (again ? deadline : deadline.within(RESEND_AFTER)).leftNanos();
         if (leftNanos <= 0) {
           throw failure(again, "Consul at " + settings.base() + " did not answer in time", null);
         }
@@ -374,12 +382,19 @@ public final class ConsulHttp implements AutoCloseable {
   public Call longPoll(String key, long index, Duration wait) {
     String query = "index=" + index + "&wait=" + wait.toMillis() + "ms";
     Call call = client.newCall(request("v1/kv/" + key, query).get().build());
-    Duration most = wait.plus(wait.dividedBy(LONG_POLL_MORE)).plus(storeTimeout);
-    call.timeout().timeout(most.toMillis(), TimeUnit.MILLISECONDS);
+    call.timeout().timeout(longPollMax(wait).toMillis(), TimeUnit.MILLISECONDS);
     return call;
   }
 
-  /** Sends a long poll, and waits for the answer for as long as that takes. */
+  /** Returns the longest time that a long poll with this wait can take. */
+  public Duration longPollMax(Duration wait) {
+    return wait.plus(wait.dividedBy(LONG_POLL_EXTRA_DIVISOR)).plus(storeTimeout);
+  }
+
+  /**
+   * Sends a long poll, and waits for its answer: for the wait, a sixteenth more, and a store
+   * timeout.
+   */
   public News listen(Call longPoll) throws StoreException {
     try {
       Answer answer = answer(longPoll, false);

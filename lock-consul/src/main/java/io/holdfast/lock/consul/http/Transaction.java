@@ -28,6 +28,11 @@ public final class Transaction {
     return parts;
   }
 
+  /**
+   * Writes to the key and locks it by the session; creates it if it is missing. Fails if another
+   * session has it or this one has ended. A session may lock its own key again, which is then a
+   * plain write.
+   */
   public Transaction lock(String key, String value, String session) {
     return add("lock", key, ",\"Flags\":0,\"Session\":" + Json.quote(session) + value(value));
   }
@@ -37,6 +42,7 @@ public final class Transaction {
     return add("cas", key, index(modifyIndex) + ",\"Flags\":" + flags + value(value));
   }
 
+  /** Reads all keys that begin with this text, which need not be a folder. */
   public Transaction tree(String prefix) {
     return add("get-tree", prefix, "");
   }

@@ -78,10 +78,10 @@ public final class Keys {
   }
 
   /**
-   * Returns the key that the client of a session watches: the end of the session releases it, and a
-   * forced release of one of its locks writes to it.
+   * Returns the watched key of a session, on which its client has a long poll: the end of the
+   * session releases it, and a forced release of one of its locks writes to it.
    */
-  public String session(String sessionId) {
+  public String watched(String sessionId) {
     return sessions() + sessionId;
   }
 
@@ -96,7 +96,7 @@ public final class Keys {
    * requests fail.
    */
   public String gate(String sessionId) {
-    return session(sessionId) + "/gate";
+    return watched(sessionId) + "/gate";
   }
 
   /** Escapes a name: each UTF-8 byte that could have a meaning in a path or URL becomes -_XX. */

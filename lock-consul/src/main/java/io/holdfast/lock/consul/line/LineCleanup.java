@@ -103,7 +103,9 @@ public final class LineCleanup {
     Entry same = identity(place);
     Seen before = timed.get(same);
     long untilNanos = before == null ? time.nanos() + place.nanos() : before.untilNanos();
-    // A minimum hold whose client lives is ended by that client, and is only forgotten here.
+    // A hold whose session lived when it was last seen is left to its client, and forgotten a
+    // minute later. If that client died since, whoever sees the hold next counts from the
+    // beginning.
     long dueNanos = place.hasSession() ? untilNanos + MINUTE_NANOS : untilNanos;
     timed.put(same, new Seen(place, untilNanos), dueNanos);
   }
@@ -166,7 +168,9 @@ public final class LineCleanup {
    * Ends the first place of a line if it is timed and its time is over: if this client has seen it
    * for long enough, or a countdown has run out.
    *
-   * @return for how much longer it must be left alone; zero: it is ended, or has changed
+   * @return the nanoseconds for which it must still be left alone; {@link Long#MAX_VALUE}: it is
+   *     not timed, so somebody has the lock; zero: it is ended, or has changed, and the line must
+   *     be read again
    */
   public long endFirstIfOver(Line line, Deadline deadline) throws StoreException {
     if (!line.first().isTimed()) {
@@ -239,9 +243,6 @@ public final class LineCleanup {
       }
       List<T> asked = List.copyOf(left);
       for (ConsulHttp.Failure failure : outcome.failures()) {
-        if (!failure.what().contains("stale")) {
-          throw StoreException.refused("Consul refused: " + failure.what(), null);
-        }
         // Whoever next sees that key judges it anew.
         left.remove(asked.get((int) failure.operation()));
       }

@@ -17,8 +17,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A queue of tasks of one kind, each to be done from a given time on. A task that fails is tried
- * again about a second later. Thread-safe.
+ * A queue of tasks of one kind, each to be done from a given time on. A task that fails is due
+ * again about a second after it was begun: at once, if it took longer than that. Thread-safe.
  */
 public final class TaskQueue<T> {
   private static final Logger log = LoggerFactory.getLogger(TaskQueue.class);

@@ -34,22 +34,22 @@ public final class IdleKeys {
 
   /** Adds a key that the next attempt may use. */
   public synchronized void give(IdleKey key) {
-    addWithdrawn(key);
+    addForCleanup(key);
     keysOfLines.put(Keys.lineOf(key.key()), key.key());
   }
 
-  /** Adds a key that is withdrawn from the beginning. */
-  synchronized void addWithdrawn(IdleKey key) {
+  /** Adds a key that no attempt may use again. */
+  synchronized void addForCleanup(IdleKey key) {
     idle.put(key.key(), key);
   }
 
   /**
-   * Withdraws the keys that were given at that time or before, {@code max} at most: from now on no
+   * Retires the keys that were added at that time or before, {@code max} at most: from now on no
    * attempt uses them again.
    *
    * @return those keys, again and again until they are removed
    */
-  public synchronized List<String> withdrawOld(long untilNanos, int max) {
+  public synchronized List<String> retireOld(long untilNanos, int max) {
     List<String> old = idle.values().stream()
         .takeWhile(one -> one.sinceNanos() - untilNanos <= 0)
         .limit(max)
@@ -59,8 +59,8 @@ public final class IdleKeys {
     return old;
   }
 
-  /** Removes withdrawn keys that are dealt with. */
-  public synchronized void remove(List<String> withdrawn) {
-    withdrawn.forEach(idle::remove);
+  /** Removes retired keys that are dealt with. */
+  public synchronized void remove(List<String> retired) {
+    retired.forEach(idle::remove);
   }
 }

@@ -34,7 +34,7 @@ public final class Session {
   private volatile boolean lost;
 
   /** The time at which the last renewal that Consul confirmed was sent. */
-  private volatile Sent renewed;
+  private volatile Moment renewed;
 
   private volatile long watchedUntilNanos;
   private final AtomicInteger forceChecks = new AtomicInteger();
@@ -43,16 +43,16 @@ public final class Session {
   /** Its keys whose attempts are over. */
   final IdleKeys idleKeys = new IdleKeys();
 
-  /** The time at which a request was sent, by both clocks. */
-  public record Sent(long nanos, long wallMillis) {
-    public static Sent now(TimeSource time) {
+  /** A moment by both clocks, as a rule that at which a request was sent. */
+  public record Moment(long nanos, long wallMillis) {
+    public static Moment now(TimeSource time) {
       long wallMillis = time.wallMillis();
-      return new Sent(time.nanos(), wallMillis);
+      return new Moment(time.nanos(), wallMillis);
     }
   }
 
   /** @param sent the time at which the request that created it was sent */
-  public Session(String id, long ttlSeconds, Sent sent) {
+  public Session(String id, long ttlSeconds, Moment sent) {
     this.id = id;
     this.ttlNanos = TimeUnit.SECONDS.toNanos(ttlSeconds);
     this.renewed = sent;
@@ -103,7 +103,7 @@ public final class Session {
    * Whether the session certainly lives: it was renewed within two thirds of its TTL, and a long
    * poll would have told of its end.
    */
-  public boolean isSure(Sent now) {
+  public boolean isSure(Moment now) {
     return !lost && isWatched(now.nanos()) && isRecent(renewed, now);
   }
 
@@ -111,7 +111,7 @@ public final class Session {
    * Whether that time is less than two thirds of the TTL ago, by both clocks: the monotonic one may
    * stand still while the machine sleeps.
    */
-  public boolean isRecent(Sent then, Sent now) {
+  public boolean isRecent(Moment then, Moment now) {
     long maxNanos = ttlNanos / 3 * 2;
     return now.nanos() - then.nanos() < maxNanos
         && TimeUnit.MILLISECONDS.toNanos(now.wallMillis() - then.wallMillis()) < maxNanos;
@@ -129,7 +129,7 @@ public final class Session {
   /**
    * Returns the number of force checks that have begun: reads of all keys of the session's holders,
    * after a forced release of one of them. If it changes while an attempt becomes the holder, the
-   * check may have missed this attempt, which then must check its own key.
+   * check may have missed this attempt, which then must check its key.
    */
   public int forceChecks() {
     return forceChecks.get();
@@ -139,7 +139,7 @@ public final class Session {
     forceChecks.incrementAndGet();
   }
 
-  /** Whether a long poll on {@link Keys#session} is open, as far as this client knows. */
+  /** Whether a long poll on {@link Keys#watched} is open, as far as this client knows. */
   boolean isWatched(long nowNanos) {
     return watchedUntilNanos - nowNanos > 0;
   }
@@ -159,7 +159,7 @@ public final class Session {
   }
 
   /** Notes that a renewal that was sent at that time was confirmed. */
-  public synchronized void noteRenewal(Sent sent) {
+  public synchronized void noteRenewal(Moment sent) {
     if (sent.nanos() - renewed.nanos() > 0) {
       renewed = sent;
     }

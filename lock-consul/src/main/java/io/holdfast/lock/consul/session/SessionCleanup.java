@@ -58,7 +58,8 @@ public final class SessionCleanup {
   /**
    * A minimum hold: until {@code untilNanos}, the key of a released attempt keeps the name taken.
    *
-   * @param entry the key as it was when the lock was released
+   * @param entry the key when it was released: its index counts, its value may be missing, since
+   *     Consul does not return what was written
    */
   record Hold(Attempt attempt, Entry entry, long untilNanos) {}
 
@@ -87,7 +88,7 @@ public final class SessionCleanup {
   void tend(Collection<Session> inUse) {
     tasks.forEach(queue -> Sessions.safely(() -> queue.begin(http::execute)));
     inUse.stream()
-        .filter(session -> !withdrawOld(session).isEmpty())
+        .filter(session -> !retireOld(session).isEmpty())
         .forEach(session -> oldKeys.add(session, time.nanos()));
   }
 
@@ -209,13 +210,13 @@ public final class SessionCleanup {
     }
   }
 
-  /** Withdraws the oldest idle keys of a session from use if they are due to be deleted. */
-  private List<String> withdrawOld(Session session) {
-    return session.idleKeys.withdrawOld(time.nanos() - LineCleanup.KEPT_NANOS, DELETED_AT_ONCE);
+  /** Retires the oldest idle keys of a session if they are due to be deleted. */
+  private List<String> retireOld(Session session) {
+    return session.idleKeys.retireOld(time.nanos() - LineCleanup.KEPT_NANOS, DELETED_AT_ONCE);
   }
 
   private void deleteOldKeys(Session session) throws StoreException {
-    for (List<String> some = withdrawOld(session); !some.isEmpty(); some = withdrawOld(session)) {
+    for (List<String> some = retireOld(session); !some.isEmpty(); some = retireOld(session)) {
       Transaction delete = new Transaction();
       some.forEach(delete::delete);
       if (closeGate(session, delete, http.deadline()).isEmpty()) {
@@ -238,16 +239,16 @@ public final class SessionCleanup {
    * @param deadline makes the deadline of each step, of which there can be many
    */
   void settle(Session session, Supplier<Deadline> deadline) throws StoreException {
-    // The session may still live: perhaps only its own key was deleted.
+    // The session may still live: perhaps only its watched key was deleted.
     requests.destroy(session.id(), deadline.get());
     IdleKeys idle = session.idleKeys;
-    List<String> some = idle.withdrawOld(time.nanos(), Transaction.OPERATIONS_MAX);
+    List<String> some = idle.retireOld(time.nanos(), Transaction.OPERATIONS_MAX);
     while (!some.isEmpty()) {
       endOrphans(some, deadline.get());
       idle.remove(some);
-      some = idle.withdrawOld(time.nanos(), Transaction.OPERATIONS_MAX);
+      some = idle.retireOld(time.nanos(), Transaction.OPERATIONS_MAX);
     }
-    Transaction own = new Transaction().deleteTree(keys.session(session.id()));
+    Transaction own = new Transaction().deleteTree(keys.watched(session.id()));
     ConsulHttp.Outcome unused = http.transact(own, deadline.get());
   }
 
@@ -267,8 +268,7 @@ public final class SessionCleanup {
    */
   private void end(Hold hold) throws StoreException {
     Deadline deadline = http.deadline();
-    Mark mark = Mark.of(hold.entry());
-    String text = mark.asReleased(mark.overIndex(), 0).text();
+    String text = hold.attempt().mark().asReleased(hold.attempt().number(), 0).text();
     // If the key has changed meanwhile, its session ended, or another client ended this hold. No
     // other attempt can have the key yet, so the text is written again, at the key's new index.
     for (Entry entry = hold.entry(); entry != null; entry = http.readKey(entry.key(), deadline)) {

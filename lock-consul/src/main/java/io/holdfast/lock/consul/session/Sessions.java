@@ -57,7 +57,10 @@ public final class Sessions implements AutoCloseable {
   /** The sessions that this client has not given up, with their upkeep. */
   private final Map<Session, Upkeep> all = new ConcurrentHashMap<>();
 
-  /** Attempts that may have a key, by their claims' owner ids. */
+  /**
+   * The last attempt of each claim, if it may have a key; by the claim's owner id. Earlier ones are
+   * in {@link SessionCleanup}.
+   */
   private final Map<String, Attempt> attempts = new ConcurrentHashMap<>();
 
   private final LineCleanup lineCleanup;
@@ -166,14 +169,13 @@ public final class Sessions implements AutoCloseable {
     if (closed) {
       throw StoreException.refused("The client was closed", null);
     }
-    Session.Sent sent = Session.Sent.now(time);
+    Session.Moment sent = Session.Moment.now(time);
     Session session = new Session(requests.create(ttlSeconds, deadline), ttlSeconds, sent);
     try {
       session.gateIndex(createOwnKeys(session.id(), deadline));
     } catch (StoreException e) {
-      // Otherwise each failed attempt would leave a session. If this fails, Consul ends it by its
-      // TTL.
-      http.execute(() -> closing(each -> requests.destroy(session.id(), each), http.deadline()));
+      // Otherwise each failure would leave a session.
+      http.execute(() -> tryStep(each -> requests.destroy(session.id(), each), http.deadline()));
       throw e;
     }
     Upkeep upkeep = new Upkeep(session, session.gateIndex());
@@ -181,7 +183,7 @@ public final class Sessions implements AutoCloseable {
     upkeep.tend(time.nanos());
     if (closed) {
       end(session);
-      closing(each -> cleanup.settle(session, () -> each), deadline);
+      tryStep(each -> cleanup.settle(session, () -> each), deadline);
       throw StoreException.refused("The client was closed", null);
     }
     log.debug("Session {} of {} s made", session.id(), ttlSeconds);
@@ -189,14 +191,13 @@ public final class Sessions implements AutoCloseable {
   }
 
   /**
-   * Creates the two own keys of a session, its gate and the one that its client watches, and
-   * returns their index.
+   * Creates the two own keys of a session, its gate and the watched key, and returns their index.
    */
   private long createOwnKeys(String id, Deadline deadline) throws StoreException {
     ConsulHttp.Outcome outcome = http.transact(
         new Transaction()
             .lock(keys.gate(id), settings.clientName(), id)
-            .lock(keys.session(id), settings.clientName(), id),
+            .lock(keys.watched(id), settings.clientName(), id),
         deadline);
     if (outcome.entries().size() == 2) {
       return outcome.entries().get(0).modifyIndex();
@@ -226,7 +227,7 @@ public final class Sessions implements AutoCloseable {
     if (session.isLost()) {
       return false;
     }
-    Session.Sent sent = Session.Sent.now(time);
+    Session.Moment sent = Session.Moment.now(time);
     if (!requests.renew(session.id(), deadline)) {
       end(session);
       return false;
@@ -301,7 +302,7 @@ public final class Sessions implements AutoCloseable {
       }
       if (!attempt.isFreed()) {
         IdleKeys.IdleKey key = new IdleKeys.IdleKey(attempt.key(), 0, time.nanos());
-        attempt.session().idleKeys.addWithdrawn(key);
+        attempt.session().idleKeys.addForCleanup(key);
       }
     } catch (RuntimeException | Error e) {
       log.error("The holder of {} was not told of its end", attempt.key(), e);
@@ -326,8 +327,8 @@ public final class Sessions implements AutoCloseable {
         attempt.wake();
       }
       if (attempt.isOver()) {
-        // Repeated on each tick, in case the first call ran out of memory: a forgotten attempt
-        // would keep its session alive for ever.
+        // Repeated on each tick, in case the first call ran out of memory: an attempt that is never
+        // freed would keep its session alive for ever.
         cleanup.freeLater(attempt);
       }
     }
@@ -345,35 +346,36 @@ public final class Sessions implements AutoCloseable {
         .awaitUninterruptibly(
             leftNanos -> ticker.awaitTermination(leftNanos, TimeUnit.NANOSECONDS));
     all.keySet().forEach(this::end);
-    // Sessions first: their end changes their keys, and a countdown covers only keys that have not
-    // changed since it began.
+    // Two store timeouts, so that a second step is tried if the first takes all of its time.
     Deadline whole = Deadline.after(settings.storeTimeout().multipliedBy(2), TimeSource.system());
     List<Session> ended = cleanup.ended.all();
-    ended.forEach(session -> closing(each -> requests.destroy(session.id(), each), whole));
-    cleanup.holds.all().forEach(hold -> closing(each -> cleanup.shorten(hold, each), whole));
-    closing(lineCleanup::beginCountdowns, whole);
-    ended.forEach(session -> closing(each -> cleanup.settle(session, () -> each), whole));
-    closing(lineCleanup::deleteUseless, whole);
+    // Sessions first: their end changes their keys, and a countdown covers only keys that have not
+    // changed since it began.
+    ended.forEach(session -> tryStep(each -> requests.destroy(session.id(), each), whole));
+    cleanup.holds.all().forEach(hold -> tryStep(each -> cleanup.shorten(hold, each), whole));
+    tryStep(lineCleanup::beginCountdowns, whole);
+    ended.forEach(session -> tryStep(each -> cleanup.settle(session, () -> each), whole));
+    tryStep(lineCleanup::deleteUseless, whole);
   }
 
-  private interface Closing {
+  private interface Step {
     void run(Deadline deadline) throws StoreException;
   }
 
   /**
-   * Runs a step whose failure can be ignored, for a store timeout at most. All steps of the close
-   * together have two, so that a second one is tried if the first takes all of its time.
+   * Runs a step, and logs its failure: Consul ends sessions by their TTLs, and others delete the
+   * keys. It may take a store timeout, or what is left of {@code whole}.
    */
-  private void closing(Closing task, Deadline whole) {
+  private void tryStep(Step step, Deadline whole) {
     try {
-      task.run(whole.within(settings.storeTimeout()));
-    } catch (StoreException e) {
+      step.run(whole.within(settings.storeTimeout()));
+    } catch (StoreException | RuntimeException e) {
       log.debug("Sessions end by their TTLs, and their keys stay for others to delete", e);
     }
   }
 
   /**
-   * Renews one session, and watches its own key with one long poll after the other. A long poll
+   * Renews one session, and polls its watched key with one long poll after the other. A long poll
    * tells at once what a renewal would tell later: that the session has ended, or that one of its
    * locks was released by force.
    */
@@ -384,13 +386,13 @@ public final class Sessions implements AutoCloseable {
 
     // Both are used by the long polls alone, of which there is one at a time.
 
-    /** The last known index of the session's own key; zero: unknown, and Consul answers at once. */
+    /** The last known index of the watched key; zero: unknown, and Consul answers at once. */
     private long index;
 
-    /** The index of the session's own key at the last force check. */
+    /** The index of the watched key at the last force check. */
     private long checkedIndex;
 
-    /** @param index the index at which the session's own key was created */
+    /** @param index the index at which the watched key was created */
     Upkeep(Session session, long index) {
       this.session = session;
       this.index = index;
@@ -422,14 +424,12 @@ public final class Sessions implements AutoCloseable {
       try {
         while (isInUse(session)) {
           if (index > 0) {
-            // If the connection dies silently, that goes unnoticed for this long.
-            session.watchedUntil(
-                time.nanos() + wait.plus(settings.storeTimeout()).toNanos());
+            // The long poll ends by then, with an answer or without.
+            session.watchedUntil(time.nanos() + http.longPollMax(wait).toNanos());
           }
-          onNews(http.listen(http.longPoll(keys.session(session.id()), index, wait)));
+          onNews(http.listen(http.longPoll(keys.watched(session.id()), index, wait)));
         }
       } finally {
-        index = 0;
         suspendLeases();
       }
     }
@@ -439,15 +439,15 @@ public final class Sessions implements AutoCloseable {
      * unnoticed without a long poll.
      */
     private void suspendLeases() {
-      long nowNanos = time.nanos();
-      boolean before = session.isWatched(nowNanos);
-      session.watchedUntil(nowNanos);
-      if (before && isInUse(session)) {
+      boolean wasWatched = index > 0;
+      index = 0;
+      session.watchedUntil(time.nanos());
+      if (wasWatched && isInUse(session)) {
         session.grants().forEach(settings.events()::suspended);
       }
     }
 
-    /** Acts on the state of the session's own key. */
+    /** Acts on the state of the watched key. */
     private void onNews(ConsulHttp.News news) throws StoreException {
       Entry entry = news.entry();
       if (entry == null || !entry.session().equals(session.id())) {
@@ -462,9 +462,9 @@ public final class Sessions implements AutoCloseable {
     }
 
     /**
-     * Acts on the loss of the session's own key.
+     * Acts on the loss of the watched key.
      *
-     * @param goneIndex the index since which the session does not have its own key; zero: unknown
+     * @param goneIndex the index since which the session does not have that key; zero: unknown
      */
     private void onLoss(long goneIndex) throws StoreException {
       if (goneIndex > checkedIndex) {
@@ -479,7 +479,8 @@ public final class Sessions implements AutoCloseable {
     }
 
     /**
-     * Checks the keys of the session's holders if its own key was written to since the last check.
+     * Checks the keys of the session's holders if the watched key was written to since the last
+     * check.
      */
     private void checkForForce(long writtenIndex) throws StoreException {
       if (writtenIndex == checkedIndex) {
@@ -487,7 +488,7 @@ public final class Sessions implements AutoCloseable {
       }
       session.beginForceCheck();
       for (ConsulGrant grant : endTaken(session.grants(), http.deadline())) {
-        settings.events().lost(grant, LeaseLoss.Reason.TAKEN);
+        safely(() -> settings.events().lost(grant, LeaseLoss.Reason.TAKEN));
       }
       checkedIndex = writtenIndex;
     }
