@@ -36,9 +36,8 @@ end
 if not stands(last) then
   local waiter = first()
   if not waiter or waiter.owner == owner then
-    if waiter then
-      leave(owner)
-    end
+    -- Even if nobody was found: its own place can stand behind many dead ones.
+    leave(owner)
     return grant(last, owner, ttl, ARGV[3], holder)
   end
   hand_over(last, waiter)

@@ -58,7 +58,8 @@ local function grant(last, owner, ttl, kept, holder)
   return tonumber(number)
 end
 
--- The first in line that still lives, or nil; those before it are dropped.
+-- The first in line that still lives; those before it are dropped. Nil: there is none, or none
+-- among the first PLACES_LOOKED_AT_MAX; a living one behind them is found at a later call.
 local function first()
   local now = now_millis()
   for _ = 1, PLACES_LOOKED_AT_MAX do
