@@ -291,10 +291,7 @@ final class QuorumStore implements LockStore {
         grant.ownerId(),
         Long.toString(grant.number()));
     return Votes.gather(
-        ask(
-            Lane.ACQUIRE,
-            claim,
-            server -> Reply.isOne(server.run(call, Mode.URGENT).reply())),
+        ask(Lane.ACQUIRE, claim, server -> server.run(call, Mode.URGENT).isDone()),
         deadline,
         QuorumStore::isDecided);
   }
@@ -401,10 +398,7 @@ final class QuorumStore implements LockStore {
     Claim claim = grant.claim();
     Call call = Call.extend(prefix, claim.key(), ownerIdOf(grant), ttl);
     Votes<Optional<Duration>> votes = Votes.gather(
-        ask(
-            Lane.GRANT,
-            claim,
-            server -> Reply.left(server.run(call, Mode.URGENT).reply())),
+        ask(Lane.GRANT, claim, server -> server.run(call, Mode.URGENT).left()),
         Server.deadlineAfter(storeTimeout),
         soFar -> soFar.isDecided(Optional::isPresent));
     if (!votes.isDecided(Optional::isPresent)) {

@@ -241,10 +241,12 @@ final class RedisStore implements LockStore {
   }
 
   private static Renewal renewal(Grant grant, Object reply) {
-    if (reply instanceof StoreException e) {
-      return new Renewal.Unknown(e);
+    if (Reply.isOne(reply)) {
+      return new Renewal.Renewed(grant.claim().ttl());
+    } else if (Reply.isZero(reply)) {
+      return new Renewal.Lost();
     }
-    return Reply.isOne(reply) ? new Renewal.Renewed(grant.claim().ttl()) : new Renewal.Lost();
+    return new Renewal.Unknown(reply instanceof StoreException e ? e : Reply.noAnswer(reply));
   }
 
   /** Extends a fixed lease. Like a renewal, this does not wait for replicas. */
@@ -252,7 +254,7 @@ final class RedisStore implements LockStore {
   public Optional<Duration> extend(Grant grant, Duration ttl) throws StoreException {
     Claim claim = grant.claim();
     Call call = Call.extend(prefix, claim.key(), claim.ownerId(), ttl);
-    return Reply.left(server.run(call, Mode.ON_GRANT).reply());
+    return server.run(call, Mode.ON_GRANT).left();
   }
 
   /** Runs the script that extends, with zero time: only a server that takes writes answers it. */
