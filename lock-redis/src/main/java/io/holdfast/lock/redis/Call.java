@@ -85,7 +85,8 @@ record Call(
   }
 
   /**
-   * Makes the call that extends a fixed lease or, with zero time, asks how much is left of a lease.
+   * Makes the call that extends a fixed or handed-over lease or, with zero time, asks how much is
+   * left of a lease.
    */
   static Call extend(String prefix, LockKey key, String ownerId, Duration ttl) {
     return of(Scripts.EXTEND, prefix, key, ownerId, millisUp(ttl));

@@ -19,7 +19,8 @@ import redis.clients.jedis.util.Pool;
 
 /**
  * The primaries of a Cluster, slot by slot. What Jedis says of a slot is remembered until a server
- * says that another one has the slot, or until one fails.
+ * says that another one has it, until a call for that slot can't reach its server, or until Jedis
+ * closes that server's pool.
  */
 final class ClusterPrimaries implements Primaries {
   private static final int SLOTS = 16_384;

@@ -38,7 +38,7 @@ final class Delivery {
    * The time within which an answer should come. A connection that was idle can be dead without
    * notice, so calls that may be repeated are then sent again on a new one.
    */
-  private static final Duration ANSWER_IS_PROMPT = Duration.ofMillis(500);
+  private static final Duration PROMPT_WITHIN = Duration.ofMillis(500);
 
   /** The most redirections of one call; more than a moving slot can cause. */
   private static final int REDIRECTIONS_MAX = 8;
@@ -58,7 +58,7 @@ final class Delivery {
   private final Deadline deadline;
   private List<Call> calls;
   private Pool<Connection> pool;
-  private @Nullable HostAndPort asked; // the node that an ASK error named
+  private @Nullable HostAndPort askNode; // the node that an ASK error named
 
   /** Whether the last request that was sent may have changed something. */
   private boolean mayHaveChanged;
@@ -66,8 +66,8 @@ final class Delivery {
   /** Whether calls were sent again after a request that may have changed something. */
   private boolean repeated;
 
-  /** Whether the last request was given only {@link #ANSWER_IS_PROMPT} for its answer. */
-  private boolean isPrompt;
+  /** Whether the last request was given only {@link #PROMPT_WITHIN} for its answer. */
+  private boolean waitedBriefly;
 
   private int redirections;
 
@@ -155,7 +155,7 @@ final class Delivery {
       }
       return replies;
     } catch (JedisConnectionException e) {
-      if (!mode.mayRepeat() || deadline.isOver() || (!isPrompt && Failures.isTimeout(e))) {
+      if (!mode.mayRepeat() || deadline.isOver() || (!waitedBriefly && Failures.isTimeout(e))) {
         throw e;
       }
     }
@@ -217,24 +217,24 @@ final class Delivery {
 
   /**
    * Sends the calls over a connection that may be dead without notice. Waits only for
-   * {@link #ANSWER_IS_PROMPT} if they may be sent again and there will be time to open another
+   * {@link #PROMPT_WITHIN} if they may be sent again and there will be time to open another
    * connection. Renewals never wait longer: a lease must not be lost because the pool's connections
    * are silent.
    */
   private List<Object> sendOverOld(Connection connection) throws StoreException {
     // A connection does not tell its connect timeout; its read timeout stands for it.
     int openingMillis = connection.getSoTimeout();
-    boolean isTimeToOpen = !mode.needsAllTime()
+    boolean isTimeToOpen = !mode.ignoresSocketTimeout()
         && openingMillis > 0
-        && deadline.leftMillis() > ANSWER_IS_PROMPT.toMillis() + openingMillis;
-    isPrompt = mode == Mode.RENEWAL || (mode.mayRepeat() && isTimeToOpen);
-    return sendOver(connection, isPrompt ? deadline.within(ANSWER_IS_PROMPT) : deadline, calls);
+        && deadline.leftMillis() > PROMPT_WITHIN.toMillis() + openingMillis;
+    waitedBriefly = mode == Mode.RENEWAL || (mode.mayRepeat() && isTimeToOpen);
+    return sendOver(connection, waitedBriefly ? deadline.within(PROMPT_WITHIN) : deadline, calls);
   }
 
   /**
    * Sends calls, and reads the replies. If the first one asks for a lock that replicas must have,
    * and was granted it, waits for the replicas too. Waits for the replies no longer than the user's
-   * client does, unless the mode needs all of the time left.
+   * client does, unless the mode ignores that.
    *
    * @return for each call its reply, or the {@link JedisDataException} that the server answered
    * @throws JedisConnectionException the connection broke, and they may have been carried out
@@ -242,7 +242,7 @@ final class Delivery {
   private List<Object> sendOver(Connection connection, Deadline limit, List<Call> sent)
       throws StoreException {
     int usualMillis = connection.getSoTimeout();
-    Deadline answered = usualMillis == 0 || mode.needsAllTime()
+    Deadline answered = usualMillis == 0 || mode.ignoresSocketTimeout()
         ? limit
         : limit.within(Duration.ofMillis(usualMillis));
     repeated |= mayHaveChanged;
@@ -259,7 +259,8 @@ final class Delivery {
     if (replicas != null && Reply.isGrant(replies.get(0))) {
       replicas.await(connection, deadline);
     }
-    // Without such a grant nothing was changed. Failures.answered judges what an error changed.
+    // "No such grant" changed nothing. Nor did an error, unless it came from within a script after
+    // a write, which Failures.answered tells.
     mayHaveChanged = !replies.stream()
         .allMatch(reply -> reply instanceof JedisDataException || isDoubtful(reply));
     return replies;
@@ -277,7 +278,7 @@ final class Delivery {
 
   /** Looks up again where to send the calls. */
   private void lookUpAgain() throws StoreException {
-    pool = asked == null ? primaries.of(key()) : primaries.at(asked, deadline);
+    pool = askNode == null ? primaries.of(key()) : primaries.at(askNode, deadline);
   }
 
   /**
@@ -303,7 +304,7 @@ final class Delivery {
   }
 
   private void turnTo(@Nullable HostAndPort node) throws StoreException {
-    asked = node;
+    askNode = node;
     calls = List.of(calls.get(0).asking(node != null));
     lookUpAgain();
   }

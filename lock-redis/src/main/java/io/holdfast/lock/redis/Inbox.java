@@ -15,7 +15,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import redis.clients.jedis.Connection;
 import redis.clients.jedis.JedisPubSub;
-import redis.clients.jedis.exceptions.JedisException;
+import redis.clients.jedis.exceptions.JedisConnectionException;
 import redis.clients.jedis.util.Pool;
 
 /**
@@ -97,7 +97,7 @@ final class Inbox implements AutoCloseable {
         long beganNanos = time.nanos();
         try {
           subscribe();
-        } catch (StoreException | JedisException e) {
+        } catch (StoreException | JedisConnectionException e) {
           log.debug("The subscription to {} ended", channel, e);
         } catch (RuntimeException e) {
           log.warn("The subscription to {} ended", channel, e);

@@ -38,8 +38,14 @@ interface Primaries extends AutoCloseable {
     return this;
   }
 
-  /** Notes that a server said that another one has this key now. */
-  default void moved(String key, HostAndPort target, Deadline deadline) {}
+  /**
+   * Notes that a server said that another one has this key now.
+   *
+   * @throws StoreException the client has no pool for that server
+   */
+  default void moved(String key, HostAndPort target, Deadline deadline) throws StoreException {
+    Pool<Connection> unused = at(target, deadline);
+  }
 
   /**
    * Returns the user's pool for a server that another one named.

@@ -50,12 +50,12 @@ final class QueueTicket implements Ticket {
   @Override
   public Status poll() throws StoreException {
     polls++;
-    RedisStore.Attempted attempted = store.attemptOrQueue(claim, this, polls);
-    if (attempted instanceof RedisStore.Attempted.Granted granted) {
+    RedisStore.Asked asked = store.askOrQueue(claim, this, polls);
+    if (asked instanceof RedisStore.Asked.Granted granted) {
       isOver = true;
       return new Granted(granted.grant());
     }
-    RedisStore.Attempted.Busy busy = (RedisStore.Attempted.Busy) attempted;
+    RedisStore.Asked.Busy busy = (RedisStore.Asked.Busy) asked;
     holder = busy.holder();
     if (busy.repeated()) {
       polls++; // So that no message can name it.

@@ -54,9 +54,8 @@ import redis.clients.jedis.util.Pool;
  */
 final class QuorumStore implements LockStore {
   /**
-   * The most times that one poll of a waiter repeats its attempt after competing attempts have
-   * split the servers. In all attempts, the longest pause doubles with each of the first repeats,
-   * as many as this, and then stays the same.
+   * The most further rounds of one poll of a waiter. Also how often the longest pause between
+   * rounds doubles, in all calls.
    */
   private static final int SPLITS_MAX = 6;
 
@@ -118,16 +117,17 @@ final class QuorumStore implements LockStore {
     }
   }
 
-  /** The result of an attempt. */
-  sealed interface Attempted {
+  /** The result of the rounds of one call. */
+  sealed interface Asked {
     /** The claim has the lock. */
-    record Granted(QuorumGrant grant) implements Attempted {}
+    record Granted(QuorumGrant grant) implements Asked {}
 
     /**
      * Another owner has the lock; or competing attempts have split the servers, up to the last
-     * round.
+     * round. A waiter is told this, and polls again, also if a server that did not answer could
+     * have decided.
      */
-    record Busy(String holder) implements Attempted {}
+    record Busy(String holder) implements Asked {}
   }
 
   /**
@@ -159,10 +159,12 @@ final class QuorumStore implements LockStore {
    *
    * <p>An empty result is final for the caller. So while there is time, this asks again if
    * competing attempts have split the servers, or if a release has not reached all of them yet.
+   *
+   * @throws StoreException too few servers answered, or one that did not could have decided
    */
   @Override
   public Optional<Grant> tryAcquire(Claim claim) throws StoreException {
-    return attempt(claim, Integer.MAX_VALUE) instanceof Attempted.Granted granted
+    return askInRounds(claim, false) instanceof Asked.Granted granted
         ? Optional.of(granted.grant())
         : Optional.empty();
   }
@@ -176,22 +178,17 @@ final class QuorumStore implements LockStore {
         : new Acquisition.Granted(((Ticket.Granted) status).grant());
   }
 
-  /** Makes one attempt of a waiter, who will soon make another. */
-  Attempted attempt(Claim claim) throws StoreException {
-    return attempt(claim, SPLITS_MAX);
-  }
-
   /**
    * Asks all servers for the lock, and gives back what it got if that is no majority.
    *
-   * @param splitsMax the most repeats after competing attempts have split the servers
+   * @param waits whether this is one poll of a waiter, who will soon poll again
    */
-  private Attempted attempt(Claim claim, int splitsMax) throws StoreException {
+  Asked askInRounds(Claim claim, boolean waits) throws StoreException {
     Deadline deadline = Server.deadlineAfter(storeTimeout);
     for (int splits = 0; ; splits++) {
       String ownerId = nextOwnerId(claim);
-      // The wait for late servers does not grow after a split: while attempts wait, they keep the
-      // keys that they have from each other.
+      // 0 repeats, so that this wait does not grow from round to round: while an attempt waits, no
+      // other can get the keys that it has.
       Votes<Acquired> votes = Votes.gatherInTime(
           askForLock(claim, ownerId), deadline, QuorumStore::isAcquireDecided, 0);
       Votes<Boolean> committed = null;
@@ -199,12 +196,12 @@ final class QuorumStore implements LockStore {
         QuorumGrant grant = new QuorumGrant(claim, ownerId, highest(votes));
         committed = commitNumber(grant, deadline);
         if (committed.isMajority(Boolean::booleanValue)) {
-          return new Attempted.Granted(grant);
+          return new Asked.Granted(grant);
         }
       }
       giveBack(claim, ownerId);
-      boolean isLast = splits >= splitsMax || !isTimeForARound(deadline);
-      Attempted.Busy busy = conclude(votes, committed, isLast);
+      boolean isLast = (waits && splits >= SPLITS_MAX) || !isTimeForARound(deadline);
+      Asked.Busy busy = conclude(votes, committed, isLast, waits);
       if (busy != null) {
         return busy;
       }
@@ -219,11 +216,12 @@ final class QuorumStore implements LockStore {
    * the caller: time passes, and the failure of the last round must not be told as busy.
    *
    * @param committed the answers about the number, if a majority gave the lock
-   * @return the result of the attempt; null if another round is to be made
-   * @throws StoreException the servers failed, and there is no other round that could do without
+   * @param waits as in {@link #askInRounds}
+   * @return the result of the call; null if another round is to be made
+   * @throws StoreException servers failed, and no other round or poll could do without them
    */
-  static Attempted.@Nullable Busy conclude(
-      Votes<Acquired> votes, @Nullable Votes<Boolean> committed, boolean isLast)
+  static Asked.@Nullable Busy conclude(
+      Votes<Acquired> votes, @Nullable Votes<Boolean> committed, boolean isLast, boolean waits)
       throws StoreException {
     if (!votes.isAnswered()) {
       throw votes.failure("Too few servers to lock");
@@ -234,9 +232,12 @@ final class QuorumStore implements LockStore {
     }
     String holder = holder(votes);
     if (holder != null) {
-      return new Attempted.Busy(holder);
+      return new Asked.Busy(holder);
     }
-    return isLast ? new Attempted.Busy(UNKNOWN_HOLDER) : null;
+    if (isLast && !waits && !votes.isExcluded(Acquired.Granted.class::isInstance)) {
+      throw votes.failure("It is not known whether the lock is taken");
+    }
+    return isLast ? new Asked.Busy(UNKNOWN_HOLDER) : null;
   }
 
   private boolean isTimeForARound(Deadline deadline) {
@@ -271,7 +272,10 @@ final class QuorumStore implements LockStore {
         || holder(votes) != null;
   }
 
-  /** Returns the holder that a majority shows, or null if the answers show none. */
+  /**
+   * Returns the holder that a majority shows, or null if the answers show none. Compares
+   * descriptions: two attempts of one thread count as one holder.
+   */
   private static @Nullable String holder(Votes<Acquired> votes) {
     for (Acquired answer : votes.answers) {
       if (answer instanceof Acquired.Busy busy
@@ -291,10 +295,7 @@ final class QuorumStore implements LockStore {
         grant.ownerId(),
         Long.toString(grant.number()));
     return Votes.gather(
-        ask(
-            Lane.ACQUIRE,
-            claim,
-            server -> Reply.isOne(server.run(call, Mode.URGENT).reply())),
+        ask(Lane.ACQUIRE, claim, server -> server.run(call, Mode.URGENT).isDone()),
         deadline,
         QuorumStore::isDecided);
   }
@@ -401,10 +402,7 @@ final class QuorumStore implements LockStore {
     Claim claim = grant.claim();
     Call call = Call.extend(prefix, claim.key(), ownerIdOf(grant), ttl);
     Votes<Optional<Duration>> votes = Votes.gather(
-        ask(
-            Lane.GRANT,
-            claim,
-            server -> Reply.left(server.run(call, Mode.URGENT).reply())),
+        ask(Lane.GRANT, claim, server -> server.run(call, Mode.URGENT).left()),
         Server.deadlineAfter(storeTimeout),
         soFar -> soFar.isDecided(Optional::isPresent));
     if (!votes.isDecided(Optional::isPresent)) {

@@ -29,12 +29,12 @@ final class QuorumTicket implements Ticket {
 
   @Override
   public Status poll() throws StoreException {
-    QuorumStore.Attempted attempted = store.attempt(claim);
-    if (attempted instanceof QuorumStore.Attempted.Granted granted) {
+    QuorumStore.Asked asked = store.askInRounds(claim, true);
+    if (asked instanceof QuorumStore.Asked.Granted granted) {
       isOver = true;
       return new Granted(granted.grant());
     }
-    holder = ((QuorumStore.Attempted.Busy) attempted).holder();
+    holder = ((QuorumStore.Asked.Busy) asked).holder();
     return new Waiting(nextPause());
   }
 

@@ -100,10 +100,10 @@ final class RedisStore implements LockStore {
     }
   }
 
-  /** The result of an attempt. */
-  sealed interface Attempted {
+  /** The answer to a request for the lock. */
+  sealed interface Asked {
     /** The claim has the lock. */
-    record Granted(RedisGrant grant) implements Attempted {}
+    record Granted(RedisGrant grant) implements Asked {}
 
     /**
      * Another owner has the lock.
@@ -111,7 +111,7 @@ final class RedisStore implements LockStore {
      * @param repeated whether the request was sent again, and the first one perhaps to another
      *     server
      */
-    record Busy(String holder, Duration recheckAfter, boolean repeated) implements Attempted {}
+    record Busy(String holder, Duration recheckAfter, boolean repeated) implements Asked {}
   }
 
   @Override
@@ -126,7 +126,9 @@ final class RedisStore implements LockStore {
 
   @Override
   public Optional<Grant> tryAcquire(Claim claim) throws StoreException {
-    return attempt(claim) instanceof Attempted.Granted granted
+    // Busy is final even if repeated: the first request's connection was closed; should it come
+    // late all the same, the name is taken for one TTL at most (L-6.9).
+    return ask(claim) instanceof Asked.Granted granted
         ? Optional.of(granted.grant())
         : Optional.empty();
   }
@@ -144,19 +146,19 @@ final class RedisStore implements LockStore {
    * Takes the lock, or joins its line, or keeps the place there alive. If the lock is taken, the
    * ticket gets messages from then on.
    */
-  Attempted attemptOrQueue(Claim claim, QueueTicket ticket, long poll) throws StoreException {
+  Asked askOrQueue(Claim claim, QueueTicket ticket, long poll) throws StoreException {
     String place = "%s|%s|%s|%s"
         .formatted(PLACE_LASTS.toMillis(), Keys.millisUp(turnLasts(claim)), poll, inbox.channel);
     // Registered before the server can send it a message.
     inbox.expect(claim.ownerId(), ticket);
     boolean waits = false;
     try {
-      Attempted attempted = attempt(claim, place);
-      if (attempted instanceof Attempted.Busy) {
+      Asked asked = ask(claim, place);
+      if (asked instanceof Asked.Busy) {
         inbox.listen();
         waits = true;
       }
-      return attempted;
+      return asked;
     } finally {
       if (!waits) {
         stopWaiting(claim);
@@ -169,16 +171,16 @@ final class RedisStore implements LockStore {
    *
    * @param place the script's arguments about a place in line; none: it joins no line
    */
-  private Attempted attempt(Claim claim, Object... place) throws StoreException {
+  private Asked ask(Claim claim, Object... place) throws StoreException {
     Call call = Call.acquire(prefix, claim.ownerId(), claim, numbersKept, place);
     Answer answer = server.run(call.confirmedBy(replicas), Mode.ASK);
     Acquired acquired = Acquired.of(answer, claim);
     if (acquired instanceof Acquired.Granted granted) {
-      return new Attempted.Granted(
+      return new Asked.Granted(
           new RedisGrant(claim, granted.number(), granted.permit(), claim.ttl(), this));
     }
     Acquired.Busy busy = (Acquired.Busy) acquired;
-    return new Attempted.Busy(busy.holder(), recheckAfter(busy.leftMillis()), answer.repeated());
+    return new Asked.Busy(busy.holder(), recheckAfter(busy.leftMillis()), answer.repeated());
   }
 
   /**
@@ -198,9 +200,7 @@ final class RedisStore implements LockStore {
   }
 
   private static Duration recheckAfter(long leftMillis) {
-    return leftMillis < 0
-        ? RECHECK_AFTER
-        : shorter(RECHECK_AFTER, Duration.ofMillis(leftMillis).plus(RECHECK_SLACK));
+    return shorter(RECHECK_AFTER, Duration.ofMillis(leftMillis).plus(RECHECK_SLACK));
   }
 
   private static Duration shorter(Duration one, Duration other) {
@@ -241,18 +241,23 @@ final class RedisStore implements LockStore {
   }
 
   private static Renewal renewal(Grant grant, Object reply) {
-    if (reply instanceof StoreException e) {
-      return new Renewal.Unknown(e);
+    if (Reply.isOne(reply)) {
+      return new Renewal.Renewed(grant.claim().ttl());
+    } else if (Reply.isZero(reply)) {
+      return new Renewal.Lost();
     }
-    return Reply.isOne(reply) ? new Renewal.Renewed(grant.claim().ttl()) : new Renewal.Lost();
+    return new Renewal.Unknown(reply instanceof StoreException e ? e : Reply.noAnswer(reply));
   }
 
-  /** Extends a fixed lease. Like a renewal, this does not wait for replicas. */
+  /**
+   * Extends a fixed lease, or one that was handed over. Like a renewal, this does not wait for
+   * replicas.
+   */
   @Override
   public Optional<Duration> extend(Grant grant, Duration ttl) throws StoreException {
     Claim claim = grant.claim();
     Call call = Call.extend(prefix, claim.key(), claim.ownerId(), ttl);
-    return Reply.left(server.run(call, Mode.ON_GRANT).reply());
+    return server.run(call, Mode.ON_GRANT).left();
   }
 
   /** Runs the script that extends, with zero time: only a server that takes writes answers it. */

@@ -54,20 +54,6 @@ final class Reply {
     return Duration.ofMillis(reply instanceof Long millis ? Math.max(0, millis) : 0);
   }
 
-  /**
-   * Returns the time left of a grant; empty if it does not have the lock.
-   *
-   * @throws StoreException the reply has another form
-   */
-  static Optional<Duration> left(@Nullable Object reply) throws StoreException {
-    if (reply == null) {
-      return Optional.empty();
-    } else if (reply instanceof Long) {
-      return Optional.of(millis(reply));
-    }
-    throw noAnswer(reply);
-  }
-
   /** Returns the holders of a semaphore's permits, in the order of the permits. */
   static List<StoredHolder> permits(@Nullable Object reply) throws StoreException {
     if (!(reply instanceof List<?> rows)) {

@@ -8,13 +8,13 @@ import io.holdfast.lock.spi.LockKind;
  */
 record Scripts(Script mutex, Script permit) {
   static final Scripts ACQUIRE =
-      new Scripts(Script.of("grant", "acquire-free", "line", "acquire"), permits("acquire"));
+      new Scripts(Script.of("key", "acquire-free", "line", "acquire"), permits("acquire"));
   static final Scripts RELEASE =
-      new Scripts(Script.of("release-alone", "grant", "line", "release"), permits("release"));
+      new Scripts(Script.of("release-alone", "key", "line", "release"), permits("release"));
   static final Scripts WITHDRAW =
-      new Scripts(Script.of("grant", "line", "withdraw"), permits("withdraw"));
+      new Scripts(Script.of("key", "line", "withdraw"), permits("withdraw"));
   static final Scripts FORCE_RELEASE =
-      new Scripts(Script.of("grant", "line", "force-release"), permits("force-release"));
+      new Scripts(Script.of("key", "line", "force-release"), permits("force-release"));
   static final Scripts RENEW = new Scripts(Script.of("renew"), permits("renew"));
   static final Scripts EXTEND = new Scripts(Script.of("extend"), permits("extend"));
   static final Scripts LOOK = new Scripts(Script.of("look"), permits("look"));

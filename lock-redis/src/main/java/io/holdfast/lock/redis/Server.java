@@ -9,6 +9,7 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.NoSuchElementException;
+import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ThreadPoolExecutor;
@@ -20,8 +21,9 @@ import redis.clients.jedis.exceptions.JedisException;
 import redis.clients.jedis.util.Pool;
 
 /**
- * Runs scripts on the server that has their keys, each within the store timeout. A script runs on a
- * connection of the user's pool or, if the pool has none to give, on one of our own.
+ * Runs scripts on the servers that have their keys: one server, or all primaries of a Cluster. Each
+ * runs within the store timeout, on a connection of the user's pool or, if the pool has none to
+ * give, on one of our own.
  *
  * <p>Threads: safe for use by any number of threads.
  */
@@ -58,20 +60,49 @@ final class Server implements AutoCloseable {
    */
   record Answer(@Nullable Object reply, boolean repeated) {
     /**
+     * Whether the script did something: it answered 1, and not 0.
+     *
+     * @throws StoreException the reply has another form
+     */
+    boolean isDone() throws StoreException {
+      if (!Reply.isOne(reply) && !Reply.isZero(reply)) {
+        throw Reply.noAnswer(reply);
+      }
+      return Reply.isOne(reply);
+    }
+
+    /**
+     * Returns the time left of a grant; empty if it does not have the lock.
+     *
+     * @throws StoreException the reply has another form
+     */
+    Optional<Duration> left() throws StoreException {
+      if (reply == null) {
+        return Optional.empty();
+      } else if (reply instanceof Long) {
+        return Optional.of(Reply.millis(reply));
+      }
+      throw Reply.noAnswer(reply);
+    }
+
+    /**
      * Whether the release that this answers ended the grant. Of two requests the first may have got
      * through, and then the second finds nothing.
+     *
+     * @throws StoreException the reply has another form
      */
-    boolean released() {
-      return Reply.isOne(reply) || repeated;
+    boolean released() throws StoreException {
+      return isDone() || repeated;
     }
 
     /**
      * Whether the forced release that this answers ended the grant.
      *
-     * @throws StoreException that is not known: the first of two requests may have got through
+     * @throws StoreException that is not known: the reply has another form, or the first of two
+     *     requests may have got through
      */
     boolean forceReleased() throws StoreException {
-      boolean freed = Reply.isOne(reply);
+      boolean freed = isDone();
       if (!freed && repeated) {
         throw StoreException.unanswered(
             "The connection broke, and now the grant does not have the lock: it may have been freed",
@@ -112,7 +143,9 @@ final class Server implements AutoCloseable {
 
     /**
      * As {@link #ON_GRANT}, and uses a connection of our own if the pool tests what it lends: such
-     * a pool may test one dead connection after the other before it lends a live one.
+     * a pool may test one dead connection after the other before it lends a live one. Waits 500 ms
+     * for the first answer, and on the new connection up to the deadline, however short the socket
+     * timeout of the user's client is.
      */
     RENEWAL;
 
@@ -124,7 +157,7 @@ final class Server implements AutoCloseable {
       return this == ONCE || this == ASK || this == LIST;
     }
 
-    boolean needsAllTime() {
+    boolean ignoresSocketTimeout() {
       return this == LIST || this == RENEWAL;
     }
 
@@ -151,7 +184,10 @@ final class Server implements AutoCloseable {
         });
   }
 
-  /** Whether the server is of a supported version; if not, {@link #TOO_OLD} says what to do. */
+  /**
+   * Whether the server that has the key {@code {check}} is of a supported version; if not,
+   * {@link #TOO_OLD} says what to do.
+   */
   boolean isRecent(String prefix) throws StoreException {
     Answer answer = run(new Call(Script.CHECK, prefix + ":{check}"), Mode.ASK);
     return answer.reply() instanceof Long version && version >= VERSION_MIN;
@@ -168,18 +204,19 @@ final class Server implements AutoCloseable {
   }
 
   /**
-   * Runs scripts that renew grants of one group, up to 1,000 in a round trip. A call whose slot has
-   * moved meanwhile is run again where it is now. If the server fails, the rest of the calls fail.
+   * Runs scripts that renew grants of one group, up to 1,000 in a round trip, all within one store
+   * timeout. A call whose slot has moved meanwhile is run again where it is now. If the server
+   * fails or the time is over, the rest of the calls fail.
    *
    * @return for each call its reply, or the {@link StoreException} that it failed with
    */
   List<Object> renew(List<Call> calls) {
+    Deadline deadline = deadlineAfter(storeTimeout);
     List<Object> replies = new ArrayList<>(calls.size());
     try {
       while (replies.size() < calls.size()) {
         int from = replies.size();
         List<Call> part = calls.subList(from, Math.min(calls.size(), from + RENEWED_AT_ONCE_MAX));
-        Deadline deadline = deadlineAfter(storeTimeout);
         List<Object> answers =
             new Delivery(this, primaries, part, Mode.RENEWAL, deadline).deliver();
         for (int i = 0; i < part.size(); i++) {

@@ -96,7 +96,8 @@ final class Voter {
     Deadline deadline = Server.deadlineAfter(storeTimeout);
     try {
       Objects.requireNonNull(executors.get(lane)).execute(() -> {
-        if (deadline.isOver()) {
+        // It is done if it was refused, for want of a thread, although it was queued.
+        if (answer.isDone() || deadline.isOver()) {
           answer.completeExceptionally(StoreException.refused(
               "The server has not answered others for " + storeTimeout + ", so it was not asked",
               null));

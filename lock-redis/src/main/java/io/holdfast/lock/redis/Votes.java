@@ -45,9 +45,9 @@ final class Votes<T> {
    * Gathers answers until they decide, all have come, or the time is up. Later answers are ignored.
    */
   static <T> Votes<T> gather(
-      List<CompletableFuture<T>> questions, Deadline deadline, Predicate<Votes<T>> decided) {
+      List<CompletableFuture<T>> answersToCome, Deadline deadline, Predicate<Votes<T>> decided) {
     // Late servers are waited for until the deadline.
-    return gather(questions, deadline, decided, deadline.whole());
+    return gather(answersToCome, deadline, decided, deadline.whole());
   }
 
   /**
@@ -58,29 +58,29 @@ final class Votes<T> {
    * @param repeats the number of times that the same was asked before
    */
   static <T> Votes<T> gatherInTime(
-      List<CompletableFuture<T>> questions,
+      List<CompletableFuture<T>> answersToCome,
       Deadline deadline,
       Predicate<Votes<T>> decided,
       int repeats) {
     return gather(
-        questions,
+        answersToCome,
         deadline,
         decided,
         LATE_MIN.multipliedBy(1L << Math.min(repeats, GROWING_REPEATS_MAX)));
   }
 
   private static <T> Votes<T> gather(
-      List<CompletableFuture<T>> questions,
+      List<CompletableFuture<T>> answersToCome,
       Deadline deadline,
       Predicate<Votes<T>> decided,
       Duration lateMin) {
     long beganNanos = System.nanoTime();
     Deadline until = deadline;
     BlockingQueue<CompletableFuture<T>> answered = new LinkedBlockingQueue<>();
-    for (CompletableFuture<T> question : questions) {
-      var unused = question.whenComplete((value, failure) -> answered.add(question));
+    for (CompletableFuture<T> answer : answersToCome) {
+      var unused = answer.whenComplete((value, failure) -> answered.add(answer));
     }
-    Votes<T> votes = new Votes<>(questions.size());
+    Votes<T> votes = new Votes<>(answersToCome.size());
     while (votes.pending() > 0 && !decided.test(votes)) {
       Optional<CompletableFuture<T>> next =
           until.<Optional<CompletableFuture<T>>, RuntimeException>awaitUninterruptibly(

@@ -49,6 +49,7 @@ final class Wire {
             .mapToObj(calls::get)
             .toList();
         Set<Script> sent = new HashSet<>();
+        timed.setSoTimeout(deadline.leftMillis());
         Iterator<Object> again = pipeline(
                 timed, unknown, call -> sent.add(call.script()) ? call.byText() : call.bySha())
             .iterator();

@@ -2,7 +2,7 @@
 -- Sent again, it confirms what the attempt has, the lock or a place in line; it may prolong that,
 -- and never shortens it.
 --
--- KEYS     as in grant.lua
+-- KEYS     as in key.lua
 -- ARGV[1]  owner id; those of the rounds of one attempt at a quorum begin alike, and rise
 -- ARGV[2]  TTL (ms)
 -- ARGV[3]  the time for which the number is kept after the grant (ms)
@@ -18,7 +18,7 @@ local ROUNDS = 24
 local owner, ttl, holder = ARGV[1], tonumber(ARGV[2]), ARGV[4]
 local last = last_grant()
 
-if stands(last) and last.state == 'h' then
+if is_taken(last) and last.state == 'h' then
   if last.owner == owner then
     -- Never to an earlier time: a request that was sent twice can come late, after an extension.
     if redis.call('PEXPIRE', KEYS[1], ttl + last.kept, 'GT') == 0 then
@@ -33,12 +33,11 @@ if stands(last) and last.state == 'h' then
   end
 end
 
-if not stands(last) then
+if not is_taken(last) then
   local waiter = first()
   if not waiter or waiter.owner == owner then
-    if waiter then
-      leave(owner)
-    end
+    -- Even if nobody was found: its own place can stand behind many dead ones.
+    leave(owner)
     return grant(last, owner, ttl, ARGV[3], holder)
   end
   hand_over(last, waiter)
@@ -47,8 +46,8 @@ end
 
 if ARGV[5] then
   local lasts, turn_poll_channel = string.match(ARGV[5], '^(%d+)|(.*)$')
-  join(owner .. '|' .. string.format('%.0f', now_millis() + lasts) .. '|' .. ARGV[2] .. '|'
-    .. turn_poll_channel .. '|' .. holder)
+  join(owner .. '|' .. string.format('%.0f', now_millis() + lasts) .. '|' .. turn_poll_channel
+    .. '|' .. holder)
 else
   -- Changes nothing, but a replica refuses it: only a server that takes writes knows the holder.
   redis.call('PEXPIRE', KEYS[1], 0, 'GT')

@@ -1,6 +1,6 @@
 -- Gives a grant the number that a quorum chose for it.
 --
--- KEYS     as in grant.lua
+-- KEYS     as in key.lua
 -- ARGV[1]  owner id
 -- ARGV[2]  number
 --

@@ -1,7 +1,7 @@
 -- Extends a grant, if it still has the lock, so that it stands for at least some time from now;
 -- never shortens it, and never makes it anew.
 --
--- KEYS     as in grant.lua
+-- KEYS     as in key.lua
 -- ARGV[1]  owner id
 -- ARGV[2]  the least time for which it must stand (ms)
 --

@@ -1,7 +1,7 @@
 -- The check of a lease, put before a caller's own script: that runs only if the lease stands, in
 -- one step with the check, and finds its own keys and arguments in KEYS and ARGV.
 --
--- KEYS[1]  the lock, as in grant.lua; the caller's keys follow
+-- KEYS[1]  the lock, as in key.lua; the caller's keys follow
 -- ARGV[1]  owner id; the caller's arguments follow
 --
 -- Returns what the caller's script returns. If the attempt does not have the lock, returns an error

@@ -1,4 +1,4 @@
--- The functions of the scripts that may change the line; put before each of them, after grant.lua.
+-- The functions of the scripts that may change the line; put before each of them, after key.lua.
 -- KEYS as there.
 
 local PLACES_LOOKED_AT_MAX = 100
@@ -28,7 +28,7 @@ local function last_grant()
   }
 end
 
-local function stands(last)
+local function is_taken(last)
   return last and last.left >= 0
 end
 
@@ -58,7 +58,8 @@ local function grant(last, owner, ttl, kept, holder)
   return tonumber(number)
 end
 
--- The first in line that still lives, or nil; those before it are dropped.
+-- The first in line that still lives; those before it are dropped. Nil: there is none, or none
+-- among the first PLACES_LOOKED_AT_MAX; a living one behind them is found at a later call.
 local function first()
   local now = now_millis()
   for _ = 1, PLACES_LOOKED_AT_MAX do
@@ -67,7 +68,7 @@ local function first()
       return nil
     end
     local owner, alive, turn, poll, channel, holder =
-      string.match(place, '^(%x+)|(%d+)|%d+|(%d+)|(%d+)|([^|]*)|(.*)$')
+      string.match(place, '^(%x+)|(%d+)|(%d+)|(%d+)|([^|]*)|(.*)$')
     if owner and tonumber(alive) > now then
       return {owner = owner, turn = turn, poll = poll, channel = channel, holder = holder}
     end
@@ -90,14 +91,14 @@ end
 
 -- Leaves the line; the owner id may be the beginning of one. Returns whether it was there.
 local function leave(owner)
-  local left = false
+  local was_there = false
   for _, place in ipairs(redis.call('LRANGE', KEYS[1], 1, -1)) do
     if string.sub(place, 1, #owner) == owner then
       redis.call('LREM', KEYS[1], 1, place)
-      left = true
+      was_there = true
     end
   end
-  return left
+  return was_there
 end
 
 -- Tells a waiter the number of its grant, or 0 to have it poll. A waiter that misses the message

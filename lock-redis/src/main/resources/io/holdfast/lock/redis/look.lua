@@ -1,6 +1,6 @@
 -- Looks at a lock; changes nothing.
 --
--- KEYS     as in grant.lua
+-- KEYS     as in key.lua
 --
 -- Returns {0, state, number, holder, time left (ms), owner id, how many are in line and alive}, or
 -- nothing if it is free.

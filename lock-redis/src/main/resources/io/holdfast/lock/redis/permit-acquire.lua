@@ -47,7 +47,7 @@ local got = serve(sem, owner, ttl)
 if got then
   return got
 end
-local permit = free(sem)
+local permit = free_permit(sem)
 if permit then
   -- Nobody is in line any more.
   return give(sem, permit, owner, ttl, holder)

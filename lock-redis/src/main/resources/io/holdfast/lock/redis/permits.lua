@@ -1,6 +1,6 @@
 -- The key of a semaphore, and the functions of its scripts; put before each of them.
 --
--- KEYS[1] is a list that holds all of a semaphore; why, grant.lua says.
+-- KEYS[1] is a list that holds all of a semaphore; why, key.lua says.
 --   First a header:
 --     permits '|' number of the last grant '|' kept (ms)
 --   Behind it, mixed, the grants, and the line in the order of joining:
@@ -105,7 +105,7 @@ local function tidy(sem, unwanted)
 end
 
 -- The first permit that is free, or nil.
-local function free(sem)
+local function free_permit(sem)
   for permit = 0, sem.permits - 1 do
     if not sem.taken[permit] then
       return permit
@@ -142,7 +142,7 @@ end
 local function serve(sem, asking, lasts)
   local got
   while sem.line[1] do
-    local permit = free(sem)
+    local permit = free_permit(sem)
     if not permit then
       break
     end

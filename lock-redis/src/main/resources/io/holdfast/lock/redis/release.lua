@@ -1,7 +1,7 @@
 -- Ends the grant of an attempt: the lock goes to the first in line, or is free. Touches no other
 -- grant. One whose time is over is released like any other, unless another got the lock after it.
 --
--- KEYS     as in grant.lua
+-- KEYS     as in key.lua
 -- ARGV[1]  owner id
 -- ARGV[2]  the time for which the name must stay taken (ms); left out: free at once
 --

@@ -1,6 +1,6 @@
 -- Extends a grant to its TTL from now if it still has the lock; never makes it anew.
 --
--- KEYS     as in grant.lua
+-- KEYS     as in key.lua
 -- ARGV[1]  owner id
 -- ARGV[2]  TTL (ms)
 --

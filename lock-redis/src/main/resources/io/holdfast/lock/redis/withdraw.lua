@@ -1,6 +1,6 @@
 -- Makes sure that an attempt has nothing: neither the lock nor a place in line.
 --
--- KEYS     as in grant.lua
+-- KEYS     as in key.lua
 -- ARGV[1]  owner id, or what those of its rounds begin with
 --
 -- Returns 1, or 0 if it had nothing.

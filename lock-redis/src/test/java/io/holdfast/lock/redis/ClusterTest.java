@@ -100,6 +100,23 @@ class ClusterTest {
 
   @Test
   @Order(1)
+  void aClientForOneServerThatLeadsToAClusterIsToldSo() {
+    List<String> told = new ArrayList<>();
+    for (int i = 0; i < 3; i++) {
+      try (RedisClient one = RedisAccess.client(servers.address(i), 2)) {
+        RedisLocks.builder(one).build().close();
+      } catch (LockStoreException e) {
+        told.add(e.getMessage());
+      }
+    }
+    assertThat(told)
+        .as("by the two that do not have the first key")
+        .hasSize(2)
+        .allMatch(message -> message.contains("as in a Cluster: use a client for a Cluster"));
+  }
+
+  @Test
+  @Order(1)
   void theLocksOfAllPrimariesAreListedAndExtended() throws Exception {
     String fresh = Stores.freshKey().name() + "/{*}";
     try (RedisStore store = store()) {

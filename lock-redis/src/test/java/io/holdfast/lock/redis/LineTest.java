@@ -244,6 +244,22 @@ class LineTest {
   }
 
   @Test
+  void whoIsGrantedLeavesTheLineThoughManyDeadStoodBefore() throws Exception {
+    LockKey key = Stores.freshKey();
+    String lock = Stored.keyOf(key);
+    assertThat(first.tryAcquire(Stores.claim(key))).isPresent();
+    for (int i = 0; i < 100; i++) {
+      redis.rpush(lock, "%032x|1|3000|1|nobody|dead".formatted(i));
+    }
+    Stores.Waiter waiter = Stores.Waiter.join(second, key);
+    Stored.lapse(redis, lock);
+    Grant granted = ((Ticket.Granted) waiter.ticket().poll()).grant();
+    assertThat(Stored.waiting(redis, lock)).isZero();
+    assertThat(second.release(granted, Duration.ZERO)).isEqualTo(ReleaseOutcome.RELEASED);
+    assertThat(first.inspect(key)).isEmpty();
+  }
+
+  @Test
   void whoLeftIsNotGrantedLaterAndPassesOnWhatItWasGiven() throws Exception {
     LockKey key = Stores.freshKey();
     Grant held = first.tryAcquire(Stores.claim(key)).orElseThrow();

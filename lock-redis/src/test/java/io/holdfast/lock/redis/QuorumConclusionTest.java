@@ -34,7 +34,7 @@ class QuorumConclusionTest {
   private static void assertFails(
       Votes<Acquired> votes, Votes<Boolean> committed, boolean isLast, String message) {
     assertThatExceptionOfType(StoreException.class)
-        .isThrownBy(() -> QuorumStore.conclude(votes, committed, isLast))
+        .isThrownBy(() -> QuorumStore.conclude(votes, committed, isLast, false))
         .withMessageContaining(message)
         .satisfies(e -> assertThat(e.mayHaveHappened()).isTrue());
   }
@@ -43,7 +43,7 @@ class QuorumConclusionTest {
   void aNumberThatCouldNotBeKeptIsAFailureInTheLastRoundAndNeverBusy() throws Exception {
     Votes<Acquired> votes = votes(granted(1), granted(2), busy("other"));
     Votes<Boolean> committed = votes(completedFuture(true), away(), completedFuture(false));
-    assertThat(QuorumStore.conclude(votes, committed, false))
+    assertThat(QuorumStore.conclude(votes, committed, false, false))
         .as("there is another")
         .isNull();
     assertFails(votes, committed, true, "could not be kept");
@@ -67,15 +67,30 @@ class QuorumConclusionTest {
   @Test
   void aSplitIsBusyInTheLastRoundOnly() throws Exception {
     Votes<Acquired> votes = votes(granted(1), busy("one"), busy("another"));
-    assertThat(QuorumStore.conclude(votes, null, false)).isNull();
-    assertThat(QuorumStore.conclude(votes, null, true)).isNotNull();
+    assertThat(QuorumStore.conclude(votes, null, false, false)).isNull();
+    assertThat(QuorumStore.conclude(votes, null, true, false)).isNotNull();
+  }
+
+  @Test
+  void aLockThatASilentServerCouldGiveIsAFailureInTheLastRoundAndBusyForAWaiterOnly()
+      throws Exception {
+    Votes<Acquired> votes = votes(granted(1), busy("one"), away());
+    assertThat(QuorumStore.conclude(votes, null, false, false)).isNull();
+    assertFails(votes, null, true, "not known whether the lock is taken");
+    assertThat(QuorumStore.conclude(votes, null, true, true)).isNotNull();
+  }
+
+  @Test
+  void aSplitIsBusyIfTheSilentServerCouldNotGiveTheLock() throws Exception {
+    Votes<Acquired> votes = votes(busy("one"), busy("another"), away());
+    assertThat(QuorumStore.conclude(votes, null, true, false)).isNotNull();
   }
 
   @Test
   void aHolderThatAMajorityShowsIsBusyInEveryRound() throws Exception {
     Votes<Acquired> votes = votes(granted(1), busy("other"), busy("other"));
-    QuorumStore.Attempted.Busy busy = new QuorumStore.Attempted.Busy("other");
-    assertThat(QuorumStore.conclude(votes, null, false)).isEqualTo(busy);
-    assertThat(QuorumStore.conclude(votes, null, true)).isEqualTo(busy);
+    QuorumStore.Asked.Busy busy = new QuorumStore.Asked.Busy("other");
+    assertThat(QuorumStore.conclude(votes, null, false, false)).isEqualTo(busy);
+    assertThat(QuorumStore.conclude(votes, null, true, false)).isEqualTo(busy);
   }
 }

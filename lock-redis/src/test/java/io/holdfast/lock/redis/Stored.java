@@ -4,7 +4,7 @@ import io.holdfast.lock.spi.LockKey;
 import java.time.Duration;
 import redis.clients.jedis.UnifiedJedis;
 
-/** A lock as a server has it, described in grant.lua; and changes that tests make to it. */
+/** A lock as a server has it, described in key.lua; and changes that tests make to it. */
 final class Stored {
   private Stored() {}
 

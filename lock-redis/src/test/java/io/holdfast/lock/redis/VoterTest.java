@@ -20,18 +20,23 @@ import org.junit.jupiter.api.Test;
 class VoterTest {
   private final Claim claim = Stores.claim(Stores.freshKey());
   private final AtomicInteger asked = new AtomicInteger();
-  private final Voter voter = new Voter(
-      new Server(
-          key -> {
-            throw new AssertionError("No question of this test needs a connection");
-          },
-          Stores.STORE_TIMEOUT,
-          "voter-test"),
-      Stores.STORE_TIMEOUT,
-      lane -> new ThreadPoolExecutor(
-          2, 2, 10, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), this::thread));
+  private final Voter voter = voter(2);
 
   private volatile boolean noMoreThreads;
+
+  /** A voter that starts threads at once up to that many; then it queues a question first. */
+  private Voter voter(int threads) {
+    return new Voter(
+        new Server(
+            key -> {
+              throw new AssertionError("No question of this test needs a connection");
+            },
+            Stores.STORE_TIMEOUT,
+            "voter-test"),
+        Stores.STORE_TIMEOUT,
+        lane -> new ThreadPoolExecutor(
+            threads, 2, 10, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), this::thread));
+  }
 
   private Thread thread(Runnable task) {
     if (noMoreThreads) {
@@ -48,6 +53,10 @@ class VoterTest {
   }
 
   private CompletableFuture<Integer> ask() {
+    return ask(voter);
+  }
+
+  private CompletableFuture<Integer> ask(Voter voter) {
     return voter.ask(Lane.GRANT, claim, server -> asked.incrementAndGet());
   }
 
@@ -70,6 +79,16 @@ class VoterTest {
     assertThat(asked).hasValue(0);
     noMoreThreads = false;
     assertThat(ask()).succeedsWithin(Stores.PATIENCE).isEqualTo(1);
+  }
+
+  @Test
+  void aQuestionThatWasQueuedBeforeItWasRefusedIsNotAskedLater() {
+    Voter queueing = voter(0);
+    noMoreThreads = true;
+    assertRefused(ask(queueing));
+    noMoreThreads = false;
+    assertThat(ask(queueing)).succeedsWithin(Stores.PATIENCE).isEqualTo(1);
+    queueing.close(Server.deadlineAfter(Stores.STORE_TIMEOUT));
   }
 
   @Test

@@ -7,11 +7,12 @@
 --   The state is 'h' (held), 'r' (released, and a minimum hold keeps the name taken) or 'f' (free):
 --   then the owner id is '-', and nobody the holder.
 --   Behind it the line, in the order of joining:
---     owner id '|' alive until (ms) '|' TTL (ms) '|' turn (ms) '|' poll '|' channel '|' holder
+--     owner id '|' alive until (ms) '|' turn (ms) '|' poll '|' channel '|' holder
 --   What turn and poll are: see acquire.lua.
 --
--- The key outlives the grant by what is "kept", so that the number is not forgotten at once. A
--- grant stands while the key has more than that left.
+-- The key outlives the grant by what is "kept", so that the number is not forgotten at once. With
+-- more than that left, the holder may renew and write. With less, another may take the lock. With
+-- exactly that left, neither: Redis counts whole milliseconds.
 --
 -- A number is the time of its grant, or one more than the last number if that is not below the
 -- time. So it also tells since when the lock is held.

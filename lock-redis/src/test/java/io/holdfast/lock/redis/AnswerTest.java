@@ -1,0 +1,32 @@
+package io.holdfast.lock.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+
+import io.holdfast.lock.redis.Server.Answer;
+import io.holdfast.lock.spi.StoreException;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** What is concluded from the answer to a call about a grant; no server. */
+class AnswerTest {
+  @Test
+  void oneIsYesAndZeroIsNo() throws Exception {
+    assertThat(new Answer(1L, false).released()).isTrue();
+    assertThat(new Answer(0L, false).released()).isFalse();
+    assertThat(new Answer(1L, false).forceReleased()).isTrue();
+    assertThat(new Answer(0L, false).forceReleased()).isFalse();
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"OK", "1"})
+  void anyOtherReplyIsAFailureAndNoLoss(String reply) {
+    Answer answer = new Answer(reply, false);
+    assertThatExceptionOfType(StoreException.class)
+        .isThrownBy(answer::released)
+        .satisfies(e -> assertThat(e.mayHaveHappened()).isTrue());
+    assertThatExceptionOfType(StoreException.class).isThrownBy(answer::forceReleased);
+    assertThatExceptionOfType(StoreException.class).isThrownBy(answer::left);
+  }
+}
