@@ -93,11 +93,12 @@ final class Marks {
   }
 
   /**
-   * Deletes the marks, which keep the first in the line waiting, if the time of all is over.
+   * Returns how long the marks still keep the first in the line waiting; deletes them, and returns
+   * zero, if the time of all is over.
    *
-   * @return the time that it must still wait; zero if it need not wait, and the marks are gone
+   * @param node the first in the line
    */
-  Duration settle(ZooKeeper zk, OwnNode node, List<String> names, Deadline deadline)
+  Duration clearOrRest(ZooKeeper zk, OwnNode node, List<String> names, Deadline deadline)
       throws StoreException {
     if (names.isEmpty()) {
       return Duration.ZERO;
@@ -140,8 +141,8 @@ final class Marks {
   }
 
   /**
-   * Rewrites a mark whose time is in the future, since the leader's clock was set back. Counted
-   * from now, it blocks no longer than intended.
+   * Rewrites a mark whose time is in the future, since the leader's clock was set back. It then
+   * counts its whole time once more, from now, instead of until the clock has caught up.
    */
   private void countAnew(ZooKeeper zk, Mark mark, Deadline deadline) throws StoreException {
     Wire.Node node = mark.node();

@@ -166,18 +166,18 @@ final class OwnNodes {
     long nowNanos = time.nanos();
     for (OwnNode node : nodes.values()) {
       node.expireAt(nowNanos);
-      if (!node.isWanted() && node.cleaning.compareAndSet(false, true)) {
+      if (!node.isWanted() && node.inUse.compareAndSet(false, true)) {
         try {
           cleanUp(zk, session, node);
         } catch (RuntimeException | Error e) {
           // The next clean-up sends it again.
-          node.cleaning.set(false);
+          node.inUse.set(false);
           log.warn("Deleting a node of {} failed, and is done again", node.parent, e);
         }
       }
     }
-    marks.forEach((path, endsNanos) -> {
-      if (endsNanos - nowNanos <= 0) {
+    marks.forEach((path, deletableNanos) -> {
+      if (deletableNanos - nowNanos <= 0) {
         var unused = Wire.delete(zk, path).thenAccept(answer -> {
           if (answer.isOk() || answer.isAbsent()) {
             marks.remove(path);
@@ -189,10 +189,9 @@ final class OwnNodes {
 
   /** Sends the clean-up of a node. */
   private void cleanUp(ZooKeeper zk, long session, OwnNode node) {
-    String path = node.pathIfMade();
-    if (path == null || node.mayHaveTwin) {
+    if (node.pathIfMade() == null || node.mayHaveTwin) {
       var unused = Wire.listNewest(zk, node.parent).thenAccept(answer -> {
-        node.cleaning.set(false);
+        node.inUse.set(false);
         if (answer.isAbsent()) {
           noteGone(node);
         } else if (answer.isOk()) {
@@ -211,7 +210,7 @@ final class OwnNodes {
     } else {
       Duration holdLeft = node.holdLeft(time.nanos());
       var unused = Wire.multi(zk, prepareEnd(node, holdLeft)).thenAccept(answer -> {
-        node.cleaning.set(false);
+        node.inUse.set(false);
         if (answer.isOk() || answer.isAbsent()) {
           noteGone(node);
         }

@@ -237,8 +237,8 @@ final class Wire {
   }
 
   /**
-   * Carries out all operations or none. A write, so that the leader answers, and a follower that is
-   * cut off can't.
+   * Carries out all operations or none. With a write or a check among them, the leader answers, and
+   * a follower that is cut off can't.
    */
   static CompletableFuture<Answer<List<OpResult>>> multi(ZooKeeper zk, List<Op> ops) {
     return send(
