@@ -148,8 +148,9 @@ final class OwnNodes {
 
   private void cleanUp() {
     if (!wire.isOpen()) {
-      // The session is closed, and its nodes are gone with it.
-      nodes.clear();
+      // Everything goes with the session, which is over now or soon. A grant stays until its holder
+      // was told of that.
+      nodes.values().removeIf(node -> node.grantIfAny() == null);
       marks.clear();
       return;
     }

@@ -35,8 +35,12 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
+import org.apache.curator.framework.api.CuratorEvent;
+import org.apache.curator.framework.api.CuratorEventType;
+import org.apache.curator.framework.api.CuratorListener;
 import org.apache.curator.retry.RetryForever;
 import org.apache.zookeeper.AsyncCallback;
 import org.apache.zookeeper.CreateMode;
@@ -436,6 +440,41 @@ class StoreTest extends ServerTest {
     }
     Stores.eventually("the loss is told", () -> !told.isEmpty());
     assertThat(told).containsExactly(LeaseLoss.Reason.SESSION_LOST);
+  }
+
+  @Test
+  void aCleanUpWhileTheFrameworkIsBeingClosedForgetsNoHolder() throws Exception {
+    CuratorFramework its = openFramework();
+    Stores.Events events = new Stores.Events();
+    AtomicReference<ZooKeeperStore> opened = new AtomicReference<>();
+    // Curator tells its listeners of the close one after another, by their hash codes.
+    its.getCuratorListenable().addListener(new CuratorListener() {
+      @Override
+      public void eventReceived(CuratorFramework closing, CuratorEvent event) {
+        if (event.getType() == CuratorEventType.CLOSING) {
+          Claim claim = Stores.claim(Stores.freshName());
+          opened.get().nodes.enter(claim, Stores.path(claim.key().name())).abandon();
+          Stores.eventually("a clean-up has run", () -> opened.get().nodes.find(claim) == null);
+          assertThat(events.lost).as("told before the clean-up").isEmpty();
+        }
+      }
+
+      @Override
+      public int hashCode() {
+        return 0;
+      }
+
+      @Override
+      public boolean equals(Object other) {
+        return this == other;
+      }
+    });
+    ZooKeeperStore two = closeLater(Stores.open(its, events));
+    opened.set(two);
+    Grant grant = Stores.take(two, Stores.claim(Stores.freshName()));
+    its.close();
+    assertThat(events.lost).as("Unsafe: a holder that is not told").containsExactly(grant);
+    Stores.eventually("nothing is left", () -> two.nodes.all().isEmpty());
   }
 
   @Test
