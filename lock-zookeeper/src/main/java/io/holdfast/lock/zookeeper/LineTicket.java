@@ -4,6 +4,7 @@ import io.holdfast.lock.spi.Deadline;
 import io.holdfast.lock.spi.StoreException;
 import io.holdfast.lock.spi.Ticket;
 import java.time.Duration;
+import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -201,7 +202,10 @@ final class LineTicket implements Ticket, Watcher {
         throw StoreException.unanswered("The listing lacks our own node " + node.path(), null);
       } else if (index == 0) {
         Duration rest = store.marks.clearOrRest(zk, node, line.marks(), deadline);
-        return rest.isZero() ? take(zk, trusted, deadline) : new Waiting(rest);
+        // No watch tells when a mark or our session is gone, so this waiter asks again soon.
+        return rest.isZero()
+            ? take(zk, trusted, deadline)
+            : new Waiting(Collections.min(List.of(rest, RECHECK_AFTER)));
       } else if (watch(zk, line, index, deadline)) {
         return new Waiting(RECHECK_AFTER);
       } else if (listings == LISTINGS_MAX) {

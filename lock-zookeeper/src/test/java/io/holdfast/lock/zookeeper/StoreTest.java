@@ -625,6 +625,22 @@ class StoreTest extends ServerTest {
     assertThat(children(name)).isEmpty();
   }
 
+  @Rule("L-7.5")
+  @Test
+  void aWaiterBehindALongMarkAsksAgainSoonAndFindsThatItWasFreed() throws Exception {
+    String name = Stores.freshName();
+    Duration hold = Duration.ofHours(1);
+    ZooKeeperStore other = closeLater(Stores.open(openFramework()));
+    Grant grant = Stores.take(store, Stores.claim(name, Stores.TTL, hold));
+    store.release(grant, hold);
+    Acquisition.Queued queued = Stores.queue(other, Stores.claim(name), () -> {});
+    assertThat(queued.recheckAfter()).isEqualTo(LineTicket.RECHECK_AFTER);
+    assertThat(queued.ticket().poll()).isEqualTo(new Ticket.Waiting(LineTicket.RECHECK_AFTER));
+    assertThat(store.forceRelease(grant.claim().key(), grant.number())).isTrue();
+    Grant next = ((Ticket.Granted) queued.ticket().poll()).grant();
+    other.release(next, Duration.ZERO);
+  }
+
   @Test
   void aMarkOfANameThatNobodyUsesAgainIsRemovedByWhoLeftIt() throws Exception {
     String name = Stores.freshName();
